@@ -1,0 +1,41 @@
+// Error categories. Every error is an absl::Status that carries the process exit code as a payload, so the category
+// survives propagation and exactly one place (the tool's main) turns it into an exit status.
+// A message is one sentence: where, what was found, what was needed.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace ampc {
+
+enum class ExitCode {
+  kOk = 0,
+  kNo = 1,           // the answer is no: compare over tolerance, verification failed
+  kUsage = 2,        // flags; a missing feed; a wrong dtype or shape from the caller
+  kBadInput = 3,     // absent or malformed input file
+  kUnsupported = 4,  // well-formed, but this build, op, level or device cannot do it
+  kInternal = 5,     // our bug, or a write that failed
+};
+
+absl::Status NoError(std::string_view message);
+absl::Status UsageError(std::string_view message);
+absl::Status BadInputError(std::string_view message);
+absl::Status UnsupportedError(std::string_view message);
+absl::Status IoError(std::string_view message);        // kInternal, canonical code DataLoss
+absl::Status InternalError(std::string_view message);  // kInternal
+
+// The exit code carried by `status`. Without a payload: ok 0, InvalidArgument 2, NotFound 3, Unimplemented 4, anything else 5.
+ExitCode ExitCodeOf(const absl::Status& status);
+
+// The same status with "`prefix`: " before its message; payloads are kept, ok stays ok.
+absl::Status Annotate(const absl::Status& status, std::string_view prefix);
+
+// ", did you mean 'x'?" for the name closest to `name` (edit distance at most a third of its length, at least 1, at most 3,
+// ignoring case; the first of equals wins), or "" when nothing is close. Made to be appended to a sentence.
+std::string Suggest(std::string_view name, std::span<const std::string> names);
+std::string Suggest(std::string_view name, std::span<const std::string_view> names);
+
+}  // namespace ampc
