@@ -1,0 +1,103 @@
+// Op: one operation of a block: record, operands and results by slot, attributes, marks.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+#include "graph/attr.h"
+#include "graph/op_def.h"
+#include "graph/var.h"
+
+namespace ampc {
+
+enum class AmpMark : uint8_t {
+  kNone,
+  kInserted,  // AMP put this op there; stripping removes it
+  kFp32,      // must stay fp32; amp_reason says why
+};
+
+struct OpMarks {
+  int guard = 0;  // fp16_guard region, counted from 1; 0 is outside
+  AmpMark amp = AmpMark::kNone;
+  std::string amp_reason;
+  // Data type attributes that AMP retargeted, with the value before.
+  std::vector<std::pair<std::string, DType>> was;
+  friend bool operator==(const OpMarks&, const OpMarks&) = default;
+};
+
+class Op {
+ public:
+  Op(Block* block, int id, const OpDef* def);
+  Op(const Op&) = delete;
+
+  int id() const { return id_; }
+  Block& block() const { return *block_; }
+  const OpDef& def() const { return *def_; }
+  const std::string& type() const { return def_->name; }
+
+  // Slots are indexes into def().inputs / def().outputs. An absent optional operand is an empty slot.
+  absl::Span<Var* const> inputs(int slot) const { return inputs_.slot(slot); }
+  absl::Span<Var* const> outputs(int slot) const { return outputs_.slot(slot); }
+  absl::Span<Var* const> inputs() const { return inputs_.vars; }    // all slots in order
+  absl::Span<Var* const> outputs() const { return outputs_.vars; }
+  Var* input(int slot) const { return inputs(slot).empty() ? nullptr : inputs(slot)[0]; }
+  Var* output(int slot) const { return outputs(slot).empty() ? nullptr : outputs(slot)[0]; }
+  // By slot name; null when the slot is empty or unknown.
+  Var* input(absl::string_view slot) const;
+  Var* output(absl::string_view slot) const;
+  void SetInputs(int slot, absl::Span<Var* const> vars) { inputs_.Set(slot, vars); }
+  void SetOutputs(int slot, absl::Span<Var* const> vars) { outputs_.Set(slot, vars); }
+  // Replaces one operand by flat position (as in inputs()).
+  void ReplaceInput(int flat, Var* var) { inputs_.vars[flat] = var; }
+  void ReplaceOutput(int flat, Var* var) { outputs_.vars[flat] = var; }
+  int InputSlotOf(int flat) const { return inputs_.SlotOf(flat); }
+  int OutputSlotOf(int flat) const { return outputs_.SlotOf(flat); }
+  // A result is written again (`<-`) rather than defined: its variable is param, state or carry.
+  bool Overwrites(int flat) const { return outputs_.vars[flat]->IsWritable(); }
+
+  // Attributes given explicitly, in the order of the file.
+  const std::vector<Attr>& attrs() const { return attrs_; }
+  // The explicit value, else the record's default, else null.
+  const AttrValue* attr(absl::string_view name) const;
+  const AttrValue* explicit_attr(absl::string_view name) const;
+  void SetAttr(absl::string_view name, AttrValue value);
+  void RemoveAttr(absl::string_view name);
+  // Typed access with the usual widenings (int -> long, float -> double); `fallback` when absent or of another type.
+  bool GetBool(absl::string_view name, bool fallback = false) const;
+  int64_t GetInt(absl::string_view name, int64_t fallback = 0) const;
+  double GetFloat(absl::string_view name, double fallback = 0) const;
+  std::string GetString(absl::string_view name, absl::string_view fallback = "") const;
+  std::vector<int64_t> GetInts(absl::string_view name) const;
+  std::vector<double> GetFloats(absl::string_view name) const;
+  DType GetDType(absl::string_view name, DType fallback = DType::kInvalid) const;
+  // The blocks that the op's attributes refer to, in attribute order.
+  std::vector<int> SubBlocks() const;
+
+  OpMarks marks;
+  int line = 0;     // in the text it was parsed from, 0 for none
+  int origin = -1;  // index into the FormatOrigin of its block's ops, -1 for an op that no file had
+
+ private:
+  struct SlotList {
+    absl::InlinedVector<Var*, 4> vars;
+    absl::InlinedVector<int32_t, 4> ends;  // ends[s]: one past the last var of slot s
+    absl::Span<Var* const> slot(int s) const;
+    void Set(int s, absl::Span<Var* const> v);
+    int SlotOf(int flat) const;
+  };
+  Block* block_;
+  int id_;
+  const OpDef* def_;
+  SlotList inputs_;
+  SlotList outputs_;
+  std::vector<Attr> attrs_;
+};
+
+// `op 'conv2d' -> 'y'` with the line where it is known: how every message names an op.
+std::string Describe(const Op& op);
+
+}  // namespace ampc

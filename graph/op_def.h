@@ -1,0 +1,113 @@
+// OpDef: the single record of an op. Everything the compiler knows about an op is here and nowhere else.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "graph/attr.h"
+
+namespace ampc {
+
+class InferContext;
+class Op;
+
+// How an op behaves under AMP; the record's `amp_reason` says why.
+enum class AmpClass : uint8_t {
+  kAllow,   // pays off in low precision: convolution, matmul
+  kInfer,   // safe when its inputs are low already: activations, sums of two
+  kClear,   // does not compute: moves, selects, reshapes; follows its neighbours
+  kDeny,    // overflows or loses too much: exponentials, long sums, losses
+  kWidest,  // its float operands must agree; the widest wins
+  kNever,   // not a float computation, or not ours to touch: control flow, shape arithmetic, opaque
+};
+absl::string_view Name(AmpClass c);  // "allow", "infer", ...
+
+enum class SlotPrecision : uint8_t {
+  kFollow,  // takes the op's compute type
+  kFp32,    // stays fp32 when the op is low: statistics, scales
+  kAsIs,    // whatever it is: indices, shapes, state
+};
+
+struct SlotDef {
+  std::string name;
+  bool optional = false;
+  bool variadic = false;
+  SlotPrecision precision = SlotPrecision::kFollow;
+  bool overwrites = false;  // outputs: may name a param, state or carry that is written again
+  bool host_value = false;  // inputs: its value (not only its type) steers shape inference: shape tensors, axes
+};
+
+struct AttrDef {
+  std::string name;
+  AttrValue value;         // the default; its alternative is the attribute's type
+  bool required = false;   // no default: `value` only gives the type
+  bool retarget = false;   // a data type attribute that follows the op's compute type
+  bool extra = false;      // carried for a format, without meaning here: never an error, never printed when default
+};
+
+struct Cost {
+  double flops = 0;
+  double bytes = 0;  // read and written once
+};
+
+using InferFn = absl::Status (*)(InferContext& ctx);
+using VerifyFn = absl::Status (*)(const Op& op);
+// Reads operand and result types of `op`; unknown dimensions count as 1.
+using CostFn = Cost (*)(const Op& op);
+// An op whose class depends on an attribute.
+using AmpClassFn = AmpClass (*)(const Op& op);
+
+struct OpDef {
+  std::string name;
+  std::string doc;
+  std::vector<SlotDef> inputs;
+  std::vector<SlotDef> outputs;
+  std::vector<AttrDef> attrs;
+  InferFn infer = nullptr;
+  VerifyFn verify = nullptr;  // what inference does not check; may be null
+  CostFn cost = nullptr;
+  AmpClass amp = AmpClass::kNever;
+  AmpClassFn amp_when = nullptr;  // refines `amp` by attribute; may be null
+  std::string amp_reason;
+  std::string gradient;  // name of the gradient op, or "none: reason"
+  bool opaque = false;   // no record: carried, not executed, never low
+  bool pure = true;      // same inputs, same outputs, no effect: may be folded, shared or dropped
+  std::vector<std::pair<std::string, std::string>> aliases;  // {format, op type}: the same op elsewhere
+
+  // Index of a slot or attribute by name, -1 for none.
+  int InputSlot(absl::string_view slot) const;
+  int OutputSlot(absl::string_view slot) const;
+  const AttrDef* FindAttr(absl::string_view attr) const;
+
+  // Fluent construction, used by graph/ops/*.cc.
+  explicit OpDef(std::string op_name) : name(std::move(op_name)) {}
+  OpDef& Doc(std::string text);
+  OpDef& In(std::string slot, SlotPrecision p = SlotPrecision::kFollow);
+  OpDef& OptIn(std::string slot, SlotPrecision p = SlotPrecision::kFollow);
+  OpDef& VarIn(std::string slot, SlotPrecision p = SlotPrecision::kFollow);     // one or more
+  OpDef& OptVarIn(std::string slot, SlotPrecision p = SlotPrecision::kFollow);  // any number
+  OpDef& HostIn(std::string slot);     // optional shape or axis tensor, read by inference
+  OpDef& HostVarIn(std::string slot);  // optional list of one-element tensors, read by inference
+  OpDef& Out(std::string slot, SlotPrecision p = SlotPrecision::kFollow);
+  OpDef& OptOut(std::string slot, SlotPrecision p = SlotPrecision::kFollow);
+  OpDef& VarOut(std::string slot, SlotPrecision p = SlotPrecision::kFollow);
+  OpDef& StateOut(std::string slot);  // optional result that may overwrite state; stays as it is
+  OpDef& A(std::string attr, AttrValue value);        // attribute with default
+  OpDef& Required(std::string attr, AttrValue type);  // attribute without default
+  OpDef& DTypeAttr(std::string attr, DType value, bool retarget = true);
+  OpDef& Extra(std::string attr, AttrValue value);
+  OpDef& Infer(InferFn fn);
+  OpDef& Verify(VerifyFn fn);
+  OpDef& CostIs(CostFn fn);
+  OpDef& Amp(AmpClass c, std::string reason);
+  OpDef& AmpWhen(AmpClassFn fn);
+  OpDef& Gradient(std::string op_or_none);
+  OpDef& Impure();
+  OpDef& Alias(std::string format, std::string type);
+};
+
+}  // namespace ampc
