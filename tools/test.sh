@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Builds and tests everything, then prints as the last line "N passed, N failed" (and ", N skipped" where there are any), counted by test case.
+#   tools/test.sh [bazel options] [targets]     e.g. tools/test.sh --config=asan //tests/graph/...
+# Exit status 0 only if every target built, at least one test ran and none failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+tools/setup.sh || { echo "0 passed, 1 failed"; exit 1; }
+
+# Bazel 4 never removes anything from the disk cache that .bazelrc names.
+[ ! -d ~/.cache/ampc/bazel ] || find ~/.cache/ampc/bazel -type f -mtime +14 -delete
+
+options=() targets=()
+for arg in "$@"; do
+  case "$arg" in
+    //* | -//* | :*) targets+=("$arg") ;;
+    *) options+=("$arg") ;;
+  esac
+done
+[ ${#targets[@]} -gt 0 ] || targets=(//...)
+[ -z "${CI:-}" ] || options+=(--noshow_progress --color=no)
+
+events=$(mktemp)
+trap 'rm -f "$events"' EXIT
+bazel test --keep_going --build_event_json_file="$events" "${options[@]}" -- "${targets[@]}"
+status=$?
+python3 tools/count_tests.py "$events" || status=1
+exit "$status"
