@@ -8,8 +8,8 @@ namespace {
 enum class Kind : uint8_t { kNone, kBool, kInteger, kFloat, kComplex };
 
 struct Info {
-  std::string_view name, long_name;
-  std::array<std::string_view, 2> aliases;
+  absl::string_view name, long_name;
+  std::array<absl::string_view, 2> aliases;
   uint8_t bytes;
   Kind kind;
 };
@@ -38,14 +38,14 @@ const Info& InfoOf(DType dtype) {
 }  // namespace
 
 size_t SizeOf(DType dtype) { return InfoOf(dtype).bytes; }
-std::string_view Name(DType dtype) { return InfoOf(dtype).name; }
-std::string_view LongName(DType dtype) { return InfoOf(dtype).long_name; }
+absl::string_view Name(DType dtype) { return InfoOf(dtype).name; }
+absl::string_view LongName(DType dtype) { return InfoOf(dtype).long_name; }
 bool IsFloat(DType dtype) { return InfoOf(dtype).kind == Kind::kFloat; }
 bool IsLowPrecision(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 bool IsInteger(DType dtype) { return InfoOf(dtype).kind == Kind::kInteger; }
 bool IsComplex(DType dtype) { return InfoOf(dtype).kind == Kind::kComplex; }
 
-std::optional<DType> ParseDType(std::string_view text) {
+std::optional<DType> ParseDType(absl::string_view text) {
   if (text.empty()) return std::nullopt;
   for (size_t i = 1; i < kInfo.size(); ++i) {
     const Info& info = kInfo[i];

@@ -4,7 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
+
+#include "absl/strings/string_view.h"
 
 namespace ampc {
 
@@ -13,8 +14,8 @@ enum class DType : uint8_t { kInvalid, kBool, kU8, kI8, kI16, kI32, kI64, kF16, 
 inline constexpr int kNumDTypes = 13;  // including kInvalid
 
 size_t SizeOf(DType dtype);                // bytes per element; 0 for kInvalid
-std::string_view Name(DType dtype);        // "f32"; "invalid" for kInvalid
-std::string_view LongName(DType dtype);    // "float32"
+absl::string_view Name(DType dtype);        // "f32"; "invalid" for kInvalid
+absl::string_view LongName(DType dtype);    // "float32"
 bool IsFloat(DType dtype);                 // f16, bf16, f32, f64
 bool IsLowPrecision(DType dtype);          // f16, bf16
 bool IsInteger(DType dtype);               // u8, i8, i16, i32, i64; not bool
@@ -22,6 +23,6 @@ bool IsComplex(DType dtype);               // c64, c128
 
 // Accepts the short name (f32), the long name (float32), fp16/fp32/fp64, and half, float, double, bfloat, int, long;
 // lower case only; nullopt for everything else, "invalid" included.
-std::optional<DType> ParseDType(std::string_view text);
+std::optional<DType> ParseDType(absl::string_view text);
 
 }  // namespace ampc

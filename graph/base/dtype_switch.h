@@ -8,11 +8,11 @@
 // `f` returns absl::Status or absl::StatusOr<U>. A dtype outside the list gives UnsupportedError: the op, the dtype, what works.
 #pragma once
 
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "graph/base/dtype.h"
 #include "graph/base/dtype_of.h"
 #include "graph/base/error.h"
@@ -20,10 +20,8 @@
 namespace ampc {
 namespace dtype_switch_internal {
 
-inline absl::Status Refuse(DType dtype, std::string_view op, std::string_view list) {
-  std::string message(op);
-  message.append(": dtype ").append(Name(dtype)).append(" is not one of ").append(list);
-  return UnsupportedError(message);
+inline absl::Status Refuse(DType dtype, absl::string_view op, absl::string_view list) {
+  return UnsupportedError(absl::StrCat(op, ": dtype ", Name(dtype), " is not one of ", list));
 }
 
 }  // namespace dtype_switch_internal
@@ -38,7 +36,7 @@ inline absl::Status Refuse(DType dtype, std::string_view op, std::string_view li
 
 // f32, f16, bf16, f64
 template <typename F>
-auto SwitchFloat(DType dtype, std::string_view op, F&& f) -> decltype(std::forward<F>(f)(Tag<float>{})) {
+auto SwitchFloat(DType dtype, absl::string_view op, F&& f) -> decltype(std::forward<F>(f)(Tag<float>{})) {
   switch (dtype) {
     AMPC_FLOAT_CASES_
     default: return dtype_switch_internal::Refuse(dtype, op, "f32, f16, bf16, f64");
@@ -47,7 +45,7 @@ auto SwitchFloat(DType dtype, std::string_view op, F&& f) -> decltype(std::forwa
 
 // u8, i8, i16, i32, i64
 template <typename F>
-auto SwitchInteger(DType dtype, std::string_view op, F&& f) -> decltype(std::forward<F>(f)(Tag<int32_t>{})) {
+auto SwitchInteger(DType dtype, absl::string_view op, F&& f) -> decltype(std::forward<F>(f)(Tag<int32_t>{})) {
   switch (dtype) {
     AMPC_INTEGER_CASES_
     default: return dtype_switch_internal::Refuse(dtype, op, "u8, i8, i16, i32, i64");
@@ -56,7 +54,7 @@ auto SwitchInteger(DType dtype, std::string_view op, F&& f) -> decltype(std::for
 
 // Floats and integers, not bool.
 template <typename F>
-auto SwitchNumeric(DType dtype, std::string_view op, F&& f) -> decltype(std::forward<F>(f)(Tag<float>{})) {
+auto SwitchNumeric(DType dtype, absl::string_view op, F&& f) -> decltype(std::forward<F>(f)(Tag<float>{})) {
   switch (dtype) {
     AMPC_FLOAT_CASES_
     AMPC_INTEGER_CASES_
@@ -66,7 +64,7 @@ auto SwitchNumeric(DType dtype, std::string_view op, F&& f) -> decltype(std::for
 
 // Floats, integers and bool. Complex tensors are carried by formats but never computed with.
 template <typename F>
-auto SwitchAll(DType dtype, std::string_view op, F&& f) -> decltype(std::forward<F>(f)(Tag<float>{})) {
+auto SwitchAll(DType dtype, absl::string_view op, F&& f) -> decltype(std::forward<F>(f)(Tag<float>{})) {
   switch (dtype) {
     AMPC_FLOAT_CASES_
     AMPC_INTEGER_CASES_

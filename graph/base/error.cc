@@ -12,11 +12,8 @@ namespace {
 
 constexpr char kExitCodeUrl[] = "ampc/exit_code";
 
-// absl::string_view and std::string_view are one type or two depending on how Abseil was configured.
-absl::string_view ToAbsl(std::string_view s) { return absl::string_view(s.data(), s.size()); }
-
-absl::Status Make(absl::StatusCode code, ExitCode exit_code, std::string_view message) {
-  absl::Status status(code, ToAbsl(message));
+absl::Status Make(absl::StatusCode code, ExitCode exit_code, absl::string_view message) {
+  absl::Status status(code, message);
   status.SetPayload(kExitCodeUrl, absl::Cord(absl::StrCat(static_cast<int>(exit_code))));
   return status;
 }
@@ -24,7 +21,7 @@ absl::Status Make(absl::StatusCode code, ExitCode exit_code, std::string_view me
 char Lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
 // Levenshtein distance ignoring case, where a swap of two neighbours counts one; stops early above `limit`.
-size_t EditDistance(std::string_view a, std::string_view b, size_t limit) {
+size_t EditDistance(absl::string_view a, absl::string_view b, size_t limit) {
   if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > limit) return limit + 1;
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) last[j] = j;
@@ -47,10 +44,10 @@ size_t EditDistance(std::string_view a, std::string_view b, size_t limit) {
 }
 
 template <typename String>
-std::string SuggestFrom(std::string_view name, std::span<const String> names) {
+std::string SuggestFrom(absl::string_view name, std::span<const String> names) {
   const size_t limit = std::clamp<size_t>(name.size() / 3, 1, 3);
   size_t best = limit + 1;
-  std::string_view found;
+  absl::string_view found;
   for (const String& candidate : names) {
     if (candidate.empty()) continue;
     const size_t distance = EditDistance(name, candidate, best - 1);
@@ -60,25 +57,25 @@ std::string SuggestFrom(std::string_view name, std::span<const String> names) {
     if (best == 0) break;
   }
   if (best > limit || found.empty() || best >= name.size()) return "";
-  return absl::StrCat(", did you mean '", ToAbsl(found), "'?");
+  return absl::StrCat(", did you mean '", found, "'?");
 }
 
 }  // namespace
 
-absl::Status NoError(std::string_view message) {
+absl::Status NoError(absl::string_view message) {
   return Make(absl::StatusCode::kFailedPrecondition, ExitCode::kNo, message);
 }
-absl::Status UsageError(std::string_view message) {
+absl::Status UsageError(absl::string_view message) {
   return Make(absl::StatusCode::kInvalidArgument, ExitCode::kUsage, message);
 }
-absl::Status BadInputError(std::string_view message) {
+absl::Status BadInputError(absl::string_view message) {
   return Make(absl::StatusCode::kNotFound, ExitCode::kBadInput, message);
 }
-absl::Status UnsupportedError(std::string_view message) {
+absl::Status UnsupportedError(absl::string_view message) {
   return Make(absl::StatusCode::kUnimplemented, ExitCode::kUnsupported, message);
 }
-absl::Status IoError(std::string_view message) { return Make(absl::StatusCode::kDataLoss, ExitCode::kInternal, message); }
-absl::Status InternalError(std::string_view message) {
+absl::Status IoError(absl::string_view message) { return Make(absl::StatusCode::kDataLoss, ExitCode::kInternal, message); }
+absl::Status InternalError(absl::string_view message) {
   return Make(absl::StatusCode::kInternal, ExitCode::kInternal, message);
 }
 
@@ -96,14 +93,14 @@ ExitCode ExitCodeOf(const absl::Status& status) {
   }
 }
 
-absl::Status Annotate(const absl::Status& status, std::string_view prefix) {
+absl::Status Annotate(const absl::Status& status, absl::string_view prefix) {
   if (status.ok()) return status;
-  absl::Status annotated(status.code(), absl::StrCat(ToAbsl(prefix), ": ", status.message()));
+  absl::Status annotated(status.code(), absl::StrCat(prefix, ": ", status.message()));
   status.ForEachPayload([&annotated](absl::string_view url, const absl::Cord& payload) { annotated.SetPayload(url, payload); });
   return annotated;
 }
 
-std::string Suggest(std::string_view name, std::span<const std::string> names) { return SuggestFrom(name, names); }
-std::string Suggest(std::string_view name, std::span<const std::string_view> names) { return SuggestFrom(name, names); }
+std::string Suggest(absl::string_view name, std::span<const std::string> names) { return SuggestFrom(name, names); }
+std::string Suggest(absl::string_view name, std::span<const absl::string_view> names) { return SuggestFrom(name, names); }
 
 }  // namespace ampc

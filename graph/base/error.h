@@ -5,9 +5,9 @@
 
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 
 namespace ampc {
 
@@ -20,22 +20,22 @@ enum class ExitCode {
   kInternal = 5,     // our bug, or a write that failed
 };
 
-absl::Status NoError(std::string_view message);
-absl::Status UsageError(std::string_view message);
-absl::Status BadInputError(std::string_view message);
-absl::Status UnsupportedError(std::string_view message);
-absl::Status IoError(std::string_view message);        // kInternal, canonical code DataLoss
-absl::Status InternalError(std::string_view message);  // kInternal
+absl::Status NoError(absl::string_view message);
+absl::Status UsageError(absl::string_view message);
+absl::Status BadInputError(absl::string_view message);
+absl::Status UnsupportedError(absl::string_view message);
+absl::Status IoError(absl::string_view message);        // kInternal, canonical code DataLoss
+absl::Status InternalError(absl::string_view message);  // kInternal
 
 // The exit code carried by `status`. Without a payload: ok 0, InvalidArgument 2, NotFound 3, Unimplemented 4, anything else 5.
 ExitCode ExitCodeOf(const absl::Status& status);
 
 // The same status with "`prefix`: " before its message; payloads are kept, ok stays ok.
-absl::Status Annotate(const absl::Status& status, std::string_view prefix);
+absl::Status Annotate(const absl::Status& status, absl::string_view prefix);
 
 // ", did you mean 'x'?" for the name closest to `name` (edit distance at most a third of its length, at least 1, at most 3,
 // ignoring case; the first of equals wins), or "" when nothing is close. Made to be appended to a sentence.
-std::string Suggest(std::string_view name, std::span<const std::string> names);
-std::string Suggest(std::string_view name, std::span<const std::string_view> names);
+std::string Suggest(absl::string_view name, std::span<const std::string> names);
+std::string Suggest(absl::string_view name, std::span<const absl::string_view> names);
 
 }  // namespace ampc

@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "absl/strings/string_view.h"
 
 namespace ampc {
 namespace {
@@ -36,7 +37,7 @@ TEST(Error, AnnotateKeepsCodeAndPayload) {
 }
 
 TEST(Error, SuggestFindsTheClosestName) {
-  const std::vector<std::string_view> names = {"conv2d", "matmul", "matmul_v2", "relu"};
+  const std::vector<absl::string_view> names = {"conv2d", "matmul", "matmul_v2", "relu"};
   EXPECT_EQ(Suggest("cnov2d", names), ", did you mean 'conv2d'?");
   EXPECT_EQ(Suggest("matmulv2", names), ", did you mean 'matmul_v2'?");
   EXPECT_EQ(Suggest("Matmul", names), ", did you mean 'matmul'?");

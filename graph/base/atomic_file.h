@@ -1,0 +1,49 @@
+// Writing a file so that a crash leaves the old file or the new one, never a part.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace ampc {
+
+// Writes to a temporary file beside the target; Commit() syncs it and renames it over the target. Destroyed without Commit(), it
+// removes the temporary file and leaves the target as it was. A target that is a symbolic link is followed; an existing target
+// keeps its permissions; a device or pipe (/dev/null, /dev/stdout) is written directly. Every failure is an IoError that names
+// the target. Not for use from two threads at once.
+class AtomicFileWriter {
+ public:
+  struct Options {
+    bool no_sync = false;  // skip fsync: faster, atomic only against a crash of this program
+  };
+  static absl::StatusOr<AtomicFileWriter> Create(const std::string& path, Options options);
+  static absl::StatusOr<AtomicFileWriter> Create(const std::string& path) { return Create(path, Options()); }
+
+  AtomicFileWriter(AtomicFileWriter&&) noexcept;
+  AtomicFileWriter& operator=(AtomicFileWriter&&) noexcept;
+  ~AtomicFileWriter();
+
+  // Small pieces are collected, large ones go to the system as they are. After a failure every later call fails too.
+  absl::Status Append(std::span<const std::byte> bytes);
+  absl::Status Append(absl::string_view text) { return Append(std::as_bytes(std::span(text))); }
+  absl::Status AppendZeros(size_t count);
+  size_t size() const;  // bytes appended so far
+
+  // Call once, last.
+  absl::Status Commit();
+
+ private:
+  struct State;
+  explicit AtomicFileWriter(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// The whole of `content` as file `path`, with the guarantees above.
+absl::Status WriteFileAtomically(const std::string& path, absl::string_view content, AtomicFileWriter::Options options = {});
+
+}  // namespace ampc

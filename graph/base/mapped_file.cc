@@ -1,0 +1,79 @@
+#include "graph/base/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+
+namespace ampc {
+namespace {
+
+absl::Status OpenError(const std::string& path, int error) {
+  if (error == ENOENT) return BadInputError(absl::StrCat(path, ": no such file"));
+  return BadInputError(absl::StrCat(path, ": cannot be read: ", std::strerror(error)));
+}
+
+}  // namespace
+
+absl::StatusOr<MappedFile> MappedFile::Open(const std::string& path) {
+  // Not blocking: opening a pipe would wait for its writer before fstat could refuse it.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return OpenError(path, errno);
+  struct stat info;
+  if (fstat(fd, &info) != 0) {
+    const int error = errno;
+    close(fd);
+    return OpenError(path, error);
+  }
+  if (!S_ISREG(info.st_mode)) {
+    close(fd);
+    return BadInputError(absl::StrCat(path, ": is ", S_ISDIR(info.st_mode) ? "a directory" : "a device or pipe", ", needs a regular file"));
+  }
+  MappedFile file;
+  file.path_ = path;
+  if (info.st_size == 0) {  // mmap refuses a length of zero
+    close(fd);
+    return file;
+  }
+  const auto size = static_cast<size_t>(info.st_size);
+  void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  const int error = errno;
+  close(fd);
+  if (data == MAP_FAILED) return OpenError(path, error);
+  file.data_ = static_cast<const std::byte*>(data);
+  file.size_ = size;
+  return file;
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
+}
+
+void MappedFile::Release(size_t offset, size_t bytes) const {
+  if (offset >= size_) return;
+  bytes = std::min(bytes, size_ - offset);
+  // Only whole pages: a page shared with a neighbouring part may still be in use.
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t begin = (offset + page - 1) / page * page;
+  const size_t end = offset + bytes == size_ ? size_ : (offset + bytes) / page * page;
+  if (begin < end) madvise(const_cast<std::byte*>(data_) + begin, end - begin, MADV_DONTNEED);
+}
+
+}  // namespace ampc

@@ -1,0 +1,153 @@
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "graph/base/atomic_file.h"
+#include "graph/base/error.h"
+#include "graph/base/mapped_file.h"
+
+namespace ampc {
+namespace {
+
+namespace fs = std::filesystem;
+
+// An empty directory per test, removed afterwards.
+class File : public testing::Test {
+ protected:
+  File() {
+    std::string pattern = testing::TempDir() + "/file_test_XXXXXX";
+    dir_ = mkdtemp(pattern.data());
+  }
+  ~File() override { fs::remove_all(dir_); }
+
+  std::string Path(const std::string& name) const { return (dir_ / name).string(); }
+  void Write(const std::string& name, const std::string& content) const { std::ofstream(Path(name)) << content; }
+  std::string Read(const std::string& name) const {
+    absl::StatusOr<MappedFile> file = MappedFile::Open(Path(name));
+    return file.ok() ? std::string(file->text()) : std::string(file.status().message());
+  }
+  size_t CountFiles() const {
+    size_t count = 0;
+    for ([[maybe_unused]] const auto& entry : fs::directory_iterator(dir_)) ++count;
+    return count;
+  }
+
+  fs::path dir_;
+};
+
+TEST_F(File, MapsContentAndEmptyFile) {
+  Write("a", "hello");
+  Write("empty", "");
+  EXPECT_EQ(Read("a"), "hello");
+  EXPECT_EQ(Read("empty"), "");
+}
+
+TEST_F(File, MappingMovesWithoutMovingTheBytes) {
+  Write("a", "hello");
+  MappedFile first = *MappedFile::Open(Path("a"));
+  const std::byte* address = first.bytes().data();
+  MappedFile second = std::move(first);
+  EXPECT_EQ(second.bytes().data(), address);
+  EXPECT_EQ(second.path(), Path("a"));
+  MappedFile third;
+  third = std::move(second);
+  EXPECT_EQ(third.text(), "hello");
+}
+
+TEST_F(File, ReleasedPartsReadAgain) {
+  const std::string content(100000, 'x');
+  Write("a", content);
+  const MappedFile file = *MappedFile::Open(Path("a"));
+  EXPECT_EQ(file.text(), content);
+  file.Release(0, 50000);
+  file.Release(10, 10);
+  file.Release(99999, 100);
+  file.Release(200000, 1);
+  EXPECT_EQ(file.text(), content);
+}
+
+TEST_F(File, MappingErrorsAreBadInput) {
+  const absl::Status absent = MappedFile::Open(Path("no")).status();
+  EXPECT_EQ(absent.message(), Path("no") + ": no such file");
+  EXPECT_EQ(ExitCodeOf(absent), ExitCode::kBadInput);
+  const absl::Status directory = MappedFile::Open(dir_.string()).status();
+  EXPECT_EQ(directory.message(), dir_.string() + ": is a directory, needs a regular file");
+  EXPECT_EQ(ExitCodeOf(directory), ExitCode::kBadInput);
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(MappedFile::Open(Path("pipe")).status().message(), Path("pipe") + ": is a device or pipe, needs a regular file");
+}
+
+TEST_F(File, CommitReplacesAndLeavesNothingElse) {
+  Write("out", "old");
+  absl::StatusOr<AtomicFileWriter> writer = AtomicFileWriter::Create(Path("out"));
+  ASSERT_TRUE(writer.ok());
+  std::string want;
+  for (int i = 0; i < 100000; ++i) {
+    ASSERT_TRUE(writer->Append(std::to_string(i)).ok());
+    want += std::to_string(i);
+  }
+  const std::string large(1 << 20, 'z');
+  ASSERT_TRUE(writer->Append(large).ok());
+  ASSERT_TRUE(writer->AppendZeros(5000).ok());
+  want += large + std::string(5000, '\0');
+  EXPECT_EQ(writer->size(), want.size());
+  EXPECT_EQ(Read("out"), "old");
+  ASSERT_TRUE(writer->Commit().ok());
+  EXPECT_EQ(Read("out"), want);
+  EXPECT_EQ(CountFiles(), 1u);
+  EXPECT_EQ(ExitCodeOf(writer->Commit()), ExitCode::kInternal);
+  EXPECT_EQ(ExitCodeOf(writer->Append("x")), ExitCode::kInternal);
+}
+
+TEST_F(File, WithoutCommitTheOldFileStays) {
+  Write("out", "old");
+  {
+    absl::StatusOr<AtomicFileWriter> writer = AtomicFileWriter::Create(Path("out"));
+    ASSERT_TRUE(writer->Append("new").ok());
+    EXPECT_EQ(CountFiles(), 2u);
+  }
+  EXPECT_EQ(Read("out"), "old");
+  EXPECT_EQ(CountFiles(), 1u);
+}
+
+TEST_F(File, FollowsLinksAndKeepsPermissions) {
+  Write("target", "old");
+  ASSERT_EQ(chmod(Path("target").c_str(), 0640), 0);
+  fs::create_symlink(Path("target"), Path("link"));
+  ASSERT_TRUE(WriteFileAtomically(Path("link"), "new", {.no_sync = true}).ok());
+  EXPECT_TRUE(fs::is_symlink(Path("link")));
+  EXPECT_EQ(Read("target"), "new");
+  EXPECT_EQ(static_cast<int>(fs::status(Path("target")).permissions()), 0640);
+}
+
+TEST_F(File, WritesToADevice) {
+  EXPECT_TRUE(WriteFileAtomically("/dev/null", "x").ok());
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(File, WriteErrorsNameThePath) {
+  const absl::Status directory = WriteFileAtomically(dir_.string(), "x");
+  EXPECT_EQ(directory.message(), dir_.string() + ": is a directory, needs a file name to write to");
+  EXPECT_EQ(ExitCodeOf(directory), ExitCode::kInternal);
+  const absl::Status absent = WriteFileAtomically(Path("no/file"), "x");
+  EXPECT_EQ(absent.message(), Path("no/file") + ": cannot be written in directory '" + Path("no") + "': No such file or directory");
+  EXPECT_EQ(ExitCodeOf(WriteFileAtomically("", "x")), ExitCode::kInternal);
+  EXPECT_EQ(ExitCodeOf(WriteFileAtomically(Path("new/"), "x")), ExitCode::kInternal);
+}
+
+TEST_F(File, FullDiskIsReportedAndSticks) {
+  absl::StatusOr<AtomicFileWriter> writer = AtomicFileWriter::Create("/dev/full");
+  ASSERT_TRUE(writer.ok());
+  const absl::Status full = writer->Append(std::string(1 << 20, 'x'));
+  EXPECT_EQ(full.message(), "/dev/full: cannot be written: No space left on device");
+  EXPECT_EQ(writer->Append("x"), full);
+  EXPECT_EQ(writer->Commit(), full);
+}
+
+}  // namespace
+}  // namespace ampc
