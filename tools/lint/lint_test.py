@@ -1,0 +1,80 @@
+"""Each check finds what it is for, in a tree made for the purpose, and says nothing about a clean one."""
+
+import os
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+
+import layering  # noqa: E402
+import size  # noqa: E402
+import words  # noqa: E402
+
+_LONG_FUNCTION = "absl::Status Add(int a,\n                 int b) {\n" + "  a += b;\n" * 60 + "}\n"
+
+
+class LintTest(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+        self.write("tools/lint/size_allow.txt", "")
+
+    def write(self, path, text):
+        where = os.path.join(self._folder.name, path)
+        os.makedirs(os.path.dirname(where), exist_ok=True)
+        with open(where, "w", encoding="utf-8") as out:
+            out.write(text)
+
+    def problems(self, check):
+        return check.check(self._folder.name)
+
+    def test_clean_tree_is_quiet(self):
+        self.write("graph/op.h", '#pragma once\n#include "graph/base/dtype.h"\n')
+        self.write("kernels/cpu/add.cc", '#include "graph/op.h"\nint Add() {\n  return 1;  // working\n}\n')
+        for check in (layering, size, words):
+            self.assertEqual(self.problems(check), [])
+
+    def test_includes_against_the_chain(self):
+        self.write("passes/fold.cc", '#include "kernels/kernel.h"\n')
+        self.write("graph/type.cc", '#include "proto/program.pb.h"\n')
+        self.write("runtime/run.cc", "#include <cuda_runtime.h>\n")
+        self.write("graph/formats/onnx.cc", '#include "proto/onnx.pb.h"\n')
+        found = self.problems(layering)
+        self.assertEqual([p.split(":")[0] for p in found], ["graph/type.cc", "passes/fold.cc", "runtime/run.cc"])
+
+    def test_header_without_guard(self):
+        self.write("graph/op.h", "int x;\n")
+        self.assertEqual(self.problems(layering), ["graph/op.h: a header needs #pragma once"])
+
+    def test_long_file_header_and_function(self):
+        self.write("graph/a.cc", "\n" * 401)
+        self.write("graph/b.h", "\n" * 151)
+        self.write("graph/c.cc", "namespace ampc {\n" + _LONG_FUNCTION + "}  // namespace ampc\n")
+        found = self.problems(size)
+        self.assertEqual(len(found), 3)
+        self.assertIn("graph/c.cc: function Add has 63 lines", found[2])
+
+    def test_long_member_function(self):
+        body = "class A {\n public:\n  int Get() const {\n" + "    ++x;\n" * 60 + "  }\n};\n"
+        self.write("graph/a.cc", body)
+        self.assertIn("function Get has 62 lines", self.problems(size)[0])
+
+    def test_allowed_size_is_exact(self):
+        self.write("graph/c.cc", _LONG_FUNCTION)
+        self.write("tools/lint/size_allow.txt", "graph/c.cc Add 63  # reason\n")
+        self.assertEqual(self.problems(size), [])
+        self.write("tools/lint/size_allow.txt", "graph/c.cc Add 64\n")
+        self.assertEqual(len(self.problems(size)), 1)
+        self.write("tools/lint/size_allow.txt", "graph/c.cc Add 63\ngraph/d.cc 500\n")
+        self.assertIn("within its budget", self.problems(size)[0])
+
+    def test_words(self):
+        for text in ("// TO" "DO: more", "// a st" "ub", "// /wo" "rk/data", "TEST(A, DISABL" "ED_B)", "  std::cerr << 1;", "  exit(1);"):
+            self.write("graph/a.cc", text + "\n")
+            self.assertEqual(len(self.problems(words)), 1, text)
+
+
+if __name__ == "__main__":
+    unittest.main()

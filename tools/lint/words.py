@@ -1,0 +1,31 @@
+"""Words that do not belong into finished source: marks of unfinished work, paths of one machine, tests that were switched off, noisy libraries."""
+
+import re
+
+from tree import SOURCES, files, lines
+
+# Written in pieces where a pattern would match this file.
+_UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b|\bst" r"ub\b|\bfor no" r"w\b|not implemented ye" r"t")
+_MACHINE = re.compile(r"(?<![\w.])/(wo" r"rk|ro" r"ot|home/[a-z]+)/")
+_DISABLED = re.compile(r"\bDISABL" r"ED_|GTEST_SK" r"IP\(\)\s*;")
+_NOISE = re.compile(r"\bstd::c(out|err)\b|(?<![\w])(std::)?f?printf\s*\(|\b(std::)?(exit|abort|terminate)\s*\(")
+_LIBRARIES = ("graph", "passes", "kernels", "runtime")
+_TEXT = SOURCES + (".py", ".sh", ".bzl", ".proto", ".md", ".case", ".prog", ".txt", ".inc", "BUILD")
+
+
+def check(root):
+    problems = []
+    for path in files(root, _TEXT):
+        for number, line in enumerate(lines(root, path), 1):
+            for pattern, why in (
+                (_UNFINISHED, "a mark of unfinished work"),
+                (_MACHINE, "a path of one machine"),
+                (_DISABLED, "a test switched off without a reason"),
+            ):
+                found = pattern.search(line)
+                if found:
+                    problems.append("%s:%d: '%s': %s" % (path, number, found.group(0), why))
+            found = _NOISE.search(line.split("//")[0])
+            if found and path.startswith(_LIBRARIES) and path.endswith(SOURCES):
+                problems.append("%s:%d: '%s': a library is silent and never ends the process" % (path, number, found.group(0)))
+    return problems
