@@ -52,6 +52,7 @@ class Block {
   void RemoveVars(const std::vector<bool>& dead);
 
  private:
+  friend class Program;
   Program* program_;
   int index_;
   int parent_;

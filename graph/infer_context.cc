@@ -1,0 +1,148 @@
+#include "graph/infer_context.h"
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+
+namespace ampc {
+namespace {
+
+template <typename T>
+std::vector<int64_t> AsInts(const HostTensor& t) {
+  const absl::Span<const T> v = t.values<T>();
+  return std::vector<int64_t>(v.begin(), v.end());
+}
+
+// int and long, float and double (and their lists) may stand for each other: files of different versions mix them.
+int Family(const AttrValue& v) {
+  switch (v.index()) {
+    case 2: return 1;    // long -> int
+    case 4: return 3;    // double -> float
+    case 12: return 11;  // long list -> int list
+    case 14: return 13;  // double list -> float list
+    default: return static_cast<int>(v.index());
+  }
+}
+
+absl::Status CheckSlots(const Op& op, const std::vector<SlotDef>& slots, bool inputs) {
+  const char* what = inputs ? "operand" : "result";
+  for (size_t s = 0; s < slots.size(); ++s) {
+    const size_t n = inputs ? op.inputs(static_cast<int>(s)).size() : op.outputs(static_cast<int>(s)).size();
+    if (n == 0 && !slots[s].optional) {
+      return BadInputError(absl::StrCat(Describe(op), ": no ", what, " in slot ", slots[s].name, ", which needs one"));
+    }
+    if (n > 1 && !slots[s].variadic) {
+      return BadInputError(absl::StrCat(Describe(op), ": ", n, " ", what, "s in slot ", slots[s].name, ", which takes one"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAttrs(const Op& op) {
+  for (const AttrDef& def : op.def().attrs) {
+    const AttrValue* value = op.explicit_attr(def.name);
+    if (value == nullptr) {
+      if (!def.required) continue;
+      return BadInputError(absl::StrCat(Describe(op), ": attribute ", def.name, " is missing, a ", AttrTypeName(def.value), " is needed"));
+    }
+    if (Family(*value) != Family(def.value)) {
+      return BadInputError(absl::StrCat(Describe(op), ": attribute ", def.name, " is a ", AttrTypeName(*value), ", needs a ",
+                                        AttrTypeName(def.value)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+InferContext::InferContext(const Op& op, const TypeEnv& env) : op_(op), env_(env), results_(op.outputs().size()) {}
+
+bool InferContext::Has(absl::string_view slot) const { return op_.input(slot) != nullptr; }
+
+int InferContext::Count(absl::string_view slot) const {
+  return static_cast<int>(op_.inputs(op_.def().InputSlot(slot)).size());
+}
+
+const TensorType& InferContext::In(absl::string_view slot, int i) const {
+  return env_.TypeOf(*op_.inputs(op_.def().InputSlot(slot))[i]);
+}
+
+std::optional<std::vector<int64_t>> InferContext::Ints(absl::string_view slot, int i) const {
+  const absl::Span<Var* const> vars = op_.inputs(op_.def().InputSlot(slot));
+  if (i >= static_cast<int>(vars.size())) return std::nullopt;
+  const HostTensor* value = env_.ValueOf(*vars[i]);
+  if (value == nullptr) return std::nullopt;
+  switch (value->dtype()) {
+    case DType::kBool: return AsInts<bool>(*value);
+    case DType::kU8: return AsInts<uint8_t>(*value);
+    case DType::kI8: return AsInts<int8_t>(*value);
+    case DType::kI16: return AsInts<int16_t>(*value);
+    case DType::kI32: return AsInts<int32_t>(*value);
+    case DType::kI64: return AsInts<int64_t>(*value);
+    default: return std::nullopt;
+  }
+}
+
+std::optional<double> InferContext::Float(absl::string_view slot) const {
+  const Var* var = op_.input(slot);
+  const HostTensor* value = var == nullptr ? nullptr : env_.ValueOf(*var);
+  if (value == nullptr || value->num_elements() != 1) return std::nullopt;
+  if (value->dtype() == DType::kF32) return value->values<float>()[0];
+  if (value->dtype() == DType::kF64) return value->values<double>()[0];
+  if (std::optional<std::vector<int64_t>> ints = Ints(slot)) return static_cast<double>((*ints)[0]);
+  return std::nullopt;
+}
+
+int InferContext::NumOut(absl::string_view slot) const {
+  return static_cast<int>(op_.outputs(op_.def().OutputSlot(slot)).size());
+}
+
+void InferContext::Out(absl::string_view slot, int i, TensorType type) {
+  const absl::Span<Var* const> vars = op_.outputs(op_.def().OutputSlot(slot));
+  if (i >= static_cast<int>(vars.size())) return;
+  results_[&vars[i] - op_.outputs().data()] = std::move(type);
+}
+
+absl::Status InferContext::Error(absl::string_view what, absl::string_view rule) const {
+  return BadInputError(absl::StrCat(Describe(op_), ": ", what, " (", rule, ")"));
+}
+
+absl::Status InferContext::CheckRank(absl::string_view slot, int rank, absl::string_view rule) const {
+  const TensorType& type = In(slot);
+  if (!type.has_rank || type.rank() == rank) return absl::OkStatus();
+  return Error(absl::StrCat(slot, " has rank ", type.rank(), ", needs ", rank), rule);
+}
+
+absl::StatusOr<int> InferContext::Axis(int64_t axis, int rank, absl::string_view rule) const {
+  if (axis >= -rank && axis < rank) return static_cast<int>(axis < 0 ? axis + rank : axis);
+  return Error(absl::StrCat("axis ", axis, " is outside [", -rank, ", ", rank, ")"), rule);
+}
+
+absl::Status InferContext::CheckSameFloat(absl::string_view rule) const {
+  const Var* first = nullptr;
+  for (size_t s = 0; s < op_.def().inputs.size(); ++s) {
+    if (op_.def().inputs[s].precision != SlotPrecision::kFollow) continue;
+    for (const Var* var : op_.inputs(static_cast<int>(s))) {
+      const TensorType& type = env_.TypeOf(*var);
+      if (!type.IsFloat()) continue;
+      if (first == nullptr) first = var;
+      const DType want = env_.TypeOf(*first).dtype;
+      if (type.dtype != want) {
+        return Error(absl::StrCat("operand '", var->name(), "' is ", Name(type.dtype), ", '", first->name(), "' is ", Name(want)), rule);
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::optional<TensorType>>> InferOp(const Op& op, const TypeEnv& env) {
+  InferContext ctx(op, env);
+  if (op.def().opaque) return ctx.results();
+  AMPC_RETURN_IF_ERROR(CheckSlots(op, op.def().inputs, true));
+  AMPC_RETURN_IF_ERROR(CheckSlots(op, op.def().outputs, false));
+  AMPC_RETURN_IF_ERROR(CheckAttrs(op));
+  AMPC_RETURN_IF_ERROR(op.def().infer(ctx));
+  return ctx.results();
+}
+
+}  // namespace ampc

@@ -1,0 +1,162 @@
+#include "graph/op.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace ampc {
+namespace {
+
+// Reads a numeric attribute, or every element of a numeric list, as T.
+template <typename T>
+struct ToNumber {
+  std::vector<T> out;
+  bool list = false;
+  template <typename V>
+  void operator()(const V& v) {
+    if constexpr (std::is_arithmetic_v<V>) {
+      out.push_back(static_cast<T>(v));
+    } else if constexpr (std::is_same_v<V, Scalar>) {
+      std::visit(
+          [this](const auto& s) {
+            if constexpr (std::is_arithmetic_v<std::decay_t<decltype(s)>>) out.push_back(static_cast<T>(s));
+          },
+          v.value);
+    }
+  }
+  template <typename V>
+  void operator()(const std::vector<V>& v) {
+    list = true;
+    for (const auto& x : v) (*this)(static_cast<const V&>(x));
+  }
+};
+
+template <typename T>
+std::vector<T> Numbers(const AttrValue* value, bool* list) {
+  ToNumber<T> read;
+  if (value != nullptr) std::visit(read, *value);
+  *list = read.list;
+  return std::move(read.out);
+}
+
+template <typename T>
+T Number(const AttrValue* value, T fallback) {
+  bool list = false;
+  const std::vector<T> v = Numbers<T>(value, &list);
+  return list || v.empty() ? fallback : v[0];
+}
+
+}  // namespace
+
+Op::Op(Block* block, int id, const OpDef* def) : block_(block), id_(id), def_(def) {
+  inputs_.ends.assign(def->inputs.size(), 0);
+  outputs_.ends.assign(def->outputs.size(), 0);
+}
+
+absl::Span<Var* const> Op::SlotList::slot(int s) const {
+  if (s < 0) return {};
+  const int begin = s == 0 ? 0 : ends[s - 1];
+  return absl::MakeConstSpan(vars.data() + begin, ends[s] - begin);
+}
+
+void Op::SlotList::Set(int s, absl::Span<Var* const> v) {
+  const int begin = s == 0 ? 0 : ends[s - 1];
+  const int old = ends[s] - begin;
+  const int delta = static_cast<int>(v.size()) - old;
+  const absl::InlinedVector<Var*, 4> copy(v.begin(), v.end());  // `v` may alias vars
+  vars.erase(vars.begin() + begin, vars.begin() + begin + old);
+  vars.insert(vars.begin() + begin, copy.begin(), copy.end());
+  for (size_t i = s; i < ends.size(); ++i) ends[i] += delta;
+}
+
+int Op::SlotList::SlotOf(int flat) const {
+  for (size_t s = 0; s < ends.size(); ++s) {
+    if (flat < ends[s]) return static_cast<int>(s);
+  }
+  return -1;
+}
+
+Var* Op::input(absl::string_view slot) const {
+  const int s = def_->InputSlot(slot);
+  return s < 0 ? nullptr : input(s);
+}
+
+Var* Op::output(absl::string_view slot) const {
+  const int s = def_->OutputSlot(slot);
+  return s < 0 ? nullptr : output(s);
+}
+
+const AttrValue* Op::explicit_attr(absl::string_view name) const {
+  for (const Attr& a : attrs_) {
+    if (a.name == name) return &a.value;
+  }
+  return nullptr;
+}
+
+const AttrValue* Op::attr(absl::string_view name) const {
+  if (const AttrValue* value = explicit_attr(name)) return value;
+  const AttrDef* def = def_->FindAttr(name);
+  return def == nullptr || def->required ? nullptr : &def->value;
+}
+
+void Op::SetAttr(absl::string_view name, AttrValue value) {
+  for (Attr& a : attrs_) {
+    if (a.name == name) {
+      a.value = std::move(value);
+      return;
+    }
+  }
+  attrs_.push_back({std::string(name), std::move(value)});
+}
+
+void Op::RemoveAttr(absl::string_view name) {
+  std::erase_if(attrs_, [name](const Attr& a) { return a.name == name; });
+}
+
+bool Op::GetBool(absl::string_view name, bool fallback) const {
+  return Number<int64_t>(attr(name), fallback ? 1 : 0) != 0;
+}
+
+int64_t Op::GetInt(absl::string_view name, int64_t fallback) const { return Number<int64_t>(attr(name), fallback); }
+
+double Op::GetFloat(absl::string_view name, double fallback) const { return Number<double>(attr(name), fallback); }
+
+std::string Op::GetString(absl::string_view name, absl::string_view fallback) const {
+  const AttrValue* value = attr(name);
+  const std::string* s = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  return s == nullptr ? std::string(fallback) : *s;
+}
+
+std::vector<int64_t> Op::GetInts(absl::string_view name) const {
+  bool list = false;
+  return Numbers<int64_t>(attr(name), &list);
+}
+
+std::vector<double> Op::GetFloats(absl::string_view name) const {
+  bool list = false;
+  return Numbers<double>(attr(name), &list);
+}
+
+DType Op::GetDType(absl::string_view name, DType fallback) const {
+  const AttrValue* value = attr(name);
+  const DType* t = value == nullptr ? nullptr : std::get_if<DType>(value);
+  return t == nullptr ? fallback : *t;
+}
+
+std::vector<int> Op::SubBlocks() const {
+  std::vector<int> blocks;
+  for (const Attr& a : attrs_) {
+    if (const BlockRef* b = std::get_if<BlockRef>(&a.value)) blocks.push_back(b->index);
+    if (const auto* list = std::get_if<std::vector<BlockRef>>(&a.value)) {
+      for (const BlockRef& b : *list) blocks.push_back(b.index);
+    }
+  }
+  return blocks;
+}
+
+std::string Describe(const Op& op) {
+  std::string out = op.line > 0 ? absl::StrCat(op.line, ": ") : "";
+  absl::StrAppend(&out, "op '", op.type(), "'");
+  if (!op.outputs().empty()) absl::StrAppend(&out, " -> '", op.outputs()[0]->name(), "'");
+  return out;
+}
+
+}  // namespace ampc

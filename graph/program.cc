@@ -1,0 +1,196 @@
+#include "graph/program.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace ampc {
+
+absl::string_view Name(VarKind kind) {
+  switch (kind) {
+    case VarKind::kFeed: return "feed";
+    case VarKind::kParam: return "param";
+    case VarKind::kState: return "state";
+    case VarKind::kConst: return "const";
+    case VarKind::kTemp: return "temp";
+    case VarKind::kCarry: return "carry";
+  }
+  return "?";
+}
+
+Var* Block::FindVar(absl::string_view name) const {
+  auto it = by_name_.find(name);
+  return it == by_name_.end() ? nullptr : it->second;
+}
+
+Var* Block::FindVisible(absl::string_view name) const {
+  for (const Block* block = this; block != nullptr;) {
+    if (Var* var = block->FindVar(name)) return var;
+    block = block->parent_ < 0 ? nullptr : &block->program_->block(block->parent_);
+  }
+  return nullptr;
+}
+
+Var* Block::AddVar(std::string name, VarKind kind, TensorType type) {
+  program_->names_.try_emplace(name, 1);
+  vars_.push_back(std::make_unique<Var>(this, program_->next_var_id_++, std::move(name), kind, std::move(type)));
+  Var* var = vars_.back().get();
+  by_name_[var->name()] = var;
+  return var;
+}
+
+std::string Block::UniqueName(absl::string_view base) const {
+  auto it = program_->names_.find(base);
+  if (it == program_->names_.end()) return std::string(base);
+  // The stored suffix makes a long run of requests for one base linear.
+  for (int& next = it->second;; ++next) {
+    std::string name = absl::StrCat(base, ".", next);
+    if (!program_->names_.contains(name)) return name;
+  }
+}
+
+void Block::RenameVar(Var* var, std::string name) {
+  by_name_.erase(var->name_);
+  program_->names_.try_emplace(name, 1);
+  var->name_ = std::move(name);
+  by_name_[var->name_] = var;
+}
+
+std::unique_ptr<Op> Block::NewOp(const OpDef* def) const {
+  return std::make_unique<Op>(const_cast<Block*>(this), program_->next_op_id_++, def);
+}
+
+Op* Block::Append(std::unique_ptr<Op> op) {
+  ops_.push_back(std::move(op));
+  return ops_.back().get();
+}
+
+std::vector<std::unique_ptr<Op>> Block::TakeOps() { return std::exchange(ops_, {}); }
+
+void Block::SetOps(std::vector<std::unique_ptr<Op>> ops) { ops_ = std::move(ops); }
+
+void Block::RemoveVars(const std::vector<bool>& dead) {
+  const auto is_dead = [&dead](const std::unique_ptr<Var>& v) {
+    return v->id() < static_cast<int>(dead.size()) && dead[v->id()];
+  };
+  for (const std::unique_ptr<Var>& v : vars_) {
+    if (is_dead(v)) by_name_.erase(v->name());
+  }
+  std::erase_if(vars_, is_dead);
+}
+
+Program::Program(std::string program_name) : name(std::move(program_name)) { AddBlock(-1, "main"); }
+
+Program::Program(Program&& other) noexcept : Program(std::string()) { *this = std::move(other); }
+
+Program& Program::operator=(Program&& other) noexcept {
+  name = std::move(other.name);
+  version = other.version;
+  feeds = std::move(other.feeds);
+  fetches = std::move(other.fetches);
+  symbols = std::move(other.symbols);
+  origin = std::move(other.origin);
+  next_var_id_ = other.next_var_id_;
+  next_op_id_ = other.next_op_id_;
+  std::swap(blocks_, other.blocks_);
+  names_ = std::move(other.names_);
+  opaque_ = std::move(other.opaque_);
+  for (const std::unique_ptr<Block>& block : blocks_) block->program_ = this;
+  for (const std::unique_ptr<Block>& block : other.blocks_) block->program_ = &other;
+  return *this;
+}
+
+Program::~Program() = default;
+
+Block& Program::AddBlock(int parent, std::string block_name) {
+  blocks_.push_back(std::make_unique<Block>(this, num_blocks(), parent, std::move(block_name)));
+  return *blocks_.back();
+}
+
+int64_t Program::SymbolDim(absl::string_view symbol) {
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    if (symbols[i] == symbol) return -2 - static_cast<int64_t>(i);
+  }
+  symbols.emplace_back(symbol);
+  return -1 - static_cast<int64_t>(symbols.size());
+}
+
+const OpDef* Program::OpaqueDef(absl::string_view type, const std::vector<std::string>& inputs,
+                                const std::vector<std::string>& outputs) {
+  std::string key = absl::StrCat(type, "(", absl::StrJoin(inputs, ","), ")->", absl::StrJoin(outputs, ","));
+  std::unique_ptr<OpDef>& def = opaque_[key];
+  if (def != nullptr) return def.get();
+  def = std::make_unique<OpDef>(std::string(type));
+  def->Doc("An op without a record: carried through, not executed.")
+      .Amp(AmpClass::kNever, "no record describes this op")
+      .Gradient("none: no record describes this op")
+      .Impure();
+  def->opaque = true;
+  for (const std::string& slot : inputs) def->OptVarIn(slot, SlotPrecision::kAsIs);
+  for (const std::string& slot : outputs) {
+    def->VarOut(slot, SlotPrecision::kAsIs);
+    def->outputs.back().optional = true;
+    def->outputs.back().overwrites = true;
+  }
+  return def.get();
+}
+
+bool Program::NameTaken(absl::string_view var_name) const { return names_.contains(var_name); }
+
+namespace {
+
+void CopyVar(const Var& from, Block& block, std::vector<Var*>& by_id) {
+  Var* var = block.AddVar(from.name(), from.kind, from.type);
+  var->stop_gradient = from.stop_gradient;
+  var->trainable = from.trainable;
+  var->export_name = from.export_name;
+  var->was = from.was;
+  if (from.weight != nullptr) var->weight = std::make_unique<WeightRef>(*from.weight);
+  var->literal = from.literal;
+  var->origin = from.origin;
+  by_id[from.id()] = var;
+}
+
+std::vector<Var*> Mapped(absl::Span<Var* const> vars, const std::vector<Var*>& by_id) {
+  std::vector<Var*> out;
+  out.reserve(vars.size());
+  for (const Var* v : vars) out.push_back(v == nullptr ? nullptr : by_id[v->id()]);
+  return out;
+}
+
+}  // namespace
+
+Program Program::Clone() const {
+  Program copy(name);
+  copy.version = version;
+  copy.symbols = symbols;
+  copy.origin = origin;
+  std::vector<Var*> by_id(next_var_id_, nullptr);
+  for (int b = 0; b < num_blocks(); ++b) {
+    Block& to = b == 0 ? copy.main() : copy.AddBlock(block(b).parent(), block(b).name());
+    for (const std::unique_ptr<Var>& var : block(b).vars()) CopyVar(*var, to, by_id);
+  }
+  for (int b = 0; b < num_blocks(); ++b) {
+    for (const std::unique_ptr<Op>& op : block(b).ops()) {
+      const OpDef* def = &op->def();
+      if (def->opaque) {
+        std::vector<std::string> ins, outs;
+        for (const SlotDef& s : def->inputs) ins.push_back(s.name);
+        for (const SlotDef& s : def->outputs) outs.push_back(s.name);
+        def = copy.OpaqueDef(def->name, ins, outs);
+      }
+      std::unique_ptr<Op> to = copy.block(b).NewOp(def);
+      for (size_t s = 0; s < def->inputs.size(); ++s) to->SetInputs(static_cast<int>(s), Mapped(op->inputs(static_cast<int>(s)), by_id));
+      for (size_t s = 0; s < def->outputs.size(); ++s) to->SetOutputs(static_cast<int>(s), Mapped(op->outputs(static_cast<int>(s)), by_id));
+      for (const Attr& a : op->attrs()) to->SetAttr(a.name, a.value);
+      to->marks = op->marks;
+      to->line = op->line;
+      to->origin = op->origin;
+      copy.block(b).Append(std::move(to));
+    }
+  }
+  copy.feeds = Mapped(feeds, by_id);
+  copy.fetches = Mapped(fetches, by_id);
+  return copy;
+}
+
+}  // namespace ampc

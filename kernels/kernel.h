@@ -1,0 +1,90 @@
+// Kernel: how one op computes on one device.
+//
+// On the CPU every float value is stored as float32, whatever its declared type: an f16 or bf16 value is a float32 that
+// has been rounded to that type (see RoundTo). A kernel therefore computes in float32 only; the executor rounds results
+// once, to nearest even, unless the kernel only moves values (moves_data) or rounds by itself. This is exactly "half
+// storage, fp32 arithmetic, one rounding", at fp32 speed. f64 and integers are stored as they are; bool is one byte.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/base/host_tensor.h"
+#include "graph/op.h"
+
+namespace ampc {
+
+// The element type in memory of a value declared `t`: kF32 for f16 and bf16, else `t`.
+DType StorageType(DType t);
+
+// A concrete operand or result at plan time: static dims.
+struct TensorDesc {
+  DType dtype = DType::kInvalid;  // declared type; storage is StorageType(dtype)
+  Dims dims;
+  int64_t NumElements() const;
+  int64_t StorageBytes() const;
+};
+
+// One op with everything known that a kernel may prepare for.
+struct KernelSpec {
+  const Op* op = nullptr;                 // attributes and slots; operands in flat order below
+  std::vector<TensorDesc> inputs;
+  std::vector<TensorDesc> outputs;
+  std::vector<const HostTensor*> values;  // per input: the value if it is constant (in storage type), else null
+  int threads = 1;
+};
+
+struct KernelArgs {
+  absl::Span<const void* const> inputs;   // flat order; null for a constant the kernel consumed at prepare (see consumes)
+  absl::Span<void* const> outputs;
+  void* workspace = nullptr;              // workspace_bytes(), 64-byte aligned; not kept between runs
+  int threads = 1;
+};
+
+// A prepared kernel: immutable, so several threads may run one at the same time with their own arguments.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual int64_t workspace_bytes() const { return 0; }
+  // Computes; neither allocates nor fails for reasons that the spec could have told.
+  virtual absl::Status Run(const KernelArgs& args) const = 0;
+  // Results are exact in the declared type already: the executor does not round them.
+  virtual bool rounds_results() const { return false; }
+  // Inputs whose constant value the kernel has packed for itself; the plan need not keep the original.
+  virtual bool consumes(int flat_input) const { return (void)flat_input, false; }
+  // The result may share the memory of this input (same bytes, read before written at each element); -1 for none.
+  virtual int in_place_input() const { return -1; }
+  // The result *is* the input's memory (reshape): the plan aliases and never runs the kernel; -1 for none.
+  virtual int alias_input() const { return -1; }
+  virtual std::string implementation() const = 0;  // e.g. "onednn:brgemm:avx512_core", "ampc:avx2": for --verbose and profiles
+};
+
+// Makes the kernel for a spec. Unimplemented (exit 4) names the op, the types and what is supported.
+using MakeKernelFn = absl::StatusOr<std::unique_ptr<Kernel>> (*)(const KernelSpec& spec);
+
+struct KernelEntry {
+  std::string op;
+  MakeKernelFn make = nullptr;
+  // Declared types for which the op has a kernel, by the type of the first float operand or result (or the first operand
+  // of an op without floats).
+  std::vector<DType> dtypes;
+};
+
+class KernelRegistry {
+ public:
+  absl::Status Add(KernelEntry entry);  // fails on a second entry for the op
+  const KernelEntry* Find(absl::string_view op) const;
+  std::vector<const KernelEntry*> All() const;  // sorted by op
+
+ private:
+  std::vector<KernelEntry> entries_;  // sorted
+};
+
+// Every kernel of kernels/cpu/all_kernels.inc.
+const KernelRegistry& CpuKernels();
+
+}  // namespace ampc

@@ -1,0 +1,65 @@
+// Session: load a model, run it. The convenience that ties formats, passes, plan and executor together.
+//
+//   absl::StatusOr<ampc::Session> s = ampc::Session::Load("rec_fp16.pdmodel", {.device = "cpu", .threads = 2});
+//   absl::StatusOr<ampc::TensorMap> out = s->Run({{"x", image}});
+//
+// Thread-safe: any number of threads may Run one Session at the same time; each run has a private arena. A Session is
+// movable; moving it while a Run is under way is an error of the caller.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/base/host_tensor.h"
+#include "graph/program.h"
+#include "runtime/exec/observer.h"
+
+namespace ampc {
+
+using TensorMap = std::map<std::string, HostTensor>;
+
+struct SessionOptions {
+  std::string device = "cpu";    // "cpu"; others are refused with exit code 4
+  int threads = 0;               // for one run; 0: all processors
+  bool strict_rounding = false;  // no fusion: every op rounds its result to its declared type
+  std::string params;            // file with the weights where the model's name does not imply it
+};
+
+struct ValueInfo {
+  std::string name;
+  TensorType type;
+};
+
+class Session {
+ public:
+  // Errors carry the exit codes of graph/base/error.h: 3 absent or bad file, 4 not supported (an op without kernel, a device).
+  static absl::StatusOr<Session> Load(const std::string& path, const SessionOptions& options = {});
+  static absl::StatusOr<Session> Create(Program program, const SessionOptions& options = {});
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+
+  // Feeds by name, with the declared dtype and compatible dims (usage error, exit code 2, otherwise). The fetches own
+  // their memory and have their declared dtype. The first run with new dims plans; later ones with the same dims only run.
+  absl::StatusOr<TensorMap> Run(const TensorMap& feeds) const;
+  // The same, reporting every step to `observer`.
+  absl::StatusOr<TensorMap> Run(const TensorMap& feeds, StepObserver& observer) const;
+
+  std::vector<ValueInfo> inputs() const;
+  std::vector<ValueInfo> outputs() const;
+  // The program as it runs: after the plan pipeline.
+  const Program& program() const;
+  // Plans built so far and the arena bytes of the newest: for reports.
+  int num_plans() const;
+  int64_t arena_bytes() const;
+
+ private:
+  struct State;
+  explicit Session(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ampc
