@@ -1,62 +1,56 @@
 #include "graph/base/host_tensor.h"
 
-#include <cstdlib>
+#include <algorithm>
 #include <cstring>
-#include <new>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "graph/base/convert.h"
 #include "graph/base/error.h"
+#include "graph/base/shape.h"
+#include "graph/base/status_macros.h"
 
 namespace ampc {
-namespace {
 
-constexpr size_t kAlignment = 64;
-
-int64_t Product(const std::vector<int64_t>& dims) {
-  int64_t n = 1;
-  for (int64_t d : dims) n *= d;
-  return n;
-}
-
-void ToF32(const HostTensor& t, float* out) {
-  const size_t n = static_cast<size_t>(t.num_elements());
-  switch (t.dtype()) {
-    case DType::kF16: F16ToF32(t.values<Half>().data(), out, n); break;
-    case DType::kBF16: BF16ToF32(t.values<BFloat16>().data(), out, n); break;
-    case DType::kF64:
-      for (size_t i = 0; i < n; ++i) out[i] = static_cast<float>(t.values<double>()[i]);
-      break;
-    default: std::memcpy(out, t.data(), n * sizeof(float));
+absl::StatusOr<HostTensor> HostTensor::CreateUninitialized(DType dtype, absl::Span<const int64_t> dims) {
+  const std::optional<int64_t> bytes = NumBytes(dtype, dims);
+  if (SizeOf(dtype) == 0) return UsageError("tensor without an element type");
+  if (!bytes) {
+    return UsageError(absl::StrCat("tensor of shape ", ShapeToString(dims), ": needs known dimensions and less than 2^63 bytes"));
   }
-}
-
-}  // namespace
-
-void HostTensor::Free::operator()(std::byte* p) const { std::free(p); }
-
-HostTensor::HostTensor(DType dtype, std::vector<int64_t> dims) : dtype_(dtype), dims_(std::move(dims)), num_elements_(Product(dims_)) {
-  const size_t bytes = (static_cast<size_t>(num_bytes()) + kAlignment - 1) / kAlignment * kAlignment;
-  if (bytes == 0) return;
-  data_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes)));
-  if (data_ == nullptr) throw std::bad_alloc();
-  std::memset(data_.get(), 0, bytes);
-}
-
-absl::StatusOr<HostTensor> HostTensor::Make(DType dtype, std::vector<int64_t> dims) {
-  int64_t bytes = static_cast<int64_t>(SizeOf(dtype));
-  if (bytes == 0) return UsageError("a tensor needs an element type");
-  for (int64_t d : dims) {
-    if (d < 0 || __builtin_mul_overflow(bytes, d, &bytes) || bytes > (int64_t{1} << 46)) {
-      return BadInputError(absl::StrCat("a tensor of dims [", absl::StrJoin(dims, ", "), "] does not fit in memory"));
+  HostTensor tensor;
+  tensor.dtype_ = dtype;
+  tensor.dims_.assign(dims.begin(), dims.end());
+  tensor.num_elements_ = *NumElements(dims);
+  if (*bytes > 0) {
+    void* data = ::operator new(static_cast<size_t>(*bytes), std::align_val_t{64}, std::nothrow);
+    if (data == nullptr) {
+      return InternalError(absl::StrCat("out of memory: ", Name(dtype), " tensor ", ShapeToString(dims), " needs ", *bytes, " bytes"));
     }
+    tensor.data_.reset(static_cast<std::byte*>(data));
   }
-  return HostTensor(dtype, std::move(dims));
+  return tensor;
 }
 
-HostTensor::HostTensor(const HostTensor& other) : HostTensor(other.dtype_, other.dims_) {
-  if (num_bytes() > 0) std::memcpy(data_.get(), other.data_.get(), static_cast<size_t>(num_bytes()));
+absl::StatusOr<HostTensor> HostTensor::Create(DType dtype, absl::Span<const int64_t> dims) {
+  AMPC_ASSIGN_OR_RETURN(HostTensor tensor, CreateUninitialized(dtype, dims));
+  if (tensor.size_bytes() > 0) std::memset(tensor.data_.get(), 0, tensor.size_bytes());
+  return tensor;
+}
+
+HostTensor HostTensor::FromBytes(DType dtype, absl::Span<const int64_t> dims, const void* bytes, size_t size) {
+  absl::StatusOr<HostTensor> tensor = Create(dtype, dims);
+  if (!tensor.ok()) return HostTensor();
+  size = std::min(size, tensor->size_bytes());
+  if (size > 0) std::memcpy(tensor->data_.get(), bytes, size);
+  return *std::move(tensor);
+}
+
+HostTensor::HostTensor(const HostTensor& other)
+    : dtype_(other.dtype_), dims_(other.dims_), num_elements_(other.num_elements_) {
+  if (other.data_ == nullptr) return;
+  data_.reset(static_cast<std::byte*>(::operator new(size_bytes(), std::align_val_t{64})));
+  std::memcpy(data_.get(), other.data_.get(), size_bytes());
 }
 
 HostTensor& HostTensor::operator=(const HostTensor& other) {
@@ -64,28 +58,28 @@ HostTensor& HostTensor::operator=(const HostTensor& other) {
   return *this;
 }
 
-int64_t HostTensor::num_bytes() const { return num_elements_ * static_cast<int64_t>(SizeOf(dtype_)); }
+HostTensor::HostTensor(HostTensor&& other) noexcept { *this = std::move(other); }
 
-bool SameTensor(const HostTensor& a, const HostTensor& b) {
-  return a.dtype() == b.dtype() && a.dims() == b.dims() &&
-         (a.num_bytes() == 0 || std::memcmp(a.data(), b.data(), static_cast<size_t>(a.num_bytes())) == 0);
+HostTensor& HostTensor::operator=(HostTensor&& other) noexcept {
+  dtype_ = std::exchange(other.dtype_, DType::kInvalid);
+  dims_ = std::exchange(other.dims_, {});
+  num_elements_ = std::exchange(other.num_elements_, 0);
+  data_ = std::move(other.data_);
+  return *this;
 }
 
-HostTensor ConvertFloat(const HostTensor& t, DType to) {
-  if (t.dtype() == to || !IsFloat(t.dtype()) || !IsFloat(to)) return t;
-  HostTensor wide(DType::kF32, t.dims());
-  if (t.num_elements() > 0) ToF32(t, wide.mutable_values<float>().data());
-  if (to == DType::kF32) return wide;
-  HostTensor out(to, t.dims());
-  const size_t n = static_cast<size_t>(t.num_elements());
-  const float* in = wide.values<float>().data();
-  switch (to) {
-    case DType::kF16: F32ToF16(in, out.mutable_values<Half>().data(), n); break;
-    case DType::kBF16: F32ToBF16(in, out.mutable_values<BFloat16>().data(), n); break;
-    default:
-      for (size_t i = 0; i < n; ++i) out.mutable_values<double>()[i] = in[i];
+absl::Status HostTensor::Reshape(absl::Span<const int64_t> dims) {
+  if (NumElements(dims) != num_elements_) {
+    return UsageError(absl::StrCat("reshape of ", ShapeToString(dims_), " to ", ShapeToString(dims), ": needs the same number of elements, ",
+                                   num_elements_));
   }
-  return out;
+  dims_.assign(dims.begin(), dims.end());
+  return absl::OkStatus();
+}
+
+bool operator==(const HostTensor& a, const HostTensor& b) {
+  return a.dtype_ == b.dtype_ && a.dims_ == b.dims_ &&
+         (a.size_bytes() == 0 || std::memcmp(a.data_.get(), b.data_.get(), a.size_bytes()) == 0);
 }
 
 }  // namespace ampc
