@@ -51,7 +51,8 @@ def main(events_path):
                 key = ident["testResult"]
                 runs[key["label"], key.get("shard", 0), key.get("run", 0)] = result_counts(event["testResult"])
             elif "targetCompleted" in ident and not event.get("completed", {}).get("success", False):
-                broken.add(ident["targetCompleted"]["label"])
+                if event.get("aborted", {}).get("reason") != "SKIPPED":  # Not meant for this configuration.
+                    broken.add(ident["targetCompleted"]["label"])
             elif "pattern" in ident and "aborted" in event:
                 broken.add(" ".join(ident["pattern"]["pattern"]))
     broken -= {label for label, _, _ in runs}

@@ -12,7 +12,8 @@ tools/setup.sh || { echo "0 passed, 1 failed"; exit 1; }
 options=() targets=()
 for arg in "$@"; do
   case "$arg" in
-    //* | -//* | :*) targets+=("$arg") ;;
+    --) ;;
+    //* | -//*) targets+=("$arg") ;;
     *) options+=("$arg") ;;
   esac
 done

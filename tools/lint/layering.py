@@ -42,6 +42,6 @@ def check(root):
             problem = _problem(path, line) if line.lstrip().startswith("#include") else None
             if problem:
                 problems.append("%s:%d: '%s': %s" % (path, number, line.strip(), problem))
-        if path.endswith(".h") and "#pragma once" not in text:
+        if path.endswith(".h") and not path.endswith("-inl.h") and "#pragma once" not in text:  # Highway includes -inl.h once per target.
             problems.append("%s: a header needs #pragma once" % path)
     return problems
