@@ -52,11 +52,11 @@ class HostTensor {
   // The elements; empty when T is not the type of dtype().
   template <typename T>
   absl::Span<const T> values() const {
-    return {reinterpret_cast<const T*>(data_.get()), CountAs<T>()};
+    return absl::Span<const T>(reinterpret_cast<const T*>(data_.get()), CountAs<T>());
   }
   template <typename T>
   absl::Span<T> mutable_values() {
-    return {reinterpret_cast<T*>(data_.get()), CountAs<T>()};
+    return absl::Span<T>(reinterpret_cast<T*>(data_.get()), CountAs<T>());
   }
 
   // New dims over the same bytes. UsageError, and nothing changes, when the number of elements differs.

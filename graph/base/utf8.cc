@@ -20,4 +20,13 @@ size_t Utf8Length(absl::string_view text) {
   return overlong || surrogate || too_large ? 0 : length;
 }
 
+bool IsUtf8(absl::string_view text) {
+  while (!text.empty()) {
+    const size_t length = Utf8Length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 }  // namespace ampc

@@ -11,4 +11,7 @@ namespace ampc {
 // above U+10FFFF and cut sequences are not well-formed).
 size_t Utf8Length(absl::string_view text);
 
+// Whether all of `text` is well-formed.
+bool IsUtf8(absl::string_view text);
+
 }  // namespace ampc

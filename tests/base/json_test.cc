@@ -130,6 +130,8 @@ TEST(Utf8, AcceptsOnlyWellFormedSequences) {
                           "\xe2\x82"}) {
     EXPECT_EQ(Utf8Length(bad), 0u) << bad;
   }
+  EXPECT_TRUE(IsUtf8("a\xc3\xa9"));
+  EXPECT_FALSE(IsUtf8("a\xc3"));
 }
 
 }  // namespace

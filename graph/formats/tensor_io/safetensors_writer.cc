@@ -1,0 +1,112 @@
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/json_writer.h"
+#include "graph/base/shape.h"
+#include "graph/base/status_macros.h"
+#include "graph/base/utf8.h"
+#include "graph/formats/tensor_io/safetensors.h"
+#include "graph/formats/tensor_io/safetensors_types.h"
+
+namespace ampc {
+namespace {
+
+constexpr absl::string_view kMetadata = "__metadata__";
+
+absl::Status CheckNames(const std::string& path, absl::Span<const SafetensorsWriter::Spec> specs) {
+  std::vector<absl::string_view> names;
+  for (const SafetensorsWriter::Spec& spec : specs) {
+    if (!IsUtf8(spec.name)) return UsageError(absl::StrCat(path, ": tensor name '", absl::CHexEscape(spec.name), "' is not UTF-8"));
+    names.push_back(spec.name);
+  }
+  std::sort(names.begin(), names.end());
+  const auto twin = std::adjacent_find(names.begin(), names.end());
+  if (twin != names.end()) return UsageError(absl::StrCat(path, ": two tensors have the name '", *twin, "'"));
+  if (std::binary_search(names.begin(), names.end(), kMetadata)) {
+    return UsageError(absl::StrCat(path, ": '", kMetadata, "' cannot be the name of a tensor, the format reserves it"));
+  }
+  return absl::OkStatus();
+}
+
+// The entry of `spec`, offset left at 0.
+absl::StatusOr<SafetensorsEntry> MakeEntry(const std::string& path, const SafetensorsWriter::Spec& spec) {
+  const safetensors_internal::ElementType* type = safetensors_internal::FindType(spec.dtype);
+  const std::optional<int64_t> bytes = NumBytes(spec.dtype, spec.dims);
+  if (type == nullptr) return UsageError(absl::StrCat(path, ": tensor '", spec.name, "': safetensors has no type for ", Name(spec.dtype)));
+  if (!bytes) {
+    return UsageError(absl::StrCat(path, ": tensor '", spec.name, "': shape ", ShapeToString(spec.dims), " needs known dimensions"));
+  }
+  return SafetensorsEntry{spec.name, spec.dtype, std::string(type->name), spec.dims, 0, static_cast<uint64_t>(*bytes)};
+}
+
+// The JSON header, padded so that the data begin at a multiple of 64. Offsets in `entries` count from the start of the data.
+std::string MakeHeader(const std::vector<SafetensorsEntry>& entries, const std::map<std::string, std::string>& metadata) {
+  JsonWriter json;
+  json.BeginObject();
+  if (!metadata.empty()) {
+    json.Key(kMetadata).BeginObject();
+    for (const auto& [key, value] : metadata) json.Field(key, value);
+    json.EndObject();
+  }
+  for (const SafetensorsEntry& entry : entries) {
+    json.Key(entry.name).BeginObject().Field("dtype", entry.type_name).Key("shape").Ints(entry.dims);
+    const int64_t range[] = {static_cast<int64_t>(entry.offset), static_cast<int64_t>(entry.offset + entry.bytes)};
+    json.Key("data_offsets").Ints(range).EndObject();
+  }
+  json.EndObject();
+  std::string text = json.Take();
+  text.append((64 - (8 + text.size()) % 64) % 64, ' ');
+  std::string header;
+  for (int i = 0; i < 8; ++i) header.push_back(static_cast<char>(text.size() >> (8 * i) & 0xff));
+  return header + text;
+}
+
+}  // namespace
+
+absl::StatusOr<SafetensorsWriter> SafetensorsWriter::Create(const std::string& path, absl::Span<const Spec> specs,
+                                                            const std::map<std::string, std::string>& metadata,
+                                                            AtomicFileWriter::Options options) {
+  AMPC_RETURN_IF_ERROR(CheckNames(path, specs));
+  std::vector<SafetensorsEntry> entries;
+  entries.reserve(specs.size());
+  for (const Spec& spec : specs) {
+    AMPC_ASSIGN_OR_RETURN(entries.emplace_back(), MakeEntry(path, spec));
+  }
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const SafetensorsEntry& a, const SafetensorsEntry& b) { return SizeOf(a.dtype) > SizeOf(b.dtype); });
+  uint64_t end = 0;
+  for (SafetensorsEntry& entry : entries) {
+    entry.offset = end;
+    end += entry.bytes;
+  }
+  const std::string header = MakeHeader(entries, metadata);
+  for (SafetensorsEntry& entry : entries) entry.offset += header.size();
+  AMPC_ASSIGN_OR_RETURN(AtomicFileWriter writer, AtomicFileWriter::Create(path, options));
+  AMPC_RETURN_IF_ERROR(writer.Append(header));
+  return SafetensorsWriter(std::move(writer), std::move(entries), header.size() + end);
+}
+
+absl::Status SafetensorsWriter::Append(absl::Span<const std::byte> bytes) { return writer_.Append(bytes); }
+
+absl::Status SafetensorsWriter::Commit() {
+  if (writer_.size() != end_) {
+    return InternalError(absl::StrCat("safetensors file of ", end_, " bytes: ", writer_.size(), " bytes were appended"));
+  }
+  return writer_.Commit();
+}
+
+absl::Status WriteSafetensors(const std::string& path, const std::map<std::string, HostTensor>& tensors, AtomicFileWriter::Options options) {
+  std::vector<SafetensorsWriter::Spec> specs;
+  for (const auto& [name, tensor] : tensors) {
+    specs.push_back({name, tensor.dtype(), std::vector<int64_t>(tensor.dims().begin(), tensor.dims().end())});
+  }
+  AMPC_ASSIGN_OR_RETURN(SafetensorsWriter writer, SafetensorsWriter::Create(path, specs, {}, options));
+  for (const SafetensorsEntry& entry : writer.entries()) AMPC_RETURN_IF_ERROR(writer.Append(tensors.at(entry.name).bytes()));
+  return writer.Commit();
+}
+
+}  // namespace ampc
