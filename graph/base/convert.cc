@@ -1,5 +1,9 @@
 #include "graph/base/convert.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include "graph/base/convert_internal.h"
 
 namespace ampc {
@@ -21,6 +25,14 @@ void Round(float* data, size_t n) {
   for (size_t i = 0; i < n; ++i) data[i] = static_cast<float>(Low(data[i]));
 }
 
+#if defined(__x86_64__)
+// Clang 14's __builtin_cpu_supports does not know f16c: leaf 1, bit 29 of ecx.
+bool HasF16c() {
+  unsigned eax, ebx, ecx, edx;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+#endif
+
 const Functions& Best() {
   static const Functions& best = *Available().back();
   return best;
@@ -34,7 +46,7 @@ const Functions kScalar = {"scalar",        Narrow<Half>, Widen<Half>,     Narro
 std::vector<const Functions*> Available() {
   std::vector<const Functions*> available = {&kScalar};
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")) {
+  if (__builtin_cpu_supports("avx2") && HasF16c()) {
     available.push_back(&kAvx2);
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
       available.push_back(&kAvx512);

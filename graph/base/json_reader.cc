@@ -196,11 +196,11 @@ absl::Status Parser::ParseObject(int depth, JsonValue* value) {
     SkipSpace();
     if (Peek() != '"') return Expected("'\"' of a key");
     JsonValue::Member& member = value->members.emplace_back();
-    AMPC_RETURN_IF_ERROR(ParseString(&member.first));
+    AMPC_RETURN_IF_ERROR(ParseString(&member.key));
     SkipSpace();
     if (!Take(':')) return Expected("':'");
     SkipSpace();
-    AMPC_RETURN_IF_ERROR(ParseValue(depth + 1, &member.second));
+    AMPC_RETURN_IF_ERROR(ParseValue(depth + 1, &member.value));
     SkipSpace();
     if (Take('}')) return CheckUniqueKeys(*value);
     if (!Take(',')) return Expected("',' or '}'");
@@ -210,7 +210,7 @@ absl::Status Parser::ParseObject(int depth, JsonValue* value) {
 absl::Status Parser::CheckUniqueKeys(const JsonValue& object) const {
   std::vector<absl::string_view> keys;
   keys.reserve(object.members.size());
-  for (const JsonValue::Member& member : object.members) keys.push_back(member.first);
+  for (const JsonValue::Member& member : object.members) keys.push_back(member.key);
   std::sort(keys.begin(), keys.end());
   const auto twin = std::adjacent_find(keys.begin(), keys.end());
   if (twin == keys.end()) return absl::OkStatus();
@@ -234,8 +234,8 @@ std::optional<double> JsonValue::AsDouble() const {
 }
 
 const JsonValue* JsonValue::Find(absl::string_view key) const {
-  const auto found = std::find_if(members.begin(), members.end(), [&](const Member& member) { return member.first == key; });
-  return found == members.end() ? nullptr : &found->second;
+  const auto found = std::find_if(members.begin(), members.end(), [&](const Member& member) { return member.key == key; });
+  return found == members.end() ? nullptr : &found->value;
 }
 
 absl::string_view Name(JsonValue::Kind kind) {

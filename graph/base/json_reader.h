@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,7 +14,7 @@ namespace ampc {
 class JsonValue {
  public:
   enum class Kind : uint8_t { kNull, kBool, kNumber, kString, kArray, kObject };
-  using Member = std::pair<std::string, JsonValue>;
+  struct Member;
 
   Kind kind = Kind::kNull;
   bool boolean = false;
@@ -27,6 +26,11 @@ class JsonValue {
   std::optional<int64_t> AsInt() const;  // a number written without fraction and exponent that fits
   std::optional<double> AsDouble() const;
   const JsonValue* Find(absl::string_view key) const;  // member of an object or null; linear
+};
+
+struct JsonValue::Member {
+  std::string key;
+  JsonValue value;
 };
 
 absl::string_view Name(JsonValue::Kind kind);  // "string", "object", ...
