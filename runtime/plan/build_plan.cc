@@ -1,0 +1,220 @@
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status_macros.h"
+#include "kernels/layout.h"
+#include "runtime/plan/execution_plan.h"
+#include "runtime/plan/layout_plan.h"
+#include "runtime/plan/memory_plan.h"
+
+namespace ampc {
+namespace {
+
+constexpr int kNeverDies = std::numeric_limits<int>::max() / 2;
+
+// A value from one memory order to the other; where both orders are the same, an alias.
+class ConvertLayoutKernel : public Kernel {
+ public:
+  ConvertLayoutKernel(const TensorDesc& from, const TensorDesc& to) : dims_(from.dims), from_(from.layout), to_(to.layout) {}
+  absl::Status Run(const KernelArgs& args) const override {
+    ConvertLayout(args.threads, dims_, from_, to_, static_cast<const float*>(args.inputs[0]), static_cast<float*>(args.outputs[0]));
+    return absl::OkStatus();
+  }
+  bool rounds_results() const override { return true; }
+  int alias_input() const override { return SameInBothLayouts(dims_) ? 0 : -1; }
+  std::string implementation() const override { return "ampc:layout"; }
+
+ private:
+  Dims dims_;
+  Layout from_;
+  Layout to_;
+};
+
+// Time is the index of an op in Specialized::ops. A buffer is a live range; a value has a buffer, or a place outside the arena.
+class PlanBuilder {
+ public:
+  PlanBuilder(const Program& program, const KernelRegistry& kernels, Specialized specialized, int threads)
+      : program_(program), kernels_(kernels), plan_(std::make_unique<ExecutionPlan>()) {
+    plan_->specialized = std::move(specialized);
+    plan_->threads = threads;
+  }
+
+  absl::StatusOr<std::unique_ptr<const ExecutionPlan>> Build() {
+    values_.resize(s().descs.size());
+    FindLastUses();
+    PlaceFeedsAndConstants();
+    for (size_t i = 0; i < s().ops.size(); ++i) AMPC_RETURN_IF_ERROR(AddStep(s().ops[i], static_cast<int>(i)));
+    for (ValueId v : s().fetches) plan_->fetches.push_back(ValuePlace(v));
+    AssignOffsets();
+    return std::move(plan_);
+  }
+
+ private:
+  struct ValueState {
+    int last_use = -1;
+    int buffer = -1;
+    Place outside;  // kConstant or kFeed when buffer is -1
+  };
+
+  const Specialized& s() const { return plan_->specialized; }
+
+  void FindLastUses() {
+    for (size_t i = 0; i < s().ops.size(); ++i) {
+      for (ValueId v : s().ops[i].inputs) values_[v].last_use = static_cast<int>(i);
+    }
+    for (ValueId v : s().fetches) values_[v].last_use = kNeverDies;
+  }
+
+  void PlaceFeedsAndConstants() {
+    for (size_t v = 0; v < values_.size(); ++v) {
+      if (s().values[v] == nullptr) continue;
+      values_[v].outside.kind = Place::kConstant;
+      values_[v].outside.constant = s().values[v]->data();
+    }
+    for (size_t i = 0; i < program_.feeds.size(); ++i) {
+      ValueState& value = values_[program_.feeds[i]->id()];
+      const TensorDesc& desc = s().descs[program_.feeds[i]->id()];
+      if (IsLowPrecision(desc.dtype)) {
+        value.buffer = NewBuffer(desc.StorageBytes(), 0, std::max(0, value.last_use));
+        plan_->feed_copies.push_back({static_cast<int>(i), BufferPlace(value.buffer)});
+      } else {
+        value.outside.kind = Place::kFeed;
+        value.outside.feed = static_cast<int>(i);
+      }
+    }
+  }
+
+  int NewBuffer(int64_t bytes, int first, int last) {
+    ranges_.push_back({bytes, first, last});
+    return static_cast<int>(ranges_.size()) - 1;
+  }
+
+  // Until AssignOffsets, an arena place holds its buffer's index in `offset`.
+  static Place BufferPlace(int buffer) {
+    Place place;
+    place.kind = Place::kArena;
+    place.offset = buffer;
+    return place;
+  }
+
+  Place ValuePlace(ValueId v) const { return values_[v].buffer >= 0 ? BufferPlace(values_[v].buffer) : values_[v].outside; }
+
+  absl::StatusOr<std::unique_ptr<Kernel>> Bind(const OpInstance& op) const {
+    if (op.op == nullptr) return std::make_unique<ConvertLayoutKernel>(s().descs[op.inputs[0]], s().descs[op.outputs[0]]);
+    const KernelEntry* entry = kernels_.Find(op.op->type());
+    if (entry == nullptr) return NoKernel(*op.op);
+    return MakeKernel(*entry, SpecOf(op, s(), plan_->threads));
+  }
+
+  absl::Status AddStep(const OpInstance& op, int now) {
+    AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, Bind(op));
+    if (const int input = kernel->alias_input(); input >= 0 && IsAlias(op)) {
+      ShareBuffer(op.outputs[0], op.inputs[input]);
+      return absl::OkStatus();
+    }
+    Step step;
+    step.instance = &op;
+    step.first = static_cast<int>(plan_->operands.size());
+    step.inputs = static_cast<int>(op.inputs.size());
+    step.outputs = static_cast<int>(op.outputs.size());
+    for (ValueId v : op.inputs) plan_->operands.push_back(ValuePlace(v));
+    const int reused = ReusableInput(op, *kernel, now);
+    for (size_t i = 0; i < op.outputs.size(); ++i) {
+      const ValueId v = op.outputs[i];
+      if (i == 0 && reused >= 0) {
+        ShareBuffer(v, op.inputs[reused]);
+      } else {
+        values_[v].buffer = NewBuffer(s().descs[v].StorageBytes(), now, std::max(now, values_[v].last_use));
+      }
+      plan_->operands.push_back(ValuePlace(v));
+      if (IsLowPrecision(s().descs[v].dtype) && !kernel->rounds_results()) {
+        step.roundings.push_back({static_cast<int>(i), s().descs[v].NumElements(), s().descs[v].dtype});
+      }
+    }
+    if (kernel->workspace_bytes() > 0) step.workspace = BufferPlace(NewBuffer(kernel->workspace_bytes(), now, now));
+    step.kernel = std::move(kernel);
+    plan_->steps.push_back(std::move(step));
+    return absl::OkStatus();
+  }
+
+  // Results behind the first one (Paddle's XShape) are bookkeeping that no op reads.
+  bool IsAlias(const OpInstance& op) const {
+    return std::all_of(op.outputs.begin() + 1, op.outputs.end(), [this](ValueId v) { return values_[v].last_use < 0; });
+  }
+
+  void ShareBuffer(ValueId result, ValueId input) {
+    const int last_use = values_[result].last_use;
+    values_[result].buffer = values_[input].buffer;
+    values_[result].outside = values_[input].outside;
+    if (values_[input].buffer >= 0) {
+      LiveRange& range = ranges_[values_[input].buffer];
+      range.last = std::max(range.last, last_use);
+    }
+  }
+
+  // The input whose buffer the kernel may overwrite with its first result: it dies here, and no other operand shares it.
+  int ReusableInput(const OpInstance& op, const Kernel& kernel, int now) const {
+    const int i = kernel.in_place_input();
+    if (i < 0) return -1;
+    const int buffer = values_[op.inputs[i]].buffer;
+    if (buffer < 0 || ranges_[buffer].last != now || ranges_[buffer].bytes < s().descs[op.outputs[0]].StorageBytes()) return -1;
+    for (size_t k = 0; k < op.inputs.size(); ++k) {
+      if (static_cast<int>(k) != i && values_[op.inputs[k]].buffer == buffer && op.inputs[k] != op.inputs[i]) return -1;
+    }
+    return i;
+  }
+
+  void AssignOffsets() {
+    const MemoryPlan memory = PlanMemory(ranges_);
+    plan_->arena_bytes = memory.arena_bytes;
+    const auto resolve = [&memory](Place& place) {
+      if (place.kind == Place::kArena) place.offset = memory.offsets[place.offset];
+    };
+    for (Place& place : plan_->operands) resolve(place);
+    for (Place& place : plan_->fetches) resolve(place);
+    for (FeedCopy& copy : plan_->feed_copies) resolve(copy.to);
+    for (Step& step : plan_->steps) resolve(step.workspace);
+  }
+
+  const Program& program_;
+  const KernelRegistry& kernels_;
+  std::unique_ptr<ExecutionPlan> plan_;
+  std::vector<ValueState> values_;  // by ValueId
+  std::vector<LiveRange> ranges_;   // by buffer
+};
+
+std::string PlaceText(const Place& place) {
+  switch (place.kind) {
+    case Place::kNone: return "-";
+    case Place::kArena: return absl::StrCat("+", place.offset);
+    case Place::kConstant: return "const";
+    case Place::kFeed: return absl::StrCat("feed", place.feed);
+  }
+  return "?";
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<const ExecutionPlan>> BuildPlan(const Program& program, const Constants& constants, const KernelRegistry& kernels,
+                                                               absl::Span<const std::vector<int64_t>> feed_dims, int threads) {
+  AMPC_ASSIGN_OR_RETURN(Specialized specialized, Specialize(program, constants, kernels, feed_dims, threads));
+  AMPC_RETURN_IF_ERROR(AssignLayouts(kernels, threads, specialized));
+  return PlanBuilder(program, kernels, std::move(specialized), threads).Build();
+}
+
+std::string ToString(const ExecutionPlan& plan) {
+  std::string out;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& step = plan.steps[i];
+    absl::StrAppend(&out, i, "  ", step.instance->op == nullptr ? "layout" : step.instance->op->type(), "  ", step.kernel->implementation(), " ");
+    for (int k = 0; k < step.inputs + step.outputs; ++k) {
+      absl::StrAppend(&out, k == step.inputs ? " -> " : " ", PlaceText(plan.operands[step.first + k]));
+    }
+    absl::StrAppend(&out, "\n");
+  }
+  absl::StrAppend(&out, "arena ", plan.arena_bytes, " bytes\n");
+  return out;
+}
+
+}  // namespace ampc

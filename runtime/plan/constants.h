@@ -1,0 +1,27 @@
+// Constants: the values that a program brings along (params, consts, states with a stored value), in storage type.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/base/host_tensor.h"
+#include "graph/program.h"
+
+namespace ampc {
+
+class Constants {
+ public:
+  // Reads every weight of `program` once. Errors: a param without a stored value, dims that do not fit the bytes.
+  static absl::StatusOr<Constants> Load(const Program& program);
+  // Null for a variable that has no value. A value lives as long as this object; moving it keeps addresses.
+  const HostTensor* Find(const Var& var) const { return values_[var.id()].get(); }
+
+ private:
+  std::vector<std::unique_ptr<const HostTensor>> values_;  // by Var::id
+};
+
+// The same values with f16 and bf16 widened to the storage type f32; other types unchanged.
+absl::StatusOr<HostTensor> ToStorage(HostTensor value);
+
+}  // namespace ampc

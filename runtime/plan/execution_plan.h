@@ -1,0 +1,62 @@
+// ExecutionPlan: everything fixed before the first run: kernels bound, buffers placed, order decided. Immutable.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kernels/kernel.h"
+#include "runtime/plan/specialize.h"
+
+namespace ampc {
+
+// Where a value lies during a run.
+struct Place {
+  enum Kind : uint8_t { kNone, kArena, kConstant, kFeed };
+  Kind kind = kNone;
+  int64_t offset = 0;              // kArena: bytes from the arena's start
+  const void* constant = nullptr;  // kConstant
+  int feed = -1;                   // kFeed: index into program.feeds
+};
+
+struct Rounding {
+  int result = 0;  // which result of the step
+  int64_t elements = 0;
+  DType to = DType::kInvalid;
+};
+
+struct Step {
+  const OpInstance* instance = nullptr;
+  std::unique_ptr<Kernel> kernel;
+  int first = 0;  // operands [first, first + inputs + outputs) of ExecutionPlan::operands
+  int inputs = 0;
+  int outputs = 0;
+  Place workspace;
+  std::vector<Rounding> roundings;
+};
+
+// A feed whose declared type is f16 or bf16 is widened into the arena before the first step.
+struct FeedCopy {
+  int feed = 0;
+  Place to;
+};
+
+struct ExecutionPlan {
+  std::vector<Step> steps;
+  std::vector<Place> operands;
+  std::vector<FeedCopy> feed_copies;
+  std::vector<Place> fetches;  // as program.fetches
+  int64_t arena_bytes = 0;
+  int threads = 1;
+  Specialized specialized;  // descs of every value; owns folded constants
+};
+
+// Binds kernels, aliases and reuses buffers in place, places them in the arena. Errors as Specialize, plus those of kernels.
+absl::StatusOr<std::unique_ptr<const ExecutionPlan>> BuildPlan(const Program& program, const Constants& constants, const KernelRegistry& kernels,
+                                                               absl::Span<const std::vector<int64_t>> feed_dims, int threads);
+
+// One line per step: index, op, implementation, result types, places; then the arena's size.
+std::string ToString(const ExecutionPlan& plan);
+
+}  // namespace ampc

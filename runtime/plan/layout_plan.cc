@@ -1,0 +1,122 @@
+#include "runtime/plan/layout_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "graph/base/status_macros.h"
+#include "kernels/layout.h"
+
+namespace ampc {
+namespace {
+
+bool CanBeChannelsLast(const TensorDesc& desc) { return desc.dims.size() == 4 && StorageType(desc.dtype) == DType::kF32; }
+
+class LayoutAssigner {
+ public:
+  LayoutAssigner(const KernelRegistry& kernels, int threads, Specialized& s) : kernels_(kernels), threads_(threads), s_(s), copy_of_(s.descs.size(), -1) {}
+
+  absl::Status Run() {
+    std::vector<OpInstance> ops = std::exchange(s_.ops, {});
+    for (OpInstance& op : ops) {
+      AMPC_RETURN_IF_ERROR(Visit(op));
+      s_.ops.push_back(std::move(op));
+    }
+    for (ValueId& fetch : s_.fetches) {
+      AMPC_ASSIGN_OR_RETURN(fetch, In(Layout::kPlain, fetch));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Visit(OpInstance& op) {
+    const KernelEntry* entry = kernels_.Find(op.op->type());
+    if (entry == nullptr) return NoKernel(*op.op);
+    if (entry->layouts == LayoutSupport::kAware && TryAware(op, *entry)) return absl::OkStatus();
+    if (entry->layouts == LayoutSupport::kElementwise && LargestIsChannelsLast(op) && TryElementwise(op, *entry)) {
+      return SetInputs(op, Layout::kChannelsLast);
+    }
+    return SetInputs(op, Layout::kPlain);
+  }
+
+  // A convolution makes channels-last whatever it reads; pooling and normalisation keep the order that they read.
+  bool TryAware(OpInstance& op, const KernelEntry& entry) {
+    if (op.outputs.empty() || !CanBeChannelsLast(s_.descs[op.outputs[0]])) return false;
+    const bool convolution = op.op->def().amp == AmpClass::kAllow;
+    if (!convolution && s_.descs[op.inputs[0]].layout != Layout::kChannelsLast) return false;
+    s_.descs[op.outputs[0]].layout = Layout::kChannelsLast;
+    if (AcceptsLayouts(entry, SpecOf(op, s_, threads_))) return true;
+    s_.descs[op.outputs[0]].layout = Layout::kPlain;
+    return false;
+  }
+
+  bool LargestIsChannelsLast(const OpInstance& op) const {
+    const TensorDesc* largest = nullptr;
+    for (ValueId v : op.inputs) {
+      if (largest == nullptr || s_.descs[v].NumElements() > largest->NumElements()) largest = &s_.descs[v];
+    }
+    return largest != nullptr && largest->layout == Layout::kChannelsLast;
+  }
+
+  bool TryElementwise(OpInstance& op, const KernelEntry& entry) {
+    KernelSpec spec = SpecOf(op, s_, threads_);
+    const auto make_last = [](std::vector<TensorDesc>& descs) {
+      for (TensorDesc& d : descs) {
+        if (CanBeChannelsLast(d)) d.layout = Layout::kChannelsLast;
+      }
+    };
+    make_last(spec.inputs);
+    make_last(spec.outputs);
+    if (!AcceptsLayouts(entry, spec)) return false;
+    for (ValueId v : op.outputs) {
+      if (CanBeChannelsLast(s_.descs[v])) s_.descs[v].layout = Layout::kChannelsLast;
+    }
+    return true;
+  }
+
+  absl::Status SetInputs(OpInstance& op, Layout layout) {
+    for (ValueId& v : op.inputs) {
+      if (!CanBeChannelsLast(s_.descs[v])) continue;
+      AMPC_ASSIGN_OR_RETURN(v, In(layout, v));
+    }
+    return absl::OkStatus();
+  }
+
+  // The value in that layout: itself, or the one conversion of it.
+  absl::StatusOr<ValueId> In(Layout layout, ValueId v) {
+    if (s_.descs[v].layout == layout) return v;
+    if (copy_of_[v] >= 0) return copy_of_[v];
+    const ValueId copy = static_cast<ValueId>(s_.descs.size());
+    TensorDesc desc = s_.descs[v];
+    desc.layout = layout;
+    s_.descs.push_back(desc);
+    s_.values.push_back(nullptr);
+    copy_of_.push_back(-1);
+    copy_of_[v] = copy;
+    if (s_.values[v] == nullptr) {
+      OpInstance convert;
+      convert.inputs = {v};
+      convert.outputs = {copy};
+      s_.ops.push_back(std::move(convert));
+      return copy;
+    }
+    AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(DType::kF32, desc.dims));
+    const float* from = s_.values[v]->values<float>().data();
+    ConvertLayout(threads_, desc.dims, s_.descs[v].layout, layout, from, t.mutable_values<float>().data());
+    s_.folded.push_back(std::move(t));
+    s_.values[copy] = &s_.folded.back();
+    return copy;
+  }
+
+  const KernelRegistry& kernels_;
+  const int threads_;
+  Specialized& s_;
+  std::vector<ValueId> copy_of_;  // by ValueId: the value in the other layout
+};
+
+}  // namespace
+
+bool SameInBothLayouts(const Dims& dims) { return dims[1] == 1 || dims[2] * dims[3] == 1; }
+
+absl::Status AssignLayouts(const KernelRegistry& kernels, int threads, Specialized& s) { return LayoutAssigner(kernels, threads, s).Run(); }
+
+}  // namespace ampc

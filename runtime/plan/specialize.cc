@@ -1,0 +1,167 @@
+#include "runtime/plan/specialize.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/infer_context.h"
+#include "kernels/round.h"
+
+namespace ampc {
+namespace {
+
+class Specializer {
+ public:
+  Specializer(const Program& program, const Constants& constants, const KernelRegistry& kernels, int threads)
+      : program_(program), kernels_(kernels), threads_(threads), types_(program.num_var_ids()), value_of_(program.num_var_ids()) {
+    s_.descs.resize(program.num_var_ids());
+    s_.values.resize(program.num_var_ids(), nullptr);
+    std::iota(value_of_.begin(), value_of_.end(), 0);
+    for (const std::unique_ptr<Var>& var : program.main().vars()) {
+      SetType(*var, var->type);
+      s_.values[var->id()] = constants.Find(*var);
+    }
+  }
+
+  absl::StatusOr<Specialized> Run(absl::Span<const std::vector<int64_t>> feed_dims) {
+    for (size_t i = 0; i < program_.feeds.size(); ++i) {
+      SetType(*program_.feeds[i], TensorType(program_.feeds[i]->type.dtype, Dims(feed_dims[i].begin(), feed_dims[i].end())));
+    }
+    for (const std::unique_ptr<Op>& op : program_.main().ops()) AMPC_RETURN_IF_ERROR(Visit(*op));
+    for (const Var* fetch : program_.fetches) s_.fetches.push_back(value_of_[fetch->id()]);
+    DropUnused();
+    return std::move(s_);
+  }
+
+ private:
+  const HostTensor* ValueOf(const Var& var) const { return s_.values[value_of_[var.id()]]; }
+
+  class Env : public TypeEnv {
+   public:
+    explicit Env(const Specializer& s) : s_(s) {}
+    const TensorType& TypeOf(const Var& var) const override { return s_.types_[var.id()]; }
+    const HostTensor* ValueOf(const Var& var) const override { return s_.ValueOf(var); }
+
+   private:
+    const Specializer& s_;
+  };
+
+  void SetType(const Var& var, const TensorType& type) {
+    types_[var.id()] = type;
+    if (type.IsStatic()) s_.descs[value_of_[var.id()]] = {type.dtype, type.dims};
+  }
+
+  absl::Status Visit(const Op& op) {
+    if (op.def().opaque) return UnsupportedError(absl::StrCat(Describe(op), ": no record describes this op, so it cannot be executed"));
+    if (!op.SubBlocks().empty()) return UnsupportedError(absl::StrCat(Describe(op), ": programs with control flow cannot be executed"));
+    absl::StatusOr<std::vector<std::optional<TensorType>>> results = InferOp(op, Env(*this));
+    if (!results.ok()) return Refused(results.status());
+    OpInstance instance;
+    instance.op = &op;
+    for (const Var* v : op.inputs()) instance.inputs.push_back(value_of_[v->id()]);
+    for (size_t i = 0; i < results->size(); ++i) {
+      const Var& var = *op.outputs()[i];
+      const TensorType type = (*results)[i].has_value() ? *(*results)[i] : types_[var.id()];
+      if (!type.IsStatic()) {
+        return UnsupportedError(absl::StrCat(Describe(op), ": the shape of '", var.name(), "' depends on data, ", ToString(type),
+                                             " is known; only shapes that follow from the feeds' can be executed"));
+      }
+      if (op.Overwrites(static_cast<int>(i))) {
+        value_of_[var.id()] = static_cast<ValueId>(s_.descs.size());
+        s_.descs.emplace_back();
+        s_.values.push_back(nullptr);
+      }
+      SetType(var, type);
+      instance.outputs.push_back(value_of_[var.id()]);
+    }
+    if (CanFold(instance)) return Fold(instance);
+    s_.ops.push_back(std::move(instance));
+    return absl::OkStatus();
+  }
+
+  // Inference accepted the program as loaded, so dims that it refuses now came with the feeds.
+  static absl::Status Refused(const absl::Status& status) {
+    if (ExitCodeOf(status) != ExitCode::kBadInput) return status;
+    return UsageError(absl::StrCat("the shapes of the feeds do not fit the model: ", status.message()));
+  }
+
+  bool CanFold(const OpInstance& op) const {
+    if (!op.op->def().pure) return false;
+    if (op.op->type() == "shape") return true;  // needs its operand's type only
+    return std::all_of(op.inputs.begin(), op.inputs.end(), [this](ValueId v) { return s_.values[v] != nullptr; });
+  }
+
+  absl::Status Fold(const OpInstance& op) {
+    const KernelEntry* entry = kernels_.Find(op.op->type());
+    if (entry == nullptr) return NoKernel(*op.op);
+    const KernelSpec spec = SpecOf(op, s_, threads_);
+    AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, entry->make(spec));
+    std::vector<const void*> in;
+    for (const HostTensor* value : spec.values) in.push_back(value == nullptr ? nullptr : value->data());
+    std::vector<void*> out;
+    for (size_t i = 0; i < spec.outputs.size(); ++i) {
+      const TensorDesc& desc = spec.outputs[i];
+      AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(StorageType(desc.dtype), desc.dims));
+      s_.folded.push_back(std::move(t));
+      out.push_back(s_.folded.back().mutable_data());
+      s_.values[op.outputs[i]] = &s_.folded.back();
+    }
+    if (const int alias = kernel->alias_input(); alias >= 0) {
+      std::memcpy(out[0], in[alias], static_cast<size_t>(spec.outputs[0].StorageBytes()));
+      return absl::OkStatus();
+    }
+    AMPC_ASSIGN_OR_RETURN(HostTensor workspace, HostTensor::CreateUninitialized(DType::kU8, {kernel->workspace_bytes()}));
+    AMPC_RETURN_IF_ERROR(kernel->Run({in, out, workspace.mutable_data(), threads_}));
+    if (kernel->rounds_results()) return absl::OkStatus();
+    for (size_t i = 0; i < spec.outputs.size(); ++i) RoundTo(spec.outputs[i].dtype, static_cast<float*>(out[i]), spec.outputs[i].NumElements());
+    return absl::OkStatus();
+  }
+
+  // Folding leaves ops whose results nobody needs any more.
+  void DropUnused() {
+    std::vector<bool> needed(s_.descs.size(), false);
+    for (ValueId fetch : s_.fetches) needed[fetch] = true;
+    std::vector<OpInstance> kept;
+    for (auto it = s_.ops.rbegin(); it != s_.ops.rend(); ++it) {
+      if (std::none_of(it->outputs.begin(), it->outputs.end(), [&](ValueId v) { return needed[v]; })) continue;
+      for (ValueId v : it->inputs) needed[v] = true;
+      kept.push_back(std::move(*it));
+    }
+    std::reverse(kept.begin(), kept.end());
+    s_.ops = std::move(kept);
+  }
+
+  const Program& program_;
+  const KernelRegistry& kernels_;
+  const int threads_;
+  std::vector<TensorType> types_;    // by Var::id, at the point reached
+  std::vector<ValueId> value_of_;  // by Var::id, at the point reached
+  Specialized s_;
+};
+
+}  // namespace
+
+absl::Status NoKernel(const Op& op) { return UnsupportedError(absl::StrCat(Describe(op), ": there is no cpu kernel for this op")); }
+
+KernelSpec SpecOf(const OpInstance& op, const Specialized& s, int threads) {
+  KernelSpec spec;
+  spec.op = op.op;
+  spec.threads = threads;
+  for (ValueId v : op.inputs) {
+    spec.inputs.push_back(s.descs[v]);
+    spec.values.push_back(s.values[v]);
+  }
+  for (ValueId v : op.outputs) spec.outputs.push_back(s.descs[v]);
+  return spec;
+}
+
+absl::StatusOr<Specialized> Specialize(const Program& program, const Constants& constants, const KernelRegistry& kernels,
+                                       absl::Span<const std::vector<int64_t>> feed_dims, int threads) {
+  return Specializer(program, constants, kernels, threads).Run(feed_dims);
+}
+
+}  // namespace ampc

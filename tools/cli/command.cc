@@ -1,0 +1,14 @@
+#include "tools/cli/command.h"
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+
+namespace ampc {
+
+void AddJsonFlag(CLI::App& app, bool* json) { app.add_flag("--json", *json, "print one JSON object instead of text"); }
+
+absl::Status NotSupportedYet(const std::string& option, const std::string& supported) {
+  return UnsupportedError(absl::StrCat(option, " is not supported by this version; ", supported));
+}
+
+}  // namespace ampc

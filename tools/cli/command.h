@@ -1,0 +1,30 @@
+// A verb of the command line: its options and what it does.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "absl/status/status.h"
+#include "tools/cli/console.h"
+
+namespace ampc {
+
+// What runs after the command line was parsed. A status carries the exit code (graph/base/error.h).
+using Action = std::function<absl::Status(Console&)>;
+
+struct Command {
+  std::string name;
+  std::string summary;   // one line
+  std::string examples;  // indented lines for the end of --help
+  // Declares the options on `app` and returns the action; options live in what the action captures.
+  std::function<Action(CLI::App& app)> setup;
+};
+
+// `--json` on every verb that prints a result.
+void AddJsonFlag(CLI::App& app, bool* json);
+// For an option that is understood but belongs to work that this build does not contain: exit code 4.
+absl::Status NotSupportedYet(const std::string& option, const std::string& supported);
+
+}  // namespace ampc

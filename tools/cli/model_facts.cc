@@ -1,0 +1,85 @@
+#include "tools/cli/model_facts.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_format.h"
+
+namespace ampc {
+namespace {
+
+bool IsCast(const Op& op) { return op.type() == "cast" || op.type() == "amp_cast"; }
+
+// Results decide: an op computes in the type that it makes. An op without float results goes by its operands.
+DType FloatTypeOf(const Op& op) {
+  for (const Var* v : op.outputs()) {
+    if (v->type.IsFloat()) return v->type.dtype;
+  }
+  for (const Var* v : op.inputs()) {
+    if (v->type.IsFloat()) return v->type.dtype;
+  }
+  return DType::kInvalid;
+}
+
+void AddOp(const Op& op, ModelFacts& facts, std::set<std::string>& opaque) {
+  ++facts.num_ops;
+  auto& [count, low_count] = facts.ops_by_type[op.type()];
+  ++count;
+  if (op.def().opaque) opaque.insert(op.type());
+  if (IsCast(op)) {
+    ++facts.casts;
+    if (op.marks.amp == AmpMark::kInserted) ++facts.inserted_casts;
+    return;
+  }
+  const DType type = FloatTypeOf(op);
+  if (type == DType::kInvalid) return;
+  ++facts.float_ops;
+  const bool low = IsLowPrecision(type);
+  facts.low_ops += low ? 1 : 0;
+  low_count += low ? 1 : 0;
+  if (op.def().amp == AmpClass::kAllow && op.def().cost != nullptr) {
+    const double flops = op.def().cost(op).flops;
+    facts.matmul_flops += flops;
+    if (low) facts.low_matmul_flops += flops;
+  }
+}
+
+}  // namespace
+
+std::string ModelFacts::FlopsText() const { return matmul_flops > 0 ? absl::StrFormat("%.1f %% low", 100 * low_flops_share()) : "none"; }
+
+void ModelFacts::Write(JsonWriter& json) const {
+  json.Field("ops", num_ops).Field("float_ops", float_ops).Field("low_ops", low_ops).Field("casts", casts).Field("inserted_casts", inserted_casts);
+  json.Field("low_flops_share", low_flops_share()).Field("weights", num_weights).Field("weight_bytes", weight_bytes);
+  json.Key("weights_by_dtype").BeginObject();
+  for (const auto& [dtype, count] : weights_by_dtype) {
+    json.Key(Name(dtype)).BeginObject(JsonWriter::kInline).Field("count", count.first).Field("bytes", count.second).EndObject();
+  }
+  json.EndObject().Key("ops_by_type").BeginObject();
+  for (const auto& [type, count] : ops_by_type) {
+    json.Key(type).BeginObject(JsonWriter::kInline).Field("count", count.first).Field("low", count.second).EndObject();
+  }
+  json.EndObject().Key("opaque_types").BeginArray(JsonWriter::kInline);
+  for (const std::string& type : opaque_types) json.String(type);
+  json.EndArray();
+}
+
+ModelFacts FactsOf(const Program& program) {
+  ModelFacts facts;
+  std::set<std::string> opaque;
+  ForEachOp(program, [&](const Op& op) { AddOp(op, facts, opaque); });
+  facts.opaque_types.assign(opaque.begin(), opaque.end());
+  ForEachVar(program, [&](const Var& v) {
+    if (v.weight == nullptr) return;
+    const DType dtype = v.weight->final_dtype();
+    const int64_t bytes = static_cast<int64_t>(v.weight->bytes / std::max<size_t>(1, SizeOf(v.weight->dtype)) * SizeOf(dtype));
+    ++facts.num_weights;
+    facts.weight_bytes += bytes;
+    auto& [count, total] = facts.weights_by_dtype[dtype];
+    ++count;
+    total += bytes;
+  });
+  return facts;
+}
+
+}  // namespace ampc

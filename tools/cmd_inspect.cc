@@ -1,0 +1,109 @@
+// ampc inspect: what is in a model.
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/json_writer.h"
+#include "graph/base/status_macros.h"
+#include "graph/formats/format.h"
+#include "graph/text/printer.h"
+#include "tools/cli/command.h"
+#include "tools/cli/model_facts.h"
+
+namespace ampc {
+namespace {
+
+struct InspectFlags {
+  std::string model;
+  std::string params;
+  bool ops = false;
+  bool weights = false;
+  bool text = false;
+  bool json = false;
+};
+
+std::string Signature(const std::vector<Var*>& vars, const Program& program) {
+  std::string out;
+  for (const Var* v : vars) absl::StrAppend(&out, "  ", v->exported(), " : ", PrintType(v->type, program), "\n");
+  return out;
+}
+
+void PrintText(Console& console, const InspectFlags& flags, const Program& program, const ModelFacts& facts) {
+  std::string out = absl::StrCat(flags.model, ": ", facts.num_ops, " ops in ", program.num_blocks(), program.num_blocks() == 1 ? " block, " : " blocks, ",
+                                 facts.num_weights, " weights, ", HumanBytes(facts.weight_bytes), "\n");
+  absl::StrAppend(&out, "feeds\n", Signature(program.feeds, program), "fetches\n", Signature(program.fetches, program));
+  absl::StrAppend(&out, "precision\n");
+  absl::StrAppend(&out, "  ops: ", facts.low_ops, " low, ", facts.float_ops - facts.low_ops, " fp32, ", facts.num_ops - facts.float_ops, " without floats\n");
+  absl::StrAppend(&out, "  conv and matmul flops: ", facts.FlopsText(), "\n");
+  absl::StrAppend(&out, "  casts: ", facts.casts, facts.inserted_casts > 0 ? absl::StrCat(", of which AMP inserted ", facts.inserted_casts) : "", "\n");
+  for (const auto& [dtype, count] : facts.weights_by_dtype) {
+    absl::StrAppend(&out, "  weights ", Name(dtype), ": ", count.first, ", ", HumanBytes(count.second), "\n");
+  }
+  console.Out(out);
+  std::vector<std::vector<std::string>> rows = {{"op", "count", "low"}};
+  for (const auto& [type, count] : facts.ops_by_type) rows.push_back({type, absl::StrCat(count.first), absl::StrCat(count.second)});
+  console.Out(FormatTable(rows));
+  for (const std::string& type : facts.opaque_types) console.Out(absl::StrCat("no record for op '", type, "': kept as it is, not executed\n"));
+}
+
+void PrintJson(Console& console, const InspectFlags& flags, const Program& program, const ModelFacts& facts) {
+  JsonWriter json(JsonWriter::kIndented);
+  json.BeginObject().Field("model", flags.model).Field("blocks", program.num_blocks());
+  const auto signature = [&](const char* key, const std::vector<Var*>& vars) {
+    json.Key(key).BeginArray();
+    for (const Var* v : vars) {
+      json.BeginObject(JsonWriter::kInline).Field("name", v->exported()).Field("dtype", Name(v->type.dtype)).Key("dims").Ints(v->type.dims).EndObject();
+    }
+    json.EndArray();
+  };
+  signature("feeds", program.feeds);
+  signature("fetches", program.fetches);
+  facts.Write(json);
+  json.EndObject();
+  console.Out(json.Take() + "\n");
+}
+
+void PrintWeights(Console& console, const Program& program) {
+  std::vector<std::vector<std::string>> rows = {{"weight", "type", "bytes"}};
+  ForEachVar(program, [&](const Var& v) {
+    if (v.weight != nullptr) rows.push_back({v.exported(), PrintType(v.type, program), absl::StrCat(v.weight->bytes)});
+  });
+  console.Out(FormatTable(rows));
+}
+
+absl::Status Run(const InspectFlags& flags, Console& console) {
+  AMPC_ASSIGN_OR_RETURN(const Program program, LoadModel(flags.model, {.params = flags.params}));
+  if (flags.text) {
+    PrintOptions options;
+    options.brief = true;
+    console.Out(PrintProgram(program, options));
+    return absl::OkStatus();
+  }
+  const ModelFacts facts = FactsOf(program);
+  if (flags.json) {
+    PrintJson(console, flags, program, facts);
+    return absl::OkStatus();
+  }
+  PrintText(console, flags, program, facts);
+  if (flags.weights) PrintWeights(console, program);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Command InspectCommand() {
+  return {"inspect", "prints a model's signature, ops, types, weights and casts",
+          "  ampc inspect model.pdmodel\n"
+          "  ampc inspect model_fp16.pdmodel --json\n"
+          "  ampc inspect model.pdmodel --text      the program as text, literals shortened",
+          [](CLI::App& app) -> Action {
+            auto flags = std::make_shared<InspectFlags>();
+            app.add_option("model", flags->model, "a .pdmodel, .ampc or .prog file, or a directory with __model__")->required();
+            app.add_option("--params", flags->params, "file with the weights");
+            app.add_flag("--weights", flags->weights, "list every weight too");
+            app.add_flag("--text", flags->text, "print the program as text instead");
+            AddJsonFlag(app, &flags->json);
+            return [flags](Console& console) { return Run(*flags, console); };
+          }};
+}
+
+}  // namespace ampc

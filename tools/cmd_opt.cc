@@ -1,0 +1,121 @@
+// ampc opt: any pass list over a model.
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graph/base/atomic_file.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/formats/format.h"
+#include "graph/text/printer.h"
+#include "graph/verify.h"
+#include "kernels/evaluator.h"
+#include "passes/analysis/target_support.h"
+#include "passes/pipeline.h"
+#include "tools/cli/command.h"
+
+namespace ampc {
+namespace {
+
+struct OptFlags {
+  std::string model;
+  std::string params;
+  std::string passes;
+  std::string output;
+  std::string target = "cuda";
+  std::string print_after;
+  std::string verify_each = "on";
+  std::string reproducer;
+  int stop_after = -1;
+  bool program_only = false;
+  bool time_passes = false;
+  bool list = false;
+};
+
+void ListPasses(Console& console) {
+  for (const PassInfo* info : Passes().All()) {
+    console.Out(absl::StrCat(info->name, "\n    ", info->summary, "\n"));
+    for (const auto& [name, help] : info->options) console.Out(absl::StrCat("    ", name, ": ", help, "\n"));
+  }
+}
+
+PipelineOptions MakeOptions(const OptFlags& flags, Console& console) {
+  PipelineOptions options;
+  options.verify_each = flags.verify_each != "off";
+  options.check_claims = flags.verify_each == "full";
+  options.stop_after = flags.stop_after;
+  options.after = [&flags, &console](const PipelineStep& step, int index, const Program& program, bool changed, double seconds) {
+    if (flags.time_passes) console.Note(absl::StrFormat("%3d  %-28s %10s  %s", index, step.pass, HumanSeconds(seconds), changed ? "changed" : "unchanged"));
+    if (changed && (flags.print_after == "all" || flags.print_after == step.pass)) {
+      PrintOptions print;
+      print.brief = true;
+      console.Note(absl::StrCat("# after ", index, " ", step.pass, "\n", PrintProgram(program, print)));
+    }
+  };
+  return options;
+}
+
+// Input program and pipeline in one file: `# run: ...` and the text.
+absl::Status WriteReproducer(const std::string& path, const Pipeline& pipeline, const std::string& before) {
+  return WriteFileAtomically(path, absl::StrCat("# run: ", pipeline.ToString(), "\n", before));
+}
+
+absl::Status Run(const OptFlags& flags, Console& console) {
+  if (flags.list) {
+    ListPasses(console);
+    return absl::OkStatus();
+  }
+  if (flags.model.empty() || flags.passes.empty()) return UsageError("a model and --passes=LIST are needed (or --list)");
+  AMPC_ASSIGN_OR_RETURN(const Pipeline pipeline, Pipeline::Parse(flags.passes));
+  AMPC_ASSIGN_OR_RETURN(const PrecisionSupport* support, TargetSupport(flags.target));
+  AMPC_ASSIGN_OR_RETURN(Program program, LoadModel(flags.model, {.params = flags.params, .program_only = flags.program_only}));
+  AMPC_RETURN_IF_ERROR(Verify(program));
+  const std::unique_ptr<Evaluator> evaluator = MakeCpuEvaluator();
+  PassContext ctx;
+  ctx.support = support;
+  ctx.evaluator = evaluator.get();
+  const std::string before = flags.reproducer.empty() ? "" : PrintProgram(program);
+  const absl::Status status = RunPipeline(pipeline, MakeOptions(flags, console), ctx, program);
+  for (const std::string& note : ctx.notes) console.Note(note);
+  if (!status.ok()) {
+    if (!flags.reproducer.empty()) AMPC_RETURN_IF_ERROR(WriteReproducer(flags.reproducer, pipeline, before));
+    return status;
+  }
+  if (ctx.decision != nullptr && flags.output.empty()) console.Out(ToTable(*ctx.decision, program));
+  if (!flags.output.empty()) {
+    Progress progress(console, "writing");
+    SaveOptions save;
+    save.program_only = flags.program_only;
+    save.progress = [&progress](double done, double total) { progress.Update(done, total); };
+    return SaveModel(program, flags.output, save);
+  }
+  if (ctx.decision == nullptr) console.Out(PrintProgram(program));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Command OptCommand() {
+  return {"opt", "runs a list of passes over a model",
+          "  ampc opt model.pdmodel --passes=fold-constants,dedup,drop-dead -o smaller.pdmodel\n"
+          "  ampc opt model.pdmodel --passes='protect,amp-decide{level=O2}'      prints the decision table\n"
+          "  ampc opt program.prog --passes=fold-casts                          prints the program\n"
+          "  ampc opt --list                                                    every pass with its options",
+          [](CLI::App& app) -> Action {
+            auto flags = std::make_shared<OptFlags>();
+            app.add_option("model", flags->model, "a .pdmodel, .ampc or .prog file, or a directory with __model__");
+            app.add_option("--passes", flags->passes, "passes in order, options in braces: a,b{key=value}");
+            app.add_option("--output,-o", flags->output, "where to write the result; without it the result is printed");
+            app.add_option("--params", flags->params, "file with the weights");
+            app.add_flag("--program-only", flags->program_only, "a program without its weights");
+            app.add_option("--target", flags->target, "which device's support for low precision counts")->check(CLI::IsMember({"cuda", "cpu"}))->capture_default_str();
+            app.add_option("--print-after", flags->print_after, "print the program after this pass (or all) when it changed it");
+            app.add_option("--stop-after", flags->stop_after, "run only the first N passes")->check(CLI::NonNegativeNumber);
+            app.add_option("--verify-each", flags->verify_each, "verify after every pass")->check(CLI::IsMember({"on", "off", "full"}))->capture_default_str();
+            app.add_flag("--time-passes", flags->time_passes, "print the time of every pass");
+            app.add_option("--reproducer", flags->reproducer, "on failure write the input program and the pipeline here");
+            app.add_flag("--list", flags->list, "list every pass with its options");
+            return [flags](Console& console) { return Run(*flags, console); };
+          }};
+}
+
+}  // namespace ampc

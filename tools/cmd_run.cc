@@ -1,0 +1,131 @@
+// ampc run: feeds from a file, fetches to a file or a summary.
+#include <algorithm>
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "graph/base/error.h"
+#include "graph/base/json_writer.h"
+#include "graph/base/shape.h"
+#include "graph/base/status_macros.h"
+#include "runtime/session.h"
+#include "tools/cli/command.h"
+#include "tools/cli/observers.h"
+#include "tools/cli/tensors.h"
+
+namespace ampc {
+namespace {
+
+struct RunFlags {
+  std::string model;
+  std::vector<std::string> inputs;
+  std::string output;
+  SessionOptions session;
+  int repeat = 1;
+  bool check_nan_inf = false;
+  bool verbose = false;
+  std::string profile;
+  bool json = false;
+};
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+struct Timing {
+  double load = 0;
+  double first = 0;
+  std::vector<double> runs;  // without the first, sorted
+};
+
+std::string Summary(const HostTensor& t) {
+  const TensorStats stats = StatsOf(t);
+  return absl::StrFormat("min %.6g  max %.6g  mean %.6g%s", stats.min, stats.max, stats.mean,
+                         stats.non_finite > 0 ? absl::StrCat("  not finite: ", stats.non_finite) : "");
+}
+
+void PrintText(Console& console, const TensorMap& fetches, const Timing& timing) {
+  std::vector<std::vector<std::string>> rows = {{"fetch", "type", "values"}};
+  for (const auto& [name, t] : fetches) rows.push_back({name, absl::StrCat(Name(t.dtype()), " ", ShapeToString(t.dims())), Summary(t)});
+  console.Out(FormatTable(rows));
+  std::string line = absl::StrCat("load ", HumanSeconds(timing.load), ", first run ", HumanSeconds(timing.first));
+  if (!timing.runs.empty()) {
+    absl::StrAppend(&line, ", then ", timing.runs.size(), " runs: best ", HumanSeconds(timing.runs.front()), ", median ",
+                    HumanSeconds(timing.runs[timing.runs.size() / 2]));
+  }
+  console.Out(line + "\n");
+}
+
+void PrintJson(Console& console, const RunFlags& flags, const TensorMap& fetches, const Timing& timing, const Session& session) {
+  JsonWriter json(JsonWriter::kIndented);
+  json.BeginObject().Field("model", flags.model).Key("fetches").BeginArray();
+  for (const auto& [name, t] : fetches) {
+    const TensorStats stats = StatsOf(t);
+    json.BeginObject(JsonWriter::kInline).Field("name", name).Field("dtype", Name(t.dtype())).Key("dims").Ints(t.dims());
+    json.Field("min", stats.min).Field("max", stats.max).Field("mean", stats.mean).Field("non_finite", stats.non_finite).EndObject();
+  }
+  json.EndArray().Field("load_seconds", timing.load).Field("first_run_seconds", timing.first);
+  if (!timing.runs.empty()) {
+    json.Field("runs", timing.runs.size()).Field("best_seconds", timing.runs.front());
+    json.Field("median_seconds", timing.runs[timing.runs.size() / 2]);
+  }
+  json.Field("arena_bytes", session.arena_bytes()).EndObject();
+  console.Out(json.Take() + "\n");
+}
+
+absl::Status Run(const RunFlags& flags, Console& console) {
+  Timing timing;
+  const Clock::time_point start = Clock::now();
+  AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(flags.model, flags.session));
+  timing.load = SecondsSince(start);
+  AMPC_ASSIGN_OR_RETURN(const TensorMap feeds, ReadFeeds(flags.inputs, session.inputs()));
+  const Clock::time_point first = Clock::now();
+  RunObserver observer({.check_nan_inf = flags.check_nan_inf, .verbose = flags.verbose, .trace = !flags.profile.empty()}, console);
+  AMPC_ASSIGN_OR_RETURN(TensorMap fetches, observer.needed() ? session.Run(feeds, observer) : session.Run(feeds));
+  timing.first = SecondsSince(first);
+  Progress progress(console, "running");
+  for (int i = 1; i < flags.repeat; ++i) {
+    const Clock::time_point begin = Clock::now();
+    AMPC_ASSIGN_OR_RETURN(fetches, session.Run(feeds));
+    timing.runs.push_back(SecondsSince(begin));
+    progress.Update(i, flags.repeat);
+  }
+  std::sort(timing.runs.begin(), timing.runs.end());
+  if (!flags.profile.empty()) AMPC_RETURN_IF_ERROR(observer.WriteTrace(flags.profile));
+  if (!flags.output.empty()) AMPC_RETURN_IF_ERROR(WriteTensors(flags.output, fetches));
+  if (flags.json) {
+    PrintJson(console, flags, fetches, timing, session);
+  } else {
+    PrintText(console, fetches, timing);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Command RunCommand() {
+  return {"run", "runs a model on inputs from a file",
+          "  ampc run model.pdmodel --input in.npz -o out.npz\n"
+          "  ampc run model_fp16.pdmodel --input in.npz --repeat 50 --threads 1 --json\n"
+          "  ampc run model_fp16.pdmodel --input in.npz --check-nan-inf     names the first op whose result is not finite\n"
+          "  ampc run model_fp16.pdmodel --input in.npz --profile trace.json  opens in a trace viewer",
+          [](CLI::App& app) -> Action {
+            auto flags = std::make_shared<RunFlags>();
+            app.add_option("model", flags->model, "a .pdmodel, .ampc or .prog file, or a directory with __model__")->required();
+            app.add_option("--input,-i", flags->inputs, "feeds: .npz, .safetensors, or NAME=file.npy; may be given again")->required();
+            app.add_option("--output,-o", flags->output, "fetches: .npz or .safetensors");
+            app.add_option("--params", flags->session.params, "file with the weights");
+            app.add_option("--device", flags->session.device, "cpu")->capture_default_str();
+            app.add_option("--threads", flags->session.threads, "threads of one run; 0: all processors")->capture_default_str();
+            app.add_option("--repeat", flags->repeat, "run this often and print latencies")->check(CLI::Range(1, 1000000))->capture_default_str();
+            app.add_flag("--strict-rounding", flags->session.strict_rounding, "no fusion: every op rounds its result to its type");
+            app.add_flag("--check-nan-inf", flags->check_nan_inf, "stop at the first result that is not finite (exit 1)");
+            app.add_flag("--verbose", flags->verbose, "a line per step: op, implementation, types, time");
+            app.add_option("--profile", flags->profile, "write a Chrome trace of the first run");
+            AddJsonFlag(app, &flags->json);
+            return [flags](Console& console) { return Run(*flags, console); };
+          }};
+}
+
+}  // namespace ampc

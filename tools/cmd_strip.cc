@@ -1,0 +1,89 @@
+// ampc strip: the fp32 program back from a converted one.
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/json_writer.h"
+#include "graph/base/status_macros.h"
+#include "graph/formats/format.h"
+#include "passes/analysis/target_support.h"
+#include "passes/pipelines.h"
+#include "tools/cli/command.h"
+#include "tools/cli/model_facts.h"
+
+namespace ampc {
+namespace {
+
+struct StripFlags {
+  std::string model;
+  std::string params;
+  std::string output;
+  std::string weights;
+  std::string weights_params;
+  bool no_sync = false;
+  bool json = false;
+};
+
+// Puts the stored values of `original` under the same names into `program`.
+absl::Status TakeWeights(const Program& original, const std::string& path, Program& program) {
+  for (const std::unique_ptr<Var>& var : program.main().vars()) {
+    if (var->weight == nullptr) continue;
+    const Var* from = original.main().FindVar(var->name());
+    if (from == nullptr || from->weight == nullptr) return BadInputError(absl::StrCat(path, " has no weight '", var->name(), "', which the stripped program needs"));
+    if (!Compatible(from->type, var->type)) {
+      return BadInputError(absl::StrCat(path, ": weight '", var->name(), "' is ", ToString(from->type), ", the stripped program needs ", ToString(var->type)));
+    }
+    var->weight = std::make_unique<WeightRef>(*from->weight);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Run(const StripFlags& flags, Console& console) {
+  AMPC_ASSIGN_OR_RETURN(Program program, LoadModel(flags.model, {.params = flags.params}));
+  AMPC_ASSIGN_OR_RETURN(const PrecisionSupport* support, TargetSupport("cuda"));
+  PassContext ctx;
+  ctx.support = support;
+  const ModelFacts before = FactsOf(program);
+  AMPC_RETURN_IF_ERROR(RunPipeline(StripPipeline(), {}, ctx, program));
+  for (const std::string& note : ctx.notes) console.Note(note);
+  Program original;
+  if (!flags.weights.empty()) {
+    AMPC_ASSIGN_OR_RETURN(original, LoadModel(flags.weights, {.params = flags.weights_params}));
+    AMPC_RETURN_IF_ERROR(TakeWeights(original, flags.weights, program));
+  }
+  Progress progress(console, "writing");
+  SaveOptions save;
+  save.no_sync = flags.no_sync;
+  save.progress = [&progress](double done, double total) { progress.Update(done, total); };
+  AMPC_RETURN_IF_ERROR(SaveModel(program, flags.output, save));
+  const ModelFacts after = FactsOf(program);
+  if (flags.json) {
+    JsonWriter json(JsonWriter::kIndented);
+    json.BeginObject().Field("model", flags.model).Field("output", flags.output).Field("casts_removed", before.casts - after.casts);
+    json.Field("weight_bytes_before", before.weight_bytes).Field("weight_bytes_after", after.weight_bytes).EndObject();
+    console.Out(json.Take() + "\n");
+  } else {
+    console.Out(absl::StrCat(flags.output, ": ", before.casts - after.casts, " casts removed, weights ", HumanBytes(before.weight_bytes), " -> ",
+                             HumanBytes(after.weight_bytes), "\n"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Command StripCommand() {
+  return {"strip", "removes what convert put in and restores the fp32 program",
+          "  ampc strip model_fp16.pdmodel -o model.pdmodel                              weights are widened from what is stored\n"
+          "  ampc strip model_fp16.pdmodel -o model.pdmodel --weights original.pdmodel   weights are the original's",
+          [](CLI::App& app) -> Action {
+            auto flags = std::make_shared<StripFlags>();
+            app.add_option("model", flags->model, "a converted model")->required();
+            app.add_option("--output,-o", flags->output, "where to write the fp32 model")->required();
+            app.add_option("--params", flags->params, "file with the weights");
+            app.add_option("--weights", flags->weights, "model to take the exact weights from");
+            app.add_option("--weights-params", flags->weights_params, "file with that model's weights");
+            app.add_flag("--no-sync", flags->no_sync, "do not wait for the disk");
+            AddJsonFlag(app, &flags->json);
+            return [flags](Console& console) { return Run(*flags, console); };
+          }};
+}
+
+}  // namespace ampc

@@ -1,0 +1,51 @@
+// ampc verify: is the model well formed?
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/json_writer.h"
+#include "graph/base/status_macros.h"
+#include "graph/formats/format.h"
+#include "graph/verify.h"
+#include "tools/cli/command.h"
+
+namespace ampc {
+namespace {
+
+struct VerifyFlags {
+  std::string model;
+  std::string params;
+  bool program_only = false;
+  bool json = false;
+};
+
+absl::Status Run(const VerifyFlags& flags, Console& console) {
+  AMPC_ASSIGN_OR_RETURN(const Program program, LoadModel(flags.model, {.params = flags.params, .program_only = flags.program_only}));
+  const absl::Status verdict = Verify(program);
+  if (flags.json) {
+    JsonWriter json;
+    json.BeginObject(JsonWriter::kInline).Field("model", flags.model).Field("ok", verdict.ok()).Field("problem", verdict.message()).EndObject();
+    console.Out(json.Take() + "\n");
+  } else if (verdict.ok()) {
+    int ops = 0;
+    ForEachOp(program, [&ops](const Op&) { ++ops; });
+    console.Out(absl::StrCat(flags.model, ": ok, ", ops, " ops\n"));
+  }
+  return verdict.ok() ? absl::OkStatus() : NoError(absl::StrCat(flags.model, ": ", verdict.message()));
+}
+
+}  // namespace
+
+Command VerifyCommand() {
+  return {"verify", "checks that a model is well formed: types, order, names, signature, weights",
+          "  ampc verify model.pdmodel        exit 0: well formed; 1: not, with the first problem\n"
+          "  ampc verify program.prog --program-only",
+          [](CLI::App& app) -> Action {
+            auto flags = std::make_shared<VerifyFlags>();
+            app.add_option("model", flags->model, "a .pdmodel, .ampc or .prog file, or a directory with __model__")->required();
+            app.add_option("--params", flags->params, "file with the weights");
+            app.add_flag("--program-only", flags->program_only, "do not look for weights");
+            AddJsonFlag(app, &flags->json);
+            return [flags](Console& console) { return Run(*flags, console); };
+          }};
+}
+
+}  // namespace ampc
