@@ -7,11 +7,11 @@ SOURCES = (".h", ".cc", ".cu")
 
 
 def files(root, suffixes, folders=FOLDERS):
-    """Paths below `folders`, relative to `root`, sorted, that end in one of `suffixes`; tests/golden is data and left out."""
+    """Paths below `folders`, relative to `root`, sorted, that end in one of `suffixes`; folders named golden hold data and are left out."""
     found = []
     for folder in folders:
         for where, subfolders, names in os.walk(os.path.join(root, folder)):
-            subfolders[:] = [s for s in subfolders if s != "__pycache__" and os.path.relpath(os.path.join(where, s), root) != "tests/golden"]
+            subfolders[:] = [s for s in subfolders if s not in ("__pycache__", "golden")]
             found += [os.path.relpath(os.path.join(where, name), root) for name in names if name.endswith(tuple(suffixes))]
     return sorted(found)
 
