@@ -32,7 +32,7 @@ class LintTest(unittest.TestCase):
 
     def test_clean_tree_is_quiet(self):
         self.write("graph/op.h", '#pragma once\n#include "graph/base/dtype.h"\n')
-        self.write("kernels/cpu/add.cc", '#include "graph/op.h"\nint Add() {\n  return 1;  // working\n}\n')
+        self.write("kernels/cpu/add.cc", '#include "graph/op.h"\nint Add() {\n  return 1;  // working\n  std::abort();  // reason\n}\n')
         for check in (layering, size, words):
             self.assertEqual(self.problems(check), [])
 
@@ -71,7 +71,7 @@ class LintTest(unittest.TestCase):
         self.assertIn("within its budget", self.problems(size)[0])
 
     def test_words(self):
-        for text in ("// TO" "DO: more", "// a st" "ub", "// /wo" "rk/data", "TEST(A, DISABL" "ED_B)", "  std::cerr << 1;", "  exit(1);"):
+        for text in ("// TO" "DO: more", "// a st" "ub", "// /wo" "rk/data", "TEST(A, DISABL" "ED_B)", "  std::cerr << 1;", "  exit(1);", "  std::abort();"):
             self.write("graph/a.cc", text + "\n")
             self.assertEqual(len(self.problems(words)), 1, text)
 
