@@ -10,7 +10,6 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "graph/base/error.h"
 #include "graph/base/mapped_file.h"
 #include "graph/base/status_macros.h"
@@ -133,8 +132,12 @@ absl::Status AppendMember(const HostTensor& tensor, Entry* entry, AtomicFileWrit
 
 absl::StatusOr<std::map<std::string, HostTensor>> ReadNpz(const std::string& path) {
   AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
-  if (!absl::StartsWith(file.text(), "PK")) return BadInputError(absl::StrCat(path, ": is not an npz file, needs a zip archive"));
-  AMPC_ASSIGN_OR_RETURN(const std::vector<ZipMember> members, ReadZipDirectory(file.text(), path));
+  return ParseNpz(file.text(), path);
+}
+
+absl::StatusOr<std::map<std::string, HostTensor>> ParseNpz(absl::string_view archive, absl::string_view path) {
+  if (!absl::StartsWith(archive, "PK")) return BadInputError(absl::StrCat(path, ": is not an npz file, needs a zip archive"));
+  AMPC_ASSIGN_OR_RETURN(const std::vector<ZipMember> members, ReadZipDirectory(archive, path));
   std::map<std::string, HostTensor> tensors;
   std::string buffer;
   for (const ZipMember& member : members) {
@@ -142,7 +145,7 @@ absl::StatusOr<std::map<std::string, HostTensor>> ReadNpz(const std::string& pat
     if (!absl::EndsWith(member.name, kSuffix)) {
       return BadInputError(absl::StrCat(where, " is not a .npy array"));
     }
-    AMPC_ASSIGN_OR_RETURN(const absl::string_view content, ReadZipMember(file.text(), path, member, &buffer));
+    AMPC_ASSIGN_OR_RETURN(const absl::string_view content, ReadZipMember(archive, path, member, &buffer));
     AMPC_ASSIGN_OR_RETURN(HostTensor tensor, ParseNpy(content, where));
     std::string name = member.name.substr(0, member.name.size() - kSuffix.size());
     if (!tensors.emplace(std::move(name), std::move(tensor)).second) {

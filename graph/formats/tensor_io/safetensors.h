@@ -28,15 +28,23 @@ struct SafetensorsEntry {
   uint64_t bytes = 0;
 };
 
+struct SafetensorsHeader {
+  std::vector<SafetensorsEntry> entries;  // by offset
+  std::map<std::string, std::string> metadata;
+};
+
+// The header of the bytes of a whole file. BadInputError, beginning with `path`, unless it is well-formed and the tensors fill the
+// rest of the file exactly, without overlap.
+absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(absl::string_view file, const std::string& path);
+
 // Reads by mapping: opening costs the header only. Thread-safe once open.
 class SafetensorsFile {
  public:
-  // BadInputError unless the header is well-formed and the tensors fill the rest of the file exactly, without overlap.
   static absl::StatusOr<SafetensorsFile> Open(const std::string& path);
 
   const std::string& path() const { return file_.path(); }
-  const std::vector<SafetensorsEntry>& entries() const { return entries_; }  // by offset
-  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  const std::vector<SafetensorsEntry>& entries() const { return header_.entries; }  // by offset
+  const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
   const SafetensorsEntry* Find(absl::string_view name) const;  // null when absent
   absl::Span<const std::byte> Bytes(const SafetensorsEntry& entry) const;  // lives as long as this object
   const MappedFile& file() const { return file_; }
@@ -46,9 +54,8 @@ class SafetensorsFile {
 
  private:
   MappedFile file_;
-  std::vector<SafetensorsEntry> entries_;
-  std::vector<uint32_t> by_name_;  // indexes of entries_
-  std::map<std::string, std::string> metadata_;
+  SafetensorsHeader header_;
+  std::vector<uint32_t> by_name_;  // indexes of the entries
 };
 
 // Writes without holding tensors: the layout first, then the bytes as they come.

@@ -24,11 +24,11 @@ class EntryReader {
   EntryReader(const std::string& path, uint64_t data_bytes) : path_(path), data_bytes_(data_bytes) {}
 
   absl::Status Read(const JsonValue::Member& member, SafetensorsEntry* entry) {
-    entry->name = member.first;
+    entry->name = member.key;
     name_ = &entry->name;
-    const JsonValue* dtype = member.second.Find("dtype");
-    const JsonValue* shape = member.second.Find("shape");
-    const JsonValue* offsets = member.second.Find("data_offsets");
+    const JsonValue* dtype = member.value.Find("dtype");
+    const JsonValue* shape = member.value.Find("shape");
+    const JsonValue* offsets = member.value.Find("data_offsets");
     if (dtype == nullptr || !dtype->Is(JsonValue::Kind::kString)) return Bad("has no text 'dtype'");
     if (shape == nullptr || !shape->Is(JsonValue::Kind::kArray)) return Bad("has no list 'shape'");
     if (offsets == nullptr || offsets->items.size() != 2) return Bad("has no 'data_offsets' of two numbers");
@@ -78,17 +78,16 @@ class EntryReader {
   const std::string* name_ = nullptr;
 };
 
-absl::StatusOr<absl::string_view> HeaderText(const MappedFile& file) {
-  const std::string& path = file.path();
+absl::StatusOr<absl::string_view> HeaderText(absl::string_view file, const std::string& path) {
   uint64_t length = 0;
   if (file.size() < sizeof(length)) {
     return BadInputError(absl::StrCat(path, ": a safetensors file needs at least 8 bytes, found ", file.size()));
   }
-  std::memcpy(&length, file.bytes().data(), sizeof(length));
+  std::memcpy(&length, file.data(), sizeof(length));
   if (length > kMaxHeaderBytes || length > file.size() - sizeof(length)) {
     return BadInputError(absl::StrCat(path, ": is not a safetensors file: its header would have ", length, " bytes, the file has ", file.size()));
   }
-  return file.text().substr(sizeof(length), length);
+  return file.substr(sizeof(length), length);
 }
 
 // The tensors, in the order of their offsets, must follow each other without gap or overlap up to the end of the data.
@@ -108,39 +107,45 @@ absl::Status CheckLayout(const std::string& path, uint64_t data_bytes, const std
 absl::Status ReadMetadata(const std::string& path, const JsonValue& value, std::map<std::string, std::string>* metadata) {
   if (!value.Is(JsonValue::Kind::kObject)) return BadInputError(absl::StrCat(path, ": '__metadata__' is not an object"));
   for (const JsonValue::Member& member : value.members) {
-    if (!member.second.Is(JsonValue::Kind::kString)) {
-      return BadInputError(absl::StrCat(path, ": '__metadata__' holds a ", Name(member.second.kind), ", needs only strings"));
+    if (!member.value.Is(JsonValue::Kind::kString)) {
+      return BadInputError(absl::StrCat(path, ": '__metadata__' holds a ", Name(member.value.kind), ", needs only strings"));
     }
-    metadata->emplace(member.first, member.second.text);
+    metadata->emplace(member.key, member.value.text);
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
+absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(absl::string_view file, const std::string& path) {
+  AMPC_ASSIGN_OR_RETURN(const absl::string_view text, HeaderText(file, path));
+  absl::StatusOr<JsonValue> json = ParseJson(text);
+  if (!json.ok()) return Annotate(json.status(), absl::StrCat(path, ": safetensors header"));
+  if (!json->Is(JsonValue::Kind::kObject)) return BadInputError(absl::StrCat(path, ": the safetensors header is not a JSON object"));
+  const uint64_t data_offset = sizeof(uint64_t) + text.size();
+  const uint64_t data_bytes = file.size() - data_offset;
+  SafetensorsHeader header;
+  EntryReader reader(path, data_bytes);
+  for (const JsonValue::Member& member : json->members) {
+    if (member.key == "__metadata__") {
+      AMPC_RETURN_IF_ERROR(ReadMetadata(path, member.value, &header.metadata));
+    } else {
+      AMPC_RETURN_IF_ERROR(reader.Read(member, &header.entries.emplace_back()));
+    }
+  }
+  std::stable_sort(header.entries.begin(), header.entries.end(), [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
+    return std::pair(a.offset, a.bytes) < std::pair(b.offset, b.bytes);  // an empty tensor before the one that begins there
+  });
+  AMPC_RETURN_IF_ERROR(CheckLayout(path, data_bytes, header.entries));
+  for (SafetensorsEntry& entry : header.entries) entry.offset += data_offset;
+  return header;
+}
+
 absl::StatusOr<SafetensorsFile> SafetensorsFile::Open(const std::string& path) {
   SafetensorsFile result;
   AMPC_ASSIGN_OR_RETURN(result.file_, MappedFile::Open(path));
-  AMPC_ASSIGN_OR_RETURN(const absl::string_view text, HeaderText(result.file_));
-  absl::StatusOr<JsonValue> header = ParseJson(text);
-  if (!header.ok()) return Annotate(header.status(), absl::StrCat(path, ": safetensors header"));
-  if (!header->Is(JsonValue::Kind::kObject)) return BadInputError(absl::StrCat(path, ": the safetensors header is not a JSON object"));
-  const uint64_t data_offset = sizeof(uint64_t) + text.size();
-  const uint64_t data_bytes = result.file_.size() - data_offset;
-  EntryReader reader(path, data_bytes);
-  for (const JsonValue::Member& member : header->members) {
-    if (member.first == "__metadata__") {
-      AMPC_RETURN_IF_ERROR(ReadMetadata(path, member.second, &result.metadata_));
-    } else {
-      AMPC_RETURN_IF_ERROR(reader.Read(member, &result.entries_.emplace_back()));
-    }
-  }
-  std::vector<SafetensorsEntry>& entries = result.entries_;
-  std::stable_sort(entries.begin(), entries.end(), [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
-    return std::pair(a.offset, a.bytes) < std::pair(b.offset, b.bytes);  // an empty tensor before the one that begins there
-  });
-  AMPC_RETURN_IF_ERROR(CheckLayout(path, data_bytes, entries));
-  for (SafetensorsEntry& entry : entries) entry.offset += data_offset;
+  AMPC_ASSIGN_OR_RETURN(result.header_, ParseSafetensorsHeader(result.file_.text(), path));
+  const std::vector<SafetensorsEntry>& entries = result.entries();
   result.by_name_.resize(entries.size());
   std::iota(result.by_name_.begin(), result.by_name_.end(), 0u);
   std::sort(result.by_name_.begin(), result.by_name_.end(), [&](uint32_t a, uint32_t b) { return entries[a].name < entries[b].name; });
@@ -149,8 +154,8 @@ absl::StatusOr<SafetensorsFile> SafetensorsFile::Open(const std::string& path) {
 
 const SafetensorsEntry* SafetensorsFile::Find(absl::string_view name) const {
   const auto found = std::lower_bound(by_name_.begin(), by_name_.end(), name,
-                                      [&](uint32_t index, absl::string_view key) { return entries_[index].name < key; });
-  return found != by_name_.end() && entries_[*found].name == name ? &entries_[*found] : nullptr;
+                                      [&](uint32_t index, absl::string_view key) { return entries()[index].name < key; });
+  return found != by_name_.end() && entries()[*found].name == name ? &entries()[*found] : nullptr;
 }
 
 absl::Span<const std::byte> SafetensorsFile::Bytes(const SafetensorsEntry& entry) const {
@@ -161,7 +166,7 @@ absl::StatusOr<HostTensor> SafetensorsFile::Load(absl::string_view name) const {
   const SafetensorsEntry* entry = Find(name);
   if (entry == nullptr) {
     std::vector<absl::string_view> names;
-    for (const SafetensorsEntry& other : entries_) names.push_back(other.name);
+    for (const SafetensorsEntry& other : entries()) names.push_back(other.name);
     return BadInputError(absl::StrCat(path(), ": has no tensor '", name, "'", Suggest(name, names)));
   }
   if (entry->dtype == DType::kInvalid) {

@@ -56,6 +56,7 @@ class DirectoryReader {
       if (members.back().packed_size > archive_.size() - packed) return Bad("its members overlap");
       packed += members.back().packed_size;
     }
+    if (!bytes.empty()) return Bad(absl::StrCat("its directory goes on after the ", directory.count, " members of its end record"));
     return members;
   }
 

@@ -1,0 +1,113 @@
+#include "graph/formats/tensor_io/npz.h"
+
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <map>
+#include <string>
+
+#include "graph/base/error.h"
+#include "tests/base/damage.h"
+#include "tests/base/temp_dir.h"
+
+namespace ampc {
+namespace {
+
+using Tensors = std::map<std::string, HostTensor>;
+
+template <typename T>
+HostTensor Ramp() {
+  return HostTensor::Of<T>({2, 3}, {T(0), T(1), T(2), T(3), T(4), T(5)});
+}
+
+Tensors GoldenTensors() {
+  using C64 = std::complex<float>;
+  using C128 = std::complex<double>;
+  return {{"bool", HostTensor::Of<bool>({2, 3}, {false, true, false, true, false, true})},
+          {"uint8", Ramp<uint8_t>()},
+          {"int8", Ramp<int8_t>()},
+          {"int16", Ramp<int16_t>()},
+          {"int32", Ramp<int32_t>()},
+          {"int64", Ramp<int64_t>()},
+          {"float16", Ramp<Half>()},
+          {"float32", Ramp<float>()},
+          {"float64", Ramp<double>()},
+          {"complex64", HostTensor::Of<C64>({2, 3}, {C64(0, 0), C64(1, 1), C64(2, 2), C64(3, 3), C64(4, 4), C64(5, 5)})},
+          {"complex128", HostTensor::Of<C128>({2, 3}, {C128(0, 0), C128(1, 1), C128(2, 2), C128(3, 3), C128(4, 4), C128(5, 5)})}};
+}
+
+class NpzTest : public testing::TestWithParam<const char*> {
+ protected:
+  std::string path() const { return std::string("tests/base/golden/") + GetParam(); }
+};
+
+TEST_P(NpzTest, ReadsWhatNumPyWrote) {
+  const absl::StatusOr<Tensors> tensors = ReadNpz(path());
+  ASSERT_TRUE(tensors.ok()) << tensors.status();
+  EXPECT_EQ(*tensors, GoldenTensors());
+}
+
+// The checksums let no changed value through; what is still read is what was written.
+TEST_P(NpzTest, RefusesEveryDamageToTheValues) {
+  const Tensors golden = GoldenTensors();
+  size_t refused = 0;
+  const std::string file = ReadWhole(path());
+  ForEachDamage(file, [&](const std::string& content, const std::string& what) {
+    const absl::StatusOr<Tensors> tensors = ParseNpz(content, "a.npz");
+    if (!tensors.ok()) {
+      ++refused;
+      return ExpectFileError(tensors.status(), "a.npz", what);
+    }
+    EXPECT_EQ(tensors->size(), golden.size()) << what;
+    for (const auto& [name, tensor] : *tensors) {
+      const auto original = golden.find(name);
+      EXPECT_TRUE(original == golden.end() || tensor == original->second) << what << " " << name;
+    }
+  });
+  EXPECT_GT(refused, file.size()) << "every cut file and many changed ones must be refused";
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, NpzTest, testing::Values("stored.npz", "compressed.npz"),
+                         [](const auto& info) { return std::string(info.param, std::string(info.param).find('.')); });
+
+TEST(NpzWriter, RoundTripsAndIsDeterministic) {
+  TempDir dir;
+  Tensors tensors = GoldenTensors();
+  tensors["\xc3\xa9/with.dots"] = HostTensor::Of<float>({}, {1});
+  tensors["empty"] = HostTensor::Of<float>({0}, {});
+  ASSERT_TRUE(WriteNpz(dir.File("a.npz"), tensors).ok());
+  EXPECT_EQ(*ReadNpz(dir.File("a.npz")), tensors);
+  ASSERT_TRUE(WriteNpz(dir.File("b.npz"), tensors).ok());
+  EXPECT_EQ(ReadWhole(dir.File("a.npz")), ReadWhole(dir.File("b.npz")));
+  ASSERT_TRUE(WriteNpz(dir.File("none.npz"), {}).ok());
+  EXPECT_TRUE(ReadNpz(dir.File("none.npz"))->empty());
+}
+
+TEST(NpzWriter, WritesBFloat16AsFloat) {
+  TempDir dir;
+  ASSERT_TRUE(WriteNpz(dir.File("a.npz"), {{"x", Ramp<BFloat16>()}}).ok());
+  EXPECT_EQ(ReadNpz(dir.File("a.npz"))->at("x"), Ramp<float>());
+}
+
+TEST(NpzWriter, ManyMembersNeedZip64) {
+  TempDir dir;
+  Tensors tensors;
+  for (int i = 0; i < 70000; ++i) tensors[std::to_string(i)] = HostTensor::Of<int32_t>({}, {i});
+  ASSERT_TRUE(WriteNpz(dir.File("a.npz"), tensors, {.no_sync = true}).ok());
+  const absl::StatusOr<Tensors> read = ReadNpz(dir.File("a.npz"));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, tensors);
+}
+
+TEST(NpzReader, ErrorsAreSentences) {
+  TempDir dir;
+  EXPECT_EQ(ReadNpz(dir.File("no")).status().message(), dir.File("no") + ": no such file");
+  const std::string text = dir.Write("a.npz", "hello");
+  EXPECT_EQ(ReadNpz(text).status().message(), text + ": is not an npz file, needs a zip archive");
+  const std::string cut = dir.Write("b.npz", "PK\x03\x04");
+  EXPECT_EQ(ReadNpz(cut).status().message(), cut + ": damaged zip archive: its end record is missing");
+  EXPECT_EQ(ExitCodeOf(ReadNpz(cut).status()), ExitCode::kBadInput);
+}
+
+}  // namespace
+}  // namespace ampc
