@@ -1,0 +1,133 @@
+// conv2d, depthwise_conv2d, conv2d_transpose on oneDNN, channels last inside; a row-major operand or result is transposed in workspace.
+#include <utility>
+
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/ops/window.h"
+#include "kernels/cpu/base/lambda_kernel.h"
+#include "kernels/cpu/base/spec_view.h"
+#include "kernels/lib/conv.h"
+
+namespace ampc {
+namespace {
+
+using onednn::ConvBuffers;
+using onednn::ConvSpec;
+
+// The sizes of an activation [n, c, h, w] whatever its data_format.
+struct Sizes {
+  int64_t n, c, h, w;
+};
+Sizes SizesOf(const Dims& d, bool nhwc) { return nhwc ? Sizes{d[0], d[3], d[1], d[2]} : Sizes{d[0], d[1], d[2], d[3]}; }
+
+// Tensors of an NHWC op lie as channels-last ones of an NCHW op do.
+Layout LayoutOf(const TensorDesc& t, bool nhwc) { return nhwc ? Layout::kChannelsLast : t.layout; }
+
+absl::Status ReadAxes(const SpecView& view, const Sizes& in, ConvSpec* spec) {
+  const Dims& filter = view.InDesc("Filter").dims;
+  const absl::StatusOr<ops::Windows> windows = ops::ReadWindows(view.op(), {in.h, in.w}, {filter[2], filter[3]});
+  if (!windows.ok()) return view.Internal(windows.status().message());
+  for (int i = 0; i < 2; ++i) {
+    const ops::Window& w = (*windows)[i];
+    (i == 0 ? spec->h : spec->w) = {w.kernel, w.stride, w.dilation, w.before, w.after};
+  }
+  // A transposed convolution is the mirror of one from `out` to `in`; output_padding and output_size lengthen `out` at the end.
+  const auto fit = [](int64_t in_size, int64_t out_size, ConvSpec::Axis* a) {
+    a->after = (in_size - 1) * a->stride + a->dilation * (a->kernel - 1) + 1 - a->before - out_size;
+  };
+  if (spec->transposed) {
+    fit(spec->in_h, spec->out_h, &spec->h);
+    fit(spec->in_w, spec->out_w, &spec->w);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ConvSpec> ReadSpec(const SpecView& view) {
+  const bool nhwc = ops::ChannelsLast(view.op().GetString("data_format"));
+  const TensorDesc& x = view.InDesc("Input");
+  const TensorDesc& y = view.OutDesc("Output");
+  const Sizes in = SizesOf(x.dims, nhwc), out = SizesOf(y.dims, nhwc);
+  ConvSpec spec;
+  spec.batch = in.n, spec.in_c = in.c, spec.in_h = in.h, spec.in_w = in.w, spec.out_c = out.c, spec.out_h = out.h, spec.out_w = out.w;
+  spec.groups = view.op().GetInt("groups", 1);
+  spec.transposed = view.op().type() == "conv2d_transpose";
+  spec.in = LayoutOf(x, nhwc);
+  spec.out = LayoutOf(y, nhwc);
+  spec.has_bias = view.In("Bias") >= 0;
+  spec.has_residual = view.In("ResidualData") >= 0;
+  if (spec.has_residual) {
+    if (view.InDesc("ResidualData").dims != y.dims) return view.Unsupported("the cpu kernel needs ResidualData with the shape of Output");
+    spec.residual = LayoutOf(view.InDesc("ResidualData"), nhwc);
+  }
+  spec.native_bf16 = x.dtype == DType::kBF16;
+  AMPC_ASSIGN_OR_RETURN(spec.activation, ReadActivation(view.op()));
+  spec.threads = view.spec().threads;
+  AMPC_RETURN_IF_ERROR(ReadAxes(view, in, &spec));
+  return spec;
+}
+
+// Flat positions of the operands; -1 when absent.
+struct Slots {
+  int in, filter, bias, residual;
+};
+
+class ConvKernel final : public Kernel {
+ public:
+  ConvKernel(std::unique_ptr<onednn::Conv> conv, Slots slots, bool consumes_filter)
+      : conv_(std::move(conv)), slots_(slots), consumes_filter_(consumes_filter) {}
+  int64_t workspace_bytes() const override { return conv_->workspace_bytes(); }
+  bool consumes(int flat) const override { return consumes_filter_ && flat == slots_.filter; }
+  std::string implementation() const override { return conv_->implementation(); }
+  absl::Status Run(const KernelArgs& args) const override {
+    const auto at = [&args](int i) { return i < 0 ? nullptr : static_cast<const float*>(args.inputs[i]); };
+    return conv_->Run({at(slots_.in), at(slots_.filter), at(slots_.bias), at(slots_.residual), static_cast<float*>(args.outputs[0]), args.workspace});
+  }
+
+ private:
+  const std::unique_ptr<onednn::Conv> conv_;
+  const Slots slots_;
+  const bool consumes_filter_;
+};
+
+// Every window lies in an operand without elements: the bias, the residual and the activation are left.
+std::unique_ptr<Kernel> MakeEmptySum(const ConvSpec& s, Slots slots) {
+  return MakeLambdaKernel({}, [s, slots](const KernelArgs& args) {
+    float* out = static_cast<float*>(args.outputs[0]);
+    const float* bias = slots.bias < 0 ? nullptr : static_cast<const float*>(args.inputs[slots.bias]);
+    const float* residual = slots.residual < 0 ? nullptr : static_cast<const float*>(args.inputs[slots.residual]);
+    const int64_t hw = s.out_h * s.out_w, total = s.batch * s.out_c * hw;
+    for (int64_t i = 0; i < total; ++i) {
+      const int64_t c = s.out == Layout::kPlain ? i / hw % s.out_c : i % s.out_c;
+      out[i] = (bias == nullptr ? 0.0f : bias[c]) + (residual == nullptr ? 0.0f : residual[i]);
+    }
+    ApplyActivation(s.activation, args.threads, out, total);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
+  const SpecView view(spec);
+  AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
+  AMPC_ASSIGN_OR_RETURN(const ConvSpec s, ReadSpec(view));
+  const Slots slots{view.In("Input"), view.In("Filter"), view.In("Bias"), view.In("ResidualData")};
+  if (spec.outputs[0].NumElements() == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
+  if (spec.inputs[slots.in].NumElements() == 0 || spec.inputs[slots.filter].NumElements() == 0) {
+    if (s.has_residual && s.residual != s.out) return view.Unsupported("an empty operand with a residual in another layout has no cpu kernel");
+    return MakeEmptySum(s, slots);
+  }
+  const HostTensor* filter = spec.values[slots.filter];
+  absl::StatusOr<std::unique_ptr<onednn::Conv>> conv = MakeConv(s, filter == nullptr ? nullptr : filter->values<float>().data());
+  if (!conv.ok()) return Annotate(conv.status(), Describe(view.op()));
+  return std::make_unique<ConvKernel>(*std::move(conv), slots, filter != nullptr);
+}
+
+}  // namespace
+
+absl::Status RegisterConv2D(KernelRegistry* registry) {
+  for (const char* op : {"conv2d", "depthwise_conv2d", "conv2d_transpose"}) {
+    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, {DType::kF32, DType::kF16, DType::kBF16}, LayoutSupport::kAware}));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ampc

@@ -1,0 +1,131 @@
+#include "kernels/evaluator.h"
+
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/convert.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/infer_context.h"
+#include "kernels/kernel.h"
+
+namespace ampc {
+namespace {
+
+// Operand types and values as given, for inference.
+class OperandEnv final : public TypeEnv {
+ public:
+  OperandEnv(const Op& op, absl::Span<const HostTensor* const> operands) : op_(op), operands_(operands) {
+    for (const HostTensor* t : operands) types_.push_back(TensorType(t->dtype(), Dims(t->dims().begin(), t->dims().end())));
+  }
+  const TensorType& TypeOf(const Var& var) const override {
+    const int i = Find(var);
+    return i < 0 ? var.type : types_[i];
+  }
+  const HostTensor* ValueOf(const Var& var) const override {
+    const int i = Find(var);
+    return i < 0 ? nullptr : operands_[i];
+  }
+
+ private:
+  int Find(const Var& var) const {
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      if (op_.inputs()[i] == &var) return static_cast<int>(i);
+    }
+    return -1;
+  }
+  const Op& op_;
+  absl::Span<const HostTensor* const> operands_;
+  std::vector<TensorType> types_;
+};
+
+absl::StatusOr<HostTensor> ToStorage(const HostTensor& t) {
+  AMPC_ASSIGN_OR_RETURN(HostTensor out, HostTensor::CreateUninitialized(StorageType(t.dtype()), t.dims()));
+  const size_t n = static_cast<size_t>(t.num_elements());
+  switch (t.dtype()) {
+    case DType::kF16: F16ToF32(t.values<Half>().data(), out.mutable_values<float>().data(), n); break;
+    case DType::kBF16: BF16ToF32(t.values<BFloat16>().data(), out.mutable_values<float>().data(), n); break;
+    default: break;
+  }
+  return out;
+}
+
+absl::StatusOr<HostTensor> FromStorage(HostTensor stored, DType declared) {
+  if (stored.dtype() == declared) return stored;
+  AMPC_ASSIGN_OR_RETURN(HostTensor out, HostTensor::CreateUninitialized(declared, stored.dims()));
+  const size_t n = static_cast<size_t>(stored.num_elements());
+  if (declared == DType::kF16) F32ToF16(stored.values<float>().data(), out.mutable_values<Half>().data(), n);
+  if (declared == DType::kBF16) F32ToBF16(stored.values<float>().data(), out.mutable_values<BFloat16>().data(), n);
+  return out;
+}
+
+absl::StatusOr<std::vector<TensorDesc>> ResultDescs(const Op& op, absl::Span<const HostTensor* const> operands) {
+  AMPC_ASSIGN_OR_RETURN(const std::vector<std::optional<TensorType>> types, InferOp(op, OperandEnv(op, operands)));
+  std::vector<TensorDesc> descs;
+  for (size_t i = 0; i < op.outputs().size(); ++i) {
+    const TensorType& type = i < types.size() && types[i].has_value() ? *types[i] : op.outputs()[i]->type;
+    if (!type.IsStatic() || type.kind != TypeKind::kTensor) {
+      return UnsupportedError(absl::StrCat(Describe(op), ": result ", i, " has the type ", ToString(type), ", evaluation needs a known shape"));
+    }
+    descs.push_back({type.dtype, type.dims});
+  }
+  return descs;
+}
+
+class CpuEvaluator final : public Evaluator {
+ public:
+  absl::StatusOr<std::vector<HostTensor>> Evaluate(const Op& op, absl::Span<const HostTensor* const> operands) const override {
+    const KernelEntry* entry = CpuKernels().Find(op.type());
+    if (entry == nullptr) return UnsupportedError(absl::StrCat(Describe(op), ": there is no cpu kernel for it"));
+    if (operands.size() != op.inputs().size()) {
+      return InternalError(absl::StrCat(Describe(op), ": evaluated with ", operands.size(), " operands, needs ", op.inputs().size()));
+    }
+    std::vector<HostTensor> widened;
+    widened.reserve(operands.size());
+    KernelSpec spec{&op, {}, {}, {}, 1};
+    for (const HostTensor* t : operands) {
+      spec.inputs.push_back({t->dtype(), Dims(t->dims().begin(), t->dims().end())});
+      const bool stored = StorageType(t->dtype()) == t->dtype();
+      if (!stored) {
+        AMPC_ASSIGN_OR_RETURN(HostTensor wide, ToStorage(*t));
+        widened.push_back(std::move(wide));
+      }
+      spec.values.push_back(stored ? t : &widened.back());
+    }
+    AMPC_ASSIGN_OR_RETURN(spec.outputs, ResultDescs(op, operands));
+    return Compute(*entry, spec);
+  }
+
+ private:
+  static absl::StatusOr<std::vector<HostTensor>> Compute(const KernelEntry& entry, const KernelSpec& spec) {
+    AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel, MakeKernel(entry, spec));
+    std::vector<HostTensor> results;
+    std::vector<const void*> in;
+    std::vector<void*> out;
+    for (const HostTensor* t : spec.values) in.push_back(t->data());
+    for (const TensorDesc& desc : spec.outputs) {
+      AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::Create(StorageType(desc.dtype), desc.dims));
+      results.push_back(std::move(t));
+      out.push_back(results.back().mutable_data());
+    }
+    if (const int alias = kernel->alias_input(); alias >= 0) {
+      if (results[0].num_elements() > 0) std::memcpy(out[0], in[alias], results[0].size_bytes());
+    } else {
+      const int64_t bytes = kernel->workspace_bytes();
+      AMPC_ASSIGN_OR_RETURN(HostTensor workspace, HostTensor::CreateUninitialized(DType::kU8, {bytes}));
+      AMPC_RETURN_IF_ERROR(kernel->Run({in, absl::MakeSpan(out), workspace.mutable_data(), 1}));
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      AMPC_ASSIGN_OR_RETURN(results[i], FromStorage(std::move(results[i]), spec.outputs[i].dtype));
+    }
+    return results;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Evaluator> MakeCpuEvaluator() { return std::make_unique<CpuEvaluator>(); }
+
+}  // namespace ampc

@@ -1,0 +1,97 @@
+#include "kernels/kernel.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/shape.h"
+#include "graph/ops/window.h"
+
+namespace ampc {
+namespace {
+
+bool IsChannelsLast(const TensorDesc& t) { return t.layout == Layout::kChannelsLast; }
+
+bool AllPlain(const KernelSpec& spec) {
+  return std::none_of(spec.inputs.begin(), spec.inputs.end(), IsChannelsLast) && std::none_of(spec.outputs.begin(), spec.outputs.end(), IsChannelsLast);
+}
+
+// The same bytes in both layouts.
+bool IsNeutral(const TensorDesc& t) {
+  if (t.dims.size() != 4) return t.NumElements() == 1;
+  return t.dims[1] == 1 || t.dims[2] * t.dims[3] == 1;
+}
+
+// Dimensions move, so operands must be aligned at their last dimensions or have equal ranks.
+bool ElementwiseAccepts(const KernelSpec& spec) {
+  const int64_t axis = spec.op->GetInt("axis", -1);
+  if (axis != -1 && axis != 0) return false;
+  const auto fits = [](const TensorDesc& t) { return IsChannelsLast(t) || IsNeutral(t); };
+  return std::all_of(spec.inputs.begin(), spec.inputs.end(), fits) && std::all_of(spec.outputs.begin(), spec.outputs.end(), fits);
+}
+
+bool AwareAccepts(const KernelSpec& spec) {
+  const Op& op = *spec.op;
+  if (ops::ChannelsLast(op.GetString("data_format")) || ops::ChannelsLast(op.GetString("data_layout"))) return false;
+  for (size_t i = 1; i < spec.inputs.size(); ++i) {
+    if (IsChannelsLast(spec.inputs[i]) && op.def().inputs[op.InputSlotOf(static_cast<int>(i))].name != "ResidualData") return false;
+  }
+  return std::none_of(spec.outputs.begin() + std::min<size_t>(1, spec.outputs.size()), spec.outputs.end(), IsChannelsLast);
+}
+
+void ToMemoryOrder(std::vector<TensorDesc>* tensors) {
+  for (TensorDesc& t : *tensors) {
+    t.layout = Layout::kPlain;
+    if (t.dims.size() == 4) t.dims = {t.dims[0], t.dims[2], t.dims[3], t.dims[1]};
+  }
+}
+
+}  // namespace
+
+DType StorageType(DType t) { return IsLowPrecision(t) ? DType::kF32 : t; }
+
+int64_t TensorDesc::NumElements() const { return ampc::NumElements(dims).value_or(0); }
+
+int64_t TensorDesc::StorageBytes() const { return NumElements() * static_cast<int64_t>(SizeOf(StorageType(dtype))); }
+
+bool AcceptsLayouts(const KernelEntry& entry, const KernelSpec& spec) {
+  if (AllPlain(spec)) return true;
+  switch (entry.layouts) {
+    case LayoutSupport::kPlainOnly: return false;
+    case LayoutSupport::kElementwise: return ElementwiseAccepts(spec);
+    case LayoutSupport::kAware: return AwareAccepts(spec);
+  }
+  return false;
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelEntry& entry, const KernelSpec& spec) {
+  if (AllPlain(spec)) return entry.make(spec);
+  if (!AcceptsLayouts(entry, spec)) {
+    return InternalError(absl::StrCat(Describe(*spec.op), ": planned with channels-last tensors that its kernel does not take"));
+  }
+  if (entry.layouts == LayoutSupport::kAware) return entry.make(spec);
+  KernelSpec in_memory_order = spec;
+  ToMemoryOrder(&in_memory_order.inputs);
+  ToMemoryOrder(&in_memory_order.outputs);
+  return entry.make(in_memory_order);
+}
+
+absl::Status KernelRegistry::Add(KernelEntry entry) {
+  const auto at = std::lower_bound(entries_.begin(), entries_.end(), entry.op, [](const KernelEntry& e, const std::string& op) { return e.op < op; });
+  if (at != entries_.end() && at->op == entry.op) return InternalError(absl::StrCat("two kernels are registered for op '", entry.op, "'"));
+  entries_.insert(at, std::move(entry));
+  return absl::OkStatus();
+}
+
+const KernelEntry* KernelRegistry::Find(absl::string_view op) const {
+  const auto at = std::lower_bound(entries_.begin(), entries_.end(), op, [](const KernelEntry& e, absl::string_view name) { return e.op < name; });
+  return at != entries_.end() && at->op == op ? &*at : nullptr;
+}
+
+std::vector<const KernelEntry*> KernelRegistry::All() const {
+  std::vector<const KernelEntry*> all;
+  for (const KernelEntry& entry : entries_) all.push_back(&entry);
+  return all;
+}
+
+}  // namespace ampc

@@ -1,0 +1,225 @@
+#include "kernels/lib/conv.h"
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graph/base/convert.h"
+#include "graph/base/error.h"
+#include "graph/base/host_tensor.h"
+#include "graph/base/status_macros.h"
+#include "kernels/layout.h"
+#include "kernels/lib/onednn_primitive.h"
+#include "kernels/parallel.h"
+
+namespace ampc::onednn {
+namespace {
+
+int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// Both layouts are the same bytes.
+bool Neutral(int64_t c, int64_t h, int64_t w) { return c == 1 || h * w == 1; }
+
+absl::StatusOr<MemoryDesc> ActivationDesc(int64_t n, int64_t c, int64_t h, int64_t w, dnnl_data_type_t type) {
+  const dnnl_dims_t dims = {n, c, h, w};
+  MemoryDesc md;
+  AMPC_DNNL_CALL(dnnl_memory_desc_init_by_tag(&md, 4, dims, type, dnnl_nhwc));
+  return md;
+}
+
+// The filter as oneDNN sees it: [out, in, kh, kw], or [g, out / g, in / g, kh, kw].
+absl::StatusOr<MemoryDesc> FilterDesc(const ConvSpec& s, dnnl_data_type_t type, bool any) {
+  const dnnl_dim_t o = s.out_c / s.groups, i = s.in_c / s.groups, kh = s.h.kernel, kw = s.w.kernel;
+  MemoryDesc md;
+  if (any) {
+    const dnnl_dims_t grouped = {s.groups, o, i, kh, kw};
+    const dnnl_dims_t dense = {o, i, kh, kw};
+    AMPC_DNNL_CALL(s.groups > 1 ? dnnl_memory_desc_init_by_tag(&md, 5, grouped, type, dnnl_format_tag_any)
+                                : dnnl_memory_desc_init_by_tag(&md, 4, dense, type, dnnl_format_tag_any));
+    return md;
+  }
+  // Given row-major; a transposed convolution's filter has its channels the other way round.
+  const dnnl_dim_t so = (s.transposed ? 1 : i) * kh * kw, si = (s.transposed ? o : 1) * kh * kw;
+  const dnnl_dims_t grouped = {s.groups, o, i, kh, kw}, grouped_strides = {o * i * kh * kw, so, si, kw, 1};
+  const dnnl_dims_t dense = {o, i, kh, kw}, dense_strides = {so, si, kw, 1};
+  AMPC_DNNL_CALL(s.groups > 1 ? dnnl_memory_desc_init_by_strides(&md, 5, grouped, type, grouped_strides)
+                              : dnnl_memory_desc_init_by_strides(&md, 4, dense, type, dense_strides));
+  return md;
+}
+
+struct Descs {
+  MemoryDesc in, filter, bias, out;  // as the primitive takes them
+  bool bf16 = false;
+};
+
+struct Choice {
+  PrimitiveDesc pd;
+  Descs descs;
+};
+
+absl::StatusOr<Attr> ConvAttr(const ConvSpec& s, const MemoryDesc& out) {
+  AMPC_ASSIGN_OR_RETURN(const PostOps ops, MakePostOps());
+  if (s.has_residual) AMPC_DNNL_CALL(dnnl_post_ops_append_binary(ops.get(), dnnl_binary_add, &out));
+  AMPC_RETURN_IF_ERROR(AppendActivation(s.activation, ops.get()));
+  return MakeAttr(ops.get());
+}
+
+// The descriptor for one element type; a null pd when oneDNN has nothing for it.
+absl::StatusOr<Choice> Choose(const ConvSpec& s, dnnl_data_type_t type) {
+  Choice c;
+  c.descs.bf16 = type == dnnl_bf16;
+  AMPC_ASSIGN_OR_RETURN(c.descs.in, ActivationDesc(s.batch, s.in_c, s.in_h, s.in_w, type));
+  AMPC_ASSIGN_OR_RETURN(c.descs.out, ActivationDesc(s.batch, s.out_c, s.out_h, s.out_w, dnnl_f32));
+  AMPC_ASSIGN_OR_RETURN(c.descs.filter, FilterDesc(s, type, /*any=*/true));
+  const dnnl_dims_t channels = {s.out_c};
+  AMPC_DNNL_CALL(dnnl_memory_desc_init_by_tag(&c.descs.bias, 1, channels, dnnl_f32, dnnl_a));
+  const MemoryDesc* bias = s.has_bias ? &c.descs.bias : nullptr;
+  const dnnl_dims_t strides = {s.h.stride, s.w.stride}, dilates = {s.h.dilation - 1, s.w.dilation - 1};
+  const dnnl_dims_t before = {s.h.before, s.w.before}, after = {s.h.after, s.w.after};
+  AMPC_ASSIGN_OR_RETURN(const Attr attr, ConvAttr(s, c.descs.out));
+  if (s.transposed) {
+    dnnl_deconvolution_desc_t d;
+    AMPC_DNNL_CALL(dnnl_dilated_deconvolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_deconvolution_direct, &c.descs.in, &c.descs.filter, bias,
+                                                                &c.descs.out, strides, dilates, before, after));
+    AMPC_ASSIGN_OR_RETURN(c.pd, MakePrimitiveDesc(&d, attr.get()));
+  } else {
+    dnnl_convolution_desc_t d;
+    AMPC_DNNL_CALL(dnnl_dilated_convolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_convolution_direct, &c.descs.in, &c.descs.filter, bias,
+                                                              &c.descs.out, strides, dilates, before, after));
+    AMPC_ASSIGN_OR_RETURN(c.pd, MakePrimitiveDesc(&d, attr.get()));
+  }
+  if (c.pd != nullptr) c.descs.filter = QueryDesc(c.pd.get(), dnnl_query_weights_md);
+  return c;
+}
+
+// bf16 operands are converted before the run, which only many multiply-adds per element pay for.
+bool Bf16Pays(const ConvSpec& s) {
+  const int64_t per_output = s.in_c / s.groups * s.h.kernel * s.w.kernel;
+  return s.groups == 1 && s.out_c >= 16 && per_output >= 16;
+}
+
+absl::StatusOr<Choice> ChooseBest(const ConvSpec& s) {
+  if (s.native_bf16 && Bf16Pays(s) && dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx512_core_bf16) {
+    AMPC_ASSIGN_OR_RETURN(Choice c, Choose(s, dnnl_bf16));
+    if (c.pd != nullptr) {
+      const std::string name = ImplementationOf(c.pd.get());
+      if (!absl::StrContains(name, "ref") && !absl::StrContains(name, "gemm")) return c;
+    }
+  }
+  AMPC_ASSIGN_OR_RETURN(Choice c, Choose(s, dnnl_f32));
+  if (c.pd == nullptr) return UnsupportedError("oneDNN has no convolution for this shape");
+  return c;
+}
+
+class OneDnnConv final : public Conv {
+ public:
+  static absl::StatusOr<std::unique_ptr<Conv>> Make(const ConvSpec& spec, const float* filter) {
+    const ScopedThreads threads(spec.threads);
+    std::unique_ptr<OneDnnConv> conv(new OneDnnConv(spec));
+    AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(spec));
+    conv->implementation_ = absl::StrCat("onednn:", ImplementationOf(c.pd.get()), c.descs.bf16 ? ":bf16" : "");
+    conv->bf16_ = c.descs.bf16;
+    AMPC_ASSIGN_OR_RETURN(const MemoryDesc given, FilterDesc(spec, dnnl_f32, /*any=*/false));
+    AMPC_RETURN_IF_ERROR(conv->PrepareFilter(given, c.descs.filter, filter));
+    std::vector<Primitive::Arg> args = {{DNNL_ARG_SRC, c.descs.in}, {DNNL_ARG_WEIGHTS, c.descs.filter, conv->packed_.data()}, {DNNL_ARG_DST, c.descs.out}};
+    if (spec.has_bias) args.push_back({DNNL_ARG_BIAS, c.descs.bias});
+    if (spec.has_residual) args.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, c.descs.out});
+    AMPC_ASSIGN_OR_RETURN(conv->primitive_, Primitive::Create(c.pd.get(), std::move(args)));
+    conv->PlanWorkspace(c.descs);
+    return conv;
+  }
+
+  int64_t workspace_bytes() const override { return workspace_bytes_; }
+  std::string implementation() const override { return implementation_; }
+
+  absl::Status Run(const ConvBuffers& b) const override {
+    const ScopedThreads threads(s_.threads);
+    char* const ws = static_cast<char*>(b.workspace);
+    const void* in = b.in;
+    if (in_f32_ >= 0) {
+      float* to = reinterpret_cast<float*>(ws + in_f32_);
+      Transpose2D(s_.threads, s_.batch, s_.in_c, s_.in_h * s_.in_w, b.in, to);
+      in = to;
+    }
+    if (in_bf16_ >= 0) {
+      ToBf16(static_cast<const float*>(in), reinterpret_cast<BFloat16*>(ws + in_bf16_));
+      in = ws + in_bf16_;
+    }
+    const float* residual = b.residual;
+    if (residual_ >= 0) {
+      float* to = reinterpret_cast<float*>(ws + residual_);
+      Transpose2D(s_.threads, s_.batch, s_.out_c, s_.out_h * s_.out_w, b.residual, to);
+      residual = to;
+    }
+    const void* filter = packed_.data();
+    if (repack_ != nullptr) {
+      filter = ws + filter_;
+      AMPC_RETURN_IF_ERROR(repack_->Execute({b.filter, filter, ws + scratchpad_}));
+    }
+    float* out = out_ >= 0 ? reinterpret_cast<float*>(ws + out_) : b.out;
+    std::array<const void*, 6> buffers = {in, filter, out};
+    size_t count = 3;
+    if (s_.has_bias) buffers[count++] = b.bias;
+    if (s_.has_residual) buffers[count++] = residual;
+    buffers[count++] = ws + scratchpad_;
+    AMPC_RETURN_IF_ERROR(primitive_->Execute(absl::MakeConstSpan(buffers.data(), count)));
+    if (out_ >= 0) Transpose2D(s_.threads, s_.batch, s_.out_h * s_.out_w, s_.out_c, out, b.out);
+    return absl::OkStatus();
+  }
+
+ private:
+  explicit OneDnnConv(const ConvSpec& spec) : s_(spec) {}
+
+  absl::Status PrepareFilter(const MemoryDesc& given, const MemoryDesc& wanted, const float* filter) {
+    std::unique_ptr<Primitive> reorder;
+    AMPC_ASSIGN_OR_RETURN(reorder, Primitive::CreateReorder(given, wanted));
+    filter_bytes_ = Bytes(wanted);
+    if (filter == nullptr) {
+      repack_ = std::move(reorder);
+      return absl::OkStatus();
+    }
+    AMPC_ASSIGN_OR_RETURN(packed_, HostTensor::CreateUninitialized(DType::kU8, {filter_bytes_}));
+    AMPC_ASSIGN_OR_RETURN(HostTensor scratch, HostTensor::CreateUninitialized(DType::kU8, {reorder->scratchpad_bytes()}));
+    return reorder->Execute({filter, packed_.data(), scratch.data()});
+  }
+
+  void PlanWorkspace(const Descs& d) {
+    const auto take = [this](int64_t bytes) {
+      const int64_t at = workspace_bytes_;
+      workspace_bytes_ += Aligned(bytes);
+      return at;
+    };
+    const int64_t in_elements = s_.batch * s_.in_c * s_.in_h * s_.in_w;
+    const bool out_neutral = Neutral(s_.out_c, s_.out_h, s_.out_w);
+    if (s_.in == Layout::kPlain && !Neutral(s_.in_c, s_.in_h, s_.in_w)) in_f32_ = take(in_elements * 4);
+    if (d.bf16) in_bf16_ = take(in_elements * 2);
+    if (s_.has_residual && s_.residual == Layout::kPlain && !out_neutral) residual_ = take(Bytes(d.out));
+    if (s_.out == Layout::kPlain && !out_neutral) out_ = take(Bytes(d.out));
+    if (repack_ != nullptr) filter_ = take(filter_bytes_);
+    scratchpad_ = take(std::max(primitive_->scratchpad_bytes(), repack_ == nullptr ? int64_t{0} : repack_->scratchpad_bytes()));
+  }
+
+  void ToBf16(const float* in, BFloat16* out) const {
+    ParallelFor(s_.threads, s_.batch * s_.in_c * s_.in_h * s_.in_w, 1 << 15,
+                [&](int64_t first, int64_t last) { F32ToBF16(in + first, out + first, static_cast<size_t>(last - first)); });
+  }
+
+  const ConvSpec s_;
+  std::string implementation_;
+  bool bf16_ = false;
+  HostTensor packed_;                  // the filter in the primitive's order; empty when it comes with every run
+  std::unique_ptr<Primitive> repack_;  // then from the given order
+  std::unique_ptr<Primitive> primitive_;
+  int64_t filter_bytes_ = 0;
+  // Offsets in the workspace; -1 for what is used where it lies.
+  int64_t in_f32_ = -1, in_bf16_ = -1, residual_ = -1, out_ = -1, filter_ = -1, scratchpad_ = 0;
+  int64_t workspace_bytes_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Conv>> MakeConv(const ConvSpec& spec, const float* filter) { return OneDnnConv::Make(spec, filter); }
+
+}  // namespace ampc::onednn

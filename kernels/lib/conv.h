@@ -1,0 +1,51 @@
+// Convolution and transposed convolution on oneDNN.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "kernels/kernel.h"
+#include "kernels/lib/activation.h"
+
+namespace ampc::onednn {
+
+struct ConvSpec {
+  // For a transposed convolution in_* and out_* are those of its own operand and result.
+  int64_t batch = 0, in_c = 0, in_h = 0, in_w = 0, out_c = 0, out_h = 0, out_w = 0, groups = 1;
+  struct Axis {
+    int64_t kernel = 1, stride = 1, dilation = 1, before = 0, after = 0;
+  } h, w;
+  Layout in = Layout::kPlain, out = Layout::kPlain, residual = Layout::kPlain;
+  bool transposed = false;
+  bool has_bias = false;
+  bool has_residual = false;  // added before the activation; not with `transposed`
+  bool native_bf16 = false;   // operands hold bf16 values: multiply in bf16, accumulate in f32, where the CPU is faster so
+  Activation activation;
+  int threads = 1;
+};
+
+struct ConvBuffers {  // f32
+  const float* in = nullptr;
+  const float* filter = nullptr;  // not read when it was given to MakeConv
+  const float* bias = nullptr;
+  const float* residual = nullptr;
+  float* out = nullptr;
+  void* workspace = nullptr;  // 64-byte aligned
+};
+
+// Immutable; several threads may Run it at the same time.
+class Conv {
+ public:
+  virtual ~Conv() = default;
+  virtual int64_t workspace_bytes() const = 0;
+  virtual std::string implementation() const = 0;
+  virtual absl::Status Run(const ConvBuffers& buffers) const = 0;
+};
+
+// `filter` is row-major [out_c, in_c / groups, kh, kw] ([in_c, out_c / groups, kh, kw] when transposed): packed here when it is
+// constant, null when it comes with every run. Every size is at least 1. Unimplemented when oneDNN has no implementation.
+absl::StatusOr<std::unique_ptr<Conv>> MakeConv(const ConvSpec& spec, const float* filter);
+
+}  // namespace ampc::onednn

@@ -1,0 +1,172 @@
+#include "kernels/lib/onednn_primitive.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+
+namespace ampc::onednn {
+namespace {
+
+using Memory = Owner<dnnl_memory_t, dnnl_memory_destroy>;
+using Stream = Owner<dnnl_stream_t, dnnl_stream_destroy>;
+
+struct Step {
+  dnnl_alg_kind_t algorithm;
+  float alpha, beta;
+};
+
+std::vector<Step> Steps(const Activation& act) {
+  switch (act.kind) {
+    case ActivationKind::kNone: return {};
+    case ActivationKind::kRelu: return {{dnnl_eltwise_relu, 0, 0}};
+    case ActivationKind::kRelu6: return {{dnnl_eltwise_clip, 0, act.alpha}};
+    case ActivationKind::kLeakyRelu: return {{dnnl_eltwise_relu, act.alpha, 0}};
+    case ActivationKind::kSigmoid: return {{dnnl_eltwise_logistic, 0, 0}};
+    case ActivationKind::kTanh: return {{dnnl_eltwise_tanh, 0, 0}};
+    case ActivationKind::kGelu: return {{dnnl_eltwise_gelu_erf, 0, 0}};
+    case ActivationKind::kGeluTanh: return {{dnnl_eltwise_gelu_tanh, 0, 0}};
+    case ActivationKind::kSwish: return {{dnnl_eltwise_swish, act.alpha, 0}};
+    case ActivationKind::kHardSwish: return {{dnnl_eltwise_hardswish, 0, 0}};
+    case ActivationKind::kHardSigmoid: return {{dnnl_eltwise_linear, act.alpha, act.beta}, {dnnl_eltwise_clip, 0, 1}};
+  }
+  return {};
+}
+
+}  // namespace
+
+absl::Status CallError(dnnl_status_t status, const char* call) {
+  return InternalError(absl::StrCat("oneDNN: status ", static_cast<int>(status), " from ", call));
+}
+
+dnnl_engine_t Engine() {
+  static dnnl_engine_t const engine = [] {
+    dnnl_engine_t e = nullptr;
+    dnnl_engine_create(&e, dnnl_cpu, 0);
+    return e;
+  }();
+  return engine;
+}
+
+absl::StatusOr<PostOps> MakePostOps() {
+  dnnl_post_ops_t raw = nullptr;
+  AMPC_DNNL_CALL(dnnl_post_ops_create(&raw));
+  return PostOps(raw);
+}
+
+absl::Status AppendActivation(const Activation& activation, dnnl_post_ops_t ops) {
+  for (const Step& s : Steps(activation)) AMPC_DNNL_CALL(dnnl_post_ops_append_eltwise(ops, 1.0f, s.algorithm, s.alpha, s.beta));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Attr> MakeAttr(dnnl_post_ops_t ops) {
+  dnnl_primitive_attr_t raw = nullptr;
+  AMPC_DNNL_CALL(dnnl_primitive_attr_create(&raw));
+  Attr attr(raw);
+  AMPC_DNNL_CALL(dnnl_primitive_attr_set_scratchpad_mode(raw, dnnl_scratchpad_mode_user));
+  if (ops != nullptr) AMPC_DNNL_CALL(dnnl_primitive_attr_set_post_ops(raw, ops));
+  return attr;
+}
+
+absl::StatusOr<PrimitiveDesc> MakePrimitiveDesc(const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t attr) {
+  dnnl_primitive_desc_t raw = nullptr;
+  const dnnl_status_t status = dnnl_primitive_desc_create(&raw, desc, attr, Engine(), nullptr);
+  if (status != dnnl_unimplemented) AMPC_DNNL_CALL(status);
+  return PrimitiveDesc(raw);
+}
+
+std::string ImplementationOf(const_dnnl_primitive_desc_t pd) {
+  const char* text = nullptr;
+  dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &text);
+  return text == nullptr ? "" : text;
+}
+
+MemoryDesc QueryDesc(const_dnnl_primitive_desc_t pd, dnnl_query_t what) {
+  const MemoryDesc* desc = dnnl_primitive_desc_query_md(pd, what, 0);
+  return desc == nullptr ? MemoryDesc{} : *desc;
+}
+
+int64_t Bytes(const MemoryDesc& desc) { return static_cast<int64_t>(dnnl_memory_desc_get_size(&desc)); }
+
+struct Primitive::Binding {
+  std::atomic<bool> busy{true};
+  Binding* next = nullptr;
+  Stream stream;
+  std::vector<Memory> memories;
+  std::vector<const void*> buffers;  // bound to the memories; binding again costs more than comparing
+  std::vector<dnnl_exec_arg_t> args;
+};
+
+absl::StatusOr<std::unique_ptr<Primitive>> Primitive::Create(const_dnnl_primitive_desc_t pd, std::vector<Arg> args) {
+  std::unique_ptr<Primitive> p(new Primitive);
+  dnnl_primitive_t raw = nullptr;
+  AMPC_DNNL_CALL(dnnl_primitive_create(&raw, pd));
+  p->primitive_.reset(raw);
+  p->args_ = std::move(args);
+  const MemoryDesc scratchpad = QueryDesc(pd, dnnl_query_scratchpad_md);
+  p->scratchpad_bytes_ = Bytes(scratchpad);
+  if (p->scratchpad_bytes_ > 0) p->args_.push_back({DNNL_ARG_SCRATCHPAD, scratchpad});
+  AMPC_ASSIGN_OR_RETURN(Binding* const first, p->NewBinding());
+  first->busy = false;
+  return p;
+}
+
+absl::StatusOr<std::unique_ptr<Primitive>> Primitive::CreateReorder(const MemoryDesc& from, const MemoryDesc& to) {
+  AMPC_ASSIGN_OR_RETURN(const Attr attr, MakeAttr(nullptr));
+  dnnl_primitive_desc_t raw = nullptr;
+  AMPC_DNNL_CALL(dnnl_reorder_primitive_desc_create(&raw, &from, Engine(), &to, Engine(), attr.get()));
+  const PrimitiveDesc pd(raw);
+  return Create(raw, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+}
+
+Primitive::~Primitive() {
+  for (Binding* b = bindings_; b != nullptr;) delete std::exchange(b, b->next);
+}
+
+Primitive::Binding* Primitive::Take() const {
+  for (Binding* b = bindings_.load(std::memory_order_acquire); b != nullptr; b = b->next) {
+    if (!b->busy.load(std::memory_order_relaxed) && !b->busy.exchange(true, std::memory_order_acquire)) return b;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<Primitive::Binding*> Primitive::NewBinding() const {
+  auto binding = std::make_unique<Binding>();
+  dnnl_stream_t stream = nullptr;
+  AMPC_DNNL_CALL(dnnl_stream_create(&stream, Engine(), dnnl_stream_default_flags));
+  binding->stream.reset(stream);
+  for (const Arg& arg : args_) {
+    dnnl_memory_t memory = nullptr;
+    AMPC_DNNL_CALL(dnnl_memory_create(&memory, &arg.desc, Engine(), arg.fixed == nullptr ? DNNL_MEMORY_NONE : const_cast<void*>(arg.fixed)));
+    binding->memories.emplace_back(memory);
+    binding->buffers.push_back(arg.fixed);
+    binding->args.push_back({arg.id, memory});
+  }
+  Binding* b = binding.release();
+  b->next = bindings_.load(std::memory_order_relaxed);
+  while (!bindings_.compare_exchange_weak(b->next, b, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+  return b;
+}
+
+absl::Status Primitive::Execute(absl::Span<const void* const> buffers) const {
+  Binding* b = Take();
+  if (b == nullptr) {
+    AMPC_ASSIGN_OR_RETURN(b, NewBinding());
+  }
+  dnnl_status_t status = dnnl_success;
+  for (size_t i = 0; i < b->memories.size() && status == dnnl_success; ++i) {
+    if (args_[i].fixed != nullptr || buffers[i] == b->buffers[i]) continue;
+    status = dnnl_memory_set_data_handle(b->memories[i].get(), const_cast<void*>(buffers[i]));
+    b->buffers[i] = status == dnnl_success ? buffers[i] : nullptr;
+  }
+  if (status == dnnl_success) {
+    status = dnnl_primitive_execute(primitive_.get(), b->stream.get(), static_cast<int>(b->args.size()), b->args.data());
+  }
+  b->busy.store(false, std::memory_order_release);
+  AMPC_DNNL_CALL(status);
+  return absl::OkStatus();
+}
+
+}  // namespace ampc::onednn
