@@ -1,0 +1,110 @@
+#include "graph/ops/conv_util.h"
+
+#include <utility>
+
+#include "graph/ops/cost_util.h"
+#include "graph/ops/infer_util.h"
+#include "graph/ops/window.h"
+
+namespace ampc::ops {
+namespace {
+
+// Filter is [out channels, in channels / groups, kh, kw] in both layouts.
+absl::Status InferConv(InferContext& ctx) {
+  AMPC_RETURN_IF_ERROR(CheckConvOperands(ctx));
+  const TensorType& x = ctx.In("Input");
+  const TensorType& w = ctx.In("Filter");
+  if (!w.has_rank) {
+    ctx.Out("Output", TensorType::Unranked(x.dtype));
+    return absl::OkStatus();
+  }
+  const bool last = ChannelsLast(ctx.op().GetString("data_format"));
+  const int64_t groups = ctx.op().GetInt("groups");
+  const Dims in = x.has_rank ? x.dims : Dims(4, kUnknownDim);
+  const int64_t channels = in[last ? 3 : 1];
+  if (IsKnown(channels) && IsKnown(w.dims[1]) && channels != w.dims[1] * groups) {
+    return Fail(ctx, 5, "Input has ", channels, " channels, needs ", w.dims[1] * groups, ": ", w.dims[1], " of the Filter times ", groups,
+                " groups");
+  }
+  if (IsKnown(w.dims[0]) && w.dims[0] % groups != 0) {
+    return Fail(ctx, 6, "Filter has ", w.dims[0], " output channels, needs a multiple of ", groups, " groups");
+  }
+  const int first = last ? 1 : 2;
+  const absl::StatusOr<Windows> windows = ReadWindows(ctx.op(), Slice(in, first, first + 2), Slice(w.dims, 2, 4));
+  if (!windows.ok()) return Fail(ctx, 7, windows.status().message());
+  Dims out = {in[0], kUnknownDim, kUnknownDim, kUnknownDim};
+  out[last ? 3 : 1] = w.dims[0];
+  for (int i = 0; i < 2; ++i) {
+    const Window& win = (*windows)[i];
+    out[first + i] = WindowOutput(win, in[first + i]);
+    if (IsKnown(out[first + i]) && out[first + i] <= 0) {
+      return Fail(ctx, 8, "the window of ", win.kernel, " does not fit ", in[first + i], " positions with padding ", win.before, " + ",
+                  win.after);
+    }
+  }
+  ctx.Out("Output", TensorType(x.dtype, std::move(out)));
+  return absl::OkStatus();
+}
+
+// Two flops per multiply-add: every result element takes in channels / groups * kh * kw of them.
+Cost ConvCost(const Op& op) {
+  const TensorType& w = op.input("Filter")->type;
+  const double filters = w.rank() > 0 && IsKnown(w.dims[0]) && w.dims[0] > 0 ? static_cast<double>(w.dims[0]) : 1.0;
+  return {2.0 * ResultElements(op) * Elements(w) / filters, TotalBytes(op)};
+}
+
+}  // namespace
+
+absl::Status CheckConvOperands(const InferContext& ctx) {
+  AMPC_RETURN_IF_ERROR(NeedRank(ctx, "Input", 4, 4, 1));
+  AMPC_RETURN_IF_ERROR(NeedRank(ctx, "Filter", 4, 4, 1));
+  const std::string layout = ctx.op().GetString("data_format");
+  if (layout != "NCHW" && layout != "NHWC" && layout != "AnyLayout") {
+    return Fail(ctx, 2, "data_format is '", layout, "', needs NCHW or NHWC");
+  }
+  if (ctx.op().GetInt("groups") <= 0) return Fail(ctx, 3, "groups is ", ctx.op().GetInt("groups"), ", needs a positive number");
+  return NeedSameDType(ctx, "Input", "Filter", 4);
+}
+
+OpDef& ConvExtras(OpDef& def) {
+  return def.Extra("use_cudnn", true)
+      .Extra("is_test", false)
+      .Extra("use_addto", false)
+      .Extra("exhaustive_search", false)
+      .Extra("force_fp32_output", false)
+      .Extra("workspace_size_MB", 512)
+      .Extra("fuse_relu_before_depthwise_conv", false)
+      .Extra("fuse_relu", false)
+      .Extra("fuse_brelu", false)
+      .Extra("fuse_brelu_threshold", 6.0f)
+      .Extra("fuse_activation", "")
+      .Extra("fuse_alpha", 0.0f)
+      .Extra("fuse_beta", 0.0f)
+      .Extra("fuse_residual_connection", false)
+      .Extra("Scale_in", 1.0f)
+      .Extra("Scale_in_eltwise", 1.0f)
+      .Extra("Scale_out", 1.0f)
+      .Extra("Scale_weights", Floats{1.0f});
+}
+
+OpDef Convolution(std::string name, std::string doc) {
+  OpDef def(name);
+  def.Doc(std::move(doc))
+      .In("Input")
+      .In("Filter")
+      .OptIn("Bias")
+      .OptIn("ResidualData")
+      .Out("Output")
+      .A("strides", Ints{1, 1})
+      .A("paddings", Ints{0, 0})
+      .A("padding_algorithm", "EXPLICIT")
+      .A("groups", 1)
+      .A("dilations", Ints{1, 1})
+      .A("data_format", "NCHW")
+      .Infer(InferConv)
+      .CostIs(ConvCost)
+      .Gradient(name + "_grad");
+  return ConvExtras(def);
+}
+
+}  // namespace ampc::ops

@@ -1,0 +1,155 @@
+#include "graph/ops/families.h"
+
+#include <utility>
+
+#include "graph/ops/cost_util.h"
+#include "graph/ops/infer_util.h"
+
+namespace ampc::ops {
+namespace {
+
+absl::Status InferElementwise(InferContext& ctx) {
+  AMPC_RETURN_IF_ERROR(NeedSameDType(ctx, "X", "Y", 1));
+  const TensorType& x = ctx.In("X");
+  const TensorType& y = ctx.In("Y");
+  TensorType out = x;
+  if (!x.has_rank || !y.has_rank) {
+    out = TensorType::Unranked(x.dtype);
+  } else {
+    AMPC_ASSIGN_OR_RETURN(out.dims, BroadcastDims(ctx, x.dims, y.dims, ctx.op().GetInt("axis"), 2));
+  }
+  if (out.dtype == DType::kInvalid) out.dtype = y.dtype;
+  ctx.Out("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status InferReduction(InferContext& ctx) {
+  const TensorType& x = ctx.In("X");
+  const DType to = ctx.op().GetDType("out_dtype");
+  const DType dtype = to == DType::kInvalid ? x.dtype : to;
+  const std::vector<int64_t> dim = ctx.op().GetInts("dim");
+  const bool all = ctx.op().GetBool("reduce_all") || dim.empty();
+  const bool keep = ctx.op().GetBool("keep_dim");
+  if (!x.has_rank) {
+    ctx.Out("Out", all && !keep ? TensorType(dtype, ScalarDims(ctx, "Out")) : TensorType::Unranked(dtype));
+    return absl::OkStatus();
+  }
+  std::vector<bool> reduced(x.rank(), all);
+  if (!all) {
+    AMPC_ASSIGN_OR_RETURN(auto axes, Axes(ctx, dim, x.rank(), 1));
+    for (int axis : axes) reduced[axis] = true;
+  }
+  TensorType out = RankZero(dtype);
+  for (int i = 0; i < x.rank(); ++i) {
+    if (!reduced[i]) out.dims.push_back(x.dims[i]);
+    if (reduced[i] && keep) out.dims.push_back(1);
+  }
+  if (out.dims.empty()) out.dims = ScalarDims(ctx, "Out");
+  ctx.Out("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+// The size of one spatial dimension, from (in this order) SizeTensor, OutSize, Scale, scale, out_h/out_w.
+int64_t InterpolatedDim(const InferContext& ctx, int i, int n, int64_t in, const char* size_attr) {
+  if (ctx.Has("SizeTensor") || ctx.Has("OutSize")) {
+    const ShapeArg size = ReadShapeArg(ctx, "SizeTensor", "OutSize", "");
+    return size.has_value() && static_cast<int>(size->size()) == n ? (*size)[i].value_or(kUnknownDim) : kUnknownDim;
+  }
+  std::vector<double> scale = ctx.op().GetFloats("scale");
+  if (ctx.Has("Scale")) {
+    const std::optional<double> value = ctx.Float("Scale");
+    if (!value.has_value()) return kUnknownDim;
+    scale = {*value};
+  }
+  if (!scale.empty()) {
+    const double factor = scale[scale.size() == 1 ? 0 : i];
+    return IsKnown(in) ? static_cast<int64_t>(static_cast<double>(in) * factor) : kUnknownDim;
+  }
+  const int64_t size = ctx.op().GetInt(size_attr);
+  return size > 0 ? size : kUnknownDim;
+}
+
+absl::Status InferInterpolation(InferContext& ctx) {
+  AMPC_RETURN_IF_ERROR(NeedRank(ctx, "X", 4, 4, 1));
+  const std::string layout = ctx.op().GetString("data_layout");
+  if (layout != "NCHW" && layout != "NHWC") return Fail(ctx, 2, "data_layout is '", layout, "', needs NCHW or NHWC");
+  const std::vector<double> scale = ctx.op().GetFloats("scale");
+  if (scale.size() > 2) return Fail(ctx, 3, "scale has ", scale.size(), " numbers, needs at most 2");
+  for (double s : scale) {
+    if (!(s > 0)) return Fail(ctx, 3, "scale has ", s, ", needs positive numbers");
+  }
+  if (ctx.Has("SizeTensor") && ctx.Count("SizeTensor") != 2) {
+    return Fail(ctx, 4, "SizeTensor has ", ctx.Count("SizeTensor"), " tensors, needs 2");
+  }
+  TensorType out = ctx.In("X");
+  if (out.has_rank) {
+    const int first = layout == "NCHW" ? 2 : 1;
+    out.dims[first] = InterpolatedDim(ctx, 0, 2, out.dims[first], "out_h");
+    out.dims[first + 1] = InterpolatedDim(ctx, 1, 2, out.dims[first + 1], "out_w");
+  }
+  ctx.Out("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+OpDef Unary(std::string name, std::string doc) {
+  OpDef def(name);
+  return def.Doc(std::move(doc))
+      .In("X")
+      .Out("Out")
+      .Extra("use_cudnn", false)
+      .Infer(InferSame)
+      .CostIs(PerResult<1>)
+      .Gradient(name + "_grad");
+}
+
+OpDef Elementwise(std::string name, std::string doc) {
+  OpDef def(name);
+  def.Doc(std::move(doc)).In("X").In("Y").Out("Out").A("axis", -1).Infer(InferElementwise).CostIs(PerResult<1>).Gradient(name + "_grad");
+  return QuantExtras(def).Extra("x_data_format", "").Extra("y_data_format", "");
+}
+
+OpDef Reduction(std::string name, std::string doc) {
+  OpDef def(name);
+  return def.Doc(std::move(doc))
+      .In("X")
+      .Out("Out")
+      .A("dim", Ints{0})
+      .A("keep_dim", false)
+      .A("reduce_all", false)
+      .DTypeAttr("in_dtype", DType::kInvalid)
+      .DTypeAttr("out_dtype", DType::kInvalid)
+      .Infer(InferReduction)
+      .CostIs(PerOperand<1>)
+      .Gradient(name + "_grad");
+}
+
+OpDef Interpolation(std::string name, std::string method, std::string doc) {
+  OpDef def(name);
+  return def.Doc(std::move(doc))
+      .In("X")
+      .HostIn("OutSize")
+      .HostVarIn("SizeTensor")
+      .HostIn("Scale")
+      .Out("Out")
+      .A("data_layout", "NCHW")
+      .A("out_d", 0)
+      .A("out_h", 0)
+      .A("out_w", 0)
+      .A("scale", Floats{})
+      .A("interp_method", std::move(method))
+      .A("align_corners", true)
+      .A("align_mode", 1)
+      .Infer(InferInterpolation)
+      .Gradient(name + "_grad");
+}
+
+OpDef MayOverwrite(OpDef def, const std::string& slot) {
+  def.outputs[def.OutputSlot(slot)].overwrites = true;
+  return def;
+}
+
+OpDef& QuantExtras(OpDef& def) { return def.Extra("Scale_x", 1.0f).Extra("Scale_y", 1.0f).Extra("Scale_out", 1.0f); }
+
+}  // namespace ampc::ops

@@ -1,0 +1,49 @@
+#include "graph/ops/cost_util.h"
+#include "graph/ops/infer_util.h"
+
+namespace ampc::ops {
+namespace {
+
+absl::Status InferLayerNorm(InferContext& ctx) {
+  const TensorType& x = ctx.In("X");
+  const int64_t begin = ctx.op().GetInt("begin_norm_axis");
+  ctx.Out("Y", x);
+  TensorType stats = TensorType::Unranked(StatDType(x.dtype));
+  int64_t size = kUnknownDim;
+  if (x.has_rank) {
+    if (begin < 1 || begin >= x.rank()) return Fail(ctx, 1, "begin_norm_axis is ", begin, ", needs 1 to ", x.rank() - 1);
+    size = Product(Slice(x.dims, begin, x.rank()));
+    stats = TensorType(stats.dtype, {Product(Slice(x.dims, 0, begin))});
+  }
+  AMPC_RETURN_IF_ERROR(NeedPerChannel(ctx, "Scale", size, x.dtype, true, 2));
+  AMPC_RETURN_IF_ERROR(NeedPerChannel(ctx, "Bias", size, x.dtype, true, 3));
+  // One number per normalised row; Paddle declares them flat before 2.5 and with the leading dims of X since.
+  OutDeclared(ctx, "Mean", stats);
+  OutDeclared(ctx, "Variance", stats);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+OpDef LayerNormDef() {
+  return OpDef("layer_norm")
+      .Doc(
+          "Y = Scale * (X - mean) / sqrt(variance + epsilon) + Bias, with the mean and variance of each row: the dims from begin_norm_axis "
+          "on.")
+      .In("X")
+      .OptIn("Scale", kFp32)
+      .OptIn("Bias", kFp32)
+      .Out("Y")
+      .OptOut("Mean", kFp32)
+      .OptOut("Variance", kFp32)
+      .A("epsilon", 1e-5f)
+      .A("begin_norm_axis", 1)
+      .Extra("is_test", false)
+      .Infer(InferLayerNorm)
+      .CostIs(PerOperand<8>)
+      .Amp(kInfer, "X and Y may be low: the row is accumulated in fp32, and scale and bias stay fp32")
+      .Gradient("layer_norm_grad")
+      .Alias("onnx", "LayerNormalization");
+}
+
+}  // namespace ampc::ops

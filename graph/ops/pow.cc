@@ -1,0 +1,20 @@
+#include "graph/ops/cost_util.h"
+#include "graph/ops/families.h"
+#include "graph/ops/infer_util.h"
+
+namespace ampc::ops {
+
+OpDef PowDef() {
+  OpDef def("pow");
+  return def.Doc("Out = X raised to 'factor'; the one-element FactorTensor replaces the attribute.")
+      .In("X")
+      .OptIn("FactorTensor", kAsIs)
+      .Out("Out")
+      .A("factor", 1.0f)
+      .Infer(InferSame)
+      .CostIs(PerResult<8>)
+      .Amp(kDeny, "256^2 is above 65504; the operand's relative error of 2^-11 is multiplied by the exponent")
+      .Gradient("pow_grad");
+}
+
+}  // namespace ampc::ops

@@ -1,0 +1,12 @@
+#include "graph/ops/families.h"
+#include "graph/ops/infer_util.h"
+
+namespace ampc::ops {
+
+OpDef ReduceMinDef() {
+  return Reduction("reduce_min", "Smallest value over the axes 'dim', or over all.")
+      .Amp(kClear, "selects one of its operand's values: exact in every type")
+      .Alias("onnx", "ReduceMin");
+}
+
+}  // namespace ampc::ops

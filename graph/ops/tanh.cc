@@ -1,0 +1,14 @@
+#include "graph/ops/cost_util.h"
+#include "graph/ops/families.h"
+#include "graph/ops/infer_util.h"
+
+namespace ampc::ops {
+
+OpDef TanhDef() {
+  return Unary("tanh", "Hyperbolic tangent, in [-1, 1].")
+      .Alias("onnx", "Tanh")
+      .CostIs(PerResult<6>)
+      .Amp(kInfer, "computed in fp32 inside; the result is at most 1, one rounding moves it by at most 2^-12");
+}
+
+}  // namespace ampc::ops

@@ -1,0 +1,8 @@
+#include "graph/ops/infer_util.h"
+#include "graph/ops/transpose_util.h"
+
+namespace ampc::ops {
+
+OpDef TransposeDef() { return Transpose("transpose", "transpose2 without XShape.").Alias("onnx", "Transpose"); }
+
+}  // namespace ampc::ops
