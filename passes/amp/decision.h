@@ -4,13 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "graph/program.h"
+#include "passes/amp/policy/policy.h"
 
 namespace ampc {
 
 struct OpDecision {
   bool low = false;
-  // Not decided: the op is left exactly as it is (Paddle's "in no set"); no casts are put around it.
+  // Not decided: the op takes its operands as they are; no casts are put around it.
   bool untouched = false;
   std::string rule;    // id, e.g. "allow", "deny", "protect.shape", "guard", "no-kernel"
   std::string reason;  // one sentence
@@ -19,12 +21,34 @@ struct OpDecision {
 struct AmpDecision {
   DType low = DType::kF16;
   std::string level;
+  std::string mode = "own";
   std::vector<OpDecision> ops;  // by Op::id
-  // Vars (by id) that must keep their type whatever the ops around them do: fetched values, feeds, named exclusions.
-  std::vector<bool> keep_var;
-  // Params (by id) to store low offline; cast-parameters-to-fp16 does it.
-  std::vector<bool> low_param;
+  // By Var::id. Each vector may be shorter than the program's ids: what lies beyond is false.
+  std::vector<bool> keep_var;    // keeps its type whatever the ops around it do: fetched values, named exclusions
+  std::vector<bool> low_var;     // a feed or carry that changes its declared type to `low`
+  std::vector<bool> low_param;   // a param to store low offline; fp32 readers get a cast
+  std::vector<bool> copy_param;  // a param with mixed readers: stored once in fp32, once low
+  // Which slots of a low op may be low: these rules instead of the records' where `own_slots` is false.
+  bool own_slots = true;
+  absl::Span<const SlotRule> inputs;
+  absl::Span<const SlotRule> outputs;
+  // Values that are low in the program as it came are widened for fp32 ops, too.
+  bool widen_native = false;
+
+  static bool Has(const std::vector<bool>& set, int id) { return id < static_cast<int>(set.size()) && set[id]; }
+  // The decision for an op; untouched for one that came later.
+  const OpDecision& For(const Op& op) const;
 };
+
+// How a slot takes part when its op is low: the record's precision, or kFollow/kFp32 from the decision's rules.
+SlotPrecision InputPrecision(const AmpDecision& decision, const Op& op, int slot);
+SlotPrecision OutputPrecision(const AmpDecision& decision, const Op& op, int slot);
+
+// A cast that the user or AMP put: its result type is its attribute's, whatever it reads.
+bool IsCast(const Op& op);
+inline bool IsInserted(const Op& op) { return op.marks.amp == AmpMark::kInserted; }
+// The fp32 type that AMP took from the value, if it did.
+inline bool Lowered(const Var& var) { return var.was != DType::kInvalid; }
 
 // One line per op in program order: `value  op  low|fp32|-  rule: reason`, columns padded. What `table` cases compare.
 std::string ToTable(const AmpDecision& decision, const Program& program);

@@ -1,0 +1,19 @@
+// amp-decide: which ops compute in low precision, and why; writes ctx.decision, does not change the program.
+//
+//   h = matmul_v2(x, w)     h  matmul_v2  low   allow: ...
+//   r = relu(h)             r  relu       low   infer: ...
+//   p = softmax(r)          p  softmax    fp32  deny: ...
+//
+// level=O0|O1|O2 (OD with a Paddle mode), dtype=f16|bf16, guard, promote, low-io, white-list="a,b", black-list="a,b",
+// black-vars="x,y", exclude="selector,...", mode=own|paddle-2.0|paddle-2.4|paddle-2.6. A mode reproduces that generation's
+// decision; own mode asks the records and ctx.support. Casts that an earlier conversion put are looked through, so a
+// converted program gets the decision of its original.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace ampc {
+
+PassInfo AmpDecidePass();
+
+}  // namespace ampc

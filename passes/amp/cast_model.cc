@@ -1,0 +1,273 @@
+#include "passes/amp/cast_model.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/infer_context.h"
+#include "graph/op_registry.h"
+#include "passes/amp/decision.h"
+#include "passes/analysis/versions.h"
+#include "passes/make_pass.h"
+
+namespace ampc {
+namespace {
+
+class Materializer {
+ public:
+  Materializer(const AmpDecision& decision, Program& program)
+      : decision_(decision), program_(program), cast_def_(Ops().Find("cast")), versions_(program) {}
+
+  absl::StatusOr<bool> Run() {
+    if (cast_def_ == nullptr) return InternalError("there is no record of 'cast'");
+    ForEachVar(program_, [this](const Var& var) {
+      if (AmpDecision::Has(decision_.low_var, var.id()) && var.type.dtype == DType::kF32) Retype(const_cast<Var&>(var), decision_.low);
+    });
+    for (int b = 0; b < program_.num_blocks(); ++b) AMPC_RETURN_IF_ERROR(RewriteBlock(program_.block(b)));
+    return changed_;
+  }
+
+ private:
+  // A value in another type, good as long as the source has not been overwritten since.
+  struct Copy {
+    Var* var;
+    int source_version;
+  };
+  using Key = std::pair<int, DType>;
+
+  absl::Status RewriteBlock(Block& block) {
+    block_ = &block;
+    copies_.clear();
+    sources_.clear();
+    std::vector<std::unique_ptr<Op>> ops = block.TakeOps();
+    out_.clear();
+    out_.reserve(ops.size() + ops.size() / 4);
+    absl::Status status;
+    for (std::unique_ptr<Op>& op : ops) {
+      if (status.ok()) {
+        status = RewriteOp(std::move(op));
+      } else {
+        out_.push_back(std::move(op));
+      }
+    }
+    block.SetOps(std::move(out_));
+    out_.clear();
+    return status;
+  }
+
+  absl::Status RewriteOp(std::unique_ptr<Op> owned) {
+    Op& op = *owned;
+    trailing_.clear();
+    const OpDecision& d = decision_.For(op);
+    absl::Status status;
+    if (IsInserted(op) || (IsCast(op) && d.untouched)) {
+      if (IsCast(op)) FixInDType(op);
+    } else {
+      if (!d.untouched) ConvertOperands(op, d.low);
+      if (d.low) {
+        RetargetAttrs(op);
+        LowerResults(op);
+      } else {
+        if (!d.untouched) WidenResults(op);
+        status = FollowLoweredOperands(op);
+      }
+      if (IsCast(op)) FixInDType(op);
+    }
+    versions_.After(op);
+    if (IsInserted(op) && IsCast(op)) Remember(op.inputs()[0], op.outputs()[0]);
+    out_.push_back(std::move(owned));
+    for (const auto& [from, to] : trailing_) {
+      AppendCast(from, to);
+      versions_.Wrote(*to);
+      Remember(from, to);
+    }
+    return status;
+  }
+
+  void ConvertOperands(Op& op, bool low) {
+    for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
+      Var* var = op.inputs()[i];
+      if (!var->type.IsFloat()) continue;
+      const SlotPrecision precision = InputPrecision(decision_, op, op.InputSlotOf(i));
+      if (precision == SlotPrecision::kAsIs) continue;
+      Var* want = var;
+      if (low && precision == SlotPrecision::kFollow) {
+        if (var->type.dtype == DType::kF32) want = As(var, decision_.low);
+      } else if (WasWider(*var)) {
+        want = As(var, DType::kF32);
+      }
+      if (want == var) continue;
+      op.ReplaceInput(i, want);
+      changed_ = true;
+    }
+  }
+
+  // A low value that an fp32 op may not read: AMP made it low, or the decision widens native ones as well.
+  bool WasWider(const Var& var) const {
+    if (!IsLowPrecision(var.type.dtype)) return false;
+    if (var.was == DType::kF32 || decision_.widen_native) return true;
+    auto it = sources_.find(var.id());
+    return it != sources_.end() && it->second.var->type.dtype == DType::kF32;
+  }
+
+  void RetargetAttrs(Op& op) {
+    for (const AttrDef& def : op.def().attrs) {
+      const bool asked = IsCast(op) && def.name == "out_dtype";  // a cast that the decision makes low gives a low result
+      if ((!def.retarget && !asked) || op.GetDType(def.name) != DType::kF32) continue;
+      op.SetAttr(def.name, decision_.low);
+      op.marks.was.emplace_back(def.name, DType::kF32);
+      changed_ = true;
+    }
+  }
+
+  void LowerResults(Op& op) {
+    for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
+      Var* var = op.outputs()[i];
+      if (!var->type.IsFloat() || var->type.dtype != DType::kF32) continue;
+      if (OutputPrecision(decision_, op, op.OutputSlotOf(i)) != SlotPrecision::kFollow) continue;
+      if (var->kind != VarKind::kTemp || AmpDecision::Has(decision_.keep_var, var->id())) {
+        DefineAside(op, i, decision_.low);
+      } else {
+        Retype(*var, decision_.low);
+      }
+    }
+  }
+
+  void WidenResults(Op& op) {
+    for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
+      Var* var = op.outputs()[i];
+      if (!var->type.IsFloat() || !IsLowPrecision(var->type.dtype)) continue;
+      if (OutputPrecision(decision_, op, op.OutputSlotOf(i)) == SlotPrecision::kAsIs) continue;
+      if (var->kind == VarKind::kCarry && Lowered(*var)) {
+        DefineAside(op, i, DType::kF32);
+      } else if (var->kind == VarKind::kTemp && decision_.widen_native) {
+        Retype(*var, DType::kF32);
+      }
+    }
+  }
+
+  // An op that takes its operands as they are may have got lower ones: its results follow, or where that does not work
+  // it gets its operands back in fp32.
+  absl::Status FollowLoweredOperands(Op& op) {
+    if (op.def().opaque || op.outputs().empty()) return absl::OkStatus();
+    bool lowered = false;
+    for (const Var* var : op.inputs()) lowered = lowered || (var->type.IsFloat() && WasWider(*var));
+    if (!lowered) return absl::OkStatus();
+    static const TypeEnv kDeclared;
+    const absl::StatusOr<std::vector<std::optional<TensorType>>> inferred = InferOp(op, kDeclared);
+    bool follows = inferred.ok();
+    for (size_t i = 0; follows && i < inferred->size(); ++i) {
+      const Var* var = op.outputs()[i];
+      if (!Differs((*inferred)[i], *var)) continue;
+      follows = var->kind == VarKind::kTemp && !AmpDecision::Has(decision_.keep_var, var->id());
+    }
+    if (follows) {
+      for (size_t i = 0; i < inferred->size(); ++i) {
+        if (Differs((*inferred)[i], *op.outputs()[i])) Retype(*op.outputs()[i], (*inferred)[i]->dtype);
+      }
+      return absl::OkStatus();
+    }
+    for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
+      Var* var = op.inputs()[i];
+      if (!var->type.IsFloat() || !WasWider(*var)) continue;
+      op.ReplaceInput(i, As(var, DType::kF32));
+      changed_ = true;
+    }
+    return absl::OkStatus();
+  }
+
+  static bool Differs(const std::optional<TensorType>& inferred, const Var& var) {
+    return inferred.has_value() && IsFloat(inferred->dtype) && inferred->dtype != var.type.dtype;
+  }
+
+  void FixInDType(Op& op) {
+    const DType have = op.inputs()[0]->type.dtype;
+    const DType said = op.GetDType("in_dtype");
+    if (said == DType::kInvalid || said == have || !IsFloat(said) || op.explicit_attr("in_dtype") == nullptr) return;
+    bool marked = IsInserted(op);
+    for (const auto& [name, was] : op.marks.was) marked = marked || name == "in_dtype";
+    if (!marked) op.marks.was.emplace_back("in_dtype", said);
+    op.SetAttr("in_dtype", have);
+    changed_ = true;
+  }
+
+  void Retype(Var& var, DType to) {
+    if (!Lowered(var)) var.was = var.type.dtype;
+    var.type.dtype = to;
+    if (var.was == to) var.was = DType::kInvalid;
+    changed_ = true;
+  }
+
+  // The op defines `<name>.<type>` instead of result `flat`, which a cast behind it defines or overwrites.
+  void DefineAside(Op& op, int flat, DType type) {
+    Var* var = op.outputs()[flat];
+    Var* aside = block_->AddVar(block_->UniqueName(absl::StrCat(var->name(), ".", Name(type))), VarKind::kTemp, var->type.WithDType(type));
+    aside->stop_gradient = var->stop_gradient;
+    aside->was = var->type.dtype;
+    op.ReplaceOutput(flat, aside);
+    trailing_.emplace_back(aside, var);
+    changed_ = true;
+  }
+
+  // `var` in type `to`: itself, what it was cast from, an earlier cast of it, or a new one in front of the current op.
+  Var* As(Var* var, DType to) {
+    if (var->type.dtype == to) return var;
+    auto source = sources_.find(var->id());
+    if (source != sources_.end() && versions_.Of(*source->second.var) == source->second.source_version &&
+        source->second.var->type.dtype == to && &source->second.var->block() == block_) {
+      return source->second.var;
+    }
+    auto copy = copies_.find(Key(var->id(), to));
+    if (copy != copies_.end() && versions_.Of(*var) == copy->second.source_version && copy->second.var->type.dtype == to) {
+      return copy->second.var;
+    }
+    Var* result = block_->AddVar(block_->UniqueName(absl::StrCat(var->name(), ".", Name(to))), VarKind::kTemp, var->type.WithDType(to));
+    result->stop_gradient = var->stop_gradient;
+    AppendCast(var, result);
+    Remember(var, result);
+    changed_ = true;
+    return result;
+  }
+
+  void AppendCast(Var* from, Var* to) {
+    std::unique_ptr<Op> op = block_->NewOp(cast_def_);
+    op->SetInputs(0, {&from, 1});
+    op->SetOutputs(0, {&to, 1});
+    op->SetAttr("in_dtype", from->type.dtype);
+    op->SetAttr("out_dtype", to->type.dtype);
+    op->marks.amp = AmpMark::kInserted;
+    out_.push_back(std::move(op));
+  }
+
+  void Remember(Var* from, Var* to) {
+    if (to->kind != VarKind::kTemp) return;
+    const int version = versions_.Of(*from);
+    copies_[Key(from->id(), to->type.dtype)] = {to, version};
+    sources_[to->id()] = {from, version};
+  }
+
+  const AmpDecision& decision_;
+  Program& program_;
+  const OpDef* cast_def_;
+  Block* block_ = nullptr;
+  std::vector<std::unique_ptr<Op>> out_;            // the block being built
+  std::vector<std::pair<Var*, Var*>> trailing_;     // casts behind the current op
+  absl::flat_hash_map<Key, Copy> copies_;           // casts of this block by (source, type)
+  absl::flat_hash_map<int, Copy> sources_;          // by result of an inserted cast of this block
+  Versions versions_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+PassInfo CastModelPass() {
+  return SimplePass("cast-model-to-fp16", "inserts the casts and changes the types that the decision asks for",
+                    [](PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
+                      if (ctx.decision == nullptr) return UsageError("there is no decision to obey: run amp-decide before");
+                      return Materializer(*ctx.decision, program).Run();
+                    });
+}
+
+}  // namespace ampc

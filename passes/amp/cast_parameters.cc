@@ -1,0 +1,182 @@
+#include "passes/amp/cast_parameters.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/op_registry.h"
+#include "passes/amp/decision.h"
+#include "passes/make_pass.h"
+
+namespace ampc {
+namespace {
+
+class ParameterCaster {
+ public:
+  ParameterCaster(const AmpDecision& decision, WeightTransform transform, Program& program)
+      : decision_(decision), transform_(transform), program_(program), replacement_(program.num_var_ids(), nullptr),
+        dead_(program.num_var_ids(), false) {}
+
+  bool Run() {
+    bool any = false;
+    std::vector<Var*> params;
+    ForEachVar(program_, [&](const Var& var) {
+      if (var.kind == VarKind::kParam && var.type.dtype == DType::kF32) params.push_back(const_cast<Var*>(&var));
+    });
+    for (Var* var : params) {
+      if (AmpDecision::Has(decision_.low_param, var->id())) {
+        StoreLow(*var);
+        any = true;
+      } else if (AmpDecision::Has(decision_.copy_param, var->id())) {
+        copied_.resize(program_.num_var_ids());
+        copied_[var->id()] = true;
+      }
+    }
+    for (int b = 0; b < program_.num_blocks(); ++b) any = DropCasts(program_.block(b)) || any;
+    if (!any) return false;
+    for (int b = 0; b < program_.num_blocks(); ++b) Redirect(program_.block(b));
+    for (int b = 0; b < program_.num_blocks(); ++b) program_.block(b).RemoveVars(dead_);
+    return true;
+  }
+
+ private:
+  void StoreLow(Var& var) {
+    var.was = var.type.dtype;
+    var.type.dtype = decision_.low;
+    if (var.weight != nullptr) var.weight->transforms.push_back(transform_);
+  }
+
+  // Takes out the inserted casts whose source is stored low now, or gets a low copy; their readers read that.
+  bool DropCasts(Block& block) {
+    std::vector<std::unique_ptr<Op>> kept;
+    bool any = false;
+    std::vector<std::unique_ptr<Op>> ops = block.TakeOps();
+    kept.reserve(ops.size());
+    for (std::unique_ptr<Op>& op : ops) {
+      Var* stored = IsInserted(*op) && IsCast(*op) ? StoredFor(*op) : nullptr;
+      if (stored == nullptr) {
+        kept.push_back(std::move(op));
+        continue;
+      }
+      any = true;
+      if (stored != op->outputs()[0]) {
+        replacement_[op->outputs()[0]->id()] = stored;
+        dead_[op->outputs()[0]->id()] = true;
+      }
+    }
+    block.SetOps(std::move(kept));
+    return any;
+  }
+
+  // The param that holds the result of this cast from now on; null when the cast stays.
+  Var* StoredFor(const Op& cast) {
+    Var* source = cast.inputs()[0];
+    Var* result = cast.outputs()[0];
+    if (source->kind != VarKind::kParam || result->kind != VarKind::kTemp || result->type.dtype != decision_.low) return nullptr;
+    if (source->type.dtype == decision_.low) return source;
+    if (!AmpDecision::Has(copied_, source->id())) return nullptr;
+    Var*& copy = copies_[source->id()];
+    if (copy != nullptr) return copy;
+    if (&result->block() == &source->block()) {
+      copy = result;
+      copy->kind = VarKind::kParam;
+    } else {
+      Block& home = source->block();
+      copy = home.AddVar(home.UniqueName(absl::StrCat(source->name(), ".", Name(decision_.low))), VarKind::kParam, result->type);
+    }
+    copy->stop_gradient = source->stop_gradient;
+    copy->was = source->type.dtype;
+    if (source->weight != nullptr) {
+      copy->weight = std::make_unique<WeightRef>(*source->weight);
+      copy->weight->transforms.push_back(transform_);
+    }
+    return copy;
+  }
+
+  // Points readers at what took the place of a cast; an fp32 reader of a weight stored low gets a widening cast.
+  void Redirect(Block& block) {
+    std::vector<std::unique_ptr<Op>> ops = block.TakeOps();
+    std::vector<std::unique_ptr<Op>> out;
+    out.reserve(ops.size());
+    absl::flat_hash_map<int, Var*> widened;
+    for (std::unique_ptr<Op>& op : ops) {
+      for (int i = 0; i < static_cast<int>(op->inputs().size()); ++i) {
+        Var* var = op->inputs()[i];
+        if (Var* other = Replacement(*var)) {
+          op->ReplaceInput(i, other);
+        } else if (ReadsWide(*op, i)) {
+          Var*& wide = widened[var->id()];
+          if (wide == nullptr) wide = Widen(block, var, out);
+          op->ReplaceInput(i, wide);
+        }
+      }
+      out.push_back(std::move(op));
+    }
+    block.SetOps(std::move(out));
+  }
+
+  Var* Replacement(const Var& var) const { return var.id() < static_cast<int>(replacement_.size()) ? replacement_[var.id()] : nullptr; }
+
+  bool ReadsWide(const Op& op, int flat) const {
+    const Var& var = *op.inputs()[flat];
+    if (var.kind != VarKind::kParam || !Lowered(var) || !AmpDecision::Has(decision_.low_param, var.id())) return false;
+    const OpDecision& d = decision_.For(op);
+    if (IsInserted(op) || d.untouched) return false;
+    const SlotPrecision precision = InputPrecision(decision_, op, op.InputSlotOf(flat));
+    return precision != SlotPrecision::kAsIs && !(d.low && precision == SlotPrecision::kFollow);
+  }
+
+  static Var* Widen(Block& block, Var* var, std::vector<std::unique_ptr<Op>>& out) {
+    Var* wide = block.AddVar(block.UniqueName(absl::StrCat(var->name(), ".", Name(var->was))), VarKind::kTemp, var->type.WithDType(var->was));
+    wide->stop_gradient = var->stop_gradient;
+    std::unique_ptr<Op> cast = block.NewOp(Ops().Find("cast"));
+    cast->SetInputs(0, {&var, 1});
+    cast->SetOutputs(0, {&wide, 1});
+    cast->SetAttr("in_dtype", var->type.dtype);
+    cast->SetAttr("out_dtype", wide->type.dtype);
+    cast->marks.amp = AmpMark::kInserted;
+    out.push_back(std::move(cast));
+    return wide;
+  }
+
+  const AmpDecision& decision_;
+  WeightTransform transform_;
+  Program& program_;
+  std::vector<Var*> replacement_;  // by Var::id
+  std::vector<bool> dead_;
+  std::vector<bool> copied_;
+  absl::flat_hash_map<int, Var*> copies_;
+};
+
+absl::StatusOr<WeightTransform> ReadTransform(const PassOptions& options) {
+  WeightTransform out;
+  AMPC_ASSIGN_OR_RETURN(const std::string overflow, ChoiceOption(options, "on_overflow", {"clamp", "keep", "error"}, "clamp"));
+  AMPC_ASSIGN_OR_RETURN(const std::string tiny, ChoiceOption(options, "on_tiny", {"subnormal", "flush", "keep"}, "subnormal"));
+  out.on_overflow = overflow == "clamp" ? OnOverflow::kClamp : overflow == "keep" ? OnOverflow::kKeep : OnOverflow::kError;
+  out.on_tiny = tiny == "subnormal" ? OnTiny::kSubnormal : tiny == "flush" ? OnTiny::kFlush : OnTiny::kKeep;
+  return out;
+}
+
+}  // namespace
+
+PassInfo CastParametersPass() {
+  PassInfo info;
+  info.name = "cast-parameters-to-fp16";
+  info.summary = "stores the weights low that the decision makes low";
+  info.options = {{"on_overflow", "a value beyond the low type's range: clamp (default), keep (infinity), error"},
+                  {"on_tiny", "a value below the smallest normal one: subnormal (default), flush, keep (never zero)"}};
+  info.make = [](const PassOptions& options) -> absl::StatusOr<std::unique_ptr<Pass>> {
+    AMPC_ASSIGN_OR_RETURN(const WeightTransform read, ReadTransform(options));
+    return MakePass([read](PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
+      if (ctx.decision == nullptr) return UsageError("there is no decision to obey: run amp-decide before");
+      WeightTransform transform = read;
+      transform.to = ctx.decision->low;
+      return ParameterCaster(*ctx.decision, transform, program).Run();
+    });
+  };
+  return info;
+}
+
+}  // namespace ampc

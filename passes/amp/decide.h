@@ -1,0 +1,41 @@
+// The decision procedures behind amp-decide: one per family of algorithms. Each reads the program only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/precision_support.h"
+#include "passes/amp/decision.h"
+#include "passes/amp/policy/policy.h"
+#include "passes/amp/selector.h"
+
+namespace ampc {
+
+struct DecideOptions {
+  std::string level = "O2";  // O0, OD, O1, O2
+  DType low = DType::kF16;
+  std::string mode = "own";
+  bool guard = false;    // only ops inside an fp16_guard may become low
+  bool promote = false;  // an op outside the lists is low only if none of its operands is fp32
+  bool low_io = false;   // feeds and fetches may change type
+  std::vector<std::string> white_list;  // op types
+  std::vector<std::string> black_list;  // op types
+  std::vector<std::string> black_vars;  // exact names of values
+  std::vector<Selector> exclude;
+};
+
+using DecisionOr = absl::StatusOr<std::unique_ptr<AmpDecision>>;
+
+// Nothing becomes low.
+std::unique_ptr<AmpDecision> DecideNothing(const DecideOptions& options, const Program& program);
+// ampc's own: classes and slot precisions of the records, kernels of the target.
+DecisionOr DecideOwn(const DecideOptions& options, const PrecisionSupport& support, const Program& program, std::vector<std::string>* notes);
+// Paddle 2.5 and later: one algorithm for OD, O1 and O2, over all blocks.
+DecisionOr DecideUnified(const DecideOptions& options, const PaddlePolicy& policy, const Program& program);
+// Paddle up to 2.4: O1 colours the main block by neighbourhood; O2 makes low what is supported.
+DecisionOr DecideLegacyO1(const DecideOptions& options, const PaddlePolicy& policy, const Program& program);
+DecisionOr DecideLegacyO2(const DecideOptions& options, const PaddlePolicy& policy, const Program& program);
+
+}  // namespace ampc

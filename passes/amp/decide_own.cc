@@ -1,0 +1,271 @@
+// ampc's own decision: the AMP class of each record, with O1 and O2 as in Paddle 2.6: O1 makes the allow list low and lets the
+// neutral ops follow it, O2 makes everything low that is not denied and has a kernel.
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/op_registry.h"
+#include "passes/amp/cast_roots.h"
+#include "passes/amp/decide.h"
+
+namespace ampc {
+namespace {
+
+enum class Vote : uint8_t { kNeutral, kLow, kHigh };
+
+class OwnDecider {
+ public:
+  OwnDecider(const DecideOptions& options, const PrecisionSupport& support, const Program& program)
+      : options_(options),
+        support_(support),
+        program_(program),
+        roots_(program),
+        white_(options.white_list.begin(), options.white_list.end()),
+        black_(options.black_list.begin(), options.black_list.end()),
+        black_vars_(options.black_vars.begin(), options.black_vars.end()),
+        vote_(program.num_var_ids(), Vote::kNeutral),
+        out_(std::make_unique<AmpDecision>()) {}
+
+  std::unique_ptr<AmpDecision> Run() {
+    out_->low = options_.low;
+    out_->level = options_.level;
+    out_->ops.resize(program_.num_op_ids());
+    ForEachVar(program_, [this](const Var& var) {
+      if (var.kind == VarKind::kState || var.kind == VarKind::kCarry) vote_[var.id()] = Vote::kHigh;
+      if (IsLowPrecision(var.type.dtype) && var.kind == VarKind::kFeed) vote_[var.id()] = Vote::kLow;
+    });
+    ForEachOp(program_, [this](const Op& op) {
+      out_->ops[op.id()] = Decide(op);
+      VoteForResults(op, out_->ops[op.id()]);
+    });
+    DecideVars();
+    return std::move(out_);
+  }
+
+  std::vector<std::string> Notes() const {
+    std::vector<std::string> notes;
+    for (const std::string& type : without_kernel_) {
+      notes.push_back(absl::StrCat("op '", type, "' is in the white list, but the target '", support_.target(), "' has no ", Name(options_.low),
+                                   " kernel for it: it stays fp32"));
+    }
+    return notes;
+  }
+
+ private:
+  static OpDecision Fp32(std::string rule, std::string reason) { return {false, false, std::move(rule), std::move(reason)}; }
+  static OpDecision Low(std::string rule, std::string reason) { return {true, false, std::move(rule), std::move(reason)}; }
+  static OpDecision Untouched(std::string rule, std::string reason) { return {false, true, std::move(rule), std::move(reason)}; }
+
+  OpDecision Decide(const Op& op) {
+    if (IsInserted(op)) return Untouched("inserted", "a cast of AMP's own");
+    if (IsCast(op)) return Untouched("cast", "the program asks for this type");
+    if (op.def().opaque) return Fp32("opaque", op.def().amp_reason);
+    const AmpClass amp = op.def().amp_when != nullptr ? op.def().amp_when(op) : op.def().amp;
+    if (amp == AmpClass::kNever) return Fp32("never", op.def().amp_reason);
+    if (!HasFloatResult(op)) return Untouched("not-float", "it computes no float and reads any");
+    OpDecision user = ByUser(op);
+    if (!user.rule.empty()) return user;
+    if (op.marks.amp == AmpMark::kFp32) return Marked(op);
+    if (options_.guard && op.marks.guard == 0) return Fp32("guard", "outside of every fp16_guard");
+    if (HasF64(op)) return Fp32("f64", "an operand is f64");
+    if (!HasFloatOperand(op)) return Fp32("creation", "it makes a value of the type that the program asks for");
+    if (OverwritesFloatState(op)) return Fp32("state", "it overwrites a value that is kept between runs");
+    const bool white = white_.contains(op.type());
+    if (!support_.Supports(op.type(), options_.low)) {
+      if (white) without_kernel_.insert(op.type());
+      return Fp32("no-kernel", absl::StrCat("target '", support_.target(), "' has no ", Name(options_.low), " kernel"));
+    }
+    if (white) return Low("white-list", "in the white list");
+    return ByClass(op, amp);
+  }
+
+  OpDecision ByUser(const Op& op) const {
+    if (black_.contains(op.type())) return Fp32("black-list", "in the black list");
+    if (!black_vars_.empty()) {
+      for (absl::Span<Var* const> side : {op.inputs(), op.outputs()}) {
+        for (const Var* var : side) {
+          const Var& root = roots_.Root(*var);
+          if (black_vars_.contains(root.exported()) || black_vars_.contains(var->exported())) {
+            return Fp32("black-vars", absl::StrCat("it touches '", root.exported(), "'"));
+          }
+        }
+      }
+    }
+    for (const Selector& selector : options_.exclude) {
+      if (selector.Matches(op)) return Fp32("exclude", absl::StrCat("selected by '", selector.text, "'"));
+    }
+    return {};
+  }
+
+  // A reason written by a pass starts with its rule: "protect.shape: ...".
+  static OpDecision Marked(const Op& op) {
+    const std::string& reason = op.marks.amp_reason;
+    const size_t colon = reason.find(": ");
+    if (absl::StartsWith(reason, "protect.") && colon != std::string::npos) return Fp32(reason.substr(0, colon), reason.substr(colon + 2));
+    return Fp32("marked", reason);
+  }
+
+  OpDecision ByClass(const Op& op, AmpClass amp) const {
+    const std::string& reason = op.def().amp_reason;
+    const bool o2 = options_.level == "O2";
+    switch (amp) {
+      case AmpClass::kAllow: return Low("allow", reason);
+      case AmpClass::kDeny: return Fp32("deny", reason);
+      case AmpClass::kInfer:
+        if (OnlyWeights(op)) return Fp32("weights", "computed from weights alone, once");
+        return o2 && !options_.promote ? Low("infer", reason) : Follow(op, "infer");
+      case AmpClass::kClear:
+        if (OnlyWeights(op)) return Low("clear", "moves a weight");
+        return Follow(op, "clear");
+      case AmpClass::kWidest: return Follow(op, "widest");
+      case AmpClass::kNever: break;
+    }
+    return Fp32("never", reason);
+  }
+
+  OpDecision Follow(const Op& op, std::string rule) const {
+    const Var* low = nullptr;
+    for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
+      if (!Votes(op, i)) continue;
+      const Var& root = roots_.Root(*op.inputs()[i]);
+      if (vote_[root.id()] == Vote::kHigh) return Fp32(std::move(rule), absl::StrCat("follows fp32 value ", root.name()));
+      if (vote_[root.id()] == Vote::kLow && low == nullptr) low = &root;
+    }
+    if (low != nullptr) return Low(std::move(rule), absl::StrCat("follows low value ", low->name()));
+    return Fp32(std::move(rule), "no operand is low");
+  }
+
+  bool Votes(const Op& op, int flat) const {
+    return op.inputs()[flat]->type.IsFloat() && op.def().inputs[op.InputSlotOf(flat)].precision == SlotPrecision::kFollow;
+  }
+
+  static bool IsWeight(const Var& var) { return var.kind == VarKind::kParam || var.kind == VarKind::kConst; }
+
+  bool OnlyWeights(const Op& op) const {
+    for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
+      if (Votes(op, i) && !IsWeight(roots_.Root(*op.inputs()[i]))) return false;
+    }
+    return true;
+  }
+
+  static bool HasFloatResult(const Op& op) {
+    for (const Var* var : op.outputs()) {
+      if (var->type.IsFloat()) return true;
+    }
+    return false;
+  }
+  bool HasFloatOperand(const Op& op) const {
+    for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
+      if (Votes(op, i)) return true;
+    }
+    return false;
+  }
+  bool HasF64(const Op& op) const {
+    for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
+      if (Votes(op, i) && op.inputs()[i]->type.dtype == DType::kF64) return true;
+    }
+    return false;
+  }
+  static bool OverwritesFloatState(const Op& op) {
+    for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
+      const Var& var = *op.outputs()[i];
+      const bool kept = var.kind == VarKind::kParam || var.kind == VarKind::kState;
+      if (kept && var.type.IsFloat() && op.def().outputs[op.OutputSlotOf(i)].precision == SlotPrecision::kFollow) return true;
+    }
+    return false;
+  }
+
+  // What the results say to the ops that follow them. A value made from no data says nothing.
+  void VoteForResults(const Op& op, const OpDecision& d) {
+    if (IsInserted(op)) return;
+    const bool neutral = d.rule == "creation" || d.rule == "protect.shape" || d.rule == "weights" || (IsCast(op) && !op.inputs()[0]->type.IsFloat());
+    for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
+      const Var& var = *op.outputs()[i];
+      if (var.kind != VarKind::kTemp) continue;
+      const bool follows = op.def().outputs[op.OutputSlotOf(i)].precision == SlotPrecision::kFollow;
+      const bool low = (d.low && follows) || (!d.low && IsLowPrecision(var.type.dtype));
+      vote_[var.id()] = neutral ? Vote::kNeutral : low ? Vote::kLow : Vote::kHigh;
+    }
+  }
+
+  void DecideVars() {
+    const int n = program_.num_var_ids();
+    std::vector<bool> read_low(n, false);
+    std::vector<bool> read_high(n, false);
+    ForEachOp(program_, [&](const Op& op) {
+      const OpDecision& d = out_->For(op);
+      for (const Var* var : op.outputs()) read_high[var->id()] = true;
+      if (IsInserted(op)) return;
+      for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
+        const Var& root = roots_.Root(*op.inputs()[i]);
+        const bool low = d.low && InputPrecision(*out_, op, op.InputSlotOf(i)) == SlotPrecision::kFollow;
+        (low ? read_low : read_high)[root.id()] = true;
+      }
+    });
+    out_->keep_var.assign(n, false);
+    out_->low_var.assign(n, false);
+    for (const Var* var : program_.fetches) {
+      if (!options_.low_io) out_->keep_var[var->id()] = true;
+      if (var->kind == VarKind::kParam) read_high[var->id()] = true;
+    }
+    out_->low_param.assign(n, false);
+    out_->copy_param.assign(n, false);
+    ForEachVar(program_, [&](const Var& var) {
+      if (var.type.dtype != DType::kF32) return;
+      const int id = var.id();
+      if (var.kind == VarKind::kFeed && options_.low_io) out_->low_var[id] = read_low[id];
+      if (var.kind != VarKind::kParam) return;
+      out_->low_param[id] = read_low[id] && !read_high[id];
+      out_->copy_param[id] = read_low[id] && read_high[id];
+    });
+  }
+
+  const DecideOptions& options_;
+  const PrecisionSupport& support_;
+  const Program& program_;
+  CastRoots roots_;
+  NameSet white_, black_, black_vars_;
+  std::vector<Vote> vote_;  // by Var::id
+  std::set<std::string> without_kernel_;
+  std::unique_ptr<AmpDecision> out_;
+};
+
+absl::Status CheckLists(const DecideOptions& options, const Program& program) {
+  std::set<std::string> known;
+  for (const OpDef* def : Ops().All()) known.insert(def->name);
+  ForEachOp(program, [&](const Op& op) { known.insert(op.type()); });
+  for (const std::vector<std::string>* list : {&options.white_list, &options.black_list}) {
+    for (const std::string& type : *list) {
+      if (known.contains(type)) continue;
+      const std::vector<std::string> names(known.begin(), known.end());
+      return UsageError(absl::StrCat(list == &options.white_list ? "white" : "black", "-list names the op '", type, "', which is unknown",
+                                     Suggest(type, names)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::unique_ptr<AmpDecision> DecideNothing(const DecideOptions& options, const Program& program) {
+  auto out = std::make_unique<AmpDecision>();
+  out->low = options.low;
+  out->level = "O0";
+  out->ops.assign(program.num_op_ids(), {false, true, "O0", "nothing becomes low at O0"});
+  return out;
+}
+
+DecisionOr DecideOwn(const DecideOptions& options, const PrecisionSupport& support, const Program& program, std::vector<std::string>* notes) {
+  if (options.level == "OD") return UsageError("level OD exists with a Paddle mode only; use O0, O1 or O2");
+  AMPC_RETURN_IF_ERROR(CheckLists(options, program));
+  AMPC_RETURN_IF_ERROR(CheckSelectors(options.exclude, program));
+  OwnDecider decider(options, support, program);
+  std::unique_ptr<AmpDecision> out = decider.Run();
+  for (std::string& note : decider.Notes()) notes->push_back(std::move(note));
+  return out;
+}
+
+}  // namespace ampc

@@ -1,0 +1,38 @@
+// Paddle's rewriting speaks of names: one declared type per name, and the op that a name's `op` pointer leads to. This gives
+// the values of a program that view back: versions of an overwritten name share a cell.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/program.h"
+
+namespace ampc {
+
+class PaddleNames {
+ public:
+  explicit PaddleNames(const Program& program);
+
+  int num_cells() const { return num_cells_; }
+  int cell(const Var& var) const { return cell_[var.id()]; }
+  // The op built last that outputs the name, in the order in which the front end builds: a body before its control op.
+  const Op* last_writer(const Var& var) const { return last_writer_[cell(var)]; }
+  // Position of an op in that order.
+  int order(const Op& op) const { return order_[op.id()]; }
+  // The writer of the name before `op` in the op's own block; null when there is none. `several` says there is more than one.
+  const Op* WriterBefore(const Var& var, const Op& op, bool* several) const;
+
+ private:
+  void Visit(const Program& program, const Block& block, int* next);
+
+  int num_cells_ = 0;
+  std::vector<int> cell_;                // by Var::id
+  std::vector<const Op*> last_writer_;   // by cell
+  std::vector<std::vector<const Op*>> writers_;  // by cell, in build order
+  std::vector<int> order_;               // by Op::id
+};
+
+// The op's operands or results as (slot, flat position) with the slots in alphabetical order, as op descriptions keep them.
+std::vector<int> FlatBySlotName(const Op& op, bool inputs);
+
+}  // namespace ampc

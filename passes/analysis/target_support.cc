@@ -1,0 +1,70 @@
+#include "passes/analysis/target_support.h"
+
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "graph/base/error.h"
+#include "graph/op_registry.h"
+
+namespace ampc {
+namespace {
+
+enum : int { kF16Bit = 1, kBF16Bit = 2, kBoth = 3 };
+
+struct Row {
+  int cuda;
+  int cpu;
+  absl::string_view ops;
+};
+
+// The CPU computes low types exactly as "low storage, float32 arithmetic, one rounding", so whatever it executes it
+// executes in both of them. CUDA has them natively where the table says so.
+constexpr Row kRows[] = {
+#include "passes/analysis/target_support.inc"
+};
+
+class Table : public PrecisionSupport {
+ public:
+  Table(absl::string_view target, int Row::*bits) : target_(target) {
+    for (const Row& row : kRows) {
+      for (absl::string_view op : absl::StrSplit(row.ops, absl::ByAnyChar(" \n"), absl::SkipEmpty())) ops_[op] = row.*bits;
+    }
+    for (const OpDef* def : Ops().All()) {
+      auto it = ops_.find(def->name);
+      if (it == ops_.end()) continue;
+      const int mask = it->second;
+      for (const auto& [format, type] : def->aliases) aliases_.try_emplace(absl::StrCat(format, ".", type), mask);
+    }
+  }
+
+  absl::string_view target() const override { return target_; }
+
+  bool Supports(absl::string_view op, DType compute) const override {
+    if (!IsLowPrecision(compute)) return true;
+    const int bit = compute == DType::kF16 ? kF16Bit : kBF16Bit;
+    auto it = ops_.find(op);
+    if (it != ops_.end()) return (it->second & bit) != 0;
+    auto alias = aliases_.find(op);
+    return alias != aliases_.end() && (alias->second & bit) != 0;
+  }
+
+ private:
+  absl::string_view target_;
+  absl::flat_hash_map<std::string, int> ops_;
+  absl::flat_hash_map<std::string, int> aliases_;
+};
+
+}  // namespace
+
+absl::StatusOr<const PrecisionSupport*> TargetSupport(absl::string_view target) {
+  static const Table* const kCuda = new Table("cuda", &Row::cuda);
+  static const Table* const kCpu = new Table("cpu", &Row::cpu);
+  if (target == "cuda") return kCuda;
+  if (target == "cpu") return kCpu;
+  return UsageError(absl::StrCat("target '", target, "' is unknown, it is cuda or cpu"));
+}
+
+}  // namespace ampc

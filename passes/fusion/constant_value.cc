@@ -1,0 +1,64 @@
+#include "passes/fusion/constant_value.h"
+
+#include <utility>
+
+#include "graph/base/bfloat16.h"
+#include "graph/base/half.h"
+
+namespace ampc {
+namespace {
+
+template <typename T>
+std::vector<float> Widened(absl::Span<const T> values) {
+  std::vector<float> out;
+  out.reserve(values.size());
+  for (const T& v : values) out.push_back(static_cast<float>(v));
+  return out;
+}
+
+std::optional<std::vector<float>> Floats(const HostTensor& t) {
+  switch (t.dtype()) {
+    case DType::kF32: return Widened(t.values<float>());
+    case DType::kF16: return Widened(t.values<Half>());
+    case DType::kBF16: return Widened(t.values<BFloat16>());
+    default: return std::nullopt;
+  }
+}
+
+template <typename T>
+HostTensor Rounded(absl::Span<const int64_t> dims, absl::Span<const float> values) {
+  std::vector<T> out;
+  out.reserve(values.size());
+  for (float v : values) out.push_back(T(v));
+  return HostTensor::FromValues<T>(dims, out);
+}
+
+}  // namespace
+
+std::optional<std::vector<float>> ConstantFloats(const Var& var) {
+  if (var.literal != nullptr) return Floats(*var.literal);
+  if (var.kind != VarKind::kParam && var.kind != VarKind::kState) return std::nullopt;
+  if (var.weight == nullptr || !var.type.IsStatic()) return std::nullopt;
+  const absl::StatusOr<HostTensor> value = LoadWeight(*var.weight, var.type.dims);
+  return value.ok() ? Floats(*value) : std::nullopt;
+}
+
+HostTensor MakeConstant(DType dtype, absl::Span<const int64_t> dims, absl::Span<const float> values) {
+  if (dtype == DType::kF16) return Rounded<Half>(dims, values);
+  if (dtype == DType::kBF16) return Rounded<BFloat16>(dims, values);
+  return HostTensor::FromValues<float>(dims, values);
+}
+
+Var* AddConstant(Block& block, absl::string_view base, HostTensor value) {
+  TensorType type(value.dtype(), Dims(value.dims().begin(), value.dims().end()));
+  Var* var = block.AddVar(block.UniqueName(base), VarKind::kConst, std::move(type));
+  var->literal = std::make_shared<const HostTensor>(std::move(value));
+  var->stop_gradient = true;
+  return var;
+}
+
+bool WrittenOnlyBy(const UseDef& uses, const Var& var, const Op* op) {
+  return uses.num_writers(var) == 0 || (uses.num_writers(var) == 1 && uses.producer(var) == op);
+}
+
+}  // namespace ampc

@@ -1,0 +1,21 @@
+// Constants as passes compute with them.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "graph/base/host_tensor.h"
+#include "passes/analysis/use_def.h"
+
+namespace ampc {
+
+// The elements of a float const or of a param with its weight, widened; nullopt for anything else.
+std::optional<std::vector<float>> ConstantFloats(const Var& var);
+// Float values rounded to nearest even into `dtype` (f32, f16, bf16).
+HostTensor MakeConstant(DType dtype, absl::Span<const int64_t> dims, absl::Span<const float> values);
+// A new const of `block` named after `base`.
+Var* AddConstant(Block& block, absl::string_view base, HostTensor value);
+// Nothing but `op` writes the value, if anything does.
+bool WrittenOnlyBy(const UseDef& uses, const Var& var, const Op* op);
+
+}  // namespace ampc

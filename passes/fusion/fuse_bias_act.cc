@@ -1,0 +1,207 @@
+#include "passes/fusion/fuse_bias_act.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "graph/op_registry.h"
+#include "passes/analysis/shape_symbols.h"
+#include "passes/analysis/use_def.h"
+#include "passes/make_pass.h"
+
+namespace ampc {
+namespace {
+
+bool IsConv(const Op& op) { return op.type() == "conv2d" || op.type() == "depthwise_conv2d"; }
+bool IsProduct(const Op& op) { return op.type() == "matmul_v2" || op.type() == "mul" || op.type() == "fc"; }
+
+struct Chain {
+  Op* anchor = nullptr;
+  Var* bias = nullptr;
+  Var* residual = nullptr;
+  const Op* act = nullptr;
+  std::vector<Op*> merged;  // ops that go, in order
+  Var* result() const { return merged.empty() ? nullptr : merged.back()->outputs()[0]; }
+};
+
+class BiasActFuser {
+ public:
+  explicit BiasActFuser(Program& program) : program_(program), uses_(program), shapes_(program), fc_(Ops().Find("fc")) {}
+
+  bool Run() {
+    bool changed = false;
+    for (int b = 0; b < program_.num_blocks(); ++b) changed = RunBlock(program_.block(b)) || changed;
+    if (changed) RemoveUnusedVars(program_);
+    return changed;
+  }
+
+ private:
+  bool RunBlock(Block& block) {
+    std::vector<std::unique_ptr<Op>> ops = block.TakeOps();
+    position_.clear();
+    for (size_t i = 0; i < ops.size(); ++i) position_[ops[i].get()] = i;
+    bool changed = false;
+    for (size_t i = 0; i < ops.size(); ++i) {
+      if (ops[i] == nullptr || (!IsConv(*ops[i]) && !IsProduct(*ops[i])) || moved_.contains(ops[i].get())) continue;
+      Chain chain = Match(*ops[i]);
+      if (chain.merged.empty()) continue;
+      std::unique_ptr<Op> fused = Fuse(chain, std::move(ops[i]));
+      moved_.insert(fused.get());
+      for (Op* op : chain.merged) {
+        gone_.insert(op);
+        graveyard_.push_back(std::move(ops[position_[op]]));
+      }
+      ops[position_[chain.merged.back()]] = std::move(fused);
+      changed = true;
+    }
+    std::erase(ops, nullptr);
+    block.SetOps(std::move(ops));
+    return changed;
+  }
+
+  Chain Match(Op& anchor) const {
+    Chain chain;
+    chain.anchor = &anchor;
+    if (!CanAnchor(anchor)) return chain;
+    const bool conv = IsConv(anchor);
+    const bool has_bias = anchor.input("Bias") != nullptr;
+    const bool has_residual = conv && anchor.input("ResidualData") != nullptr;
+    Var* y = anchor.outputs()[0];
+    for (;;) {
+      Op* next = OnlyReader(*y);
+      if (next == nullptr || gone_.contains(next) || next->outputs().size() != 1 || next->outputs()[0]->type.dtype != y->type.dtype) return chain;
+      if (next->type() == "elementwise_add") {
+        Var* other = next->inputs()[0] == y ? next->inputs()[1] : next->inputs()[0];
+        const bool bias_free = !has_bias && chain.bias == nullptr && chain.residual == nullptr;
+        if (bias_free && IsBias(anchor, *next, *y, *other)) {
+          chain.bias = other;
+        } else if (conv && !has_residual && chain.residual == nullptr && IsResidual(*next, *y, *other)) {
+          chain.residual = other;
+        } else {
+          return chain;
+        }
+        chain.merged.push_back(next);
+        y = next->outputs()[0];
+        continue;
+      }
+      if (IsActivation(*next)) {
+        chain.act = next;
+        chain.merged.push_back(next);
+      }
+      return chain;
+    }
+  }
+
+  // The chain may move it down to its end, so its operands must be the same there.
+  bool CanAnchor(const Op& op) const {
+    if (op.outputs().size() != 1 || !op.GetString("fuse_activation").empty() || !op.GetString("activation_type").empty()) return false;
+    if (op.GetBool("fuse_relu") || op.GetBool("fuse_brelu")) return false;
+    for (const Var* var : op.inputs()) {
+      if (!Stable(*var)) return false;
+    }
+    if (!IsProduct(op) || op.type() == "fc") return true;
+    if (fc_ == nullptr) return false;
+    const TensorType& x = op.input("X")->type;
+    const TensorType& w = op.input("Y")->type;
+    if (!x.has_rank || w.rank() != 2 || x.rank() < 2) return false;
+    if (op.type() == "mul") return op.GetInt("y_num_col_dims", 1) == 1;
+    for (const char* fused : {"fused_reshape_X", "fused_reshape_Y", "fused_transpose_X", "fused_transpose_Y", "fused_reshape_Out", "fused_transpose_Out"}) {
+      if (!op.GetInts(fused).empty()) return false;
+    }
+    return !op.GetBool("trans_x") && !op.GetBool("trans_y");
+  }
+
+  bool Stable(const Var& var) const { return var.kind == VarKind::kTemp || uses_.num_writers(var) == 0; }
+
+  Op* OnlyReader(const Var& y) const {
+    if (y.kind != VarKind::kTemp || !uses_.single_use(y)) return nullptr;
+    Op* reader = uses_.uses(y)[0].op;
+    return &reader->block() == &y.block() ? reader : nullptr;
+  }
+
+  // One element per channel of the result, along its channel dimension.
+  bool IsBias(const Op& anchor, const Op& add, const Var& y, const Var& b) const {
+    if (!Stable(b) || !b.type.IsStatic() || !y.type.has_rank || &b == &y || b.type.rank() > y.type.rank() || b.type.rank() == 0) return false;
+    const bool last = !IsConv(anchor) || anchor.GetString("data_format") == "NHWC";
+    const int channel = last ? y.type.rank() - 1 : 1;
+    const int64_t channels = y.type.dims[channel];
+    if (!IsKnown(channels) || b.type.NumElements() != channels) return false;
+    int64_t axis = add.GetInt("axis", -1);
+    if (add.inputs()[0] != &y && axis != -1) return false;  // then the bias is the left operand and y is broadcast into it
+    if (axis < 0) axis = y.type.rank() - b.type.rank();
+    for (int i = 0; i < b.type.rank(); ++i) {
+      if (b.type.dims[i] != 1 && axis + i != channel) return false;
+    }
+    return axis + b.type.rank() > channel && axis <= channel;
+  }
+
+  bool IsResidual(const Op& add, const Var& y, const Var& r) const {
+    return Stable(r) && &r != &y && r.type.dtype == y.type.dtype && add.GetInt("axis", -1) == -1 && y.type.rank() == 4 && shapes_.Same(r, y);
+  }
+
+  static bool IsActivation(const Op& op) {
+    const std::string& t = op.type();
+    if (t == "hard_swish") return op.GetFloat("threshold") == 6 && op.GetFloat("scale") == 6 && op.GetFloat("offset") == 3;
+    return t == "relu" || t == "relu6" || t == "leaky_relu" || t == "sigmoid" || t == "tanh" || t == "gelu" || t == "swish" || t == "hard_sigmoid";
+  }
+
+  std::unique_ptr<Op> Fuse(const Chain& chain, std::unique_ptr<Op> anchor) {
+    std::unique_ptr<Op> fused = std::move(anchor);
+    if (fused->type() == "matmul_v2" || fused->type() == "mul") {
+      std::unique_ptr<Op> fc = AsFc(*fused);
+      graveyard_.push_back(std::move(fused));
+      fused = std::move(fc);
+    }
+    if (chain.bias != nullptr) fused->SetInputs(fused->def().InputSlot("Bias"), {&chain.bias, 1});
+    if (chain.residual != nullptr) fused->SetInputs(fused->def().InputSlot("ResidualData"), {&chain.residual, 1});
+    if (chain.act != nullptr) SetActivation(*fused, *chain.act);
+    Var* result = chain.result();
+    fused->SetOutputs(0, {&result, 1});
+    return fused;
+  }
+
+  std::unique_ptr<Op> AsFc(const Op& product) const {
+    std::unique_ptr<Op> fc = product.block().NewOp(fc_);
+    Var* x = product.input("X");
+    Var* w = product.input("Y");
+    fc->SetInputs(fc_->InputSlot("Input"), {&x, 1});
+    fc->SetInputs(fc_->InputSlot("W"), {&w, 1});
+    const int64_t rows = product.type() == "mul" ? product.GetInt("x_num_col_dims", 1) : x->type.rank() - 1;
+    fc->SetAttr("in_num_col_dims", static_cast<int32_t>(rows));
+    fc->marks = product.marks;
+    fc->line = product.line;
+    return fc;
+  }
+
+  static void SetActivation(Op& fused, const Op& act) {
+    std::string name = act.type();
+    if (name == "gelu" && act.GetBool("approximate")) name = "gelu_tanh";
+    const auto set = [&](const char* attr, const char* from) { fused.SetAttr(attr, static_cast<float>(act.GetFloat(from))); };
+    if (name == "relu6") set("fuse_alpha", "threshold");
+    if (name == "leaky_relu") set("fuse_alpha", "alpha");
+    if (name == "swish") set("fuse_alpha", "beta");
+    if (name == "hard_sigmoid") {
+      set("fuse_alpha", "slope");
+      set("fuse_beta", "offset");
+    }
+    fused.SetAttr("fuse_activation", std::move(name));
+  }
+
+  Program& program_;
+  UseDef uses_;
+  ShapeSymbols shapes_;
+  const OpDef* fc_;
+  absl::flat_hash_map<const Op*, size_t> position_;
+  absl::flat_hash_set<const Op*> moved_;  // fused ops
+  absl::flat_hash_set<const Op*> gone_;   // merged ops
+  std::vector<std::unique_ptr<Op>> graveyard_;  // uses_ still points at them
+};
+
+}  // namespace
+
+PassInfo FuseBiasActPass() {
+  return SimplePass("fuse-bias-act", "moves bias, residual and activation into the convolution or product in front of them",
+                    [](PassContext&, Program& program) -> absl::StatusOr<bool> { return BiasActFuser(program).Run(); });
+}
+
+}  // namespace ampc

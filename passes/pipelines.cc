@@ -1,0 +1,60 @@
+#include "passes/pipelines.h"
+
+#include "absl/strings/str_join.h"
+
+namespace ampc {
+namespace {
+
+void AddFlag(PassOptions& options, const char* name, bool value) {
+  if (value) options[name] = "true";
+}
+void AddList(PassOptions& options, const char* name, const std::vector<std::string>& values) {
+  if (!values.empty()) options[name] = absl::StrJoin(values, ",");
+}
+
+PassOptions DecideText(const ConvertOptions& o) {
+  PassOptions options = {{"level", o.level}, {"dtype", std::string(Name(o.dtype))}};
+  if (o.mode != "own") options["mode"] = o.mode;
+  AddFlag(options, "guard", o.guard);
+  AddFlag(options, "promote", o.promote);
+  AddFlag(options, "low-io", o.low_io);
+  AddList(options, "white-list", o.white_list);
+  AddList(options, "black-list", o.black_list);
+  AddList(options, "black-vars", o.black_vars);
+  AddList(options, "exclude", o.exclude);
+  return options;
+}
+
+}  // namespace
+
+Pipeline ConvertPipeline(const ConvertOptions& o) {
+  Pipeline p;
+  if (o.level == "O0") return p;
+  const bool own = o.mode == "own";
+  p.Add("infer-types");                                                   // importers leave gaps, and a decision needs types
+  if (o.guard) p.Add("fp16-guard");                                       // before deciding: regions are marks
+  if (own) p.Add("protect", {{"dtype", std::string(Name(o.dtype))}});     // before deciding: its marks are obeyed
+  p.Add("amp-decide", DecideText(o));
+  p.Add("cast-model-to-fp16");                                            // casts naively, one per value and type
+  p.Add("cast-parameters-to-fp16", {{"on_overflow", o.on_overflow}, {"on_tiny", o.on_tiny}});  // after the casts that it replaces
+  p.Add("amp-verify");
+  return p;
+}
+
+Pipeline StripPipeline() { return Pipeline().Add("remove-amp-cast"); }
+
+Pipeline PlanPipeline(const PlanOptions& options) {
+  Pipeline p;
+  p.Add("infer-types");     // dims that an importer left open help everything below
+  p.Add("fold-casts");      // first: fewer values for the rest
+  p.Add("fold-constants");  // shape arithmetic becomes literals, which fusion looks for
+  p.Add("dedup");           // after folding, because equal literals make equal ops
+  if (options.fuse) {
+    p.Add("fuse-conv-bn");   // before the bias: it makes one
+    p.Add("fuse-bias-act");
+  }
+  p.Add("drop-dead");       // last: everything above leaves unread values
+  return p;
+}
+
+}  // namespace ampc

@@ -1,0 +1,35 @@
+// The standard pipelines: straight lists with a reason per line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/base/dtype.h"
+#include "passes/pipeline.h"
+
+namespace ampc {
+
+struct ConvertOptions {
+  std::string level = "O2";  // O0, O1, O2; OD with a Paddle mode
+  DType dtype = DType::kF16;
+  std::string mode = "own";  // or paddle-2.0, paddle-2.4, paddle-2.6
+  bool guard = false;
+  bool promote = false;
+  bool low_io = false;
+  std::vector<std::string> white_list, black_list, black_vars, exclude;
+  std::string on_overflow = "clamp";  // clamp, keep, error
+  std::string on_tiny = "subnormal";  // subnormal, flush, keep
+};
+// fp32 program -> mixed precision program, by reversible edits only: types, attributes, inserted casts, weights. O0 is empty.
+Pipeline ConvertPipeline(const ConvertOptions& options);
+
+// Takes a conversion back.
+Pipeline StripPipeline();
+
+struct PlanOptions {
+  bool fuse = true;  // false: every op rounds its own result (--strict-rounding)
+};
+// Clean-up for execution; what it drops is not for export.
+Pipeline PlanPipeline(const PlanOptions& options = {});
+
+}  // namespace ampc

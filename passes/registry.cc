@@ -1,0 +1,32 @@
+// The list of all passes: passes/all_passes.inc.
+#include "passes/amp/amp_decide.h"
+#include "passes/amp/amp_verify.h"
+#include "passes/amp/cast_model.h"
+#include "passes/amp/cast_parameters.h"
+#include "passes/amp/fp16_guard.h"
+#include "passes/amp/protect.h"
+#include "passes/amp/remove_amp_cast.h"
+#include "passes/cleanup/dedup.h"
+#include "passes/cleanup/drop_dead.h"
+#include "passes/cleanup/fold_casts.h"
+#include "passes/cleanup/fold_constants.h"
+#include "passes/cleanup/infer_types.h"
+#include "passes/fusion/fuse_bias_act.h"
+#include "passes/fusion/fuse_conv_bn.h"
+#include "passes/pass.h"
+
+namespace ampc {
+
+const PassRegistry& Passes() {
+  static const PassRegistry* const kRegistry = [] {
+    auto* registry = new PassRegistry;
+    // A twin keeps the first entry; the registry test compares the number of entries with the list.
+#define AMPC_PASS(function) registry->Add(function()).IgnoreError();
+#include "passes/all_passes.inc"
+#undef AMPC_PASS
+    return registry;
+  }();
+  return *kRegistry;
+}
+
+}  // namespace ampc
