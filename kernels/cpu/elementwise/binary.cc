@@ -1,0 +1,193 @@
+// elementwise_{add,sub,mul,div,max,min,pow,mod,floordiv}.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <type_traits>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "kernels/common/functors.h"
+#include "kernels/common/integer.h"
+#include "kernels/cpu/base/lambda_kernel.h"
+#include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/elementwise/broadcast.h"
+#include "kernels/cpu/simd/elementwise.h"
+#include "kernels/parallel.h"
+
+namespace ampc {
+namespace {
+
+using simd::BinaryOp;
+using simd::Spread;
+
+constexpr int64_t kGrain = 1 << 15;  // elements that are worth a thread
+
+// One row. Returns false when an integer was divided by zero.
+using RowFn = bool (*)(const void* x, const void* y, void* out, int64_t n);
+
+enum class Op2 : uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin, kPow, kMod, kFloorDiv };
+
+template <typename T>
+bool Compute(Op2 op, T x, T y, T* out) {
+  if constexpr (std::is_integral_v<T>) {
+    switch (op) {
+      case Op2::kAdd: *out = integer::Add(x, y); return true;
+      case Op2::kSub: *out = integer::Sub(x, y); return true;
+      case Op2::kMul: *out = integer::Mul(x, y); return true;
+      case Op2::kMax: *out = x < y ? y : x; return true;
+      case Op2::kMin: *out = y < x ? y : x; return true;
+      case Op2::kPow: *out = integer::Pow(x, y); return true;
+      default: break;
+    }
+    if (y == 0) return false;
+    *out = op == Op2::kDiv ? integer::Div(x, y) : op == Op2::kMod ? integer::FloorMod(x, y) : integer::FloorDiv(x, y);
+  } else {
+    using M = functors::ScalarMath<T>;
+    switch (op) {
+      case Op2::kAdd: *out = x + y; break;
+      case Op2::kSub: *out = x - y; break;
+      case Op2::kMul: *out = x * y; break;
+      case Op2::kDiv: *out = x / y; break;
+      case Op2::kMax: *out = functors::Max::Apply(M{}, x, y); break;
+      case Op2::kMin: *out = functors::Min::Apply(M{}, x, y); break;
+      case Op2::kPow: *out = std::pow(x, y); break;
+      case Op2::kMod: *out = functors::FloorMod(x, y); break;
+      case Op2::kFloorDiv: *out = std::floor(x / y); break;
+    }
+  }
+  return true;
+}
+
+template <typename T, Op2 op, int sx, int sy>
+bool Row(const void* x, const void* y, void* out, int64_t n) {
+  const T* a = static_cast<const T*>(x);
+  const T* b = static_cast<const T*>(y);
+  T* o = static_cast<T*>(out);
+  bool ok = true;
+  for (int64_t i = 0; i < n; ++i) ok &= Compute(op, a[i * sx], b[i * sy], o + i);
+  return ok;
+}
+
+template <typename T, Op2 op>
+RowFn RowFor(const BroadcastPlan& plan) {
+  if (plan.x_inner == 0) return &Row<T, op, 0, 1>;
+  return plan.y_inner == 0 ? &Row<T, op, 1, 0> : &Row<T, op, 1, 1>;
+}
+
+template <typename T>
+RowFn RowFor(Op2 op, const BroadcastPlan& plan) {
+  switch (op) {
+    case Op2::kAdd: return RowFor<T, Op2::kAdd>(plan);
+    case Op2::kSub: return RowFor<T, Op2::kSub>(plan);
+    case Op2::kMul: return RowFor<T, Op2::kMul>(plan);
+    case Op2::kDiv: return RowFor<T, Op2::kDiv>(plan);
+    case Op2::kMax: return RowFor<T, Op2::kMax>(plan);
+    case Op2::kMin: return RowFor<T, Op2::kMin>(plan);
+    case Op2::kPow: return RowFor<T, Op2::kPow>(plan);
+    case Op2::kMod: return RowFor<T, Op2::kMod>(plan);
+    case Op2::kFloorDiv: return RowFor<T, Op2::kFloorDiv>(plan);
+  }
+  return nullptr;
+}
+
+// Runs `row` over the whole result.
+template <typename F>
+bool RunRows(const BroadcastPlan& plan, size_t size, const KernelArgs& args, F row) {
+  const char* x = static_cast<const char*>(args.inputs[0]);
+  const char* y = static_cast<const char*>(args.inputs[1]);
+  char* out = static_cast<char*>(args.outputs[0]);
+  std::atomic<bool> ok{true};
+  if (plan.rows == 1) {
+    ParallelFor(args.threads, plan.inner, kGrain, [&](int64_t first, int64_t last) {
+      if (!row(x + first * plan.x_inner * size, y + first * plan.y_inner * size, out + first * size, last - first)) ok = false;
+    });
+    return ok;
+  }
+  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, plan.inner));
+  ParallelFor(args.threads, plan.rows, grain, [&](int64_t first, int64_t last) {
+    ForEachRow(plan, first, last, [&](int64_t o, int64_t xo, int64_t yo) {
+      if (!row(x + xo * size, y + yo * size, out + o * size, plan.inner)) ok = false;
+    });
+  });
+  return ok;
+}
+
+// An operand that has every element of the result may lend it its memory.
+int InPlace(const KernelSpec& spec) {
+  for (int i = 0; i < 2; ++i) {
+    if (spec.inputs[i].NumElements() == spec.outputs[0].NumElements()) return i;
+  }
+  return -1;
+}
+
+std::unique_ptr<Kernel> MakeFloat(BinaryOp op, BroadcastPlan plan, KernelTraits traits) {
+  const Spread spread = plan.x_inner == 0 ? Spread::kX : plan.y_inner == 0 ? Spread::kY : Spread::kNone;
+  const simd::BinaryFn fn = simd::Binary(op, spread);
+  traits.implementation = absl::StrCat("ampc:", simd::TargetName());
+  return MakeLambdaKernel(std::move(traits), [plan = std::move(plan), fn](const KernelArgs& args) {
+    RunRows(plan, sizeof(float), args, [fn](const char* x, const char* y, char* out, int64_t n) {
+      fn(reinterpret_cast<const float*>(x), reinterpret_cast<const float*>(y), reinterpret_cast<float*>(out), static_cast<size_t>(n));
+      return true;
+    });
+    return absl::OkStatus();
+  });
+}
+
+RowFn PlainRow(DType storage, Op2 op, const BroadcastPlan& plan) {
+  switch (storage) {
+    case DType::kF32: return RowFor<float>(op, plan);
+    case DType::kF64: return RowFor<double>(op, plan);
+    case DType::kU8: return RowFor<uint8_t>(op, plan);
+    case DType::kI8: return RowFor<int8_t>(op, plan);
+    case DType::kI16: return RowFor<int16_t>(op, plan);
+    case DType::kI32: return RowFor<int32_t>(op, plan);
+    case DType::kI64: return RowFor<int64_t>(op, plan);
+    default: return nullptr;
+  }
+}
+
+constexpr BinaryOp kVector[] = {BinaryOp::kAdd, BinaryOp::kSub, BinaryOp::kMul, BinaryOp::kDiv, BinaryOp::kMax, BinaryOp::kMin, BinaryOp::kPow};
+
+template <Op2 op>
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
+  const SpecView view(spec);
+  const DType storage = StorageType(spec.outputs[0].dtype);
+  AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype,
+                                      {DType::kF32, DType::kF64, DType::kU8, DType::kI8, DType::kI16, DType::kI32, DType::kI64}));
+  if (StorageType(spec.inputs[0].dtype) != storage || StorageType(spec.inputs[1].dtype) != storage) {
+    return view.Unsupported(absl::StrCat("operands of the types ", std::string(Name(spec.inputs[0].dtype)), " and ",
+                                         std::string(Name(spec.inputs[1].dtype)), " have no common cpu kernel; cast one first"));
+  }
+  std::optional<BroadcastPlan> plan =
+      PlanBroadcast(spec.inputs[0].dims, spec.inputs[1].dims, view.op().GetInt("axis", -1), spec.outputs[0].dims);
+  if (!plan) return view.Internal("the operands do not broadcast to the result");
+  KernelTraits traits;
+  traits.in_place_input = InPlace(spec);
+  if (storage == DType::kF32 && op < Op2::kMod) return MakeFloat(kVector[static_cast<int>(op)], *std::move(plan), std::move(traits));
+  const RowFn fn = PlainRow(storage, op, *plan);
+  const std::string name = Describe(view.op());
+  return MakeLambdaKernel(std::move(traits), [plan = *std::move(plan), fn, name, size = SizeOf(storage)](const KernelArgs& args) -> absl::Status {
+    if (RunRows(plan, size, args, fn)) return absl::OkStatus();
+    return UsageError(absl::StrCat(name, ": an integer was divided by zero; the divisor needs nonzero elements"));
+  });
+}
+
+}  // namespace
+
+absl::Status RegisterElementwiseBinary(KernelRegistry* registry) {
+  const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kU8,
+                                    DType::kI8,  DType::kI16, DType::kI32,  DType::kI64};
+  const LayoutSupport any = LayoutSupport::kElementwise;
+  AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_add", &Make<Op2::kAdd>, types, any}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_sub", &Make<Op2::kSub>, types, any}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_mul", &Make<Op2::kMul>, types, any}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_div", &Make<Op2::kDiv>, types, any}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_max", &Make<Op2::kMax>, types, any}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_min", &Make<Op2::kMin>, types, any}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_pow", &Make<Op2::kPow>, types, any}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_mod", &Make<Op2::kMod>, types, any}));
+  return registry->Add({"elementwise_floordiv", &Make<Op2::kFloorDiv>, types, any});
+}
+
+}  // namespace ampc

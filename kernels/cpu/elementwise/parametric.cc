@@ -1,0 +1,74 @@
+// clip, pow and scale: unary maps whose parameters may come in tensors.
+#include "absl/strings/str_cat.h"
+#include "graph/base/status_macros.h"
+#include "kernels/cpu/elementwise/unary_loop.h"
+
+namespace ampc {
+namespace {
+
+using functors::Params;
+using simd::UnaryOp;
+
+constexpr std::initializer_list<DType> kStorage = {DType::kF32, DType::kF64, DType::kU8, DType::kI8, DType::kI16, DType::kI32, DType::kI64};
+
+absl::Status Check(const SpecView& view) {
+  AMPC_RETURN_IF_ERROR(view.CheckType(view.spec().inputs[0].dtype, kStorage));
+  if (StorageType(view.spec().inputs[0].dtype) == StorageType(view.spec().outputs[0].dtype)) return absl::OkStatus();
+  return view.Internal("the result has another type than X");
+}
+
+// `read` gives the parameters from the arguments of a run.
+template <typename Read>
+std::unique_ptr<Kernel> MakeLoop(const KernelSpec& spec, UnaryOp functor, Read read) {
+  const UnaryLoop loop(functor, spec.outputs[0].dtype, spec.outputs[0].NumElements());
+  return MakeLambdaKernel(loop.traits(), [loop, read](const KernelArgs& args) {
+    loop.Run(read(args), args);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeClip(const KernelSpec& spec) {
+  const SpecView view(spec);
+  AMPC_RETURN_IF_ERROR(Check(view));
+  const ScalarInput low(view, "Min", view.op().GetFloat("min"));
+  const ScalarInput high(view, "Max", view.op().GetFloat("max"));
+  return MakeLoop(spec, UnaryOp::kClip, [low, high](const KernelArgs& args) { return Params<double>{low.Get(args), high.Get(args), 0}; });
+}
+
+// Exponents that need no power function. Only for floats: an integer power has its own definition.
+UnaryOp PowerFunctor(double exponent) {
+  return exponent == 1 ? UnaryOp::kScaleThenBias : exponent == 2 ? UnaryOp::kSquare : exponent == 3 ? UnaryOp::kCube
+       : exponent == -1 ? UnaryOp::kReciprocal : exponent == 0.5 ? UnaryOp::kPowHalf : UnaryOp::kPowScalar;
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakePow(const KernelSpec& spec) {
+  const SpecView view(spec);
+  AMPC_RETURN_IF_ERROR(Check(view));
+  const ScalarInput factor(view, "FactorTensor", view.op().GetFloat("factor", 1));
+  const bool known = factor.is_fixed() && IsFloat(spec.outputs[0].dtype);
+  const UnaryOp functor = known ? PowerFunctor(factor.Get({})) : UnaryOp::kPowScalar;
+  const bool identity = functor == UnaryOp::kScaleThenBias;
+  return MakeLoop(spec, functor, [factor, identity](const KernelArgs& args) { return Params<double>{identity ? 1 : factor.Get(args), identity ? -0.0 : 0, 0}; });
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeScale(const KernelSpec& spec) {
+  const SpecView view(spec);
+  AMPC_RETURN_IF_ERROR(Check(view));
+  const ScalarInput scale(view, "ScaleTensor", view.op().GetFloat("scale", 1));
+  const double bias = view.op().GetFloat("bias", 0);
+  const bool after = view.op().GetBool("bias_after_scale", true);
+  return MakeLoop(spec, after ? UnaryOp::kScaleThenBias : UnaryOp::kBiasThenScale,
+                  [scale, bias](const KernelArgs& args) { return Params<double>{scale.Get(args), bias, 0}; });
+}
+
+}  // namespace
+
+absl::Status RegisterParametric(KernelRegistry* registry) {
+  const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kU8,
+                                    DType::kI8,  DType::kI16, DType::kI32,  DType::kI64};
+  AMPC_RETURN_IF_ERROR(registry->Add({"clip", &MakeClip, types, LayoutSupport::kElementwise}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"pow", &MakePow, types, LayoutSupport::kElementwise}));
+  return registry->Add({"scale", &MakeScale, types, LayoutSupport::kElementwise});
+}
+
+}  // namespace ampc

@@ -1,0 +1,130 @@
+#include "kernels/cpu/elementwise/unary_loop.h"
+
+#include "absl/strings/str_cat.h"
+#include "kernels/common/integer.h"
+#include "kernels/parallel.h"
+
+namespace ampc {
+namespace {
+
+using functors::Params;
+using simd::UnaryOp;
+
+template <class F>
+void DoubleLoop(const void* x, void* out, int64_t n, const Params<double>& params) {
+  const double* in = static_cast<const double*>(x);
+  double* o = static_cast<double*>(out);
+  const Params<double> p = params;
+  for (int64_t i = 0; i < n; ++i) o[i] = F::Apply(functors::ScalarMath<double>{}, in[i], p);
+}
+
+template <typename T, UnaryOp op>
+T Compute(T x, T a, T b) {
+  if constexpr (op == UnaryOp::kRelu) return x > 0 ? x : T(0);
+  if constexpr (op == UnaryOp::kAbs) return x < 0 ? integer::Sub(T(0), x) : x;
+  if constexpr (op == UnaryOp::kSquare) return integer::Mul(x, x);
+  if constexpr (op == UnaryOp::kPowScalar) return integer::Pow(x, a);
+  if constexpr (op == UnaryOp::kScaleThenBias) return integer::Add(integer::Mul(x, a), b);
+  if constexpr (op == UnaryOp::kBiasThenScale) return integer::Mul(integer::Add(x, b), a);
+  if constexpr (op == UnaryOp::kClip) {
+    const T y = x < a ? a : x;
+    return b < y ? b : y;
+  }
+}
+
+template <typename T, UnaryOp op>
+void IntegerLoop(const void* x, void* out, int64_t n, const Params<double>& params) {
+  const T* in = static_cast<const T*>(x);
+  T* o = static_cast<T*>(out);
+  const T a = integer::FromFloat<T>(params.a), b = integer::FromFloat<T>(params.b);
+  for (int64_t i = 0; i < n; ++i) o[i] = Compute<T, op>(in[i], a, b);
+}
+
+using PlainFn = void (*)(const void*, void*, int64_t, const Params<double>&);
+
+template <typename T>
+PlainFn FindInteger(UnaryOp op) {
+  switch (op) {
+    case UnaryOp::kRelu: return &IntegerLoop<T, UnaryOp::kRelu>;
+    case UnaryOp::kAbs: return &IntegerLoop<T, UnaryOp::kAbs>;
+    case UnaryOp::kSquare: return &IntegerLoop<T, UnaryOp::kSquare>;
+    case UnaryOp::kClip: return &IntegerLoop<T, UnaryOp::kClip>;
+    case UnaryOp::kPowScalar: return &IntegerLoop<T, UnaryOp::kPowScalar>;
+    case UnaryOp::kScaleThenBias: return &IntegerLoop<T, UnaryOp::kScaleThenBias>;
+    case UnaryOp::kBiasThenScale: return &IntegerLoop<T, UnaryOp::kBiasThenScale>;
+    default: return nullptr;
+  }
+}
+
+PlainFn FindDouble(UnaryOp op) {
+#define AMPC_ENTRY(name) &DoubleLoop<functors::name>,
+  static constexpr PlainFn kTable[] = {AMPC_UNARY_FUNCTORS(AMPC_ENTRY)};
+#undef AMPC_ENTRY
+  return kTable[static_cast<int>(op)];
+}
+
+// Functions of a few instructions are bound by memory; the others cost tens of nanoseconds.
+bool IsCheap(UnaryOp op) {
+  switch (op) {
+    case UnaryOp::kSigmoid:
+    case UnaryOp::kTanh:
+    case UnaryOp::kErf:
+    case UnaryOp::kGelu:
+    case UnaryOp::kGeluTanh:
+    case UnaryOp::kSwish:
+    case UnaryOp::kExp:
+    case UnaryOp::kLog:
+    case UnaryOp::kPowScalar: return false;
+    default: return true;
+  }
+}
+
+}  // namespace
+
+UnaryLoop::UnaryLoop(UnaryOp op, DType dtype, int64_t elements) : elements_(elements), grain_(IsCheap(op) ? 1 << 15 : 1 << 12) {
+  const DType storage = StorageType(dtype);
+  size_ = static_cast<int64_t>(SizeOf(storage));
+  if (storage == DType::kF32) {
+    vector_ = simd::Unary(op);
+  } else {
+    plain_ = FindPlain(op, storage);
+  }
+}
+
+bool UnaryLoop::Supports(UnaryOp op, DType dtype) { return StorageType(dtype) == DType::kF32 || FindPlain(op, dtype) != nullptr; }
+
+UnaryLoop::PlainFn UnaryLoop::FindPlain(UnaryOp op, DType storage) {
+  switch (storage) {
+    case DType::kF64: return FindDouble(op);
+    case DType::kU8: return FindInteger<uint8_t>(op);
+    case DType::kI8: return FindInteger<int8_t>(op);
+    case DType::kI16: return FindInteger<int16_t>(op);
+    case DType::kI32: return FindInteger<int32_t>(op);
+    case DType::kI64: return FindInteger<int64_t>(op);
+    default: return nullptr;
+  }
+}
+
+void UnaryLoop::Run(const Params<double>& params, const KernelArgs& args) const {
+  const char* x = static_cast<const char*>(args.inputs[0]);
+  char* out = static_cast<char*>(args.outputs[0]);
+  const Params<float> narrow{static_cast<float>(params.a), static_cast<float>(params.b), static_cast<float>(params.c)};
+  ParallelFor(args.threads, elements_, grain_, [&](int64_t first, int64_t last) {
+    const char* from = x + first * size_;
+    char* to = out + first * size_;
+    if (vector_ != nullptr) {
+      vector_(reinterpret_cast<const float*>(from), reinterpret_cast<float*>(to), static_cast<size_t>(last - first), narrow);
+    } else {
+      plain_(from, to, last - first, params);
+    }
+  });
+}
+
+KernelTraits UnaryLoop::traits() const {
+  KernelTraits traits;
+  traits.in_place_input = 0;
+  if (vector_ != nullptr) traits.implementation = absl::StrCat("ampc:", simd::TargetName());
+  return traits;
+}
+
+}  // namespace ampc

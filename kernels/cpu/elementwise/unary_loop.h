@@ -1,0 +1,35 @@
+// A unary functor over a whole tensor of any numeric storage type, in parallel.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/base/lambda_kernel.h"
+#include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/simd/elementwise.h"
+
+namespace ampc {
+
+class UnaryLoop {
+ public:
+  UnaryLoop() = default;
+  // Integer types have Relu, Abs, Square, Clip, PowScalar, ScaleThenBias and BiasThenScale; check with Supports first.
+  UnaryLoop(simd::UnaryOp op, DType dtype, int64_t elements);
+  static bool Supports(simd::UnaryOp op, DType dtype);
+
+  // An integer loop converts the parameters toward zero first.
+  void Run(const functors::Params<double>& params, const KernelArgs& args) const;
+  // The traits of a kernel that is this loop.
+  KernelTraits traits() const;
+
+ private:
+  using PlainFn = void (*)(const void* x, void* out, int64_t n, const functors::Params<double>& params);
+  static PlainFn FindPlain(simd::UnaryOp op, DType storage);
+
+  simd::UnaryFn vector_ = nullptr;  // f32
+  PlainFn plain_ = nullptr;         // f64 and integers
+  int64_t elements_ = 0;
+  int64_t size_ = 0;   // bytes of an element
+  int64_t grain_ = 0;  // elements that are worth a thread
+};
+
+}  // namespace ampc

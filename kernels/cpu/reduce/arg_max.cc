@@ -1,0 +1,98 @@
+// arg_max and arg_min: the first position of the largest or smallest element; the first NaN counts as beyond all others.
+#include <type_traits>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status_macros.h"
+#include "kernels/cpu/base/lambda_kernel.h"
+#include "kernels/cpu/base/spec_view.h"
+#include "kernels/parallel.h"
+
+namespace ampc {
+namespace {
+
+constexpr int64_t kGrain = 1 << 13;
+
+struct Shape {
+  int64_t outer = 1, size = 1, inner = 1;
+};
+
+template <typename T>
+bool IsNaN(T v) {
+  if constexpr (std::is_floating_point_v<T>) return v != v;
+  return false;
+}
+
+template <typename T, bool max>
+int64_t Find(const T* x, const Shape& s) {
+  int64_t best = 0;
+  for (int64_t i = 1; i < s.size && !IsNaN(x[best * s.inner]); ++i) {
+    const T v = x[i * s.inner], b = x[best * s.inner];
+    if (IsNaN(v) || (max ? b < v : v < b)) best = i;
+  }
+  return best;
+}
+
+using RunFn = void (*)(const void* x, const Shape& s, bool wide, void* out, int threads);
+
+template <typename T, bool max>
+void Run(const void* x, const Shape& s, bool wide, void* out, int threads) {
+  const T* in = static_cast<const T*>(x);
+  ParallelFor(threads, s.outer * s.inner, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.size)), [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t best = Find<T, max>(in + i / s.inner * s.size * s.inner + i % s.inner, s);
+      if (wide) {
+        static_cast<int64_t*>(out)[i] = best;
+      } else {
+        static_cast<int32_t*>(out)[i] = static_cast<int32_t>(best);
+      }
+    }
+  });
+}
+
+template <bool max>
+RunFn FindRun(DType storage) {
+  switch (storage) {
+    case DType::kF32: return &Run<float, max>;
+    case DType::kF64: return &Run<double, max>;
+    case DType::kU8: return &Run<uint8_t, max>;
+    case DType::kI8: return &Run<int8_t, max>;
+    case DType::kI16: return &Run<int16_t, max>;
+    case DType::kI32: return &Run<int32_t, max>;
+    case DType::kI64: return &Run<int64_t, max>;
+    default: return nullptr;
+  }
+}
+
+template <bool max>
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
+  const SpecView view(spec);
+  const TensorDesc& x = spec.inputs[0];
+  AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64, DType::kU8, DType::kI8, DType::kI16, DType::kI32, DType::kI64}));
+  AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kI32, DType::kI64}));
+  Shape s;
+  const int64_t rank = static_cast<int64_t>(x.dims.size());
+  const int64_t axis = FromEnd(view.op().GetInt("axis"), rank);
+  if (view.op().GetBool("flatten") || rank == 0) {
+    s.size = x.NumElements();
+  } else {
+    if (axis < 0 || axis >= rank) return view.Internal(absl::StrCat("axis ", axis, " lies outside rank ", rank));
+    for (int64_t d = 0; d < rank; ++d) (d < axis ? s.outer : d == axis ? s.size : s.inner) *= x.dims[d];
+  }
+  if (s.size == 0 && s.outer * s.inner > 0) return view.Unsupported("the largest of no elements has no position");
+  const bool wide = spec.outputs[0].dtype == DType::kI64;
+  return MakeLambdaKernel({}, [s, wide, run = FindRun<max>(StorageType(x.dtype))](const KernelArgs& args) {
+    run(args.inputs[0], s, wide, args.outputs[0], args.threads);
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+
+absl::Status RegisterArgMax(KernelRegistry* registry) {
+  const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kU8,
+                                    DType::kI8,  DType::kI16, DType::kI32,  DType::kI64};
+  AMPC_RETURN_IF_ERROR(registry->Add({"arg_max", &Make<true>, types}));
+  return registry->Add({"arg_min", &Make<false>, types});
+}
+
+}  // namespace ampc

@@ -1,0 +1,132 @@
+// SimdMath<D>: the policy of kernels/common/functors.inc for vectors of float. Compiled once per instruction set.
+// Each function is right at zeros, subnormals, infinities and NaN and within 2 units in the last place elsewhere (PhiTail: 4
+// while its result is normal; Pow is the C library's).
+#include <cmath>
+#include <limits>
+
+#if defined(KERNELS_CPU_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KERNELS_CPU_SIMD_MATH_INL_H_
+#undef KERNELS_CPU_SIMD_MATH_INL_H_
+#else
+#define KERNELS_CPU_SIMD_MATH_INL_H_
+#endif
+
+#include "hwy/highway.h"
+#include "kernels/common/functors.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ampc::simd {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using functors::Params;
+
+template <class D>
+struct SimdMath {
+  using T = hn::TFromD<D>;
+  using V = hn::Vec<D>;
+  using M = hn::Mask<D>;
+  D d;
+
+  HWY_INLINE V Set(T v) const { return hn::Set(d, v); }
+  HWY_INLINE V Select(M mask, V yes, V no) const { return hn::IfThenElse(mask, yes, no); }
+  HWY_INLINE M Or(M a, M b) const { return hn::Or(a, b); }
+  HWY_INLINE M IsNaN(V v) const { return hn::IsNaN(v); }
+  HWY_INLINE V Sqrt(V v) const { return hn::Sqrt(v); }
+  HWY_INLINE V Abs(V v) const { return hn::Abs(v); }
+
+  // c0 + c1 x + c2 x^2 + ...
+  HWY_INLINE V Poly(V, T c0) const { return Set(c0); }
+  template <class... C>
+  HWY_INLINE V Poly(V x, T c0, C... rest) const {
+    return hn::MulAdd(Poly(x, static_cast<T>(rest)...), x, Set(c0));
+  }
+
+  // 2^n e^r with r in [-ln2/2, ln2/2]; 2^n is applied in two steps, so that subnormal results round once.
+  HWY_INLINE V Exp(V x) const {
+    const hn::RebindToSigned<D> di;
+    const V clamped = hn::Max(hn::Min(x, Set(89)), Set(-104));
+    const auto n = hn::NearestInt(clamped * Set(1.44269504f));
+    const V nf = hn::ConvertTo(d, n);
+    V r = hn::NegMulAdd(nf, Set(0.693359375f), clamped);
+    r = hn::NegMulAdd(nf, Set(-2.12194440e-4f), r);
+    const V p = Poly(r, 0x1p-1f, 0x1.555554p-3f, 0x1.55548ep-5f, 0x1.111272p-7f, 0x1.6d8db2p-10f, 0x1.9f0816p-13f);
+    const V e = Set(1) + hn::MulAdd(r * r, p, r);
+    const auto half = hn::ShiftRight<1>(n);
+    const auto bias = hn::Set(di, 127);
+    const V scale1 = hn::BitCast(d, hn::ShiftLeft<23>(half + bias));
+    const V scale2 = hn::BitCast(d, hn::ShiftLeft<23>(n - half + bias));
+    return Select(hn::IsNaN(x), x, e * scale1 * scale2);
+  }
+
+  // x = 2^e m with m in [sqrt(1/2), sqrt 2)
+  HWY_INLINE V Log(V x) const {
+    const hn::RebindToSigned<D> di;
+    const auto tiny = x < Set(std::numeric_limits<float>::min());
+    const V scaled = Select(tiny, x * Set(0x1p25f), x);
+    const auto offset = hn::Set(di, 0x3f3504f3);
+    const auto bits = hn::BitCast(di, scaled) - offset;
+    const V e = hn::ConvertTo(d, hn::ShiftRight<23>(bits)) - hn::IfThenElseZero(tiny, Set(25));
+    const V f = hn::BitCast(d, hn::And(bits, hn::Set(di, 0x7fffff)) + offset) - Set(1);
+    const V p = Poly(f, 0x1.555546p-2f, -0x1.000006p-2f, 0x1.99a4f6p-3f, -0x1.555cccp-3f, 0x1.23322ap-3f, -0x1.fc07cap-4f, 0x1.e728a6p-4f,
+                     -0x1.deffe2p-4f, 0x1.14c9d8p-4f);
+    const V s = f * f;
+    V y = hn::MulAdd(f * s, p, e * Set(-2.12194440e-4f));
+    y = hn::NegMulAdd(s, Set(0.5f), y);
+    y = hn::MulAdd(e, Set(0.693359375f), f + y);
+    const V inf = Set(std::numeric_limits<float>::infinity());
+    y = Select(hn::Or(x == inf, hn::IsNaN(x)), x, y);
+    y = Select(x == Set(0), Set(0) - inf, y);
+    return Select(x < Set(0), Set(std::numeric_limits<float>::quiet_NaN()), y);
+  }
+
+  HWY_INLINE V Tanh(V x) const {
+    const V a = Abs(x);
+    const V z = x * x;
+    const V p = Poly(z, -0x1.555532p-2f, 0x1.110726p-3f, -0x1.b83c58p-5f, 0x1.522692p-6f, -0x1.75e1aap-8f);
+    const V small = hn::MulAdd(x * z, p, x);
+    const V large = Set(1) - Set(2) / (Exp(a + a) + Set(1));
+    return hn::CopySign(Select(a < Set(0.625f), small, large), x);
+  }
+
+  HWY_INLINE V Erf(V x) const {
+    const V a = Abs(x);
+    const V p = Poly(x * x, 0x1.06eba8p-3f, -0x1.812744p-2f, 0x1.ce2e54p-4f, -0x1.b81524p-6f, 0x1.550a44p-8f, -0x1.aca392p-11f, 0x1.6510bep-14f);
+    const V small = hn::MulAdd(x, p, x);
+    const V large = Set(1) - Set(2) * PhiTail(a * Set(1.41421356f));
+    return hn::CopySign(Select(a < Set(0.9f), small, large), x);
+  }
+
+  // exp(-a^2/2) t P(t), t = 1 / (1 + 0.3 a). a^2 is split into an exact high part and a rest, because exp multiplies the
+  // relative error of its argument by the argument.
+  HWY_INLINE V PhiTail(V v) const {
+    const hn::RebindToUnsigned<D> du;
+    const V a = Select(Set(16) < v, Set(16), v);
+    const V high = hn::BitCast(d, hn::And(hn::BitCast(du, a), hn::Set(du, 0xfffff000u)));
+    const V rest = Set(-0.5f) * (a - high) * (a + high);
+    const V e = Exp(Set(-0.5f) * high * high) * Poly(rest, 1.0f, 1.0f, 0.5f, 0.16666667f, 0.041666668f);
+    const V t = Set(1) / hn::MulAdd(Set(0.3f), a, Set(1));
+    const V p = Poly(t, 0x1.ea3ba8p-4f, 0x1.e9d926p-4f, 0x1.c2be56p-4f, 0x1.4532f4p-4f, 0x1.7c9422p-4f, -0x1.2a0468p-4f, 0x1.76d60cp-3f,
+                     -0x1.c4cd8cp-3f, 0x1.bf3252p-4f, -0x1.476486p-6f);
+    return e * t * p;
+  }
+
+  HWY_INLINE V Pow(V x, V y) const {
+    constexpr size_t kMax = HWY_MAX_BYTES / sizeof(T);
+    HWY_ALIGN T xs[kMax];
+    HWY_ALIGN T ys[kMax];
+    hn::Store(x, d, xs);
+    hn::Store(y, d, ys);
+    for (size_t i = 0; i < hn::Lanes(d); ++i) xs[i] = std::pow(xs[i], ys[i]);
+    return hn::Load(d, xs);
+  }
+};
+
+#define AMPC_FN HWY_INLINE
+#include "kernels/common/functors.inc"
+#undef AMPC_FN
+
+}  // namespace HWY_NAMESPACE
+}  // namespace ampc::simd
+HWY_AFTER_NAMESPACE();
+#endif
