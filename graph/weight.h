@@ -20,6 +20,8 @@ class WeightSource {
   virtual ~WeightSource() = default;
   virtual const std::string& path() const = 0;  // "" for a buffer
   virtual absl::Span<const char> bytes() const = 0;
+  // The caller will not read that part again soon: memory that the system can refill from the file is given back.
+  virtual void Release(uint64_t /*offset*/, uint64_t /*bytes*/) const {}
 };
 absl::StatusOr<std::shared_ptr<const WeightSource>> OpenWeightFile(const std::string& path);
 std::shared_ptr<const WeightSource> WeightBuffer(std::string bytes);

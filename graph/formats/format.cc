@@ -1,0 +1,66 @@
+#include "graph/formats/format.h"
+
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graph/base/error.h"
+#include "graph/formats/ampc/ampc_format.h"
+#include "graph/formats/paddle/paddle_format.h"
+
+namespace ampc {
+namespace {
+
+constexpr size_t kHeadBytes = 64;
+
+const std::vector<const ModelFormat*>& Formats() {
+#define AMPC_FORMAT(Name) &Name##Format(),
+  static const std::vector<const ModelFormat*> formats = {
+#include "graph/formats/all_formats.inc"
+  };
+#undef AMPC_FORMAT
+  return formats;
+}
+
+std::string Docs() {
+  return absl::StrJoin(Formats(), "; ", [](std::string* out, const ModelFormat* f) { absl::StrAppend(out, f->name, ": ", f->doc); });
+}
+
+bool IsDirectory(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+std::string ReadHead(const std::string& path) {
+  std::string head(kHeadBytes, '\0');
+  std::ifstream in(path, std::ios::binary);
+  in.read(head.data(), kHeadBytes);
+  head.resize(static_cast<size_t>(in.gcount()));
+  return head;
+}
+
+}  // namespace
+
+absl::StatusOr<Program> LoadModel(const std::string& path, const LoadOptions& options) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return BadInputError(absl::StrCat(path, ": no such file"));
+  const bool is_directory = IsDirectory(path);
+  const std::string head = is_directory ? "" : ReadHead(path);
+  for (const ModelFormat* format : Formats()) {
+    if (format->reads(path, is_directory, head)) return format->load(path, options);
+  }
+  return BadInputError(absl::StrCat(path, ": not a model file of a known format (", Docs(), ")"));
+}
+
+absl::Status SaveModel(const Program& program, const std::string& path, const SaveOptions& options) {
+  const bool is_directory = IsDirectory(path) || (!path.empty() && path.back() == '/');
+  for (const ModelFormat* format : Formats()) {
+    if (format->writes(path, is_directory)) return format->save(program, path, options);
+  }
+  return UsageError(absl::StrCat("'", path, "': the name says no known format (", Docs(), ")"));
+}
+
+}  // namespace ampc

@@ -1,0 +1,47 @@
+// Model files: one entry point for every format, chosen by name and content.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/program.h"
+
+namespace ampc {
+
+struct LoadOptions {
+  std::string params;         // Paddle: the parameter file; "" looks beside the program
+  bool program_only = false;  // do not look for weights
+};
+
+struct SaveOptions {
+  std::string params;         // Paddle: where parameters go; "" is beside the program
+  bool no_sync = false;       // skip fsync
+  bool program_only = false;  // write no weights
+  // Called now and then while weights are written, with bytes done and bytes in all.
+  std::function<void(double done, double total)> progress;
+  // Called once per weight written that has transforms, with what they did to it.
+  std::function<void(const Var& var, const WeightDamage& damage)> on_weight;
+};
+
+// Reads a model; the program is not verified. BadInput (exit 3) for an absent or malformed file, Unsupported (exit 4) for a format or feature that is not
+// read. The program's weights refer into the files, which must stay as they are while it lives.
+absl::StatusOr<Program> LoadModel(const std::string& path, const LoadOptions& options = {});
+
+// Writes a model, weights first, then the program, each file replaced atomically. Unsupported when the program has something
+// that the format cannot say; Usage when no format has such a name.
+absl::Status SaveModel(const Program& program, const std::string& path, const SaveOptions& options = {});
+
+// One format. all_formats.inc lists them; the first that says yes is taken.
+struct ModelFormat {
+  absl::string_view name;
+  absl::string_view doc;  // "x.pdmodel + x.pdiparams", for messages
+  // `path` exists; `head` holds its first bytes, "" for a directory.
+  bool (*reads)(const std::string& path, bool is_directory, absl::string_view head);
+  bool (*writes)(const std::string& path, bool is_directory);  // by name: the file need not exist
+  absl::StatusOr<Program> (*load)(const std::string& path, const LoadOptions& options);
+  absl::Status (*save)(const Program& program, const std::string& path, const SaveOptions& options);
+};
+
+}  // namespace ampc

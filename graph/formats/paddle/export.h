@@ -1,0 +1,34 @@
+// From the IR to a Paddle program description and its parameters.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/formats/format.h"
+#include "graph/formats/paddle/export_names.h"
+#include "graph/formats/paddle/files.h"
+#include "graph/formats/paddle/origin.h"
+#include "graph/program.h"
+
+namespace ampc::paddle {
+
+// The bytes of the program description. What the program's Paddle origin has and nothing changed is written byte for byte
+// as it was; the rest is patched; new ops and variables get Paddle's usual order. Unsupported for an op that Paddle does
+// not have, which also names it.
+absl::StatusOr<std::string> ExportProgram(const Program& program, const ExportNames& names);
+
+// Writes the values of all parameters and kept variables, sorted by name.
+absl::Status ExportParams(const Program& program, const ExportNames& names, const PaddleFiles& files, const SaveOptions& options);
+
+// Parts of ExportProgram. `op`'s description is appended to `out` as field `ops` of a BlockDesc.
+absl::Status WriteOp(const Op& op, const ExportNames& names, const PaddleOrigin* origin, std::string* out);
+// All variables of the block, as fields `vars`.
+void WriteVars(const Block& block, const ExportNames& names, const PaddleOrigin* origin, std::string* out);
+// Paddle keeps the variable between runs, so it has a place in the parameter file.
+bool IsPersistable(const Var& var, const PaddleOrigin* origin);
+// Appends a message field.
+void AppendField(int number, const google::protobuf::MessageLite& message, std::string* out);
+void AppendBytesField(int number, absl::string_view bytes, std::string* out);
+
+}  // namespace ampc::paddle

@@ -1,0 +1,37 @@
+// Where the parts of a Paddle model lie.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "graph/formats/format.h"
+
+namespace ampc::paddle {
+
+enum class ParamsLayout {
+  kNone,      // program only
+  kCombined,  // one file
+  kSeparate,  // a folder with one file per variable
+};
+
+struct PaddleFiles {
+  std::string model;
+  ParamsLayout layout = ParamsLayout::kNone;
+  std::string params;  // the file or the folder; it need not exist
+};
+
+// `path` is x.pdmodel, __model__, another program file, or a folder with one of them. Unsupported for Paddle 3's
+// inference.json, BadInput when there is no program.
+absl::StatusOr<PaddleFiles> LocateForReading(const std::string& path, const LoadOptions& options);
+
+// Where to write: `path` is a file name, or a folder (existing, or ending in '/') that is made if needed; `separate` says how a
+// folder's parameters are laid out.
+absl::StatusOr<PaddleFiles> LocateForWriting(const std::string& path, const SaveOptions& options, bool separate);
+
+// The file of one variable in the folder of a separate layout. BadInput for a name that would leave the folder.
+absl::StatusOr<std::string> SeparateFile(const std::string& folder, absl::string_view var);
+
+bool IsPaddlePath(const std::string& path);                   // by name only
+absl::Status RefusePir(const std::string& path);              // the Unsupported error for inference.json
+
+}  // namespace ampc::paddle

@@ -1,0 +1,57 @@
+#include "graph/formats/paddle/paddle_format.h"
+
+#include <filesystem>
+
+#include "absl/strings/match.h"
+#include "graph/base/atomic_file.h"
+#include "graph/base/mapped_file.h"
+#include "graph/base/status_macros.h"
+#include "graph/formats/paddle/export.h"
+#include "graph/formats/paddle/files.h"
+#include "graph/formats/paddle/import.h"
+
+namespace ampc {
+namespace {
+
+// A program starts with field 1 (blocks), whose content starts with field 1 (idx) = 0.
+bool LooksLikeProgram(absl::string_view head) {
+  if (head.size() < 4 || head[0] != 0x0a) return false;
+  size_t i = 1;
+  while (i < head.size() && (head[i] & 0x80) != 0) ++i;
+  return i + 2 < head.size() && head[i + 1] == 0x08 && head[i + 2] == 0x00;
+}
+
+bool Reads(const std::string& path, bool is_directory, absl::string_view head) {
+  if (is_directory || paddle::IsPaddlePath(path)) return true;
+  if (std::filesystem::path(path).filename() == "inference.json") return true;
+  return !std::filesystem::path(path).has_extension() && LooksLikeProgram(head);
+}
+
+bool Writes(const std::string& path, bool is_directory) { return is_directory || paddle::IsPaddlePath(path); }
+
+absl::StatusOr<Program> Load(const std::string& path, const LoadOptions& options) {
+  AMPC_ASSIGN_OR_RETURN(const paddle::PaddleFiles files, paddle::LocateForReading(path, options));
+  AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(files.model));
+  AMPC_ASSIGN_OR_RETURN(paddle::ProgramDesc desc, paddle::ParseProgram(file.text(), files.model));
+  return paddle::ImportProgram(std::move(desc), files);
+}
+
+absl::Status Save(const Program& program, const std::string& path, const SaveOptions& options) {
+  const paddle::PaddleOrigin* origin = paddle::OriginOf(program);
+  const bool separate = origin != nullptr && origin->separate_files;
+  AMPC_ASSIGN_OR_RETURN(const paddle::PaddleFiles files, paddle::LocateForWriting(path, options, separate));
+  const paddle::ExportNames names(program);
+  // Whatever can fail without a file fails before one is touched.
+  AMPC_ASSIGN_OR_RETURN(const std::string bytes, paddle::ExportProgram(program, names));
+  if (files.layout != paddle::ParamsLayout::kNone) AMPC_RETURN_IF_ERROR(paddle::ExportParams(program, names, files, options));
+  return WriteFileAtomically(files.model, bytes, {.no_sync = options.no_sync});
+}
+
+}  // namespace
+
+const ModelFormat& PaddleFormat() {
+  static const ModelFormat format = {"paddle", "x.pdmodel with x.pdiparams, or a folder with __model__", Reads, Writes, Load, Save};
+  return format;
+}
+
+}  // namespace ampc
