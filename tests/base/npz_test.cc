@@ -99,6 +99,25 @@ TEST(NpzWriter, ManyMembersNeedZip64) {
   EXPECT_EQ(*read, tensors);
 }
 
+// NumPy moves sizes and offset into a zip64 record when they may pass 4 GiB; a reader takes them from there whatever they are.
+TEST(NpzReader, TakesSizesFromAZip64Record) {
+  TempDir dir;
+  ASSERT_TRUE(WriteNpz(dir.File("a.npz"), {{"x", Ramp<float>()}}).ok());
+  std::string archive = ReadWhole(dir.File("a.npz"));
+  const size_t entry = archive.find("PK\x01\x02"), end = archive.find("PK\x05\x06");
+  const std::string size = archive.substr(entry + 24, 4) + std::string(4, '\0'), offset(8, '\0');
+  const std::string record = std::string("\x01\x00\x18\x00", 4) + size + size + offset;
+  archive[end + 12] = static_cast<char>(archive[end + 12] + record.size());  // bytes of the directory
+  archive.insert(end, record);
+  archive[entry + 30] = static_cast<char>(record.size());
+  for (const size_t field : {20, 24, 42}) archive.replace(entry + field, 4, 4, '\xff');
+  const absl::StatusOr<Tensors> tensors = ParseNpz(archive, "a.npz");
+  ASSERT_TRUE(tensors.ok()) << tensors.status();
+  EXPECT_EQ(tensors->at("x"), Ramp<float>());
+  archive[end + 2] = 16;  // the record says that it has only two values
+  EXPECT_EQ(ParseNpz(archive, "a.npz").status().message(), "a.npz: damaged zip archive: a zip64 record is cut short");
+}
+
 TEST(NpzReader, ErrorsAreSentences) {
   TempDir dir;
   EXPECT_EQ(ReadNpz(dir.File("no")).status().message(), dir.File("no") + ": no such file");
