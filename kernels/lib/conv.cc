@@ -113,19 +113,27 @@ absl::StatusOr<Choice> ChooseBest(const ConvSpec& s) {
   return c;
 }
 
+// oneDNN adds the residual wrongly in its SSE4.1 kernels; there the sum and the activation follow the convolution.
+bool FusesResidual() { return dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx2; }
+
 class OneDnnConv final : public Conv {
  public:
   static absl::StatusOr<std::unique_ptr<Conv>> Make(const ConvSpec& spec, const float* filter) {
     const ScopedThreads threads(spec.threads);
     std::unique_ptr<OneDnnConv> conv(new OneDnnConv(spec));
-    AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(spec));
+    conv->adds_residual_ = spec.has_residual && !FusesResidual();
+    ConvSpec fused = spec;
+    if (conv->adds_residual_) {
+      fused.has_residual = false;
+      fused.activation = {};
+    }
+    AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(fused));
     conv->implementation_ = absl::StrCat("onednn:", ImplementationOf(c.pd.get()), c.descs.bf16 ? ":bf16" : "");
-    conv->bf16_ = c.descs.bf16;
     AMPC_ASSIGN_OR_RETURN(const MemoryDesc given, FilterDesc(spec, dnnl_f32, /*any=*/false));
     AMPC_RETURN_IF_ERROR(conv->PrepareFilter(given, c.descs.filter, filter));
     std::vector<Primitive::Arg> args = {{DNNL_ARG_SRC, c.descs.in}, {DNNL_ARG_WEIGHTS, c.descs.filter, conv->packed_.data()}, {DNNL_ARG_DST, c.descs.out}};
     if (spec.has_bias) args.push_back({DNNL_ARG_BIAS, c.descs.bias});
-    if (spec.has_residual) args.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, c.descs.out});
+    if (fused.has_residual) args.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, c.descs.out});
     AMPC_ASSIGN_OR_RETURN(conv->primitive_, Primitive::Create(c.pd.get(), std::move(args)));
     conv->PlanWorkspace(c.descs);
     return conv;
@@ -162,9 +170,10 @@ class OneDnnConv final : public Conv {
     std::array<const void*, 6> buffers = {in, filter, out};
     size_t count = 3;
     if (s_.has_bias) buffers[count++] = b.bias;
-    if (s_.has_residual) buffers[count++] = residual;
+    if (s_.has_residual && !adds_residual_) buffers[count++] = residual;
     buffers[count++] = ws + scratchpad_;
     AMPC_RETURN_IF_ERROR(primitive_->Execute(absl::MakeConstSpan(buffers.data(), count)));
+    if (adds_residual_) AddResidual(residual, out);
     if (out_ >= 0) Transpose2D(s_.threads, s_.batch, s_.out_h * s_.out_w, s_.out_c, out, b.out);
     return absl::OkStatus();
   }
@@ -201,6 +210,12 @@ class OneDnnConv final : public Conv {
     scratchpad_ = take(std::max(primitive_->scratchpad_bytes(), repack_ == nullptr ? int64_t{0} : repack_->scratchpad_bytes()));
   }
 
+  void AddResidual(const float* residual, float* out) const {
+    const int64_t n = s_.batch * s_.out_c * s_.out_h * s_.out_w;
+    for (int64_t i = 0; i < n; ++i) out[i] += residual[i];
+    ApplyActivation(s_.activation, s_.threads, out, n);
+  }
+
   void ToBf16(const float* in, BFloat16* out) const {
     ParallelFor(s_.threads, s_.batch * s_.in_c * s_.in_h * s_.in_w, 1 << 15,
                 [&](int64_t first, int64_t last) { F32ToBF16(in + first, out + first, static_cast<size_t>(last - first)); });
@@ -208,7 +223,7 @@ class OneDnnConv final : public Conv {
 
   const ConvSpec s_;
   std::string implementation_;
-  bool bf16_ = false;
+  bool adds_residual_ = false;
   HostTensor packed_;                  // the filter in the primitive's order; empty when it comes with every run
   std::unique_ptr<Primitive> repack_;  // then from the given order
   std::unique_ptr<Primitive> primitive_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -68,21 +70,33 @@ absl::StatusOr<MemoryDesc> MatrixDesc(const std::vector<int64_t>& batch, int64_t
   return md;
 }
 
-absl::StatusOr<MemoryDesc> ADesc(const MatmulSpec& s, dnnl_data_type_t type) {
-  return MatrixDesc(s.a_batch, s.m, s.k, s.trans_a ? 1 : s.k, s.trans_a ? s.m : 1, s.m * s.k, type);
+// A part of the result: rows [m0, m0 + m), columns [n0, n0 + n), and of a single leading dim the positions [b0, b0 + b).
+struct Part {
+  int64_t b0 = 0, b = 0, m0 = 0, m = 0, n0 = 0, n = 0;
+};
+
+Part Whole(const MatmulSpec& s) { return {0, s.a_batch.size() == 1 ? std::max(s.a_batch[0], s.b_batch[0]) : 0, 0, s.m, 0, s.n}; }
+
+std::vector<int64_t> Batch(const std::vector<int64_t>& batch, const Part& part) {
+  return batch.size() == 1 && batch[0] > 1 ? std::vector<int64_t>{part.b} : batch;
 }
 
 int64_t BRow(const MatmulSpec& s) { return s.b_row > 0 ? s.b_row : s.trans_b ? s.k : s.n; }
+int64_t BSize(const MatmulSpec& s) { return BRow(s) * (s.trans_b ? s.n : s.k); }
 
-absl::StatusOr<MemoryDesc> BDesc(const MatmulSpec& s, dnnl_data_type_t type) {
-  const int64_t row = BRow(s);
-  return MatrixDesc(s.b_batch, s.k, s.n, s.trans_b ? 1 : row, s.trans_b ? row : 1, row * (s.trans_b ? s.n : s.k), type);
+absl::StatusOr<MemoryDesc> ADesc(const MatmulSpec& s, const Part& part, dnnl_data_type_t type) {
+  return MatrixDesc(Batch(s.a_batch, part), part.m, s.k, s.trans_a ? 1 : s.k, s.trans_a ? s.m : 1, s.m * s.k, type);
 }
 
-absl::StatusOr<MemoryDesc> OutDesc(const MatmulSpec& s) {
-  std::vector<int64_t> batch = s.a_batch;
-  for (size_t i = 0; i < batch.size(); ++i) batch[i] = std::max(batch[i], s.b_batch[i]);
-  return MatrixDesc(batch, s.m, s.n, s.n, 1, s.m * s.n, dnnl_f32);
+absl::StatusOr<MemoryDesc> BDesc(const MatmulSpec& s, const Part& part, dnnl_data_type_t type) {
+  return MatrixDesc(Batch(s.b_batch, part), s.k, part.n, s.trans_b ? 1 : BRow(s), s.trans_b ? BRow(s) : 1, BSize(s), type);
+}
+
+absl::StatusOr<MemoryDesc> OutDesc(const MatmulSpec& s, const Part& part) {
+  std::vector<int64_t> batch = Batch(s.a_batch, part);
+  const std::vector<int64_t> other = Batch(s.b_batch, part);
+  for (size_t i = 0; i < batch.size(); ++i) batch[i] = std::max(batch[i], other[i]);
+  return MatrixDesc(batch, part.m, part.n, s.n, 1, s.m * s.n, dnnl_f32);
 }
 
 struct Choice {
@@ -91,13 +105,13 @@ struct Choice {
   bool bf16 = false;
 };
 
-absl::StatusOr<Choice> Choose(const MatmulSpec& s, dnnl_data_type_t type, bool pack_b) {
+absl::StatusOr<Choice> Choose(const MatmulSpec& s, const Part& part, dnnl_data_type_t type, bool pack_b) {
   Choice c;
   c.bf16 = type == dnnl_bf16;
-  AMPC_ASSIGN_OR_RETURN(c.a, ADesc(s, type));
-  AMPC_ASSIGN_OR_RETURN(c.b, BDesc(s, type));
-  AMPC_ASSIGN_OR_RETURN(c.out, OutDesc(s));
-  AMPC_ASSIGN_OR_RETURN(c.bias, MatrixDesc(std::vector<int64_t>(s.a_batch.size(), 1), 1, s.n, s.n, 1, s.n, dnnl_f32));
+  AMPC_ASSIGN_OR_RETURN(c.a, ADesc(s, part, type));
+  AMPC_ASSIGN_OR_RETURN(c.b, BDesc(s, part, type));
+  AMPC_ASSIGN_OR_RETURN(c.out, OutDesc(s, part));
+  AMPC_ASSIGN_OR_RETURN(c.bias, MatrixDesc(std::vector<int64_t>(s.a_batch.size(), 1), 1, part.n, part.n, 1, part.n, dnnl_f32));
   if (pack_b) {
     const MemoryDesc given = c.b;
     AMPC_DNNL_CALL(dnnl_memory_desc_init_by_tag(&c.b, given.ndims, given.dims, type, dnnl_format_tag_any));
@@ -118,12 +132,38 @@ bool Bf16Pays(const MatmulSpec& s) { return s.n >= 16 && s.k >= 16; }
 
 absl::StatusOr<Choice> ChooseBest(const MatmulSpec& s, bool pack_b) {
   if (s.native_bf16 && s.b_row == 0 && Bf16Pays(s) && dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx512_core_bf16) {
-    AMPC_ASSIGN_OR_RETURN(Choice c, Choose(s, dnnl_bf16, pack_b));
-    if (c.pd != nullptr && !absl::StrContains(ImplementationOf(c.pd.get()), "ref")) return c;
+    AMPC_ASSIGN_OR_RETURN(Choice c, Choose(s, Whole(s), dnnl_bf16, pack_b));
+    if (c.pd != nullptr && absl::StartsWith(ImplementationOf(c.pd.get()), "brg")) return c;
   }
-  AMPC_ASSIGN_OR_RETURN(Choice c, Choose(s, dnnl_f32, pack_b));
+  AMPC_ASSIGN_OR_RETURN(Choice c, Choose(s, Whole(s), dnnl_f32, pack_b));
   if (c.pd == nullptr) return UnsupportedError("oneDNN has no matrix product for these shapes");
   return c;
+}
+
+// Where the product is cut, by the shapes alone. oneDNN's gemm adds up in an order that depends on the number of threads, so it runs
+// each part on one thread. Halves of the longer side: a part packs its share of both operands again.
+std::vector<Part> Cut(const MatmulSpec& s) {
+  constexpr double kLeastWork = 4e5;  // multiply-adds of a part: about 10 us
+  constexpr int64_t kMostParts = 16, kLeastSide = 16;
+  const bool by_batch = s.a_batch.size() == 1 && s.a_batch == s.b_batch;
+  if (!s.a_batch.empty() && !by_batch) return {Whole(s)};
+  Part size = Whole(s);
+  double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) * static_cast<double>(std::max<int64_t>(1, size.b));
+  for (int64_t parts = 1; parts < kMostParts && work >= 2 * kLeastWork; parts *= 2, work /= 2) {
+    int64_t* const side = by_batch ? &size.b : size.m >= size.n ? &size.m : &size.n;
+    if (*side < (by_batch ? 2 : 2 * kLeastSide)) break;
+    *side = by_batch ? (*side + 1) / 2 : (*side / 2 + kLeastSide - 1) / kLeastSide * kLeastSide;
+  }
+  std::vector<Part> parts;
+  const int64_t batch = Whole(s).b;
+  for (int64_t b = 0; b == 0 || b < batch; b += std::max<int64_t>(1, size.b)) {
+    for (int64_t m = 0; m < s.m; m += size.m) {
+      for (int64_t n = 0; n < s.n; n += size.n) {
+        parts.push_back({b, std::min(size.b, batch - b), m, std::min(size.m, s.m - m), n, std::min(size.n, s.n - n)});
+      }
+    }
+  }
+  return parts;
 }
 
 class OneDnnMatmul final : public Matmul {
@@ -135,11 +175,14 @@ class OneDnnMatmul final : public Matmul {
     AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(spec, b != nullptr));
     mm->implementation_ = absl::StrCat("onednn:", ImplementationOf(c.pd.get()), c.bf16 ? ":bf16" : "");
     mm->constant_b_ = b != nullptr;
-    if (b != nullptr) AMPC_RETURN_IF_ERROR(mm->Pack(c.b, b));
-    std::vector<Primitive::Arg> args = {{DNNL_ARG_SRC, c.a}, {DNNL_ARG_WEIGHTS, c.b, mm->packed_.data()}, {DNNL_ARG_DST, c.out}};
-    if (spec.has_bias) args.push_back({DNNL_ARG_BIAS, c.bias});
-    AMPC_ASSIGN_OR_RETURN(mm->primitive_, Primitive::Create(c.pd.get(), std::move(args)));
-    mm->PlanWorkspace(c.bf16);
+    mm->bf16_ = c.bf16;
+    if (absl::StrContains(mm->implementation_, "brg")) {
+      if (b != nullptr) AMPC_RETURN_IF_ERROR(mm->Pack(c.b, b));
+      AMPC_RETURN_IF_ERROR(mm->Add(Whole(spec), c, mm->packed_.data()));
+    } else {
+      AMPC_RETURN_IF_ERROR(mm->AddParts(b));
+    }
+    mm->PlanWorkspace();
     return mm;
   }
 
@@ -147,32 +190,86 @@ class OneDnnMatmul final : public Matmul {
   std::string implementation() const override { return implementation_; }
 
   absl::Status Run(const MatmulBuffers& buffers) const override {
-    const ScopedThreads threads(s_.threads);
     char* const ws = static_cast<char*>(buffers.workspace);
     const void* a = a_ < 0 ? buffers.a : ToBf16(buffers.a, AElements(), ws + a_);
     const void* b = constant_b_ ? packed_.data() : b_ < 0 ? buffers.b : ToBf16(buffers.b, BElements(), ws + b_);
-    std::array<const void*, 5> all = {a, b, buffers.out};
-    size_t count = 3;
-    if (s_.has_bias) all[count++] = buffers.bias;
-    all[count++] = ws + scratchpad_;
-    return primitive_->Execute(absl::MakeConstSpan(all.data(), count));
+    if (!one_thread_) {
+      const ScopedThreads threads(s_.threads);
+      return RunPart(0, a, b, buffers, ws);
+    }
+    std::atomic<bool> ok{true};
+    ParallelFor(s_.threads, static_cast<int64_t>(parts_.size()), 1, [&](int64_t first, int64_t last) {
+      const ScopedThreads one(1);
+      for (int64_t i = first; i < last; ++i) {
+        if (!RunPart(i, a, b, buffers, ws).ok()) ok = false;
+      }
+    });
+    return ok ? absl::OkStatus() : InternalError("oneDNN: a part of a matrix product failed");
   }
 
  private:
+  struct Prepared {
+    Part part;
+    std::shared_ptr<const Primitive> primitive;
+    int64_t a, b, out;  // first elements
+  };
+
   explicit OneDnnMatmul(MatmulSpec spec) : s_(std::move(spec)) {}
   int64_t AElements() const { return Product(s_.a_batch) * s_.m * s_.k; }
-  int64_t BElements() const { return Product(s_.b_batch) * s_.k * s_.n; }
+  int64_t BElements() const { return Product(s_.b_batch) * BSize(s_); }
+
+  // `fixed_b`: the packed operand, or null.
+  absl::Status Add(const Part& part, const Choice& c, const void* fixed_b) {
+    std::shared_ptr<const Primitive> primitive;
+    for (const Prepared& p : parts_) {
+      if (p.part.b == part.b && p.part.m == part.m && p.part.n == part.n) primitive = p.primitive;
+    }
+    if (primitive == nullptr) {
+      std::vector<Primitive::Arg> args = {{DNNL_ARG_SRC, c.a}, {DNNL_ARG_WEIGHTS, c.b, fixed_b}, {DNNL_ARG_DST, c.out}};
+      if (s_.has_bias) args.push_back({DNNL_ARG_BIAS, c.bias});
+      AMPC_ASSIGN_OR_RETURN(primitive, Primitive::Create(c.pd.get(), std::move(args)));
+      scratchpad_bytes_ = std::max(scratchpad_bytes_, Aligned(primitive->scratchpad_bytes()));
+    }
+    parts_.push_back({part, std::move(primitive), part.b0 * s_.m * s_.k + part.m0 * (s_.trans_a ? 1 : s_.k),
+                      part.b0 * BSize(s_) + part.n0 * (s_.trans_b ? BRow(s_) : 1), part.b0 * s_.m * s_.n + part.m0 * s_.n + part.n0});
+    return absl::OkStatus();
+  }
+
+  absl::Status AddParts(const float* b) {
+    const ScopedThreads one(1);
+    one_thread_ = true;
+    if (b != nullptr) {
+      AMPC_ASSIGN_OR_RETURN(packed_, HostTensor::CreateUninitialized(DType::kF32, {BElements()}));
+      std::memcpy(packed_.mutable_data(), b, packed_.size_bytes());
+    }
+    for (const Part& part : Cut(s_)) {
+      AMPC_ASSIGN_OR_RETURN(const Choice c, Choose(s_, part, dnnl_f32, /*pack_b=*/false));
+      if (c.pd == nullptr) return UnsupportedError("oneDNN has no matrix product for these shapes");
+      AMPC_RETURN_IF_ERROR(Add(part, c, nullptr));
+    }
+    return absl::OkStatus();
+  }
 
   absl::Status Pack(const MemoryDesc& wanted, const float* b) {
-    AMPC_ASSIGN_OR_RETURN(const MemoryDesc given, BDesc(s_, dnnl_f32));
+    AMPC_ASSIGN_OR_RETURN(const MemoryDesc given, BDesc(s_, Whole(s_), dnnl_f32));
     AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Primitive> reorder, Primitive::CreateReorder(given, wanted));
     AMPC_ASSIGN_OR_RETURN(packed_, HostTensor::CreateUninitialized(DType::kU8, {Bytes(wanted)}));
     AMPC_ASSIGN_OR_RETURN(const HostTensor scratch, HostTensor::CreateUninitialized(DType::kU8, {reorder->scratchpad_bytes()}));
     return reorder->Execute({b, packed_.data(), scratch.data()});
   }
 
-  void PlanWorkspace(bool bf16) {
-    if (bf16) {
+  absl::Status RunPart(int64_t i, const void* a, const void* b, const MatmulBuffers& buffers, char* ws) const {
+    const Prepared& p = parts_[i];
+    const int64_t size = bf16_ ? 2 : 4;
+    std::array<const void*, 5> all = {static_cast<const char*>(a) + p.a * size, static_cast<const char*>(b) + p.b * size, buffers.out + p.out};
+    size_t count = 3;
+    if (s_.has_bias) all[count++] = buffers.bias + p.part.n0;
+    all[count++] = ws + scratchpads_ + i * scratchpad_bytes_;
+    return p.primitive->Execute(absl::MakeConstSpan(all.data(), count));
+  }
+
+  void PlanWorkspace() {
+    if (bf16_) {
       a_ = 0;
       workspace_bytes_ = Aligned(AElements() * 2);
       if (!constant_b_) {
@@ -180,8 +277,8 @@ class OneDnnMatmul final : public Matmul {
         workspace_bytes_ += Aligned(BElements() * 2);
       }
     }
-    scratchpad_ = workspace_bytes_;
-    workspace_bytes_ += Aligned(primitive_->scratchpad_bytes());
+    scratchpads_ = workspace_bytes_;
+    workspace_bytes_ += scratchpad_bytes_ * static_cast<int64_t>(parts_.size());
   }
 
   const void* ToBf16(const float* in, int64_t n, void* to) const {
@@ -192,11 +289,13 @@ class OneDnnMatmul final : public Matmul {
 
   const MatmulSpec s_;
   std::string implementation_;
-  bool constant_b_ = false;
-  HostTensor packed_;  // b in the primitive's order
-  std::unique_ptr<Primitive> primitive_;
+  bool constant_b_ = false, bf16_ = false;
+  bool one_thread_ = false;      // each part runs on one thread; else oneDNN divides the one part
+  HostTensor packed_;            // a constant b, in the primitive's order
+  std::vector<Prepared> parts_;  // parts of one size share a primitive
   // Offsets in the workspace; -1 for what is used where it lies.
-  int64_t a_ = -1, b_ = -1, scratchpad_ = 0;
+  int64_t a_ = -1, b_ = -1, scratchpads_ = 0;
+  int64_t scratchpad_bytes_ = 0;  // of one part
   int64_t workspace_bytes_ = 0;
 };
 

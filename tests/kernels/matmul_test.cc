@@ -135,6 +135,18 @@ TEST(Matmul, Vectors) {
   Check({.x = {7}, .y = {2, 7, 3}, .trans_x = true});
 }
 
+// Enough work to be divided, along each side.
+TEST(Matmul, LargeProductsDoNotDependOnThreads) {
+  for (const bool constant : {false, true}) {
+    Check({.x = {200, 300}, .y = {300, 150}, .constant = constant});
+    Check({.x = {7, 300}, .y = {300, 2000}, .constant = constant});
+    Check({.x = {2000, 64}, .y = {64, 33}, .constant = constant});
+    Check({.x = {4000, 40}, .y = {4000, 50}, .trans_x = true, .constant = constant});
+    Check({.x = {12, 64, 80}, .y = {12, 50, 80}, .trans_y = true, .constant = constant});
+    Check({.x = {5, 1, 64, 80}, .y = {3, 80, 50}, .constant = constant});
+  }
+}
+
 TEST(Matmul, LowPrecisionIsTheRoundedSum) {
   for (const DType t : {DType::kF16, DType::kBF16}) {
     for (const bool constant : {false, true}) {
