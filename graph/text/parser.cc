@@ -96,14 +96,15 @@ class Parser {
         const std::string found = header.parent.empty() ? "without a parent" : absl::StrCat("with the parent '", header.parent, "'");
         return cursor_.ErrorAt(line, absl::StrCat("found block '", header.name, "' ", found, ", needed parent= and the name of a block above"));
       }
+      const int parent_index = parent->second;  // the map may move when it grows
       if (!scope_.blocks.emplace(header.name, program_.num_blocks()).second) {
         return cursor_.ErrorAt(line, absl::StrCat("found block '", header.name, "' twice, needed a name of its own"));
       }
-      depth.push_back(depth[parent->second] + 1);
+      depth.push_back(depth[parent_index] + 1);
       if (depth.back() > kMostNesting) {
         return cursor_.ErrorAt(line, absl::StrCat("found block '", header.name, "' ", depth.back(), " levels deep, needed at most ", kMostNesting));
       }
-      program_.AddBlock(parent->second, header.name);
+      program_.AddBlock(parent_index, header.name);
     }
     return absl::OkStatus();
   }
