@@ -181,7 +181,8 @@ class OwnDecider {
   // What the results say to the ops that follow them. A value made from no data says nothing.
   void VoteForResults(const Op& op, const OpDecision& d) {
     if (IsInserted(op)) return;
-    const bool neutral = d.rule == "creation" || d.rule == "protect.shape" || d.rule == "weights" || (IsCast(op) && !op.inputs()[0]->type.IsFloat());
+    const bool from_float = IsCast(op) ? op.inputs()[0]->type.IsFloat() : HasFloatOperand(op);
+    const bool neutral = !from_float || d.rule == "protect.shape" || d.rule == "weights";
     for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
       const Var& var = *op.outputs()[i];
       if (var.kind != VarKind::kTemp) continue;

@@ -64,8 +64,7 @@ class Stripper {
     for (int b = 0; b < program_.num_blocks(); ++b) {
       for (const std::unique_ptr<Op>& op : program_.block(b).ops()) {
         for (const AttrDef& def : op->def().attrs) {
-          if (!IsLowPrecision(op->GetDType(def.name)) || (!def.retarget && !IsCast(*op))) continue;
-          op->marks.was.emplace_back(def.name, DType::kF32);
+          if (IsLowPrecision(op->GetDType(def.name))) op->marks.was.emplace_back(def.name, DType::kF32);
         }
         if (!IsCast(*op) || op->inputs().empty() || !IsHalfCast(*op)) continue;
         op->marks.amp = AmpMark::kInserted;
