@@ -85,7 +85,7 @@ absl::StatusOr<std::shared_ptr<const Executor>> Session::State::ExecutorFor(cons
   }
   AMPC_ASSIGN_OR_RETURN(std::unique_ptr<const ExecutionPlan> plan, BuildPlan(program, constants, CpuKernels(), dims, threads));
   arena_bytes = plan->arena_bytes;
-  plans.push_front({dims, std::make_shared<Executor>(program, std::move(plan))});
+  plans.push_front({dims, std::make_shared<Executor>(std::move(plan))});
   if (plans.size() > kMaxPlans) plans.pop_back();
   return plans.front().executor;
 }

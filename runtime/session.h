@@ -25,7 +25,7 @@ struct SessionOptions {
   std::string device = "cpu";    // "cpu"; others are refused with exit code 4
   int threads = 0;               // for one run; 0: all processors
   bool strict_rounding = false;  // no fusion: every op rounds its result to its declared type
-  std::string params;            // file with the weights where the model's name does not imply it
+  std::string params = {};       // file with the weights where the model's name does not imply it
 };
 
 struct ValueInfo {

@@ -5,9 +5,9 @@
 set -euo pipefail
 
 packages=(
-  bazel-bootstrap bazel-rules-java g++ python3
+  bazel-bootstrap bazel-rules-java g++ python3 python3-pip graphviz
   libabsl-dev libprotobuf-dev protobuf-compiler zlib1g-dev
-  libdnnl-dev libhwy-dev
+  libdnnl-dev libhwy-dev libcli11-dev
   libgtest-dev libgmock-dev libbenchmark-dev
 )
 case "${1:-}" in

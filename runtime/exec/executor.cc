@@ -56,7 +56,7 @@ struct Executor::Arena {
   char* at(int64_t offset) { return static_cast<char*>(memory.mutable_data()) + offset; }
 };
 
-Executor::Executor(const Program& program, std::unique_ptr<const ExecutionPlan> plan) : program_(program), plan_(std::move(plan)) {
+Executor::Executor(std::unique_ptr<const ExecutionPlan> plan) : plan_(std::move(plan)) {
   for (size_t i = 0; i < plan_->operands.size(); ++i) {
     if (plan_->operands[i].kind == Place::kFeed) feed_operands_.emplace_back(static_cast<int>(i), plan_->operands[i].feed);
   }

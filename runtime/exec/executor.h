@@ -14,7 +14,7 @@ namespace ampc {
 // One plan and the arenas of the runs that use it. Thread-safe: a run takes a free arena, or makes one, and gives it back.
 class Executor {
  public:
-  Executor(const Program& program, std::unique_ptr<const ExecutionPlan> plan);
+  explicit Executor(std::unique_ptr<const ExecutionPlan> plan);
   ~Executor();
 
   // `feeds` follow program.feeds and must have the dims that the plan was built for. `observer` may be null.
@@ -29,7 +29,6 @@ class Executor {
   absl::Status ExecuteObserved(Arena& arena, StepObserver& observer) const;
   absl::StatusOr<std::vector<HostTensor>> CopyFetches(const Arena& arena, absl::Span<const HostTensor* const> feeds) const;
 
-  const Program& program_;
   std::unique_ptr<const ExecutionPlan> plan_;
   std::vector<std::pair<int, int>> feed_operands_;  // {index into plan().operands, feed}
   mutable std::mutex mutex_;

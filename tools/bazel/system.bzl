@@ -14,6 +14,7 @@ cc_library(name = "gtest", linkopts = ["-lgmock", "-lgtest"], deps = [":pthread"
 cc_library(name = "gtest_main", linkopts = ["-lgtest_main"], deps = [":gtest"])
 cc_library(name = "benchmark", linkopts = ["-lbenchmark"], deps = [":pthread"])
 cc_library(name = "zlib", linkopts = ["-lz"])
+cc_library(name = "cli11")  # headers only: /usr/include/CLI
 cc_library(name = "pthread", linkopts = ["-lpthread"])
 
 # Highway; :hwy_contrib adds the sources behind <hwy/contrib/...> (the maths and dot headers need only :hwy).

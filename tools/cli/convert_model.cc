@@ -1,0 +1,117 @@
+#include "tools/cli/convert_model.h"
+
+#include <chrono>
+#include <filesystem>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/json_writer.h"
+#include "graph/base/status_macros.h"
+#include "graph/formats/format.h"
+#include "graph/verify.h"
+#include "kernels/evaluator.h"
+#include "passes/analysis/target_support.h"
+
+namespace ampc {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Stopwatch {
+ public:
+  // Seconds since the last call, or since construction.
+  double Lap() {
+    const auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double>(now - std::exchange(start_, now)).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+int64_t BytesOf(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    const uintmax_t size = fs::file_size(path, error);
+    return error ? 0 : static_cast<int64_t>(size);
+  }
+  int64_t bytes = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
+    if (entry.is_regular_file(error)) bytes += BytesOf(entry.path());
+  }
+  return bytes;
+}
+
+// The program's file and the files that its weights lie in.
+int64_t ModelBytes(const std::string& path, const Program& program) {
+  std::set<std::string> files;
+  std::error_code error;
+  const bool directory = fs::is_directory(path, error);
+  if (!directory) files.insert(fs::path(path).lexically_normal().string());
+  ForEachVar(program, [&](const Var& v) {
+    if (v.weight == nullptr || v.weight->source->path().empty()) return;
+    if (!directory || fs::path(v.weight->source->path()).parent_path() != fs::path(path)) files.insert(fs::path(v.weight->source->path()).lexically_normal().string());
+  });
+  int64_t bytes = directory ? BytesOf(path) : 0;
+  for (const std::string& file : files) bytes += BytesOf(file);
+  return bytes;
+}
+
+// What SaveModel wrote: the program, and the weights beside it or where they were asked for.
+int64_t WrittenBytes(const ConvertRequest& request) {
+  const fs::path output(request.output);
+  int64_t bytes = BytesOf(output);
+  if (request.program_only) return bytes;
+  if (!request.params_output.empty()) return bytes + BytesOf(request.params_output);
+  for (const char* ending : {".pdiparams", ".safetensors"}) {
+    fs::path beside = output;
+    if (beside.replace_extension(ending) != output) bytes += BytesOf(beside);
+  }
+  return bytes;
+}
+
+absl::Status CheckPaths(const ConvertRequest& request) {
+  std::error_code error;
+  if (fs::equivalent(request.input, request.output, error)) {
+    return UsageError(absl::StrCat("output '", request.output, "' is the input; another name is needed"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& request) {
+  AMPC_RETURN_IF_ERROR(CheckPaths(request));
+  ConvertResult result;
+  Stopwatch watch;
+  AMPC_ASSIGN_OR_RETURN(Program program, LoadModel(request.input, {.params = request.params, .program_only = request.program_only}));
+  AMPC_RETURN_IF_ERROR(Annotate(Verify(program), request.input));
+  result.before = FactsOf(program);
+  result.bytes_before = ModelBytes(request.input, program);
+  result.load_seconds = watch.Lap();
+
+  AMPC_ASSIGN_OR_RETURN(const PrecisionSupport* support, TargetSupport(request.target));
+  const std::unique_ptr<Evaluator> evaluator = MakeCpuEvaluator();
+  PassContext ctx;
+  ctx.support = support;
+  ctx.evaluator = evaluator.get();
+  AMPC_RETURN_IF_ERROR(RunPipeline(ConvertPipeline(request.options), {}, ctx, program));
+  result.after = FactsOf(program);
+  result.notes = std::move(ctx.notes);
+  result.report = MakeAmpReport(program, ctx.decision.get());
+  result.pass_seconds = watch.Lap();
+
+  SaveOptions save;
+  save.params = request.params_output;
+  save.no_sync = request.no_sync;
+  save.program_only = request.program_only;
+  save.progress = request.progress;
+  save.on_weight = [&result](const Var& var, const WeightDamage& damage) { result.weights.push_back({var.exported(), damage}); };
+  AMPC_RETURN_IF_ERROR(SaveModel(program, request.output, save));
+  result.save_seconds = watch.Lap();
+  result.bytes_after = WrittenBytes(request);
+  return result;
+}
+
+}  // namespace ampc

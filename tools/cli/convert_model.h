@@ -1,0 +1,48 @@
+// ConvertModel: the work behind `ampc convert`: read, decide, rewrite, write, and what can be said about it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/weight.h"
+#include "passes/amp/report.h"
+#include "passes/pipelines.h"
+#include "tools/cli/model_facts.h"
+
+namespace ampc {
+
+struct ConvertRequest {
+  std::string input, output;
+  std::string params;         // where the weights are, "" beside the program
+  std::string params_output;  // where they go, "" beside the output
+  ConvertOptions options;     // passes/pipelines.h
+  std::string target = "cuda";
+  bool program_only = false;
+  bool no_sync = false;
+  std::function<void(double done, double total)> progress;  // while weights are written
+};
+
+struct WeightEntry {
+  std::string name;
+  WeightDamage damage;
+};
+
+struct ConvertResult {
+  ModelFacts before, after;
+  int64_t bytes_before = 0, bytes_after = 0;  // of the files
+  double load_seconds = 0, pass_seconds = 0, save_seconds = 0;
+  std::vector<std::string> notes;
+  std::vector<WeightEntry> weights;  // those that were converted
+  AmpReport report;
+  double seconds() const { return load_seconds + pass_seconds + save_seconds; }
+};
+
+// Errors leave no output behind. Exit codes as everywhere: 2 options, 3 input, 4 not supported, 5 writing.
+absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& request);
+
+// The report of `ampc convert --report r.json`.
+std::string ReportJson(const ConvertRequest& request, const ConvertResult& result);
+
+}  // namespace ampc

