@@ -45,7 +45,8 @@ void AppendNewVar(const Named& named, const ExportNames& names, const PaddleOrig
   desc.set_name(*named.name);
   ExportType(var.type, desc.mutable_type());
   if (IsPersistable(var, origin)) desc.set_persistable(true);
-  if (var.trainable) desc.set_is_parameter(true);
+  const bool flagged = var.trainable || (origin != nullptr && origin->has_parameter_flags);
+  if (var.kind == VarKind::kParam && flagged) desc.set_is_parameter(true);
   if (var.stop_gradient) desc.set_stop_gradient(true);
   SetUndo(EncodeVarUndo(UndoFor(named, names)), &desc);
   AppendField(3, desc, out);

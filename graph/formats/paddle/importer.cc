@@ -49,8 +49,9 @@ Importer::Importer(std::shared_ptr<PaddleOrigin> origin, Scopes scopes, const Pa
       origin_(std::move(origin)),
       scopes_(std::move(scopes)),
       captures_(origin_->desc.blocks_size()),
-      entered_(origin_->desc.blocks_size(), false),
-      has_parameter_flags_(HasParameterFlags(origin_->desc)) {}
+      entered_(origin_->desc.blocks_size(), false) {
+  origin_->has_parameter_flags = HasParameterFlags(origin_->desc);
+}
 
 absl::Status Importer::Error(absl::string_view what) const { return BadInputError(absl::StrCat(files_.model, ": ", what)); }
 
@@ -87,7 +88,7 @@ VarKind Importer::KeptKind(const Storage& storage) const {
   if (!storage.IsTensor()) return VarKind::kState;
   if (storage.desc->is_parameter() && !storage.desc->stop_gradient()) return VarKind::kParam;
   if (storage.written_otherwise) return VarKind::kState;
-  const bool flagged = storage.desc->is_parameter() || !has_parameter_flags_;
+  const bool flagged = storage.desc->is_parameter() || !origin_->has_parameter_flags;
   return storage.written_as_param || flagged ? VarKind::kParam : VarKind::kState;
 }
 

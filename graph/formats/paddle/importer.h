@@ -67,7 +67,6 @@ class Importer {
   Program program_;
   std::vector<Captures> captures_;  // by block
   std::vector<bool> entered_;       // by block
-  bool has_parameter_flags_ = false;
   std::vector<std::pair<int, Var*>> fetches_;  // by col, with position in fetch_positions_
   std::vector<int> fetch_positions_;
 };

@@ -48,6 +48,8 @@ struct PaddleOrigin : FormatOrigin {
   size_t num_feeds = 0;
   // By block: which vars some op, the signature or the parameters use; the others are carried as they are.
   std::vector<std::vector<bool>> used_vars;
+  // Some variable says that it is a parameter; inference models have that cleared.
+  bool has_parameter_flags = false;
   // Parameters were one file per variable in the program's folder.
   bool separate_files = false;
 
