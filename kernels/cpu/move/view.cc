@@ -1,0 +1,134 @@
+// Ops whose result is a strided view of the operand, made dense: transpose, transpose2, slice, strided_slice, expand_v2, tile.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status_macros.h"
+#include "kernels/cpu/move/move.h"
+
+namespace ampc {
+namespace {
+
+using Sizes = std::vector<int64_t>;
+
+Sizes Strides(absl::Span<const int64_t> dims) {
+  Sizes strides(dims.size(), 1);
+  for (size_t d = dims.size(); d-- > 1;) strides[d - 1] = strides[d] * dims[d];
+  return strides;
+}
+
+// The result of `dims` is dense; its element at i is the operand's at first + i * from.
+std::unique_ptr<Kernel> MakeView(const SpecView& view, absl::string_view slot, const Sizes& dims, int64_t first, const Sizes& from) {
+  const int64_t size = ElementSize(view.InDesc(slot).dtype);
+  const StridedCopy copy(dims, from, Strides(dims), size);
+  const bool same = copy.IsDense() && view.InDesc(slot).NumElements() == view.OutDesc("Out").NumElements();
+  return MakeMove({{view.In(slot), first * size, view.Out("Out"), 0, copy}}, same ? view.In(slot) : -1);
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeTranspose(const KernelSpec& spec) {
+  const SpecView view(spec);
+  const Dims& in = view.InDesc("X").dims;
+  const Sizes strides = Strides(in), axes = view.op().GetInts("axis");
+  if (axes.size() != in.size()) return view.Internal("axis and the operand differ in rank");
+  Sizes dims, from;
+  for (int64_t a : axes) {
+    const int64_t axis = FromEnd(a, static_cast<int64_t>(in.size()));
+    if (axis < 0 || axis >= static_cast<int64_t>(in.size())) return view.Internal(absl::StrCat("axis has ", a));
+    dims.push_back(in[axis]);
+    from.push_back(strides[axis]);
+  }
+  return MakeView(view, "X", dims, 0, from);
+}
+
+// The numbers of a list of one-element tensors, one tensor or an attribute, in this order; all known before the run.
+absl::StatusOr<Sizes> ListArg(const SpecView& view, absl::string_view list_slot, absl::string_view tensor_slot, absl::string_view attr) {
+  Sizes out;
+  for (int i = 0; i < view.NumIn(list_slot); ++i) {
+    const auto value = view.Ints(list_slot, i);
+    if (!value || value->empty()) return view.Unsupported(absl::StrCat(list_slot, " must be known before the run"));
+    out.push_back((*value)[0]);
+  }
+  if (!out.empty()) return out;
+  if (view.In(tensor_slot) < 0) return view.op().GetInts(attr);
+  const auto value = view.Ints(tensor_slot);
+  if (!value) return view.Unsupported(absl::StrCat(tensor_slot, " must be known before the run"));
+  return *value;
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeSlice(const KernelSpec& spec) {
+  const SpecView view(spec);
+  const Dims& in = view.InDesc("Input").dims;
+  const Sizes strides = Strides(in), axes = view.op().GetInts("axes");
+  const bool stepped = view.op().type() == "strided_slice";
+  AMPC_ASSIGN_OR_RETURN(const Sizes starts, ListArg(view, "StartsTensorList", "StartsTensor", "starts"));
+  AMPC_ASSIGN_OR_RETURN(const Sizes ends, ListArg(view, "EndsTensorList", "EndsTensor", "ends"));
+  Sizes steps(axes.size(), 1);
+  if (stepped) {
+    AMPC_ASSIGN_OR_RETURN(steps, ListArg(view, "StridesTensorList", "StridesTensor", "strides"));
+  }
+  if (starts.size() != axes.size() || ends.size() != axes.size() || steps.size() != axes.size()) {
+    return view.Internal("starts, ends and axes differ in length");
+  }
+  Sizes dims(in.begin(), in.end()), from = strides;
+  int64_t first = 0;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int64_t d = FromEnd(axes[i], static_cast<int64_t>(in.size())), n = d >= 0 && d < static_cast<int64_t>(in.size()) ? in[d] : -1;
+    if (n < 0 || steps[i] == 0) return view.Internal("axes or strides are out of range");
+    const int64_t low = steps[i] > 0 ? 0 : -1, high = steps[i] > 0 ? n : n - 1;
+    const int64_t start = std::clamp(starts[i] < 0 ? starts[i] + n : starts[i], low, high);
+    const int64_t end = std::clamp(ends[i] < 0 ? ends[i] + n : ends[i], low, high);
+    const int64_t span = steps[i] > 0 ? end - start : start - end, step = std::abs(steps[i]);
+    dims[d] = span <= 0 ? 0 : (span + step - 1) / step;
+    first += start * strides[d];
+    from[d] = strides[d] * steps[i];
+  }
+  int64_t n = 1;
+  for (int64_t d : dims) n *= d;
+  if (n != view.OutDesc("Out").NumElements()) return view.Internal("the slice and the result differ in size");
+  return MakeView(view, "Input", dims, n == 0 ? 0 : first, from);
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeExpand(const KernelSpec& spec) {
+  const SpecView view(spec);
+  const Dims &in = view.InDesc("X").dims, &out = view.OutDesc("Out").dims;
+  const Sizes strides = Strides(in);
+  if (out.size() < in.size()) return view.Internal("the result has a lower rank than the operand");
+  const size_t lead = out.size() - in.size();
+  Sizes from(out.size(), 0);
+  for (size_t d = lead; d < out.size(); ++d) {
+    if (in[d - lead] != 1) from[d] = strides[d - lead];
+    if (in[d - lead] != 1 && in[d - lead] != out[d]) return view.Internal("the operand does not broadcast to the result");
+  }
+  return MakeView(view, "X", Sizes(out.begin(), out.end()), 0, from);
+}
+
+// Every dimension of the result is a dimension of copies around one of the operand.
+absl::StatusOr<std::unique_ptr<Kernel>> MakeTile(const KernelSpec& spec) {
+  const SpecView view(spec);
+  const Dims &in = view.InDesc("X").dims, &out = view.OutDesc("Out").dims;
+  const Sizes strides = Strides(in);
+  if (out.size() < in.size()) return view.Internal("the result has a lower rank than the operand");
+  const size_t lead = out.size() - in.size();
+  Sizes dims, from;
+  for (size_t d = 0; d < out.size(); ++d) {
+    const int64_t n = d < lead ? 1 : in[d - lead];
+    dims.push_back(n == 0 ? 0 : out[d] / n);
+    dims.push_back(n);
+    from.push_back(0);
+    from.push_back(d < lead ? 0 : strides[d - lead]);
+    if (n != 0 && out[d] % n != 0) return view.Internal("the result is no multiple of the operand");
+  }
+  return MakeView(view, "X", dims, 0, from);
+}
+
+}  // namespace
+
+absl::Status RegisterView(KernelRegistry* registry) {
+  AMPC_RETURN_IF_ERROR(registry->Add({"transpose", &MakeTranspose, MovableTypes()}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"transpose2", &MakeTranspose, MovableTypes()}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"slice", &MakeSlice, MovableTypes()}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"strided_slice", &MakeSlice, MovableTypes()}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"expand_v2", &MakeExpand, MovableTypes()}));
+  return registry->Add({"tile", &MakeTile, MovableTypes()});
+}
+
+}  // namespace ampc
