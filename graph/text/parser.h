@@ -10,11 +10,12 @@
 //     h = matmul_v2(x, w) : f32 [?, 10]                                        # short form
 //     batch_norm(X=h, Scale=s, Bias=b, Mean=m, Variance=v) -> Y=y, MeanOut<-m epsilon=1e-03 : f32 [?, 10]
 //     step <- increment(step) step=1.0                                         # overwrites a param, state or carry
-//     while(Condition=c, X=[h]) -> Out<-[i] sub_block=&body
+//     i, h <- while(X=[n], Condition=more) sub_block=&body
 //     fetch y
 //   }
 //
-//   block body parent=main {
+//   block body parent=main {                                                 # sees everything declared or defined in main
+//     h <- tanh(h)
 //   }
 //
 // One statement per line. Declarations: feed, param, state, const, carry, and temp for a value that no op defines. After the
