@@ -11,18 +11,18 @@
 namespace ampc {
 
 struct LoadOptions {
-  std::string params;         // Paddle: the parameter file; "" looks beside the program
+  std::string params = "";         // Paddle: the parameter file; "" looks beside the program
   bool program_only = false;  // do not look for weights
 };
 
 struct SaveOptions {
-  std::string params;         // Paddle: where parameters go; "" is beside the program
+  std::string params = "";         // Paddle: where parameters go; "" is beside the program
   bool no_sync = false;       // skip fsync
   bool program_only = false;  // write no weights
   // Called now and then while weights are written, with bytes done and bytes in all.
-  std::function<void(double done, double total)> progress;
+  std::function<void(double done, double total)> progress = nullptr;
   // Called once per weight written that has transforms, with what they did to it.
-  std::function<void(const Var& var, const WeightDamage& damage)> on_weight;
+  std::function<void(const Var& var, const WeightDamage& damage)> on_weight = nullptr;
 };
 
 // Reads a model; the program is not verified. BadInput (exit 3) for an absent or malformed file, Unsupported (exit 4) for a format or feature that is not
