@@ -32,11 +32,12 @@ bool ElementwiseAccepts(const KernelSpec& spec) {
 
 bool AwareAccepts(const KernelSpec& spec) {
   const Op& op = *spec.op;
+  if (spec.inputs.empty() || spec.outputs.empty()) return false;
   if (ops::ChannelsLast(op.GetString("data_format")) || ops::ChannelsLast(op.GetString("data_layout"))) return false;
   for (size_t i = 1; i < spec.inputs.size(); ++i) {
     if (IsChannelsLast(spec.inputs[i]) && op.def().inputs[op.InputSlotOf(static_cast<int>(i))].name != "ResidualData") return false;
   }
-  return std::none_of(spec.outputs.begin() + std::min<size_t>(1, spec.outputs.size()), spec.outputs.end(), IsChannelsLast);
+  return std::none_of(spec.outputs.begin() + 1, spec.outputs.end(), IsChannelsLast);
 }
 
 void ToMemoryOrder(std::vector<TensorDesc>* tensors) {
@@ -59,6 +60,7 @@ bool AcceptsLayouts(const KernelEntry& entry, const KernelSpec& spec) {
   switch (entry.layouts) {
     case LayoutSupport::kPlainOnly: return false;
     case LayoutSupport::kElementwise: return ElementwiseAccepts(spec);
+    case LayoutSupport::kFollows: return AwareAccepts(spec) && spec.inputs[0].layout == spec.outputs[0].layout;
     case LayoutSupport::kAware: return AwareAccepts(spec);
   }
   return false;
@@ -69,7 +71,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelEntry& entry, con
   if (!AcceptsLayouts(entry, spec)) {
     return InternalError(absl::StrCat(Describe(*spec.op), ": planned with channels-last tensors that its kernel does not take"));
   }
-  if (entry.layouts == LayoutSupport::kAware) return entry.make(spec);
+  if (entry.layouts != LayoutSupport::kElementwise) return entry.make(spec);
   KernelSpec in_memory_order = spec;
   ToMemoryOrder(&in_memory_order.inputs);
   ToMemoryOrder(&in_memory_order.outputs);

@@ -78,7 +78,9 @@ using MakeKernelFn = absl::StatusOr<std::unique_ptr<Kernel>> (*)(const KernelSpe
 enum class LayoutSupport : uint8_t {
   kPlainOnly,
   kElementwise,  // all 4-D operands and results alike; `make` is given dims in memory order and never sees the layout
-  kAware,        // `make` reads layouts: operand 0, ResidualData and result 0, each by itself, where data_format is not NHWC
+  // `make` reads layouts; not where data_format or data_layout is NHWC:
+  kFollows,  // operand 0 and result 0, both alike
+  kAware,    // operand 0, ResidualData and result 0, each by itself
 };
 
 struct KernelEntry {

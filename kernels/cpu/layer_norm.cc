@@ -1,0 +1,56 @@
+// layer_norm: each row minus its mean, by its standard deviation, times Scale, plus Bias; statistics summed in fixed order.
+#include <algorithm>
+#include <cmath>
+
+#include "graph/base/status_macros.h"
+#include "kernels/cpu/base/lambda_kernel.h"
+#include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/simd/reduce.h"
+#include "kernels/cpu/simd/rows.h"
+#include "kernels/parallel.h"
+
+namespace ampc {
+namespace {
+
+struct LayerNorm {
+  int64_t rows = 1, size = 1;
+  double epsilon = 1e-5;
+  // Flat positions; -1 when absent.
+  int x, scale, bias, y, mean, variance;
+};
+
+void RunRow(const LayerNorm& n, int64_t row, const KernelArgs& args) {
+  const auto in = [&args](int i) { return i < 0 ? nullptr : static_cast<const float*>(args.inputs[i]); };
+  const float* x = in(n.x) + row * n.size;
+  const float mean = static_cast<float>(simd::SumRow(x, n.size) / static_cast<double>(n.size));
+  const double variance = simd::SquaredDistance(x, mean, n.size) / static_cast<double>(n.size);
+  const float inverse = static_cast<float>(1.0 / std::sqrt(variance + n.epsilon));
+  simd::NormalizeRow(x, {mean, inverse, 0}, in(n.scale), in(n.bias), static_cast<float*>(args.outputs[n.y]) + row * n.size, n.size);
+  if (n.mean >= 0) static_cast<float*>(args.outputs[n.mean])[row] = mean;
+  if (n.variance >= 0) static_cast<float*>(args.outputs[n.variance])[row] = static_cast<float>(variance);
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
+  const SpecView view(spec);
+  AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
+  LayerNorm n{.x = view.In("X"), .scale = view.In("Scale"), .bias = view.In("Bias"), .y = view.Out("Y"), .mean = view.Out("Mean"), .variance = view.Out("Variance")};
+  const Dims& dims = spec.inputs[n.x].dims;
+  const int64_t begin = view.op().GetInt("begin_norm_axis", 1);
+  for (int64_t i = 0; i < static_cast<int64_t>(dims.size()); ++i) (i < begin ? n.rows : n.size) *= dims[i];
+  n.epsilon = view.op().GetFloat("epsilon", 1e-5f);
+  KernelTraits traits;
+  traits.implementation = "ampc:simd";
+  traits.in_place_input = n.y == 0 ? n.x : -1;
+  return MakeLambdaKernel(traits, [n](const KernelArgs& args) {
+    ParallelFor(args.threads, n.rows, std::max<int64_t>(1, (1 << 12) / std::max<int64_t>(1, n.size)), [&](int64_t first, int64_t last) {
+      for (int64_t row = first; row < last; ++row) RunRow(n, row, args);
+    });
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+
+absl::Status RegisterLayerNorm(KernelRegistry* registry) { return registry->Add({"layer_norm", &Make, {DType::kF32, DType::kF16, DType::kBF16}}); }
+
+}  // namespace ampc

@@ -1,0 +1,217 @@
+// pool2d: windows are cut to the operand at plan time; a result element is reduced by vectors of channels where channels lie last,
+// of columns where they do not.
+#include <algorithm>
+#include <cfloat>
+#include <utility>
+#include <vector>
+
+#include "graph/base/status_macros.h"
+#include "graph/ops/window.h"
+#include "kernels/cpu/base/lambda_kernel.h"
+#include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/simd/reduce.h"
+#include "kernels/cpu/simd/rows.h"
+#include "kernels/layout.h"
+#include "kernels/parallel.h"
+
+namespace ampc {
+namespace {
+
+// The positions [begin, end) of a window along one axis, and how many a mean divides by.
+struct Range {
+  int64_t begin, end;
+  double count;
+  int64_t size() const { return end - begin; }
+};
+using Ranges = std::vector<Range>;
+
+struct Pool {
+  int64_t batch, channels, in_h, in_w;
+  Ranges h, w;  // one per result row, column
+  bool max = false;
+  bool in_last = false, out_last = false;  // channels lie last
+  int64_t out_h() const { return static_cast<int64_t>(h.size()); }
+  int64_t out_w() const { return static_cast<int64_t>(w.size()); }
+  bool empty(const Range& r, const Range& c) const { return r.size() <= 0 || c.size() <= 0; }
+  float factor(const Range& r, const Range& c) const { return static_cast<float>(1.0 / (r.count * c.count)); }
+  // A window that lies in padding alone.
+  float nothing() const { return max ? -FLT_MAX : 0.0f; }
+};
+
+// A mean counts the positions inside the operand when it is exclusive, else those inside the padded one.
+Ranges SlidingRanges(const ops::Window& w, int64_t in, int64_t out, bool exclusive) {
+  Ranges ranges;
+  for (int64_t i = 0; i < out; ++i) {
+    const int64_t begin = i * w.stride - w.before;
+    const int64_t padded_end = std::min(begin + w.kernel, in + w.after);
+    const int64_t first = std::max<int64_t>(begin, 0), last = std::min(padded_end, in);
+    if (first >= last) {
+      ranges.push_back({0, 0, 1});
+      continue;
+    }
+    ranges.push_back({first, last, static_cast<double>(exclusive ? last - first : padded_end - begin)});
+  }
+  return ranges;
+}
+
+Ranges AdaptiveRanges(int64_t in, int64_t out) {
+  Ranges ranges;
+  for (int64_t i = 0; i < out; ++i) {
+    const int64_t begin = i * in / out, end = ((i + 1) * in + out - 1) / out;
+    ranges.push_back({begin, end, static_cast<double>(end - begin)});
+  }
+  return ranges;
+}
+
+// Blocks of channels of one result position.
+constexpr int64_t kBlock = 64;
+
+void RunChannelsLast(const Pool& p, int threads, const float* x, float* out) {
+  const int64_t blocks = (p.channels + kBlock - 1) / kBlock;
+  const int64_t positions = p.batch * p.out_h() * p.out_w();
+  const int64_t window = std::max<int64_t>(1, p.h[0].size() * p.w[0].size());
+  ParallelFor(threads, positions * blocks, std::max<int64_t>(1, (1 << 13) / (window * std::min(kBlock, p.channels))), [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t position = i / blocks, c = i % blocks * kBlock;
+      const int64_t n = position / (p.out_h() * p.out_w());
+      const Range& row = p.h[position / p.out_w() % p.out_h()];
+      const Range& col = p.w[position % p.out_w()];
+      const int64_t count = std::min(kBlock, p.channels - c);
+      float* to = out + position * p.channels + c;
+      if (p.empty(row, col)) {
+        std::fill(to, to + count, p.nothing());
+        continue;
+      }
+      const float* at = x + ((n * p.in_h + row.begin) * p.in_w + col.begin) * p.channels + c;
+      const simd::Window window{at, row.size(), col.size(), p.in_w * p.channels, p.channels};
+      if (p.max) {
+        simd::WindowMax(window, to, count);
+      } else {
+        simd::WindowSum(window, p.factor(row, col), to, count);
+      }
+    }
+  });
+}
+
+// A window of one row-major plane.
+float ReduceWindow(const Pool& p, const float* plane, const Range& row, const Range& col) {
+  const bool whole_rows = col.size() == p.in_w;
+  const int64_t runs = whole_rows ? 1 : row.size(), length = whole_rows ? row.size() * p.in_w : col.size();
+  const float* at = plane + row.begin * p.in_w + col.begin;
+  float max = at[0];
+  double sum = 0;
+  for (int64_t r = 0; r < runs; ++r, at += p.in_w) {
+    if (!p.max) {
+      sum += simd::SumRow(at, length);
+      continue;
+    }
+    const float v = simd::MaxRow(at, length);
+    max = v > max || v != v ? v : max;
+  }
+  return p.max ? max : static_cast<float>(sum / (row.count * col.count));
+}
+
+// One result row of a plane with narrow windows: columns of `kSpan` operand positions are reduced by vectors, then the windows in them.
+constexpr int64_t kSpan = 512;
+
+void ReduceRow(const Pool& p, const float* plane, const Range& row, float* out) {
+  float span[kSpan];
+  for (int64_t first = 0; first < p.out_w();) {
+    const int64_t begin = p.w[first].begin;
+    int64_t last = first, end = begin;
+    while (last < p.out_w() && p.w[last].end - begin <= kSpan) end = std::max(end, p.w[last++].end);
+    const simd::Window columns{plane + row.begin * p.in_w + begin, row.size(), 1, p.in_w, 0};
+    if (row.size() > 0 && end > begin) p.max ? simd::WindowMax(columns, span, end - begin) : simd::WindowSum(columns, 1.0f, span, end - begin);
+    for (int64_t i = first; i < last; ++i) {
+      const Range& col = p.w[i];
+      if (p.empty(row, col)) {
+        out[i] = p.nothing();
+        continue;
+      }
+      const float* at = span + (col.begin - begin);
+      float v = at[0];
+      for (int64_t k = 1; k < col.size(); ++k) {
+        if (p.max) {
+          v = at[k] > v || at[k] != at[k] ? at[k] : v;
+        } else {
+          v += at[k];
+        }
+      }
+      out[i] = p.max ? v : v * p.factor(row, col);
+    }
+    first = last;
+  }
+}
+
+void RunPlain(const Pool& p, int threads, const float* x, float* out) {
+  int64_t widest = 0;
+  for (const Range& r : p.w) widest = std::max(widest, r.size());
+  const bool narrow = widest <= kSpan / 4;
+  const int64_t rows = p.batch * p.channels * p.out_h();
+  const int64_t work = std::max<int64_t>(1, p.h[0].size() * std::max(p.in_w, p.out_w()));
+  ParallelFor(threads, rows, std::max<int64_t>(1, (1 << 13) / work), [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      const float* plane = x + i / p.out_h() * p.in_h * p.in_w;
+      const Range& row = p.h[i % p.out_h()];
+      float* to = out + i * p.out_w();
+      if (narrow && p.out_w() > 1) {
+        ReduceRow(p, plane, row, to);
+        continue;
+      }
+      for (int64_t c = 0; c < p.out_w(); ++c) to[c] = p.empty(row, p.w[c]) ? p.nothing() : ReduceWindow(p, plane, row, p.w[c]);
+    }
+  });
+}
+
+absl::Status ReadRanges(const SpecView& view, int64_t out_h, int64_t out_w, Pool* p) {
+  const Op& op = view.op();
+  if (op.GetBool("global_pooling") || op.GetBool("adaptive")) {
+    p->h = AdaptiveRanges(p->in_h, out_h);
+    p->w = AdaptiveRanges(p->in_w, out_w);
+    return absl::OkStatus();
+  }
+  const absl::StatusOr<ops::Windows> windows = ops::ReadWindows(op, {p->in_h, p->in_w}, op.GetInts("ksize"));
+  if (!windows.ok()) return view.Internal(windows.status().message());
+  const bool exclusive = op.GetBool("exclusive", true);
+  p->h = SlidingRanges((*windows)[0], p->in_h, out_h, exclusive);
+  p->w = SlidingRanges((*windows)[1], p->in_w, out_w, exclusive);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
+  const SpecView view(spec);
+  AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
+  const bool nhwc = ops::ChannelsLast(view.op().GetString("data_format"));
+  const Dims& in = spec.inputs[0].dims;
+  const Dims& out = spec.outputs[0].dims;
+  Pool p{in[0], in[nhwc ? 3 : 1], in[nhwc ? 1 : 2], in[nhwc ? 2 : 3], {}, {}};
+  p.max = view.op().GetString("pooling_type") == "max";
+  AMPC_RETURN_IF_ERROR(ReadRanges(view, out[nhwc ? 1 : 2], out[nhwc ? 2 : 3], &p));
+  p.in_last = nhwc || spec.inputs[0].layout == Layout::kChannelsLast;
+  p.out_last = nhwc || spec.outputs[0].layout == Layout::kChannelsLast;
+  if (p.out_h() * p.out_w() == 1) p.out_last = p.in_last;  // the same bytes
+  KernelTraits traits;
+  traits.implementation = "ampc:simd";
+  const int64_t total = spec.outputs[0].NumElements();
+  if (total == 0) return MakeLambdaKernel(traits, [](const KernelArgs&) { return absl::OkStatus(); });
+  if (p.in_last != p.out_last) traits.workspace_bytes = spec.outputs[0].StorageBytes();
+  return MakeLambdaKernel(traits, [p = std::move(p)](const KernelArgs& args) {
+    const float* x = static_cast<const float*>(args.inputs[0]);
+    float* const out = static_cast<float*>(args.outputs[0]);
+    float* const to = p.in_last == p.out_last ? out : static_cast<float*>(args.workspace);
+    p.in_last ? RunChannelsLast(p, args.threads, x, to) : RunPlain(p, args.threads, x, to);
+    if (to != out) {
+      const int64_t spatial = p.out_h() * p.out_w();
+      Transpose2D(args.threads, p.batch, p.in_last ? spatial : p.channels, p.in_last ? p.channels : spatial, to, out);
+    }
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+
+absl::Status RegisterPool2D(KernelRegistry* registry) {
+  return registry->Add({"pool2d", &Make, {DType::kF32, DType::kF16, DType::kBF16}, LayoutSupport::kAware});
+}
+
+}  // namespace ampc

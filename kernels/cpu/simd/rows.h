@@ -1,0 +1,34 @@
+// Vector loops of normalisations and pooling over float arrays. `out` may be `x` itself. Sums have a fixed order, whatever the
+// instruction set; NaN wins over everything.
+#pragma once
+
+#include <cstdint>
+
+namespace ampc::simd {
+
+// out[i] = exp(x[i] - shift)
+void ExpRow(const float* x, float shift, float* out, int64_t n);
+// out[c] = exp(x[c] - shift[c])
+void ExpColumns(const float* x, const float* shift, float* out, int64_t n);
+// The sum of (x[i] - center)^2, of a row of any length.
+double SquaredDistance(const float* x, float center, int64_t n);
+
+// y = (x - mean) * scale + bias; operands are one number for the row, or an array beside it.
+struct Affine {
+  float mean = 0, scale = 1, bias = 0;
+};
+void AffineRow(const float* x, Affine a, float* out, int64_t n);
+void AffineColumns(const float* x, const float* mean, const float* scale, const float* bias, float* out, int64_t n);
+// y = ((x - a.mean) * a.scale) * scale + bias; a null array stands for ones or zeros.
+void NormalizeRow(const float* x, Affine a, const float* scale, const float* bias, float* out, int64_t n);
+
+// A window of `rows` x `cols` positions, `row_stride` and `col_stride` elements apart, each with `n` contiguous channels.
+struct Window {
+  const float* at;
+  int64_t rows, cols, row_stride, col_stride;
+};
+// out[c] = the largest, or the sum times `factor`, over the window, which is not empty.
+void WindowMax(const Window& w, float* out, int64_t n);
+void WindowSum(const Window& w, float factor, float* out, int64_t n);
+
+}  // namespace ampc::simd

@@ -1,0 +1,86 @@
+// softmax along any axis: the maximum, exp of what is left, its sum, the quotient.
+#include <algorithm>
+
+#include "graph/base/status_macros.h"
+#include "kernels/cpu/base/lambda_kernel.h"
+#include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/simd/reduce.h"
+#include "kernels/cpu/simd/rows.h"
+#include "kernels/parallel.h"
+
+namespace ampc {
+namespace {
+
+constexpr int64_t kGrain = 1 << 12;                     // elements of one thread
+constexpr int64_t kColumns = simd::kReduceColumns;      // columns that are worked on together
+
+void SoftmaxRow(const float* x, float* out, int64_t n) {
+  simd::ExpRow(x, simd::MaxRow(x, n), out, n);
+  const float factor = static_cast<float>(1.0 / simd::SumRow(out, n));
+  simd::AffineRow(out, {0, factor, 0}, out, n);
+}
+
+// `columns` <= kColumns neighbours; the axis has `size` elements, `stride` apart.
+void SoftmaxColumns(const float* x, float* out, int64_t size, int64_t stride, int64_t columns) {
+  const simd::ReduceColumnsFn reduce_max = simd::ReduceColumns(simd::ReduceOp::kMax);
+  const simd::ReduceColumnsFn reduce_sum = simd::ReduceColumns(simd::ReduceOp::kSum);
+  float max[kColumns], part[kColumns], zero[kColumns] = {};
+  double sum[kColumns] = {};
+  for (int64_t i = 0; i < size; i += simd::kReduceRows) {
+    reduce_max(x + i * stride, std::min(simd::kReduceRows, size - i), stride, columns, i == 0 ? max : part);
+    if (i == 0) continue;
+    for (int64_t c = 0; c < columns; ++c) max[c] = part[c] > max[c] || part[c] != part[c] ? part[c] : max[c];
+  }
+  for (int64_t i = 0; i < size; ++i) simd::ExpColumns(x + i * stride, max, out + i * stride, columns);
+  for (int64_t i = 0; i < size; i += simd::kReduceRows) {
+    reduce_sum(out + i * stride, std::min(simd::kReduceRows, size - i), stride, columns, part);
+    for (int64_t c = 0; c < columns; ++c) sum[c] += part[c];
+  }
+  for (int64_t c = 0; c < columns; ++c) part[c] = static_cast<float>(1.0 / sum[c]);
+  for (int64_t i = 0; i < size; ++i) simd::AffineColumns(out + i * stride, zero, part, zero, out + i * stride, columns);
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
+  const SpecView view(spec);
+  AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
+  const Dims& dims = spec.inputs[0].dims;
+  const int64_t rank = static_cast<int64_t>(dims.size());
+  const int64_t axis = FromEnd(view.op().GetInt("axis", -1), rank);
+  if (rank > 0 && (axis < 0 || axis >= rank)) return view.Internal("the axis is outside the operand");
+  int64_t outer = 1, inner = 1;
+  for (int64_t i = 0; i < rank; ++i) (i < axis ? outer : inner) *= i == axis ? 1 : dims[i];
+  const int64_t size = rank == 0 ? 1 : dims[axis];
+  KernelTraits traits;
+  traits.implementation = "ampc:simd";
+  traits.in_place_input = 0;
+  if (outer * inner * size == 0) return MakeLambdaKernel(traits, [](const KernelArgs&) { return absl::OkStatus(); });
+  if (inner == 1) {
+    return MakeLambdaKernel(traits, [outer, size](const KernelArgs& args) {
+      const float* x = static_cast<const float*>(args.inputs[0]);
+      float* out = static_cast<float*>(args.outputs[0]);
+      ParallelFor(args.threads, outer, std::max<int64_t>(1, kGrain / size), [&](int64_t first, int64_t last) {
+        for (int64_t r = first; r < last; ++r) SoftmaxRow(x + r * size, out + r * size, size);
+      });
+      return absl::OkStatus();
+    });
+  }
+  return MakeLambdaKernel(traits, [outer, size, inner](const KernelArgs& args) {
+    const float* x = static_cast<const float*>(args.inputs[0]);
+    float* out = static_cast<float*>(args.outputs[0]);
+    const int64_t blocks = (inner + kColumns - 1) / kColumns;
+    ParallelFor(args.threads, outer * blocks, std::max<int64_t>(1, kGrain / (size * kColumns)), [&](int64_t first, int64_t last) {
+      for (int64_t b = first; b < last; ++b) {
+        const int64_t column = b % blocks * kColumns;
+        const int64_t at = b / blocks * size * inner + column;
+        SoftmaxColumns(x + at, out + at, size, inner, std::min(kColumns, inner - column));
+      }
+    });
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+
+absl::Status RegisterSoftmax(KernelRegistry* registry) { return registry->Add({"softmax", &Make, {DType::kF32, DType::kF16, DType::kBF16}}); }
+
+}  // namespace ampc
