@@ -54,6 +54,7 @@ absl::Status InferConvTranspose(InferContext& ctx) {
   for (int i = 0; i < 2; ++i) {
     AMPC_ASSIGN_OR_RETURN(out[first + i], OutputDim(ctx, i, (*windows)[i], in[first + i]));
   }
+  AMPC_RETURN_IF_ERROR(CheckConvBias(ctx, out[last ? 3 : 1], 10));
   ctx.Out("Output", TensorType(x.dtype, std::move(out)));
   return absl::OkStatus();
 }

@@ -42,6 +42,7 @@ absl::Status InferConv(InferContext& ctx) {
                   win.after);
     }
   }
+  AMPC_RETURN_IF_ERROR(CheckConvBias(ctx, w.dims[0], 9));
   ctx.Out("Output", TensorType(x.dtype, std::move(out)));
   return absl::OkStatus();
 }
@@ -64,6 +65,14 @@ absl::Status CheckConvOperands(const InferContext& ctx) {
   }
   if (ctx.op().GetInt("groups") <= 0) return Fail(ctx, 3, "groups is ", ctx.op().GetInt("groups"), ", needs a positive number");
   return NeedSameDType(ctx, "Input", "Filter", 4);
+}
+
+absl::Status CheckConvBias(const InferContext& ctx, int64_t channels, int c) {
+  if (!ctx.Has("Bias")) return absl::OkStatus();
+  AMPC_RETURN_IF_ERROR(NeedSameDType(ctx, "Input", "Bias", c));
+  const TensorType& bias = ctx.In("Bias");
+  if (!bias.has_rank || !Differ(Product(bias.dims), channels)) return absl::OkStatus();
+  return Fail(ctx, c, "Bias has ", Product(bias.dims), " elements, needs ", channels);
 }
 
 OpDef& ConvExtras(OpDef& def) {

@@ -12,5 +12,7 @@ OpDef Convolution(std::string name, std::string doc);
 OpDef& ConvExtras(OpDef& def);
 // Constraints c1 (ranks), c2 (data_format), c3 (groups), c4 (one dtype).
 absl::Status CheckConvOperands(const InferContext& ctx);
+// Bias has one element per output channel, of the type of Input.
+absl::Status CheckConvBias(const InferContext& ctx, int64_t channels, int c);
 
 }  // namespace ampc::ops

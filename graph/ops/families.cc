@@ -62,8 +62,8 @@ int64_t InterpolatedDim(const InferContext& ctx, int i, int n, int64_t in, const
     scale = {*value};
   }
   if (!scale.empty()) {
-    const double factor = scale[scale.size() == 1 ? 0 : i];
-    return IsKnown(in) ? static_cast<int64_t>(static_cast<double>(in) * factor) : kUnknownDim;
+    const float factor = static_cast<float>(scale[scale.size() == 1 ? 0 : i]);  // Paddle multiplies in f32: 10 * 0.7f is 7
+    return IsKnown(in) ? static_cast<int64_t>(static_cast<float>(in) * factor) : kUnknownDim;
   }
   const int64_t size = ctx.op().GetInt(size_attr);
   return size > 0 ? size : kUnknownDim;

@@ -20,7 +20,8 @@ absl::Status InferFc(InferContext& ctx) {
     ctx.Out("Out", TensorType::Unranked(x.dtype));
     return absl::OkStatus();
   }
-  if (n < 1 || n >= x.rank()) return Fail(ctx, 4, "in_num_col_dims is ", n, ", needs 1 to ", x.rank() - 1);
+  if (n < 1 || n >= x.rank())
+    return Fail(ctx, 4, "in_num_col_dims is ", n, ", needs at least 1 and below ", x.rank(), ", the rank of Input");
   const int64_t k = Product(Slice(x.dims, n, x.rank()));
   const int64_t rows = w.has_rank ? Unpadded(ctx, w.dims[0]) : kUnknownDim;
   if (Differ(k, rows)) return Fail(ctx, 5, "W has ", rows, " rows, needs ", k, ", the columns of Input");

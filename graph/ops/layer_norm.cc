@@ -11,7 +11,8 @@ absl::Status InferLayerNorm(InferContext& ctx) {
   TensorType stats = TensorType::Unranked(StatDType(x.dtype));
   int64_t size = kUnknownDim;
   if (x.has_rank) {
-    if (begin < 1 || begin >= x.rank()) return Fail(ctx, 1, "begin_norm_axis is ", begin, ", needs 1 to ", x.rank() - 1);
+    if (begin < 1 || begin >= x.rank())
+      return Fail(ctx, 1, "begin_norm_axis is ", begin, ", needs at least 1 and below ", x.rank(), ", the rank of X");
     size = Product(Slice(x.dims, begin, x.rank()));
     stats = TensorType(stats.dtype, {Product(Slice(x.dims, 0, begin))});
   }

@@ -15,8 +15,8 @@ absl::Status InferMul(InferContext& ctx) {
     ctx.Out("Out", TensorType::Unranked(x.dtype));
     return absl::OkStatus();
   }
-  if (nx < 1 || nx >= x.rank()) return Fail(ctx, 2, "x_num_col_dims is ", nx, ", needs 1 to ", x.rank() - 1);
-  if (ny < 1 || ny >= y.rank()) return Fail(ctx, 3, "y_num_col_dims is ", ny, ", needs 1 to ", y.rank() - 1);
+  if (nx < 1 || nx >= x.rank()) return Fail(ctx, 2, "x_num_col_dims is ", nx, ", needs at least 1 and below ", x.rank(), ", the rank of X");
+  if (ny < 1 || ny >= y.rank()) return Fail(ctx, 3, "y_num_col_dims is ", ny, ", needs at least 1 and below ", y.rank(), ", the rank of Y");
   const int64_t kx = Product(Slice(x.dims, nx, x.rank()));
   const int64_t ky = Product(Slice(y.dims, 0, ny));
   if (Differ(kx, ky)) return Fail(ctx, 4, "Y has ", ky, " rows, needs ", kx, ", the columns of X");

@@ -22,7 +22,8 @@ absl::Status InferRnn(InferContext& ctx) {
   const int64_t directions = op.GetBool("is_bidirec") ? 2 : 1;
   const int64_t weights = 4 * op.GetInt("num_layers") * directions;
   if (ctx.Count("WeightList") != weights) {
-    return Fail(ctx, 4, "WeightList has ", ctx.Count("WeightList"), " operands, needs ", weights, ": 2 weights and 2 biases per layer and direction");
+    return Fail(ctx, 4, "WeightList has ", ctx.Count("WeightList"), " operands, needs ", weights,
+                ": 2 weights and 2 biases per layer and direction");
   }
   const TensorType& x = ctx.In("Input");
   TensorType out = x;
@@ -72,7 +73,7 @@ OpDef RnnDef() {
       .A("is_test", false)
       .Infer(InferRnn)
       .CostIs(RnnCost)
-      .Amp(kDeny, "the state is rounded at every step, so the error grows with the length of the sequence")
+      .Amp(kDeny, "the state is rounded by up to 2^-12 of its size at every step, so the error grows with the length of the sequence")
       .Gradient("rnn_grad");
   return def;
 }

@@ -1,0 +1,135 @@
+// What cases cannot show of the records: costs, classes that depend on attributes, windows that kernels read.
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/op_registry.h"
+#include "graph/ops/window.h"
+#include "graph/program.h"
+#include "graph/text/parser.h"
+#include "gtest/gtest.h"
+
+namespace ampc {
+namespace {
+
+Program Parse(absl::string_view text) {
+  ParseOptions options;
+  options.bare = true;
+  absl::StatusOr<Program> program = ParseProgram(text, options);
+  EXPECT_TRUE(program.ok()) << program.status();
+  return program.ok() ? *std::move(program) : Program();
+}
+
+Cost CostOf(absl::string_view text) {
+  const Program program = Parse(text);
+  const Op& op = *program.main().ops().back();
+  return op.def().cost(op);
+}
+
+TEST(Cost, ConvolutionCountsTwoFlopsPerMultiplyAdd) {
+  const Cost cost = CostOf("feed x : f16 [2, 6, 8, 8]\nparam w : f16 [4, 3, 3, 3]\ny = conv2d(x, w) groups=2 : f16 [2, 4, 6, 6]\n");
+  EXPECT_EQ(cost.flops, 2.0 * (2 * 4 * 6 * 6) * (3 * 3 * 3));
+  EXPECT_EQ(cost.bytes, 2.0 * (2 * 6 * 8 * 8 + 4 * 3 * 3 * 3 + 2 * 4 * 6 * 6));
+}
+
+TEST(Cost, TransposedConvolutionCountsByOperand) {
+  const Cost cost = CostOf("feed x : f32 [1, 4, 5, 5]\nparam w : f32 [4, 2, 3, 3]\ny = conv2d_transpose(x, w) : f32 [1, 2, 7, 7]\n");
+  EXPECT_EQ(cost.flops, 2.0 * (4 * 5 * 5) * (2 * 3 * 3));
+}
+
+TEST(Cost, MatmulCountsTheInnerDimension) {
+  EXPECT_EQ(CostOf("feed x : f32 [4, 8]\nfeed y : f32 [8, 5]\nz = matmul_v2(x, y) : f32 [4, 5]\n").flops, 2.0 * 4 * 5 * 8);
+  EXPECT_EQ(CostOf("feed x : f32 [8, 4]\nfeed y : f32 [8, 5]\nz = matmul_v2(x, y) trans_x=true : f32 [4, 5]\n").flops, 2.0 * 4 * 5 * 8);
+  EXPECT_EQ(CostOf("feed x : f32 [4, 2, 4]\nfeed y : f32 [8, 5]\nz = mul(x, y) : f32 [4, 5]\n").flops, 2.0 * 4 * 5 * 8);
+  EXPECT_EQ(CostOf("feed x : f32 [4, 8]\nfeed y : f32 [8, 5]\nz = fc(x, y) : f32 [4, 5]\n").flops, 2.0 * 4 * 5 * 8);
+}
+
+TEST(Cost, UnknownDimensionsCountAsOne) {
+  const Cost cost = CostOf("feed x : f32 [?, 8]\ny = relu(x) : f32 [?, 8]\n");
+  EXPECT_EQ(cost.flops, 8.0);
+  EXPECT_EQ(cost.bytes, 2 * 8 * 4.0);
+}
+
+TEST(Cost, ReductionsReadAllViewsNothing) {
+  EXPECT_EQ(CostOf("feed x : f32 [4, 8]\ny = reduce_sum(x) dim=[0] : f32 [8]\n").flops, 32.0);
+  EXPECT_EQ(CostOf("feed x : f32 [4, 8]\ny = reshape2(x) shape=[32] : f32 [32]\n").bytes, 0.0);
+  EXPECT_EQ(CostOf("feed w : f32 [1000, 8]\nfeed i : i64 [2]\ny = lookup_table_v2(w, i) : f32 [2, 8]\n").bytes, 2.0 * 2 * 8 * 4 + 2 * 8);
+  EXPECT_EQ(CostOf("feed x : f32 [1000, 8]\ny = slice(x) axes=[0] starts=[0] ends=[2] : f32 [2, 8]\n").bytes, 2.0 * 2 * 8 * 4);
+}
+
+TEST(Cost, LossScalingCountsItsGradients) {
+  const Cost cost = CostOf(
+      "feed a : f16 [3]\nfeed b : f16 [5]\nstate s : f32 [1]\n"
+      "check_finite_and_unscale(X=[a, b], Scale=s) -> Out=[c, d], FoundInfinite=f : f16 [3], f16 [5], bool [1]\n");
+  EXPECT_EQ(cost.flops, 8.0);
+}
+
+AmpClass ClassOf(absl::string_view text) {
+  const Program program = Parse(text);
+  const Op& op = *program.main().ops().back();
+  return op.def().amp_when == nullptr ? op.def().amp : op.def().amp_when(op);
+}
+
+TEST(AmpClass, ScaleIsDeniedForConstantsThatF16Lacks) {
+  EXPECT_EQ(ClassOf("feed x : f32 [4]\ny = scale(x) scale=0.125 bias=1.0 : f32 [4]\n"), AmpClass::kInfer);
+  EXPECT_EQ(ClassOf("feed x : f32 [4]\ny = scale(x) scale=-10000.0 : f32 [4]\n"), AmpClass::kInfer);
+  EXPECT_EQ(ClassOf("feed x : f32 [4]\ny = scale(x) scale=-1e9 : f32 [4]\n"), AmpClass::kDeny);
+  EXPECT_EQ(ClassOf("feed x : f32 [4]\ny = scale(x) bias=1e-08 : f32 [4]\n"), AmpClass::kDeny);
+}
+
+TEST(AmpClass, ClipIsDeniedForBoundsThatRoundToZero) {
+  EXPECT_EQ(ClassOf("feed x : f32 [4]\ny = clip(x) min=0.0 max=6.0 : f32 [4]\n"), AmpClass::kClear);
+  EXPECT_EQ(ClassOf("feed x : f32 [4]\ny = clip(x) min=-1e30 max=1e30 : f32 [4]\n"), AmpClass::kClear);
+  EXPECT_EQ(ClassOf("feed x : f32 [4]\ny = clip(x) min=1e-12 max=1.0 : f32 [4]\n"), AmpClass::kDeny);
+}
+
+ops::Windows WindowsOf(absl::string_view attrs, std::vector<int64_t> in, std::vector<int64_t> kernel) {
+  const Program program =
+      Parse(absl::StrCat("feed x : f32 [1, 1, ?, ?]\nparam w : f32 [1, 1, ?, ?]\ny = conv2d(x, w) ", attrs, " : f32 [1, 1, ?, ?]\n"));
+  absl::StatusOr<ops::Windows> windows = ops::ReadWindows(*program.main().ops().back(), in, kernel);
+  EXPECT_TRUE(windows.ok()) << windows.status();
+  return windows.ok() ? *windows : ops::Windows();
+}
+
+TEST(Windows, ExplicitPaddingIsPerDimensionOrPerSide) {
+  ops::Windows w = WindowsOf("paddings=[1, 2] strides=[2, 3] dilations=[1, 2]", {10, 10}, {3, 4});
+  EXPECT_EQ(w[0].before, 1);
+  EXPECT_EQ(w[0].after, 1);
+  EXPECT_EQ(w[1].after, 2);
+  EXPECT_EQ(w[1].stride, 3);
+  EXPECT_EQ(w[1].dilation, 2);
+  EXPECT_EQ(w[1].kernel, 4);
+  w = WindowsOf("paddings=[0, 1, 2, 3]", {10, 10}, {3, 3});
+  EXPECT_EQ(w[0].after, 1);
+  EXPECT_EQ(w[1].before, 2);
+  EXPECT_EQ(w[1].after, 3);
+}
+
+TEST(Windows, SamePutsTheOddElementAfterAndDropsDilation) {
+  const ops::Windows w = WindowsOf("padding_algorithm=\"SAME\" strides=[2, 2] dilations=[3, 3] paddings=[7, 7]", {10, 11}, {3, 3});
+  EXPECT_EQ(w[0].before, 0);
+  EXPECT_EQ(w[0].after, 1);
+  EXPECT_EQ(w[1].before, 1);
+  EXPECT_EQ(w[1].after, 1);
+  EXPECT_EQ(w[0].dilation, 1);
+  EXPECT_EQ(ops::WindowOutput(w[0], 10), 5);
+  EXPECT_EQ(ops::WindowOutput(w[1], 11), 6);
+}
+
+TEST(Windows, ValidIgnoresPaddings) {
+  const ops::Windows w = WindowsOf("padding_algorithm=\"VALID\" paddings=[7, 7]", {10, 10}, {3, 3});
+  EXPECT_EQ(w[0].before, 0);
+  EXPECT_EQ(ops::WindowOutput(w[0], 10), 8);
+}
+
+TEST(Windows, OutputRoundsDownOrUp) {
+  const ops::Window w = {.kernel = 2, .stride = 2};
+  EXPECT_EQ(ops::WindowOutput(w, 7), 3);
+  EXPECT_EQ(ops::WindowOutput(w, 7, true), 4);
+  EXPECT_EQ(ops::WindowOutput(w, 8, true), 4);
+  EXPECT_EQ(ops::WindowOutput(w, 1), 0);
+  EXPECT_EQ(ops::WindowOutput(w, kUnknownDim), kUnknownDim);
+}
+
+}  // namespace
+}  // namespace ampc

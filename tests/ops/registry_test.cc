@@ -1,0 +1,134 @@
+// Walks the registry: what a record must have, and that each op has its cases. The arguments are the case files.
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "graph/op_registry.h"
+#include "gtest/gtest.h"
+#include "tests/testlib/case_file.h"
+
+namespace ampc {
+namespace {
+
+std::vector<std::string>* g_files = new std::vector<std::string>();
+
+std::vector<testing::Case> AllCases() {
+  std::vector<testing::Case> all;
+  for (const std::string& file : *g_files) {
+    std::ifstream in(file);
+    const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    absl::StatusOr<std::vector<testing::Case>> cases = testing::ParseCases(text);
+    EXPECT_TRUE(cases.ok()) << file << ": " << cases.status();
+    if (cases.ok()) all.insert(all.end(), cases->begin(), cases->end());
+  }
+  return all;
+}
+
+TEST(Registry, EveryRecordIsComplete) {
+  ASSERT_GE(Ops().All().size(), 75u);
+  for (const OpDef* def : Ops().All()) {
+    SCOPED_TRACE(def->name);
+    EXPECT_GE(def->doc.size(), 10u) << "doc";
+    EXPECT_TRUE(absl::EndsWith(def->doc, ".")) << "doc is no sentence";
+    EXPECT_GE(def->amp_reason.size(), 10u) << "AMP reason";
+    EXPECT_NE(def->infer, nullptr) << "inference";
+    EXPECT_NE(def->cost, nullptr) << "cost";
+    EXPECT_FALSE(def->gradient.empty()) << "gradient";
+    EXPECT_FALSE(def->opaque);
+    EXPECT_FALSE(def->outputs.empty()) << "results";
+  }
+}
+
+// A denied op says which number f16 cannot hold, in digits.
+TEST(Registry, DeniedOpsGiveNumbers) {
+  for (const OpDef* def : Ops().All()) {
+    if (def->amp != AmpClass::kDeny) continue;
+    EXPECT_NE(def->amp_reason.find_first_of("0123456789"), std::string::npos) << def->name << ": " << def->amp_reason;
+  }
+}
+
+TEST(Registry, GradientIsAnOpOrAReason) {
+  for (const OpDef* def : Ops().All()) {
+    if (absl::StartsWith(def->gradient, "none: ")) {
+      EXPECT_GE(def->gradient.size(), 15u) << def->name;
+    } else {
+      EXPECT_EQ(def->gradient.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), std::string::npos) << def->name;
+    }
+  }
+}
+
+TEST(Registry, SlotsAndAttributesAreDistinct) {
+  for (const OpDef* def : Ops().All()) {
+    std::set<std::string> inputs, outputs, attrs;
+    for (const SlotDef& s : def->inputs) EXPECT_TRUE(inputs.insert(s.name).second) << def->name << " input " << s.name;
+    for (const SlotDef& s : def->outputs) EXPECT_TRUE(outputs.insert(s.name).second) << def->name << " output " << s.name;
+    for (const AttrDef& a : def->attrs) EXPECT_TRUE(attrs.insert(a.name).second) << def->name << " attribute " << a.name;
+  }
+}
+
+// Statistics stay fp32 only where there is something low beside them; a host value is read, not computed with.
+TEST(Registry, SlotRulesFitTheClass) {
+  for (const OpDef* def : Ops().All()) {
+    for (const SlotDef& s : def->inputs) {
+      EXPECT_TRUE(!s.host_value || s.precision == SlotPrecision::kAsIs) << def->name << "." << s.name;
+      EXPECT_FALSE(s.overwrites) << def->name << "." << s.name;
+    }
+    for (const auto* slots : {&def->inputs, &def->outputs}) {
+      for (const SlotDef& s : *slots) {
+        EXPECT_TRUE(def->amp != AmpClass::kNever || s.precision == SlotPrecision::kAsIs) << def->name << "." << s.name;
+      }
+    }
+  }
+}
+
+TEST(Registry, FindsByName) {
+  for (const OpDef* def : Ops().All()) EXPECT_EQ(Ops().Find(def->name), def);
+  EXPECT_EQ(Ops().Find("conv2"), nullptr);
+}
+
+TEST(Registry, RefusesTwins) {
+  OpRegistry registry;
+  EXPECT_TRUE(registry.Add(OpDef("relu")).ok());
+  EXPECT_EQ(registry.Add(OpDef("relu")).message(), "op 'relu' has two records");
+  EXPECT_EQ(registry.All().size(), 1u);
+}
+
+TEST(Registry, PaddlesCommonAttributesAreCarried) {
+  for (const OpDef* def : Ops().All()) {
+    const AttrDef* role = def->FindAttr("op_role");
+    ASSERT_NE(role, nullptr) << def->name;
+    EXPECT_TRUE(role->extra) << def->name;
+  }
+}
+
+// An op has a case that shows what is inferred, and one with its exact error.
+TEST(Registry, EveryOpHasItsCases) {
+  const std::vector<testing::Case> cases = AllCases();
+  for (const OpDef* def : Ops().All()) {
+    bool infers = false;
+    bool fails = false;
+    for (const testing::Case& c : cases) {
+      const bool calls = absl::StrContains(c.in, absl::StrCat(" ", def->name, "(")) ||
+                         absl::StartsWith(c.in, absl::StrCat(def->name, "(")) ||
+                         absl::StrContains(c.in, absl::StrCat("\n", def->name, "("));
+      infers = infers || (calls && c.expect == testing::Expect::kOut);
+      fails = fails || (c.expect == testing::Expect::kError && absl::StrContains(c.expected, absl::StrCat("op '", def->name, "'")));
+    }
+    EXPECT_TRUE(infers) << def->name << ": no case in tests/ops/*.case shows what is inferred";
+    EXPECT_TRUE(fails) << def->name << ": no case in tests/ops/*.case has an error of it";
+  }
+}
+
+}  // namespace
+}  // namespace ampc
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  ampc::g_files->assign(argv + 1, argv + argc);
+  return RUN_ALL_TESTS();
+}
