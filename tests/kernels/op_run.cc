@@ -10,6 +10,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/infer_context.h"
 #include "graph/program.h"
+#include "kernels/layout.h"
 #include "kernels/round.h"
 
 namespace ampc::testing {
@@ -73,6 +74,11 @@ OpRun& OpRun::Attr(std::string name, AttrValue value) {
   return *this;
 }
 
+OpRun& OpRun::ChannelsLast(std::string slot) {
+  channels_last_.push_back(std::move(slot));
+  return *this;
+}
+
 OpRun& OpRun::Out(std::string slot, int n) {
   for (int i = 0; i < n; ++i) results_.emplace_back(slot, TensorType());
   return *this;
@@ -121,6 +127,16 @@ absl::StatusOr<std::unique_ptr<OpRun::Prepared>> OpRun::Prepare(int threads) con
     if (!type.IsStatic()) return InternalError(absl::StrCat("result ", i, " of op '", op_, "' has the type ", ToString(type)));
     p->spec.outputs.push_back({type.dtype, type.dims});
   }
+  const auto layout_of = [this](const SlotDef& slot, const TensorDesc& t) {
+    const bool named = std::find(channels_last_.begin(), channels_last_.end(), slot.name) != channels_last_.end();
+    return named && t.dims.size() == 4 ? Layout::kChannelsLast : Layout::kPlain;
+  };
+  for (size_t i = 0; i < p->spec.inputs.size(); ++i) {
+    p->spec.inputs[i].layout = layout_of(def->inputs[p->op->InputSlotOf(static_cast<int>(i))], p->spec.inputs[i]);
+  }
+  for (size_t i = 0; i < p->spec.outputs.size(); ++i) {
+    p->spec.outputs[i].layout = layout_of(def->outputs[p->op->OutputSlotOf(static_cast<int>(i))], p->spec.outputs[i]);
+  }
   AMPC_ASSIGN_OR_RETURN(p->kernel, MakeKernel(*entry, p->spec));
   return p;
 }
@@ -132,11 +148,18 @@ absl::StatusOr<std::unique_ptr<Kernel>> OpRun::Make() const {
 
 namespace {
 
+HostTensor InLayout(const HostTensor& t, const TensorDesc& desc, Layout from, Layout to) {
+  HostTensor out = t;
+  if (from != to) ConvertLayout(1, desc.dims, from, to, t.values<float>().data(), out.mutable_values<float>().data());
+  return out;
+}
+
 // One run. `in_place`: the first result lies in the memory of that operand.
 absl::StatusOr<std::vector<Tensor>> RunOnce(const KernelSpec& spec, const Kernel& kernel, absl::Span<const HostTensor* const> operands,
                                             int threads, int in_place) {
   std::vector<HostTensor> inputs, outputs;
-  for (const HostTensor* t : operands) inputs.push_back(*t);
+  for (size_t i = 0; i < operands.size(); ++i) inputs.push_back(InLayout(*operands[i], spec.inputs[i], Layout::kPlain, spec.inputs[i].layout));
+  const std::vector<HostTensor> given = inputs;
   std::vector<const void*> in;
   std::vector<void*> out;
   for (const HostTensor& t : inputs) in.push_back(t.data());
@@ -164,11 +187,11 @@ absl::StatusOr<std::vector<Tensor>> RunOnce(const KernelSpec& spec, const Kernel
     HostTensor rounded = t.stored;
     RoundTo(desc.dtype, rounded.mutable_values<float>().data(), static_cast<int64_t>(rounded.values<float>().size()));
     if (kernel.rounds_results() && !(rounded == t.stored)) return InternalError(absl::StrCat("result ", i, " is not rounded, as promised"));
-    t.stored = std::move(rounded);
+    t.stored = InLayout(rounded, desc, desc.layout, Layout::kPlain);
     results.push_back(std::move(t));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (static_cast<int>(i) != in_place && !(inputs[i] == *operands[i])) return InternalError(absl::StrCat("the kernel changed operand ", i));
+    if (static_cast<int>(i) != in_place && !(inputs[i] == given[i])) return InternalError(absl::StrCat("the kernel changed operand ", i));
   }
   return results;
 }

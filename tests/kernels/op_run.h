@@ -54,6 +54,8 @@ class OpRun {
   // The same, with its value known at plan time.
   OpRun& Const(std::string slot, Tensor tensor) { return Add(std::move(slot), std::move(tensor), true); }
   OpRun& Attr(std::string name, AttrValue value);
+  // The 4-D operands and results of the slot lie channels-last for the kernel; they are given and returned row-major as the others.
+  OpRun& ChannelsLast(std::string slot);
   OpRun& Out(std::string slot, int n = 1);
   // The declared type of the next result, for ops whose inference reads it.
   OpRun& OutAs(std::string slot, TensorType type);
@@ -78,6 +80,7 @@ class OpRun {
   std::vector<Operand> operands_;
   std::vector<ampc::Attr> attrs_;
   std::vector<std::pair<std::string, TensorType>> results_;
+  std::vector<std::string> channels_last_;
 };
 
 }  // namespace ampc::testing

@@ -1,0 +1,116 @@
+// Kernels give the same result whatever the layouts of their operands and results.
+#include <gtest/gtest.h>
+
+#include "kernels/layout.h"
+#include "kernels/parallel.h"
+#include "tests/kernels/layouts.h"
+#include "tests/kernels/op_run.h"
+#include "tests/testlib/status.h"
+#include "tests/testlib/tolerance.h"
+
+namespace ampc::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ConvertLayout, IsATranspositionPerImage) {
+  for (const Shape& dims : std::vector<Shape>{{1, 1, 1, 1}, {2, 3, 5, 7}, {1, 3, 48, 32}, {2, 16, 1, 9}, {1, 33, 17, 1}, {3, 8, 4, 4}, {1, 100, 30, 41}, {0, 3, 2, 2}}) {
+    SCOPED_TRACE(::testing::PrintToString(dims));
+    const Tensor x = Random(dims, 1);
+    const Dims d(dims.begin(), dims.end());
+    for (const int threads : {1, 3}) {
+      Tensor last = x, back = x;
+      ConvertLayout(threads, d, Layout::kPlain, Layout::kChannelsLast, x.stored.values<float>().data(), last.stored.mutable_values<float>().data());
+      EXPECT_EQ(last.floats(), ToNhwc(x).floats());
+      ConvertLayout(threads, d, Layout::kChannelsLast, Layout::kPlain, last.stored.values<float>().data(), back.stored.mutable_values<float>().data());
+      EXPECT_EQ(back.floats(), x.floats());
+    }
+  }
+}
+
+TEST(ParallelFor, CoversEachIndexOnce) {
+  for (const int64_t n : {0, 1, 5, 100}) {
+    for (const int64_t grain : {1, 7, 1000}) {
+      std::vector<int> hits(n, 0);
+      ParallelFor(4, n, grain, [&](int64_t first, int64_t last) {
+        for (int64_t i = first; i < last; ++i) ++hits[i];
+      });
+      EXPECT_EQ(hits, std::vector<int>(n, 1));
+    }
+  }
+}
+
+// `run` with each set of `slots` channels-last.
+void CheckLayouts(const OpRun& run, const std::vector<std::string>& slots, DType dtype = DType::kF32) {
+  ASSERT_OK_AND_ASSIGN(const auto plain, run.Run());
+  for (size_t set = 1; set < (size_t{1} << slots.size()); ++set) {
+    OpRun other = run;
+    std::string names;
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (set >> i & 1) other.ChannelsLast(slots[i]), names += slots[i] + " ";
+    }
+    SCOPED_TRACE(names);
+    ASSERT_OK_AND_ASSIGN(const auto got, other.Run());
+    const std::vector<float> values = got[0].floats(), want = plain[0].floats();
+    ASSERT_EQ(values.size(), want.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      ASSERT_TRUE(Near(values[i], want[i], ToleranceFor(dtype))) << "element " << i << " is " << values[i] << ", needs " << want[i];
+    }
+  }
+}
+
+TEST(Layouts, ConvolutionTakesEachOperandInEither) {
+  const std::vector<int32_t> one = {1, 1};
+  const Tensor x = Random({2, 5, 6, 7}, 1, -1, 1), r = Random({2, 9, 6, 7}, 3), b = Random({9}, 4), f = Random({9, 5, 3, 3}, 2, -1, 1);
+  CheckLayouts(OpRun("conv2d").In("Input", x).Const("Filter", f).In("Bias", b).Attr("paddings", one).Out("Output"), {"Input", "Output"});
+  CheckLayouts(OpRun("conv2d").In("Input", x).In("Filter", f).In("ResidualData", r).Attr("paddings", one).Out("Output"), {"Input", "ResidualData", "Output"});
+  CheckLayouts(OpRun("conv2d_transpose").In("Input", x).Const("Filter", Random({5, 3, 2, 2}, 2)).Attr("strides", std::vector<int32_t>{2, 2}).Out("Output"),
+               {"Input", "Output"});
+  const Tensor low = Low(DType::kBF16, {1, 32, 6, 7}, Random({1, 32, 6, 7}, 1).floats()), lf = Low(DType::kBF16, {16, 32, 1, 1}, Random({16, 32, 1, 1}, 2).floats());
+  CheckLayouts(OpRun("conv2d").In("Input", low).Const("Filter", lf).Out("Output"), {"Input", "Output"}, DType::kBF16);
+}
+
+TEST(Layouts, PoolingTakesEachOperandInEither) {
+  for (const char* type : {"max", "avg"}) {
+    const OpRun pool = OpRun("pool2d").In("X", Random({2, 70, 7, 9}, 1)).Attr("pooling_type", std::string(type)).Out("Out");
+    CheckLayouts(OpRun(pool).Attr("ksize", std::vector<int32_t>{3, 3}).Attr("strides", std::vector<int32_t>{2, 2}), {"X", "Out"});
+    CheckLayouts(OpRun(pool).Attr("ksize", std::vector<int32_t>{1, 1}).Attr("global_pooling", true), {"X", "Out"});
+  }
+}
+
+OpRun BatchNorm() {
+  const Tensor channel = Random({5}, 2, 0.5, 1.5);
+  return OpRun("batch_norm")
+      .In("X", Random({2, 5, 6, 7}, 1))
+      .In("Scale", channel)
+      .In("Bias", channel)
+      .In("Mean", channel)
+      .In("Variance", channel)
+      .Out("Y")
+      .Out("MeanOut")
+      .Out("VarianceOut");
+}
+
+TEST(Layouts, BatchNormNeedsBothAlike) {
+  for (const bool is_test : {false, true}) {
+    const OpRun plain = BatchNorm().Attr("is_test", is_test);
+    OpRun last = plain;
+    last.ChannelsLast("X").ChannelsLast("Y");
+    ASSERT_OK_AND_ASSIGN(const auto want, plain.Run());
+    ASSERT_OK_AND_ASSIGN(const auto got, last.Run());
+    for (size_t i = 0; i < got.size(); ++i) {
+      for (size_t k = 0; k < got[i].floats().size(); ++k) ASSERT_TRUE(Near(got[i].floats()[k], want[i].floats()[k], ToleranceFor(DType::kF32)));
+    }
+  }
+  EXPECT_THAT(BatchNorm().ChannelsLast("X").Run(), StatusIs(ExitCode::kInternal, HasSubstr("does not take")));
+}
+
+TEST(Layouts, KernelsThatTakeNoneRefuse) {
+  EXPECT_THAT(OpRun("softmax").In("X", Random({1, 2, 3, 4}, 1)).Out("Out").ChannelsLast("X").Run(),
+              StatusIs(ExitCode::kInternal, HasSubstr("op 'softmax'")));
+  EXPECT_THAT(OpRun("conv2d").In("Input", Random({1, 3, 3, 2}, 1)).Const("Filter", Random({2, 2, 1, 1}, 1)).Attr("data_format", std::string("NHWC")).Out("Output").ChannelsLast("Input").Run(),
+              StatusIs(ExitCode::kInternal, HasSubstr("does not take")));
+}
+
+}  // namespace
+}  // namespace ampc::testing
