@@ -10,6 +10,7 @@
 #include "graph/base/error.h"
 #include "graph/formats/ampc/ampc_format.h"
 #include "graph/formats/paddle/paddle_format.h"
+#include "graph/formats/prog/prog_format.h"
 
 namespace ampc {
 namespace {

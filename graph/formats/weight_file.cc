@@ -88,7 +88,7 @@ absl::StatusOr<WrittenWeights> WriteWeightFile(const Program& program, const std
   uint64_t total = 0;
   absl::Status status;
   ForEachVar(program, [&](const Var& var) {
-    if (var.weight == nullptr || !status.ok()) return;
+    if (keys[var.id()].empty() || !status.ok()) return;
     const absl::StatusOr<uint64_t> bytes = StoredBytes(var);
     if (!bytes.ok()) {
       status = bytes.status();

@@ -45,7 +45,7 @@ struct WrittenWeights {
   uint64_t size = 0;
   uint64_t header_hash = 0;
 };
-// Writes all weights of the program, transformed, under their keys. Nothing is written when there are none.
+// Writes the weights that have a key, transformed, under it. Nothing is written when there are none.
 absl::StatusOr<WrittenWeights> WriteWeightFile(const Program& program, const std::vector<std::string>& keys, const std::string& path,
                                                const SaveOptions& options);
 

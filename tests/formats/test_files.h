@@ -35,6 +35,7 @@ inline std::string ReadFile(const std::string& path) {
 
 inline void WriteFile(const std::string& path, const std::string& bytes) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::filesystem::remove(path);  // file systems write a file that is shortened and filled again through to the disk
   std::ofstream(path, std::ios::binary) << bytes;
 }
 

@@ -14,11 +14,12 @@ struct Named {
   std::vector<const Var*> vars;
 };
 
-VarUndo UndoFor(const Named& named, const ExportNames& names) {
+VarUndo UndoFor(const Named& named, const VarDesc& desc, const ExportNames& names) {
   VarUndo undo;
   for (const Var* var : named.vars) undo.was.push_back(var->was);
   const Var& first = *named.vars[0];
   if (names.Renamed(first) && first.exported() != *named.name) undo.as = first.exported();
+  undo.frozen = first.kind == VarKind::kParam && !first.trainable && desc.is_parameter() && !desc.stop_gradient();
   return undo;
 }
 
@@ -48,7 +49,7 @@ void AppendNewVar(const Named& named, const ExportNames& names, const PaddleOrig
   const bool flagged = var.trainable || (origin != nullptr && origin->has_parameter_flags);
   if (var.kind == VarKind::kParam && flagged) desc.set_is_parameter(true);
   if (var.stop_gradient) desc.set_stop_gradient(true);
-  SetUndo(EncodeVarUndo(UndoFor(named, names)), &desc);
+  SetUndo(EncodeVarUndo(UndoFor(named, desc, names)), &desc);
   AppendField(3, desc, out);
 }
 
@@ -60,7 +61,7 @@ bool SameInFile(const TensorType& now, const TensorType& then) {
 
 // The variable as the file had it, with changed types and marks.
 void AppendOldVar(const VarDesc& desc, const Named& named, const ExportNames& names, const PaddleOrigin& origin, std::string* out) {
-  const std::string undo = EncodeVarUndo(UndoFor(named, names));
+  const std::string undo = EncodeVarUndo(UndoFor(named, desc, names));
   const VarDesc_Attr* had = FindUndo(desc);
   const Var* changed = nullptr;
   for (const Var* var : named.vars) {

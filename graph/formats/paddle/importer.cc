@@ -71,6 +71,7 @@ Var* Importer::NewVersion(Storage& storage, VarKind kind) {
     var->stop_gradient = storage.desc->stop_gradient();
     var->trainable = kind == VarKind::kParam && storage.desc->is_parameter() && !storage.desc->stop_gradient();
     const VarUndo undo = UndoOf(*storage.desc);
+    if (undo.frozen) var->trainable = false;
     if (!undo.was.empty()) var->was = undo.was[std::min<size_t>(storage.versions, undo.was.size() - 1)];
     if (!undo.as.empty()) var->export_name = undo.as;
     origin_->used_vars[storage.block][storage.var] = true;

@@ -67,6 +67,7 @@ std::string EncodeVarUndo(const VarUndo& undo) {
     for (size_t i = 0; i < (same ? 1 : undo.was.size()); ++i) absl::StrAppend(&list, i == 0 ? "" : ",", WasName(undo.was[i]));
     AddEntry(absl::StrCat("was=", list), &out);
   }
+  if (undo.frozen) AddEntry("frozen", &out);
   if (!undo.as.empty()) AddEntry(absl::StrCat("as=", undo.as), &out);
   return out;
 }
@@ -77,6 +78,8 @@ VarUndo DecodeVarUndo(absl::string_view text) {
     absl::string_view entry = NextEntry("as=", &text);
     if (absl::ConsumePrefix(&entry, "was=")) {
       for (const absl::string_view name : absl::StrSplit(entry, ',')) undo.was.push_back(WasDType(name));
+    } else if (entry == "frozen") {
+      undo.frozen = true;
     } else if (absl::ConsumePrefix(&entry, "as=")) {
       undo.as = std::string(entry);
     }

@@ -1,11 +1,12 @@
 // Marks in a Paddle file: what `strip` needs travels as an attribute `ampc_undo` of ops (STRING) and variables.
 //
 //   op:        entries joined by ';'   inserted   guard=2   was.out_dtype=f32   fp32=REASON (last; takes the rest)
-//   variable:  entries joined by ';'   was=f32    as=NAME (last; takes the rest)
+//   variable:  entries joined by ';'   was=f32    frozen    as=NAME (last; takes the rest)
 //
 // `was` is a data type before mixed precision, '-' for an attribute that was not there. A variable that is written again
 // has one `was` per version, in order, joined by ',' unless all are equal; '-' for a version that was not lowered. `as`
-// is the name in the original of a version that needs a name of its own in this file.
+// is the name in the original of a version that needs a name of its own in this file. `frozen` is a parameter that is not
+// trained: a low copy of another one.
 #pragma once
 
 #include <string>
@@ -26,6 +27,7 @@ OpMarks DecodeMarks(absl::string_view text);
 struct VarUndo {
   std::vector<DType> was;  // by version; the last counts for all further ones; empty for none
   std::string as;
+  bool frozen = false;
 };
 std::string EncodeVarUndo(const VarUndo& undo);
 VarUndo DecodeVarUndo(absl::string_view text);
