@@ -18,7 +18,9 @@ namespace {
 class Materializer {
  public:
   Materializer(const AmpDecision& decision, Program& program)
-      : decision_(decision), program_(program), cast_def_(Ops().Find("cast")), versions_(program) {}
+      : decision_(decision), program_(program), cast_def_(Ops().Find("cast")), versions_(program), fetched_(program.num_var_ids(), false) {
+    for (const Var* var : program.fetches) fetched_[var->id()] = true;
+  }
 
   absl::StatusOr<bool> Run() {
     if (cast_def_ == nullptr) return InternalError("there is no record of 'cast'");
@@ -26,6 +28,7 @@ class Materializer {
       if (AmpDecision::Has(decision_.low_var, var.id()) && var.type.dtype == DType::kF32) Retype(const_cast<Var&>(var), decision_.low);
     });
     for (int b = 0; b < program_.num_blocks(); ++b) AMPC_RETURN_IF_ERROR(RewriteBlock(program_.block(b)));
+    DropUnreadCasts();
     return changed_;
   }
 
@@ -41,6 +44,7 @@ class Materializer {
     block_ = &block;
     copies_.clear();
     sources_.clear();
+    earlier_.clear();
     std::vector<std::unique_ptr<Op>> ops = block.TakeOps();
     out_.clear();
     out_.reserve(ops.size() + ops.size() / 4);
@@ -60,17 +64,21 @@ class Materializer {
   absl::Status RewriteOp(std::unique_ptr<Op> owned) {
     Op& op = *owned;
     trailing_.clear();
+    ReadEarlierCasts(op);
+    if (Repeats(op)) return absl::OkStatus();
     const OpDecision& d = decision_.For(op);
     absl::Status status;
     if (IsInserted(op) || (IsCast(op) && d.untouched)) {
       if (IsCast(op)) FixInDType(op);
     } else {
       if (!d.untouched) ConvertOperands(op, d.low);
+      const bool control = !op.SubBlocks().empty();  // its results are what its bodies write
       if (d.low) {
         RetargetAttrs(op);
-        LowerResults(op);
+        if (!control) LowerResults(op);
       } else {
-        if (!d.untouched) WidenResults(op);
+        if (!d.untouched) RestoreAttrs(op);
+        if (!d.untouched && !control) WidenResults(op);
         status = FollowLoweredOperands(op);
       }
       if (IsCast(op)) FixInDType(op);
@@ -84,6 +92,25 @@ class Materializer {
       Remember(from, to);
     }
     return status;
+  }
+
+  // A cast of an earlier decision that comes behind one of this decision goes, and its readers read that one.
+  bool Repeats(const Op& op) {
+    if (!IsInserted(op) || !IsCast(op) || op.outputs()[0]->kind != VarKind::kTemp || fetched_[op.outputs()[0]->id()]) return false;
+    const Var& source = *op.inputs()[0];
+    auto copy = copies_.find(Key(source.id(), op.outputs()[0]->type.dtype));
+    if (copy == copies_.end() || versions_.Of(source) != copy->second.source_version) return false;
+    earlier_[op.outputs()[0]->id()] = copy->second.var;
+    gone_.push_back(op.outputs()[0]->id());
+    changed_ = true;
+    return true;
+  }
+  void ReadEarlierCasts(Op& op) {
+    if (earlier_.empty()) return;
+    for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
+      auto it = earlier_.find(op.inputs()[i]->id());
+      if (it != earlier_.end()) op.ReplaceInput(i, it->second);
+    }
   }
 
   void ConvertOperands(Op& op, bool low) {
@@ -114,20 +141,30 @@ class Materializer {
 
   void RetargetAttrs(Op& op) {
     for (const AttrDef& def : op.def().attrs) {
-      const bool asked = IsCast(op) && def.name == "out_dtype";  // a cast that the decision makes low gives a low result
-      if ((!def.retarget && !asked) || op.GetDType(def.name) != DType::kF32) continue;
+      // A foreign decision that makes a creation or a cast low means its result.
+      if ((!def.retarget && decision_.own_slots) || op.GetDType(def.name) != DType::kF32) continue;
       op.SetAttr(def.name, decision_.low);
       op.marks.was.emplace_back(def.name, DType::kF32);
       changed_ = true;
     }
   }
 
+  // An op that an earlier decision made low.
+  void RestoreAttrs(Op& op) {
+    if (op.marks.was.empty()) return;
+    for (const auto& [name, was] : op.marks.was) op.SetAttr(name, was);
+    op.marks.was.clear();
+    changed_ = true;
+  }
+
   void LowerResults(Op& op) {
     for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
       Var* var = op.outputs()[i];
+      const bool keep = var->kind == VarKind::kTemp && AmpDecision::Has(decision_.keep_var, var->id());
+      if (keep && var->type.dtype == decision_.low && var->was == DType::kF32) Retype(*var, DType::kF32);  // an earlier decision did not keep it
       if (!var->type.IsFloat() || var->type.dtype != DType::kF32) continue;
       if (OutputPrecision(decision_, op, op.OutputSlotOf(i)) != SlotPrecision::kFollow) continue;
-      if (var->kind != VarKind::kTemp || AmpDecision::Has(decision_.keep_var, var->id())) {
+      if (var->kind != VarKind::kTemp || keep) {
         DefineAside(op, i, decision_.low);
       } else {
         Retype(*var, decision_.low);
@@ -139,6 +176,10 @@ class Materializer {
     for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
       Var* var = op.outputs()[i];
       if (!var->type.IsFloat() || !IsLowPrecision(var->type.dtype)) continue;
+      if (var->kind == VarKind::kTemp && var->was == DType::kF32) {
+        Retype(*var, DType::kF32);  // an earlier decision made it low
+        continue;
+      }
       if (OutputPrecision(decision_, op, op.OutputSlotOf(i)) == SlotPrecision::kAsIs) continue;
       if (var->kind == VarKind::kCarry && Lowered(*var)) {
         DefineAside(op, i, DType::kF32);
@@ -231,6 +272,29 @@ class Materializer {
     return result;
   }
 
+  // Casts that an earlier decision needed.
+  void DropUnreadCasts() {
+    std::vector<int> reads(program_.num_var_ids(), 0);
+    for (const Var* var : program_.fetches) ++reads[var->id()];
+    ForEachOp(program_, [&](const Op& op) {
+      for (const Var* var : op.inputs()) ++reads[var->id()];
+    });
+    std::vector<bool> dead(program_.num_var_ids(), false);
+    for (int id : gone_) dead[id] = true;
+    bool any = !gone_.empty();
+    for (int b = 0; b < program_.num_blocks(); ++b) {
+      std::vector<std::unique_ptr<Op>> ops = program_.block(b).TakeOps();
+      std::erase_if(ops, [&](const std::unique_ptr<Op>& op) {
+        if (!IsInserted(*op) || op->outputs()[0]->kind != VarKind::kTemp || reads[op->outputs()[0]->id()] > 0) return false;
+        dead[op->outputs()[0]->id()] = any = true;
+        return true;
+      });
+      program_.block(b).SetOps(std::move(ops));
+    }
+    for (int b = 0; any && b < program_.num_blocks(); ++b) program_.block(b).RemoveVars(dead);
+    changed_ = changed_ || any;
+  }
+
   void AppendCast(Var* from, Var* to) {
     std::unique_ptr<Op> op = block_->NewOp(cast_def_);
     op->SetInputs(0, {&from, 1});
@@ -256,7 +320,10 @@ class Materializer {
   std::vector<std::pair<Var*, Var*>> trailing_;     // casts behind the current op
   absl::flat_hash_map<Key, Copy> copies_;           // casts of this block by (source, type)
   absl::flat_hash_map<int, Copy> sources_;          // by result of an inserted cast of this block
+  absl::flat_hash_map<int, Var*> earlier_;          // by result of a cast that went: what stands for it
+  std::vector<int> gone_;                           // their results
   Versions versions_;
+  std::vector<bool> fetched_;                       // by Var::id
   bool changed_ = false;
 };
 

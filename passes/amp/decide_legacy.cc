@@ -123,6 +123,7 @@ DecisionOr DecideLegacyO1(const DecideOptions& options, const PaddlePolicy& poli
   for (int b = 1; b < program.num_blocks(); ++b) {
     for (const std::unique_ptr<Op>& op : program.block(b).ops()) out->ops[op->id()] = {false, IsInserted(*op), "body", ""};
   }
+  out->keep_var = KeepFetches(program, true);
   return out;
 }
 
@@ -141,8 +142,11 @@ DecisionOr DecideLegacyO2(const DecideOptions& options, const PaddlePolicy& poli
     }
     return options.guard && op.marks.guard == 0 ? "guard" : "";
   };
+  out->keep_var = KeepFetches(program, lists.Unsupported("fetch"));
   out->low_var.assign(program.num_var_ids(), false);
   out->low_param.assign(program.num_var_ids(), false);
+  // A program with a signature has the ops `feed` and `fetch`; a feed op that stays fp32 keeps what it defines.
+  const bool keep_feeds = !program.fetches.empty() && lists.Unsupported("feed");
   ForEachOp(program, [&](const Op& op) {
     OpDecision& d = out->ops[op.id()];
     if (IsReader(op) || IsInserted(op)) return;
@@ -156,7 +160,7 @@ DecisionOr DecideLegacyO2(const DecideOptions& options, const PaddlePolicy& poli
       if (var.type.dtype != DType::kF32) continue;
       if (!SlotMayBeLow(policy.inputs, op.type(), op.def().inputs[op.InputSlotOf(i)].name)) continue;
       if (var.kind == VarKind::kParam) out->low_param[var.id()] = true;
-      if (var.kind == VarKind::kFeed || var.kind == VarKind::kCarry || var.kind == VarKind::kState) out->low_var[var.id()] = true;
+      if ((var.kind == VarKind::kFeed && !keep_feeds) || var.kind == VarKind::kCarry || var.kind == VarKind::kState) out->low_var[var.id()] = true;
     }
   });
   return out;

@@ -35,7 +35,7 @@ class OwnDecider {
     out_->ops.resize(program_.num_op_ids());
     ForEachVar(program_, [this](const Var& var) {
       if (var.kind == VarKind::kState || var.kind == VarKind::kCarry) vote_[var.id()] = Vote::kHigh;
-      if (IsLowPrecision(var.type.dtype) && var.kind == VarKind::kFeed) vote_[var.id()] = Vote::kLow;
+      if (IsLowPrecision(var.type.dtype) && var.kind == VarKind::kFeed && !Lowered(var)) vote_[var.id()] = Vote::kLow;
     });
     ForEachOp(program_, [this](const Op& op) {
       out_->ops[op.id()] = Decide(op);

@@ -40,6 +40,7 @@ class UnifiedDecider {
     if (options_.level == "O2") LowerParams();
     ForEachOp(program_, [this](const Op& op) { out_->ops[op.id()] = Decide(op); });
     LowerCarries();
+    out_->keep_var = KeepFetches(program_, !kernels_.contains("fetch") || options_.level != "O2");
     return std::move(out_);
   }
 
@@ -140,7 +141,7 @@ class UnifiedDecider {
     if (op.type() == "create_py_reader" || op.type() == "read") return "reader";
     if (op.attr("in_dtype") != nullptr) return "";
     for (const char* attr : {"out_dtype", "dtype"}) {
-      const DType t = op.GetDType(attr);
+      const DType t = PaddleDType(op, attr);
       if (IsNarrowFloat(t) || t == DType::kF64) return "creation";
     }
     return "";

@@ -59,4 +59,23 @@ std::vector<int> FlatBySlotName(const Op& op, bool inputs) {
   return flat;
 }
 
+DType PaddleDType(const Op& op, absl::string_view attr) {
+  const AttrValue* value = op.attr(attr);
+  if (value == nullptr) return DType::kInvalid;
+  if (!std::holds_alternative<int32_t>(*value)) return op.GetDType(attr);
+  switch (std::get<int32_t>(*value)) {  // VarType of framework.proto
+    case 4: return DType::kF16;
+    case 5: return DType::kF32;
+    case 6: return DType::kF64;
+    case 22: return DType::kBF16;
+    default: return DType::kInvalid;
+  }
+}
+
+std::vector<bool> KeepFetches(const Program& program, bool keep) {
+  std::vector<bool> out(program.num_var_ids(), false);
+  for (const Var* var : program.fetches) out[var->id()] = keep;
+  return out;
+}
+
 }  // namespace ampc

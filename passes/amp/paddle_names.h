@@ -35,4 +35,10 @@ class PaddleNames {
 // The op's operands or results as (slot, flat position) with the slots in alphabetical order, as op descriptions keep them.
 std::vector<int> FlatBySlotName(const Op& op, bool inputs);
 
+// A data type attribute, also of an op without a record, which keeps it as Paddle's number.
+DType PaddleDType(const Op& op, absl::string_view attr);
+
+// The fetched values, by Var::id, if `keep`: Paddle's lists speak of the op `fetch`, which the IR has as the signature.
+std::vector<bool> KeepFetches(const Program& program, bool keep);
+
 }  // namespace ampc

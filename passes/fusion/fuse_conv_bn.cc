@@ -97,7 +97,7 @@ class ConvBnFuser {
     const TensorType& type = conv.input("Filter")->type;
     Var* filter = AddConstant(block, absl::StrCat(conv.input("Filter")->name(), ".bn"), MakeConstant(type.dtype, type.dims, w));
     Var* added = AddConstant(block, absl::StrCat(conv.output("Output")->name(), ".bias"),
-                             MakeConstant(DType::kF32, {static_cast<int64_t>(bias.size())}, bias));
+                             MakeConstant(type.dtype, {static_cast<int64_t>(bias.size())}, bias));
     conv.SetInputs(conv.def().InputSlot("Filter"), {&filter, 1});
     conv.SetInputs(conv.def().InputSlot("Bias"), {&added, 1});
     Var* out = &y;

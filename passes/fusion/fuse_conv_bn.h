@@ -5,8 +5,8 @@
 //
 // w.bn = w * scale / sqrt(var + epsilon), y.bias = bias - mean * scale / sqrt(var + epsilon), computed in double. Needs all five
 // as constants (a param with its weight, or a literal) and a convolution result that only the batch norm reads. A bias that
-// the convolution has is included. The filter keeps its type, the bias is f32. In a low program the rounding between the two
-// ops goes, as in every fused kernel. Convolutions: conv2d, depthwise_conv2d.
+// the convolution has is included. Both keep the type of the filter. In a low program the rounding between the two ops goes,
+// as in every fused kernel. Convolutions: conv2d, depthwise_conv2d.
 #pragma once
 
 #include "passes/pass.h"
