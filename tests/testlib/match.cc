@@ -1,5 +1,6 @@
 #include "tests/testlib/match.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,7 +35,8 @@ struct Check {
 using Bindings = std::map<std::string, std::string>;
 
 std::string OneBlank(absl::string_view line) {
-  std::string out(absl::StripAsciiWhitespace(line));
+  std::string out(line);
+  std::replace_if(out.begin(), out.end(), [](unsigned char c) { return absl::ascii_isspace(c); }, ' ');
   absl::RemoveExtraAsciiWhitespace(&out);
   return out;
 }

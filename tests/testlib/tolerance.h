@@ -1,7 +1,9 @@
 // The one table of tolerances: how far a kernel's result may lie from the plain CPU kernel in f32.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "graph/base/dtype.h"
 
@@ -26,6 +28,34 @@ constexpr Tolerance ToleranceFor(DType dtype) {
 inline bool Near(double found, double needed, Tolerance tolerance) {
   if (found == needed || (std::isnan(found) && std::isnan(needed))) return true;
   return std::abs(found - needed) <= tolerance.abs + tolerance.rel * std::abs(needed);
+}
+
+// How far a float32 result of an elementary function may lie from the exact value: `ulps` units in the last place of the exact value
+// (of the subnormals below 2^-126) plus `abs`, which matters where a small result comes from larger numbers: a difference, or an
+// exponential of a rounded product.
+struct FunctionTolerance {
+  double ulps = 0, abs = 0;
+};
+
+constexpr FunctionTolerance FunctionToleranceFor(std::string_view op) {
+  if (op == "exp" || op == "log" || op == "pow") return {1, 0};
+  if (op == "rsqrt") return {1.5, 0};
+  if (op == "tanh" || op == "erf" || op == "hard_swish") return {2, 0};
+  if (op == "sigmoid") return {2.5, 0};
+  if (op == "swish" || op == "silu") return {3.5, 0x1p-24};
+  if (op == "gelu") return {4, 0x1p-60};
+  if (op == "gelu_tanh") return {4, 0x1p-23};
+  if (op == "hard_sigmoid") return {1, 0x1p-24};
+  return {0.5, 0};  // correctly rounded
+}
+
+// Both NaN, equal, or within the tolerance.
+inline bool WithinUlps(float found, double needed, FunctionTolerance tolerance) {
+  const float rounded = static_cast<float>(needed);
+  if (found == rounded || (std::isnan(found) && std::isnan(rounded))) return true;
+  if (!std::isfinite(found) || !std::isfinite(rounded)) return false;
+  const double unit = std::ldexp(1.0, std::max(std::ilogb(needed) - 23, -149));
+  return std::abs(found - needed) <= tolerance.ulps * unit + tolerance.abs;
 }
 
 }  // namespace ampc::testing
