@@ -37,13 +37,13 @@ absl::Status CheckSupported(const ConvertFlags& flags) {
 
 std::string Damage(const ConvertResult& result) {
   WeightDamage sum;
-  for (const WeightEntry& w : result.weights) {
+  for (const AmpWeightEntry& w : result.report.weights) {
     sum.elements += w.damage.elements;
     sum.clamped += w.damage.clamped;
     sum.flushed += w.damage.flushed;
     sum.subnormal += w.damage.subnormal;
   }
-  return absl::StrCat(result.weights.size(), " weights converted, ", sum.elements, " values: ", sum.clamped, " clamped, ", sum.flushed, " became zero, ",
+  return absl::StrCat(result.report.weights.size(), " weights converted, ", sum.elements, " values: ", sum.clamped, " clamped, ", sum.flushed, " became zero, ",
                       sum.subnormal, " subnormal");
 }
 

@@ -69,7 +69,8 @@ absl::Status CheckConvOperands(const InferContext& ctx) {
 
 absl::Status CheckConvBias(const InferContext& ctx, int64_t channels, int c) {
   if (!ctx.Has("Bias")) return absl::OkStatus();
-  AMPC_RETURN_IF_ERROR(NeedSameDType(ctx, "Input", "Bias", c));
+  // A bias that a fusion computed stays fp32 beside a low Input: it is added to fp32 sums.
+  if (ctx.In("Bias").dtype != DType::kF32) AMPC_RETURN_IF_ERROR(NeedSameDType(ctx, "Input", "Bias", c));
   const TensorType& bias = ctx.In("Bias");
   if (!bias.has_rank || !Differ(Product(bias.dims), channels)) return absl::OkStatus();
   return Fail(ctx, c, "Bias has ", Product(bias.dims), " elements, needs ", channels);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -107,11 +108,26 @@ absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& request) {
   save.no_sync = request.no_sync;
   save.program_only = request.program_only;
   save.progress = request.progress;
-  save.on_weight = [&result](const Var& var, const WeightDamage& damage) { result.weights.push_back({var.exported(), damage}); };
+  std::map<std::string, WeightDamage> damages;
+  save.on_weight = [&damages](const Var& var, const WeightDamage& damage) { damages[var.name()] = damage; };
   AMPC_RETURN_IF_ERROR(SaveModel(program, request.output, save));
   result.save_seconds = watch.Lap();
   result.bytes_after = WrittenBytes(request);
+  for (AmpWeightEntry& weight : result.report.weights) weight.damage = damages[weight.name];
   return result;
+}
+
+std::string ReportJson(const ConvertRequest& request, const ConvertResult& result) {
+  JsonWriter json(JsonWriter::kIndented);
+  json.BeginObject().Field("input", request.input).Field("output", request.output);
+  json.Field("bytes_before", result.bytes_before).Field("bytes_after", result.bytes_after).Field("seconds", result.seconds());
+  json.Field("target", request.target).Field("pipeline", ConvertPipeline(request.options).ToString());
+  json.Key("notes").BeginArray();
+  for (const std::string& note : result.notes) json.String(note);
+  json.EndArray();
+  WriteAmpReport(result.report, json);
+  json.EndObject();
+  return json.Take() + "\n";
 }
 
 }  // namespace ampc

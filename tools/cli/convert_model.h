@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/weight.h"
 #include "passes/amp/report.h"
 #include "passes/pipelines.h"
 #include "tools/cli/model_facts.h"
@@ -24,17 +23,11 @@ struct ConvertRequest {
   std::function<void(double done, double total)> progress;  // while weights are written
 };
 
-struct WeightEntry {
-  std::string name;
-  WeightDamage damage;
-};
-
 struct ConvertResult {
   ModelFacts before, after;
   int64_t bytes_before = 0, bytes_after = 0;  // of the files
   double load_seconds = 0, pass_seconds = 0, save_seconds = 0;
   std::vector<std::string> notes;
-  std::vector<WeightEntry> weights;  // those that were converted
   AmpReport report;
   double seconds() const { return load_seconds + pass_seconds + save_seconds; }
 };
