@@ -12,58 +12,100 @@
 namespace ampc {
 namespace {
 
-// Copies the block of at most 8 x 8 elements at `in` (row stride `cols`) to `out` (row stride `rows`), transposed.
-using BlockFn = void (*)(const float* in, int64_t cols, float* out, int64_t rows, int height, int width);
+// A rectangle of a matrix of rows x cols.
+struct Rect {
+  int64_t row, row_end, col, col_end;
+};
+// Writes the rectangle of `in` to its place in `out`, which is cols x rows.
+using RectFn = void (*)(const float* in, int64_t rows, int64_t cols, const Rect& r, float* out);
 
-void PlainBlock(const float* in, int64_t cols, float* out, int64_t rows, int height, int width) {
-  for (int c = 0; c < width; ++c) {
-    for (int r = 0; r < height; ++r) out[c * rows + r] = in[r * cols + c];
+void PlainRect(const float* in, int64_t rows, int64_t cols, const Rect& rect, float* out) {
+  for (int64_t c = rect.col; c < rect.col_end; ++c) {
+    for (int64_t r = rect.row; r < rect.row_end; ++r) out[c * rows + r] = in[r * cols + c];
   }
 }
 
 #if defined(__x86_64__)
+// Unrolled, so that the 8 vectors stay in registers.
 __attribute__((target("avx2"))) inline void Transpose8x8(__m256* v) {
   __m256 t[8];
+#pragma GCC unroll 8
   for (int i = 0; i < 8; i += 2) {
     t[i] = _mm256_unpacklo_ps(v[i], v[i + 1]);
     t[i + 1] = _mm256_unpackhi_ps(v[i], v[i + 1]);
   }
+#pragma GCC unroll 8
   for (int i = 0; i < 8; i += 4) {
     v[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
     v[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xee);
     v[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
     v[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xee);
   }
+#pragma GCC unroll 8
   for (int i = 0; i < 4; ++i) {
     t[i] = _mm256_permute2f128_ps(v[i], v[i + 4], 0x20);
     t[i + 4] = _mm256_permute2f128_ps(v[i], v[i + 4], 0x31);
   }
+#pragma GCC unroll 8
   for (int i = 0; i < 8; ++i) v[i] = t[i];
 }
 
-__attribute__((target("avx2"))) void Avx2Block(const float* in, int64_t cols, float* out, int64_t rows, int height, int width) {
-  __m256 v[8];
-  if (height == 8 && width == 8) {
-    for (int r = 0; r < 8; ++r) v[r] = _mm256_loadu_ps(in + r * cols);
-    Transpose8x8(v);
-    for (int c = 0; c < 8; ++c) _mm256_storeu_ps(out + c * rows, v[c]);
-    return;
-  }
+// At most 8 x 8.
+__attribute__((target("avx2"))) inline void PartialBlock(const float* in, int64_t cols, float* out, int64_t rows, int64_t height, int64_t width) {
   const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  const __m256i in_width = _mm256_cmpgt_epi32(_mm256_set1_epi32(width), lane);
-  const __m256i in_height = _mm256_cmpgt_epi32(_mm256_set1_epi32(height), lane);
+  const __m256i in_width = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(width)), lane);
+  const __m256i in_height = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(height)), lane);
+  __m256 v[8];
   for (int r = 0; r < 8; ++r) v[r] = r < height ? _mm256_maskload_ps(in + r * cols, in_width) : _mm256_setzero_ps();
   Transpose8x8(v);
   for (int c = 0; c < width; ++c) _mm256_maskstore_ps(out + c * rows, in_height, v[c]);
 }
+
+__attribute__((target("avx2"))) void Avx2Rect(const float* in, int64_t rows, int64_t cols, const Rect& rect, float* out) {
+  for (int64_t c = rect.col; c < rect.col_end; c += 8) {
+    for (int64_t r = rect.row; r < rect.row_end; r += 8) {
+      const float* from = in + r * cols + c;
+      float* to = out + c * rows + r;
+      if (r + 8 > rect.row_end || c + 8 > rect.col_end) {
+        PartialBlock(from, cols, to, rows, std::min<int64_t>(8, rect.row_end - r), std::min<int64_t>(8, rect.col_end - c));
+        continue;
+      }
+      __m256 v[8];
+#pragma GCC unroll 8
+      for (int i = 0; i < 8; ++i) v[i] = _mm256_loadu_ps(from + i * cols);
+      Transpose8x8(v);
+#pragma GCC unroll 8
+      for (int i = 0; i < 8; ++i) _mm256_storeu_ps(to + i * rows, v[i]);
+    }
+  }
+}
 #endif
 
-BlockFn ChooseBlock() {
 #if defined(__x86_64__)
-  static const BlockFn fn = __builtin_cpu_supports("avx2") ? &Avx2Block : &PlainBlock;
+// Three planes to pixels of three channels, as an image is fed: columns [first, last).
+void InterleaveThree(const float* in, int64_t cols, int64_t first, int64_t last, float* out) {
+  const float *a = in, *b = in + cols, *c = in + 2 * cols;
+  int64_t i = first;
+  for (; i + 4 <= last; i += 4) {
+    const __m128 va = _mm_loadu_ps(a + i), vb = _mm_loadu_ps(b + i), vc = _mm_loadu_ps(c + i);
+    const __m128 low = _mm_unpacklo_ps(va, vb), high = _mm_unpackhi_ps(va, vb);       // a0 b0 a1 b1, a2 b2 a3 b3
+    const __m128 x = _mm_shuffle_ps(vc, va, _MM_SHUFFLE(1, 1, 0, 0));                 // c0 c0 a1 a1
+    const __m128 y = _mm_shuffle_ps(vb, vc, _MM_SHUFFLE(1, 1, 1, 1));                 // b1 b1 c1 c1
+    const __m128 z = _mm_shuffle_ps(vc, high, _MM_SHUFFLE(3, 2, 3, 2));               // c2 c3 a3 b3
+    _mm_storeu_ps(out + 3 * i, _mm_shuffle_ps(low, x, _MM_SHUFFLE(2, 0, 1, 0)));      // a0 b0 c0 a1
+    _mm_storeu_ps(out + 3 * i + 4, _mm_shuffle_ps(y, high, _MM_SHUFFLE(1, 0, 2, 0)));  // b1 c1 a2 b2
+    _mm_storeu_ps(out + 3 * i + 8, _mm_shuffle_ps(z, z, _MM_SHUFFLE(1, 3, 2, 0)));    // c2 a3 b3 c3
+  }
+  for (; i < last; ++i) out[3 * i] = a[i], out[3 * i + 1] = b[i], out[3 * i + 2] = c[i];
+}
+#endif
+
+RectFn ChooseRect() {
+#if defined(__x86_64__)
+  static const RectFn fn = __builtin_cpu_supports("avx2") ? &Avx2Rect : &PlainRect;
   return fn;
 #else
-  return &PlainBlock;
+  return &PlainRect;
 #endif
 }
 
@@ -75,23 +117,26 @@ void Transpose2D(int threads, int64_t batch, int64_t rows, int64_t cols, const f
     ParallelFor(threads, size, 1 << 16, [&](int64_t first, int64_t last) { std::memcpy(out + first, in + first, (last - first) * sizeof(float)); });
     return;
   }
-  // Strips along the longer side: a strip writes (or reads) whole cache lines of 8 rows.
-  const BlockFn block = ChooseBlock();
+#if defined(__x86_64__)
+  if (rows == 3) {
+    for (int64_t i = 0; i < batch; ++i, in += 3 * cols, out += 3 * cols) {
+      ParallelFor(threads, cols, 1 << 13, [&](int64_t first, int64_t last) { InterleaveThree(in, cols, first, last, out); });
+    }
+    return;
+  }
+#endif
+  // Strips across the longer side, one cache line wide.
+  constexpr int64_t kStrip = 16;
+  const RectFn rect = ChooseRect();
   const bool by_cols = cols >= rows;
-  const int64_t strips = ((by_cols ? cols : rows) + 7) / 8;
-  const int64_t strip_size = 8 * (by_cols ? rows : cols);
+  const int64_t side = by_cols ? cols : rows;
+  const int64_t strips = (side + kStrip - 1) / kStrip;
+  const int64_t strip_size = kStrip * (by_cols ? rows : cols);
   ParallelFor(threads, batch * strips, std::max<int64_t>(1, (1 << 14) / strip_size), [&](int64_t first, int64_t last) {
     for (int64_t s = first; s < last; ++s) {
-      const float* src = in + s / strips * rows * cols;
-      float* dst = out + s / strips * rows * cols;
-      const int64_t at = s % strips * 8;
-      const int64_t end = by_cols ? rows : cols;
-      for (int64_t i = 0; i < end; i += 8) {
-        const int64_t r = by_cols ? i : at;
-        const int64_t c = by_cols ? at : i;
-        block(src + r * cols + c, cols, dst + c * rows + r, rows, static_cast<int>(std::min<int64_t>(8, rows - r)),
-              static_cast<int>(std::min<int64_t>(8, cols - c)));
-      }
+      const int64_t image = s / strips * rows * cols;
+      const int64_t at = s % strips * kStrip, end = std::min(side, at + kStrip);
+      rect(in + image, rows, cols, by_cols ? Rect{0, rows, at, end} : Rect{at, end, 0, cols}, out + image);
     }
   });
 }

@@ -94,11 +94,8 @@ absl::StatusOr<Choice> Choose(const ConvSpec& s, dnnl_data_type_t type) {
   return c;
 }
 
-// bf16 operands are converted before the run, which only many multiply-adds per element pay for.
-bool Bf16Pays(const ConvSpec& s) {
-  const int64_t per_output = s.in_c / s.groups * s.h.kernel * s.w.kernel;
-  return s.groups == 1 && s.out_c >= 16 && per_output >= 16;
-}
+// The operand is converted to bf16 before the run, which pays where each element is used often and fills the matrix unit.
+bool Bf16Pays(const ConvSpec& s) { return s.groups == 1 && s.out_c >= 16 && (s.in_c >= 16 || s.out_c >= 32); }
 
 absl::StatusOr<Choice> ChooseBest(const ConvSpec& s) {
   if (s.native_bf16 && Bf16Pays(s) && dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx512_core_bf16) {
