@@ -27,7 +27,7 @@ struct ScalarMath {
   static AMPC_HOST_DEVICE T Abs(T v) { return std::fabs(v); }
   static AMPC_HOST_DEVICE T Tanh(T v) { return std::tanh(v); }
   static AMPC_HOST_DEVICE T Erf(T v) { return std::erf(v); }
-  static AMPC_HOST_DEVICE T PhiTail(T v) { return T(0.5) * std::erfc(v * T(0.70710678118654752)); }
+  static AMPC_HOST_DEVICE T Phi(T v) { return T(0.5) * std::erfc(v * T(-0.70710678118654752)); }
   static AMPC_HOST_DEVICE T Pow(T x, T y) { return std::pow(x, y); }
 };
 

@@ -43,7 +43,7 @@ constexpr FunctionTolerance FunctionToleranceFor(std::string_view op) {
   if (op == "tanh" || op == "erf" || op == "hard_swish") return {2, 0};
   if (op == "sigmoid") return {2.5, 0};
   if (op == "swish" || op == "silu") return {3.5, 0x1p-24};
-  if (op == "gelu") return {4, 0x1p-60};
+  if (op == "gelu") return {6, 0x1p-120};
   if (op == "gelu_tanh") return {4, 0x1p-23};
   if (op == "hard_sigmoid") return {1, 0x1p-24};
   return {0.5, 0};  // correctly rounded
@@ -56,6 +56,14 @@ inline bool WithinUlps(float found, double needed, FunctionTolerance tolerance) 
   if (!std::isfinite(found) || !std::isfinite(rounded)) return false;
   const double unit = std::ldexp(1.0, std::max(std::ilogb(needed) - 23, -149));
   return std::abs(found - needed) <= tolerance.ulps * unit + tolerance.abs;
+}
+
+// How far the largest difference of a model's output from the real Paddle's in fp32 may lie, as a share of the output's largest value. Five
+// times what emulations of other tools' conversions measure for the same models; cls is so sure of its answers that most of an error vanishes.
+constexpr double ModelToleranceFor(std::string_view model, DType dtype) {
+  if (dtype == DType::kF32) return 1e-4;
+  if (model == "cls") return 1e-5;
+  return dtype == DType::kF16 ? 5e-2 : 4e-1;
 }
 
 }  // namespace ampc::testing

@@ -54,7 +54,8 @@ StridedCopy::StridedCopy(absl::Span<const int64_t> dims, absl::Span<const int64_
 
 // Lines that are dense in the destination only would read a cache line per element.
 void StridedCopy::ChooseTranspose() {
-  if (unit_ > 8 || inner_.to != unit_ || inner_.size < 2) return;
+  const bool scalar = unit_ == 1 || unit_ == 2 || unit_ == 4 || unit_ == 8;
+  if (!scalar || inner_.to != unit_ || inner_.size < 2) return;
   for (size_t i = 0; i < outer_.size(); ++i) {
     if (outer_[i].from != unit_) continue;
     across_ = outer_[i];

@@ -1,5 +1,5 @@
 // SimdMath<D>: the policy of kernels/common/functors.inc for vectors of float. Compiled once per instruction set.
-// Each function is right at zeros, subnormals, infinities and NaN and within 2 units in the last place elsewhere (PhiTail: 4
+// Each function is right at zeros, subnormals, infinities and NaN and within 2 units in the last place elsewhere (Phi: 5 for x < -0.8
 // while its result is normal; Pow is the C library's).
 #include <cmath>
 #include <limits>
@@ -97,7 +97,15 @@ struct SimdMath {
     return hn::CopySign(Select(a < Set(0.9f), small, large), x);
   }
 
-  // exp(-a^2/2) t P(t), t = 1 / (1 + 0.3 a). a^2 is split into an exact high part and a rest, because exp multiplies the
+  // P(N(0,1) < x): 1/2 + x P(x^2) near 0, else by the tail beyond |x|.
+  HWY_INLINE V Phi(V x) const {
+    const V a = Abs(x);
+    const V tail = PhiTail(a);
+    const V near = hn::MulAdd(x, Poly(x * x, 0x1.988454p-2f, -0x1.10580ap-4f, 0x1.46bf3ap-7f, -0x1.350508p-10f, 0x1.a6427cp-14f), Set(0.5f));
+    return Select(a < Set(0.8f), near, Select(x < Set(0), tail, Set(1) - tail));
+  }
+
+  // P(N(0,1) > v) for v >= 0.75: exp(-a^2/2) t P(t), t = 1 / (1 + 3a/8). a^2 is split into an exact high part and a rest, because exp multiplies the
   // relative error of its argument by the argument.
   HWY_INLINE V PhiTail(V v) const {
     const hn::RebindToUnsigned<D> du;
@@ -105,9 +113,9 @@ struct SimdMath {
     const V high = hn::BitCast(d, hn::And(hn::BitCast(du, a), hn::Set(du, 0xfffff000u)));
     const V rest = Set(-0.5f) * (a - high) * (a + high);
     const V e = Exp(Set(-0.5f) * high * high) * Poly(rest, 1.0f, 1.0f, 0.5f, 0.16666667f, 0.041666668f);
-    const V t = Set(1) / hn::MulAdd(Set(0.3f), a, Set(1));
-    const V p = Poly(t, 0x1.ea3ba8p-4f, 0x1.e9d926p-4f, 0x1.c2be56p-4f, 0x1.4532f4p-4f, 0x1.7c9422p-4f, -0x1.2a0468p-4f, 0x1.76d60cp-3f,
-                     -0x1.c4cd8cp-3f, 0x1.bf3252p-4f, -0x1.476486p-6f);
+    const V t = Set(1) / hn::MulAdd(Set(0.375f), a, Set(1));
+    const V p = Poly(t, 0x1.32619ep-3f, 0x1.329560p-3f, 0x1.04b97cp-3f, 0x1.883924p-4f, -0x1.3ea254p-7f, 0x1.a942acp-4f, -0x1.017970p-2f,
+                     0x1.6f80dap-3f, -0x1.6c77d0p-5f);
     return e * t * p;
   }
 
