@@ -73,6 +73,9 @@ class Recorder : public StepObserver {
   std::map<std::string, Stored> values_;
 };
 
+// The type whose units in the last place count.
+DType Narrower(DType a, DType b) { return IsLowPrecision(b) || !IsLowPrecision(a) ? b : a; }
+
 // Compares every result of the second model with the recorded one of the same name.
 class Comparer : public StepObserver {
  public:
@@ -83,10 +86,7 @@ class Comparer : public StepObserver {
       const Stored* stored = recorder_.Find(v.var->exported());
       if (stored == nullptr || v.desc.NumElements() == 0) continue;
       Layer layer{v.var->exported(), step.op->type(), stored->dtype, v.desc.dtype, stored->dims == v.desc.dims, false, {}};
-      if (layer.same_dims) {
-        const DType narrow = IsLowPrecision(v.desc.dtype) || !IsLowPrecision(stored->dtype) ? v.desc.dtype : stored->dtype;
-        layer.difference = Compare(stored->values, Doubles(v), narrow);
-      }
+      if (layer.same_dims) layer.difference = Compare(stored->values, Doubles(v), Narrower(stored->dtype, v.desc.dtype));
       layers.push_back(std::move(layer));
     }
     return absl::OkStatus();
@@ -138,6 +138,12 @@ void PrintJson(Console& console, const CompareFlags& flags, const std::vector<La
   console.Out(json.Take() + "\n");
 }
 
+Layer CompareFetch(const std::string& name, const HostTensor& a, const HostTensor& b) {
+  Layer layer{name, "fetch", a.dtype(), b.dtype(), a.dims() == b.dims(), true, {}};
+  if (layer.same_dims) layer.difference = Compare(ToDoubles(a), ToDoubles(b), Narrower(a.dtype(), b.dtype()));
+  return layer;
+}
+
 absl::StatusOr<std::vector<Layer>> CompareModels(const CompareFlags& flags, Console& console) {
   Progress progress(console, "comparing");
   SessionOptions options{.threads = flags.threads, .strict_rounding = true, .params = flags.params_a};
@@ -148,13 +154,18 @@ absl::StatusOr<std::vector<Layer>> CompareModels(const CompareFlags& flags, Cons
   AMPC_ASSIGN_OR_RETURN(const TensorMap feeds_a, ReadFeeds(flags.inputs, a.inputs()));
   AMPC_ASSIGN_OR_RETURN(const TensorMap feeds_b, ReadFeeds(flags.inputs, b.inputs()));
   Recorder recorder;
-  AMPC_RETURN_IF_ERROR(a.Run(feeds_a, recorder).status());
+  AMPC_ASSIGN_OR_RETURN(const TensorMap fetches_a, a.Run(feeds_a, recorder));
   progress.Update(2, 3);
   Comparer comparer(recorder);
-  AMPC_ASSIGN_OR_RETURN(const TensorMap fetches, b.Run(feeds_b, comparer));
-  for (Layer& layer : comparer.layers) layer.fetch = fetches.contains(layer.name);
-  if (comparer.layers.empty()) return UsageError("the two models have no value of the same name, so there is nothing to compare");
-  return std::move(comparer.layers);
+  AMPC_ASSIGN_OR_RETURN(const TensorMap fetches_b, b.Run(feeds_b, comparer));
+  std::vector<Layer> layers = std::move(comparer.layers);
+  std::erase_if(layers, [&](const Layer& l) { return fetches_b.contains(l.name); });
+  for (const auto& [name, value] : fetches_b) {
+    const auto it = fetches_a.find(name);
+    if (it == fetches_a.end()) return UsageError(absl::StrCat(flags.b, " fetches '", name, "', ", flags.a, " does not"));
+    layers.push_back(CompareFetch(name, it->second, value));
+  }
+  return layers;
 }
 
 absl::Status Run(const CompareFlags& flags, Console& console) {

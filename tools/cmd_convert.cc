@@ -37,13 +37,15 @@ absl::Status CheckSupported(const ConvertFlags& flags) {
 
 std::string Damage(const ConvertResult& result) {
   WeightDamage sum;
+  int converted = 0;  // without those that were stored low before
   for (const AmpWeightEntry& w : result.report.weights) {
+    converted += w.damage.elements > 0 ? 1 : 0;
     sum.elements += w.damage.elements;
     sum.clamped += w.damage.clamped;
     sum.flushed += w.damage.flushed;
     sum.subnormal += w.damage.subnormal;
   }
-  return absl::StrCat(result.report.weights.size(), " weights converted, ", sum.elements, " values: ", sum.clamped, " clamped, ", sum.flushed, " became zero, ",
+  return absl::StrCat(converted, " weights converted, ", sum.elements, " values: ", sum.clamped, " clamped, ", sum.flushed, " became zero, ",
                       sum.subnormal, " subnormal");
 }
 

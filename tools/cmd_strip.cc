@@ -43,9 +43,10 @@ absl::Status Run(const StripFlags& flags, Console& console) {
   ctx.support = support;
   const ModelFacts before = FactsOf(program);
   AMPC_RETURN_IF_ERROR(RunPipeline(StripPipeline(), {}, ctx, program));
-  for (const std::string& note : ctx.notes) console.Note(note);
   Program original;
-  if (!flags.weights.empty()) {
+  if (flags.weights.empty()) {
+    for (const std::string& note : ctx.notes) console.Note(note);
+  } else {
     AMPC_ASSIGN_OR_RETURN(original, LoadModel(flags.weights, {.params = flags.weights_params}));
     AMPC_RETURN_IF_ERROR(TakeWeights(original, flags.weights, program));
   }

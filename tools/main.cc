@@ -52,7 +52,7 @@ int ParseFailure(Console& console, const CLI::App& app, const std::vector<Comman
 
 int Main(int argc, char** argv) {
   Console console;
-  CLI::App app("ampc compiles trained models to mixed precision (fp16, bf16) and runs them.\n");
+  CLI::App app("ampc compiles trained models to mixed precision (fp16, bf16) and runs them.\n", "ampc");
   app.set_version_flag("--version", std::string(kVersion));
   app.require_subcommand(1);
   const std::vector<Command> commands = AllCommands();
