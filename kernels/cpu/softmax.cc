@@ -14,12 +14,6 @@ namespace {
 constexpr int64_t kGrain = 1 << 12;                     // elements of one thread
 constexpr int64_t kColumns = simd::kReduceColumns;      // columns that are worked on together
 
-void SoftmaxRow(const float* x, float* out, int64_t n) {
-  simd::ExpRow(x, simd::MaxRow(x, n), out, n);
-  const float factor = static_cast<float>(1.0 / simd::SumRow(out, n));
-  simd::AffineRow(out, {0, factor, 0}, out, n);
-}
-
 // `columns` <= kColumns neighbours; the axis has `size` elements, `stride` apart.
 void SoftmaxColumns(const float* x, float* out, int64_t size, int64_t stride, int64_t columns) {
   const simd::ReduceColumnsFn reduce_max = simd::ReduceColumns(simd::ReduceOp::kMax);
@@ -59,7 +53,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
       const float* x = static_cast<const float*>(args.inputs[0]);
       float* out = static_cast<float*>(args.outputs[0]);
       ParallelFor(args.threads, outer, std::max<int64_t>(1, kGrain / size), [&](int64_t first, int64_t last) {
-        for (int64_t r = first; r < last; ++r) SoftmaxRow(x + r * size, out + r * size, size);
+        for (int64_t r = first; r < last; ++r) simd::SoftmaxRow(x + r * size, out + r * size, size);
       });
       return absl::OkStatus();
     });

@@ -20,6 +20,26 @@ using V16 = hn::Vec<D16>;
 constexpr D16 kTag;
 constexpr int64_t kWidth = hn::MaxLanes(D16());
 
+// Loads and stores of the first `n` < kWidth floats; loads give zeros beyond.
+HWY_INLINE V16 LoadTail(const float* p, int64_t n) {
+#if HWY_MEM_OPS_MIGHT_FAULT
+  HWY_ALIGN float tail[kWidth] = {};
+  std::memcpy(tail, p, static_cast<size_t>(n) * sizeof(float));
+  return hn::Load(kTag, tail);
+#else
+  return hn::MaskedLoad(hn::FirstN(kTag, static_cast<size_t>(n)), kTag, p);
+#endif
+}
+HWY_INLINE void StoreTail(V16 v, float* p, int64_t n) {
+#if HWY_MEM_OPS_MIGHT_FAULT
+  HWY_ALIGN float tail[kWidth];
+  hn::Store(v, kTag, tail);
+  std::memcpy(p, tail, static_cast<size_t>(n) * sizeof(float));
+#else
+  hn::BlendedStore(v, hn::FirstN(kTag, static_cast<size_t>(n)), kTag, p);
+#endif
+}
+
 // Calls f(offset, load, store) for whole vectors and once for what is left, whose loads give zeros beyond the end.
 template <class F>
 HWY_INLINE void ForEachVector(int64_t n, F&& f) {
@@ -29,25 +49,80 @@ HWY_INLINE void ForEachVector(int64_t n, F&& f) {
         i, [](const float* p) { return hn::LoadU(kTag, p); }, [](V16 v, float* p) { hn::StoreU(v, kTag, p); });
   }
   if (i == n) return;
-  const size_t bytes = static_cast<size_t>(n - i) * sizeof(float);
+  const int64_t rest = n - i;
   f(
-      i,
-      [bytes](const float* p) {
-        HWY_ALIGN float tail[kWidth] = {};
-        std::memcpy(tail, p, bytes);
-        return hn::Load(kTag, tail);
-      },
-      [bytes](V16 v, float* p) {
-        HWY_ALIGN float tail[kWidth];
-        hn::Store(v, kTag, tail);
-        std::memcpy(p, tail, bytes);
-      });
+      i, [rest](const float* p) { return LoadTail(p, rest); }, [rest](V16 v, float* p) { StoreTail(v, p, rest); });
 }
 
-void ExpRowLoop(const float* x, float shift, float* out, int64_t n) {
+constexpr int64_t kLanes = 64, kVectors = kLanes / kWidth;  // partial results of a run, whatever the width of a vector
+
+// Folds 64 lanes by halves.
+template <class R>
+HWY_INLINE float Fold(V16* acc) {
+  const SimdMath<D16> m{};
+  for (int64_t half = kVectors / 2; half > 0; half /= 2) {
+    for (int64_t k = 0; k < half; ++k) acc[k] = R::Apply(m, acc[k], acc[k + half]);
+  }
+  HWY_ALIGN float lanes[kWidth];
+  hn::Store(acc[0], kTag, lanes);
+  for (int64_t half = kWidth / 2; half > 0; half /= 2) {
+    for (int64_t k = 0; k < half; ++k) lanes[k] = R::Apply(functors::ScalarMath<float>{}, lanes[k], lanes[k + half]);
+  }
+  return lanes[0];
+}
+
+float MaxOfRow(const float* x, int64_t n) {
+  const SimdMath<D16> m{};
+  V16 acc[kVectors];
+  for (V16& a : acc) a = m.Set(x[0]);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int64_t k = 0; k < kVectors; ++k) acc[k] = Max::Apply(m, acc[k], hn::LoadU(kTag, x + i + k * kWidth));
+  }
+  for (; i + kWidth <= n; i += kWidth) acc[0] = Max::Apply(m, acc[0], hn::LoadU(kTag, x + i));
+  if (i < n) {
+    const V16 last = hn::IfThenElse(hn::FirstN(kTag, static_cast<size_t>(n - i)), LoadTail(x + i, n - i), m.Set(x[0]));
+    acc[0] = Max::Apply(m, acc[0], last);
+  }
+  return Fold<Max>(acc);
+}
+
+// out = exp(x - shift); the sum of a run of at most 4096, lane by lane.
+float ExpSumOfRun(const float* x, float shift, float* out, int64_t n) {
   const SimdMath<D16> m{};
   const V16 s = m.Set(shift);
-  ForEachVector(n, [&](int64_t i, auto load, auto store) { store(m.Exp(load(x + i) - s), out + i); });
+  V16 acc[kVectors];
+  for (V16& a : acc) a = hn::Zero(kTag);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int64_t k = 0; k < kVectors; ++k) {
+      const V16 e = m.Exp(hn::LoadU(kTag, x + i + k * kWidth) - s);
+      hn::StoreU(e, kTag, out + i + k * kWidth);
+      acc[k] = acc[k] + e;
+    }
+  }
+  for (int64_t k = 0; i < n; i += kWidth, ++k) {
+    const int64_t rest = std::min(kWidth, n - i);
+    if (rest == kWidth) {
+      const V16 e = m.Exp(hn::LoadU(kTag, x + i) - s);
+      hn::StoreU(e, kTag, out + i);
+      acc[k] = acc[k] + e;
+    } else {
+      const V16 e = m.Exp(LoadTail(x + i, rest) - s);
+      StoreTail(e, out + i, rest);
+      acc[k] = acc[k] + hn::IfThenElseZero(hn::FirstN(kTag, static_cast<size_t>(rest)), e);
+    }
+  }
+  return Fold<Add>(acc);
+}
+
+void SoftmaxRowLoop(const float* x, float* out, int64_t n) {
+  constexpr int64_t kRun = 4096;
+  const float max = MaxOfRow(x, n);
+  double sum = 0;
+  for (int64_t i = 0; i < n; i += kRun) sum += ExpSumOfRun(x + i, max, out + i, std::min(kRun, n - i));
+  const V16 factor = hn::Set(kTag, static_cast<float>(1.0 / sum));
+  ForEachVector(n, [&](int64_t i, auto load, auto store) { store(load(out + i) * factor, out + i); });
 }
 
 void ExpColumnsLoop(const float* x, const float* shift, float* out, int64_t n) {
@@ -55,9 +130,8 @@ void ExpColumnsLoop(const float* x, const float* shift, float* out, int64_t n) {
   ForEachVector(n, [&](int64_t i, auto load, auto store) { store(m.Exp(load(x + i) - load(shift + i)), out + i); });
 }
 
-// 64 partial sums of runs of 4096, as in the sums of reduce.cc.
 double SquaredDistanceLoop(const float* x, float center, int64_t n) {
-  constexpr int64_t kLanes = 64, kRun = 4096, kVectors = kLanes / kWidth;
+  constexpr int64_t kRun = 4096;
   const V16 c = hn::Set(kTag, center);
   double total = 0;
   for (int64_t first = 0; first < n; first += kRun) {
@@ -65,22 +139,22 @@ double SquaredDistanceLoop(const float* x, float center, int64_t n) {
     V16 acc[kVectors];
     for (V16& a : acc) a = hn::Zero(kTag);
     int64_t i = first;
+    const auto add = [c](V16 v, V16* a) {
+      const V16 d = v - c;
+      *a = hn::MulAdd(d, d, *a);
+    };
     for (; i + kLanes <= last; i += kLanes) {
-      for (int64_t k = 0; k < kVectors; ++k) {
-        const V16 d = hn::LoadU(kTag, x + i + k * kWidth) - c;
-        acc[k] = hn::MulAdd(d, d, acc[k]);
+      for (int64_t k = 0; k < kVectors; ++k) add(hn::LoadU(kTag, x + i + k * kWidth), &acc[k]);
+    }
+    for (int64_t k = 0; i < last; i += kWidth, ++k) {
+      const int64_t rest = std::min(kWidth, last - i);
+      if (rest == kWidth) {
+        add(hn::LoadU(kTag, x + i), &acc[k]);
+      } else {
+        add(hn::IfThenElse(hn::FirstN(kTag, static_cast<size_t>(rest)), LoadTail(x + i, rest), c), &acc[k]);
       }
     }
-    HWY_ALIGN float lanes[kLanes];
-    for (int64_t k = 0; k < kVectors; ++k) hn::Store(acc[k], kTag, lanes + k * kWidth);
-    for (int64_t k = 0; i < last; ++i, ++k) {
-      const float d = x[i] - center;
-      lanes[k] += d * d;
-    }
-    for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-      for (int64_t k = 0; k < half; ++k) lanes[k] += lanes[k + half];
-    }
-    total += lanes[0];
+    total += Fold<Add>(acc);
   }
   return total;
 }
@@ -136,7 +210,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ampc::simd {
 
-HWY_EXPORT(ExpRowLoop);
+HWY_EXPORT(SoftmaxRowLoop);
 HWY_EXPORT(ExpColumnsLoop);
 HWY_EXPORT(SquaredDistanceLoop);
 HWY_EXPORT(AffineRowLoop);
@@ -145,7 +219,7 @@ HWY_EXPORT(NormalizeRowLoop);
 HWY_EXPORT(WindowMaxLoop);
 HWY_EXPORT(WindowSumLoop);
 
-void ExpRow(const float* x, float shift, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(ExpRowLoop)(x, shift, out, n); }
+void SoftmaxRow(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(SoftmaxRowLoop)(x, out, n); }
 void ExpColumns(const float* x, const float* shift, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(ExpColumnsLoop)(x, shift, out, n); }
 double SquaredDistance(const float* x, float center, int64_t n) { return HWY_DYNAMIC_DISPATCH(SquaredDistanceLoop)(x, center, n); }
 void AffineRow(const float* x, Affine a, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(AffineRowLoop)(x, a, out, n); }
