@@ -48,10 +48,13 @@ Pipeline PlanPipeline(const PlanOptions& options) {
   p.Add("infer-types");     // dims that an importer left open help everything below
   p.Add("fold-casts");      // first: fewer values for the rest
   p.Add("fold-constants");  // shape arithmetic becomes literals, which fusion looks for
+  p.Add("drop-identity");   // before fusion: a dropout in between hides what fits
   p.Add("dedup");           // after folding, because equal literals make equal ops
   if (options.fuse) {
-    p.Add("fuse-conv-bn");   // before the bias: it makes one
+    p.Add("fuse-conv-bn");      // before the other two: it gives the convolution a bias
+    p.Add("fuse-conv-affine");  // before the activation closes the chain
     p.Add("fuse-bias-act");
+    p.Add("fuse-scale");        // what no convolution took
   }
   p.Add("drop-dead");       // last: everything above leaves unread values
   return p;

@@ -8,11 +8,14 @@
 #include "passes/amp/remove_amp_cast.h"
 #include "passes/cleanup/dedup.h"
 #include "passes/cleanup/drop_dead.h"
+#include "passes/cleanup/drop_identity.h"
 #include "passes/cleanup/fold_casts.h"
 #include "passes/cleanup/fold_constants.h"
 #include "passes/cleanup/infer_types.h"
 #include "passes/fusion/fuse_bias_act.h"
+#include "passes/fusion/fuse_conv_affine.h"
 #include "passes/fusion/fuse_conv_bn.h"
+#include "passes/fusion/fuse_scale.h"
 #include "passes/pass.h"
 
 namespace ampc {

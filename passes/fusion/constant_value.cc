@@ -1,5 +1,8 @@
 #include "passes/fusion/constant_value.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "graph/base/bfloat16.h"
@@ -47,6 +50,11 @@ HostTensor MakeConstant(DType dtype, absl::Span<const int64_t> dims, absl::Span<
   if (dtype == DType::kF16) return Rounded<Half>(dims, values);
   if (dtype == DType::kBF16) return Rounded<BFloat16>(dims, values);
   return HostTensor::FromValues<float>(dims, values);
+}
+
+bool FitsType(DType dtype, absl::Span<const float> values) {
+  const float limit = dtype == DType::kF16 ? 65519.996f : dtype == DType::kBF16 ? 3.3961775e38f : std::numeric_limits<float>::max();
+  return std::all_of(values.begin(), values.end(), [limit](float v) { return std::abs(v) <= limit; });
 }
 
 Var* AddConstant(Block& block, absl::string_view base, HostTensor value) {

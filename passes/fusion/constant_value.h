@@ -13,6 +13,8 @@ namespace ampc {
 std::optional<std::vector<float>> ConstantFloats(const Var& var);
 // Float values rounded to nearest even into `dtype` (f32, f16, bf16).
 HostTensor MakeConstant(DType dtype, absl::Span<const int64_t> dims, absl::Span<const float> values);
+// No finite value becomes infinite in `dtype`.
+bool FitsType(DType dtype, absl::Span<const float> values);
 // A new const of `block` named after `base`.
 Var* AddConstant(Block& block, absl::string_view base, HostTensor value);
 // Nothing but `op` writes the value, if anything does.

@@ -88,16 +88,18 @@ class ConvBnFuser {
         element = static_cast<float>(element * factor);
       }
     }
+    if (!FitsType(filter->type.dtype, *w) || !FitsType(filter->type.dtype, new_bias)) return false;
     Rewrite(conv, *bn.output("Y"), *w, new_bias);
     return true;
   }
 
+  // The products stay fp32 whatever the filter was: a scale over a small deviation may leave the low range.
   static void Rewrite(Op& conv, Var& y, const Floats& w, const Floats& bias) {
     Block& block = conv.block();
     const TensorType& type = conv.input("Filter")->type;
-    Var* filter = AddConstant(block, absl::StrCat(conv.input("Filter")->name(), ".bn"), MakeConstant(type.dtype, type.dims, w));
+    Var* filter = AddConstant(block, absl::StrCat(conv.input("Filter")->name(), ".bn"), MakeConstant(DType::kF32, type.dims, w));
     Var* added = AddConstant(block, absl::StrCat(conv.output("Output")->name(), ".bias"),
-                             MakeConstant(type.dtype, {static_cast<int64_t>(bias.size())}, bias));
+                             MakeConstant(DType::kF32, {static_cast<int64_t>(bias.size())}, bias));
     conv.SetInputs(conv.def().InputSlot("Filter"), {&filter, 1});
     conv.SetInputs(conv.def().InputSlot("Bias"), {&added, 1});
     Var* out = &y;

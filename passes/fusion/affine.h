@@ -1,0 +1,25 @@
+// Affine steps: y = x * factor + term with constants, as fusion passes collect them.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "passes/analysis/use_def.h"
+
+namespace ampc {
+
+// One value for all channels or one per channel.
+struct Affine {
+  std::vector<float> factor;
+  std::vector<float> term;
+};
+
+// The step that `op` is for its operand `x`, along dimension `channel_dim` of x with `channels` elements (both -1: one value for
+// everything only): elementwise_mul or elementwise_add with a constant that nothing writes, or scale without a ScaleTensor.
+// The result must have the type of x.
+std::optional<Affine> ReadAffine(const UseDef& uses, const Op& op, const Var& x, int channel_dim, int64_t channels);
+
+// First `a`, then `b`.
+Affine Then(const Affine& a, const Affine& b);
+
+}  // namespace ampc
