@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -24,6 +25,7 @@ class Verifier {
       : program_(program), defined_(program.num_var_ids(), false), entered_(program.num_blocks(), false) {}
 
   absl::Status Run() {
+    AMPC_RETURN_IF_ERROR(CheckBlockNames());
     AMPC_RETURN_IF_ERROR(CheckVars());
     Touched touched;
     AMPC_RETURN_IF_ERROR(CheckBlock(program_.main(), &touched));
@@ -35,11 +37,27 @@ class Verifier {
   }
 
  private:
+  // Text refers to blocks by name, and each block to one further up.
+  absl::Status CheckBlockNames() const {
+    absl::flat_hash_set<absl::string_view> names;
+    for (int b = 0; b < program_.num_blocks(); ++b) {
+      const Block& block = program_.block(b);
+      if (!names.insert(block.name()).second) return BadInputError(absl::StrCat("two blocks are named '", block.name(), "'"));
+      if (b > 0 && (block.parent() < 0 || block.parent() >= b)) {
+        return BadInputError(absl::StrCat("block '", block.name(), "' has the parent ", block.parent(), ", needs a block in front of it"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status CheckVars() {
     for (int b = 0; b < program_.num_blocks(); ++b) {
-      for (const std::unique_ptr<Var>& var : program_.block(b).vars()) {
-        if (program_.block(b).FindVar(var->name()) != var.get()) {
-          return BadInputError(absl::StrCat("block '", program_.block(b).name(), "': the name '", var->name(), "' is used twice"));
+      const Block& block = program_.block(b);
+      const Block* outer = b == 0 ? nullptr : &program_.block(block.parent());
+      for (const std::unique_ptr<Var>& var : block.vars()) {
+        // A name that hides one outside would change the meaning of the program's text.
+        if (block.FindVar(var->name()) != var.get() || (outer != nullptr && outer->FindVisible(var->name()) != nullptr)) {
+          return BadInputError(absl::StrCat("block '", block.name(), "': the name '", var->name(), "' is used twice"));
         }
         if (var->kind == VarKind::kConst && var->literal == nullptr && var->weight == nullptr) {
           return BadInputError(absl::StrCat("const '", var->name(), "' has no value"));
