@@ -200,6 +200,13 @@ size_t Family(const AttrValue& value) {
 
 bool StaysInOrigin(absl::string_view attr) { return attr == "op_callstack"; }
 
+bool IsBlocks(const OpDesc_Attr& attr) { return attr.type() == kBlock || attr.type() == kBlocks; }
+
+std::vector<int> BlocksOf(const OpDesc_Attr& attr) {
+  if (attr.type() == kBlock) return {attr.block_idx()};
+  return {attr.blocks_idx().begin(), attr.blocks_idx().end()};
+}
+
 bool SameFamily(const AttrValue& have, const AttrValue& want) { return Family(have) == Family(want); }
 
 std::optional<AttrValue> ImportAttr(const OpDesc_Attr& attr, const AttrDef* def) {

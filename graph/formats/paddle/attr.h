@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "graph/attr.h"
 #include "graph/op_def.h"
@@ -16,6 +17,10 @@ bool StaysInOrigin(absl::string_view attr);
 // number becomes a DType (-1 becomes kInvalid), a scalar becomes the number it holds. nullopt when the value does not fit
 // the record or has a type that this file format does not define.
 std::optional<AttrValue> ImportAttr(const OpDesc_Attr& attr, const AttrDef* def);
+
+// The attribute refers to blocks of the program, and to which.
+bool IsBlocks(const OpDesc_Attr& attr);
+std::vector<int> BlocksOf(const OpDesc_Attr& attr);
 
 // True when a record's attribute of type `want` takes a value of type `have`: int and long, float and double are one.
 bool SameFamily(const AttrValue& have, const AttrValue& want);

@@ -1,6 +1,5 @@
 #include "graph/formats/paddle/export.h"
 
-#include <algorithm>
 #include <limits>
 #include <map>
 
@@ -44,8 +43,10 @@ OpDesc MakeSignatureOp(absl::string_view type, absl::string_view in, absl::strin
 }
 
 // The variable that feed or fetch ops name, unless the file has it.
-void AppendHolder(absl::string_view name, int32_t type, const BlockDesc* had, std::string* out) {
-  if (had != nullptr && std::any_of(had->vars().begin(), had->vars().end(), [name](const VarDesc& v) { return v.name() == name; })) return;
+void AppendHolder(absl::string_view name, int32_t type, const PaddleOrigin* origin, std::string* out) {
+  for (size_t v = 0; origin != nullptr && v < origin->layout.blocks[0].vars.size(); ++v) {
+    if (StringField(origin->VarBytes(0, static_cast<int>(v)), 1) == name) return;
+  }
   VarDesc var;
   var.set_name(std::string(name));
   var.mutable_type()->set_type(type);
@@ -56,7 +57,8 @@ void AppendHolder(absl::string_view name, int32_t type, const BlockDesc* had, st
 // The ops of the main block with the feed and fetch ops at their places.
 class MainOps {
  public:
-  MainOps(const Program& program, const ExportNames& names, const PaddleOrigin* origin) : program_(program), names_(names), origin_(origin) {
+  MainOps(const Program& program, const ExportNames& names, const PaddleOrigin* origin)
+      : program_(program), names_(names), origin_(origin), writer_(names, origin) {
     kept_ = origin != nullptr && origin->num_feeds == program.feeds.size() && origin->fetch_ops.size() == program.fetches.size();
     made_ = !kept_ && !(program.feeds.empty() && program.fetches.empty());
     if (!kept_) return;
@@ -81,7 +83,7 @@ class MainOps {
     for (size_t i = 0; i < ops.size(); ++i) {
       // Feeds come before the new ops that may read them, fetches after the new ops that may define what they take.
       WriteSignature(following[i], Position(*ops[i]) < 0, out);
-      AMPC_RETURN_IF_ERROR(WriteOp(*ops[i], names_, origin_, out));
+      AMPC_RETURN_IF_ERROR(writer_.Write(*ops[i], out));
     }
     WriteSignature(std::numeric_limits<int>::max(), false, out);
     if (!made_) return absl::OkStatus();
@@ -97,26 +99,28 @@ class MainOps {
   void WriteSignature(int before, bool feeds_only, std::string* out) {
     if (!kept_) return;
     for (; next_ != at_.end() && next_->first < before; ++next_) {
-      const OpDesc& desc = origin_->desc.blocks(0).ops(next_->first);
+      const absl::string_view bytes = origin_->OpBytes(0, next_->first);
+      OpDesc desc;
+      (void)ParsePiece(bytes, &desc);
       const bool feed = desc.type() == "feed";
       if (feeds_only && !feed) return;
-      const std::string& name = names_.Of(*next_->second);
-      const auto& slots = feed ? desc.outputs() : desc.inputs();
+      auto& slots = feed ? *desc.mutable_outputs() : *desc.mutable_inputs();
       int slot = 0;
       while (slots[slot].parameter() != (feed ? "Out" : "X")) ++slot;  // the importer found it
+      const std::string& name = names_.Of(*next_->second);
       if (slots[slot].arguments(0) == name) {
-        AppendField(4, desc, out);
+        AppendBytesField(4, bytes, out);
         continue;
       }
-      OpDesc copy = desc;
-      (feed ? copy.mutable_outputs(slot) : copy.mutable_inputs(slot))->set_arguments(0, name);
-      AppendField(4, copy, out);
+      slots[slot].set_arguments(0, name);
+      AppendField(4, desc, out);
     }
   }
 
   const Program& program_;
   const ExportNames& names_;
   const PaddleOrigin* origin_;
+  OpWriter writer_;
   bool kept_ = false;
   bool made_ = false;
   std::map<int, const Var*> at_;  // by position in the file
@@ -125,23 +129,22 @@ class MainOps {
 
 absl::Status WriteBlock(const Program& program, int index, const ExportNames& names, const PaddleOrigin* origin, std::string* out) {
   const Block& block = program.block(index);
-  const BlockDesc* desc = origin != nullptr && index < origin->desc.blocks_size() ? &origin->desc.blocks(index) : nullptr;
   AppendInt(1, index, out);
   AppendInt(2, block.parent(), out);
   WriteVars(block, names, origin, out);
   if (index == 0) {
     MainOps main(program, names, origin);
     if (main.made()) {
-      AppendHolder("feed", kFeedMinibatch, desc, out);
-      AppendHolder("fetch", kFetchList, desc, out);
+      AppendHolder("feed", kFeedMinibatch, origin, out);
+      AppendHolder("fetch", kFetchList, origin, out);
     }
     AMPC_RETURN_IF_ERROR(main.Write(out));
   } else {
-    for (const std::unique_ptr<Op>& op : block.ops()) AMPC_RETURN_IF_ERROR(WriteOp(*op, names, origin, out));
+    OpWriter writer(names, origin);
+    for (const std::unique_ptr<Op>& op : block.ops()) AMPC_RETURN_IF_ERROR(writer.Write(*op, out));
   }
-  if (desc == nullptr) return absl::OkStatus();
-  if (desc->has_forward_block_idx()) AppendInt(5, desc->forward_block_idx(), out);
-  absl::StrAppend(out, desc->unknown_fields());
+  const bool had = origin != nullptr && index < static_cast<int>(origin->layout.blocks.size());
+  if (had) absl::StrAppend(out, origin->layout.blocks[index].other);
   return absl::OkStatus();
 }
 
@@ -172,10 +175,7 @@ absl::StatusOr<std::string> ExportProgram(const Program& program, const ExportNa
     version.set_version(kPaddleVersion);
     AppendField(4, version, &out);
   } else {
-    if (origin->desc.has_op_compatible_map()) AppendBytesField(3, origin->desc.op_compatible_map(), &out);
-    if (origin->desc.has_version()) AppendField(4, origin->desc.version(), &out);
-    if (origin->desc.has_op_version_map()) AppendBytesField(5, origin->desc.op_version_map(), &out);
-    absl::StrAppend(&out, origin->desc.unknown_fields());
+    absl::StrAppend(&out, origin->layout.other);
   }
   if (out.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
     return UnsupportedError(absl::StrCat("a Paddle program of ", out.size(), " bytes; at most 2 GiB are possible"));

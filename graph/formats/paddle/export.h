@@ -21,8 +21,18 @@ absl::StatusOr<std::string> ExportProgram(const Program& program, const ExportNa
 // Writes the values of all parameters and kept variables, sorted by name.
 absl::Status ExportParams(const Program& program, const ExportNames& names, const PaddleFiles& files, const SaveOptions& options);
 
-// Parts of ExportProgram. `op`'s description is appended to `out` as field `ops` of a BlockDesc.
-absl::Status WriteOp(const Op& op, const ExportNames& names, const PaddleOrigin* origin, std::string* out);
+// Parts of ExportProgram.
+class OpWriter {
+ public:
+  OpWriter(const ExportNames& names, const PaddleOrigin* origin) : names_(names), origin_(origin) {}
+  // Appends the op's description as field `ops` of a BlockDesc.
+  absl::Status Write(const Op& op, std::string* out);
+
+ private:
+  const ExportNames& names_;
+  const PaddleOrigin* origin_;
+  OpDesc had_;  // reused
+};
 // All variables of the block, as fields `vars`.
 void WriteVars(const Block& block, const ExportNames& names, const PaddleOrigin* origin, std::string* out);
 // Paddle keeps the variable between runs, so it has a place in the parameter file.

@@ -27,10 +27,10 @@ ExportNames::ExportNames(const Program& program)
 void ExportNames::DodgeForeign(const Program& program) {
   absl::flat_hash_set<std::string> foreign = {"feed", "fetch"};
   if (const PaddleOrigin* origin = OriginOf(program)) {
-    for (int b = 0; b < origin->desc.blocks_size(); ++b) {
-      const BlockDesc& block = origin->desc.blocks(b);
-      for (int v = 0; v < block.vars_size(); ++v) {
-        if (!origin->used_vars[b][v]) foreign.insert(block.vars(v).name());
+    for (size_t b = 0; b < origin->used_vars.size(); ++b) {
+      for (size_t v = 0; v < origin->used_vars[b].size(); ++v) {
+        if (origin->used_vars[b][v]) continue;
+        foreign.emplace(StringField(origin->VarBytes(static_cast<int>(b), static_cast<int>(v)), 1));
       }
     }
   }

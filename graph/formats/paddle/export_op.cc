@@ -2,6 +2,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -35,13 +36,14 @@ bool IsCalled(const OpDef& def, absl::string_view type) {
 // One slot as the file is to have it.
 struct SlotNames {
   const std::string* slot;
-  std::vector<const std::string*> names;
+  absl::InlinedVector<const std::string*, 4> names;
 };
+using SlotList = absl::InlinedVector<SlotNames, 4>;
 
 // The op's non-empty slots. Captured values that the importer appended behind the `listed` ones of a slot are left out.
-std::vector<SlotNames> NamesOf(const std::vector<SlotDef>& defs, const Op& op, bool inputs, const ExportNames& names,
-                               const std::string& added_slot, int added, int listed) {
-  std::vector<SlotNames> out;
+SlotList NamesOf(const std::vector<SlotDef>& defs, const Op& op, bool inputs, const ExportNames& names, const std::string& added_slot,
+                 int added, int listed) {
+  SlotList out;
   for (size_t s = 0; s < defs.size(); ++s) {
     const absl::Span<Var* const> vars = inputs ? op.inputs(static_cast<int>(s)) : op.outputs(static_cast<int>(s));
     SlotNames slot{&defs[s].name, {}};
@@ -77,7 +79,7 @@ bool SameNames(const OpDesc_Var& slot, const SlotNames& want) {
          std::equal(want.names.begin(), want.names.end(), slot.arguments().begin(), [](const std::string* a, const std::string& b) { return *a == b; });
 }
 
-bool SameSlots(const Slots& slots, const std::vector<SlotNames>& want) {
+bool SameSlots(const Slots& slots, const SlotList& want) {
   size_t matched = 0;
   for (const OpDesc_Var& slot : slots) {
     const auto it = std::find_if(want.begin(), want.end(), [&slot](const SlotNames& w) { return *w.slot == slot.parameter(); });
@@ -87,7 +89,7 @@ bool SameSlots(const Slots& slots, const std::vector<SlotNames>& want) {
   return matched == want.size();
 }
 
-void PatchSlots(const std::vector<SlotNames>& want, Slots* slots) {
+void PatchSlots(const SlotList& want, Slots* slots) {
   for (OpDesc_Var& slot : *slots) {
     const auto it = std::find_if(want.begin(), want.end(), [&slot](const SlotNames& w) { return *w.slot == slot.parameter(); });
     if (it == want.end() ? IsAbsent(slot) : SameNames(slot, *it)) continue;
@@ -188,34 +190,35 @@ absl::Status MakeOp(const Op& op, const ExportNames& names, const std::string& u
 
 }  // namespace
 
-absl::Status WriteOp(const Op& op, const ExportNames& names, const PaddleOrigin* origin, std::string* out) {
+absl::Status OpWriter::Write(const Op& op, std::string* out) {
   const std::string undo = EncodeMarks(op.marks);
-  OpDesc desc;
-  if (origin == nullptr || op.origin < 0) {
-    AMPC_RETURN_IF_ERROR(MakeOp(op, names, undo, &desc));
-    AppendField(4, desc, out);
+  if (origin_ == nullptr || op.origin < 0) {
+    OpDesc made;
+    AMPC_RETURN_IF_ERROR(MakeOp(op, names_, undo, &made));
+    AppendField(4, made, out);
     return absl::OkStatus();
   }
-  const PaddleOrigin::OpInfo& info = origin->ops[op.origin];
-  const OpDesc& had = origin->op_desc(op.origin);
-  std::string type = had.type();
+  static const PaddleOrigin::Added kNothing;
+  const auto added = origin_->added.find(op.origin);
+  const PaddleOrigin::Added& more = added == origin_->added.end() ? kNothing : added->second;
+  const PaddleOrigin::OpPlace& place = origin_->ops[op.origin];
+  const absl::string_view bytes = origin_->OpBytes(place.block, place.op);
+  (void)ParsePiece(bytes, &had_);
+  std::string type = had_.type();
   if (!IsCalled(op.def(), type)) {
     AMPC_ASSIGN_OR_RETURN(type, PaddleType(op.def()));
   }
-  const std::vector<SlotNames> inputs =
-      NamesOf(op.def().inputs, op, true, names, info.input_slot, info.added_inputs, Listed(had.inputs(), info.input_slot));
-  const std::vector<SlotNames> outputs =
-      NamesOf(op.def().outputs, op, false, names, info.output_slot, info.added_outputs, Listed(had.outputs(), info.output_slot));
-  if (type == had.type() && SameSlots(had.inputs(), inputs) && SameSlots(had.outputs(), outputs) && SameAttrs(op, had, undo)) {
-    AppendField(4, had, out);
+  const SlotList inputs = NamesOf(op.def().inputs, op, true, names_, more.input_slot, more.inputs, Listed(had_.inputs(), more.input_slot));
+  const SlotList outputs = NamesOf(op.def().outputs, op, false, names_, more.output_slot, more.outputs, Listed(had_.outputs(), more.output_slot));
+  if (type == had_.type() && SameSlots(had_.inputs(), inputs) && SameSlots(had_.outputs(), outputs) && SameAttrs(op, had_, undo)) {
+    AppendBytesField(4, bytes, out);
     return absl::OkStatus();
   }
-  desc = had;
-  desc.set_type(type);
-  PatchSlots(inputs, desc.mutable_inputs());
-  PatchSlots(outputs, desc.mutable_outputs());
-  PatchAttrs(op, undo, &desc);
-  AppendField(4, desc, out);
+  had_.set_type(type);
+  PatchSlots(inputs, had_.mutable_inputs());
+  PatchSlots(outputs, had_.mutable_outputs());
+  PatchAttrs(op, undo, &had_);
+  AppendField(4, had_, out);
   return absl::OkStatus();
 }
 

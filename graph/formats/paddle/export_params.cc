@@ -17,10 +17,11 @@ namespace {
 std::string HeaderOf(const Var& var, const PaddleOrigin* origin) {
   const std::string desc = TensorDescBytes(var.type.dtype, var.type.dims);
   if (origin == nullptr || var.origin < 0) return TensorHeader("", desc);
-  const PaddleOrigin::Value& value = origin->values[var.origin];
-  const bool same = !value.stream_desc.empty() && value.type.dtype == var.type.dtype && value.type.dims == var.type.dims &&
-                    var.weight != nullptr && var.weight->dtype == var.type.dtype;
-  return TensorHeader(value.stream_lod, same ? value.stream_desc : desc);
+  const auto header = origin->headers.find(var.origin);
+  if (header == origin->headers.end()) return TensorHeader("", desc);
+  const TensorType& then = origin->values[var.origin].type;
+  const bool same = then.dtype == var.type.dtype && then.dims == var.type.dims && var.weight != nullptr && var.weight->dtype == var.type.dtype;
+  return TensorHeader(header->second.lod, same ? header->second.desc : desc);
 }
 
 absl::Status MakeParent(const std::string& file) {

@@ -1,6 +1,7 @@
 #include <algorithm>
-#include <map>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "graph/formats/paddle/export.h"
 #include "graph/formats/paddle/types.h"
 #include "graph/formats/paddle/undo.h"
@@ -11,7 +12,7 @@ namespace {
 // The versions that share one name of the file, in order of definition.
 struct Named {
   const std::string* name = nullptr;
-  std::vector<const Var*> vars;
+  absl::InlinedVector<const Var*, 1> vars;
 };
 
 VarUndo UndoFor(const Named& named, const VarDesc& desc, const ExportNames& names) {
@@ -59,66 +60,74 @@ bool SameInFile(const TensorType& now, const TensorType& then) {
   return dtype && now.kind == then.kind && Compatible(now, then);
 }
 
+// Nothing about the variable can differ from the file, without looking into the file.
+bool Untouched(const Named& named, const Var* changed, const ExportNames& names, const PaddleOrigin& origin) {
+  if (changed != nullptr || origin.has_var_undo) return false;
+  return std::all_of(named.vars.begin(), named.vars.end(), [&names](const Var* var) {
+    return var->was == DType::kInvalid && var->kind != VarKind::kParam && !names.Renamed(*var);
+  });
+}
+
 // The variable as the file had it, with changed types and marks.
-void AppendOldVar(const VarDesc& desc, const Named& named, const ExportNames& names, const PaddleOrigin& origin, std::string* out) {
-  const std::string undo = EncodeVarUndo(UndoFor(named, desc, names));
-  const VarDesc_Attr* had = FindUndo(desc);
+void AppendOldVar(absl::string_view bytes, const Named& named, const ExportNames& names, const PaddleOrigin& origin, VarDesc* desc,
+                  std::string* out) {
   const Var* changed = nullptr;
   for (const Var* var : named.vars) {
     if (var->origin < 0 || !SameInFile(var->type, origin.values[var->origin].type)) changed = var;
   }
-  if (changed == nullptr && (had == nullptr ? undo.empty() : had->s() == undo)) {
-    AppendField(3, desc, out);
-    return;
-  }
-  VarDesc copy = desc;
+  if (Untouched(named, changed, names, origin)) return AppendBytesField(3, bytes, out);
+  (void)ParsePiece(bytes, desc);
+  const std::string undo = EncodeVarUndo(UndoFor(named, *desc, names));
+  const VarDesc_Attr* had = FindUndo(*desc);
+  if (changed == nullptr && (had == nullptr ? undo.empty() : had->s() == undo)) return AppendBytesField(3, bytes, out);
   if (changed != nullptr) {
     // Only the element type, unless the shape is another one.
     const bool dims = changed->origin < 0 || !Compatible(changed->type, origin.values[changed->origin].type.WithDType(changed->type.dtype));
-    PatchType(changed->type, dims, copy.mutable_type());
+    PatchType(changed->type, dims, desc->mutable_type());
   }
-  SetUndo(undo, &copy);
-  AppendField(3, copy, out);
+  SetUndo(undo, desc);
+  AppendField(3, *desc, out);
 }
 
 }  // namespace
 
 bool IsPersistable(const Var& var, const PaddleOrigin* origin) {
   if (var.kind != VarKind::kParam && var.kind != VarKind::kState && var.kind != VarKind::kConst) return false;
-  if (origin == nullptr || var.origin < 0) return true;
-  const VarDesc* desc = origin->var_desc(var.origin);
-  return desc != nullptr && desc->persistable();
+  return origin == nullptr || var.origin < 0 || origin->values[var.origin].persistable;
 }
 
 void WriteVars(const Block& block, const ExportNames& names, const PaddleOrigin* origin, std::string* out) {
-  const bool has_desc = origin != nullptr && block.index() < origin->desc.blocks_size();
-  const BlockDesc* desc = has_desc ? &origin->desc.blocks(block.index()) : nullptr;
-  std::map<absl::string_view, int> position;  // in the file
-  for (int v = 0; desc != nullptr && v < desc->vars_size(); ++v) position.emplace(desc->vars(v).name(), v);
-  std::vector<Named> old_vars(desc == nullptr ? 0 : desc->vars_size());
+  const int index = block.index();
+  const size_t count = origin != nullptr && index < static_cast<int>(origin->layout.blocks.size()) ? origin->layout.blocks[index].vars.size() : 0;
+  absl::flat_hash_map<absl::string_view, size_t> position;  // in the file
+  position.reserve(count);
+  for (size_t v = 0; v < count; ++v) position.emplace(StringField(origin->VarBytes(index, static_cast<int>(v)), 1), v);
+  std::vector<Named> old_vars(count);
   std::vector<Named> new_vars;
-  std::map<absl::string_view, size_t> new_index;
+  absl::flat_hash_map<absl::string_view, size_t> new_index;
   for (const std::unique_ptr<Var>& var : block.vars()) {
     const std::string& name = names.Of(*var);
     if (name == kEmptyArgument) continue;
-    const auto it = position.find(name);
-    if (it == position.end()) {
+    Named* named = nullptr;
+    if (const auto it = position.find(name); it != position.end()) {
+      named = &old_vars[it->second];
+    } else {
       // A name that no VarDesc declares stays undeclared.
-      const bool undeclared = origin != nullptr && var->origin >= 0 && origin->values[var->origin].var < 0 && !names.Renamed(*var);
-      if (undeclared) continue;
+      if (origin != nullptr && var->origin >= 0 && origin->values[var->origin].var < 0 && !names.Renamed(*var)) continue;
       const auto [slot, fresh] = new_index.try_emplace(name, new_vars.size());
       if (fresh) new_vars.emplace_back();
+      named = &new_vars[slot->second];
     }
-    Named& named = it == position.end() ? new_vars[new_index.find(name)->second] : old_vars[it->second];
-    named.name = &name;
-    named.vars.push_back(var.get());
+    named->name = &name;
+    named->vars.push_back(var.get());
   }
-  for (size_t v = 0; v < old_vars.size(); ++v) {
-    const VarDesc& old = desc->vars(static_cast<int>(v));
+  VarDesc scratch;
+  for (size_t v = 0; v < count; ++v) {
+    const absl::string_view bytes = origin->VarBytes(index, static_cast<int>(v));
     if (!old_vars[v].vars.empty()) {
-      AppendOldVar(old, old_vars[v], names, *origin, out);
-    } else if (!origin->used_vars[block.index()][v]) {
-      AppendField(3, old, out);
+      AppendOldVar(bytes, old_vars[v], names, *origin, &scratch, out);
+    } else if (!origin->used_vars[index][v]) {
+      AppendBytesField(3, bytes, out);
     }
   }
   for (const Named& named : new_vars) AppendNewVar(named, names, origin, out);

@@ -32,11 +32,11 @@ const OpDef* FindRecord(absl::string_view type) {
 bool Carried(const OpDesc_Attr& attr) { return !StaysInOrigin(attr.name()) && attr.name() != kUndoAttr; }
 
 // False when the record does not have the slot, or takes fewer operands there, or misses a required one.
-template <typename SlotArgs>
-bool SlotsFit(const std::vector<SlotDef>& defs, const std::vector<SlotArgs>& args, bool outputs) {
+template <typename ArgList>
+bool SlotsFit(const std::vector<SlotDef>& defs, const ArgList& args, bool outputs) {
   size_t required = 0, given = 0;
   for (const SlotDef& def : defs) required += def.optional ? 0 : 1;
-  for (const SlotArgs& arg : args) {
+  for (const auto& arg : args) {
     if (arg.vars.empty()) continue;
     const SlotDef* def = nullptr;
     for (const SlotDef& d : defs) {
@@ -52,17 +52,25 @@ bool SlotsFit(const std::vector<SlotDef>& defs, const std::vector<SlotArgs>& arg
   return given == required;
 }
 
-bool AttrsFit(const OpDef& def, const OpDesc& desc) {
+// The op's attributes as `def` wants them; nullopt when one does not fit the record, or a required one is missing. A null
+// `def` takes everything.
+std::optional<std::vector<Attr>> ImportAttrs(const OpDef* def, const OpDesc& desc) {
+  std::vector<Attr> attrs;
+  attrs.reserve(desc.attrs_size());
   size_t required = 0, given = 0;
-  for (const AttrDef& attr : def.attrs) required += attr.required ? 1 : 0;
   for (const OpDesc_Attr& attr : desc.attrs()) {
     if (!Carried(attr)) continue;
-    const AttrDef* attr_def = def.FindAttr(attr.name());
-    if (attr_def == nullptr) continue;
-    if (!ImportAttr(attr, attr_def).has_value()) return false;
-    if (attr_def->required) ++given;
+    const AttrDef* attr_def = def == nullptr ? nullptr : def->FindAttr(attr.name());
+    std::optional<AttrValue> value = ImportAttr(attr, attr_def);
+    if (!value.has_value() && attr_def != nullptr) return std::nullopt;
+    if (!value.has_value()) continue;  // a kind of attribute from a later version: stays in the origin
+    if (attr_def != nullptr && attr_def->required) ++given;
+    attrs.push_back({attr.name(), *std::move(value)});
   }
-  return given == required;
+  if (def == nullptr) return attrs;
+  for (const AttrDef& attr : def->attrs) required += attr.required ? 1 : 0;
+  if (given != required) return std::nullopt;
+  return attrs;
 }
 
 // Fills what the file does not say about results from the op's inference. Where they disagree about a temporary, what
@@ -95,25 +103,21 @@ void CompleteTypes(const Op& op) {
 
 absl::Status Importer::ImportNested(int block, const OpDesc& desc, std::vector<int>* children) {
   for (const OpDesc_Attr& attr : desc.attrs()) {
-    const std::optional<AttrValue> value = ImportAttr(attr, nullptr);
-    if (!value.has_value()) continue;
-    std::vector<BlockRef> refs;
-    if (const BlockRef* one = std::get_if<BlockRef>(&*value)) refs.push_back(*one);
-    if (const auto* list = std::get_if<std::vector<BlockRef>>(&*value)) refs = *list;
-    for (const BlockRef& ref : refs) {
-      if (ref.index < 0 || ref.index >= program_.num_blocks()) {
-        return Error(absl::StrCat("op '", desc.type(), "' refers to block ", ref.index, ", the program has ", program_.num_blocks()));
+    if (!IsBlocks(attr)) continue;
+    for (const int child : BlocksOf(attr)) {
+      if (child < 0 || child >= program_.num_blocks()) {
+        return Error(absl::StrCat("op '", desc.type(), "' refers to block ", child, ", the program has ", program_.num_blocks()));
       }
-      if (ref.index == 0 || program_.block(ref.index).parent() != block || entered_[ref.index]) continue;
-      AMPC_RETURN_IF_ERROR(ImportBlock(ref.index));
-      children->push_back(ref.index);
+      if (child == 0 || program_.block(child).parent() != block || entered_[child]) continue;
+      AMPC_RETURN_IF_ERROR(ImportBlock(child));
+      children->push_back(child);
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status Importer::GatherArgs(int block, const OpDesc& desc, std::vector<SlotArgs>* inputs, std::vector<SlotArgs>* outputs) {
-  const auto gather = [&](const Slots& slots, bool read, std::vector<SlotArgs>* out) -> absl::Status {
+absl::Status Importer::GatherArgs(int block, const OpDesc& desc, ArgList* inputs, ArgList* outputs) {
+  const auto gather = [&](const Slots& slots, bool read, ArgList* out) -> absl::Status {
     for (const OpDesc_Var& slot : slots) {
       for (const SlotArgs& earlier : *out) {
         if (earlier.slot == slot.parameter()) return Error(absl::StrCat("op '", desc.type(), "' has slot ", slot.parameter(), " twice"));
@@ -128,8 +132,8 @@ absl::Status Importer::GatherArgs(int block, const OpDesc& desc, std::vector<Slo
   return gather(desc.outputs(), false, outputs);
 }
 
-void Importer::AddCaptures(int block, const OpDef* def, const std::vector<int>& children, PaddleOrigin::OpInfo* info,
-                           std::vector<SlotArgs>* inputs, std::vector<SlotArgs>* outputs) {
+void Importer::AddCaptures(int block, const OpDef* def, const std::vector<int>& children, PaddleOrigin::Added* added,
+                           ArgList* inputs, ArgList* outputs) {
   absl::flat_hash_set<const Var*> listed, written;
   for (const SlotArgs& slot : *inputs) listed.insert(slot.vars.begin(), slot.vars.end());
   for (const SlotArgs& slot : *outputs) {
@@ -137,7 +141,7 @@ void Importer::AddCaptures(int block, const OpDef* def, const std::vector<int>& 
     written.insert(slot.vars.begin(), slot.vars.end());
   }
   // The slot that takes captured values: one that the file or the record has.
-  const auto slot_for = [def](std::initializer_list<const char*> names, bool input, std::vector<SlotArgs>* slots) -> SlotArgs* {
+  const auto slot_for = [def](std::initializer_list<const char*> names, bool input, ArgList* slots) -> SlotArgs* {
     for (const char* name : names) {
       for (SlotArgs& slot : *slots) {
         if (slot.slot == name) return &slot;
@@ -158,8 +162,8 @@ void Importer::AddCaptures(int block, const OpDef* def, const std::vector<int>& 
       listed.insert(var);
       SlotArgs* slot = slot_for({"Out"}, false, outputs);
       slot->vars.push_back(var);
-      info->output_slot = slot->slot;
-      ++info->added_outputs;
+      added->output_slot = std::string(slot->slot);
+      ++added->outputs;
     }
     for (Var* var : captures_[child].reads) {
       Captures& outer = captures_[block];
@@ -167,33 +171,33 @@ void Importer::AddCaptures(int block, const OpDef* def, const std::vector<int>& 
       if (!listed.insert(var).second) continue;
       SlotArgs* slot = slot_for({"X", "Input"}, true, inputs);
       slot->vars.push_back(var);
-      info->input_slot = slot->slot;
-      ++info->added_inputs;
+      added->input_slot = std::string(slot->slot);
+      ++added->inputs;
     }
   }
 }
 
-const OpDef* Importer::OpaqueFor(const OpDesc& desc, const std::vector<SlotArgs>& inputs, const std::vector<SlotArgs>& outputs) {
+const OpDef* Importer::OpaqueFor(const OpDesc& desc, const ArgList& inputs, const ArgList& outputs) {
   std::vector<std::string> ins, outs;
-  for (const SlotArgs& slot : inputs) ins.push_back(slot.slot);
-  for (const SlotArgs& slot : outputs) outs.push_back(slot.slot);
+  for (const SlotArgs& slot : inputs) ins.emplace_back(slot.slot);
+  for (const SlotArgs& slot : outputs) outs.emplace_back(slot.slot);
   return program_.OpaqueDef(desc.type(), ins, outs);
 }
 
-absl::Status Importer::ImportOp(int block, int position) {
-  const OpDesc& desc = origin_->desc.blocks(block).ops(position);
-  PaddleOrigin::OpInfo info;
-  info.block = block;
-  info.op = position;
+absl::Status Importer::ImportOp(int block, int position, const OpDesc& desc) {
+  PaddleOrigin::Added added;
   std::vector<int> children;
-  std::vector<SlotArgs> inputs, outputs;
+  ArgList inputs, outputs;
   AMPC_RETURN_IF_ERROR(ImportNested(block, desc, &children));
   AMPC_RETURN_IF_ERROR(GatherArgs(block, desc, &inputs, &outputs));
   const OpDef* def = FindRecord(desc.type());
-  if (!children.empty()) AddCaptures(block, def, children, &info, &inputs, &outputs);
-  const bool fits = def != nullptr && SlotsFit(def->inputs, inputs, false) && SlotsFit(def->outputs, outputs, true) && AttrsFit(*def, desc);
-  if (!fits) def = OpaqueFor(desc, inputs, outputs);
-
+  if (!children.empty()) AddCaptures(block, def, children, &added, &inputs, &outputs);
+  std::optional<std::vector<Attr>> attrs;
+  if (def != nullptr && SlotsFit(def->inputs, inputs, false) && SlotsFit(def->outputs, outputs, true)) attrs = ImportAttrs(def, desc);
+  if (!attrs.has_value()) {
+    def = OpaqueFor(desc, inputs, outputs);
+    attrs = ImportAttrs(nullptr, desc);
+  }
   std::unique_ptr<Op> op = program_.block(block).NewOp(def);
   for (const SlotArgs& slot : inputs) {
     if (!slot.vars.empty()) op->SetInputs(def->InputSlot(slot.slot), slot.vars);
@@ -201,14 +205,13 @@ absl::Status Importer::ImportOp(int block, int position) {
   for (const SlotArgs& slot : outputs) {
     if (!slot.vars.empty()) op->SetOutputs(def->OutputSlot(slot.slot), slot.vars);
   }
+  for (Attr& attr : *attrs) op->SetAttr(attr.name, std::move(attr.value));
   for (const OpDesc_Attr& attr : desc.attrs()) {
     if (attr.name() == kUndoAttr) op->marks = DecodeMarks(attr.s());
-    if (!Carried(attr)) continue;
-    std::optional<AttrValue> value = ImportAttr(attr, def->FindAttr(attr.name()));
-    if (value.has_value()) op->SetAttr(attr.name(), *std::move(value));
   }
   op->origin = static_cast<int>(origin_->ops.size());
-  origin_->ops.push_back(std::move(info));
+  if (added.inputs + added.outputs > 0) origin_->added[op->origin] = std::move(added);
+  origin_->ops.push_back({block, position});
   CompleteTypes(*program_.block(block).Append(std::move(op)));
   return absl::OkStatus();
 }

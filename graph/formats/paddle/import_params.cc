@@ -45,9 +45,7 @@ absl::Status Importer::AttachWeight(const Storage& storage, std::shared_ptr<cons
   var.weight->dtype = stream.dtype;
   if (uncast) var.weight->transforms.push_back({declared, OnOverflow::kKeep, OnTiny::kSubnormal});
   *offset = stream.end();
-  PaddleOrigin::Value& value = origin_->values[var.origin];
-  value.stream_lod = std::move(stream.lod);
-  value.stream_desc = std::move(stream.desc);
+  origin_->headers[var.origin] = {std::move(stream.lod), std::move(stream.desc)};
   return absl::OkStatus();
 }
 
@@ -83,8 +81,8 @@ absl::Status Importer::AttachSeparate(const std::vector<Storage*>& params) {
 
 absl::Status Importer::AttachParams() {
   std::vector<Storage*> params;
-  for (const std::unique_ptr<Storage>& storage : scopes_.all()) {
-    if (storage->persistable && storage->IsTensor()) params.push_back(storage.get());
+  for (Storage& storage : scopes_.all()) {
+    if (storage.persistable && storage.IsTensor()) params.push_back(&storage);
   }
   if (params.empty() || files_.layout == ParamsLayout::kNone) return absl::OkStatus();
   std::sort(params.begin(), params.end(), [](const Storage* a, const Storage* b) { return a->name < b->name; });

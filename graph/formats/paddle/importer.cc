@@ -1,15 +1,12 @@
 #include "graph/formats/paddle/importer.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/paddle/import.h"
-#include "graph/formats/paddle/types.h"
-#include "graph/formats/paddle/undo.h"
 
 namespace ampc::paddle {
 namespace {
@@ -28,30 +25,14 @@ int Column(const OpDesc& op) {
   return 0;
 }
 
-VarUndo UndoOf(const VarDesc& var) {
-  for (const VarDesc_Attr& attr : var.attrs()) {
-    if (attr.name() == kUndoAttr) return DecodeVarUndo(attr.s());
-  }
-  return {};
-}
-
-bool HasParameterFlags(const ProgramDesc& desc) {
-  for (const BlockDesc& block : desc.blocks()) {
-    if (std::any_of(block.vars().begin(), block.vars().end(), [](const VarDesc& v) { return v.is_parameter(); })) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 Importer::Importer(std::shared_ptr<PaddleOrigin> origin, Scopes scopes, const PaddleFiles& files)
     : files_(files),
       origin_(std::move(origin)),
       scopes_(std::move(scopes)),
-      captures_(origin_->desc.blocks_size()),
-      entered_(origin_->desc.blocks_size(), false) {
-  origin_->has_parameter_flags = HasParameterFlags(origin_->desc);
-}
+      captures_(origin_->layout.blocks.size()),
+      entered_(origin_->layout.blocks.size(), false) {}
 
 absl::Status Importer::Error(absl::string_view what) const { return BadInputError(absl::StrCat(files_.model, ": ", what)); }
 
@@ -64,20 +45,19 @@ std::string Importer::FreshName(Storage& storage) const {
 
 Var* Importer::NewVersion(Storage& storage, VarKind kind) {
   const bool own_name = storage.versions == 0 && storage.name != kEmptyArgument && !scopes_.Shadows(storage.block, storage.name);
-  const TensorType type = storage.desc == nullptr ? TensorType::Unranked(DType::kInvalid) : ImportType(storage.desc->type());
-  Var* var = program_.block(storage.block).AddVar(own_name ? std::string(storage.name) : FreshName(storage), kind, type);
-  if (!own_name) var->export_name = std::string(storage.name);
-  if (storage.desc != nullptr) {
-    var->stop_gradient = storage.desc->stop_gradient();
-    var->trainable = kind == VarKind::kParam && storage.desc->is_parameter() && !storage.desc->stop_gradient();
-    const VarUndo undo = UndoOf(*storage.desc);
+  Var* var = program_.block(storage.block).AddVar(own_name ? storage.name : FreshName(storage), kind, storage.type);
+  if (!own_name) var->export_name = storage.name;
+  var->stop_gradient = storage.stop_gradient;
+  var->trainable = kind == VarKind::kParam && storage.is_parameter && !storage.stop_gradient;
+  if (storage.undo != nullptr) {
+    const VarUndo& undo = *storage.undo;
     if (undo.frozen) var->trainable = false;
     if (!undo.was.empty()) var->was = undo.was[std::min<size_t>(storage.versions, undo.was.size() - 1)];
     if (!undo.as.empty()) var->export_name = undo.as;
-    origin_->used_vars[storage.block][storage.var] = true;
   }
+  if (storage.var >= 0) origin_->used_vars[storage.block][storage.var] = true;
   var->origin = static_cast<int>(origin_->values.size());
-  origin_->values.push_back({storage.block, storage.var, {}, kind, "", ""});
+  origin_->values.push_back({storage.block, storage.var, storage.persistable, {}});
   ++storage.versions;
   storage.current = var;
   return var;
@@ -87,35 +67,37 @@ Var* Importer::NewVersion(Storage& storage, VarKind kind) {
 // parameters also says by absence which of its constants (a learning rate) are none.
 VarKind Importer::KeptKind(const Storage& storage) const {
   if (!storage.IsTensor()) return VarKind::kState;
-  if (storage.desc->is_parameter() && !storage.desc->stop_gradient()) return VarKind::kParam;
+  if (storage.is_parameter && !storage.stop_gradient) return VarKind::kParam;
   if (storage.written_otherwise) return VarKind::kState;
-  const bool flagged = storage.desc->is_parameter() || !origin_->has_parameter_flags;
+  const bool flagged = storage.is_parameter || !origin_->has_parameter_flags;
   return storage.written_as_param || flagged ? VarKind::kParam : VarKind::kState;
 }
 
 void Importer::MakeKeptVars() {
-  for (const std::unique_ptr<Storage>& storage : scopes_.all()) {
-    if (storage->fed) continue;
-    if (storage->persistable) {
-      NewVersion(*storage, KeptKind(*storage));
-    } else if (storage->IsTensorArray()) {
-      NewVersion(*storage, VarKind::kState);  // ops change arrays in place, without naming what they read
-    } else if (storage->written_by_nested) {
-      NewVersion(*storage, VarKind::kCarry);
+  for (Storage& storage : scopes_.all()) {
+    if (storage.fed) continue;
+    if (storage.persistable) {
+      NewVersion(storage, KeptKind(storage));
+    } else if (storage.IsTensorArray()) {
+      NewVersion(storage, VarKind::kState);  // ops change arrays in place, without naming what they read
+    } else if (storage.written_by_nested) {
+      NewVersion(storage, VarKind::kCarry);
     }
   }
 }
 
 absl::Status Importer::MakeFeeds() {
-  const BlockDesc& main = origin_->desc.blocks(0);
   std::vector<std::pair<int, int>> order;  // col, position
-  for (int i = 0; i < main.ops_size(); ++i) {
-    if (IsFeedOp(0, main.ops(i))) order.emplace_back(Column(main.ops(i)), i);
+  OpDesc op;
+  for (size_t i = 0; i < origin_->layout.blocks[0].ops.size(); ++i) {
+    const int position = static_cast<int>(i);
+    // The type alone first: there are few feed ops among many.
+    if (StringField(origin_->OpBytes(0, position), 3) == "feed") order.emplace_back(Column(ParseOp(0, position, &op)), position);
   }
   std::sort(order.begin(), order.end());
   for (size_t i = 0; i < order.size(); ++i) {
     if (i > 0 && order[i].first == order[i - 1].first) return Error(absl::StrCat("two feed ops have col ", order[i].first));
-    const OpDesc& op = main.ops(order[i].second);
+    ParseOp(0, order[i].second, &op);
     const OpDesc_Var* out = FindSlot(op.outputs(), "Out");
     if (out == nullptr || out->arguments_size() != 1) return Error("a feed op without exactly one result");
     Storage& storage = scopes_.Resolve(0, out->arguments(0));
@@ -169,33 +151,40 @@ Var* Importer::Write(int block, absl::string_view name) {
   return var;
 }
 
+const OpDesc& Importer::ParseOp(int block, int position, OpDesc* desc) const {
+  (void)ParsePiece(origin_->OpBytes(block, position), desc);  // the scopes' pass over all ops has checked it
+  return *desc;
+}
+
 absl::Status Importer::ImportBlock(int block) {
   entered_[block] = true;
-  const BlockDesc& desc = origin_->desc.blocks(block);
-  for (int i = 0; i < desc.ops_size(); ++i) {
-    if (IsFeedOp(block, desc.ops(i))) continue;
-    if (IsFetchOp(block, desc.ops(i))) {
-      AMPC_RETURN_IF_ERROR(TakeFetch(desc.ops(i), i));
+  OpDesc op;
+  for (size_t i = 0; i < origin_->layout.blocks[block].ops.size(); ++i) {
+    const int position = static_cast<int>(i);
+    ParseOp(block, position, &op);
+    if (IsFeedOp(block, op)) continue;
+    if (IsFetchOp(block, op)) {
+      AMPC_RETURN_IF_ERROR(TakeFetch(op, position));
     } else {
-      AMPC_RETURN_IF_ERROR(ImportOp(block, i));
+      AMPC_RETURN_IF_ERROR(ImportOp(block, position, op));
     }
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<Program> Importer::Run() {
-  const ProgramDesc& desc = origin_->desc;
-  for (int b = 0; b < desc.blocks_size(); ++b) {
-    origin_->used_vars.emplace_back(desc.blocks(b).vars_size(), false);
-    if (b > 0) program_.AddBlock(desc.blocks(b).parent_idx(), absl::StrCat("block", b));
+  const std::vector<BlockLayout>& blocks = origin_->layout.blocks;
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    origin_->used_vars.emplace_back(blocks[b].vars.size(), false);
+    if (b > 0) program_.AddBlock(blocks[b].parent, absl::StrCat("block", b));
   }
   AMPC_RETURN_IF_ERROR(MakeFeeds());
   MakeKeptVars();
   AMPC_RETURN_IF_ERROR(AttachParams());
   AMPC_RETURN_IF_ERROR(ImportBlock(0));
   // Blocks that no op owns.
-  for (int b = 1; b < desc.blocks_size(); ++b) {
-    if (!entered_[b]) AMPC_RETURN_IF_ERROR(ImportBlock(b));
+  for (size_t b = 1; b < blocks.size(); ++b) {
+    if (!entered_[b]) AMPC_RETURN_IF_ERROR(ImportBlock(static_cast<int>(b)));
   }
   SortFetches();
   ForEachVar(program_, [this](const Var& var) { origin_->values[var.origin].type = var.type; });
@@ -205,22 +194,12 @@ absl::StatusOr<Program> Importer::Run() {
   return std::move(program_);
 }
 
-absl::StatusOr<ProgramDesc> ParseProgram(absl::string_view bytes, absl::string_view where) {
-  ProgramDesc desc;
-  // The partial parser and IsInitialized say the same as the full one without writing to the log.
-  if (bytes.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
-    return UnsupportedError(absl::StrCat(where, ": a program of ", bytes.size(), " bytes, at most 2 GiB are possible"));
-  }
-  if (!desc.ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())) || !desc.IsInitialized()) {
-    return BadInputError(absl::StrCat(where, ": not a Paddle program, or damaged (", bytes.size(), " bytes)"));
-  }
-  return desc;
-}
-
-absl::StatusOr<Program> ImportProgram(ProgramDesc desc, const PaddleFiles& files) {
+absl::StatusOr<Program> ImportProgram(std::shared_ptr<const WeightSource> source, const PaddleFiles& files) {
   auto origin = std::make_shared<PaddleOrigin>();
-  origin->desc = std::move(desc);
-  AMPC_ASSIGN_OR_RETURN(Scopes scopes, Scopes::Build(origin->desc, files.model));
+  const absl::Span<const char> bytes = source->bytes();
+  AMPC_ASSIGN_OR_RETURN(origin->layout, ScanProgram(absl::string_view(bytes.data(), bytes.size()), files.model));
+  origin->source = std::move(source);
+  AMPC_ASSIGN_OR_RETURN(Scopes scopes, Scopes::Build(origin.get(), files.model));
   return Importer(std::move(origin), std::move(scopes), files).Run();
 }
 

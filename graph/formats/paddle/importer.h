@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "graph/formats/paddle/files.h"
 #include "graph/formats/paddle/origin.h"
@@ -21,11 +22,12 @@ class Importer {
   absl::StatusOr<Program> Run();
 
  private:
-  // Operands or results of one slot of the file.
+  // Operands or results of one slot of the file; the name lives as long as the op's description.
   struct SlotArgs {
-    std::string slot;
-    std::vector<Var*> vars;
+    absl::string_view slot;
+    absl::InlinedVector<Var*, 4> vars;
   };
+  using ArgList = absl::InlinedVector<SlotArgs, 6>;
   // Outer variables that a block's ops touch, each once, in order of first use.
   struct Captures {
     std::vector<Var*> reads;
@@ -39,6 +41,7 @@ class Importer {
   void MakeKeptVars();
   absl::Status ImportBlock(int block);
   absl::Status TakeFetch(const OpDesc& op, int position);
+  const OpDesc& ParseOp(int block, int position, OpDesc* desc) const;
   void SortFetches();
   Var* NewVersion(Storage& storage, VarKind kind);
   std::string FreshName(Storage& storage) const;
@@ -48,12 +51,12 @@ class Importer {
   absl::Status Error(absl::string_view what) const;
 
   // import_op.cc: one op
-  absl::Status ImportOp(int block, int position);
+  absl::Status ImportOp(int block, int position, const OpDesc& desc);
   absl::Status ImportNested(int block, const OpDesc& desc, std::vector<int>* children);
-  absl::Status GatherArgs(int block, const OpDesc& desc, std::vector<SlotArgs>* inputs, std::vector<SlotArgs>* outputs);
-  void AddCaptures(int block, const OpDef* def, const std::vector<int>& children, PaddleOrigin::OpInfo* info, std::vector<SlotArgs>* inputs,
-                   std::vector<SlotArgs>* outputs);
-  const OpDef* OpaqueFor(const OpDesc& desc, const std::vector<SlotArgs>& inputs, const std::vector<SlotArgs>& outputs);
+  absl::Status GatherArgs(int block, const OpDesc& desc, ArgList* inputs, ArgList* outputs);
+  void AddCaptures(int block, const OpDef* def, const std::vector<int>& children, PaddleOrigin::Added* added, ArgList* inputs,
+                   ArgList* outputs);
+  const OpDef* OpaqueFor(const OpDesc& desc, const ArgList& inputs, const ArgList& outputs);
 
   // import_params.cc: weights
   absl::Status AttachParams();

@@ -3,9 +3,10 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "graph/formats/paddle/layout.h"
 #include "graph/program.h"
 #include "proto/paddle_framework.pb.h"
 
@@ -15,32 +16,40 @@ namespace ampc::paddle {
 struct PaddleOrigin : FormatOrigin {
   absl::string_view format() const override { return "paddle"; }
 
-  ProgramDesc desc;
+  std::shared_ptr<const WeightSource> source;  // the program's bytes
+  ProgramLayout layout;
 
   // A version of a variable as the importer made it.
   struct Value {
     int block = 0;
     int var = -1;  // index into the block's vars; -1 for a name that no VarDesc declares
+    bool persistable = false;
     TensorType type;
-    VarKind kind = VarKind::kTemp;
-    // The tensor's header in the parameter file: LoD levels (count and contents; "" for none) and TensorDesc.
-    std::string stream_lod;
-    std::string stream_desc;
   };
   std::vector<Value> values;
+  // By index into `values`: a tensor's header in the parameter file.
+  struct StreamHeader {
+    std::string lod;   // levels, "" for none
+    std::string desc;  // TensorDesc
+  };
+  absl::flat_hash_map<int, StreamHeader> headers;
 
-  struct OpInfo {
+  struct OpPlace {
     int block = 0;
     int op = 0;  // index into the block's ops
-    // Operands and results at the end of slots that the file does not list: what the op's blocks capture.
-    int added_inputs = 0;
-    int added_outputs = 0;
-    std::string input_slot;  // where they are
+  };
+  std::vector<OpPlace> ops;
+  // By index into `ops`: operands and results behind those of the file in one slot each, that the file does not list: what
+  // the op's blocks capture.
+  struct Added {
+    int inputs = 0;
+    int outputs = 0;
+    std::string input_slot;
     std::string output_slot;
   };
-  std::vector<OpInfo> ops;
+  absl::flat_hash_map<int, Added> added;
 
-  // Positions in `desc.blocks(0).ops` of the feed and fetch ops, in the order of the signature; empty for a program that
+  // Positions among the main block's ops of the feed and fetch ops, in the order of the signature; empty for a program that
   // travels without them.
   std::vector<int> feed_ops;
   std::vector<int> fetch_ops;
@@ -50,16 +59,23 @@ struct PaddleOrigin : FormatOrigin {
   std::vector<std::vector<bool>> used_vars;
   // Some variable says that it is a parameter; inference models have that cleared.
   bool has_parameter_flags = false;
+  // Some variable has marks of an earlier conversion.
+  bool has_var_undo = false;
   // Parameters were one file per variable in the program's folder.
   bool separate_files = false;
 
-  const OpDesc& op_desc(int index) const { return desc.blocks(ops[index].block).ops(ops[index].op); }
-  // Null for an undeclared name.
-  const VarDesc* var_desc(int value) const {
-    const Value& v = values[value];
-    return v.var < 0 ? nullptr : &desc.blocks(v.block).vars(v.var);
-  }
+  absl::string_view Bytes(const Piece& piece) const { return {source->bytes().data() + piece.offset, piece.size}; }
+  absl::string_view VarBytes(int block, int var) const { return Bytes(layout.blocks[block].vars[var]); }
+  absl::string_view OpBytes(int block, int op) const { return Bytes(layout.blocks[block].ops[op]); }
 };
+
+// Parses one message of a program that was imported, or is about to be: false when it is malformed. Reusing `message` saves
+// its memory.
+template <typename Message>
+bool ParsePiece(absl::string_view bytes, Message* message) {
+  // The partial parser and IsInitialized say the same as the full one without writing to the log.
+  return message->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())) && message->IsInitialized();
+}
 
 // The program's origin, or null when it has another one or none.
 const PaddleOrigin* OriginOf(const Program& program);

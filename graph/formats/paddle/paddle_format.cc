@@ -4,7 +4,6 @@
 
 #include "absl/strings/match.h"
 #include "graph/base/atomic_file.h"
-#include "graph/base/mapped_file.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/paddle/export.h"
 #include "graph/formats/paddle/files.h"
@@ -31,9 +30,8 @@ bool Writes(const std::string& path, bool is_directory) { return is_directory ||
 
 absl::StatusOr<Program> Load(const std::string& path, const LoadOptions& options) {
   AMPC_ASSIGN_OR_RETURN(const paddle::PaddleFiles files, paddle::LocateForReading(path, options));
-  AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(files.model));
-  AMPC_ASSIGN_OR_RETURN(paddle::ProgramDesc desc, paddle::ParseProgram(file.text(), files.model));
-  return paddle::ImportProgram(std::move(desc), files);
+  AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const WeightSource> source, OpenWeightFile(files.model));
+  return paddle::ImportProgram(std::move(source), files);
 }
 
 absl::Status Save(const Program& program, const std::string& path, const SaveOptions& options) {
