@@ -12,11 +12,13 @@ def cc_proto(name, src, visibility = None):
       visibility: who may include the generated header.
     """
     stem = src[:-len(".proto")]
+    repository = native.repository_name()[1:]  # "" in this project's own build
+    root = "external/" + repository if repository else "."
     native.genrule(
         name = name + "_gen",
         srcs = [src],
         outs = [stem + ".pb.h", stem + ".pb.cc"],
-        cmd = "protoc --proto_path=. --cpp_out=$(GENDIR) $(SRCS)",
+        cmd = "protoc --proto_path={root} --cpp_out=$(GENDIR)/{root} $(SRCS)".format(root = root),
     )
     native.cc_library(
         name = name,
