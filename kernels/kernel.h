@@ -18,6 +18,8 @@
 
 namespace ampc {
 
+class WeightCache;  // kernels/weight_cache.h
+
 // The element type in memory of a value declared `t`: kF32 for f16 and bf16, else `t`.
 DType StorageType(DType t);
 
@@ -44,6 +46,7 @@ struct KernelSpec {
   std::vector<TensorDesc> outputs;
   std::vector<const HostTensor*> values;  // per input: the value if it is constant (in storage type), else null
   int threads = 1;
+  WeightCache* weights = nullptr;         // where packed constants are shared with other plans; null: each kernel keeps its own
 };
 
 struct KernelArgs {

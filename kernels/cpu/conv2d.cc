@@ -116,7 +116,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
     return MakeEmptySum(s, slots);
   }
   const HostTensor* filter = spec.values[slots.filter];
-  absl::StatusOr<std::unique_ptr<onednn::Conv>> conv = MakeConv(s, filter == nullptr ? nullptr : filter->values<float>().data());
+  absl::StatusOr<std::unique_ptr<onednn::Conv>> conv = MakeConv(s, filter, spec.weights);
   if (!conv.ok()) return Annotate(conv.status(), Describe(view.op()));
   return std::make_unique<ConvKernel>(*std::move(conv), slots, filter != nullptr);
 }

@@ -128,7 +128,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   if (total == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
   if (s.k == 0) return MakeEmptySum(s, slots, total);
   const HostTensor* b = spec.values[slots.b];
-  absl::StatusOr<std::unique_ptr<onednn::Matmul>> matmul = MakeMatmul(s, b == nullptr ? nullptr : b->values<float>().data());
+  absl::StatusOr<std::unique_ptr<onednn::Matmul>> matmul = MakeMatmul(s, b, spec.weights);
   if (!matmul.ok()) return Annotate(matmul.status(), Describe(view.op()));
   return std::make_unique<MatmulKernel>(*std::move(matmul), slots, b != nullptr);
 }

@@ -115,7 +115,7 @@ bool FusesResidual() { return dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx2;
 
 class OneDnnConv final : public Conv {
  public:
-  static absl::StatusOr<std::unique_ptr<Conv>> Make(const ConvSpec& spec, const float* filter) {
+  static absl::StatusOr<std::unique_ptr<Conv>> Make(const ConvSpec& spec, const HostTensor* filter, WeightCache* cache) {
     const ScopedThreads threads(spec.threads);
     std::unique_ptr<OneDnnConv> conv(new OneDnnConv(spec));
     conv->adds_residual_ = spec.has_residual && !FusesResidual();
@@ -127,8 +127,8 @@ class OneDnnConv final : public Conv {
     AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(fused));
     conv->implementation_ = absl::StrCat("onednn:", ImplementationOf(c.pd.get()), c.descs.bf16 ? ":bf16" : "");
     AMPC_ASSIGN_OR_RETURN(const MemoryDesc given, FilterDesc(spec, dnnl_f32, /*any=*/false));
-    AMPC_RETURN_IF_ERROR(conv->PrepareFilter(given, c.descs.filter, filter));
-    std::vector<Primitive::Arg> args = {{DNNL_ARG_SRC, c.descs.in}, {DNNL_ARG_WEIGHTS, c.descs.filter, conv->packed_.data()}, {DNNL_ARG_DST, c.descs.out}};
+    AMPC_RETURN_IF_ERROR(conv->PrepareFilter(given, c.descs.filter, filter, cache));
+    std::vector<Primitive::Arg> args = {{DNNL_ARG_SRC, c.descs.in}, {DNNL_ARG_WEIGHTS, c.descs.filter, conv->packed()}, {DNNL_ARG_DST, c.descs.out}};
     if (spec.has_bias) args.push_back({DNNL_ARG_BIAS, c.descs.bias});
     if (fused.has_residual) args.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, c.descs.out});
     AMPC_ASSIGN_OR_RETURN(conv->primitive_, Primitive::Create(c.pd.get(), std::move(args)));
@@ -158,7 +158,7 @@ class OneDnnConv final : public Conv {
       Transpose2D(s_.threads, s_.batch, s_.out_c, s_.out_h * s_.out_w, b.residual, to);
       residual = to;
     }
-    const void* filter = packed_.data();
+    const void* filter = packed();
     if (repack_ != nullptr) {
       filter = ws + filter_;
       AMPC_RETURN_IF_ERROR(repack_->Execute({b.filter, filter, ws + scratchpad_}));
@@ -178,17 +178,16 @@ class OneDnnConv final : public Conv {
  private:
   explicit OneDnnConv(const ConvSpec& spec) : s_(spec) {}
 
-  absl::Status PrepareFilter(const MemoryDesc& given, const MemoryDesc& wanted, const float* filter) {
-    std::unique_ptr<Primitive> reorder;
-    AMPC_ASSIGN_OR_RETURN(reorder, Primitive::CreateReorder(given, wanted));
+  const void* packed() const { return packed_ == nullptr ? nullptr : packed_->data(); }
+
+  absl::Status PrepareFilter(const MemoryDesc& given, const MemoryDesc& wanted, const HostTensor* filter, WeightCache* cache) {
     filter_bytes_ = Bytes(wanted);
-    if (filter == nullptr) {
-      repack_ = std::move(reorder);
-      return absl::OkStatus();
+    if (filter != nullptr) {
+      AMPC_ASSIGN_OR_RETURN(packed_, Pack(*filter, given, wanted, cache));
+    } else {
+      AMPC_ASSIGN_OR_RETURN(repack_, Primitive::CreateReorder(given, wanted));
     }
-    AMPC_ASSIGN_OR_RETURN(packed_, HostTensor::CreateUninitialized(DType::kU8, {filter_bytes_}));
-    AMPC_ASSIGN_OR_RETURN(HostTensor scratch, HostTensor::CreateUninitialized(DType::kU8, {reorder->scratchpad_bytes()}));
-    return reorder->Execute({filter, packed_.data(), scratch.data()});
+    return absl::OkStatus();
   }
 
   void PlanWorkspace(const Descs& d) {
@@ -221,7 +220,7 @@ class OneDnnConv final : public Conv {
   const ConvSpec s_;
   std::string implementation_;
   bool adds_residual_ = false;
-  HostTensor packed_;                  // the filter in the primitive's order; empty when it comes with every run
+  WeightCache::Packed packed_;         // the filter in the primitive's order; null when it comes with every run
   std::unique_ptr<Primitive> repack_;  // then from the given order
   std::unique_ptr<Primitive> primitive_;
   int64_t filter_bytes_ = 0;
@@ -232,6 +231,6 @@ class OneDnnConv final : public Conv {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Conv>> MakeConv(const ConvSpec& spec, const float* filter) { return OneDnnConv::Make(spec, filter); }
+absl::StatusOr<std::unique_ptr<Conv>> MakeConv(const ConvSpec& spec, const HostTensor* filter, WeightCache* cache) { return OneDnnConv::Make(spec, filter, cache); }
 
 }  // namespace ampc::onednn

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/kernel.h"
 #include "kernels/lib/activation.h"
+#include "kernels/weight_cache.h"
 
 namespace ampc::onednn {
 
@@ -45,7 +46,8 @@ class Conv {
 };
 
 // `filter` is row-major [out_c, in_c / groups, kh, kw] ([in_c, out_c / groups, kh, kw] when transposed): packed here when it is
-// constant, null when it comes with every run. Every size is at least 1. Unimplemented when oneDNN has no implementation.
-absl::StatusOr<std::unique_ptr<Conv>> MakeConv(const ConvSpec& spec, const float* filter);
+// constant (and shared through `cache` unless that is null), null when it comes with every run. Every size is at least 1. Unimplemented
+// when oneDNN has no implementation.
+absl::StatusOr<std::unique_ptr<Conv>> MakeConv(const ConvSpec& spec, const HostTensor* filter, WeightCache* cache);
 
 }  // namespace ampc::onednn

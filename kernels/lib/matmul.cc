@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -168,7 +167,7 @@ std::vector<Part> Cut(const MatmulSpec& s) {
 
 class OneDnnMatmul final : public Matmul {
  public:
-  static absl::StatusOr<std::unique_ptr<Matmul>> Make(const MatmulSpec& given, const float* b) {
+  static absl::StatusOr<std::unique_ptr<Matmul>> Make(const MatmulSpec& given, const HostTensor* b, WeightCache* cache) {
     const MatmulSpec spec = Simplified(given);
     const ScopedThreads threads(spec.threads);
     std::unique_ptr<OneDnnMatmul> mm(new OneDnnMatmul(spec));
@@ -177,10 +176,13 @@ class OneDnnMatmul final : public Matmul {
     mm->constant_b_ = b != nullptr;
     mm->bf16_ = c.bf16;
     if (absl::StrContains(mm->implementation_, "brg")) {
-      if (b != nullptr) AMPC_RETURN_IF_ERROR(mm->Pack(c.b, b));
-      AMPC_RETURN_IF_ERROR(mm->Add(Whole(spec), c, mm->packed_.data()));
+      if (b != nullptr) {
+        AMPC_ASSIGN_OR_RETURN(const MemoryDesc plain, BDesc(spec, Whole(spec), dnnl_f32));
+        AMPC_ASSIGN_OR_RETURN(mm->packed_, Pack(*b, plain, c.b, cache));
+      }
+      AMPC_RETURN_IF_ERROR(mm->Add(Whole(spec), c, mm->packed()));
     } else {
-      AMPC_RETURN_IF_ERROR(mm->AddParts(b));
+      AMPC_RETURN_IF_ERROR(mm->AddParts(b, cache));
     }
     mm->PlanWorkspace();
     return mm;
@@ -192,7 +194,7 @@ class OneDnnMatmul final : public Matmul {
   absl::Status Run(const MatmulBuffers& buffers) const override {
     char* const ws = static_cast<char*>(buffers.workspace);
     const void* a = a_ < 0 ? buffers.a : ToBf16(buffers.a, AElements(), ws + a_);
-    const void* b = constant_b_ ? packed_.data() : b_ < 0 ? buffers.b : ToBf16(buffers.b, BElements(), ws + b_);
+    const void* b = constant_b_ ? packed() : b_ < 0 ? buffers.b : ToBf16(buffers.b, BElements(), ws + b_);
     if (!one_thread_) {
       const ScopedThreads threads(s_.threads);
       return RunPart(0, a, b, buffers, ws);
@@ -214,6 +216,7 @@ class OneDnnMatmul final : public Matmul {
     int64_t a, b, out;  // first elements
   };
 
+  const void* packed() const { return packed_ == nullptr ? nullptr : packed_->data(); }
   explicit OneDnnMatmul(MatmulSpec spec) : s_(std::move(spec)) {}
   int64_t AElements() const { return Product(s_.a_batch) * s_.m * s_.k; }
   int64_t BElements() const { return Product(s_.b_batch) * BSize(s_); }
@@ -235,12 +238,11 @@ class OneDnnMatmul final : public Matmul {
     return absl::OkStatus();
   }
 
-  absl::Status AddParts(const float* b) {
+  absl::Status AddParts(const HostTensor* b, WeightCache* cache) {
     const ScopedThreads one(1);
     one_thread_ = true;
     if (b != nullptr) {
-      AMPC_ASSIGN_OR_RETURN(packed_, HostTensor::CreateUninitialized(DType::kF32, {BElements()}));
-      std::memcpy(packed_.mutable_data(), b, packed_.size_bytes());
+      AMPC_ASSIGN_OR_RETURN(packed_, GetPacked(cache, b, "plain", [b]() -> absl::StatusOr<HostTensor> { return *b; }));
     }
     for (const Part& part : Cut(s_)) {
       AMPC_ASSIGN_OR_RETURN(const Choice c, Choose(s_, part, dnnl_f32, /*pack_b=*/false));
@@ -248,14 +250,6 @@ class OneDnnMatmul final : public Matmul {
       AMPC_RETURN_IF_ERROR(Add(part, c, nullptr));
     }
     return absl::OkStatus();
-  }
-
-  absl::Status Pack(const MemoryDesc& wanted, const float* b) {
-    AMPC_ASSIGN_OR_RETURN(const MemoryDesc given, BDesc(s_, Whole(s_), dnnl_f32));
-    AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Primitive> reorder, Primitive::CreateReorder(given, wanted));
-    AMPC_ASSIGN_OR_RETURN(packed_, HostTensor::CreateUninitialized(DType::kU8, {Bytes(wanted)}));
-    AMPC_ASSIGN_OR_RETURN(const HostTensor scratch, HostTensor::CreateUninitialized(DType::kU8, {reorder->scratchpad_bytes()}));
-    return reorder->Execute({b, packed_.data(), scratch.data()});
   }
 
   absl::Status RunPart(int64_t i, const void* a, const void* b, const MatmulBuffers& buffers, char* ws) const {
@@ -291,7 +285,7 @@ class OneDnnMatmul final : public Matmul {
   std::string implementation_;
   bool constant_b_ = false, bf16_ = false;
   bool one_thread_ = false;      // each part runs on one thread; else oneDNN divides the one part
-  HostTensor packed_;            // a constant b, in the primitive's order
+  WeightCache::Packed packed_;   // a constant b, in the primitive's order
   std::vector<Prepared> parts_;  // parts of one size share a primitive
   // Offsets in the workspace; -1 for what is used where it lies.
   int64_t a_ = -1, b_ = -1, scratchpads_ = 0;
@@ -301,6 +295,6 @@ class OneDnnMatmul final : public Matmul {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Matmul>> MakeMatmul(const MatmulSpec& spec, const float* b) { return OneDnnMatmul::Make(spec, b); }
+absl::StatusOr<std::unique_ptr<Matmul>> MakeMatmul(const MatmulSpec& spec, const HostTensor* b, WeightCache* cache) { return OneDnnMatmul::Make(spec, b, cache); }
 
 }  // namespace ampc::onednn

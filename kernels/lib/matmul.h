@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/lib/activation.h"
+#include "kernels/weight_cache.h"
 
 namespace ampc::onednn {
 
@@ -41,7 +42,8 @@ class Matmul {
   virtual absl::Status Run(const MatmulBuffers& buffers) const = 0;
 };
 
-// `b`: packed here when it is constant, null when it comes with every run. Every size is at least 1.
-absl::StatusOr<std::unique_ptr<Matmul>> MakeMatmul(const MatmulSpec& spec, const float* b);
+// `b`: packed here when it is constant (and shared through `cache` unless that is null), null when it comes with every run. Every size
+// is at least 1.
+absl::StatusOr<std::unique_ptr<Matmul>> MakeMatmul(const MatmulSpec& spec, const HostTensor* b, WeightCache* cache);
 
 }  // namespace ampc::onednn

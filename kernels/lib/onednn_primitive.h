@@ -12,7 +12,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "graph/base/host_tensor.h"
 #include "kernels/lib/activation.h"
+#include "kernels/weight_cache.h"
 
 namespace ampc::onednn {
 
@@ -50,6 +52,8 @@ absl::StatusOr<PrimitiveDesc> MakePrimitiveDesc(const_dnnl_op_desc_t desc, const
 std::string ImplementationOf(const_dnnl_primitive_desc_t pd);  // "brgconv:avx512_core"
 MemoryDesc QueryDesc(const_dnnl_primitive_desc_t pd, dnnl_query_t what);
 int64_t Bytes(const MemoryDesc& desc);
+// Copies `data` from the order and type of `from` to those of `to`; shared through `cache` when it is not null.
+absl::StatusOr<WeightCache::Packed> Pack(const HostTensor& data, const MemoryDesc& from, const MemoryDesc& to, WeightCache* cache);
 
 // A compiled primitive. Immutable: any number of threads may Execute at the same time.
 class Primitive {
