@@ -1,0 +1,144 @@
+// Fused programs compute what their originals compute.
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "absl/strings/match.h"
+#include "graph/text/parser.h"
+#include "gtest/gtest.h"
+#include "runtime/session.h"
+#include "tests/testlib/tolerance.h"
+
+namespace ampc {
+namespace {
+
+struct Net {
+  const char* name;
+  const char* text;
+  int ops_after;  // that the plan leaves
+};
+
+constexpr Net kNets[] = {
+    {"ConvBnRelu", R"(
+feed  x : f32 [?, 3, ?, ?]
+param w : f32 [4, 3, 3, 3]
+param s : f32 [4]
+param b : f32 [4]
+param m : f32 [4]
+param v : f32 [4]
+y = conv2d(x, w) paddings=[1, 1] strides=[2, 2] : f32 [?, 4, ?, ?]
+n = batch_norm(y, s, b, m, v) is_test=true : f32 [?, 4, ?, ?]
+z = relu(n) : f32 [?, 4, ?, ?]
+fetch z)", 1},
+    {"ResidualBlock", R"(
+feed  x : f32 [?, 3, ?, ?]
+param w : f32 [3, 3, 3, 3]
+param b : f32 [3]
+param u : f32 [3, 3, 1, 1]
+a = conv2d(x, w) paddings=[1, 1] : f32 [?, 3, ?, ?]
+t = elementwise_add(a, b) axis=1 : f32 [?, 3, ?, ?]
+r = relu(t) : f32 [?, 3, ?, ?]
+c = conv2d(r, u) : f32 [?, 3, ?, ?]
+d = elementwise_add(c, x) : f32 [?, 3, ?, ?]
+z = relu6(d) threshold=1.0 : f32 [?, 3, ?, ?]
+fetch z)", 2},
+    {"AffineAroundActivation", R"(
+feed  x : f32 [?, 3, ?, ?]
+param w : f32 [3, 1, 3, 3]
+param b : f32 [3]
+param s1 : f32 [1]
+param c1 : f32 [1]
+param s2 : f32 [1]
+param c2 : f32 [1]
+param u : f32 [5, 3, 1, 1]
+y = depthwise_conv2d(x, w, b) groups=3 paddings=[1, 1] : f32 [?, 3, ?, ?]
+t = elementwise_mul(s1, y) : f32 [?, 3, ?, ?]
+a = elementwise_add(t, c1) : f32 [?, 3, ?, ?]
+h = hard_swish(a) : f32 [?, 3, ?, ?]
+t2 = elementwise_mul(s2, h) : f32 [?, 3, ?, ?]
+a2 = elementwise_add(t2, c2) : f32 [?, 3, ?, ?]
+z = conv2d(a2, u) : f32 [?, 5, ?, ?]
+fetch z)", 2},
+    {"AffineBeforePadding", R"(
+feed  x : f32 [?, 3, ?, ?]
+param w : f32 [2, 3, 3, 3]
+param s : f32 [1]
+param c : f32 [1]
+t = elementwise_mul(x, s) : f32 [?, 3, ?, ?]
+a = elementwise_add(t, c) : f32 [?, 3, ?, ?]
+y = conv2d(a, w) paddings=[1, 1] : f32 [?, 2, ?, ?]
+z = sigmoid(y) : f32 [?, 2, ?, ?]
+fetch z)", 2},
+    {"ProductBiasGelu", R"(
+feed  x : f32 [?, 3, 8, 8]
+param w : f32 [8, 6]
+param b : f32 [6]
+y = matmul_v2(x, w) : f32 [?, 3, 8, 6]
+t = elementwise_add(b, y) : f32 [?, 3, 8, 6]
+z = gelu(t) : f32 [?, 3, 8, 6]
+fetch z)", 1},
+    {"MulLeakyRelu", R"(
+feed  x : f32 [?, 3, 8, 8]
+param w : f32 [192, 6]
+param b : f32 [6]
+y = mul(x, w) : f32 [?, 6]
+t = elementwise_add(y, b) : f32 [?, 6]
+z = hard_sigmoid(t) slope=0.3 offset=0.4 : f32 [?, 6]
+fetch z)", 1},
+};
+
+HostTensor Random(std::mt19937& random, const Dims& dims, float low, float high) {
+  std::uniform_real_distribution<float> values(low, high);
+  HostTensor t = *HostTensor::Create(DType::kF32, dims);
+  for (float& v : t.mutable_values<float>()) v = values(random);
+  return t;
+}
+
+// The net with random weights; those whose name starts with v are positive.
+Program Make(const Net& net, std::mt19937& random) {
+  ParseOptions options;
+  options.bare = true;
+  absl::StatusOr<Program> program = ParseProgram(net.text, options);
+  EXPECT_TRUE(program.ok()) << program.status().message();
+  for (const std::unique_ptr<Var>& var : program->main().vars()) {
+    if (var->kind != VarKind::kParam) continue;
+    const bool positive = absl::StartsWith(var->name(), "v");
+    const HostTensor value = Random(random, var->type.dims, positive ? 0.5f : -1.0f, 1.0f);
+    auto ref = std::make_unique<WeightRef>();
+    ref->source = WeightBuffer(std::string(static_cast<const char*>(value.data()), value.size_bytes()));
+    ref->bytes = value.size_bytes();
+    ref->dtype = DType::kF32;
+    var->weight = std::move(ref);
+  }
+  return *std::move(program);
+}
+
+class Fusion : public ::testing::TestWithParam<Net> {};
+
+TEST_P(Fusion, ComputesTheSame) {
+  std::mt19937 random(7);
+  const Program program = Make(GetParam(), random);
+  const absl::StatusOr<Session> strict = Session::Create(program.Clone(), {.threads = 1, .strict_rounding = true});
+  const absl::StatusOr<Session> fused = Session::Create(program.Clone(), {.threads = 1});
+  ASSERT_TRUE(strict.ok()) << strict.status().message();
+  ASSERT_TRUE(fused.ok()) << fused.status().message();
+  EXPECT_EQ(fused->program().main().ops().size(), static_cast<size_t>(GetParam().ops_after));
+  EXPECT_GT(strict->program().main().ops().size(), fused->program().main().ops().size());
+  const TensorMap feeds = {{"x", Random(random, {2, 3, 8, 8}, -2.0f, 2.0f)}};
+  const absl::StatusOr<TensorMap> needed = strict->Run(feeds);
+  const absl::StatusOr<TensorMap> found = fused->Run(feeds);
+  ASSERT_TRUE(needed.ok()) << needed.status().message();
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  const absl::Span<const float> a = found->at("z").values<float>();
+  const absl::Span<const float> b = needed->at("z").values<float>();
+  ASSERT_EQ(a.size(), b.size());
+  double largest = 0;
+  for (float v : b) largest = std::max(largest, static_cast<double>(std::abs(v)));
+  const testing::Tolerance tolerance = testing::ToleranceFor(DType::kF32);
+  for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], tolerance.abs + tolerance.rel * largest) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Nets, Fusion, ::testing::ValuesIn(kNets), [](const ::testing::TestParamInfo<Net>& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace ampc
