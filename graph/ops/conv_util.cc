@@ -56,6 +56,15 @@ Cost ConvCost(const Op& op) {
 
 }  // namespace
 
+namespace {
+
+// Filter and bias are of Input's type, or fp32 beside a low Input: what a fusion folded into them keeps its precision.
+absl::Status NeedSameOrFp32(const InferContext& ctx, const char* slot, int c) {
+  return ctx.In(slot).dtype == DType::kF32 && IsLowPrecision(ctx.In("Input").dtype) ? absl::OkStatus() : NeedSameDType(ctx, "Input", slot, c);
+}
+
+}  // namespace
+
 absl::Status CheckConvOperands(const InferContext& ctx) {
   AMPC_RETURN_IF_ERROR(NeedRank(ctx, "Input", 4, 4, 1));
   AMPC_RETURN_IF_ERROR(NeedRank(ctx, "Filter", 4, 4, 1));
@@ -64,13 +73,12 @@ absl::Status CheckConvOperands(const InferContext& ctx) {
     return Fail(ctx, 2, "data_format is '", layout, "', needs NCHW or NHWC");
   }
   if (ctx.op().GetInt("groups") <= 0) return Fail(ctx, 3, "groups is ", ctx.op().GetInt("groups"), ", needs a positive number");
-  return NeedSameDType(ctx, "Input", "Filter", 4);
+  return NeedSameOrFp32(ctx, "Filter", 4);
 }
 
 absl::Status CheckConvBias(const InferContext& ctx, int64_t channels, int c) {
   if (!ctx.Has("Bias")) return absl::OkStatus();
-  // A bias that a fusion computed stays fp32 beside a low Input: it is added to fp32 sums.
-  if (ctx.In("Bias").dtype != DType::kF32) AMPC_RETURN_IF_ERROR(NeedSameDType(ctx, "Input", "Bias", c));
+  AMPC_RETURN_IF_ERROR(NeedSameOrFp32(ctx, "Bias", c));
   const TensorType& bias = ctx.In("Bias");
   if (!bias.has_rank || !Differ(Product(bias.dims), channels)) return absl::OkStatus();
   return Fail(ctx, c, "Bias has ", Product(bias.dims), " elements, needs ", channels);
