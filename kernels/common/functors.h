@@ -45,8 +45,9 @@ AMPC_HOST_DEVICE inline T FloorMod(T x, T y) {
 }  // namespace ampc::functors
 
 // Every unary functor, for enumerations and tables: X(Name).
-#define AMPC_UNARY_FUNCTORS(X)                                                                                          \
-  X(Relu) X(Clip) X(Sigmoid) X(Tanh) X(Erf) X(Gelu) X(GeluTanh) X(Swish) X(HardSwish) X(HardSigmoid) X(LeakyRelu)       \
-  X(Exp) X(Log) X(Sqrt) X(Rsqrt) X(Square) X(Cube) X(Reciprocal) X(PowHalf) X(PowScalar) X(Abs) X(ScaleThenBias) X(BiasThenScale)
+#define AMPC_UNARY_FUNCTORS(X)                                                                                                           \
+  X(Relu)                                                                                                                                \
+  X(Clip) X(Sigmoid) X(Tanh) X(Erf) X(Gelu) X(GeluTanh) X(Swish) X(HardSwish) X(HardSigmoid) X(LeakyRelu) X(Exp) X(Log) X(Sqrt) X(Rsqrt) \
+      X(Square) X(Cube) X(Reciprocal) X(PowHalf) X(PowScalar) X(Abs) X(ScaleThenBias) X(BiasThenScale)
 
 #define AMPC_BINARY_FUNCTORS(X) X(Add) X(Sub) X(Mul) X(Div) X(Max) X(Min) X(Pow)

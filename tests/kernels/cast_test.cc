@@ -25,32 +25,49 @@ absl::StatusOr<Tensor> Cast(const Tensor& x, DType to) {
 // The value `i` of a tensor of any type.
 double At(const Tensor& t, int64_t i) {
   switch (t.stored.dtype()) {
-    case DType::kBool: return t.stored.values<bool>()[i];
-    case DType::kU8: return t.stored.values<uint8_t>()[i];
-    case DType::kI8: return t.stored.values<int8_t>()[i];
-    case DType::kI16: return t.stored.values<int16_t>()[i];
-    case DType::kI32: return t.stored.values<int32_t>()[i];
-    case DType::kI64: return static_cast<double>(t.stored.values<int64_t>()[i]);
-    case DType::kF32: return t.stored.values<float>()[i];
-    default: return t.stored.values<double>()[i];
+    case DType::kBool:
+      return t.stored.values<bool>()[i];
+    case DType::kU8:
+      return t.stored.values<uint8_t>()[i];
+    case DType::kI8:
+      return t.stored.values<int8_t>()[i];
+    case DType::kI16:
+      return t.stored.values<int16_t>()[i];
+    case DType::kI32:
+      return t.stored.values<int32_t>()[i];
+    case DType::kI64:
+      return static_cast<double>(t.stored.values<int64_t>()[i]);
+    case DType::kF32:
+      return t.stored.values<float>()[i];
+    default:
+      return t.stored.values<double>()[i];
   }
 }
 
 Tensor SmallValues(DType type) {
   switch (type) {
-    case DType::kBool: return Of({3}, std::vector<bool>{false, true, true});
-    case DType::kU8: return Of<uint8_t>({3}, {0, 1, 100});
-    case DType::kI8: return Of<int8_t>({3}, {0, 1, 100});
-    case DType::kI16: return Of<int16_t>({3}, {0, 1, 100});
-    case DType::kI32: return I32({3}, {0, 1, 100});
-    case DType::kI64: return I64({3}, {0, 1, 100});
-    case DType::kF64: return Of<double>({3}, {0, 1, 100});
-    default: return Low(type, {3}, {0, 1, 100});
+    case DType::kBool:
+      return Of({3}, std::vector<bool>{false, true, true});
+    case DType::kU8:
+      return Of<uint8_t>({3}, {0, 1, 100});
+    case DType::kI8:
+      return Of<int8_t>({3}, {0, 1, 100});
+    case DType::kI16:
+      return Of<int16_t>({3}, {0, 1, 100});
+    case DType::kI32:
+      return I32({3}, {0, 1, 100});
+    case DType::kI64:
+      return I64({3}, {0, 1, 100});
+    case DType::kF64:
+      return Of<double>({3}, {0, 1, 100});
+    default:
+      return Low(type, {3}, {0, 1, 100});
   }
 }
 
 TEST(Cast, EveryPairOfTypesKeepsSmallValues) {
-  const DType types[] = {DType::kBool, DType::kU8, DType::kI8, DType::kI16, DType::kI32, DType::kI64, DType::kF16, DType::kBF16, DType::kF32, DType::kF64};
+  const DType types[] = {DType::kBool, DType::kU8,  DType::kI8,   DType::kI16, DType::kI32,
+                         DType::kI64,  DType::kF16, DType::kBF16, DType::kF32, DType::kF64};
   for (DType from : types) {
     for (DType to : types) {
       const Tensor x = SmallValues(from);
@@ -87,7 +104,8 @@ TEST(Cast, IntegersWrapAndRoundToNearestFloat) {
 
 TEST(Cast, ToLowPrecisionRoundsToNearestEven) {
   std::vector<float> x = Random({70001}, 5, -1e-3f, 1e-3f).floats();
-  const std::vector<float> special = {65519.996f, 65520, -65520, 1e-8f, 5.96e-8f, 2.98e-8f, 0x1.002p0f, 0x1.006p0f, kInf, -kInf, -0.0f, 3.4e38f};
+  const std::vector<float> special = {65519.996f, 65520,      -65520, 1e-8f, 5.96e-8f, 2.98e-8f,
+                                      0x1.002p0f, 0x1.006p0f, kInf,   -kInf, -0.0f,    3.4e38f};
   x.insert(x.end(), special.begin(), special.end());
   const Shape dims = {static_cast<int64_t>(x.size())};
   for (DType to : {DType::kF16, DType::kBF16}) {
@@ -163,7 +181,12 @@ TEST(Dropout, TestModeIsIdentityOrScales) {
   ASSERT_OK_AND_ASSIGN(const auto k, up.Make());
   EXPECT_EQ(k->alias_input(), 0);
   OpRun down("dropout");
-  down.In("X", x).Attr("dropout_prob", 0.25f).Attr("is_test", true).Attr("dropout_implementation", "downgrade_in_infer").Out("Out").Out("Mask");
+  down.In("X", x)
+      .Attr("dropout_prob", 0.25f)
+      .Attr("is_test", true)
+      .Attr("dropout_implementation", "downgrade_in_infer")
+      .Out("Out")
+      .Out("Mask");
   ASSERT_OK_AND_ASSIGN(r, down.Run());
   EXPECT_THAT(r[0].floats(), ElementsAre(0.75f, -1.5f, 0, kInf));
   EXPECT_TRUE(std::signbit(r[0].floats()[2]));
@@ -173,8 +196,14 @@ TEST(Dropout, TestModeIsIdentityOrScales) {
 TEST(Dropout, TrainingDropsBySeedAndKeepsTheRest) {
   const Tensor x = F32({40000}, std::vector<float>(40000, 3));
   const auto run = [&](int seed, float p) {
-    return OpRun("dropout").In("X", x).In("Seed", I32({1}, {seed})).Attr("dropout_prob", p).Attr("dropout_implementation", "upscale_in_train")
-        .Out("Out").Out("Mask").Run();
+    return OpRun("dropout")
+        .In("X", x)
+        .In("Seed", I32({1}, {seed}))
+        .Attr("dropout_prob", p)
+        .Attr("dropout_implementation", "upscale_in_train")
+        .Out("Out")
+        .Out("Mask")
+        .Run();
   };
   ASSERT_OK_AND_ASSIGN(const auto a, run(1, 0.25f));
   ASSERT_OK_AND_ASSIGN(const auto b, run(2, 0.25f));

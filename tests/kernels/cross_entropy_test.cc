@@ -44,7 +44,9 @@ TEST_P(SoftmaxXent, AgreesWithDouble) {
     double sum = 0, want = 0, max = -kInf;
     for (int64_t k = 0; k < n; ++k) max = std::max<double>(max, x[at(k)]);
     for (int64_t k = 0; k < n; ++k) sum += std::exp(x[at(k)] - max);
-    const auto class_loss = [&](int64_t k) { return c.softmax ? std::log(sum) - (x[at(k)] - max) : -std::log(static_cast<double>(x[at(k)])); };
+    const auto class_loss = [&](int64_t k) {
+      return c.softmax ? std::log(sum) - (x[at(k)] - max) : -std::log(static_cast<double>(x[at(k)]));
+    };
     for (int64_t k = 0; k < n; ++k) {
       const double p = c.softmax ? std::exp(x[at(k)] - max) / sum : x[at(k)];
       ASSERT_TRUE(Near(softmax[at(k)], p, ToleranceFor(DType::kF32)));
@@ -81,8 +83,9 @@ TEST(SoftmaxXent, SaturatedLogitsGiveALargeFiniteLoss) {
 
 TEST(SoftmaxXent, LowPrecisionLogitsRoundTheResultsOnly) {
   const Tensor logits = Low(DType::kF16, {1, 3}, {10, 11, 12});
-  ASSERT_OK_AND_ASSIGN(const auto r,
-                       OpRun("softmax_with_cross_entropy").In("Logits", logits).In("Label", I32({1, 1}, {0})).Out("Softmax").Out("Loss").Run());
+  ASSERT_OK_AND_ASSIGN(
+      const auto r,
+      OpRun("softmax_with_cross_entropy").In("Logits", logits).In("Label", I32({1, 1}, {0})).Out("Softmax").Out("Loss").Run());
   const double sum = 1 + std::exp(1) + std::exp(2);
   EXPECT_EQ(r[1].floats()[0], Low(DType::kF16, {1}, {static_cast<float>(std::log(sum))}).floats()[0]);
   EXPECT_EQ(r[0].floats()[1], Low(DType::kF16, {1}, {static_cast<float>(std::exp(1) / sum)}).floats()[0]);
@@ -96,13 +99,15 @@ TEST(SoftmaxXent, ALabelOutOfRangeIsAnErrorThatNamesIt) {
 
 TEST(CrossEntropy, HardSoftIgnoredAndZeroProbability) {
   const Tensor p = F32({4, 2}, {0.25, 0.75, 0.5, 0.5, 1, 0, 1, 0});
-  ASSERT_OK_AND_ASSIGN(auto r, OpRun("cross_entropy").In("X", p).In("Label", I64({4, 1}, {1, 7, 0, 1})).Attr("ignore_index", 7).Out("Y").Run());
+  ASSERT_OK_AND_ASSIGN(auto r,
+                       OpRun("cross_entropy").In("X", p).In("Label", I64({4, 1}, {1, 7, 0, 1})).Attr("ignore_index", 7).Out("Y").Run());
   EXPECT_FLOAT_EQ(r[0].floats()[0], -std::log(0.75f));
   EXPECT_EQ(r[0].floats()[1], 0);
   EXPECT_EQ(r[0].floats()[2], 0);
   EXPECT_EQ(r[0].floats()[3], 1e20f);
   ASSERT_OK_AND_ASSIGN(
-      r, OpRun("cross_entropy").In("X", F32({1, 2}, {0.25, 0.5})).In("Label", F32({1, 2}, {0.5, 2})).Attr("soft_label", true).Out("Y").Run());
+      r,
+      OpRun("cross_entropy").In("X", F32({1, 2}, {0.25, 0.5})).In("Label", F32({1, 2}, {0.5, 2})).Attr("soft_label", true).Out("Y").Run());
   EXPECT_FLOAT_EQ(r[0].floats()[0], -0.5f * std::log(0.25f) - 2 * std::log(0.5f));
 }
 

@@ -52,7 +52,8 @@ TEST_P(Broadcast, AgreesWithLoop) {
   const std::vector<float> xv = x.floats(), yv = y.floats();
   const int64_t low = axis >= 0 ? axis : static_cast<int64_t>(out.size() - std::min(xs.size(), ys.size()));
   const int64_t x_axis = xs.size() < ys.size() ? low : 0, y_axis = xs.size() < ys.size() ? 0 : low;
-  for (const char* op : {"elementwise_add", "elementwise_sub", "elementwise_mul", "elementwise_div", "elementwise_max", "elementwise_min"}) {
+  for (const char* op :
+       {"elementwise_add", "elementwise_sub", "elementwise_mul", "elementwise_div", "elementwise_max", "elementwise_min"}) {
     ASSERT_OK_AND_ASSIGN(const auto r, OpRun(op).In("X", x).In("Y", y).Attr("axis", axis).Out("Out").Run());
     ASSERT_EQ(Shape(r[0].dims().begin(), r[0].dims().end()), out);
     for (int64_t i = 0; i < r[0].stored.num_elements(); ++i) {
@@ -63,23 +64,23 @@ TEST_P(Broadcast, AgreesWithLoop) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Broadcast,
-                         ::testing::Values(BroadcastCase{{5}, {5}, {5}, -1},                                //
-                                           BroadcastCase{{}, {}, {}, -1},                                   //
-                                           BroadcastCase{{0, 3}, {3}, {0, 3}, -1},                          //
-                                           BroadcastCase{{1}, {1}, {1}, -1},                                //
-                                           BroadcastCase{{3, 37}, {1}, {3, 37}, -1},                        //
-                                           BroadcastCase{{1}, {3, 37}, {3, 37}, -1},                        //
-                                           BroadcastCase{{3, 37}, {37}, {3, 37}, -1},                       //
-                                           BroadcastCase{{37}, {3, 37}, {3, 37}, -1},                       //
-                                           BroadcastCase{{3, 37}, {3, 1}, {3, 37}, -1},                     //
-                                           BroadcastCase{{3, 1}, {1, 37}, {3, 37}, -1},                     //
-                                           BroadcastCase{{2, 3, 4, 5}, {3}, {2, 3, 4, 5}, 1},               //
-                                           BroadcastCase{{2, 3, 4, 5}, {3, 4}, {2, 3, 4, 5}, 1},            //
-                                           BroadcastCase{{2, 3, 4, 5}, {3, 1, 1}, {2, 3, 4, 5}, 1},         //
-                                           BroadcastCase{{2, 3, 4, 5}, {2, 3, 1, 1}, {2, 3, 4, 5}, -1},     //
-                                           BroadcastCase{{2, 3, 4, 5}, {2}, {2, 3, 4, 5}, 0},               //
-                                           BroadcastCase{{3}, {2, 3, 4, 5}, {2, 3, 4, 5}, 1},               //
-                                           BroadcastCase{{2, 1, 4, 1}, {3, 1, 5}, {2, 3, 4, 5}, -1},        //
+                         ::testing::Values(BroadcastCase{{5}, {5}, {5}, -1},                                               //
+                                           BroadcastCase{{}, {}, {}, -1},                                                  //
+                                           BroadcastCase{{0, 3}, {3}, {0, 3}, -1},                                         //
+                                           BroadcastCase{{1}, {1}, {1}, -1},                                               //
+                                           BroadcastCase{{3, 37}, {1}, {3, 37}, -1},                                       //
+                                           BroadcastCase{{1}, {3, 37}, {3, 37}, -1},                                       //
+                                           BroadcastCase{{3, 37}, {37}, {3, 37}, -1},                                      //
+                                           BroadcastCase{{37}, {3, 37}, {3, 37}, -1},                                      //
+                                           BroadcastCase{{3, 37}, {3, 1}, {3, 37}, -1},                                    //
+                                           BroadcastCase{{3, 1}, {1, 37}, {3, 37}, -1},                                    //
+                                           BroadcastCase{{2, 3, 4, 5}, {3}, {2, 3, 4, 5}, 1},                              //
+                                           BroadcastCase{{2, 3, 4, 5}, {3, 4}, {2, 3, 4, 5}, 1},                           //
+                                           BroadcastCase{{2, 3, 4, 5}, {3, 1, 1}, {2, 3, 4, 5}, 1},                        //
+                                           BroadcastCase{{2, 3, 4, 5}, {2, 3, 1, 1}, {2, 3, 4, 5}, -1},                    //
+                                           BroadcastCase{{2, 3, 4, 5}, {2}, {2, 3, 4, 5}, 0},                              //
+                                           BroadcastCase{{3}, {2, 3, 4, 5}, {2, 3, 4, 5}, 1},                              //
+                                           BroadcastCase{{2, 1, 4, 1}, {3, 1, 5}, {2, 3, 4, 5}, -1},                       //
                                            BroadcastCase{{2, 1, 3, 1, 2, 1}, {2, 5, 1, 4, 1, 3}, {2, 5, 3, 4, 2, 3}, -1},  //
                                            BroadcastCase{{9, 17, 33, 41}, {9, 17, 33, 41}, {9, 17, 33, 41}, -1},           //
                                            BroadcastCase{{9, 17, 33, 41}, {17}, {9, 17, 33, 41}, 1}));
@@ -100,7 +101,8 @@ TEST(Elementwise, SpecialValuesFollowIeee) {
   EXPECT_EQ(d[0].floats()[0], kInf);
   EXPECT_EQ(d[0].floats()[1], -kInf);
   EXPECT_TRUE(std::isnan(d[0].floats()[2]));
-  ASSERT_OK_AND_ASSIGN(const auto s, OpRun("elementwise_sub").In("X", F32({2}, {kInf, 3})).In("Y", F32({2}, {kInf, kInf})).Out("Out").Run());
+  ASSERT_OK_AND_ASSIGN(const auto s,
+                       OpRun("elementwise_sub").In("X", F32({2}, {kInf, 3})).In("Y", F32({2}, {kInf, kInf})).Out("Out").Run());
   EXPECT_TRUE(std::isnan(s[0].floats()[0]));
   EXPECT_EQ(s[0].floats()[1], -kInf);
 }
@@ -156,7 +158,8 @@ TEST(Elementwise, IntegerDivisionByZeroIsAnError) {
 }
 
 TEST(Elementwise, DoubleKeepsItsPrecision) {
-  ASSERT_OK_AND_ASSIGN(const auto r, OpRun("elementwise_add").In("X", Of<double>({1}, {1})).In("Y", Of<double>({1}, {1e-15})).Out("Out").Run());
+  ASSERT_OK_AND_ASSIGN(const auto r,
+                       OpRun("elementwise_add").In("X", Of<double>({1}, {1})).In("Y", Of<double>({1}, {1e-15})).Out("Out").Run());
   EXPECT_EQ(r[0].doubles()[0], 1 + 1e-15);
 }
 

@@ -21,7 +21,9 @@ class Interp : public ::testing::TestWithParam<InterpCase> {};
 
 float Ratio(int64_t in, int64_t out, const InterpCase& c) {
   if (out <= 1) return 0;
-  return c.corners ? static_cast<float>(in - 1) / static_cast<float>(out - 1) : c.scale > 0 ? 1 / c.scale : static_cast<float>(in) / static_cast<float>(out);
+  return c.corners     ? static_cast<float>(in - 1) / static_cast<float>(out - 1)
+         : c.scale > 0 ? 1 / c.scale
+                       : static_cast<float>(in) / static_cast<float>(out);
 }
 
 float Want(const std::vector<float>& x, const InterpCase& c, bool linear, int64_t k, int64_t l) {
@@ -31,8 +33,10 @@ float Want(const std::vector<float>& x, const InterpCase& c, bool linear, int64_
     return x[static_cast<int64_t>(rh * k + half) * c.in_w + static_cast<int64_t>(rw * l + half)];
   }
   const bool shifted = c.mode == 0 && !c.corners;
-  const float fy = std::max(0.0f, shifted ? rh * (k + 0.5f) - 0.5f : rh * k), fx = std::max(0.0f, shifted ? rw * (l + 0.5f) - 0.5f : rw * l);
-  const int64_t y0 = static_cast<int64_t>(fy), x0 = static_cast<int64_t>(fx), y1 = std::min(y0 + 1, c.in_h - 1), x1 = std::min(x0 + 1, c.in_w - 1);
+  const float fy = std::max(0.0f, shifted ? rh * (k + 0.5f) - 0.5f : rh * k),
+              fx = std::max(0.0f, shifted ? rw * (l + 0.5f) - 0.5f : rw * l);
+  const int64_t y0 = static_cast<int64_t>(fy), x0 = static_cast<int64_t>(fx), y1 = std::min(y0 + 1, c.in_h - 1),
+                x1 = std::min(x0 + 1, c.in_w - 1);
   const float dy = fy - y0, dx = fx - x0;
   return x[y0 * c.in_w + x0] * (1 - dy) * (1 - dx) + x[y1 * c.in_w + x0] * dy * (1 - dx) + x[y0 * c.in_w + x1] * (1 - dy) * dx +
          x[y1 * c.in_w + x1] * dy * dx;
@@ -71,18 +75,23 @@ TEST_P(Interp, AgreesWithTheFormula) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, Interp,
-                         ::testing::Values(InterpCase{3, 4, 6, 8, true, 1}, InterpCase{3, 4, 6, 8, false, 1}, InterpCase{3, 4, 6, 8, false, 0},
-                                           InterpCase{7, 5, 3, 4, true, 0}, InterpCase{7, 5, 3, 4, false, 0}, InterpCase{7, 5, 3, 4, false, 1},
-                                           InterpCase{1, 1, 4, 3, true, 1}, InterpCase{4, 3, 1, 1, true, 1}, InterpCase{4, 6, 8, 12, false, 0, 2.0f},
-                                           InterpCase{5, 5, 12, 12, false, 1, 2.5f}, InterpCase{40, 60, 80, 120, false, 0}, InterpCase{5, 7, 5, 7, true, 1}));
+                         ::testing::Values(InterpCase{3, 4, 6, 8, true, 1}, InterpCase{3, 4, 6, 8, false, 1},
+                                           InterpCase{3, 4, 6, 8, false, 0}, InterpCase{7, 5, 3, 4, true, 0},
+                                           InterpCase{7, 5, 3, 4, false, 0}, InterpCase{7, 5, 3, 4, false, 1},
+                                           InterpCase{1, 1, 4, 3, true, 1}, InterpCase{4, 3, 1, 1, true, 1},
+                                           InterpCase{4, 6, 8, 12, false, 0, 2.0f}, InterpCase{5, 5, 12, 12, false, 1, 2.5f},
+                                           InterpCase{40, 60, 80, 120, false, 0}, InterpCase{5, 7, 5, 7, true, 1}));
 
 TEST(Interp, SizeFromTensors) {
   const Tensor x = F32({1, 1, 1, 2}, {1, 3});
-  ASSERT_OK_AND_ASSIGN(auto r, OpRun("nearest_interp_v2").In("X", x).Const("OutSize", I32({2}, {1, 4})).Attr("align_corners", false).Out("Out").Run());
+  ASSERT_OK_AND_ASSIGN(
+      auto r, OpRun("nearest_interp_v2").In("X", x).Const("OutSize", I32({2}, {1, 4})).Attr("align_corners", false).Out("Out").Run());
   EXPECT_THAT(r[0].floats(), ElementsAre(1, 1, 3, 3));
-  ASSERT_OK_AND_ASSIGN(r, OpRun("bilinear_interp_v2").In("X", x).Const("SizeTensor", I32({1}, {1})).Const("SizeTensor", I32({1}, {3})).Out("Out").Run());
+  ASSERT_OK_AND_ASSIGN(
+      r, OpRun("bilinear_interp_v2").In("X", x).Const("SizeTensor", I32({1}, {1})).Const("SizeTensor", I32({1}, {3})).Out("Out").Run());
   EXPECT_THAT(r[0].floats(), ElementsAre(1, 2, 3));
-  ASSERT_OK_AND_ASSIGN(r, OpRun("nearest_interp_v2").In("X", x).Const("Scale", F32({1}, {2})).Attr("align_corners", false).Out("Out").Run());
+  ASSERT_OK_AND_ASSIGN(r,
+                       OpRun("nearest_interp_v2").In("X", x).Const("Scale", F32({1}, {2})).Attr("align_corners", false).Out("Out").Run());
   EXPECT_THAT(r[0].dims(), ElementsAre(1, 1, 2, 4));
 }
 

@@ -96,7 +96,8 @@ class Sequence {
     if (attrs.Find("stop_update_tensor")->boolean) {
       update.In("StopUpdate", Of({1}, std::vector<bool>{step.Find("stop_update_in")->boolean}));
     }
-    for (const char* key : {"incr_every_n_steps", "decr_every_n_nan_or_inf"}) update.Attr(key, static_cast<int32_t>(*attrs.Find(key)->AsInt()));
+    for (const char* key : {"incr_every_n_steps", "decr_every_n_nan_or_inf"})
+      update.Attr(key, static_cast<int32_t>(*attrs.Find(key)->AsInt()));
     for (const char* key : {"incr_ratio", "decr_ratio"}) update.Attr(key, FromBits(*attrs.Find(key)));
     update.Attr("stop_update", attrs.Find("stop_update")->boolean).Out("Out", static_cast<int>(r.unscaled.size()));
     return update.Out("LossScaling").Out("OutGoodSteps").Out("OutBadSteps").Run();
@@ -163,8 +164,12 @@ TEST(LossScaling, TestsTheUnscaledValueAsDevicesDo) {
 
 TEST(Unscale, LowPrecisionRoundsBeforeTheTest) {
   const auto run = [](std::vector<float> x, float scale) {
-    return OpRun("check_finite_and_unscale").In("X", Low(DType::kF16, {static_cast<int64_t>(x.size())}, x)).In("Scale", F32({1}, {scale}))
-        .Out("Out").Out("FoundInfinite").Run();
+    return OpRun("check_finite_and_unscale")
+        .In("X", Low(DType::kF16, {static_cast<int64_t>(x.size())}, x))
+        .In("Scale", F32({1}, {scale}))
+        .Out("Out")
+        .Out("FoundInfinite")
+        .Run();
   };
   ASSERT_OK_AND_ASSIGN(auto r, run({1024, 65504, 0.03125}, 1024));
   EXPECT_THAT(r[0].floats(), ElementsAre(1, 63.96875, 3.0517578125e-05));
@@ -183,8 +188,13 @@ TEST(Unscale, FindsOneBadElementAnywhere) {
   for (const int64_t at : {int64_t{0}, int64_t{2047}, int64_t{2048}, int64_t{69999}, int64_t{-1}}) {
     std::vector<float> v(70000, 3);
     if (at >= 0) v[at] = std::numeric_limits<float>::quiet_NaN();
-    ASSERT_OK_AND_ASSIGN(const auto r, OpRun("check_finite_and_unscale").In("X", F32({5}, std::vector<float>(5, 1))).In("X", F32({70000}, v))
-                                           .In("Scale", F32({1}, {4})).Out("Out", 2).Out("FoundInfinite").Run());
+    ASSERT_OK_AND_ASSIGN(const auto r, OpRun("check_finite_and_unscale")
+                                           .In("X", F32({5}, std::vector<float>(5, 1)))
+                                           .In("X", F32({70000}, v))
+                                           .In("Scale", F32({1}, {4}))
+                                           .Out("Out", 2)
+                                           .Out("FoundInfinite")
+                                           .Run());
     EXPECT_EQ(r[2].As<bool>()[0], at >= 0) << at;
     EXPECT_EQ(r[0].floats()[4], 0.25f);
     EXPECT_EQ(r[1].floats()[100], 0.75f);
@@ -194,8 +204,12 @@ TEST(Unscale, FindsOneBadElementAnywhere) {
 TEST(Unscale, NoGradientsAndDouble) {
   ASSERT_OK_AND_ASSIGN(auto r, OpRun("check_finite_and_unscale").In("Scale", F32({1}, {4})).Out("FoundInfinite").Run());
   EXPECT_FALSE(r[0].As<bool>()[0]);
-  ASSERT_OK_AND_ASSIGN(r, OpRun("check_finite_and_unscale").In("X", Of<double>({2}, {1e300, 3})).In("Scale", Of<double>({1}, {8})).Out("Out")
-                              .Out("FoundInfinite").Run());
+  ASSERT_OK_AND_ASSIGN(r, OpRun("check_finite_and_unscale")
+                              .In("X", Of<double>({2}, {1e300, 3}))
+                              .In("Scale", Of<double>({1}, {8}))
+                              .Out("Out")
+                              .Out("FoundInfinite")
+                              .Run());
   EXPECT_THAT(r[0].doubles(), ElementsAre(1e300 / 8, 0.375));
 }
 

@@ -78,13 +78,13 @@ TEST_P(Transpose, AgreesWithIndexArithmetic) {
   CheckTranspose<int64_t>(GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, Transpose,
-                         ::testing::Values(PermCase{{5}, {0}}, PermCase{{3, 4}, {0, 1}}, PermCase{{3, 4}, {1, 0}}, PermCase{{0, 4}, {1, 0}},  //
-                                           PermCase{{33, 47}, {1, 0}}, PermCase{{2, 3, 4, 5}, {0, 2, 3, 1}}, PermCase{{2, 3, 4, 5}, {0, 3, 1, 2}},  //
-                                           PermCase{{2, 3, 4, 5}, {0, 2, 1, 3}}, PermCase{{2, 3, 4, 5}, {3, 2, 1, 0}},  //
-                                           PermCase{{2, 17, 3, 16}, {0, 2, 3, 1}}, PermCase{{2, 40, 3, 8, 16}, {2, 0, 3, 1, 4}},  //
-                                           PermCase{{1, 40, 80, 60}, {0, 2, 3, 1}}, PermCase{{300, 1, 400}, {2, 1, 0}},
-                                           PermCase{{2, 1, 3}, {1, 0, 2}}));
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, Transpose,
+    ::testing::Values(PermCase{{5}, {0}}, PermCase{{3, 4}, {0, 1}}, PermCase{{3, 4}, {1, 0}}, PermCase{{0, 4}, {1, 0}},        //
+                      PermCase{{33, 47}, {1, 0}}, PermCase{{2, 3, 4, 5}, {0, 2, 3, 1}}, PermCase{{2, 3, 4, 5}, {0, 3, 1, 2}},  //
+                      PermCase{{2, 3, 4, 5}, {0, 2, 1, 3}}, PermCase{{2, 3, 4, 5}, {3, 2, 1, 0}},                              //
+                      PermCase{{2, 17, 3, 16}, {0, 2, 3, 1}}, PermCase{{2, 40, 3, 8, 16}, {2, 0, 3, 1, 4}},                    //
+                      PermCase{{1, 40, 80, 60}, {0, 2, 3, 1}}, PermCase{{300, 1, 400}, {2, 1, 0}}, PermCase{{2, 1, 3}, {1, 0, 2}}));
 
 TEST(Transpose, ThatOnlyMovesOnesIsAnAlias) {
   ASSERT_OK_AND_ASSIGN(auto k, OpRun("transpose2").In("X", Iota<float>({2, 1, 3})).Attr("axis", Ints{1, 0, 2}).Out("Out").Make());
@@ -120,7 +120,8 @@ TEST(Concat, AlongEveryAxis) {
 
 TEST(Concat, LargeAndAxisFromATensor) {
   const Tensor x = Random({3, 50000}, 1), y = Random({3, 7}, 2);
-  ASSERT_OK_AND_ASSIGN(const auto r, OpRun("concat").In("X", x).In("X", y).Const("AxisTensor", I32({1}, {-1})).Attr("axis", 0).Out("Out").Run());
+  ASSERT_OK_AND_ASSIGN(const auto r,
+                       OpRun("concat").In("X", x).In("X", y).Const("AxisTensor", I32({1}, {-1})).Attr("axis", 0).Out("Out").Run());
   EXPECT_THAT(r[0].dims(), ElementsAre(3, 50007));
   EXPECT_EQ(r[0].floats()[50007 + 50000], y.floats()[7]);
   EXPECT_EQ(r[0].floats()[2 * 50007], x.floats()[100000]);
@@ -155,8 +156,10 @@ TEST(Slice, PythonsBounds) {
     Shape out, first;
   };
   for (const Case& c : {Case{{0, 2}, {1, 2}, {3, 5}, {2, 4, 3}, {1, 0, 2}}, Case{{1}, {-3}, {-1}, {3, 2, 5}, {0, 1, 0}},
-                        Case{{1}, {-99}, {99}, {3, 4, 5}, {0, 0, 0}}, Case{{-1}, {4}, {5}, {3, 4, 1}, {0, 0, 4}}, Case{{0}, {2}, {1}, {0, 4, 5}, {0, 0, 0}}}) {
-    ASSERT_OK_AND_ASSIGN(const auto r, OpRun("slice").In("Input", x).Attr("axes", c.axes).Attr("starts", c.starts).Attr("ends", c.ends).Out("Out").Run());
+                        Case{{1}, {-99}, {99}, {3, 4, 5}, {0, 0, 0}}, Case{{-1}, {4}, {5}, {3, 4, 1}, {0, 0, 4}},
+                        Case{{0}, {2}, {1}, {0, 4, 5}, {0, 0, 0}}}) {
+    ASSERT_OK_AND_ASSIGN(const auto r,
+                         OpRun("slice").In("Input", x).Attr("axes", c.axes).Attr("starts", c.starts).Attr("ends", c.ends).Out("Out").Run());
     ASSERT_EQ(Shape(r[0].dims().begin(), r[0].dims().end()), c.out);
     const std::vector<int64_t> want = Expected({3, 4, 5}, c.out, [&](Shape at) {
       for (int d = 0; d < 3; ++d) at[d] += c.first[d];
@@ -168,12 +171,24 @@ TEST(Slice, PythonsBounds) {
 
 TEST(Slice, DropsAxesAndReadsTensors) {
   const Tensor x = Iota<int32_t>({3, 4});
-  ASSERT_OK_AND_ASSIGN(auto r, OpRun("slice").In("Input", x).Attr("axes", Ints{0}).Attr("starts", Ints{-1}).Attr("ends", Ints{3})
-                                   .Attr("decrease_axis", Ints{0}).Out("Out").Run());
+  ASSERT_OK_AND_ASSIGN(auto r, OpRun("slice")
+                                   .In("Input", x)
+                                   .Attr("axes", Ints{0})
+                                   .Attr("starts", Ints{-1})
+                                   .Attr("ends", Ints{3})
+                                   .Attr("decrease_axis", Ints{0})
+                                   .Out("Out")
+                                   .Run());
   EXPECT_THAT(r[0].dims(), ElementsAre(4));
   EXPECT_THAT(r[0].As<int32_t>(), ElementsAre(8, 9, 10, 11));
-  ASSERT_OK_AND_ASSIGN(r, OpRun("slice").In("Input", x).Attr("axes", Ints{1}).Const("StartsTensor", I32({1}, {1})).Const("EndsTensorList", I64({1}, {3}))
-                              .Attr("infer_flags", Ints{1}).Out("Out").Run());
+  ASSERT_OK_AND_ASSIGN(r, OpRun("slice")
+                              .In("Input", x)
+                              .Attr("axes", Ints{1})
+                              .Const("StartsTensor", I32({1}, {1}))
+                              .Const("EndsTensorList", I64({1}, {3}))
+                              .Attr("infer_flags", Ints{1})
+                              .Out("Out")
+                              .Run());
   EXPECT_THAT(r[0].As<int32_t>(), ElementsAre(1, 2, 5, 6, 9, 10));
 }
 
@@ -244,13 +259,15 @@ TEST(Gather, AnIndexOutOfRangeIsAnErrorThatNamesIt) {
 
 TEST(Lookup, RowsPaddingAndRange) {
   const Tensor w = F32({3, 2}, {0.5, 1, 2, 3, 4, 5});
-  ASSERT_OK_AND_ASSIGN(auto r, OpRun("lookup_table_v2").In("W", w).In("Ids", I64({2, 2}, {2, 1, 0, 2})).Attr("padding_idx", int64_t{1}).Out("Out").Run());
+  ASSERT_OK_AND_ASSIGN(
+      auto r, OpRun("lookup_table_v2").In("W", w).In("Ids", I64({2, 2}, {2, 1, 0, 2})).Attr("padding_idx", int64_t{1}).Out("Out").Run());
   EXPECT_THAT(r[0].dims(), ElementsAre(2, 2, 2));
   EXPECT_THAT(r[0].floats(), ElementsAre(4, 5, 0, 0, 0.5, 1, 4, 5));
   ASSERT_OK_AND_ASSIGN(r, OpRun("lookup_table").In("W", w).In("Ids", I64({2, 1}, {1, 0})).Out("Out").Run());
   EXPECT_THAT(r[0].dims(), ElementsAre(2, 2));
   EXPECT_THAT(r[0].floats(), ElementsAre(2, 3, 0.5, 1));
-  EXPECT_THAT(OpRun("lookup_table_v2").In("W", w).In("Ids", I64({1}, {7})).Out("Out").Run(), StatusIs(ExitCode::kUsage, HasSubstr("is 7, needs 0 to 2")));
+  EXPECT_THAT(OpRun("lookup_table_v2").In("W", w).In("Ids", I64({1}, {7})).Out("Out").Run(),
+              StatusIs(ExitCode::kUsage, HasSubstr("is 7, needs 0 to 2")));
 }
 
 TEST(FillConstant, ValuesTextAndTensors) {
@@ -272,7 +289,9 @@ TEST(FillConstant, ValuesTextAndTensors) {
 }
 
 TEST(Range, UpDownAndFractions) {
-  const auto range = [](Tensor a, Tensor b, Tensor c) { return OpRun("range").Const("Start", a).Const("End", b).Const("Step", c).Out("Out").Run(); };
+  const auto range = [](Tensor a, Tensor b, Tensor c) {
+    return OpRun("range").Const("Start", a).Const("End", b).Const("Step", c).Out("Out").Run();
+  };
   ASSERT_OK_AND_ASSIGN(auto r, range(I64({1}, {2}), I64({1}, {9}), I64({1}, {3})));
   EXPECT_THAT(r[0].As<int64_t>(), ElementsAre(2, 5, 8));
   ASSERT_OK_AND_ASSIGN(r, range(I32({1}, {2}), I32({1}, {-2}), I32({1}, {-2})));
@@ -296,8 +315,14 @@ TEST(Pad3D, EveryModeAndLayout) {
       const Shape in = last ? Shape{2, 2, 3, 4, 2} : Shape{2, 2, 2, 3, 4};
       const Shape out = last ? Shape{2, 4, 5, 7, 2} : Shape{2, 2, 4, 5, 7};
       const int first = last ? 1 : 2;
-      ASSERT_OK_AND_ASSIGN(const auto r, OpRun("pad3d").In("X", Iota<float>(in)).Attr("paddings", pads).Attr("mode", mode).Attr("value", -7.5f)
-                                             .Attr("data_format", last ? "NDHWC" : "NCDHW").Out("Out").Run());
+      ASSERT_OK_AND_ASSIGN(const auto r, OpRun("pad3d")
+                                             .In("X", Iota<float>(in))
+                                             .Attr("paddings", pads)
+                                             .Attr("mode", mode)
+                                             .Attr("value", -7.5f)
+                                             .Attr("data_format", last ? "NDHWC" : "NCDHW")
+                                             .Out("Out")
+                                             .Run());
       ASSERT_EQ(Shape(r[0].dims().begin(), r[0].dims().end()), out);
       int64_t i = 0;
       const std::vector<float> found = r[0].floats();

@@ -93,7 +93,8 @@ absl::StatusOr<std::unique_ptr<OpRun::Prepared>> OpRun::Prepare(int threads) con
   auto p = std::make_unique<Prepared>();
   const OpDef* def = Ops().Find(op_);
   const KernelEntry* entry = CpuKernels().Find(op_);
-  if (def == nullptr || entry == nullptr) return InternalError(absl::StrCat("op '", op_, "' has no ", def == nullptr ? "record" : "kernel"));
+  if (def == nullptr || entry == nullptr)
+    return InternalError(absl::StrCat("op '", op_, "' has no ", def == nullptr ? "record" : "kernel"));
   Block& block = p->program.main();
   std::unique_ptr<Op> op = block.NewOp(def);
   std::map<const Var*, const Operand*> operand_of;
@@ -158,7 +159,8 @@ HostTensor InLayout(const HostTensor& t, const TensorDesc& desc, Layout from, La
 absl::StatusOr<std::vector<Tensor>> RunOnce(const KernelSpec& spec, const Kernel& kernel, absl::Span<const HostTensor* const> operands,
                                             int threads, int in_place) {
   std::vector<HostTensor> inputs, outputs;
-  for (size_t i = 0; i < operands.size(); ++i) inputs.push_back(InLayout(*operands[i], spec.inputs[i], Layout::kPlain, spec.inputs[i].layout));
+  for (size_t i = 0; i < operands.size(); ++i)
+    inputs.push_back(InLayout(*operands[i], spec.inputs[i], Layout::kPlain, spec.inputs[i].layout));
   const std::vector<HostTensor> given = inputs;
   std::vector<const void*> in;
   std::vector<void*> out;
@@ -216,7 +218,8 @@ absl::StatusOr<std::vector<Tensor>> OpRun::Run() const {
     if (threads == 1) first = plain;
     if (!SameBits(first, plain)) return InternalError(absl::StrCat(threads, " threads give another result than 1"));
     if (const int i = p->kernel->in_place_input(); i >= 0) {
-      if (operands[i]->size_bytes() != plain[0].stored.size_bytes()) return InternalError("in_place_input has another size than the result");
+      if (operands[i]->size_bytes() != plain[0].stored.size_bytes())
+        return InternalError("in_place_input has another size than the result");
       AMPC_ASSIGN_OR_RETURN(const std::vector<Tensor> placed, RunOnce(p->spec, *p->kernel, operands, threads, i));
       if (!SameBits(first, placed)) return InternalError("the result differs in place");
     }

@@ -78,24 +78,24 @@ TEST_P(Reduce, AgreesWithLoop) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Reduce,
-                         ::testing::Values(ReduceCase{{7}, {0}, false, false, {}},                             //
-                                           ReduceCase{{7}, {-1}, true, false, {1}},                            //
-                                           ReduceCase{{1}, {0}, false, false, {}},                             //
-                                           ReduceCase{{3, 5}, {1}, false, false, {3}},                         //
-                                           ReduceCase{{3, 5}, {0}, false, false, {5}},                         //
-                                           ReduceCase{{3, 5}, {}, false, false, {}},                           //
-                                           ReduceCase{{3, 5}, {0}, true, true, {1, 1}},                        //
-                                           ReduceCase{{2, 3, 4, 5}, {2, 3}, true, false, {2, 3, 1, 1}},        //
-                                           ReduceCase{{2, 3, 4, 5}, {-1, -2}, false, false, {2, 3}},           //
-                                           ReduceCase{{2, 3, 4, 5}, {0, 2}, false, false, {3, 5}},             //
-                                           ReduceCase{{2, 3, 4, 5}, {1, 3}, false, false, {2, 4}},             //
-                                           ReduceCase{{2, 1, 4, 1, 3}, {2}, true, false, {2, 1, 1, 1, 3}},     //
-                                           ReduceCase{{3, 4, 129}, {0, 1}, false, false, {129}},               //
-                                           ReduceCase{{9, 4097}, {1}, false, false, {9}},                      //
-                                           ReduceCase{{4097, 9}, {0}, false, false, {9}},                      //
-                                           ReduceCase{{300000}, {0}, false, false, {}},                        //
-                                           ReduceCase{{30000, 5}, {0}, false, false, {5}},                     //
-                                           ReduceCase{{40, 3, 700}, {0, 2}, false, false, {3}},                //
+                         ::testing::Values(ReduceCase{{7}, {0}, false, false, {}},                          //
+                                           ReduceCase{{7}, {-1}, true, false, {1}},                         //
+                                           ReduceCase{{1}, {0}, false, false, {}},                          //
+                                           ReduceCase{{3, 5}, {1}, false, false, {3}},                      //
+                                           ReduceCase{{3, 5}, {0}, false, false, {5}},                      //
+                                           ReduceCase{{3, 5}, {}, false, false, {}},                        //
+                                           ReduceCase{{3, 5}, {0}, true, true, {1, 1}},                     //
+                                           ReduceCase{{2, 3, 4, 5}, {2, 3}, true, false, {2, 3, 1, 1}},     //
+                                           ReduceCase{{2, 3, 4, 5}, {-1, -2}, false, false, {2, 3}},        //
+                                           ReduceCase{{2, 3, 4, 5}, {0, 2}, false, false, {3, 5}},          //
+                                           ReduceCase{{2, 3, 4, 5}, {1, 3}, false, false, {2, 4}},          //
+                                           ReduceCase{{2, 1, 4, 1, 3}, {2}, true, false, {2, 1, 1, 1, 3}},  //
+                                           ReduceCase{{3, 4, 129}, {0, 1}, false, false, {129}},            //
+                                           ReduceCase{{9, 4097}, {1}, false, false, {9}},                   //
+                                           ReduceCase{{4097, 9}, {0}, false, false, {9}},                   //
+                                           ReduceCase{{300000}, {0}, false, false, {}},                     //
+                                           ReduceCase{{30000, 5}, {0}, false, false, {5}},                  //
+                                           ReduceCase{{40, 3, 700}, {0, 2}, false, false, {3}},             //
                                            ReduceCase{{2, 2000, 70}, {1}, false, false, {2, 70}}));
 
 TEST(Reduce, NothingGivesTheNeutralElement) {
@@ -140,8 +140,12 @@ TEST(Reduce, IntegersBoolAndDouble) {
   EXPECT_THAT(r[0].As<int32_t>(), ElementsAre(3, -6));
   ASSERT_OK_AND_ASSIGN(r, OpRun("reduce_max").In("X", I64({2, 2}, {1, 2, 3, -9})).Attr("dim", Ints{0}).Out("Out").Run());
   EXPECT_THAT(r[0].As<int64_t>(), ElementsAre(3, 2));
-  ASSERT_OK_AND_ASSIGN(
-      r, OpRun("reduce_sum").In("X", Of({3}, std::vector<bool>{true, false, true})).Attr("dim", Ints{0}).Attr("out_dtype", DType::kI64).Out("Out").Run());
+  ASSERT_OK_AND_ASSIGN(r, OpRun("reduce_sum")
+                              .In("X", Of({3}, std::vector<bool>{true, false, true}))
+                              .Attr("dim", Ints{0})
+                              .Attr("out_dtype", DType::kI64)
+                              .Out("Out")
+                              .Run());
   EXPECT_THAT(r[0].As<int64_t>(), ElementsAre(2));
   ASSERT_OK_AND_ASSIGN(r, OpRun("reduce_mean").In("X", Of<double>({3}, {1, 1e-12, 2})).Attr("dim", Ints{0}).Out("Out").Run());
   EXPECT_NEAR(r[0].doubles()[0], 1 + 1e-12 / 3, 1e-15);
@@ -164,7 +168,8 @@ TEST(ArgMax, FirstOfEqualsAndFirstNaN) {
 
 TEST(ArgMax, FlattenKeepdimsAndType) {
   const Tensor x = F32({2, 2, 2}, {0, 1, 2, 9, 4, 5, 6, 7});
-  ASSERT_OK_AND_ASSIGN(auto r, OpRun("arg_max").In("X", x).Attr("axis", int64_t{0}).Attr("flatten", true).Attr("dtype", DType::kI32).Out("Out").Run());
+  ASSERT_OK_AND_ASSIGN(
+      auto r, OpRun("arg_max").In("X", x).Attr("axis", int64_t{0}).Attr("flatten", true).Attr("dtype", DType::kI32).Out("Out").Run());
   EXPECT_THAT(r[0].As<int32_t>(), ElementsAre(3));
   ASSERT_OK_AND_ASSIGN(r, OpRun("arg_max").In("X", x).Attr("axis", int64_t{1}).Attr("keepdims", true).Out("Out").Run());
   EXPECT_THAT(r[0].dims(), ElementsAre(2, 1, 2));

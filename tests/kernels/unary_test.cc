@@ -37,22 +37,36 @@ double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 const std::vector<Function>& Functions() {
   static const auto* const functions = new std::vector<Function>{
-      {"relu", "relu", {}, [](double x) { return std::isnan(x) ? x : x > 0 ? x : 0; }},
-      {"relu6", "relu6", {{"threshold", 5.0f}}, [](double x) { return x < 0 ? 0 : x > 5 ? 5 : x; }},
+      {"relu", "relu", {}, [](double x) { return std::isnan(x) ? x
+                                                 : x > 0       ? x
+                                                               : 0; }},
+      {"relu6", "relu6", {{"threshold", 5.0f}}, [](double x) { return x < 0   ? 0
+                                                                      : x > 5 ? 5
+                                                                              : x; }},
       {"sigmoid", "sigmoid", {}, Sigmoid},
       {"tanh", "tanh", {}, [](double x) { return std::tanh(x); }},
       {"gelu", "gelu", {}, [](double x) { return x * 0.5 * std::erfc(-x * std::sqrt(0.5)); }},
-      {"gelu_tanh", "gelu", {{"approximate", true}},
+      {"gelu_tanh",
+       "gelu",
+       {{"approximate", true}},
        [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }},
       {"swish", "swish", {{"beta", 1.5f}}, [](double x) { return x * Sigmoid(1.5 * x); }},
-      {"hard_swish", "hard_swish", {}, [](double x) { return x * (x <= -3 ? 0 : x >= 3 ? 6 : x + 3) / 6; }},
-      {"hard_sigmoid", "hard_sigmoid", {{"slope", 0.25f}}, [](double x) { return x <= -2 ? 0 : x >= 2 ? 1 : 0.25 * x + 0.5; }},
+      {"hard_swish", "hard_swish", {}, [](double x) { return x *
+                                                             (x <= -3  ? 0
+                                                              : x >= 3 ? 6
+                                                                       : x + 3) /
+                                                             6; }},
+      {"hard_sigmoid", "hard_sigmoid", {{"slope", 0.25f}}, [](double x) { return x <= -2  ? 0
+                                                                                 : x >= 2 ? 1
+                                                                                          : 0.25 * x + 0.5; }},
       {"exp", "exp", {}, [](double x) { return std::exp(x); }},
       {"log", "log", {}, [](double x) { return std::log(x); }},
       {"sqrt", "sqrt", {}, [](double x) { return std::sqrt(x); }},
       {"square", "square", {}, [](double x) { return x * x; }},
       {"abs", "abs", {}, [](double x) { return std::abs(x); }},
-      {"clip", "clip", {{"min", -1.5f}, {"max", 2.25f}}, [](double x) { return x < -1.5 ? -1.5 : x > 2.25 ? 2.25 : x; }},
+      {"clip", "clip", {{"min", -1.5f}, {"max", 2.25f}}, [](double x) { return x < -1.5   ? -1.5
+                                                                               : x > 2.25 ? 2.25
+                                                                                          : x; }},
       {"pow", "pow", {{"factor", 1.75f}}, [](double x) { return std::pow(x, 1.75); }},
       {"pow_identity", "pow", {{"factor", 1.0f}}, [](double x) { return x; }},
       {"pow_square", "pow", {{"factor", 2.0f}}, [](double x) { return x * x; }},
@@ -114,7 +128,8 @@ TEST_P(UnaryFunction, IsRightForEveryValueOf16Bits) {
         const double slack = t.ulps <= 0.5 ? 0 : t.ulps * std::ldexp(1.0, std::max(std::ilogb(exact) - 23, -149)) + t.abs;
         // What rounds from somewhere within the float32 tolerance; for correctly rounded functions exactly the rounded value.
         const float low = Rounded(dtype, exact - slack), high = Rounded(dtype, exact + slack);
-        const bool good = std::isnan(exact) ? std::isnan(found[i]) : (found[i] >= low && found[i] <= high) || found[i] == Rounded(dtype, exact);
+        const bool good =
+            std::isnan(exact) ? std::isnan(found[i]) : (found[i] >= low && found[i] <= high) || found[i] == Rounded(dtype, exact);
         if (!good && ++wrong < 5) ADD_FAILURE() << f().name << "(" << x[i] << ") = " << found[i] << ", needs " << exact;
         if (exact == 0 && good && ++wrong < 5 && std::signbit(exact) != std::signbit(found[i])) ADD_FAILURE() << "sign of zero at " << x[i];
         if (exact == 0 && good) --wrong;
@@ -148,7 +163,8 @@ TEST_P(UnaryFunction, IsRightForFloats) {
 TEST_P(UnaryFunction, ComputesInDouble) {
   const std::vector<double> x = {-3.7, -1, -0.3, 0.001, 0.7, 1, 2.2, 4.9};
   ASSERT_OK_AND_ASSIGN(const auto r, RunOf(f(), Of<double>({8}, x)).Run());
-  for (int i = 0; i < 8; ++i) EXPECT_TRUE(Near(r[0].doubles()[i], f().exact(x[i]), ToleranceFor(DType::kF64))) << f().name << "(" << x[i] << ")";
+  for (int i = 0; i < 8; ++i)
+    EXPECT_TRUE(Near(r[0].doubles()[i], f().exact(x[i]), ToleranceFor(DType::kF64))) << f().name << "(" << x[i] << ")";
 }
 
 // An element's value does not depend on its place: neither on the length nor on what stands beside it.
@@ -205,7 +221,8 @@ TEST(Scale, BiasBeforeOrAfterTensorAndIntegers) {
   const Tensor x = F32({2}, {1, -2});
   ASSERT_OK_AND_ASSIGN(auto r, OpRun("scale").In("X", x).Attr("scale", 2.0f).Attr("bias", 3.0f).Out("Out").Run());
   EXPECT_THAT(r[0].floats(), ElementsAre(5, -1));
-  ASSERT_OK_AND_ASSIGN(r, OpRun("scale").In("X", x).Attr("scale", 2.0f).Attr("bias", 3.0f).Attr("bias_after_scale", false).Out("Out").Run());
+  ASSERT_OK_AND_ASSIGN(r,
+                       OpRun("scale").In("X", x).Attr("scale", 2.0f).Attr("bias", 3.0f).Attr("bias_after_scale", false).Out("Out").Run());
   EXPECT_THAT(r[0].floats(), ElementsAre(8, 2));
   ASSERT_OK_AND_ASSIGN(r, OpRun("scale").In("X", x).In("ScaleTensor", F32({1}, {-4})).Out("Out").Run());
   EXPECT_THAT(r[0].floats(), ElementsAre(-4, 8));

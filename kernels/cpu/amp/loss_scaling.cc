@@ -102,8 +102,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeUnscale(const KernelSpec& spec) {
 struct Update {
   Gradients gradients;
   LossScalePolicy policy;
-  int found = 0, scale = 0, good = 0, bad = 0, stop = -1;    // operands
-  int scale_out = 0, good_out = 0, bad_out = 0;              // results; -1: not wanted
+  int found = 0, scale = 0, good = 0, bad = 0, stop = -1;  // operands
+  int scale_out = 0, good_out = 0, bad_out = 0;            // results; -1: not wanted
   bool always_stop = false;
   bool is_double = false;
 };
@@ -132,13 +132,14 @@ void RunUpdate(const Update& u, const KernelArgs& args) {
     const char* x = static_cast<const char*>(args.inputs[g.first_in + i]);
     char* out = static_cast<char*>(args.outputs[g.first_out + i]);
     if (x == out && !found) continue;
-    ParallelFor(args.threads, g.elements[i] * static_cast<int64_t>(SizeOf(StorageType(g.dtypes[i]))), 1 << 17, [&](int64_t first, int64_t last) {
-      if (found) {
-        std::memset(out + first, 0, last - first);
-      } else {
-        std::memcpy(out + first, x + first, last - first);
-      }
-    });
+    ParallelFor(args.threads, g.elements[i] * static_cast<int64_t>(SizeOf(StorageType(g.dtypes[i]))), 1 << 17,
+                [&](int64_t first, int64_t last) {
+                  if (found) {
+                    std::memset(out + first, 0, last - first);
+                  } else {
+                    std::memcpy(out + first, x + first, last - first);
+                  }
+                });
   }
   if (u.is_double) {
     UpdateState<double>(u, args, found, stop);

@@ -14,14 +14,22 @@ template <typename R>
 R Read(const void* data, DType storage, int64_t i) {
   switch (storage) {
     case DType::kBool:
-    case DType::kU8: return static_cast<R>(static_cast<const uint8_t*>(data)[i]);
-    case DType::kI8: return static_cast<R>(static_cast<const int8_t*>(data)[i]);
-    case DType::kI16: return static_cast<R>(static_cast<const int16_t*>(data)[i]);
-    case DType::kI32: return static_cast<R>(static_cast<const int32_t*>(data)[i]);
-    case DType::kI64: return static_cast<R>(static_cast<const int64_t*>(data)[i]);
-    case DType::kF32: return static_cast<R>(static_cast<const float*>(data)[i]);
-    case DType::kF64: return static_cast<R>(static_cast<const double*>(data)[i]);
-    default: return R{};
+    case DType::kU8:
+      return static_cast<R>(static_cast<const uint8_t*>(data)[i]);
+    case DType::kI8:
+      return static_cast<R>(static_cast<const int8_t*>(data)[i]);
+    case DType::kI16:
+      return static_cast<R>(static_cast<const int16_t*>(data)[i]);
+    case DType::kI32:
+      return static_cast<R>(static_cast<const int32_t*>(data)[i]);
+    case DType::kI64:
+      return static_cast<R>(static_cast<const int64_t*>(data)[i]);
+    case DType::kF32:
+      return static_cast<R>(static_cast<const float*>(data)[i]);
+    case DType::kF64:
+      return static_cast<R>(static_cast<const double*>(data)[i]);
+    default:
+      return R{};
   }
 }
 

@@ -32,28 +32,59 @@ template <typename T>
 bool Compute(Op2 op, T x, T y, T* out) {
   if constexpr (std::is_integral_v<T>) {
     switch (op) {
-      case Op2::kAdd: *out = integer::Add(x, y); return true;
-      case Op2::kSub: *out = integer::Sub(x, y); return true;
-      case Op2::kMul: *out = integer::Mul(x, y); return true;
-      case Op2::kMax: *out = x < y ? y : x; return true;
-      case Op2::kMin: *out = y < x ? y : x; return true;
-      case Op2::kPow: *out = integer::Pow(x, y); return true;
-      default: break;
+      case Op2::kAdd:
+        *out = integer::Add(x, y);
+        return true;
+      case Op2::kSub:
+        *out = integer::Sub(x, y);
+        return true;
+      case Op2::kMul:
+        *out = integer::Mul(x, y);
+        return true;
+      case Op2::kMax:
+        *out = x < y ? y : x;
+        return true;
+      case Op2::kMin:
+        *out = y < x ? y : x;
+        return true;
+      case Op2::kPow:
+        *out = integer::Pow(x, y);
+        return true;
+      default:
+        break;
     }
     if (y == 0) return false;
     *out = op == Op2::kDiv ? integer::Div(x, y) : op == Op2::kMod ? integer::FloorMod(x, y) : integer::FloorDiv(x, y);
   } else {
     using M = functors::ScalarMath<T>;
     switch (op) {
-      case Op2::kAdd: *out = x + y; break;
-      case Op2::kSub: *out = x - y; break;
-      case Op2::kMul: *out = x * y; break;
-      case Op2::kDiv: *out = x / y; break;
-      case Op2::kMax: *out = functors::Max::Apply(M{}, x, y); break;
-      case Op2::kMin: *out = functors::Min::Apply(M{}, x, y); break;
-      case Op2::kPow: *out = std::pow(x, y); break;
-      case Op2::kMod: *out = functors::FloorMod(x, y); break;
-      case Op2::kFloorDiv: *out = std::floor(x / y); break;
+      case Op2::kAdd:
+        *out = x + y;
+        break;
+      case Op2::kSub:
+        *out = x - y;
+        break;
+      case Op2::kMul:
+        *out = x * y;
+        break;
+      case Op2::kDiv:
+        *out = x / y;
+        break;
+      case Op2::kMax:
+        *out = functors::Max::Apply(M{}, x, y);
+        break;
+      case Op2::kMin:
+        *out = functors::Min::Apply(M{}, x, y);
+        break;
+      case Op2::kPow:
+        *out = std::pow(x, y);
+        break;
+      case Op2::kMod:
+        *out = functors::FloorMod(x, y);
+        break;
+      case Op2::kFloorDiv:
+        *out = std::floor(x / y);
+        break;
     }
   }
   return true;
@@ -78,15 +109,24 @@ RowFn RowFor(const BroadcastPlan& plan) {
 template <typename T>
 RowFn RowFor(Op2 op, const BroadcastPlan& plan) {
   switch (op) {
-    case Op2::kAdd: return RowFor<T, Op2::kAdd>(plan);
-    case Op2::kSub: return RowFor<T, Op2::kSub>(plan);
-    case Op2::kMul: return RowFor<T, Op2::kMul>(plan);
-    case Op2::kDiv: return RowFor<T, Op2::kDiv>(plan);
-    case Op2::kMax: return RowFor<T, Op2::kMax>(plan);
-    case Op2::kMin: return RowFor<T, Op2::kMin>(plan);
-    case Op2::kPow: return RowFor<T, Op2::kPow>(plan);
-    case Op2::kMod: return RowFor<T, Op2::kMod>(plan);
-    case Op2::kFloorDiv: return RowFor<T, Op2::kFloorDiv>(plan);
+    case Op2::kAdd:
+      return RowFor<T, Op2::kAdd>(plan);
+    case Op2::kSub:
+      return RowFor<T, Op2::kSub>(plan);
+    case Op2::kMul:
+      return RowFor<T, Op2::kMul>(plan);
+    case Op2::kDiv:
+      return RowFor<T, Op2::kDiv>(plan);
+    case Op2::kMax:
+      return RowFor<T, Op2::kMax>(plan);
+    case Op2::kMin:
+      return RowFor<T, Op2::kMin>(plan);
+    case Op2::kPow:
+      return RowFor<T, Op2::kPow>(plan);
+    case Op2::kMod:
+      return RowFor<T, Op2::kMod>(plan);
+    case Op2::kFloorDiv:
+      return RowFor<T, Op2::kFloorDiv>(plan);
   }
   return nullptr;
 }
@@ -136,25 +176,34 @@ std::unique_ptr<Kernel> MakeFloat(BinaryOp op, BroadcastPlan plan, KernelTraits 
 
 RowFn PlainRow(DType storage, Op2 op, const BroadcastPlan& plan) {
   switch (storage) {
-    case DType::kF32: return RowFor<float>(op, plan);
-    case DType::kF64: return RowFor<double>(op, plan);
-    case DType::kU8: return RowFor<uint8_t>(op, plan);
-    case DType::kI8: return RowFor<int8_t>(op, plan);
-    case DType::kI16: return RowFor<int16_t>(op, plan);
-    case DType::kI32: return RowFor<int32_t>(op, plan);
-    case DType::kI64: return RowFor<int64_t>(op, plan);
-    default: return nullptr;
+    case DType::kF32:
+      return RowFor<float>(op, plan);
+    case DType::kF64:
+      return RowFor<double>(op, plan);
+    case DType::kU8:
+      return RowFor<uint8_t>(op, plan);
+    case DType::kI8:
+      return RowFor<int8_t>(op, plan);
+    case DType::kI16:
+      return RowFor<int16_t>(op, plan);
+    case DType::kI32:
+      return RowFor<int32_t>(op, plan);
+    case DType::kI64:
+      return RowFor<int64_t>(op, plan);
+    default:
+      return nullptr;
   }
 }
 
-constexpr BinaryOp kVector[] = {BinaryOp::kAdd, BinaryOp::kSub, BinaryOp::kMul, BinaryOp::kDiv, BinaryOp::kMax, BinaryOp::kMin, BinaryOp::kPow};
+constexpr BinaryOp kVector[] = {BinaryOp::kAdd, BinaryOp::kSub, BinaryOp::kMul, BinaryOp::kDiv,
+                                BinaryOp::kMax, BinaryOp::kMin, BinaryOp::kPow};
 
 template <Op2 op>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   const DType storage = StorageType(spec.outputs[0].dtype);
-  AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype,
-                                      {DType::kF32, DType::kF64, DType::kU8, DType::kI8, DType::kI16, DType::kI32, DType::kI64}));
+  AMPC_RETURN_IF_ERROR(
+      view.CheckType(spec.outputs[0].dtype, {DType::kF32, DType::kF64, DType::kU8, DType::kI8, DType::kI16, DType::kI32, DType::kI64}));
   if (StorageType(spec.inputs[0].dtype) != storage || StorageType(spec.inputs[1].dtype) != storage) {
     return view.Unsupported(absl::StrCat("operands of the types ", std::string(Name(spec.inputs[0].dtype)), " and ",
                                          std::string(Name(spec.inputs[1].dtype)), " have no common cpu kernel; cast one first"));
@@ -167,10 +216,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   if (storage == DType::kF32 && op < Op2::kMod) return MakeFloat(kVector[static_cast<int>(op)], *std::move(plan), std::move(traits));
   const RowFn fn = PlainRow(storage, op, *plan);
   const std::string name = Describe(view.op());
-  return MakeLambdaKernel(std::move(traits), [plan = *std::move(plan), fn, name, size = SizeOf(storage)](const KernelArgs& args) -> absl::Status {
-    if (RunRows(plan, size, args, fn)) return absl::OkStatus();
-    return UsageError(absl::StrCat(name, ": an integer was divided by zero; the divisor needs nonzero elements"));
-  });
+  return MakeLambdaKernel(std::move(traits),
+                          [plan = *std::move(plan), fn, name, size = SizeOf(storage)](const KernelArgs& args) -> absl::Status {
+                            if (RunRows(plan, size, args, fn)) return absl::OkStatus();
+                            return UsageError(absl::StrCat(name, ": an integer was divided by zero; the divisor needs nonzero elements"));
+                          });
 }
 
 }  // namespace

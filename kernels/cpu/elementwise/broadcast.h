@@ -14,14 +14,15 @@ namespace ampc {
 struct BroadcastPlan {
   std::vector<int64_t> outer;               // dimensions before the last
   std::vector<int64_t> x_stride, y_stride;  // of `outer`
-  int64_t rows = 1;              // product of `outer`
-  int64_t inner = 1;             // elements of a row
-  int x_inner = 1, y_inner = 1;  // 1: a row of the operand is contiguous; 0: one element
+  int64_t rows = 1;                         // product of `outer`
+  int64_t inner = 1;                        // elements of a row
+  int x_inner = 1, y_inner = 1;             // 1: a row of the operand is contiguous; 0: one element
 };
 
 // `axis` is Paddle's: the dimension of the operand of higher rank at which the other's dimensions start; -1 aligns the last
 // dimensions. Sizes 1 and missing dimensions repeat. nullopt when the shapes do not fit each other or `out`.
-std::optional<BroadcastPlan> PlanBroadcast(absl::Span<const int64_t> x, absl::Span<const int64_t> y, int64_t axis, absl::Span<const int64_t> out);
+std::optional<BroadcastPlan> PlanBroadcast(absl::Span<const int64_t> x, absl::Span<const int64_t> y, int64_t axis,
+                                           absl::Span<const int64_t> out);
 
 // Calls row(out_offset, x_offset, y_offset) for rows [first, last).
 template <typename F>

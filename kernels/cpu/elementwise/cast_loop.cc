@@ -41,29 +41,47 @@ void Loop(const void* x, void* out, int64_t n) {
 template <typename From>
 Fn FindTo(DType to) {
   switch (to) {
-    case DType::kBool: return &Loop<bool, From>;
-    case DType::kU8: return &Loop<uint8_t, From>;
-    case DType::kI8: return &Loop<int8_t, From>;
-    case DType::kI16: return &Loop<int16_t, From>;
-    case DType::kI32: return &Loop<int32_t, From>;
-    case DType::kI64: return &Loop<int64_t, From>;
-    case DType::kF32: return &Loop<float, From>;
-    case DType::kF64: return &Loop<double, From>;
-    default: return nullptr;
+    case DType::kBool:
+      return &Loop<bool, From>;
+    case DType::kU8:
+      return &Loop<uint8_t, From>;
+    case DType::kI8:
+      return &Loop<int8_t, From>;
+    case DType::kI16:
+      return &Loop<int16_t, From>;
+    case DType::kI32:
+      return &Loop<int32_t, From>;
+    case DType::kI64:
+      return &Loop<int64_t, From>;
+    case DType::kF32:
+      return &Loop<float, From>;
+    case DType::kF64:
+      return &Loop<double, From>;
+    default:
+      return nullptr;
   }
 }
 
 Fn Find(DType from, DType to) {
   switch (from) {
-    case DType::kBool: return FindTo<bool>(to);
-    case DType::kU8: return FindTo<uint8_t>(to);
-    case DType::kI8: return FindTo<int8_t>(to);
-    case DType::kI16: return FindTo<int16_t>(to);
-    case DType::kI32: return FindTo<int32_t>(to);
-    case DType::kI64: return FindTo<int64_t>(to);
-    case DType::kF32: return FindTo<float>(to);
-    case DType::kF64: return FindTo<double>(to);
-    default: return nullptr;
+    case DType::kBool:
+      return FindTo<bool>(to);
+    case DType::kU8:
+      return FindTo<uint8_t>(to);
+    case DType::kI8:
+      return FindTo<int8_t>(to);
+    case DType::kI16:
+      return FindTo<int16_t>(to);
+    case DType::kI32:
+      return FindTo<int32_t>(to);
+    case DType::kI64:
+      return FindTo<int64_t>(to);
+    case DType::kF32:
+      return FindTo<float>(to);
+    case DType::kF64:
+      return FindTo<double>(to);
+    default:
+      return nullptr;
   }
 }
 
@@ -76,9 +94,7 @@ CastLoop::CastLoop(DType from, DType to)
       from_size_(static_cast<int64_t>(SizeOf(StorageType(from)))),
       to_size_(static_cast<int64_t>(SizeOf(StorageType(to)))) {}
 
-bool CastLoop::keeps_bytes() const {
-  return from_ == to_ || (StorageType(from_) == DType::kF32 && to_ == DType::kF32);
-}
+bool CastLoop::keeps_bytes() const { return from_ == to_ || (StorageType(from_) == DType::kF32 && to_ == DType::kF32); }
 
 void CastLoop::Run(const void* x, void* out, int64_t n, int threads) const {
   ParallelFor(threads, n, kGrain, [&](int64_t first, int64_t last) {

@@ -37,8 +37,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeClip(const KernelSpec& spec) {
 
 // Exponents that need no power function. Only for floats: an integer power has its own definition.
 UnaryOp PowerFunctor(double exponent) {
-  return exponent == 1 ? UnaryOp::kScaleThenBias : exponent == 2 ? UnaryOp::kSquare : exponent == 3 ? UnaryOp::kCube
-       : exponent == -1 ? UnaryOp::kReciprocal : exponent == 0.5 ? UnaryOp::kPowHalf : UnaryOp::kPowScalar;
+  return exponent == 1     ? UnaryOp::kScaleThenBias
+         : exponent == 2   ? UnaryOp::kSquare
+         : exponent == 3   ? UnaryOp::kCube
+         : exponent == -1  ? UnaryOp::kReciprocal
+         : exponent == 0.5 ? UnaryOp::kPowHalf
+                           : UnaryOp::kPowScalar;
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakePow(const KernelSpec& spec) {
@@ -48,7 +52,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakePow(const KernelSpec& spec) {
   const bool known = factor.is_fixed() && IsFloat(spec.outputs[0].dtype);
   const UnaryOp functor = known ? PowerFunctor(factor.Get({})) : UnaryOp::kPowScalar;
   const bool identity = functor == UnaryOp::kScaleThenBias;
-  return MakeLoop(spec, functor, [factor, identity](const KernelArgs& args) { return Params<double>{identity ? 1 : factor.Get(args), identity ? -0.0 : 0, 0}; });
+  return MakeLoop(spec, functor, [factor, identity](const KernelArgs& args) {
+    return Params<double>{identity ? 1 : factor.Get(args), identity ? -0.0 : 0, 0};
+  });
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeScale(const KernelSpec& spec) {
@@ -57,8 +63,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeScale(const KernelSpec& spec) {
   const ScalarInput scale(view, "ScaleTensor", view.op().GetFloat("scale", 1));
   const double bias = view.op().GetFloat("bias", 0);
   const bool after = view.op().GetBool("bias_after_scale", true);
-  return MakeLoop(spec, after ? UnaryOp::kScaleThenBias : UnaryOp::kBiasThenScale,
-                  [scale, bias](const KernelArgs& args) { return Params<double>{scale.Get(args), bias, 0}; });
+  return MakeLoop(spec, after ? UnaryOp::kScaleThenBias : UnaryOp::kBiasThenScale, [scale, bias](const KernelArgs& args) {
+    return Params<double>{scale.Get(args), bias, 0};
+  });
 }
 
 }  // namespace

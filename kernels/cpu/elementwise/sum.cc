@@ -33,17 +33,22 @@ void Add(const void* x, const void* y, void* out, int64_t n) {
 }
 
 void AddFloats(const void* x, const void* y, void* out, int64_t n) {
-  simd::Binary(simd::BinaryOp::kAdd, simd::Spread::kNone)(static_cast<const float*>(x), static_cast<const float*>(y), static_cast<float*>(out),
-                                                          static_cast<size_t>(n));
+  simd::Binary(simd::BinaryOp::kAdd, simd::Spread::kNone)(static_cast<const float*>(x), static_cast<const float*>(y),
+                                                          static_cast<float*>(out), static_cast<size_t>(n));
 }
 
 AddFn FindAdd(DType storage) {
   switch (storage) {
-    case DType::kF32: return &AddFloats;
-    case DType::kF64: return &Add<double>;
-    case DType::kI32: return &Add<int32_t>;
-    case DType::kI64: return &Add<int64_t>;
-    default: return nullptr;
+    case DType::kF32:
+      return &AddFloats;
+    case DType::kF64:
+      return &Add<double>;
+    case DType::kI32:
+      return &Add<int32_t>;
+    case DType::kI64:
+      return &Add<int64_t>;
+    default:
+      return nullptr;
   }
 }
 
@@ -59,7 +64,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const DType storage = StorageType(spec.outputs[0].dtype);
   const int64_t n = spec.outputs[0].NumElements();
   for (const TensorDesc& in : spec.inputs) {
-    if (StorageType(in.dtype) != storage || in.NumElements() != n) return view.Internal("an operand differs from the result in type or size");
+    if (StorageType(in.dtype) != storage || in.NumElements() != n)
+      return view.Internal("an operand differs from the result in type or size");
   }
   KernelTraits traits;
   if (spec.inputs.size() <= 2 || !FirstIsReadAgain(view.op())) traits.in_place_input = 0;
@@ -84,7 +90,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterSum(KernelRegistry* registry) {
-  return registry->Add({"sum", &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32, DType::kI64}, LayoutSupport::kElementwise});
+  return registry->Add(
+      {"sum", &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32, DType::kI64}, LayoutSupport::kElementwise});
 }
 
 }  // namespace ampc

@@ -27,20 +27,36 @@ constexpr UnaryRow kRows[] = {
     {"exp", UnaryOp::kExp, &None},
     {"gelu", UnaryOp::kGelu, &None},
     {"hard_sigmoid", UnaryOp::kHardSigmoid,
-     [](const Op& op) { return Params<double>{op.GetFloat("slope", 0.2f), op.GetFloat("offset", 0.5), 0}; }},
+     [](const Op& op) {
+       return Params<double>{op.GetFloat("slope", 0.2f), op.GetFloat("offset", 0.5), 0};
+     }},
     {"hard_swish", UnaryOp::kHardSwish,
-     [](const Op& op) { return Params<double>{op.GetFloat("threshold", 6), op.GetFloat("scale", 6), op.GetFloat("offset", 3)}; }},
-    {"leaky_relu", UnaryOp::kLeakyRelu, [](const Op& op) { return Params<double>{op.GetFloat("alpha", 0.02f), 0, 0}; }},
+     [](const Op& op) {
+       return Params<double>{op.GetFloat("threshold", 6), op.GetFloat("scale", 6), op.GetFloat("offset", 3)};
+     }},
+    {"leaky_relu", UnaryOp::kLeakyRelu,
+     [](const Op& op) {
+       return Params<double>{op.GetFloat("alpha", 0.02f), 0, 0};
+     }},
     {"log", UnaryOp::kLog, &None},
     {"reciprocal", UnaryOp::kReciprocal, &None},
     {"relu", UnaryOp::kRelu, &None},
-    {"relu6", UnaryOp::kClip, [](const Op& op) { return Params<double>{0, op.GetFloat("threshold", 6), 0}; }},
+    {"relu6", UnaryOp::kClip,
+     [](const Op& op) {
+       return Params<double>{0, op.GetFloat("threshold", 6), 0};
+     }},
     {"rsqrt", UnaryOp::kRsqrt, &None},
     {"sigmoid", UnaryOp::kSigmoid, &None},
-    {"silu", UnaryOp::kSwish, [](const Op&) { return Params<double>{1, 0, 0}; }},
+    {"silu", UnaryOp::kSwish,
+     [](const Op&) {
+       return Params<double>{1, 0, 0};
+     }},
     {"sqrt", UnaryOp::kSqrt, &None},
     {"square", UnaryOp::kSquare, &None},
-    {"swish", UnaryOp::kSwish, [](const Op& op) { return Params<double>{op.GetFloat("beta", 1), 0, 0}; }},
+    {"swish", UnaryOp::kSwish,
+     [](const Op& op) {
+       return Params<double>{op.GetFloat("beta", 1), 0, 0};
+     }},
     {"tanh", UnaryOp::kTanh, &None},
 };
 
@@ -51,7 +67,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const UnaryOp functor = FunctorOf(view.op(), *row);
   const DType dtype = spec.outputs[0].dtype;
   if (!UnaryLoop::Supports(functor, dtype) || StorageType(spec.inputs[0].dtype) != StorageType(dtype)) {
-    return view.Unsupported(absl::StrCat("there is no cpu kernel for ", std::string(Name(spec.inputs[0].dtype)), "; f32, f16, bf16 and f64 have one"));
+    return view.Unsupported(
+        absl::StrCat("there is no cpu kernel for ", std::string(Name(spec.inputs[0].dtype)), "; f32, f16, bf16 and f64 have one"));
   }
   const UnaryLoop loop(functor, dtype, spec.outputs[0].NumElements());
   return MakeLambdaKernel(loop.traits(), [loop, params = row->params(view.op())](const KernelArgs& args) {

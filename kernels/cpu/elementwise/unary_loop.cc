@@ -45,14 +45,22 @@ using PlainFn = void (*)(const void*, void*, int64_t, const Params<double>&);
 template <typename T>
 PlainFn FindInteger(UnaryOp op) {
   switch (op) {
-    case UnaryOp::kRelu: return &IntegerLoop<T, UnaryOp::kRelu>;
-    case UnaryOp::kAbs: return &IntegerLoop<T, UnaryOp::kAbs>;
-    case UnaryOp::kSquare: return &IntegerLoop<T, UnaryOp::kSquare>;
-    case UnaryOp::kClip: return &IntegerLoop<T, UnaryOp::kClip>;
-    case UnaryOp::kPowScalar: return &IntegerLoop<T, UnaryOp::kPowScalar>;
-    case UnaryOp::kScaleThenBias: return &IntegerLoop<T, UnaryOp::kScaleThenBias>;
-    case UnaryOp::kBiasThenScale: return &IntegerLoop<T, UnaryOp::kBiasThenScale>;
-    default: return nullptr;
+    case UnaryOp::kRelu:
+      return &IntegerLoop<T, UnaryOp::kRelu>;
+    case UnaryOp::kAbs:
+      return &IntegerLoop<T, UnaryOp::kAbs>;
+    case UnaryOp::kSquare:
+      return &IntegerLoop<T, UnaryOp::kSquare>;
+    case UnaryOp::kClip:
+      return &IntegerLoop<T, UnaryOp::kClip>;
+    case UnaryOp::kPowScalar:
+      return &IntegerLoop<T, UnaryOp::kPowScalar>;
+    case UnaryOp::kScaleThenBias:
+      return &IntegerLoop<T, UnaryOp::kScaleThenBias>;
+    case UnaryOp::kBiasThenScale:
+      return &IntegerLoop<T, UnaryOp::kBiasThenScale>;
+    default:
+      return nullptr;
   }
 }
 
@@ -74,8 +82,10 @@ bool IsCheap(UnaryOp op) {
     case UnaryOp::kSwish:
     case UnaryOp::kExp:
     case UnaryOp::kLog:
-    case UnaryOp::kPowScalar: return false;
-    default: return true;
+    case UnaryOp::kPowScalar:
+      return false;
+    default:
+      return true;
   }
 }
 
@@ -95,13 +105,20 @@ bool UnaryLoop::Supports(UnaryOp op, DType dtype) { return StorageType(dtype) ==
 
 UnaryLoop::PlainFn UnaryLoop::FindPlain(UnaryOp op, DType storage) {
   switch (storage) {
-    case DType::kF64: return FindDouble(op);
-    case DType::kU8: return FindInteger<uint8_t>(op);
-    case DType::kI8: return FindInteger<int8_t>(op);
-    case DType::kI16: return FindInteger<int16_t>(op);
-    case DType::kI32: return FindInteger<int32_t>(op);
-    case DType::kI64: return FindInteger<int64_t>(op);
-    default: return nullptr;
+    case DType::kF64:
+      return FindDouble(op);
+    case DType::kU8:
+      return FindInteger<uint8_t>(op);
+    case DType::kI8:
+      return FindInteger<int8_t>(op);
+    case DType::kI16:
+      return FindInteger<int16_t>(op);
+    case DType::kI32:
+      return FindInteger<int32_t>(op);
+    case DType::kI64:
+      return FindInteger<int64_t>(op);
+    default:
+      return nullptr;
   }
 }
 

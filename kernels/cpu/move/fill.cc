@@ -54,7 +54,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeFill(const KernelSpec& spec) {
   const int64_t size = ElementSize(out.dtype), n = out.NumElements();
   const StridedCopy repeat({n}, {0}, {1}, size);
   if (const int tensor = view.In("ValueTensor"); tensor >= 0) {
-    if (StorageType(spec.inputs[tensor].dtype) != StorageType(out.dtype)) return view.Unsupported("ValueTensor needs the type of the result");
+    if (StorageType(spec.inputs[tensor].dtype) != StorageType(out.dtype))
+      return view.Unsupported("ValueTensor needs the type of the result");
     if (spec.inputs[tensor].NumElements() != 1) return view.Internal("ValueTensor needs one element");
     return MakeLambdaKernel({}, [repeat, tensor](const KernelArgs& args) {
       repeat.Run(args.inputs[tensor], args.outputs[0], args.threads);
@@ -74,7 +75,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRange(const KernelSpec& spec) {
   const DType storage = StorageType(spec.outputs[0].dtype);
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32, DType::kF64, DType::kI32, DType::kI64}));
   for (const TensorDesc& in : spec.inputs) {
-    if (StorageType(in.dtype) != storage || in.NumElements() != 1) return view.Internal("an operand is not one element of the result's type");
+    if (StorageType(in.dtype) != storage || in.NumElements() != 1)
+      return view.Internal("an operand is not one element of the result's type");
   }
   const int64_t n = spec.outputs[0].NumElements();
   return MakeLambdaKernel({}, [=, start = view.In("Start"), step = view.In("Step")](const KernelArgs& args) {

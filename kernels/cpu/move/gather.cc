@@ -37,16 +37,17 @@ struct Gatherer {
     const void* index = args.inputs[indexes];
     char* out = static_cast<char*>(args.outputs[0]);
     AMPC_RETURN_IF_ERROR(CheckIndexes(index));
-    ParallelFor(args.threads, outer * count, std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(1, row_bytes)), [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) {
-        const int64_t v = ReadAsInt(index, index_type, i % count);
-        if (padding >= 0 && v == padding) {
-          std::memset(out + i * row_bytes, 0, row_bytes);
-        } else {
-          std::memcpy(out + i * row_bytes, x + (i / count * rows + v) * row_bytes, row_bytes);
-        }
-      }
-    });
+    ParallelFor(args.threads, outer * count, std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(1, row_bytes)),
+                [&](int64_t first, int64_t last) {
+                  for (int64_t i = first; i < last; ++i) {
+                    const int64_t v = ReadAsInt(index, index_type, i % count);
+                    if (padding >= 0 && v == padding) {
+                      std::memset(out + i * row_bytes, 0, row_bytes);
+                    } else {
+                      std::memcpy(out + i * row_bytes, x + (i / count * rows + v) * row_bytes, row_bytes);
+                    }
+                  }
+                });
     return absl::OkStatus();
   }
 };

@@ -78,7 +78,8 @@ void LinearRow(const T* top, const T* bottom, T down, T* out, const Geometry& g,
     const int64_t a = w.low[x] * g.channels, b = w.high[x] * g.channels;
     const T right = static_cast<T>(w.weight[x]), left = 1 - right, up = 1 - down;
     for (int64_t c = 0; c < g.channels; ++c) {
-      out[x * g.channels + c] = top[a + c] * up * left + bottom[a + c] * down * left + top[b + c] * up * right + bottom[b + c] * down * right;
+      out[x * g.channels + c] =
+          top[a + c] * up * left + bottom[a + c] * down * left + top[b + c] * up * right + bottom[b + c] * down * right;
     }
   }
 }
@@ -86,18 +87,19 @@ void LinearRow(const T* top, const T* bottom, T down, T* out, const Geometry& g,
 template <typename T>
 void Run(const Geometry& g, const Table& h, const Table& w, bool linear, const KernelArgs& args) {
   const int64_t in_row = g.in_w * g.channels, out_row = g.out_w * g.channels;
-  ParallelFor(args.threads, g.planes * g.out_h, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, out_row)), [&](int64_t first, int64_t last) {
-    for (int64_t r = first; r < last; ++r) {
-      const int64_t y = r % g.out_h;
-      const T* plane = static_cast<const T*>(args.inputs[0]) + r / g.out_h * g.in_h * in_row;
-      T* out = static_cast<T*>(args.outputs[0]) + r * out_row;
-      if (linear) {
-        LinearRow<T>(plane + h.low[y] * in_row, plane + h.high[y] * in_row, static_cast<T>(h.weight[y]), out, g, w);
-      } else {
-        NearestRow<T>(plane + h.low[y] * in_row, out, g, w);
-      }
-    }
-  });
+  ParallelFor(args.threads, g.planes * g.out_h, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, out_row)),
+              [&](int64_t first, int64_t last) {
+                for (int64_t r = first; r < last; ++r) {
+                  const int64_t y = r % g.out_h;
+                  const T* plane = static_cast<const T*>(args.inputs[0]) + r / g.out_h * g.in_h * in_row;
+                  T* out = static_cast<T*>(args.outputs[0]) + r * out_row;
+                  if (linear) {
+                    LinearRow<T>(plane + h.low[y] * in_row, plane + h.high[y] * in_row, static_cast<T>(h.weight[y]), out, g, w);
+                  } else {
+                    NearestRow<T>(plane + h.low[y] * in_row, out, g, w);
+                  }
+                }
+              });
 }
 
 // The factors of height and width, 0 where the size was given instead.
@@ -138,14 +140,15 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   Table h = table(g.in_h, g.out_h, scales.first, s), w = table(g.in_w, g.out_w, scales.second, s);
   KernelTraits traits;
   traits.rounds_results = !linear;
-  return MakeLambdaKernel(std::move(traits), [g, linear, h = std::move(h), w = std::move(w), dbl = x.dtype == DType::kF64](const KernelArgs& args) {
-    if (dbl) {
-      Run<double>(g, h, w, linear, args);
-    } else {
-      Run<float>(g, h, w, linear, args);
-    }
-    return absl::OkStatus();
-  });
+  return MakeLambdaKernel(std::move(traits),
+                          [g, linear, h = std::move(h), w = std::move(w), dbl = x.dtype == DType::kF64](const KernelArgs& args) {
+                            if (dbl) {
+                              Run<double>(g, h, w, linear, args);
+                            } else {
+                              Run<float>(g, h, w, linear, args);
+                            }
+                            return absl::OkStatus();
+                          });
 }
 
 }  // namespace

@@ -79,7 +79,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeStack(const KernelSpec& spec) {
   const int64_t size = ElementSize(out.dtype), n = view.NumIn("X");
   std::vector<Part> parts;
   for (int i = 0; i < n; ++i) {
-    parts.push_back({view.In("X", i), 0, 0, i * sides.inner * size, StridedCopy({sides.outer, sides.inner}, {sides.inner, 1}, {n * sides.inner, 1}, size)});
+    parts.push_back({view.In("X", i), 0, 0, i * sides.inner * size,
+                     StridedCopy({sides.outer, sides.inner}, {sides.inner, 1}, {n * sides.inner, 1}, size)});
   }
   return MakeMove(std::move(parts));
 }

@@ -30,7 +30,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeShape(const KernelSpec& spec) {
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kI32, DType::kI64}));
   const Dims& in = spec.inputs[0].dims;
   std::vector<int64_t> dims(in.begin(), in.end());
-  if (spec.outputs[0].NumElements() != static_cast<int64_t>(dims.size())) return view.Internal("the result needs one element per dimension");
+  if (spec.outputs[0].NumElements() != static_cast<int64_t>(dims.size()))
+    return view.Internal("the result needs one element per dimension");
   KernelTraits traits;
   return MakeLambdaKernel(std::move(traits), [dims = std::move(dims), wide = spec.outputs[0].dtype == DType::kI64](const KernelArgs& args) {
     for (size_t d = 0; d < dims.size(); ++d) {
@@ -47,8 +48,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeShape(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterReshape(KernelRegistry* registry) {
-  for (const char* op : {"feed", "fetch", "flatten", "flatten2", "flatten_contiguous_range", "reshape", "reshape2", "squeeze", "squeeze2", "unsqueeze",
-                         "unsqueeze2"}) {
+  for (const char* op : {"feed", "fetch", "flatten", "flatten2", "flatten_contiguous_range", "reshape", "reshape2", "squeeze", "squeeze2",
+                         "unsqueeze", "unsqueeze2"}) {
     AMPC_RETURN_IF_ERROR(registry->Add({op, &MakeSameBytes, MovableTypes()}));
   }
   AMPC_RETURN_IF_ERROR(registry->Add({"assign", &MakeAssign, MovableTypes(), LayoutSupport::kElementwise}));

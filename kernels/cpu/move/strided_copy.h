@@ -35,11 +35,11 @@ class StridedCopy {
   void RunLines(const char* from, char* to, int threads) const;
   void RunTransposed(const char* from, char* to, int threads) const;
 
-  std::vector<Axis> outer_;   // outermost first
-  Axis inner_ = {0, 0, 0};    // the loop over units
-  Axis across_ = {0, 0, 0};   // transposing: the dimension that is dense in the source; size 0 when there is none
-  int64_t unit_ = 0;          // bytes that are dense in both
-  int64_t rows_ = 0;          // product of outer_
+  std::vector<Axis> outer_;  // outermost first
+  Axis inner_ = {0, 0, 0};   // the loop over units
+  Axis across_ = {0, 0, 0};  // transposing: the dimension that is dense in the source; size 0 when there is none
+  int64_t unit_ = 0;         // bytes that are dense in both
+  int64_t rows_ = 0;         // product of outer_
 };
 
 }  // namespace ampc

@@ -1,9 +1,11 @@
 // Ops whose result is a strided view of the operand, made dense: transpose, transpose2, slice, strided_slice, expand_v2, tile.
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/move/move.h"
+#include "kernels/layout.h"
 
 namespace ampc {
 namespace {
@@ -24,17 +26,62 @@ std::unique_ptr<Kernel> MakeView(const SpecView& view, absl::string_view slot, c
   return MakeMove({{view.In(slot), first * size, view.Out("Out"), 0, copy}}, same ? view.In(slot) : -1);
 }
 
+// A batch of matrices, each transposed.
+struct Matrices {
+  int64_t batch = 1, rows = 1, cols = 1;
+};
+
+// Whether the permutation, dimensions of size 1 aside, keeps leading dimensions and swaps two groups of the others.
+std::optional<Matrices> AsMatrices(const Dims& in, const Sizes& axes) {
+  Sizes order;  // the axes whose size matters
+  for (int64_t a : axes) {
+    if (in[a] != 1) order.push_back(a);
+  }
+  Sizes sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  size_t kept = 0;
+  while (kept < order.size() && order[kept] == sorted[kept]) ++kept;
+  if (kept == order.size()) return std::nullopt;
+  const auto middle = std::find(sorted.begin() + kept, sorted.end(), order[kept]);
+  Sizes swapped(sorted.begin(), sorted.begin() + kept);
+  swapped.insert(swapped.end(), middle, sorted.end());
+  swapped.insert(swapped.end(), sorted.begin() + kept, middle);
+  if (swapped != order) return std::nullopt;
+  Matrices m;
+  for (auto at = sorted.begin(); at != sorted.end(); ++at) {
+    (at < sorted.begin() + kept ? m.batch : at < middle ? m.rows : m.cols) *= in[*at];
+  }
+  return m;
+}
+
+std::unique_ptr<Kernel> MakeMatrixTranspose(const Matrices& m) {
+  KernelTraits traits;
+  traits.implementation = "ampc:transpose";
+  traits.rounds_results = true;
+  return MakeLambdaKernel(std::move(traits), [m](const KernelArgs& args) {
+    if (m.batch * m.rows * m.cols == 0) return absl::OkStatus();
+    Transpose2D(args.threads, m.batch, m.rows, m.cols, static_cast<const float*>(args.inputs[0]), static_cast<float*>(args.outputs[0]));
+    return absl::OkStatus();
+  });
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> MakeTranspose(const KernelSpec& spec) {
   const SpecView view(spec);
   const Dims& in = view.InDesc("X").dims;
-  const Sizes strides = Strides(in), axes = view.op().GetInts("axis");
+  const Sizes strides = Strides(in);
+  Sizes axes = view.op().GetInts("axis");
   if (axes.size() != in.size()) return view.Internal("axis and the operand differ in rank");
   Sizes dims, from;
-  for (int64_t a : axes) {
-    const int64_t axis = FromEnd(a, static_cast<int64_t>(in.size()));
-    if (axis < 0 || axis >= static_cast<int64_t>(in.size())) return view.Internal(absl::StrCat("axis has ", a));
+  for (int64_t& axis : axes) {
+    axis = FromEnd(axis, static_cast<int64_t>(in.size()));
+    if (axis < 0 || axis >= static_cast<int64_t>(in.size())) return view.Internal(absl::StrCat("axis has ", axis));
     dims.push_back(in[axis]);
     from.push_back(strides[axis]);
+  }
+  // Floats have a vector loop for the common permutations.
+  const std::optional<Matrices> matrices = AsMatrices(in, axes);
+  if (matrices && StorageType(view.InDesc("X").dtype) == DType::kF32 && view.In("X") == 0 && view.Out("Out") == 0) {
+    return MakeMatrixTranspose(*matrices);
   }
   return MakeView(view, "X", dims, 0, from);
 }

@@ -1,10 +1,13 @@
 // arg_max and arg_min: the first position of the largest or smallest element; the first NaN counts as beyond all others.
+#include <algorithm>
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
+#include "kernels/common/functors.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/simd/reduce.h"
 #include "kernels/parallel.h"
 
 namespace ampc {
@@ -32,6 +35,19 @@ int64_t Find(const T* x, const Shape& s) {
   return best;
 }
 
+// Finds the value first, with vectors.
+template <bool max>
+int64_t FindInRow(const float* x, int64_t n) {
+  const auto run = simd::ReduceRun(max ? simd::ReduceOp::kMax : simd::ReduceOp::kMin);
+  const functors::ScalarMath<float> m;
+  float best = x[0];
+  for (int64_t i = 0; i < n; i += simd::kReduceRun) {
+    const float part = run(x + i, std::min(simd::kReduceRun, n - i));
+    best = max ? functors::Max::Apply(m, best, part) : functors::Min::Apply(m, best, part);
+  }
+  return std::find_if(x, x + n, [best](float v) { return v == best || IsNaN(v); }) - x;
+}
+
 using RunFn = void (*)(const void* x, const Shape& s, bool wide, void* out, int threads);
 
 template <typename T, bool max>
@@ -39,7 +55,12 @@ void Run(const void* x, const Shape& s, bool wide, void* out, int threads) {
   const T* in = static_cast<const T*>(x);
   ParallelFor(threads, s.outer * s.inner, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.size)), [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
-      const int64_t best = Find<T, max>(in + i / s.inner * s.size * s.inner + i % s.inner, s);
+      int64_t best;
+      if constexpr (std::is_same_v<T, float>) {
+        best = s.inner == 1 ? FindInRow<max>(in + i * s.size, s.size) : Find<T, max>(in + i / s.inner * s.size * s.inner + i % s.inner, s);
+      } else {
+        best = Find<T, max>(in + i / s.inner * s.size * s.inner + i % s.inner, s);
+      }
       if (wide) {
         static_cast<int64_t*>(out)[i] = best;
       } else {
@@ -52,14 +73,22 @@ void Run(const void* x, const Shape& s, bool wide, void* out, int threads) {
 template <bool max>
 RunFn FindRun(DType storage) {
   switch (storage) {
-    case DType::kF32: return &Run<float, max>;
-    case DType::kF64: return &Run<double, max>;
-    case DType::kU8: return &Run<uint8_t, max>;
-    case DType::kI8: return &Run<int8_t, max>;
-    case DType::kI16: return &Run<int16_t, max>;
-    case DType::kI32: return &Run<int32_t, max>;
-    case DType::kI64: return &Run<int64_t, max>;
-    default: return nullptr;
+    case DType::kF32:
+      return &Run<float, max>;
+    case DType::kF64:
+      return &Run<double, max>;
+    case DType::kU8:
+      return &Run<uint8_t, max>;
+    case DType::kI8:
+      return &Run<int8_t, max>;
+    case DType::kI16:
+      return &Run<int16_t, max>;
+    case DType::kI32:
+      return &Run<int32_t, max>;
+    case DType::kI64:
+      return &Run<int64_t, max>;
+    default:
+      return nullptr;
   }
 }
 

@@ -63,20 +63,28 @@ void FloatColumns(const void* x, int64_t rows, int64_t stride, int64_t columns, 
 template <typename T, typename Acc>
 PartialFn<Acc> FindPlain(Reduction op) {
   switch (op) {
-    case Reduction::kMax: return &Plain<T, Acc, Reduction::kMax>;
-    case Reduction::kMin: return &Plain<T, Acc, Reduction::kMin>;
-    case Reduction::kProd: return &Plain<T, Acc, Reduction::kProd>;
-    default: return &Plain<T, Acc, Reduction::kSum>;
+    case Reduction::kMax:
+      return &Plain<T, Acc, Reduction::kMax>;
+    case Reduction::kMin:
+      return &Plain<T, Acc, Reduction::kMin>;
+    case Reduction::kProd:
+      return &Plain<T, Acc, Reduction::kProd>;
+    default:
+      return &Plain<T, Acc, Reduction::kSum>;
   }
 }
 
 PartialFn<double> FindFloat(Reduction op, bool contiguous) {
   using simd::ReduceOp;
   switch (op) {
-    case Reduction::kMax: return contiguous ? &FloatRun<ReduceOp::kMax> : &FloatColumns<ReduceOp::kMax, Reduction::kMax>;
-    case Reduction::kMin: return contiguous ? &FloatRun<ReduceOp::kMin> : &FloatColumns<ReduceOp::kMin, Reduction::kMin>;
-    case Reduction::kProd: return &Plain<float, double, Reduction::kProd>;
-    default: return contiguous ? &FloatRun<ReduceOp::kSum> : &FloatColumns<ReduceOp::kSum, Reduction::kSum>;
+    case Reduction::kMax:
+      return contiguous ? &FloatRun<ReduceOp::kMax> : &FloatColumns<ReduceOp::kMax, Reduction::kMax>;
+    case Reduction::kMin:
+      return contiguous ? &FloatRun<ReduceOp::kMin> : &FloatColumns<ReduceOp::kMin, Reduction::kMin>;
+    case Reduction::kProd:
+      return &Plain<float, double, Reduction::kProd>;
+    default:
+      return contiguous ? &FloatRun<ReduceOp::kSum> : &FloatColumns<ReduceOp::kSum, Reduction::kSum>;
   }
 }
 
@@ -92,12 +100,18 @@ template <>
 PartialFn<int64_t> FindPartial<int64_t>(Reduction op, DType storage, bool) {
   switch (storage) {
     case DType::kBool:
-    case DType::kU8: return FindPlain<uint8_t, int64_t>(op);
-    case DType::kI8: return FindPlain<int8_t, int64_t>(op);
-    case DType::kI16: return FindPlain<int16_t, int64_t>(op);
-    case DType::kI32: return FindPlain<int32_t, int64_t>(op);
-    case DType::kI64: return FindPlain<int64_t, int64_t>(op);
-    default: return nullptr;
+    case DType::kU8:
+      return FindPlain<uint8_t, int64_t>(op);
+    case DType::kI8:
+      return FindPlain<int8_t, int64_t>(op);
+    case DType::kI16:
+      return FindPlain<int16_t, int64_t>(op);
+    case DType::kI32:
+      return FindPlain<int32_t, int64_t>(op);
+    case DType::kI64:
+      return FindPlain<int64_t, int64_t>(op);
+    default:
+      return nullptr;
   }
 }
 

@@ -43,14 +43,30 @@ struct Reducer {
       Acc v = acc[c];
       if (op == Reduction::kMean) v = std::is_integral_v<Acc> && count == 0 ? 0 : static_cast<Acc>(v / static_cast<Acc>(count));
       switch (to) {
-        case DType::kBool: static_cast<bool*>(out)[first + c] = v != 0; break;
-        case DType::kU8: static_cast<uint8_t*>(out)[first + c] = static_cast<uint8_t>(v); break;
-        case DType::kI8: static_cast<int8_t*>(out)[first + c] = static_cast<int8_t>(v); break;
-        case DType::kI16: static_cast<int16_t*>(out)[first + c] = static_cast<int16_t>(v); break;
-        case DType::kI32: static_cast<int32_t*>(out)[first + c] = static_cast<int32_t>(v); break;
-        case DType::kI64: static_cast<int64_t*>(out)[first + c] = static_cast<int64_t>(v); break;
-        case DType::kF64: static_cast<double*>(out)[first + c] = static_cast<double>(v); break;
-        default: static_cast<float*>(out)[first + c] = static_cast<float>(v); break;
+        case DType::kBool:
+          static_cast<bool*>(out)[first + c] = v != 0;
+          break;
+        case DType::kU8:
+          static_cast<uint8_t*>(out)[first + c] = static_cast<uint8_t>(v);
+          break;
+        case DType::kI8:
+          static_cast<int8_t*>(out)[first + c] = static_cast<int8_t>(v);
+          break;
+        case DType::kI16:
+          static_cast<int16_t*>(out)[first + c] = static_cast<int16_t>(v);
+          break;
+        case DType::kI32:
+          static_cast<int32_t*>(out)[first + c] = static_cast<int32_t>(v);
+          break;
+        case DType::kI64:
+          static_cast<int64_t*>(out)[first + c] = static_cast<int64_t>(v);
+          break;
+        case DType::kF64:
+          static_cast<double*>(out)[first + c] = static_cast<double>(v);
+          break;
+        default:
+          static_cast<float*>(out)[first + c] = static_cast<float>(v);
+          break;
       }
     }
   }
@@ -71,16 +87,28 @@ struct Reducer {
     const char* x = static_cast<const char*>(args.inputs[0]);
     void* out = args.outputs[0];
     const int64_t chunk_cost = std::max<int64_t>(1, std::min(chunk_rows, plan.rows) * tile_columns);
-    if (!split_chunks) {
-      ParallelFor(args.threads, tiles, std::max<int64_t>(1, kGrain / (chunk_cost * std::max<int64_t>(1, chunks))), [&](int64_t first, int64_t last) {
-        Acc one[kChunkColumns];
+    if (tiles_per_row == 1 && chunks == 1) {  // short rows: no more than one call for each
+      const int64_t size = static_cast<int64_t>(SizeOf(from));
+      ParallelFor(args.threads, tiles, std::max<int64_t>(1, kGrain / chunk_cost), [&](int64_t first, int64_t last) {
+        Acc acc[kChunkColumns];
         for (int64_t t = first; t < last; ++t) {
-          Finish(t, out, [&](int64_t chunk) {
-            Chunk(x, t, chunk, one);
-            return one;
-          });
+          partial(x + OffsetOf(t, plan.kept, plan.kept_stride) * size, plan.rows, plan.columns, plan.columns, acc);
+          Store(t, acc, out);
         }
       });
+      return;
+    }
+    if (!split_chunks) {
+      ParallelFor(args.threads, tiles, std::max<int64_t>(1, kGrain / (chunk_cost * std::max<int64_t>(1, chunks))),
+                  [&](int64_t first, int64_t last) {
+                    Acc one[kChunkColumns];
+                    for (int64_t t = first; t < last; ++t) {
+                      Finish(t, out, [&](int64_t chunk) {
+                        Chunk(x, t, chunk, one);
+                        return one;
+                      });
+                    }
+                  });
       return;
     }
     Acc* parts = static_cast<Acc*>(args.workspace);
@@ -136,7 +164,8 @@ template <Reduction op>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   const DType from = spec.inputs[0].dtype;
-  const std::initializer_list<DType> types = {DType::kF32, DType::kF64, DType::kBool, DType::kU8, DType::kI8, DType::kI16, DType::kI32, DType::kI64};
+  const std::initializer_list<DType> types = {DType::kF32, DType::kF64, DType::kBool, DType::kU8,
+                                              DType::kI8,  DType::kI16, DType::kI32,  DType::kI64};
   AMPC_RETURN_IF_ERROR(view.CheckType(from, types));
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, types));
   AMPC_ASSIGN_OR_RETURN(const std::vector<bool> reduce, ReducedDims(view));

@@ -91,7 +91,8 @@ struct SimdMath {
 
   HWY_INLINE V Erf(V x) const {
     const V a = Abs(x);
-    const V p = Poly(x * x, 0x1.06eba8p-3f, -0x1.812744p-2f, 0x1.ce2e54p-4f, -0x1.b81524p-6f, 0x1.550a44p-8f, -0x1.aca392p-11f, 0x1.6510bep-14f);
+    const V p =
+        Poly(x * x, 0x1.06eba8p-3f, -0x1.812744p-2f, 0x1.ce2e54p-4f, -0x1.b81524p-6f, 0x1.550a44p-8f, -0x1.aca392p-11f, 0x1.6510bep-14f);
     const V small = hn::MulAdd(x, p, x);
     const V large = Set(1) - Set(2) * PhiTail(a * Set(1.41421356f));
     return hn::CopySign(Select(a < Set(0.9f), small, large), x);
@@ -101,12 +102,13 @@ struct SimdMath {
   HWY_INLINE V Phi(V x) const {
     const V a = Abs(x);
     const V tail = PhiTail(a);
-    const V near = hn::MulAdd(x, Poly(x * x, 0x1.988454p-2f, -0x1.10580ap-4f, 0x1.46bf3ap-7f, -0x1.350508p-10f, 0x1.a6427cp-14f), Set(0.5f));
+    const V near =
+        hn::MulAdd(x, Poly(x * x, 0x1.988454p-2f, -0x1.10580ap-4f, 0x1.46bf3ap-7f, -0x1.350508p-10f, 0x1.a6427cp-14f), Set(0.5f));
     return Select(a < Set(0.8f), near, Select(x < Set(0), tail, Set(1) - tail));
   }
 
-  // P(N(0,1) > v) for v >= 0.75: exp(-a^2/2) t P(t), t = 1 / (1 + 3a/8). a^2 is split into an exact high part and a rest, because exp multiplies the
-  // relative error of its argument by the argument.
+  // P(N(0,1) > v) for v >= 0.75: exp(-a^2/2) t P(t), t = 1 / (1 + 3a/8). a^2 is split into an exact high part and a rest, because exp
+  // multiplies the relative error of its argument by the argument.
   HWY_INLINE V PhiTail(V v) const {
     const hn::RebindToUnsigned<D> du;
     const V a = Select(Set(16) < v, Set(16), v);

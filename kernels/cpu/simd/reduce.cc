@@ -42,21 +42,63 @@ struct MinOf {
 
 constexpr int kLanes = 64;  // partial results of a run, whatever the width of a vector
 
+using RunTag = hn::CappedTag<float, 16>;
+constexpr int kWidth = hn::MaxLanes(RunTag());
+constexpr int kVectors = kLanes / kWidth;
+
+// Combines the lower and upper halves of `x`, which has 2 * half elements, in vectors: branches on values would be guessed wrong.
+template <class R, int half>
+HWY_INLINE void Halve(float* x) {
+  const SimdMath<hn::CappedTag<float, half>> m{};
+  constexpr int kStep = hn::MaxLanes(hn::CappedTag<float, half>());
+  for (int k = 0; k < half; k += kStep) hn::Store(R::Apply(m, hn::Load(m.d, x + k), hn::LoadU(m.d, x + k + half)), m.d, x + k);
+}
+
+// The lanes of the last vector.
+template <class R>
+HWY_INLINE float Finish(hn::Vec<RunTag> acc) {
+  HWY_ALIGN float rest[16];
+  hn::Store(acc, RunTag(), rest);
+  if constexpr (kWidth > 8) Halve<R, 8>(rest);
+  if constexpr (kWidth > 4) Halve<R, 4>(rest);
+  if constexpr (kWidth > 2) Halve<R, 2>(rest);
+  if constexpr (kWidth > 1) Halve<R, 1>(rest);
+  return rest[0];
+}
+
+// A run shorter than the partial results: those that would keep the start value, which changes nothing, are left out.
+template <class R>
+float ShortRun(const float* x, int64_t n) {
+  const SimdMath<RunTag> m{};
+  HWY_ALIGN float padded[kLanes];
+  const int used = static_cast<int>((n + kWidth - 1) / kWidth);
+  if (used == 0) return R::kStart;
+  hn::Store(m.Set(R::kStart), m.d, padded + (used - 1) * kWidth);
+  std::memcpy(padded, x, n * sizeof(float));
+  int count = kVectors;
+  for (int left = used; count > 1; count /= 2) {
+    const int half = count / 2;
+    for (int k = 0; k + half < left; ++k) {
+      hn::Store(R::Apply(m, hn::Load(m.d, padded + k * kWidth), hn::Load(m.d, padded + (k + half) * kWidth)), m.d, padded + k * kWidth);
+    }
+    left = left < half ? left : half;
+  }
+  return Finish<R>(R::Apply(m, m.Set(R::kStart), hn::Load(m.d, padded)));
+}
+
 // 64 partial results, then halved until one is left.
 template <class R>
 float Run(const float* x, int64_t n) {
-  const SimdMath<hn::CappedTag<float, 16>> m{};
-  using V = hn::Vec<hn::CappedTag<float, 16>>;
-  constexpr int kWidth = hn::MaxLanes(hn::CappedTag<float, 16>());
-  constexpr int kVectors = kLanes / kWidth;
-  V acc[kVectors];
-  for (V& a : acc) a = m.Set(R::kStart);
+  if (n < kLanes) return ShortRun<R>(x, n);
+  const SimdMath<RunTag> m{};
+  hn::Vec<RunTag> acc[kVectors];
+  for (auto& a : acc) a = m.Set(R::kStart);
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     for (int k = 0; k < kVectors; ++k) acc[k] = R::Apply(m, acc[k], hn::LoadU(m.d, x + i + k * kWidth));
   }
-  HWY_ALIGN float rest[kLanes];
   if (i < n) {
+    HWY_ALIGN float rest[kLanes];
     std::fill(rest, rest + kLanes, R::kStart);
     std::memcpy(rest, x + i, (n - i) * sizeof(float));
     for (int k = 0; k < kVectors; ++k) acc[k] = R::Apply(m, acc[k], hn::Load(m.d, rest + k * kWidth));
@@ -64,11 +106,7 @@ float Run(const float* x, int64_t n) {
   for (int half = kVectors / 2; half > 0; half /= 2) {
     for (int k = 0; k < half; ++k) acc[k] = R::Apply(m, acc[k], acc[k + half]);
   }
-  hn::Store(acc[0], m.d, rest);
-  for (int half = kWidth / 2; half > 0; half /= 2) {
-    for (int k = 0; k < half; ++k) rest[k] = R::Apply(functors::ScalarMath<float>{}, rest[k], rest[k + half]);
-  }
-  return rest[0];
+  return Finish<R>(acc[0]);
 }
 
 template <class R>
