@@ -113,9 +113,19 @@ absl::StatusOr<Choice> ChooseBest(const ConvSpec& s) {
 // oneDNN adds the residual wrongly in its SSE4.1 kernels; there the sum and the activation follow the convolution.
 bool FusesResidual() { return dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx2; }
 
+// A team of threads costs more than this many multiply-adds on one.
+constexpr double kWorkOfOneThread = 1e5;
+
+int UsefulThreads(const ConvSpec& s) {
+  const double macs = static_cast<double>(s.batch * s.out_c * s.out_h * s.out_w) * static_cast<double>(s.in_c / s.groups * s.h.kernel * s.w.kernel);
+  return macs < kWorkOfOneThread ? 1 : s.threads;
+}
+
 class OneDnnConv final : public Conv {
  public:
-  static absl::StatusOr<std::unique_ptr<Conv>> Make(const ConvSpec& spec, const HostTensor* filter, WeightCache* cache) {
+  static absl::StatusOr<std::unique_ptr<Conv>> Make(const ConvSpec& given_spec, const HostTensor* filter, WeightCache* cache) {
+    ConvSpec spec = given_spec;
+    spec.threads = UsefulThreads(spec);
     const ScopedThreads threads(spec.threads);
     std::unique_ptr<OneDnnConv> conv(new OneDnnConv(spec));
     conv->adds_residual_ = spec.has_residual && !FusesResidual();

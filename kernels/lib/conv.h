@@ -22,7 +22,7 @@ struct ConvSpec {
   bool transposed = false;
   bool has_bias = false;
   bool has_residual = false;  // added before the activation; not with `transposed`
-  bool native_bf16 = false;   // operands hold bf16 values: multiply in bf16, accumulate in f32, where the CPU is faster so
+  bool native_bf16 = false;   // the input holds bf16 values: round the filter to bf16 too and accumulate in f32, where the CPU is faster so
   Activation activation;
   int threads = 1;
 };

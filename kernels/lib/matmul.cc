@@ -165,10 +165,19 @@ std::vector<Part> Cut(const MatmulSpec& s) {
   return parts;
 }
 
+// A team of threads costs more than this many multiply-adds on one.
+constexpr double kWorkOfOneThread = 1e5;
+
+int UsefulThreads(const MatmulSpec& s) {
+  const double batch = static_cast<double>(std::max(Product(s.a_batch), Product(s.b_batch)));
+  return batch * static_cast<double>(s.m * s.n) * static_cast<double>(s.k) < kWorkOfOneThread ? 1 : s.threads;
+}
+
 class OneDnnMatmul final : public Matmul {
  public:
   static absl::StatusOr<std::unique_ptr<Matmul>> Make(const MatmulSpec& given, const HostTensor* b, WeightCache* cache) {
-    const MatmulSpec spec = Simplified(given);
+    MatmulSpec spec = Simplified(given);
+    spec.threads = UsefulThreads(spec);
     const ScopedThreads threads(spec.threads);
     std::unique_ptr<OneDnnMatmul> mm(new OneDnnMatmul(spec));
     AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(spec, b != nullptr));
