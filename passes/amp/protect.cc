@@ -107,7 +107,7 @@ class Protector {
   }
 
   void Because(const Op& op, std::string reason) {
-    if (MayBecomeLow(op) && reason_[op.id()].empty()) reason_[op.id()] = std::move(reason);
+    if (MayBecomeLow(op) && HasFloat(op.outputs()) && reason_[op.id()].empty()) reason_[op.id()] = std::move(reason);
   }
 
   void Forward(const Op& op) {
@@ -207,7 +207,7 @@ class Protector {
         for (const Var* var : op.outputs()) needed = needed || exact_[var->id()];
         const AmpClass amp = ClassOf(op);
         if (!needed || amp == AmpClass::kAllow || amp == AmpClass::kDeny || op.def().opaque || IsIn(ShapeReaders(), op) || !op.SubBlocks().empty()) continue;
-        if (HasFloat(op.outputs()) || HasFloat(op.inputs())) Because(op, "protect.index: its result becomes an index, a shape or a loop count");
+        Because(op, "protect.index: its result becomes an index, a shape or a loop count");
         for (const Var* var : op.inputs()) exact_[roots_.Root(*var).id()] = true;
       }
     }

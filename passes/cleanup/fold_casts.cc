@@ -31,6 +31,9 @@ Reach ReachOf(DType t) {
   }
 }
 
+// amp_cast converts floats only; what else it gets passes.
+bool Converts(const Op& op) { return op.type() == "cast" || op.type() == "amp_cast"; }
+
 class CastFolder {
  public:
   explicit CastFolder(Program& program) : program_(program), uses_(program), target_(program.num_var_ids(), nullptr) {}
@@ -41,7 +44,7 @@ class CastFolder {
         for (int i = 0; i < static_cast<int>(op->inputs().size()); ++i) {
           if (Var* other = target_[op->inputs()[i]->id()]) op->ReplaceInput(i, other);
         }
-        if (op->type() == "cast") Fold(*op);
+        if (Converts(*op)) Fold(*op);
       }
     }
     if (changed_) DropUnread();
@@ -53,9 +56,10 @@ class CastFolder {
     Var* in = cast.inputs()[0];
     Var* out = cast.outputs()[0];
     Op* inner = in->kind == VarKind::kTemp ? uses_.producer(*in) : nullptr;
-    if (inner != nullptr && inner->type() == "cast") {
+    if (inner != nullptr && Converts(*inner)) {
       Var* source = inner->inputs()[0];
-      if (Stable(*source) && &source->block() == &cast.block() && ConvertsExactly(source->type.dtype, in->type.dtype)) {
+      const bool converts = cast.type() == "cast" || IsFloat(source->type.dtype);
+      if (converts && Stable(*source) && &source->block() == &cast.block() && ConvertsExactly(source->type.dtype, in->type.dtype)) {
         cast.ReplaceInput(0, source);
         if (cast.explicit_attr("in_dtype") != nullptr) cast.SetAttr("in_dtype", source->type.dtype);
         in = source;
@@ -81,7 +85,7 @@ class CastFolder {
       std::vector<std::unique_ptr<Op>> ops = program_.block(b).TakeOps();
       for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
         const Op& op = **it;
-        if (op.type() != "cast" || op.outputs()[0]->kind != VarKind::kTemp || reads[op.outputs()[0]->id()] > 0) continue;
+        if (!Converts(op) || op.outputs()[0]->kind != VarKind::kTemp || reads[op.outputs()[0]->id()] > 0) continue;
         --reads[op.inputs()[0]->id()];
         dead[op.outputs()[0]->id()] = true;
         it->reset();
