@@ -115,6 +115,46 @@ TEST_P(OwnFormat, ProgramOnly) {
   EXPECT_NE(program->main().FindVar("c")->literal, nullptr);
 }
 
+TEST_P(OwnFormat, SavingReportsProgressAndDamage) {
+  const TempFolder folder;
+  constexpr int64_t kElements = 300000;  // more than one window
+  std::vector<float> values(kElements, 1.0f);
+  values[0] = 1e6f;
+  values[kElements - 1] = 1e-30f;
+  absl::StatusOr<Program> program = ParseProgram("program p version=1\nblock main {\n  param w : f16 [300000]\n  y = relu(w) : f16 [300000]\n  fetch y\n}\n");
+  ASSERT_OK(program);
+  Var* w = program->main().FindVar("w");
+  w->weight = std::make_unique<WeightRef>();
+  w->weight->source = WeightBuffer(std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)));
+  w->weight->bytes = values.size() * sizeof(float);
+  w->weight->dtype = DType::kF32;
+  w->weight->transforms = {{DType::kF16}};
+  SaveOptions options;
+  double last = 0, total = 0;
+  options.progress = [&](double done, double all) {
+    EXPECT_GT(done, last);
+    last = done;
+    total = all;
+  };
+  int reports = 0;
+  options.on_weight = [&](const Var& var, const WeightDamage& damage) {
+    ++reports;
+    EXPECT_EQ(var.name(), "w");
+    EXPECT_EQ(damage.elements, kElements);
+    EXPECT_EQ(damage.clamped, 1);
+    EXPECT_EQ(damage.flushed, 1);
+    EXPECT_EQ(damage.max_abs, 1e6f);
+  };
+  for (const char* name : {GetParam(), "m.pdmodel"}) {
+    last = 0;
+    reports = 0;
+    ASSERT_OK(SaveModel(*program, folder / name, options));
+    EXPECT_EQ(last, 2.0 * kElements);
+    EXPECT_EQ(total, last);
+    EXPECT_EQ(reports, 1);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, OwnFormat, ::testing::Values("m.ampc", "m.prog"), [](const auto& info) { return std::string(info.param).substr(2); });
 
 TEST(Ampc, WeightsOfAnotherSave) {
