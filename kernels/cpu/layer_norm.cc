@@ -8,6 +8,7 @@
 #include "kernels/cpu/simd/reduce.h"
 #include "kernels/cpu/simd/rows.h"
 #include "kernels/parallel.h"
+#include "kernels/round.h"
 
 namespace ampc {
 namespace {
@@ -15,8 +16,9 @@ namespace {
 struct LayerNorm {
   int64_t rows = 1, size = 1;
   double epsilon = 1e-5;
+  DType type = DType::kF32;
   // Flat positions; -1 when absent.
-  int x, scale, bias, y, mean, variance;
+  int x = 0, scale = -1, bias = -1, y = 0, mean = -1, variance = -1;
 };
 
 void RunRow(const LayerNorm& n, int64_t row, const KernelArgs& args) {
@@ -25,7 +27,9 @@ void RunRow(const LayerNorm& n, int64_t row, const KernelArgs& args) {
   const float mean = static_cast<float>(simd::SumRow(x, n.size) / static_cast<double>(n.size));
   const double variance = simd::SquaredDistance(x, mean, n.size) / static_cast<double>(n.size);
   const float inverse = static_cast<float>(1.0 / std::sqrt(variance + n.epsilon));
-  simd::NormalizeRow(x, {mean, inverse, 0}, in(n.scale), in(n.bias), static_cast<float*>(args.outputs[n.y]) + row * n.size, n.size);
+  float* y = static_cast<float*>(args.outputs[n.y]) + row * n.size;
+  simd::NormalizeRow(x, {mean, inverse, 0}, in(n.scale), in(n.bias), y, n.size);
+  RoundTo(n.type, y, n.size);  // while it is in the first-level cache
   if (n.mean >= 0) static_cast<float*>(args.outputs[n.mean])[row] = mean;
   if (n.variance >= 0) static_cast<float*>(args.outputs[n.variance])[row] = static_cast<float>(variance);
 }
@@ -37,10 +41,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const Dims& dims = spec.inputs[n.x].dims;
   const int64_t begin = view.op().GetInt("begin_norm_axis", 1);
   for (int64_t i = 0; i < static_cast<int64_t>(dims.size()); ++i) (i < begin ? n.rows : n.size) *= dims[i];
+  n.type = spec.outputs[n.y].dtype;
   n.epsilon = view.op().GetFloat("epsilon", 1e-5f);
   KernelTraits traits;
   traits.implementation = "ampc:simd";
   traits.in_place_input = n.y == 0 ? n.x : -1;
+  traits.rounds_results = std::none_of(spec.outputs.begin() + 1, spec.outputs.end(), [](const TensorDesc& t) { return IsLowPrecision(t.dtype); });
   return MakeLambdaKernel(traits, [n](const KernelArgs& args) {
     ParallelFor(args.threads, n.rows, std::max<int64_t>(1, (1 << 12) / std::max<int64_t>(1, n.size)), [&](int64_t first, int64_t last) {
       for (int64_t row = first; row < last; ++row) RunRow(n, row, args);

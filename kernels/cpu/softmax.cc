@@ -7,6 +7,7 @@
 #include "kernels/cpu/simd/reduce.h"
 #include "kernels/cpu/simd/rows.h"
 #include "kernels/parallel.h"
+#include "kernels/round.h"
 
 namespace ampc {
 namespace {
@@ -15,7 +16,7 @@ constexpr int64_t kGrain = 1 << 12;                     // elements of one threa
 constexpr int64_t kColumns = simd::kReduceColumns;      // columns that are worked on together
 
 // `columns` <= kColumns neighbours; the axis has `size` elements, `stride` apart.
-void SoftmaxColumns(const float* x, float* out, int64_t size, int64_t stride, int64_t columns) {
+void SoftmaxColumns(const float* x, float* out, int64_t size, int64_t stride, int64_t columns, DType type) {
   const simd::ReduceColumnsFn reduce_max = simd::ReduceColumns(simd::ReduceOp::kMax);
   const simd::ReduceColumnsFn reduce_sum = simd::ReduceColumns(simd::ReduceOp::kSum);
   float max[kColumns], part[kColumns], zero[kColumns] = {};
@@ -31,7 +32,10 @@ void SoftmaxColumns(const float* x, float* out, int64_t size, int64_t stride, in
     for (int64_t c = 0; c < columns; ++c) sum[c] += part[c];
   }
   for (int64_t c = 0; c < columns; ++c) part[c] = static_cast<float>(1.0 / sum[c]);
-  for (int64_t i = 0; i < size; ++i) simd::AffineColumns(out + i * stride, zero, part, zero, out + i * stride, columns);
+  for (int64_t i = 0; i < size; ++i) {
+    simd::AffineColumns(out + i * stride, zero, part, zero, out + i * stride, columns);
+    RoundTo(type, out + i * stride, columns);
+  }
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
@@ -47,18 +51,23 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   KernelTraits traits;
   traits.implementation = "ampc:simd";
   traits.in_place_input = 0;
+  traits.rounds_results = true;  // while a row is in the first-level cache
+  const DType type = spec.outputs[0].dtype;
   if (outer * inner * size == 0) return MakeLambdaKernel(traits, [](const KernelArgs&) { return absl::OkStatus(); });
   if (inner == 1) {
-    return MakeLambdaKernel(traits, [outer, size](const KernelArgs& args) {
+    return MakeLambdaKernel(traits, [outer, size, type](const KernelArgs& args) {
       const float* x = static_cast<const float*>(args.inputs[0]);
       float* out = static_cast<float*>(args.outputs[0]);
       ParallelFor(args.threads, outer, std::max<int64_t>(1, kGrain / size), [&](int64_t first, int64_t last) {
-        for (int64_t r = first; r < last; ++r) simd::SoftmaxRow(x + r * size, out + r * size, size);
+        for (int64_t r = first; r < last; ++r) {
+          simd::SoftmaxRow(x + r * size, out + r * size, size);
+          RoundTo(type, out + r * size, size);
+        }
       });
       return absl::OkStatus();
     });
   }
-  return MakeLambdaKernel(traits, [outer, size, inner](const KernelArgs& args) {
+  return MakeLambdaKernel(traits, [outer, size, inner, type](const KernelArgs& args) {
     const float* x = static_cast<const float*>(args.inputs[0]);
     float* out = static_cast<float*>(args.outputs[0]);
     const int64_t blocks = (inner + kColumns - 1) / kColumns;
@@ -66,7 +75,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
       for (int64_t b = first; b < last; ++b) {
         const int64_t column = b % blocks * kColumns;
         const int64_t at = b / blocks * size * inner + column;
-        SoftmaxColumns(x + at, out + at, size, inner, std::min(kColumns, inner - column));
+        SoftmaxColumns(x + at, out + at, size, inner, std::min(kColumns, inner - column), type);
       }
     });
     return absl::OkStatus();

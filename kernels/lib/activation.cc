@@ -30,22 +30,32 @@ constexpr Row kRows[] = {
     {"hard_sigmoid", ActivationKind::kHardSigmoid, 0.2f, 0.5f},
 };
 
+std::string NameOf(const Op& op) {
+  for (const char* attr : {"fuse_activation", "activation_type"}) {
+    if (std::string name = op.GetString(attr); !name.empty()) return name;
+  }
+  if (op.GetBool("fuse_relu") || op.GetBool("fuse_with_relu")) return "relu";
+  return op.GetBool("fuse_brelu") ? "relu6" : "";
+}
+
+void Override(const Op& op, const char* attr, float* value) {
+  if (op.explicit_attr(attr) != nullptr) *value = static_cast<float>(op.GetFloat(attr));
+}
+
 }  // namespace
 
 absl::StatusOr<Activation> ReadActivation(const Op& op) {
-  std::string name = op.GetString("fuse_activation");
-  if (name.empty()) name = op.GetString("activation_type");
-  if (name.empty() && (op.GetBool("fuse_relu") || op.GetBool("fuse_with_relu"))) name = "relu";
-  if (name.empty() && op.GetBool("fuse_brelu")) {
-    return Activation{ActivationKind::kRelu6, static_cast<float>(op.GetFloat("fuse_brelu_threshold", 6)), 0};
-  }
-  if (name.empty() || name == "identity") return Activation{};
+  Activation act;
+  Override(op, "fuse_scale", &act.scale);
+  Override(op, "fuse_shift", &act.shift);
+  const std::string name = NameOf(op);
+  if (name.empty() || name == "identity") return act;
   for (const Row& row : kRows) {
     if (name != row.name) continue;
-    Activation act{row.kind, row.alpha, row.beta};
-    if (op.explicit_attr("fuse_alpha") != nullptr) act.alpha = static_cast<float>(op.GetFloat("fuse_alpha"));
-    if (op.explicit_attr("fuse_beta") != nullptr) act.beta = static_cast<float>(op.GetFloat("fuse_beta"));
-    if (act.kind == ActivationKind::kHardSwish) act.alpha = 6;
+    act.kind = row.kind, act.alpha = row.alpha, act.beta = row.beta;
+    if (op.GetBool("fuse_brelu")) Override(op, "fuse_brelu_threshold", &act.alpha);
+    if (act.kind != ActivationKind::kHardSwish) Override(op, "fuse_alpha", &act.alpha);
+    Override(op, "fuse_beta", &act.beta);
     return act;
   }
   return UnsupportedError(absl::StrCat(Describe(op), ": the fused activation '", name, "' has no kernel"));
@@ -53,11 +63,11 @@ absl::StatusOr<Activation> ReadActivation(const Op& op) {
 
 void ApplyActivation(const Activation& act, int threads, float* data, int64_t n) {
   using simd::UnaryOp;
-  UnaryOp fn = UnaryOp::kRelu;
+  UnaryOp fn = UnaryOp::kAbs;
   simd::Params<float> p{act.alpha, act.beta, 0};
   switch (act.kind) {
-    case ActivationKind::kNone: return;
-    case ActivationKind::kRelu: break;
+    case ActivationKind::kNone: break;
+    case ActivationKind::kRelu: fn = UnaryOp::kRelu; break;
     case ActivationKind::kRelu6: fn = UnaryOp::kClip, p = {0, act.alpha, 0}; break;
     case ActivationKind::kLeakyRelu: fn = UnaryOp::kLeakyRelu; break;
     case ActivationKind::kSigmoid: fn = UnaryOp::kSigmoid; break;
@@ -68,8 +78,15 @@ void ApplyActivation(const Activation& act, int threads, float* data, int64_t n)
     case ActivationKind::kHardSwish: fn = UnaryOp::kHardSwish, p = {6, 6, 3}; break;
     case ActivationKind::kHardSigmoid: fn = UnaryOp::kHardSigmoid; break;
   }
-  const simd::UnaryFn run = simd::Unary(fn);
-  ParallelFor(threads, n, 1 << 14, [&](int64_t first, int64_t last) { run(data + first, data + first, static_cast<size_t>(last - first), p); });
+  const bool affine = act.scale != 1 || act.shift != 0;
+  if (act.kind == ActivationKind::kNone && !affine) return;
+  const simd::UnaryFn activate = act.kind == ActivationKind::kNone ? nullptr : simd::Unary(fn);
+  const simd::UnaryFn scale = affine ? simd::Unary(UnaryOp::kScaleThenBias) : nullptr;
+  ParallelFor(threads, n, 1 << 14, [&](int64_t first, int64_t last) {
+    const size_t count = static_cast<size_t>(last - first);
+    if (activate != nullptr) activate(data + first, data + first, count, p);
+    if (scale != nullptr) scale(data + first, data + first, count, {act.scale, act.shift, 0});
+  });
 }
 
 }  // namespace ampc

@@ -57,6 +57,9 @@ absl::StatusOr<PostOps> MakePostOps() {
 
 absl::Status AppendActivation(const Activation& activation, dnnl_post_ops_t ops) {
   for (const Step& s : Steps(activation)) AMPC_DNNL_CALL(dnnl_post_ops_append_eltwise(ops, 1.0f, s.algorithm, s.alpha, s.beta));
+  if (activation.scale != 1 || activation.shift != 0) {
+    AMPC_DNNL_CALL(dnnl_post_ops_append_eltwise(ops, 1.0f, dnnl_eltwise_linear, activation.scale, activation.shift));
+  }
   return absl::OkStatus();
 }
 

@@ -218,6 +218,17 @@ TEST(Conv2D, FusedActivations) {
   }
 }
 
+TEST(Conv2D, ScalesAndShiftsAfterTheActivation) {
+  const Tensor x = Random({1, 16, 6, 7}, 1, -1, 1), f = Random({8, 16, 1, 1}, 2, -1, 1);
+  OpRun run("conv2d");
+  run.In("Input", x).Const("Filter", f).Attr("fuse_activation", std::string("relu")).Out("Output");
+  ASSERT_OK_AND_ASSIGN(const auto plain, run.Run());
+  ASSERT_OK_AND_ASSIGN(const auto scaled, run.Attr("fuse_scale", 1.5f).Attr("fuse_shift", -0.25f).Run());
+  for (size_t i = 0; i < plain[0].floats().size(); ++i) {
+    EXPECT_TRUE(Near(scaled[0].floats()[i], 1.5 * plain[0].floats()[i] - 0.25, ToleranceFor(DType::kF32)));
+  }
+}
+
 TEST(Conv2D, LowPrecisionIsTheRoundedSum) {
   for (const DType t : {DType::kF16, DType::kBF16}) {
     Check({.x = {1, 32, 9, 11}, .filter = {32, 32, 3, 3}, .paddings = {1, 1}, .bias = true, .dtype = t, .activation = "relu"});
