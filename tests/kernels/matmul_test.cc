@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 #include "tests/kernels/op_run.h"
 #include "tests/testlib/status.h"
@@ -219,6 +220,30 @@ TEST(Matmul, ConsumesAConstantOperand) {
   EXPECT_FALSE(constant->consumes(0));
   ASSERT_OK_AND_ASSIGN(const auto given, OpRun("matmul_v2").In("X", Random({2, 3}, 1)).In("Y", Random({3, 4}, 2)).Out("Out").Make());
   EXPECT_FALSE(given->consumes(1));
+}
+
+// A kernel is immutable: threads run it at the same time, each with its own operands.
+TEST(Matmul, RunsOnSeveralThreadsAtTheSameTime) {
+  const Tensor y = Random({64, 48}, 2);
+  ASSERT_OK_AND_ASSIGN(const auto kernel, OpRun("matmul_v2").In("X", Random({16, 64}, 1)).Const("Y", y).Out("Out").Make());
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(8, 0);
+  for (size_t t = 0; t < wrong.size(); ++t) {
+    threads.emplace_back([&, t] {
+      const Tensor x = Random({16, 64}, static_cast<uint32_t>(10 + t));
+      const std::vector<Sum> want = Reference({.x = {16, 64}, .y = {64, 48}}, x, y);
+      Tensor out = Random({16, 48}, 0);
+      HostTensor workspace = *HostTensor::Create(DType::kU8, {kernel->workspace_bytes()});
+      const void* in[] = {x.stored.data(), nullptr};
+      for (int repeat = 0; repeat < 50; ++repeat) {
+        void* to[] = {out.stored.mutable_data()};
+        if (!kernel->Run({in, to, workspace.mutable_data(), 1}).ok()) ++wrong[t];
+        for (size_t i = 0; i < want.size(); ++i) wrong[t] += Near(out.stored.values<float>()[i], want[i].value, {1e-5, 1e-5 * want[i].scale}) ? 0 : 1;
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, std::vector<int>(8, 0));
 }
 
 }  // namespace
