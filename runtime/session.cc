@@ -122,7 +122,10 @@ Session::~Session() = default;
 
 absl::StatusOr<Session> Session::Load(const std::string& path, const SessionOptions& options) {
   AMPC_ASSIGN_OR_RETURN(Program program, LoadModel(path, {.params = options.params}));
-  return Create(std::move(program), options);
+  absl::StatusOr<Session> session = Create(std::move(program), options);
+  // What is wrong with a file is said with its name; options and feeds are not the file's.
+  if (ExitCodeOf(session.status()) == ExitCode::kBadInput) return Annotate(session.status(), path);
+  return session;
 }
 
 absl::StatusOr<Session> Session::Create(Program program, const SessionOptions& options) {

@@ -8,6 +8,7 @@
 #include "graph/base/status_macros.h"
 #include "tools/cli/command.h"
 #include "tools/cli/convert_model.h"
+#include "tools/cli/outputs.h"
 
 namespace ampc {
 namespace {
@@ -79,6 +80,7 @@ absl::Status Run(ConvertFlags flags, Console& console) {
   if (!dtype.has_value() || !IsLowPrecision(*dtype)) return UsageError(absl::StrCat("--dtype is '", flags.dtype, "', fp16 or bf16 is needed"));
   flags.request.options.dtype = *dtype;
   if (flags.keep_io && flags.request.options.low_io) return UsageError("--keep-io and --low-io contradict each other");
+  AMPC_RETURN_IF_ERROR(CheckOutputs({flags.request.output, flags.request.params_output, flags.report}, ModelFiles(flags.request.input, flags.request.params)));
   Progress progress(console, "converting");
   flags.request.progress = [&progress](double done, double total) { progress.Update(done, total); };
   AMPC_ASSIGN_OR_RETURN(const ConvertResult result, ConvertModel(flags.request));

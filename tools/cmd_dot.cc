@@ -12,6 +12,7 @@
 #include "graph/formats/format.h"
 #include "graph/text/printer.h"
 #include "tools/cli/command.h"
+#include "tools/cli/outputs.h"
 
 namespace ampc {
 namespace {
@@ -91,6 +92,7 @@ absl::StatusOr<std::string> ToSvg(const std::string& dot, const std::string& bes
 absl::Status Run(const DotFlags& flags, Console&) {
   const bool svg = absl::EndsWith(flags.output, ".svg");
   if (!svg && !absl::EndsWith(flags.output, ".dot")) return UsageError(absl::StrCat("output '", flags.output, "' has an unknown ending, .dot or .svg is needed"));
+  AMPC_RETURN_IF_ERROR(CheckOutputs({flags.output}, ModelFiles(flags.model, flags.params)));
   AMPC_ASSIGN_OR_RETURN(const Program program, LoadModel(flags.model, {.params = flags.params, .program_only = true}));
   int ops = 0;
   ForEachOp(program, [&ops](const Op&) { ++ops; });

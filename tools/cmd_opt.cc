@@ -12,6 +12,7 @@
 #include "passes/analysis/target_support.h"
 #include "passes/pipeline.h"
 #include "tools/cli/command.h"
+#include "tools/cli/outputs.h"
 
 namespace ampc {
 namespace {
@@ -65,10 +66,14 @@ absl::Status Run(const OptFlags& flags, Console& console) {
     return absl::OkStatus();
   }
   if (flags.model.empty() || flags.passes.empty()) return UsageError("a model and --passes=LIST are needed (or --list)");
+  std::vector<std::string> outputs = ModelFiles(flags.output, "");
+  if (flags.program_only) outputs.resize(1);
+  outputs.push_back(flags.reproducer);
+  AMPC_RETURN_IF_ERROR(CheckOutputs(outputs, ModelFiles(flags.model, flags.params)));
   AMPC_ASSIGN_OR_RETURN(const Pipeline pipeline, Pipeline::Parse(flags.passes));
   AMPC_ASSIGN_OR_RETURN(const PrecisionSupport* support, TargetSupport(flags.target));
   AMPC_ASSIGN_OR_RETURN(Program program, LoadModel(flags.model, {.params = flags.params, .program_only = flags.program_only}));
-  AMPC_RETURN_IF_ERROR(Verify(program));
+  AMPC_RETURN_IF_ERROR(Annotate(Verify(program), flags.model));
   const std::unique_ptr<Evaluator> evaluator = MakeCpuEvaluator();
   PassContext ctx;
   ctx.support = support;

@@ -12,6 +12,7 @@
 #include "runtime/session.h"
 #include "tools/cli/command.h"
 #include "tools/cli/observers.h"
+#include "tools/cli/outputs.h"
 #include "tools/cli/tensors.h"
 
 namespace ampc {
@@ -74,7 +75,15 @@ void PrintJson(Console& console, const RunFlags& flags, const TensorMap& fetches
   console.Out(json.Take() + "\n");
 }
 
+absl::Status CheckFiles(const RunFlags& flags) {
+  if (!flags.output.empty()) AMPC_RETURN_IF_ERROR(CheckTensorFileName(flags.output));
+  std::vector<std::string> inputs = ModelFiles(flags.model, flags.session.params);
+  for (const std::string& source : flags.inputs) inputs.push_back(source.substr(source.find('=') == std::string::npos ? 0 : source.find('=') + 1));
+  return CheckOutputs({flags.output, flags.profile}, inputs);
+}
+
 absl::Status Run(const RunFlags& flags, Console& console) {
+  AMPC_RETURN_IF_ERROR(CheckFiles(flags));
   Timing timing;
   const Clock::time_point start = Clock::now();
   AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(flags.model, flags.session));

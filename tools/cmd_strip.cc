@@ -8,6 +8,7 @@
 #include "passes/pipelines.h"
 #include "tools/cli/command.h"
 #include "tools/cli/model_facts.h"
+#include "tools/cli/outputs.h"
 
 namespace ampc {
 namespace {
@@ -36,7 +37,16 @@ absl::Status TakeWeights(const Program& original, const std::string& path, Progr
   return absl::OkStatus();
 }
 
+absl::Status CheckFiles(const StripFlags& flags) {
+  std::vector<std::string> inputs = ModelFiles(flags.model, flags.params);
+  if (!flags.weights.empty()) {
+    for (std::string& file : ModelFiles(flags.weights, flags.weights_params)) inputs.push_back(std::move(file));
+  }
+  return CheckOutputs(ModelFiles(flags.output, ""), inputs);
+}
+
 absl::Status Run(const StripFlags& flags, Console& console) {
+  AMPC_RETURN_IF_ERROR(CheckFiles(flags));
   AMPC_ASSIGN_OR_RETURN(Program program, LoadModel(flags.model, {.params = flags.params}));
   AMPC_ASSIGN_OR_RETURN(const PrecisionSupport* support, TargetSupport("cuda"));
   PassContext ctx;

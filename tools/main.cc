@@ -35,9 +35,28 @@ int Fail(Console& console, absl::string_view verb, const absl::Status& status) {
   return static_cast<int>(ExitCodeOf(status));
 }
 
-int ParseFailure(Console& console, const CLI::App& app, const std::vector<Command>& commands, int argc, char** argv, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-  const std::string verb = argc > 1 ? argv[1] : "";
+// The first option among `args` that is not in `known`, "" for none.
+std::string UnknownOption(const std::vector<std::string>& args, const std::vector<std::string>& known) {
+  for (const std::string& arg : args) {
+    if (arg == "--") break;
+    if (arg.size() < 2 || arg[0] != '-' || (arg[1] >= '0' && arg[1] <= '9')) continue;
+    const std::string name = arg[1] == '-' ? arg.substr(0, arg.find('=')) : arg.substr(0, 2);
+    if (std::find(known.begin(), known.end(), name) == known.end()) return name;
+  }
+  return "";
+}
+
+std::vector<std::string> OptionNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+int ParseFailure(Console& console, const CLI::App& app, const std::vector<Command>& commands, const std::vector<std::string>& args, const CLI::ParseError& error) {
+  const std::string verb = args.empty() ? "" : args[0];
   if (std::find(kLaterVerbs.begin(), kLaterVerbs.end(), verb) != kLaterVerbs.end()) {
     return Fail(console, verb, NotSupportedYet("this verb", "see ampc --help for those that are"));
   }
@@ -47,7 +66,13 @@ int ParseFailure(Console& console, const CLI::App& app, const std::vector<Comman
   if (!verb.empty() && !known && verb[0] != '-') {
     return Fail(console, "", UsageError(absl::StrCat("there is no verb '", verb, "'", Suggest(verb, names), "; ampc --help lists them")));
   }
-  return Fail(console, known ? verb : "", UsageError(absl::StrCat(error.what(), " (see ampc ", known ? verb + " " : "", "--help)")));
+  if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+  if (verb.empty()) return Fail(console, "", UsageError("a verb is needed; ampc --help lists them"));
+  const std::string help = absl::StrCat(" (see ampc ", known ? verb + " " : "", "--help)");
+  const std::vector<std::string> options = OptionNames(known ? *app.get_subcommand(verb) : app);
+  const std::string option = UnknownOption(args, options);
+  if (!option.empty()) return Fail(console, known ? verb : "", UsageError(absl::StrCat("there is no option '", option, "'", Suggest(option, options), help)));
+  return Fail(console, known ? verb : "", UsageError(absl::StrCat(error.what(), help)));
 }
 
 int Main(int argc, char** argv) {
@@ -67,7 +92,7 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return ParseFailure(console, app, commands, argc, argv, error);
+    return ParseFailure(console, app, commands, std::vector<std::string>(argv + 1, argv + std::max(argc, 1)), error);
   }
   for (const auto& [sub, action] : verbs) {
     if (!sub->parsed()) continue;

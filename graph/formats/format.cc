@@ -5,6 +5,7 @@
 #include <system_error>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/base/error.h"
@@ -43,6 +44,11 @@ std::string ReadHead(const std::string& path) {
   return head;
 }
 
+absl::Status UnknownFormat(const std::string& path, absl::Status (*error)(absl::string_view), absl::string_view what) {
+  if (absl::EndsWith(path, ".onnx")) return UnsupportedError(absl::StrCat(path, ": ONNX is not supported by this version (supported: ", Docs(), ")"));
+  return error(absl::StrCat(path, ": ", what, " (", Docs(), ")"));
+}
+
 }  // namespace
 
 absl::StatusOr<Program> LoadModel(const std::string& path, const LoadOptions& options) {
@@ -53,7 +59,7 @@ absl::StatusOr<Program> LoadModel(const std::string& path, const LoadOptions& op
   for (const ModelFormat* format : Formats()) {
     if (format->reads(path, is_directory, head)) return format->load(path, options);
   }
-  return BadInputError(absl::StrCat(path, ": not a model file of a known format (", Docs(), ")"));
+  return UnknownFormat(path, BadInputError, "not a model file of a known format");
 }
 
 absl::Status SaveModel(const Program& program, const std::string& path, const SaveOptions& options) {
@@ -61,7 +67,7 @@ absl::Status SaveModel(const Program& program, const std::string& path, const Sa
   for (const ModelFormat* format : Formats()) {
     if (format->writes(path, is_directory)) return format->save(program, path, options);
   }
-  return UsageError(absl::StrCat("'", path, "': the name says no known format (", Docs(), ")"));
+  return UnknownFormat(path, UsageError, "the name says no known format");
 }
 
 }  // namespace ampc

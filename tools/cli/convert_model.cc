@@ -13,6 +13,7 @@
 #include "graph/verify.h"
 #include "kernels/evaluator.h"
 #include "passes/analysis/target_support.h"
+#include "tools/cli/outputs.h"
 
 namespace ampc {
 namespace {
@@ -64,18 +65,25 @@ int64_t WrittenBytes(const ConvertRequest& request) {
   const fs::path output(request.output);
   int64_t bytes = BytesOf(output);
   if (request.program_only) return bytes;
-  if (!request.params_output.empty()) return bytes + BytesOf(request.params_output);
-  for (const char* ending : {".pdiparams", ".safetensors"}) {
-    fs::path beside = output;
-    if (beside.replace_extension(ending) != output) bytes += BytesOf(beside);
-  }
+  const std::string weights = request.params_output.empty() ? WeightsBeside(request.output) : request.params_output;
+  if (!weights.empty()) bytes += BytesOf(weights);
   return bytes;
 }
 
-absl::Status CheckPaths(const ConvertRequest& request) {
-  std::error_code error;
-  if (fs::equivalent(request.input, request.output, error)) {
-    return UsageError(absl::StrCat("output '", request.output, "' is the input; another name is needed"));
+absl::Status CheckFiles(const ConvertRequest& request) {
+  std::vector<std::string> outputs = ModelFiles(request.output, request.params_output);
+  if (request.program_only) outputs.resize(1);
+  return CheckOutputs(outputs, ModelFiles(request.input, request.params));
+}
+
+// A name that is in no list of values would be ignored without a word.
+absl::Status CheckBlackVars(const Program& program, const std::vector<std::string>& black_vars) {
+  if (black_vars.empty()) return absl::OkStatus();
+  std::set<std::string> names;
+  ForEachVar(program, [&names](const Var& v) { names.insert(v.exported()); });
+  for (const std::string& name : black_vars) {
+    if (names.contains(name)) continue;
+    return UsageError(absl::StrCat("--black-vars: the model has no value '", name, "'", Suggest(name, std::vector<std::string>(names.begin(), names.end()))));
   }
   return absl::OkStatus();
 }
@@ -83,11 +91,12 @@ absl::Status CheckPaths(const ConvertRequest& request) {
 }  // namespace
 
 absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& request) {
-  AMPC_RETURN_IF_ERROR(CheckPaths(request));
+  AMPC_RETURN_IF_ERROR(CheckFiles(request));
   ConvertResult result;
   Stopwatch watch;
   AMPC_ASSIGN_OR_RETURN(Program program, LoadModel(request.input, {.params = request.params, .program_only = request.program_only}));
   AMPC_RETURN_IF_ERROR(Annotate(Verify(program), request.input));
+  AMPC_RETURN_IF_ERROR(CheckBlackVars(program, request.options.black_vars));
   result.before = FactsOf(program);
   result.bytes_before = ModelBytes(request.input, program);
   result.load_seconds = watch.Lap();

@@ -86,10 +86,14 @@ absl::StatusOr<TensorMap> ReadFeeds(const std::vector<std::string>& sources, con
   return feeds;
 }
 
-absl::Status WriteTensors(const std::string& path, const TensorMap& tensors) {
-  if (absl::EndsWith(path, ".npz")) return WriteNpz(path, tensors);
-  if (absl::EndsWith(path, ".safetensors")) return WriteSafetensors(path, tensors);
+absl::Status CheckTensorFileName(const std::string& path) {
+  if (absl::EndsWith(path, ".npz") || absl::EndsWith(path, ".safetensors")) return absl::OkStatus();
   return UsageError(absl::StrCat("output '", path, "' has an unknown ending, .npz or .safetensors is needed"));
+}
+
+absl::Status WriteTensors(const std::string& path, const TensorMap& tensors) {
+  AMPC_RETURN_IF_ERROR(CheckTensorFileName(path));
+  return absl::EndsWith(path, ".npz") ? WriteNpz(path, tensors) : WriteSafetensors(path, tensors);
 }
 
 TensorStats StatsOf(const HostTensor& tensor) {

@@ -15,7 +15,8 @@ namespace ampc {
 // they differ (never an integer: that is a usage error of Session::Run).
 absl::StatusOr<TensorMap> ReadFeeds(const std::vector<std::string>& sources, const std::vector<ValueInfo>& inputs);
 
-// Writes .npz or .safetensors, chosen by the name.
+// Writes .npz or .safetensors, chosen by the name; a usage error for another name.
+absl::Status CheckTensorFileName(const std::string& path);
 absl::Status WriteTensors(const std::string& path, const TensorMap& tensors);
 
 struct TensorStats {

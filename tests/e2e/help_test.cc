@@ -1,0 +1,71 @@
+// --help of every verb, and what the README says about verbs and options.
+#include <algorithm>
+#include <regex>
+#include <set>
+
+#include "tests/e2e/cli.h"
+
+namespace ampc::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+const std::vector<std::string> kVerbs = {"compare", "convert", "dot", "inspect", "opt", "run", "strip", "verify"};
+
+std::set<std::string> Matches(const std::string& text, const std::string& pattern) {
+  std::set<std::string> found;
+  const std::regex regex(pattern);
+  for (std::sregex_iterator it(text.begin(), text.end(), regex), end; it != end; ++it) found.insert((*it)[1]);
+  return found;
+}
+
+std::set<std::string> Options(const std::string& text) { return Matches(text, "(?:^|[^-\\w])(--[a-z0-9][a-z0-9-]*)"); }
+
+class HelpTest : public CliTest {};
+
+TEST_F(HelpTest, ListsTheVerbs) {
+  const std::string help = Ok({"--help"});
+  for (const std::string& verb : kVerbs) EXPECT_THAT(help, HasSubstr("\n  " + verb + " "));
+  EXPECT_THAT(help, HasSubstr("Exit codes: 0 done"));
+}
+
+TEST_F(HelpTest, Version) { EXPECT_THAT(Ok({"--version"}), StartsWith("ampc ")); }
+
+TEST_F(HelpTest, EveryVerbHasExamples) {
+  for (const std::string& verb : kVerbs) {
+    const std::string help = Ok({verb, "--help"});
+    EXPECT_THAT(help, HasSubstr("Examples:\n  ampc " + verb + " "));
+    EXPECT_THAT(Ok({verb, "-h"}), HasSubstr("Examples:")) << verb;
+  }
+}
+
+TEST_F(HelpTest, ExamplesUseOptionsThatExist) {
+  for (const std::string& verb : kVerbs) {
+    const std::string help = Ok({verb, "--help"});
+    const size_t examples = help.find("Examples:");
+    ASSERT_NE(examples, std::string::npos);
+    const std::set<std::string> known = Options(help.substr(0, examples));
+    for (const std::string& option : Options(help.substr(examples))) EXPECT_TRUE(known.contains(option)) << verb << " " << option;
+  }
+}
+
+TEST_F(HelpTest, VerbsThatPrintAResultHaveJson) {
+  for (const char* verb : {"convert", "run", "compare", "inspect", "verify", "strip"}) EXPECT_THAT(Ok({verb, "--help"}), HasSubstr("--json")) << verb;
+}
+
+// The table of the README names every verb, and only options that the verb has.
+TEST_F(HelpTest, ReadmeNamesVerbsAndOptionsThatExist) {
+  const std::string readme = ReadFile("README.md");
+  ASSERT_FALSE(readme.empty());
+  const std::set<std::string> verbs = Matches(readme, "`ampc ([a-z]+) ");
+  EXPECT_EQ(verbs, std::set<std::string>(kVerbs.begin(), kVerbs.end()));
+  const std::regex row("\\| `ampc ([a-z]+) [^\n]*");
+  for (std::sregex_iterator it(readme.begin(), readme.end(), row), end; it != end; ++it) {
+    const std::set<std::string> known = Options(Ok({(*it)[1], "--help"}));
+    for (const std::string& option : Options(it->str())) EXPECT_TRUE(known.contains(option)) << it->str() << "\n" << option;
+  }
+}
+
+}  // namespace
+}  // namespace ampc::testing

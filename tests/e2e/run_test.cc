@@ -1,0 +1,187 @@
+// ampc run and compare on small models.
+#include <cmath>
+
+#include "tests/e2e/cli.h"
+#include "tests/e2e/models.h"
+#include "tests/testlib/tolerance.h"
+
+namespace ampc::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class RunTest : public CliTest {
+ protected:
+  void SetUp() override {
+    MakeModel("mlp", kMlp);
+    WriteArchive("in.npz", {{"x", HostTensor::Of<float>({2, 4}, {1, 2, -1, 0.5f, -2, 0.25f, 3, 1})}});
+  }
+  std::vector<float> Run(const std::string& model, const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> args = {"run", model, "--input", "in.npz", "-o", "out.npz"};
+    args.insert(args.end(), more.begin(), more.end());
+    Ok(args);
+    const std::map<std::string, HostTensor> out = ReadArchive("out.npz");
+    EXPECT_TRUE(out.size() == 1 && out.contains("p"));
+    const auto values = out.begin()->second.values<float>();
+    return {values.begin(), values.end()};
+  }
+};
+
+// What kMlp computes, in double.
+std::vector<double> Reference(const std::vector<double>& x) {
+  const double w1[4][3] = {{0.1, -0.2, 0.3}, {0.4, 0.7, -0.6}, {0.9, 0.11, -0.13}, {0.17, 0.19, 0.23}};
+  const double b1[3] = {0.01, 0.02, -0.03};
+  const double w2[3][2] = {{1.1, -1.2}, {1.3, 1.4}, {-1.7, 1.9}};
+  double logits[2] = {0, 0};
+  for (int j = 0; j < 3; ++j) {
+    double h = b1[j];
+    for (int i = 0; i < 4; ++i) h += x[i] * w1[i][j];
+    for (int k = 0; k < 2; ++k) logits[k] += std::max(h, 0.0) * w2[j][k];
+  }
+  const double sum = std::exp(logits[0]) + std::exp(logits[1]);
+  return {std::exp(logits[0]) / sum, std::exp(logits[1]) / sum};
+}
+
+TEST_F(RunTest, ComputesTheModel) {
+  const std::vector<float> got = Run("mlp.pdmodel");
+  ASSERT_EQ(got.size(), 4u);
+  for (int row = 0; row < 2; ++row) {
+    const std::vector<double> want = row == 0 ? Reference({1, 2, -1, 0.5}) : Reference({-2, 0.25, 3, 1});
+    for (int k = 0; k < 2; ++k) EXPECT_TRUE(Near(got[row * 2 + k], want[k], ToleranceFor(DType::kF32))) << got[row * 2 + k] << " " << want[k];
+  }
+}
+
+TEST_F(RunTest, ConvertedModelsComputeTheSameWithinTheirType) {
+  const std::vector<float> want = Run("mlp.pdmodel");
+  for (const auto& [name, dtype] : {std::pair{"fp16", DType::kF16}, std::pair{"bf16", DType::kBF16}}) {
+    Ok({"convert", "mlp.pdmodel", "-o", "low.pdmodel", "--dtype", name});
+    const std::vector<float> got = Run("low.pdmodel");
+    EXPECT_NE(got, want) << name;
+    for (size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(Near(got[i], want[i], ToleranceFor(dtype))) << name << " " << got[i] << " " << want[i];
+    const std::vector<float> strict = Run("low.pdmodel", {"--strict-rounding"});
+    for (size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(Near(strict[i], want[i], ToleranceFor(dtype))) << name << " " << strict[i] << " " << want[i];
+  }
+}
+
+TEST_F(RunTest, EveryFormatRuns) {
+  const std::vector<float> want = Run("mlp.pdmodel");
+  EXPECT_EQ(Run("mlp.prog"), want);
+  Ok({"convert", "mlp.pdmodel", "-o", "mlp.ampc", "--level", "O0"});
+  EXPECT_EQ(Run("mlp.ampc"), want);
+}
+
+TEST_F(RunTest, WritesSafetensors) {
+  Ok({"run", "mlp.pdmodel", "--input", "in.npz", "-o", "out.safetensors"});
+  EXPECT_EQ(Run("mlp.pdmodel").size(), 4u);
+  Ok({"run", "mlp.pdmodel", "--input", "in.npz"});
+  EXPECT_THAT(Read("out.safetensors"), HasSubstr("\"p\""));
+}
+
+TEST_F(RunTest, SummarisesAndTimes) {
+  EXPECT_THAT(Ok({"run", "mlp.pdmodel", "--input", "in.npz", "--repeat", "4"}), AllOf(HasSubstr("f32 [2, 2]"), HasSubstr("then 3 runs: best")));
+  const JsonValue json = OkJson({"run", "mlp.pdmodel", "--input", "in.npz", "--repeat", "4"});
+  EXPECT_EQ(Number(json, "runs"), 3);
+  ASSERT_EQ(json.Find("fetches")->items.size(), 1u);
+  const JsonValue& p = json.Find("fetches")->items[0];
+  EXPECT_EQ(Text(p, "name"), "p");
+  EXPECT_TRUE(Near(Number(p, "mean"), 0.5, ToleranceFor(DType::kF32)));
+  EXPECT_EQ(Number(p, "non_finite"), 0);
+}
+
+TEST_F(RunTest, ProfileIsATrace) {
+  Ok({"run", "mlp.pdmodel", "--input", "in.npz", "--profile", "trace.json", "--strict-rounding"});
+  absl::StatusOr<JsonValue> trace = ParseJson(Read("trace.json"));
+  ASSERT_TRUE(trace.ok()) << trace.status();
+  ASSERT_NE(trace->Find("traceEvents"), nullptr);
+  EXPECT_EQ(trace->Find("traceEvents")->items.size(), 5u);
+  EXPECT_EQ(Text(trace->Find("traceEvents")->items[0], "cat"), "matmul_v2");
+}
+
+TEST_F(RunTest, VerboseNamesEveryStep) {
+  const Outcome outcome = Ampc({"run", "mlp.pdmodel", "--input", "in.npz", "--verbose"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("matmul_v2"), HasSubstr("softmax")));
+}
+
+TEST_F(RunTest, CheckNanInfNamesTheFirstOp) {
+  Ok({"run", "mlp.pdmodel", "--input", "in.npz", "--check-nan-inf"});
+  Ok({"run", "mlp.pdmodel", "--input", "in.npz", "--check-nan-inf", "--strict-rounding"});
+  WriteArchive("bad.npz", {{"x", HostTensor::Of<float>({1, 4}, {1, INFINITY, 1, 1})}});
+  const Outcome outcome = Ampc({"run", "mlp.pdmodel", "--input", "bad.npz", "--check-nan-inf", "--strict-rounding", "-o", "bad_out.npz"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("step 0"), HasSubstr("matmul_v2"), HasSubstr("infinite")));
+  EXPECT_FALSE(Files().contains("bad_out.npz"));
+}
+
+TEST_F(RunTest, FeedsComeFromSeveralSources) {
+  Write("add.prog", "program add version=1\n\nblock main {\n  feed a : f32 [2]\n  feed b : i64 [2]\n  d = cast(b) in_dtype=i64 out_dtype=f32 : f32 [2]\n"
+                    "  y = elementwise_add(a, d) : f32 [2]\n  fetch y\n}\n");
+  WriteArchive("a.npz", {{"a", HostTensor::Of<float>({2}, {1, 2})}});
+  WriteArchive("b.npz", {{"b", HostTensor::Of<int64_t>({2}, {10, 20})}});
+  Ok({"run", "add.prog", "--input", "a.npz", "--input", "b.npz", "-o", "out.npz"});
+  EXPECT_EQ(ReadArchive("out.npz").at("y"), HostTensor::Of<float>({2}, {11, 22}));
+}
+
+// The convolution in NCHW, its normalisation, the largest value of each window.
+TEST_F(RunTest, RunsAConvolution) {
+  MakeModel("conv", kConvNet);
+  std::vector<float> ones(32, 1.0f);
+  WriteArchive("image.npz", {{"image", HostTensor::FromValues<float>({2, 1, 4, 4}, ones)}});
+  Ok({"run", "conv.pdmodel", "--input", "image.npz", "-o", "out.npz"});
+  const HostTensor y = ReadArchive("out.npz").at("y");
+  ASSERT_EQ(std::vector<int64_t>(y.dims().begin(), y.dims().end()), (std::vector<int64_t>{2, 8}));
+  // Every window of 2 x 2 has one position where all nine taps lie inside the image.
+  const double first = (0.9 - 0.3) / std::sqrt(1.3 + 1e-5) * 1.1 + 0.1, second = (0.9 - 0.2) / std::sqrt(0.7 + 1e-5) * 0.9 - 0.1;
+  for (int i = 0; i < 16; ++i) EXPECT_TRUE(Near(y.values<float>()[i], i % 8 < 4 ? first : second, ToleranceFor(DType::kF32))) << i;
+}
+
+class CompareTest : public RunTest {
+ protected:
+  void SetUp() override {
+    RunTest::SetUp();
+    Ok({"convert", "mlp.pdmodel", "-o", "low.pdmodel"});
+  }
+};
+
+TEST_F(CompareTest, AModelEqualsItself) {
+  EXPECT_THAT(Ok({"compare", "mlp.pdmodel", "mlp.pdmodel", "--input", "in.npz", "--tolerance", "0"}), HasSubstr("5 values compared"));
+}
+
+TEST_F(CompareTest, WithinTolerance) {
+  const std::string text = Ok({"compare", "mlp.pdmodel", "low.pdmodel", "--input", "in.npz", "--tolerance", "0.01", "--all"});
+  for (const char* part : {"max ulp", "cosine", "logits", "f32 / f16"}) EXPECT_THAT(text, HasSubstr(part));
+}
+
+TEST_F(CompareTest, OverToleranceIsNo) {
+  const Outcome outcome = Ampc({"compare", "mlp.pdmodel", "low.pdmodel", "--input", "in.npz", "--tolerance", "1e-9"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("first divergence: 'h' (matmul_v2)"));
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("'p'"), HasSubstr("1e-09")));
+}
+
+TEST_F(CompareTest, Json) {
+  const JsonValue json = OkJson({"compare", "mlp.pdmodel", "low.pdmodel", "--input", "in.npz"});
+  ASSERT_NE(json.Find("values"), nullptr);
+  EXPECT_EQ(json.Find("values")->items.size(), 5u);
+  int fetches = 0;
+  for (const JsonValue& value : json.Find("values")->items) {
+    fetches += value.Find("fetch")->boolean ? 1 : 0;
+    EXPECT_TRUE(Near(0, Number(value, "max_rel"), ToleranceFor(DType::kF16))) << Text(value, "name");
+    EXPECT_GT(Number(value, "cosine"), 0.999) << Text(value, "name");
+  }
+  EXPECT_EQ(fetches, 1);
+}
+
+class ExampleTest : public RunTest {};
+
+TEST_F(ExampleTest, LoadAndRun) {
+  const Outcome outcome = RunProcess("tools/examples/load_and_run", {"mlp.pdmodel", "3"}, folder_.path());
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "p: 6 elements\n");
+  EXPECT_EQ(RunProcess("tools/examples/load_and_run", {"absent.pdmodel"}, folder_.path()).code, 3);
+  EXPECT_EQ(RunProcess("tools/examples/load_and_run", {}, folder_.path()).code, 2);
+}
+
+}  // namespace
+}  // namespace ampc::testing
