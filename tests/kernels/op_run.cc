@@ -170,7 +170,7 @@ absl::StatusOr<std::vector<Tensor>> RunOnce(const KernelSpec& spec, const Kernel
     out.push_back(outputs.back().mutable_data());
   }
   if (in_place >= 0) {
-    std::memcpy(out[0], in[in_place], inputs[in_place].size_bytes());
+    if (inputs[in_place].size_bytes() > 0) std::memcpy(out[0], in[in_place], inputs[in_place].size_bytes());
     in[in_place] = out[0];
   }
   HostTensor workspace = Bytes(static_cast<size_t>(kernel.workspace_bytes()) + kGuard);
