@@ -162,6 +162,40 @@ TEST(LossScaling, TestsTheUnscaledValueAsDevicesDo) {
   EXPECT_EQ(compared, 2);
 }
 
+struct Trace {
+  int32_t incr_n, decr_n;
+  float incr, decr;
+  State start;
+  std::vector<bool> found;
+  std::vector<State> want;
+};
+
+TEST(LossScaling, CountersFireAtTheirThresholdOnly) {
+  const float top = 0x1p127f;
+  for (const Trace& t : {
+           Trace{1000, 2, 2, 0.8f, {32768, 0, 0}, {false, true, true}, {{32768, 1, 0}, {32768, 0, 1}, {26214.400390625f, 0, 0}}},
+           Trace{1, 2, 2, 0.8f, {top, 0, 0}, {false, false}, {{top, 0, 0}, {top, 0, 0}}},
+           Trace{1000, 2, 2, 0.8f, {2048, 999, 1}, {false}, {{4096, 0, 0}}},
+           Trace{1000, 2, 2, 0.8f, {2048, 999, 1}, {true}, {{1638.4000244140625f, 0, 0}}},
+           Trace{1000, 2, 2, 0.8f, {1024, 1000, 0}, {false, false}, {{1024, 1001, 0}, {1024, 1002, 0}}},
+           Trace{1000, 2, 2, 0.8f, {1024, 0, 2}, {true, true}, {{1024, 0, 3}, {1024, 0, 4}}},
+           Trace{9, 1, 2, 0.5f, {1.5f, 0, 0}, {true, true}, {{1, 0, 0}, {1, 0, 0}}},
+       }) {
+    State state = t.start;
+    for (size_t i = 0; i < t.found.size(); ++i) {
+      OpRun update("update_loss_scaling");
+      update.In("FoundInfinite", Of({1}, std::vector<bool>{t.found[i]})).In("PrevLossScaling", F32({1}, {state.scale}));
+      update.In("InGoodSteps", I32({1}, {state.good})).In("InBadSteps", I32({1}, {state.bad}));
+      update.Attr("incr_every_n_steps", t.incr_n).Attr("decr_every_n_nan_or_inf", t.decr_n).Attr("incr_ratio", t.incr);
+      ASSERT_OK_AND_ASSIGN(const auto r, update.Attr("decr_ratio", t.decr).Out("LossScaling").Out("OutGoodSteps").Out("OutBadSteps").Run());
+      state = {r[0].floats()[0], r[1].As<int32_t>()[0], r[2].As<int32_t>()[0]};
+      EXPECT_EQ(state.scale, t.want[i].scale);
+      EXPECT_EQ(state.good, t.want[i].good);
+      EXPECT_EQ(state.bad, t.want[i].bad);
+    }
+  }
+}
+
 TEST(Unscale, LowPrecisionRoundsBeforeTheTest) {
   const auto run = [](std::vector<float> x, float scale) {
     return OpRun("check_finite_and_unscale")
