@@ -1,6 +1,8 @@
 #include "kernels/lib/conv.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <utility>
 #include <vector>
 
@@ -116,32 +118,79 @@ bool FusesResidual() { return dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx2;
 // A team of threads costs more than this many multiply-adds on one.
 constexpr double kWorkOfOneThread = 1e5;
 
-int UsefulThreads(const ConvSpec& s) {
-  const double macs = static_cast<double>(s.batch * s.out_c * s.out_h * s.out_w) * static_cast<double>(s.in_c / s.groups * s.h.kernel * s.w.kernel);
-  return macs < kWorkOfOneThread ? 1 : s.threads;
+double Work(const ConvSpec& s) {
+  return static_cast<double>(s.batch * s.out_c * s.out_h * s.out_w) * static_cast<double>(s.in_c / s.groups * s.h.kernel * s.w.kernel);
+}
+
+int UsefulThreads(const ConvSpec& s) { return Work(s) < kWorkOfOneThread ? 1 : s.threads; }
+
+// Whether oneDNN's order of summation may depend on the number of threads: its gemm divides sums among threads, its brgemm blocks long
+// ones by them.
+bool DependsOnThreads(const ConvSpec& s, const Choice& c) {
+  const std::string name = ImplementationOf(c.pd.get());
+  const int64_t per_output = s.in_c / s.groups * s.h.kernel * s.w.kernel;
+  if (absl::StrContains(name, "gemm:")) return !s.transposed || s.in_c > 512;
+  return absl::StartsWith(name, "brg") && !c.descs.bf16 && s.h.kernel * s.w.kernel > 1 && per_output > 4608;
+}
+
+// Rows of the result of one image, as a convolution by itself.
+struct Rows {
+  ConvSpec spec;
+  int64_t in = 0, out = 0;  // first elements in channels-last memory
+};
+
+// The cut then, by the shapes alone; each part runs on one thread.
+std::vector<Rows> CutRows(const ConvSpec& s) {
+  constexpr double kLeastWork = 2e6;  // multiply-adds of a part
+  const int64_t reach = s.h.dilation * (s.h.kernel - 1) + 1;
+  int64_t rows = s.out_h;
+  for (double work = Work(s) / static_cast<double>(s.batch); rows > 1 && work >= 2 * kLeastWork; work /= 2) rows = (rows + 1) / 2;
+  if (s.transposed || s.h.before >= reach || s.h.after >= reach) rows = s.out_h;  // else a part could lie in padding alone
+  std::vector<Rows> parts;
+  for (int64_t n = 0; n < s.batch; ++n) {
+    for (int64_t first = 0; first < s.out_h; first += rows) {
+      Rows part{s, 0, ((n * s.out_h + first) * s.out_w) * s.out_c};
+      part.spec.batch = 1;
+      part.spec.out_h = std::min(rows, s.out_h - first);
+      const int64_t begin = first * s.h.stride - s.h.before;
+      const int64_t end = begin + (part.spec.out_h - 1) * s.h.stride + reach;
+      const int64_t in_begin = std::max<int64_t>(0, begin), in_end = std::min(s.in_h, end);
+      if (rows < s.out_h) {
+        part.spec.in_h = in_end - in_begin;
+        part.spec.h.before = in_begin - begin;
+        part.spec.h.after = end - in_end;
+      }
+      part.in = (n * s.in_h + (rows < s.out_h ? in_begin : 0)) * s.in_w * s.in_c;
+      parts.push_back(std::move(part));
+    }
+  }
+  return parts;
 }
 
 class OneDnnConv final : public Conv {
  public:
-  static absl::StatusOr<std::unique_ptr<Conv>> Make(const ConvSpec& given_spec, const HostTensor* filter, WeightCache* cache) {
-    ConvSpec spec = given_spec;
-    spec.threads = UsefulThreads(spec);
-    const ScopedThreads threads(spec.threads);
+  static absl::StatusOr<std::unique_ptr<Conv>> Make(const ConvSpec& spec, const HostTensor* filter, WeightCache* cache) {
     std::unique_ptr<OneDnnConv> conv(new OneDnnConv(spec));
-    conv->adds_residual_ = spec.has_residual && !FusesResidual();
     ConvSpec fused = spec;
-    if (conv->adds_residual_) {
+    if (spec.has_residual && !FusesResidual()) {
+      conv->adds_residual_ = true;
       fused.has_residual = false;
       fused.activation = {};
     }
+    conv->threads_ = UsefulThreads(spec);
+    const ScopedThreads threads(conv->threads_);
     AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(fused));
     conv->implementation_ = absl::StrCat("onednn:", ImplementationOf(c.pd.get()), c.descs.bf16 ? ":bf16" : "");
     AMPC_ASSIGN_OR_RETURN(const MemoryDesc given, FilterDesc(spec, dnnl_f32, /*any=*/false));
-    AMPC_RETURN_IF_ERROR(conv->PrepareFilter(given, c.descs.filter, filter, cache));
-    std::vector<Primitive::Arg> args = {{DNNL_ARG_SRC, c.descs.in}, {DNNL_ARG_WEIGHTS, c.descs.filter, conv->packed()}, {DNNL_ARG_DST, c.descs.out}};
-    if (spec.has_bias) args.push_back({DNNL_ARG_BIAS, c.descs.bias});
-    if (fused.has_residual) args.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, c.descs.out});
-    AMPC_ASSIGN_OR_RETURN(conv->primitive_, Primitive::Create(c.pd.get(), std::move(args)));
+    if (DependsOnThreads(fused, c)) {
+      const ScopedThreads one(1);
+      AMPC_ASSIGN_OR_RETURN(const Choice alone, ChooseBest(fused));
+      AMPC_RETURN_IF_ERROR(conv->PrepareFilter(given, alone.descs.filter, filter, cache));
+      AMPC_RETURN_IF_ERROR(conv->AddParts(fused, alone));
+    } else {
+      AMPC_RETURN_IF_ERROR(conv->PrepareFilter(given, c.descs.filter, filter, cache));
+      AMPC_RETURN_IF_ERROR(conv->Add(fused, c, 0, 0));
+    }
     conv->PlanWorkspace(c.descs);
     return conv;
   }
@@ -150,7 +199,7 @@ class OneDnnConv final : public Conv {
   std::string implementation() const override { return implementation_; }
 
   absl::Status Run(const ConvBuffers& b) const override {
-    const ScopedThreads threads(s_.threads);
+    const ScopedThreads threads(threads_);
     char* const ws = static_cast<char*>(b.workspace);
     const void* in = b.in;
     if (in_f32_ >= 0) {
@@ -174,12 +223,7 @@ class OneDnnConv final : public Conv {
       AMPC_RETURN_IF_ERROR(repack_->Execute({b.filter, filter, ws + scratchpad_}));
     }
     float* out = out_ >= 0 ? reinterpret_cast<float*>(ws + out_) : b.out;
-    std::array<const void*, 6> buffers = {in, filter, out};
-    size_t count = 3;
-    if (s_.has_bias) buffers[count++] = b.bias;
-    if (s_.has_residual && !adds_residual_) buffers[count++] = residual;
-    buffers[count++] = ws + scratchpad_;
-    AMPC_RETURN_IF_ERROR(primitive_->Execute(absl::MakeConstSpan(buffers.data(), count)));
+    AMPC_RETURN_IF_ERROR(RunParts(in, filter, b.bias, residual, out, ws));
     if (adds_residual_) AddResidual(residual, out);
     if (out_ >= 0) Transpose2D(s_.threads, s_.batch, s_.out_h * s_.out_w, s_.out_c, out, b.out);
     return absl::OkStatus();
@@ -193,11 +237,64 @@ class OneDnnConv final : public Conv {
   absl::Status PrepareFilter(const MemoryDesc& given, const MemoryDesc& wanted, const HostTensor* filter, WeightCache* cache) {
     filter_bytes_ = Bytes(wanted);
     if (filter != nullptr) {
-      AMPC_ASSIGN_OR_RETURN(packed_, Pack(*filter, given, wanted, cache));
+      AMPC_ASSIGN_OR_RETURN(packed_, Pack(*filter, 0, given, wanted, cache));
     } else {
       AMPC_ASSIGN_OR_RETURN(repack_, Primitive::CreateReorder(given, wanted));
     }
     return absl::OkStatus();
+  }
+
+  // Channels-last rows [in, out) of a part on the whole's filter.
+  absl::Status Add(const ConvSpec& spec, const Choice& c, int64_t in, int64_t out) {
+    std::shared_ptr<const Primitive> primitive;
+    for (const Part& p : parts_) {
+      if (p.in_h == spec.in_h && p.out_h == spec.out_h && p.before == spec.h.before) primitive = p.primitive;
+    }
+    if (primitive == nullptr) {
+      std::vector<Primitive::Arg> args = {{DNNL_ARG_SRC, c.descs.in}, {DNNL_ARG_WEIGHTS, c.descs.filter, packed()}, {DNNL_ARG_DST, c.descs.out}};
+      if (spec.has_bias) args.push_back({DNNL_ARG_BIAS, c.descs.bias});
+      if (spec.has_residual) args.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, c.descs.out});
+      AMPC_ASSIGN_OR_RETURN(primitive, Primitive::Create(c.pd.get(), std::move(args)));
+      scratchpad_bytes_ = std::max(scratchpad_bytes_, Aligned(primitive->scratchpad_bytes()));
+    }
+    parts_.push_back({std::move(primitive), spec.in_h, spec.out_h, spec.h.before, in, out});
+    return absl::OkStatus();
+  }
+
+  // The parts of a cut, or the whole on one thread where a part needs the filter in another order.
+  absl::Status AddParts(const ConvSpec& spec, const Choice& whole) {
+    for (const Rows& rows : CutRows(spec)) {
+      AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(rows.spec));
+      if (ImplementationOf(c.pd.get()) != ImplementationOf(whole.pd.get()) || dnnl_memory_desc_equal(&c.descs.filter, &whole.descs.filter) == 0) {
+        parts_.clear();
+        threads_ = 1;
+        return Add(spec, whole, 0, 0);
+      }
+      AMPC_RETURN_IF_ERROR(Add(rows.spec, c, rows.in, rows.out));
+    }
+    if (parts_.size() == 1) threads_ = 1;
+    return absl::OkStatus();
+  }
+
+  absl::Status RunParts(const void* in, const void* filter, const float* bias, const float* residual, float* out, char* ws) const {
+    const auto run = [&](int64_t i) {
+      const Part& p = parts_[i];
+      std::array<const void*, 6> buffers = {static_cast<const char*>(in) + p.in * (in_bf16_ >= 0 ? 2 : 4), filter, out + p.out};
+      size_t count = 3;
+      if (s_.has_bias) buffers[count++] = bias;
+      if (s_.has_residual && !adds_residual_) buffers[count++] = residual + p.out;
+      buffers[count++] = ws + scratchpad_ + i * scratchpad_bytes_;
+      return p.primitive->Execute(absl::MakeConstSpan(buffers.data(), count));
+    };
+    if (parts_.size() == 1) return run(0);
+    std::atomic<bool> ok{true};
+    ParallelFor(threads_, static_cast<int64_t>(parts_.size()), 1, [&](int64_t first, int64_t last) {
+      const ScopedThreads one(1);
+      for (int64_t i = first; i < last; ++i) {
+        if (!run(i).ok()) ok = false;
+      }
+    });
+    return ok ? absl::OkStatus() : InternalError("oneDNN: a part of a convolution failed");
   }
 
   void PlanWorkspace(const Descs& d) {
@@ -213,7 +310,8 @@ class OneDnnConv final : public Conv {
     if (s_.has_residual && s_.residual == Layout::kPlain && !out_neutral) residual_ = take(Bytes(d.out));
     if (s_.out == Layout::kPlain && !out_neutral) out_ = take(Bytes(d.out));
     if (repack_ != nullptr) filter_ = take(filter_bytes_);
-    scratchpad_ = take(std::max(primitive_->scratchpad_bytes(), repack_ == nullptr ? int64_t{0} : repack_->scratchpad_bytes()));
+    const int64_t parts_bytes = scratchpad_bytes_ * static_cast<int64_t>(parts_.size());
+    scratchpad_ = take(std::max(parts_bytes, repack_ == nullptr ? int64_t{0} : repack_->scratchpad_bytes()));
   }
 
   void AddResidual(const float* residual, float* out) const {
@@ -232,8 +330,14 @@ class OneDnnConv final : public Conv {
   bool adds_residual_ = false;
   WeightCache::Packed packed_;         // the filter in the primitive's order; null when it comes with every run
   std::unique_ptr<Primitive> repack_;  // then from the given order
-  std::unique_ptr<Primitive> primitive_;
-  int64_t filter_bytes_ = 0;
+  struct Part {
+    std::shared_ptr<const Primitive> primitive;
+    int64_t in_h, out_h, before;
+    int64_t in, out;  // first elements
+  };
+  std::vector<Part> parts_;  // one that oneDNN divides among threads_, or several of one thread each
+  int threads_ = 1;
+  int64_t filter_bytes_ = 0, scratchpad_bytes_ = 0;  // of one part
   // Offsets in the workspace; -1 for what is used where it lies.
   int64_t in_f32_ = -1, in_bf16_ = -1, residual_ = -1, out_ = -1, filter_ = -1, scratchpad_ = 0;
   int64_t workspace_bytes_ = 0;

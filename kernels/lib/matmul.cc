@@ -95,7 +95,7 @@ absl::StatusOr<MemoryDesc> OutDesc(const MatmulSpec& s, const Part& part) {
   std::vector<int64_t> batch = Batch(s.a_batch, part);
   const std::vector<int64_t> other = Batch(s.b_batch, part);
   for (size_t i = 0; i < batch.size(); ++i) batch[i] = std::max(batch[i], other[i]);
-  return MatrixDesc(batch, part.m, part.n, s.n, 1, s.m * s.n, dnnl_f32);
+  return MatrixDesc(batch, part.m, part.n, part.m == 1 ? part.n : s.n, 1, s.m * s.n, dnnl_f32);
 }
 
 struct Choice {
@@ -129,36 +129,44 @@ absl::StatusOr<Choice> Choose(const MatmulSpec& s, const Part& part, dnnl_data_t
 // Conversion of the operands to bf16 touches each element once; the product has to use each often.
 bool Bf16Pays(const MatmulSpec& s) { return s.n >= 16 && s.k >= 16; }
 
-absl::StatusOr<Choice> ChooseBest(const MatmulSpec& s, bool pack_b) {
+absl::StatusOr<Choice> ChooseBest(const MatmulSpec& s, const Part& part, bool pack_b) {
   if (s.native_bf16 && s.b_row == 0 && Bf16Pays(s) && dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx512_core_bf16) {
-    AMPC_ASSIGN_OR_RETURN(Choice c, Choose(s, Whole(s), dnnl_bf16, pack_b));
+    AMPC_ASSIGN_OR_RETURN(Choice c, Choose(s, part, dnnl_bf16, pack_b));
     if (c.pd != nullptr && absl::StartsWith(ImplementationOf(c.pd.get()), "brg")) return c;
   }
-  AMPC_ASSIGN_OR_RETURN(Choice c, Choose(s, Whole(s), dnnl_f32, pack_b));
+  AMPC_ASSIGN_OR_RETURN(Choice c, Choose(s, part, dnnl_f32, pack_b));
   if (c.pd == nullptr) return UnsupportedError("oneDNN has no matrix product for these shapes");
   return c;
 }
 
-// Where the product is cut, by the shapes alone. oneDNN's gemm adds up in an order that depends on the number of threads, so it runs
-// each part on one thread. Halves of the longer side: a part packs its share of both operands again.
-std::vector<Part> Cut(const MatmulSpec& s) {
-  constexpr double kLeastWork = 4e5;  // multiply-adds of a part: about 10 us
+// Whether oneDNN's order of summation may depend on the number of threads: its gemm divides sums among threads; its brgemm does so
+// for long sums of a transposed a, and blocks long sums of bf16 by threads.
+bool DependsOnThreads(const MatmulSpec& s, const Choice& c) {
+  if (!absl::StartsWith(ImplementationOf(c.pd.get()), "brg")) return true;
+  return s.k >= 16384 || (s.trans_a && s.k >= 2048) || (c.bf16 && s.k >= 1024);
+}
+
+// Where the product is cut then, by the shapes alone; each part runs on one thread. brgemm writes whole rows only: a cut goes between
+// matrices, between rows, or through a result of one row.
+std::vector<Part> Cut(const MatmulSpec& s, bool whole_rows) {
+  constexpr double kLeastWork = 4e5;  // multiply-adds of a part: 5 to 10 us
   constexpr int64_t kMostParts = 16, kLeastSide = 16;
   const bool by_batch = s.a_batch.size() == 1 && s.a_batch == s.b_batch;
-  if (!s.a_batch.empty() && !by_batch) return {Whole(s)};
-  Part size = Whole(s);
+  const Part whole = Whole(s);
+  if (!s.a_batch.empty() && !by_batch) return {whole};
+  Part size = whole;
   double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) * static_cast<double>(std::max<int64_t>(1, size.b));
   for (int64_t parts = 1; parts < kMostParts && work >= 2 * kLeastWork; parts *= 2, work /= 2) {
-    int64_t* const side = by_batch ? &size.b : size.m >= size.n ? &size.m : &size.n;
+    const bool rows = whole_rows ? s.m > 1 : size.m >= size.n;
+    int64_t* const side = by_batch ? &size.b : rows ? &size.m : &size.n;
     if (*side < (by_batch ? 2 : 2 * kLeastSide)) break;
     *side = by_batch ? (*side + 1) / 2 : (*side / 2 + kLeastSide - 1) / kLeastSide * kLeastSide;
   }
   std::vector<Part> parts;
-  const int64_t batch = Whole(s).b;
-  for (int64_t b = 0; b == 0 || b < batch; b += std::max<int64_t>(1, size.b)) {
+  for (int64_t b = 0; b == 0 || b < whole.b; b += std::max<int64_t>(1, size.b)) {
     for (int64_t m = 0; m < s.m; m += size.m) {
       for (int64_t n = 0; n < s.n; n += size.n) {
-        parts.push_back({b, std::min(size.b, batch - b), m, std::min(size.m, s.m - m), n, std::min(size.n, s.n - n)});
+        parts.push_back({b, std::min(size.b, whole.b - b), m, std::min(size.m, s.m - m), n, std::min(size.n, s.n - n)});
       }
     }
   }
@@ -176,23 +184,23 @@ int UsefulThreads(const MatmulSpec& s) {
 class OneDnnMatmul final : public Matmul {
  public:
   static absl::StatusOr<std::unique_ptr<Matmul>> Make(const MatmulSpec& given, const HostTensor* b, WeightCache* cache) {
-    MatmulSpec spec = Simplified(given);
-    spec.threads = UsefulThreads(spec);
-    const ScopedThreads threads(spec.threads);
-    std::unique_ptr<OneDnnMatmul> mm(new OneDnnMatmul(spec));
-    AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(spec, b != nullptr));
-    mm->implementation_ = absl::StrCat("onednn:", ImplementationOf(c.pd.get()), c.bf16 ? ":bf16" : "");
+    const ScopedThreads one(1);
+    std::unique_ptr<OneDnnMatmul> mm(new OneDnnMatmul(Simplified(given)));
+    const MatmulSpec& s = mm->s_;
     mm->constant_b_ = b != nullptr;
-    mm->bf16_ = c.bf16;
-    if (absl::StrContains(mm->implementation_, "brg")) {
-      if (b != nullptr) {
-        AMPC_ASSIGN_OR_RETURN(const MemoryDesc plain, BDesc(spec, Whole(spec), dnnl_f32));
-        AMPC_ASSIGN_OR_RETURN(mm->packed_, Pack(*b, plain, c.b, cache));
+    AMPC_ASSIGN_OR_RETURN(Choice whole, ChooseBest(s, Whole(s), b != nullptr));
+    const std::string name = ImplementationOf(whole.pd.get());
+    mm->bf16_ = whole.bf16;
+    mm->implementation_ = absl::StrCat("onednn:", name, whole.bf16 ? ":bf16" : "");
+    if (!DependsOnThreads(s, whole)) {
+      const ScopedThreads threads(UsefulThreads(s));
+      AMPC_ASSIGN_OR_RETURN(whole, ChooseBest(s, Whole(s), b != nullptr));
+      if (ImplementationOf(whole.pd.get()) == name) {
+        mm->threads_of_part_ = UsefulThreads(s);
+        AMPC_RETURN_IF_ERROR(mm->Add(Whole(s), whole, b, cache));
       }
-      AMPC_RETURN_IF_ERROR(mm->Add(Whole(spec), c, mm->packed()));
-    } else {
-      AMPC_RETURN_IF_ERROR(mm->AddParts(b, cache));
     }
+    if (mm->parts_.empty()) AMPC_RETURN_IF_ERROR(mm->AddParts(name, b, cache));
     mm->PlanWorkspace();
     return mm;
   }
@@ -203,9 +211,9 @@ class OneDnnMatmul final : public Matmul {
   absl::Status Run(const MatmulBuffers& buffers) const override {
     char* const ws = static_cast<char*>(buffers.workspace);
     const void* a = a_ < 0 ? buffers.a : ToBf16(buffers.a, AElements(), ws + a_);
-    const void* b = constant_b_ ? packed() : b_ < 0 ? buffers.b : ToBf16(buffers.b, BElements(), ws + b_);
-    if (!one_thread_) {
-      const ScopedThreads threads(s_.threads);
+    const void* b = b_ < 0 ? buffers.b : ToBf16(buffers.b, BElements(), ws + b_);
+    if (parts_.size() == 1) {
+      const ScopedThreads threads(threads_of_part_);
       return RunPart(0, a, b, buffers, ws);
     }
     std::atomic<bool> ok{true};
@@ -222,49 +230,53 @@ class OneDnnMatmul final : public Matmul {
   struct Prepared {
     Part part;
     std::shared_ptr<const Primitive> primitive;
-    int64_t a, b, out;  // first elements
+    int64_t a, b, out;            // first elements
+    WeightCache::Packed packed_b;  // a constant b, in the primitive's order
   };
 
-  const void* packed() const { return packed_ == nullptr ? nullptr : packed_->data(); }
   explicit OneDnnMatmul(MatmulSpec spec) : s_(std::move(spec)) {}
   int64_t AElements() const { return Product(s_.a_batch) * s_.m * s_.k; }
   int64_t BElements() const { return Product(s_.b_batch) * BSize(s_); }
 
-  // `fixed_b`: the packed operand, or null.
-  absl::Status Add(const Part& part, const Choice& c, const void* fixed_b) {
-    std::shared_ptr<const Primitive> primitive;
-    for (const Prepared& p : parts_) {
-      if (p.part.b == part.b && p.part.m == part.m && p.part.n == part.n) primitive = p.primitive;
+  // The parts of a cut, or the whole on one thread where a part would run another implementation than the whole.
+  absl::Status AddParts(const std::string& name, const HostTensor* b, WeightCache* cache) {
+    for (const Part& part : Cut(s_, absl::StartsWith(name, "brg"))) {
+      AMPC_ASSIGN_OR_RETURN(Choice c, ChooseBest(s_, part, b != nullptr));
+      if (ImplementationOf(c.pd.get()) != name) {
+        parts_.clear();
+        AMPC_ASSIGN_OR_RETURN(c, ChooseBest(s_, Whole(s_), b != nullptr));
+        return Add(Whole(s_), c, b, cache);
+      }
+      AMPC_RETURN_IF_ERROR(Add(part, c, b, cache));
     }
-    if (primitive == nullptr) {
-      std::vector<Primitive::Arg> args = {{DNNL_ARG_SRC, c.a}, {DNNL_ARG_WEIGHTS, c.b, fixed_b}, {DNNL_ARG_DST, c.out}};
-      if (s_.has_bias) args.push_back({DNNL_ARG_BIAS, c.bias});
-      AMPC_ASSIGN_OR_RETURN(primitive, Primitive::Create(c.pd.get(), std::move(args)));
-      scratchpad_bytes_ = std::max(scratchpad_bytes_, Aligned(primitive->scratchpad_bytes()));
-    }
-    parts_.push_back({part, std::move(primitive), part.b0 * s_.m * s_.k + part.m0 * (s_.trans_a ? 1 : s_.k),
-                      part.b0 * BSize(s_) + part.n0 * (s_.trans_b ? BRow(s_) : 1), part.b0 * s_.m * s_.n + part.m0 * s_.n + part.n0});
     return absl::OkStatus();
   }
 
-  absl::Status AddParts(const HostTensor* b, WeightCache* cache) {
-    const ScopedThreads one(1);
-    one_thread_ = true;
+  absl::Status Add(const Part& part, const Choice& c, const HostTensor* b, WeightCache* cache) {
+    Prepared p{part, nullptr, part.b0 * s_.m * s_.k + part.m0 * (s_.trans_a ? 1 : s_.k), part.b0 * BSize(s_) + part.n0 * (s_.trans_b ? BRow(s_) : 1),
+               part.b0 * s_.m * s_.n + part.m0 * s_.n + part.n0, nullptr};
     if (b != nullptr) {
-      AMPC_ASSIGN_OR_RETURN(packed_, GetPacked(cache, b, "plain", [b]() -> absl::StatusOr<HostTensor> { return *b; }));
+      AMPC_ASSIGN_OR_RETURN(const MemoryDesc plain, BDesc(s_, part, dnnl_f32));
+      AMPC_ASSIGN_OR_RETURN(p.packed_b, Pack(*b, p.b, plain, c.b, cache));
     }
-    for (const Part& part : Cut(s_)) {
-      AMPC_ASSIGN_OR_RETURN(const Choice c, Choose(s_, part, dnnl_f32, /*pack_b=*/false));
-      if (c.pd == nullptr) return UnsupportedError("oneDNN has no matrix product for these shapes");
-      AMPC_RETURN_IF_ERROR(Add(part, c, nullptr));
+    for (const Prepared& other : parts_) {
+      if (other.part.b == part.b && other.part.m == part.m && other.part.n == part.n) p.primitive = other.primitive;
     }
+    if (p.primitive == nullptr) {
+      std::vector<Primitive::Arg> args = {{DNNL_ARG_SRC, c.a}, {DNNL_ARG_WEIGHTS, c.b}, {DNNL_ARG_DST, c.out}};
+      if (s_.has_bias) args.push_back({DNNL_ARG_BIAS, c.bias});
+      AMPC_ASSIGN_OR_RETURN(p.primitive, Primitive::Create(c.pd.get(), std::move(args)));
+      scratchpad_bytes_ = std::max(scratchpad_bytes_, Aligned(p.primitive->scratchpad_bytes()));
+    }
+    parts_.push_back(std::move(p));
     return absl::OkStatus();
   }
 
   absl::Status RunPart(int64_t i, const void* a, const void* b, const MatmulBuffers& buffers, char* ws) const {
     const Prepared& p = parts_[i];
     const int64_t size = bf16_ ? 2 : 4;
-    std::array<const void*, 5> all = {static_cast<const char*>(a) + p.a * size, static_cast<const char*>(b) + p.b * size, buffers.out + p.out};
+    const void* part_b = p.packed_b != nullptr ? p.packed_b->data() : static_cast<const char*>(b) + p.b * size;
+    std::array<const void*, 5> all = {static_cast<const char*>(a) + p.a * size, part_b, buffers.out + p.out};
     size_t count = 3;
     if (s_.has_bias) all[count++] = buffers.bias + p.part.n0;
     all[count++] = ws + scratchpads_ + i * scratchpad_bytes_;
@@ -293,8 +305,7 @@ class OneDnnMatmul final : public Matmul {
   const MatmulSpec s_;
   std::string implementation_;
   bool constant_b_ = false, bf16_ = false;
-  bool one_thread_ = false;      // each part runs on one thread; else oneDNN divides the one part
-  WeightCache::Packed packed_;   // a constant b, in the primitive's order
+  int threads_of_part_ = 1;
   std::vector<Prepared> parts_;  // parts of one size share a primitive
   // Offsets in the workspace; -1 for what is used where it lies.
   int64_t a_ = -1, b_ = -1, scratchpads_ = 0;

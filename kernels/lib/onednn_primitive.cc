@@ -92,13 +92,14 @@ MemoryDesc QueryDesc(const_dnnl_primitive_desc_t pd, dnnl_query_t what) {
 
 int64_t Bytes(const MemoryDesc& desc) { return static_cast<int64_t>(dnnl_memory_desc_get_size(&desc)); }
 
-absl::StatusOr<WeightCache::Packed> Pack(const HostTensor& data, const MemoryDesc& from, const MemoryDesc& to, WeightCache* cache) {
-  const std::string format(reinterpret_cast<const char*>(&to), sizeof(to));
+absl::StatusOr<WeightCache::Packed> Pack(const HostTensor& data, int64_t first, const MemoryDesc& from, const MemoryDesc& to, WeightCache* cache) {
+  std::string format(reinterpret_cast<const char*>(&to), sizeof(to));
+  absl::StrAppend(&format, "+", first);
   return GetPacked(cache, &data, format, [&]() -> absl::StatusOr<HostTensor> {
     AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Primitive> reorder, Primitive::CreateReorder(from, to));
     AMPC_ASSIGN_OR_RETURN(HostTensor packed, HostTensor::CreateUninitialized(DType::kU8, {Bytes(to)}));
     AMPC_ASSIGN_OR_RETURN(const HostTensor scratch, HostTensor::CreateUninitialized(DType::kU8, {reorder->scratchpad_bytes()}));
-    AMPC_RETURN_IF_ERROR(reorder->Execute({data.data(), packed.mutable_data(), scratch.data()}));
+    AMPC_RETURN_IF_ERROR(reorder->Execute({data.values<float>().data() + first, packed.mutable_data(), scratch.data()}));
     return packed;
   });
 }

@@ -52,8 +52,9 @@ absl::StatusOr<PrimitiveDesc> MakePrimitiveDesc(const_dnnl_op_desc_t desc, const
 std::string ImplementationOf(const_dnnl_primitive_desc_t pd);  // "brgconv:avx512_core"
 MemoryDesc QueryDesc(const_dnnl_primitive_desc_t pd, dnnl_query_t what);
 int64_t Bytes(const MemoryDesc& desc);
-// Copies `data` from the order and type of `from` to those of `to`; shared through `cache` when it is not null.
-absl::StatusOr<WeightCache::Packed> Pack(const HostTensor& data, const MemoryDesc& from, const MemoryDesc& to, WeightCache* cache);
+// Copies the floats of `data` from element `first` on, which lie as `from` says, to the order and type of `to`; shared through `cache`
+// unless that is null.
+absl::StatusOr<WeightCache::Packed> Pack(const HostTensor& data, int64_t first, const MemoryDesc& from, const MemoryDesc& to, WeightCache* cache);
 
 // A compiled primitive. Immutable: any number of threads may Execute at the same time.
 class Primitive {

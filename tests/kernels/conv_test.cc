@@ -190,6 +190,14 @@ TEST(Conv2D, PaddingStridesAndDilations) {
   Check({.x = {1, 8, 4, 4}, .filter = {8, 8, 1, 1}, .strides = {2, 2}, .paddings = {1, 0, 1, 0}});
 }
 
+// Sums so long that they are cut into parts of one thread each.
+TEST(Conv2D, LongSumsDoNotDependOnThreads) {
+  Check({.x = {1, 300, 9, 20}, .filter = {16, 300, 5, 5}, .paddings = {2, 2}, .bias = true, .activation = "relu"});
+  Check({.x = {2, 600, 11, 6}, .filter = {8, 600, 3, 3}, .strides = {2, 1}, .paddings = {1, 0, 2, 1}, .bias = true, .residual = true});
+  Check({.x = {1, 600, 16, 8}, .filter = {16, 600, 3, 3}, .paddings = {2, 2}, .dilations = {2, 2}, .constant = false, .nhwc = true});
+  Check({.x = {1, 600, 4, 5}, .filter = {8, 600, 3, 3}, .paddings = {4, 4}});
+}
+
 TEST(Conv2D, Groups) {
   Check({.x = {1, 8, 6, 6}, .filter = {12, 4, 3, 3}, .paddings = {1, 1}, .groups = 2, .bias = true});
   Check({.x = {2, 32, 5, 5}, .filter = {32, 16, 1, 1}, .groups = 2});
