@@ -45,9 +45,14 @@ absl::StatusOr<HostTensor> ToStorage(const HostTensor& t) {
   AMPC_ASSIGN_OR_RETURN(HostTensor out, HostTensor::CreateUninitialized(StorageType(t.dtype()), t.dims()));
   const size_t n = static_cast<size_t>(t.num_elements());
   switch (t.dtype()) {
-    case DType::kF16: F16ToF32(t.values<Half>().data(), out.mutable_values<float>().data(), n); break;
-    case DType::kBF16: BF16ToF32(t.values<BFloat16>().data(), out.mutable_values<float>().data(), n); break;
-    default: break;
+    case DType::kF16:
+      F16ToF32(t.values<Half>().data(), out.mutable_values<float>().data(), n);
+      break;
+    case DType::kBF16:
+      BF16ToF32(t.values<BFloat16>().data(), out.mutable_values<float>().data(), n);
+      break;
+    default:
+      break;
   }
   return out;
 }
@@ -67,7 +72,8 @@ absl::StatusOr<std::vector<TensorDesc>> ResultDescs(const Op& op, absl::Span<con
   for (size_t i = 0; i < op.outputs().size(); ++i) {
     const TensorType& type = i < types.size() && types[i].has_value() ? *types[i] : op.outputs()[i]->type;
     if (!type.IsStatic() || type.kind != TypeKind::kTensor) {
-      return UnsupportedError(absl::StrCat(Describe(op), ": result ", i, " has the type ", ToString(type), ", evaluation needs a known shape"));
+      return UnsupportedError(
+          absl::StrCat(Describe(op), ": result ", i, " has the type ", ToString(type), ", evaluation needs a known shape"));
     }
     descs.push_back({type.dtype, type.dims});
   }

@@ -13,7 +13,8 @@ namespace {
 bool IsChannelsLast(const TensorDesc& t) { return t.layout == Layout::kChannelsLast; }
 
 bool AllPlain(const KernelSpec& spec) {
-  return std::none_of(spec.inputs.begin(), spec.inputs.end(), IsChannelsLast) && std::none_of(spec.outputs.begin(), spec.outputs.end(), IsChannelsLast);
+  return std::none_of(spec.inputs.begin(), spec.inputs.end(), IsChannelsLast) &&
+         std::none_of(spec.outputs.begin(), spec.outputs.end(), IsChannelsLast);
 }
 
 // The same bytes in both layouts.
@@ -58,10 +59,14 @@ int64_t TensorDesc::StorageBytes() const { return NumElements() * static_cast<in
 bool AcceptsLayouts(const KernelEntry& entry, const KernelSpec& spec) {
   if (AllPlain(spec)) return true;
   switch (entry.layouts) {
-    case LayoutSupport::kPlainOnly: return false;
-    case LayoutSupport::kElementwise: return ElementwiseAccepts(spec);
-    case LayoutSupport::kFollows: return AwareAccepts(spec) && spec.inputs[0].layout == spec.outputs[0].layout;
-    case LayoutSupport::kAware: return AwareAccepts(spec);
+    case LayoutSupport::kPlainOnly:
+      return false;
+    case LayoutSupport::kElementwise:
+      return ElementwiseAccepts(spec);
+    case LayoutSupport::kFollows:
+      return AwareAccepts(spec) && spec.inputs[0].layout == spec.outputs[0].layout;
+    case LayoutSupport::kAware:
+      return AwareAccepts(spec);
   }
   return false;
 }
@@ -79,14 +84,16 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelEntry& entry, con
 }
 
 absl::Status KernelRegistry::Add(KernelEntry entry) {
-  const auto at = std::lower_bound(entries_.begin(), entries_.end(), entry.op, [](const KernelEntry& e, const std::string& op) { return e.op < op; });
+  const auto at =
+      std::lower_bound(entries_.begin(), entries_.end(), entry.op, [](const KernelEntry& e, const std::string& op) { return e.op < op; });
   if (at != entries_.end() && at->op == entry.op) return InternalError(absl::StrCat("two kernels are registered for op '", entry.op, "'"));
   entries_.insert(at, std::move(entry));
   return absl::OkStatus();
 }
 
 const KernelEntry* KernelRegistry::Find(absl::string_view op) const {
-  const auto at = std::lower_bound(entries_.begin(), entries_.end(), op, [](const KernelEntry& e, absl::string_view name) { return e.op < name; });
+  const auto at =
+      std::lower_bound(entries_.begin(), entries_.end(), op, [](const KernelEntry& e, absl::string_view name) { return e.op < name; });
   return at != entries_.end() && at->op == op ? &*at : nullptr;
 }
 

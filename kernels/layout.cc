@@ -51,7 +51,8 @@ __attribute__((target("avx2"))) inline void Transpose8x8(__m256* v) {
 }
 
 // At most 8 x 8.
-__attribute__((target("avx2"))) inline void PartialBlock(const float* in, int64_t cols, float* out, int64_t rows, int64_t height, int64_t width) {
+__attribute__((target("avx2"))) inline void PartialBlock(const float* in, int64_t cols, float* out, int64_t rows, int64_t height,
+                                                         int64_t width) {
   const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   const __m256i in_width = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(width)), lane);
   const __m256i in_height = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(height)), lane);
@@ -88,13 +89,13 @@ void InterleaveThree(const float* in, int64_t cols, int64_t first, int64_t last,
   int64_t i = first;
   for (; i + 4 <= last; i += 4) {
     const __m128 va = _mm_loadu_ps(a + i), vb = _mm_loadu_ps(b + i), vc = _mm_loadu_ps(c + i);
-    const __m128 low = _mm_unpacklo_ps(va, vb), high = _mm_unpackhi_ps(va, vb);       // a0 b0 a1 b1, a2 b2 a3 b3
-    const __m128 x = _mm_shuffle_ps(vc, va, _MM_SHUFFLE(1, 1, 0, 0));                 // c0 c0 a1 a1
-    const __m128 y = _mm_shuffle_ps(vb, vc, _MM_SHUFFLE(1, 1, 1, 1));                 // b1 b1 c1 c1
-    const __m128 z = _mm_shuffle_ps(vc, high, _MM_SHUFFLE(3, 2, 3, 2));               // c2 c3 a3 b3
-    _mm_storeu_ps(out + 3 * i, _mm_shuffle_ps(low, x, _MM_SHUFFLE(2, 0, 1, 0)));      // a0 b0 c0 a1
+    const __m128 low = _mm_unpacklo_ps(va, vb), high = _mm_unpackhi_ps(va, vb);        // a0 b0 a1 b1, a2 b2 a3 b3
+    const __m128 x = _mm_shuffle_ps(vc, va, _MM_SHUFFLE(1, 1, 0, 0));                  // c0 c0 a1 a1
+    const __m128 y = _mm_shuffle_ps(vb, vc, _MM_SHUFFLE(1, 1, 1, 1));                  // b1 b1 c1 c1
+    const __m128 z = _mm_shuffle_ps(vc, high, _MM_SHUFFLE(3, 2, 3, 2));                // c2 c3 a3 b3
+    _mm_storeu_ps(out + 3 * i, _mm_shuffle_ps(low, x, _MM_SHUFFLE(2, 0, 1, 0)));       // a0 b0 c0 a1
     _mm_storeu_ps(out + 3 * i + 4, _mm_shuffle_ps(y, high, _MM_SHUFFLE(1, 0, 2, 0)));  // b1 c1 a2 b2
-    _mm_storeu_ps(out + 3 * i + 8, _mm_shuffle_ps(z, z, _MM_SHUFFLE(1, 3, 2, 0)));    // c2 a3 b3 c3
+    _mm_storeu_ps(out + 3 * i + 8, _mm_shuffle_ps(z, z, _MM_SHUFFLE(1, 3, 2, 0)));     // c2 a3 b3 c3
   }
   for (; i < last; ++i) out[3 * i] = a[i], out[3 * i + 1] = b[i], out[3 * i + 2] = c[i];
 }
@@ -114,7 +115,8 @@ RectFn ChooseRect() {
 void Transpose2D(int threads, int64_t batch, int64_t rows, int64_t cols, const float* in, float* out) {
   if (rows == 1 || cols == 1) {
     const int64_t size = batch * rows * cols;
-    ParallelFor(threads, size, 1 << 16, [&](int64_t first, int64_t last) { std::memcpy(out + first, in + first, (last - first) * sizeof(float)); });
+    ParallelFor(threads, size, 1 << 16,
+                [&](int64_t first, int64_t last) { std::memcpy(out + first, in + first, (last - first) * sizeof(float)); });
     return;
   }
 #if defined(__x86_64__)

@@ -13,7 +13,7 @@ void ParallelFor(int threads, int64_t n, int64_t grain, absl::FunctionRef<void(i
     body(0, n);
     return;
   }
-#pragma omp parallel num_threads(static_cast<int>(parts))
+#pragma omp parallel num_threads(static_cast <int>(parts))
   {
     // The team may be smaller than asked for.
     const int64_t team = omp_get_num_threads();

@@ -22,7 +22,8 @@ class WeightCache {
 
   // Declares that `value` stays alive and unchanged for the life of the cache; only such values are kept packed.
   void AddLasting(const HostTensor* value);
-  // The result of `pack` for (`value`, `format`): kept from an earlier call, or made now. `pack` may run twice when two threads ask at once.
+  // The result of `pack` for (`value`, `format`): kept from an earlier call, or made now. `pack` may run twice when two threads ask at
+  // once.
   absl::StatusOr<Packed> Get(const HostTensor* value, std::string format, PackFn pack);
 
  private:

@@ -80,7 +80,8 @@ class ConvKernel final : public Kernel {
   std::string implementation() const override { return conv_->implementation(); }
   absl::Status Run(const KernelArgs& args) const override {
     const auto at = [&args](int i) { return i < 0 ? nullptr : static_cast<const float*>(args.inputs[i]); };
-    return conv_->Run({at(slots_.in), at(slots_.filter), at(slots_.bias), at(slots_.residual), static_cast<float*>(args.outputs[0]), args.workspace});
+    return conv_->Run(
+        {at(slots_.in), at(slots_.filter), at(slots_.bias), at(slots_.residual), static_cast<float*>(args.outputs[0]), args.workspace});
   }
 
  private:
@@ -112,7 +113,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const Slots slots{view.In("Input"), view.In("Filter"), view.In("Bias"), view.In("ResidualData")};
   if (spec.outputs[0].NumElements() == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
   if (spec.inputs[slots.in].NumElements() == 0 || spec.inputs[slots.filter].NumElements() == 0) {
-    if (s.has_residual && s.residual != s.out) return view.Unsupported("an empty operand with a residual in another layout has no cpu kernel");
+    if (s.has_residual && s.residual != s.out)
+      return view.Unsupported("an empty operand with a residual in another layout has no cpu kernel");
     return MakeEmptySum(s, slots);
   }
   const HostTensor* filter = spec.values[slots.filter];

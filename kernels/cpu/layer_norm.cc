@@ -37,7 +37,12 @@ void RunRow(const LayerNorm& n, int64_t row, const KernelArgs& args) {
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
-  LayerNorm n{.x = view.In("X"), .scale = view.In("Scale"), .bias = view.In("Bias"), .y = view.Out("Y"), .mean = view.Out("Mean"), .variance = view.Out("Variance")};
+  LayerNorm n{.x = view.In("X"),
+              .scale = view.In("Scale"),
+              .bias = view.In("Bias"),
+              .y = view.Out("Y"),
+              .mean = view.Out("Mean"),
+              .variance = view.Out("Variance")};
   const Dims& dims = spec.inputs[n.x].dims;
   const int64_t begin = view.op().GetInt("begin_norm_axis", 1);
   for (int64_t i = 0; i < static_cast<int64_t>(dims.size()); ++i) (i < begin ? n.rows : n.size) *= dims[i];
@@ -46,7 +51,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   KernelTraits traits;
   traits.implementation = "ampc:simd";
   traits.in_place_input = n.y == 0 ? n.x : -1;
-  traits.rounds_results = std::none_of(spec.outputs.begin() + 1, spec.outputs.end(), [](const TensorDesc& t) { return IsLowPrecision(t.dtype); });
+  traits.rounds_results =
+      std::none_of(spec.outputs.begin() + 1, spec.outputs.end(), [](const TensorDesc& t) { return IsLowPrecision(t.dtype); });
   return MakeLambdaKernel(traits, [n](const KernelArgs& args) {
     ParallelFor(args.threads, n.rows, std::max<int64_t>(1, (1 << 12) / std::max<int64_t>(1, n.size)), [&](int64_t first, int64_t last) {
       for (int64_t row = first; row < last; ++row) RunRow(n, row, args);
@@ -57,6 +63,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 
 }  // namespace
 
-absl::Status RegisterLayerNorm(KernelRegistry* registry) { return registry->Add({"layer_norm", &Make, {DType::kF32, DType::kF16, DType::kBF16}}); }
+absl::Status RegisterLayerNorm(KernelRegistry* registry) {
+  return registry->Add({"layer_norm", &Make, {DType::kF32, DType::kF16, DType::kBF16}});
+}
 
 }  // namespace ampc

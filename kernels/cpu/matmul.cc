@@ -47,7 +47,8 @@ MatmulSpec ReadStacks(const SpecView& view, bool trans_x, bool trans_y) {
 MatmulSpec ReadMul(const SpecView& view) {
   const Dims& x = view.InDesc("X").dims;
   const Dims& y = view.InDesc("Y").dims;
-  const size_t nx = static_cast<size_t>(view.op().GetInt("x_num_col_dims", 1)), ny = static_cast<size_t>(view.op().GetInt("y_num_col_dims", 1));
+  const size_t nx = static_cast<size_t>(view.op().GetInt("x_num_col_dims", 1)),
+               ny = static_cast<size_t>(view.op().GetInt("y_num_col_dims", 1));
   MatmulSpec s;
   s.m = Product(x, 0, nx);
   s.k = Product(x, nx, x.size());
@@ -70,7 +71,8 @@ absl::StatusOr<MatmulSpec> ReadFc(const SpecView& view) {
 }
 
 absl::StatusOr<MatmulSpec> ReadSpec(const SpecView& view) {
-  for (const char* fused : {"fused_reshape_X", "fused_reshape_Y", "fused_transpose_X", "fused_transpose_Y", "fused_reshape_Out", "fused_transpose_Out"}) {
+  for (const char* fused :
+       {"fused_reshape_X", "fused_reshape_Y", "fused_transpose_X", "fused_transpose_Y", "fused_reshape_Out", "fused_transpose_Out"}) {
     if (!view.op().GetInts(fused).empty()) return view.Unsupported("the cpu kernel does not reshape or transpose inside a product");
   }
   const Op& op = view.op();

@@ -70,27 +70,28 @@ void RunChannelsLast(const Pool& p, int threads, const float* x, float* out) {
   const int64_t blocks = (p.channels + kBlock - 1) / kBlock;
   const int64_t positions = p.batch * p.out_h() * p.out_w();
   const int64_t window = std::max<int64_t>(1, p.h[0].size() * p.w[0].size());
-  ParallelFor(threads, positions * blocks, std::max<int64_t>(1, (1 << 13) / (window * std::min(kBlock, p.channels))), [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) {
-      const int64_t position = i / blocks, c = i % blocks * kBlock;
-      const int64_t n = position / (p.out_h() * p.out_w());
-      const Range& row = p.h[position / p.out_w() % p.out_h()];
-      const Range& col = p.w[position % p.out_w()];
-      const int64_t count = std::min(kBlock, p.channels - c);
-      float* to = out + position * p.channels + c;
-      if (p.empty(row, col)) {
-        std::fill(to, to + count, p.nothing());
-        continue;
-      }
-      const float* at = x + ((n * p.in_h + row.begin) * p.in_w + col.begin) * p.channels + c;
-      const simd::Window window{at, row.size(), col.size(), p.in_w * p.channels, p.channels};
-      if (p.max) {
-        simd::WindowMax(window, to, count);
-      } else {
-        simd::WindowSum(window, p.factor(row, col), to, count);
-      }
-    }
-  });
+  ParallelFor(threads, positions * blocks, std::max<int64_t>(1, (1 << 13) / (window * std::min(kBlock, p.channels))),
+              [&](int64_t first, int64_t last) {
+                for (int64_t i = first; i < last; ++i) {
+                  const int64_t position = i / blocks, c = i % blocks * kBlock;
+                  const int64_t n = position / (p.out_h() * p.out_w());
+                  const Range& row = p.h[position / p.out_w() % p.out_h()];
+                  const Range& col = p.w[position % p.out_w()];
+                  const int64_t count = std::min(kBlock, p.channels - c);
+                  float* to = out + position * p.channels + c;
+                  if (p.empty(row, col)) {
+                    std::fill(to, to + count, p.nothing());
+                    continue;
+                  }
+                  const float* at = x + ((n * p.in_h + row.begin) * p.in_w + col.begin) * p.channels + c;
+                  const simd::Window window{at, row.size(), col.size(), p.in_w * p.channels, p.channels};
+                  if (p.max) {
+                    simd::WindowMax(window, to, count);
+                  } else {
+                    simd::WindowSum(window, p.factor(row, col), to, count);
+                  }
+                }
+              });
 }
 
 // A window of one row-major plane.
@@ -121,7 +122,8 @@ void ReduceRow(const Pool& p, const float* plane, const Range& row, float* out) 
     int64_t last = first, end = begin;
     while (last < p.out_w() && p.w[last].end - begin <= kSpan) end = std::max(end, p.w[last++].end);
     const simd::Window columns{plane + row.begin * p.in_w + begin, row.size(), 1, p.in_w, 0};
-    if (row.size() > 0 && end > begin) p.max ? simd::WindowMax(columns, span, end - begin) : simd::WindowSum(columns, 1.0f, span, end - begin);
+    if (row.size() > 0 && end > begin)
+      p.max ? simd::WindowMax(columns, span, end - begin) : simd::WindowSum(columns, 1.0f, span, end - begin);
     for (int64_t i = first; i < last; ++i) {
       const Range& col = p.w[i];
       if (p.empty(row, col)) {

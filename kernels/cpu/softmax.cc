@@ -12,8 +12,8 @@
 namespace ampc {
 namespace {
 
-constexpr int64_t kGrain = 1 << 12;                     // elements of one thread
-constexpr int64_t kColumns = simd::kReduceColumns;      // columns that are worked on together
+constexpr int64_t kGrain = 1 << 12;                 // elements of one thread
+constexpr int64_t kColumns = simd::kReduceColumns;  // columns that are worked on together
 
 // `columns` <= kColumns neighbours; the axis has `size` elements, `stride` apart.
 void SoftmaxColumns(const float* x, float* out, int64_t size, int64_t stride, int64_t columns, DType type) {
@@ -84,6 +84,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 
 }  // namespace
 
-absl::Status RegisterSoftmax(KernelRegistry* registry) { return registry->Add({"softmax", &Make, {DType::kF32, DType::kF16, DType::kBF16}}); }
+absl::Status RegisterSoftmax(KernelRegistry* registry) {
+  return registry->Add({"softmax", &Make, {DType::kF32, DType::kF16, DType::kBF16}});
+}
 
 }  // namespace ampc

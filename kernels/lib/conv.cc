@@ -83,13 +83,13 @@ absl::StatusOr<Choice> Choose(const ConvSpec& s, dnnl_data_type_t type) {
   AMPC_ASSIGN_OR_RETURN(const Attr attr, ConvAttr(s, c.descs.out));
   if (s.transposed) {
     dnnl_deconvolution_desc_t d;
-    AMPC_DNNL_CALL(dnnl_dilated_deconvolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_deconvolution_direct, &c.descs.in, &c.descs.filter, bias,
-                                                                &c.descs.out, strides, dilates, before, after));
+    AMPC_DNNL_CALL(dnnl_dilated_deconvolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_deconvolution_direct, &c.descs.in,
+                                                                &c.descs.filter, bias, &c.descs.out, strides, dilates, before, after));
     AMPC_ASSIGN_OR_RETURN(c.pd, MakePrimitiveDesc(&d, attr.get()));
   } else {
     dnnl_convolution_desc_t d;
-    AMPC_DNNL_CALL(dnnl_dilated_convolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_convolution_direct, &c.descs.in, &c.descs.filter, bias,
-                                                              &c.descs.out, strides, dilates, before, after));
+    AMPC_DNNL_CALL(dnnl_dilated_convolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_convolution_direct, &c.descs.in,
+                                                              &c.descs.filter, bias, &c.descs.out, strides, dilates, before, after));
     AMPC_ASSIGN_OR_RETURN(c.pd, MakePrimitiveDesc(&d, attr.get()));
   }
   if (c.pd != nullptr) c.descs.filter = QueryDesc(c.pd.get(), dnnl_query_weights_md);
@@ -130,7 +130,7 @@ bool DependsOnThreads(const ConvSpec& s, const Choice& c) {
   const std::string name = ImplementationOf(c.pd.get());
   const int64_t per_output = s.in_c / s.groups * s.h.kernel * s.w.kernel;
   if (absl::StrContains(name, "gemm:")) return !s.transposed || s.in_c > 512;
-  return absl::StartsWith(name, "brg") && !c.descs.bf16 && s.h.kernel * s.w.kernel > 1 && per_output > 4608;
+  return absl::StartsWith(name, "brg") && !c.descs.bf16 && s.h.kernel * s.w.kernel > 1 && (s.in_c / s.groups > 512 || per_output > 4608);
 }
 
 // Rows of the result of one image, as a convolution by itself.
@@ -251,7 +251,8 @@ class OneDnnConv final : public Conv {
       if (p.in_h == spec.in_h && p.out_h == spec.out_h && p.before == spec.h.before) primitive = p.primitive;
     }
     if (primitive == nullptr) {
-      std::vector<Primitive::Arg> args = {{DNNL_ARG_SRC, c.descs.in}, {DNNL_ARG_WEIGHTS, c.descs.filter, packed()}, {DNNL_ARG_DST, c.descs.out}};
+      std::vector<Primitive::Arg> args = {
+          {DNNL_ARG_SRC, c.descs.in}, {DNNL_ARG_WEIGHTS, c.descs.filter, packed()}, {DNNL_ARG_DST, c.descs.out}};
       if (spec.has_bias) args.push_back({DNNL_ARG_BIAS, c.descs.bias});
       if (spec.has_residual) args.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, c.descs.out});
       AMPC_ASSIGN_OR_RETURN(primitive, Primitive::Create(c.pd.get(), std::move(args)));
@@ -265,7 +266,8 @@ class OneDnnConv final : public Conv {
   absl::Status AddParts(const ConvSpec& spec, const Choice& whole) {
     for (const Rows& rows : CutRows(spec)) {
       AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(rows.spec));
-      if (ImplementationOf(c.pd.get()) != ImplementationOf(whole.pd.get()) || dnnl_memory_desc_equal(&c.descs.filter, &whole.descs.filter) == 0) {
+      if (ImplementationOf(c.pd.get()) != ImplementationOf(whole.pd.get()) ||
+          dnnl_memory_desc_equal(&c.descs.filter, &whole.descs.filter) == 0) {
         parts_.clear();
         threads_ = 1;
         return Add(spec, whole, 0, 0);
@@ -345,6 +347,8 @@ class OneDnnConv final : public Conv {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Conv>> MakeConv(const ConvSpec& spec, const HostTensor* filter, WeightCache* cache) { return OneDnnConv::Make(spec, filter, cache); }
+absl::StatusOr<std::unique_ptr<Conv>> MakeConv(const ConvSpec& spec, const HostTensor* filter, WeightCache* cache) {
+  return OneDnnConv::Make(spec, filter, cache);
+}
 
 }  // namespace ampc::onednn

@@ -53,7 +53,8 @@ MatmulSpec Simplified(MatmulSpec s) {
 }
 
 // A stack of matrices with `row` and `col` as element strides inside one.
-absl::StatusOr<MemoryDesc> MatrixDesc(const std::vector<int64_t>& batch, int64_t rows, int64_t cols, int64_t row, int64_t col, int64_t size, dnnl_data_type_t type) {
+absl::StatusOr<MemoryDesc> MatrixDesc(const std::vector<int64_t>& batch, int64_t rows, int64_t cols, int64_t row, int64_t col, int64_t size,
+                                      dnnl_data_type_t type) {
   dnnl_dims_t dims, strides;
   const int rank = static_cast<int>(batch.size()) + 2;
   if (rank > DNNL_MAX_NDIMS) return UnsupportedError(absl::StrCat("oneDNN multiplies stacks of at most ", DNNL_MAX_NDIMS, " dimensions"));
@@ -155,7 +156,8 @@ std::vector<Part> Cut(const MatmulSpec& s, bool whole_rows) {
   const Part whole = Whole(s);
   if (!s.a_batch.empty() && !by_batch) return {whole};
   Part size = whole;
-  double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) * static_cast<double>(std::max<int64_t>(1, size.b));
+  double work =
+      static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) * static_cast<double>(std::max<int64_t>(1, size.b));
   for (int64_t parts = 1; parts < kMostParts && work >= 2 * kLeastWork; parts *= 2, work /= 2) {
     const bool rows = whole_rows ? s.m > 1 : size.m >= size.n;
     int64_t* const side = by_batch ? &size.b : rows ? &size.m : &size.n;
@@ -230,7 +232,7 @@ class OneDnnMatmul final : public Matmul {
   struct Prepared {
     Part part;
     std::shared_ptr<const Primitive> primitive;
-    int64_t a, b, out;            // first elements
+    int64_t a, b, out;             // first elements
     WeightCache::Packed packed_b;  // a constant b, in the primitive's order
   };
 
@@ -253,8 +255,12 @@ class OneDnnMatmul final : public Matmul {
   }
 
   absl::Status Add(const Part& part, const Choice& c, const HostTensor* b, WeightCache* cache) {
-    Prepared p{part, nullptr, part.b0 * s_.m * s_.k + part.m0 * (s_.trans_a ? 1 : s_.k), part.b0 * BSize(s_) + part.n0 * (s_.trans_b ? BRow(s_) : 1),
-               part.b0 * s_.m * s_.n + part.m0 * s_.n + part.n0, nullptr};
+    Prepared p{part,
+               nullptr,
+               part.b0 * s_.m * s_.k + part.m0 * (s_.trans_a ? 1 : s_.k),
+               part.b0 * BSize(s_) + part.n0 * (s_.trans_b ? BRow(s_) : 1),
+               part.b0 * s_.m * s_.n + part.m0 * s_.n + part.n0,
+               nullptr};
     if (b != nullptr) {
       AMPC_ASSIGN_OR_RETURN(const MemoryDesc plain, BDesc(s_, part, dnnl_f32));
       AMPC_ASSIGN_OR_RETURN(p.packed_b, Pack(*b, p.b, plain, c.b, cache));
@@ -298,7 +304,8 @@ class OneDnnMatmul final : public Matmul {
 
   const void* ToBf16(const float* in, int64_t n, void* to) const {
     BFloat16* const out = static_cast<BFloat16*>(to);
-    ParallelFor(s_.threads, n, 1 << 15, [&](int64_t first, int64_t last) { F32ToBF16(in + first, out + first, static_cast<size_t>(last - first)); });
+    ParallelFor(s_.threads, n, 1 << 15,
+                [&](int64_t first, int64_t last) { F32ToBF16(in + first, out + first, static_cast<size_t>(last - first)); });
     return to;
   }
 
@@ -315,6 +322,8 @@ class OneDnnMatmul final : public Matmul {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Matmul>> MakeMatmul(const MatmulSpec& spec, const HostTensor* b, WeightCache* cache) { return OneDnnMatmul::Make(spec, b, cache); }
+absl::StatusOr<std::unique_ptr<Matmul>> MakeMatmul(const MatmulSpec& spec, const HostTensor* b, WeightCache* cache) {
+  return OneDnnMatmul::Make(spec, b, cache);
+}
 
 }  // namespace ampc::onednn

@@ -17,8 +17,8 @@ struct MatmulSpec {
   std::vector<int64_t> a_batch, b_batch;  // leading dims, as many of one as of the other; 1 repeats
   int64_t m = 0, n = 0, k = 0;
   bool trans_a = false, trans_b = false;  // stored [.., k, m]; [.., n, k]
-  int64_t b_row = 0;         // elements from row to row of b where they are more than the row has; 0: dense
-  float scale = 1;           // not with has_bias
+  int64_t b_row = 0;                      // elements from row to row of b where they are more than the row has; 0: dense
+  float scale = 1;                        // not with has_bias
   bool has_bias = false;
   bool native_bf16 = false;  // operands hold bf16 values: multiply in bf16, accumulate in f32, where the CPU is faster so
   Activation activation;

@@ -19,17 +19,28 @@ struct Step {
 
 std::vector<Step> Steps(const Activation& act) {
   switch (act.kind) {
-    case ActivationKind::kNone: return {};
-    case ActivationKind::kRelu: return {{dnnl_eltwise_relu, 0, 0}};
-    case ActivationKind::kRelu6: return {{dnnl_eltwise_clip, 0, act.alpha}};
-    case ActivationKind::kLeakyRelu: return {{dnnl_eltwise_relu, act.alpha, 0}};
-    case ActivationKind::kSigmoid: return {{dnnl_eltwise_logistic, 0, 0}};
-    case ActivationKind::kTanh: return {{dnnl_eltwise_tanh, 0, 0}};
-    case ActivationKind::kGelu: return {{dnnl_eltwise_gelu_erf, 0, 0}};
-    case ActivationKind::kGeluTanh: return {{dnnl_eltwise_gelu_tanh, 0, 0}};
-    case ActivationKind::kSwish: return {{dnnl_eltwise_swish, act.alpha, 0}};
-    case ActivationKind::kHardSwish: return {{dnnl_eltwise_hardswish, 0, 0}};
-    case ActivationKind::kHardSigmoid: return {{dnnl_eltwise_linear, act.alpha, act.beta}, {dnnl_eltwise_clip, 0, 1}};
+    case ActivationKind::kNone:
+      return {};
+    case ActivationKind::kRelu:
+      return {{dnnl_eltwise_relu, 0, 0}};
+    case ActivationKind::kRelu6:
+      return {{dnnl_eltwise_clip, 0, act.alpha}};
+    case ActivationKind::kLeakyRelu:
+      return {{dnnl_eltwise_relu, act.alpha, 0}};
+    case ActivationKind::kSigmoid:
+      return {{dnnl_eltwise_logistic, 0, 0}};
+    case ActivationKind::kTanh:
+      return {{dnnl_eltwise_tanh, 0, 0}};
+    case ActivationKind::kGelu:
+      return {{dnnl_eltwise_gelu_erf, 0, 0}};
+    case ActivationKind::kGeluTanh:
+      return {{dnnl_eltwise_gelu_tanh, 0, 0}};
+    case ActivationKind::kSwish:
+      return {{dnnl_eltwise_swish, act.alpha, 0}};
+    case ActivationKind::kHardSwish:
+      return {{dnnl_eltwise_hardswish, 0, 0}};
+    case ActivationKind::kHardSigmoid:
+      return {{dnnl_eltwise_linear, act.alpha, act.beta}, {dnnl_eltwise_clip, 0, 1}};
   }
   return {};
 }
@@ -92,7 +103,8 @@ MemoryDesc QueryDesc(const_dnnl_primitive_desc_t pd, dnnl_query_t what) {
 
 int64_t Bytes(const MemoryDesc& desc) { return static_cast<int64_t>(dnnl_memory_desc_get_size(&desc)); }
 
-absl::StatusOr<WeightCache::Packed> Pack(const HostTensor& data, int64_t first, const MemoryDesc& from, const MemoryDesc& to, WeightCache* cache) {
+absl::StatusOr<WeightCache::Packed> Pack(const HostTensor& data, int64_t first, const MemoryDesc& from, const MemoryDesc& to,
+                                         WeightCache* cache) {
   std::string format(reinterpret_cast<const char*>(&to), sizeof(to));
   absl::StrAppend(&format, "+", first);
   return GetPacked(cache, &data, format, [&]() -> absl::StatusOr<HostTensor> {
@@ -153,7 +165,8 @@ absl::StatusOr<Primitive::Binding*> Primitive::NewBinding() const {
   binding->stream.reset(stream);
   for (const Arg& arg : args_) {
     dnnl_memory_t memory = nullptr;
-    AMPC_DNNL_CALL(dnnl_memory_create(&memory, &arg.desc, Engine(), arg.fixed == nullptr ? DNNL_MEMORY_NONE : const_cast<void*>(arg.fixed)));
+    AMPC_DNNL_CALL(
+        dnnl_memory_create(&memory, &arg.desc, Engine(), arg.fixed == nullptr ? DNNL_MEMORY_NONE : const_cast<void*>(arg.fixed)));
     binding->memories.emplace_back(memory);
     binding->buffers.push_back(arg.fixed);
     binding->args.push_back({arg.id, memory});

@@ -20,10 +20,10 @@ namespace ampc::onednn {
 
 // Internal (exit 5) with the text of the call, unless it succeeded.
 absl::Status CallError(dnnl_status_t status, const char* call);
-#define AMPC_DNNL_CALL(expr)                                                              \
-  do {                                                                                    \
-    const dnnl_status_t ampc_dnnl_ = (expr);                                              \
-    if (ampc_dnnl_ != dnnl_success) return ::ampc::onednn::CallError(ampc_dnnl_, #expr);  \
+#define AMPC_DNNL_CALL(expr)                                                             \
+  do {                                                                                   \
+    const dnnl_status_t ampc_dnnl_ = (expr);                                             \
+    if (ampc_dnnl_ != dnnl_success) return ::ampc::onednn::CallError(ampc_dnnl_, #expr); \
   } while (false)
 
 template <auto destroy>
@@ -54,7 +54,8 @@ MemoryDesc QueryDesc(const_dnnl_primitive_desc_t pd, dnnl_query_t what);
 int64_t Bytes(const MemoryDesc& desc);
 // Copies the floats of `data` from element `first` on, which lie as `from` says, to the order and type of `to`; shared through `cache`
 // unless that is null.
-absl::StatusOr<WeightCache::Packed> Pack(const HostTensor& data, int64_t first, const MemoryDesc& from, const MemoryDesc& to, WeightCache* cache);
+absl::StatusOr<WeightCache::Packed> Pack(const HostTensor& data, int64_t first, const MemoryDesc& from, const MemoryDesc& to,
+                                         WeightCache* cache);
 
 // A compiled primitive. Immutable: any number of threads may Execute at the same time.
 class Primitive {

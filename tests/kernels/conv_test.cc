@@ -36,9 +36,9 @@ std::string Text(const Case& c) {
     for (const auto i : v) s += " " + std::to_string(i);
     return "[" + s + " ]";
   };
-  return c.op + list(c.x) + list(c.filter) + list(c.strides) + list(c.paddings) + list(c.dilations) + " groups " + std::to_string(c.groups) + " " +
-         c.padding_algorithm + (c.bias ? " bias" : "") + (c.residual ? " residual" : "") + (c.constant ? "" : " filter given per run") +
-         (c.nhwc ? " NHWC" : "") + " " + std::string(Name(c.dtype)) + " " + c.activation;
+  return c.op + list(c.x) + list(c.filter) + list(c.strides) + list(c.paddings) + list(c.dilations) + " groups " +
+         std::to_string(c.groups) + " " + c.padding_algorithm + (c.bias ? " bias" : "") + (c.residual ? " residual" : "") +
+         (c.constant ? "" : " filter given per run") + (c.nhwc ? " NHWC" : "") + " " + std::string(Name(c.dtype)) + " " + c.activation;
 }
 
 struct Pads {
@@ -126,7 +126,8 @@ Shape OutShape(const Case& c) {
   const int64_t kh = c.filter[2], kw = c.filter[3];
   const Pads p = PadsOf(c, kh, kw);
   if (c.op == "conv2d_transpose") {
-    int64_t h = (c.x[2] - 1) * c.strides[0] - p.top - p.bottom + p.dh * (kh - 1) + 1, w = (c.x[3] - 1) * c.strides[1] - p.left - p.right + p.dw * (kw - 1) + 1;
+    int64_t h = (c.x[2] - 1) * c.strides[0] - p.top - p.bottom + p.dh * (kh - 1) + 1,
+            w = (c.x[3] - 1) * c.strides[1] - p.left - p.right + p.dw * (kw - 1) + 1;
     if (!c.output_padding.empty()) h += c.output_padding[0], w += c.output_padding[1];
     if (!c.output_size.empty()) h = c.output_size[0], w = c.output_size[1];
     return {c.x[0], c.filter[1] * c.groups, h, w};
@@ -141,7 +142,8 @@ void Check(const Case& c, Tensor x) {
   SCOPED_TRACE(Text(c));
   x = Typed(std::move(x), c.dtype);
   const Shape out = OutShape(c);
-  const Tensor f = Typed(Random(c.filter, 2, -1, 1), c.dtype), bias = Typed(Random({out[1]}, 3), c.dtype), residual = Typed(Random(out, 4), c.dtype);
+  const Tensor f = Typed(Random(c.filter, 2, -1, 1), c.dtype), bias = Typed(Random({out[1]}, 3), c.dtype),
+               residual = Typed(Random(out, 4), c.dtype);
   OpRun run(c.op);
   run.In("Input", c.nhwc ? ToNhwc(x) : x);
   c.constant ? run.Const("Filter", f) : run.In("Filter", f);
@@ -163,7 +165,8 @@ void Check(const Case& c, Tensor x) {
     Tolerance tolerance = ToleranceFor(c.dtype);
     tolerance.abs += ToleranceFor(DType::kF32).rel * want.scale[i];  // cancellation in a sum of f32 products
     if (std::isinf(want.scale[i]) || std::isnan(want.scale[i])) tolerance.abs = 0;
-    if (!Near(values[i], want.values[i], tolerance)) ++wrong, ADD_FAILURE() << "element " << i << " is " << values[i] << ", needs " << want.values[i];
+    if (!Near(values[i], want.values[i], tolerance))
+      ++wrong, ADD_FAILURE() << "element " << i << " is " << values[i] << ", needs " << want.values[i];
   }
 }
 
@@ -211,8 +214,21 @@ TEST(Conv2D, FilterPerRunBiasResidualAndLayouts) {
   for (const bool constant : {false, true}) {
     for (const bool nhwc : {false, true}) {
       for (const bool residual : {false, true}) {
-        Check({.x = {2, 5, 6, 7}, .filter = {9, 5, 3, 3}, .paddings = {1, 1}, .bias = true, .residual = residual, .constant = constant, .nhwc = nhwc, .activation = "relu"});
-        Check({.op = "depthwise_conv2d", .x = {1, 16, 6, 7}, .filter = {16, 1, 3, 3}, .groups = 16, .residual = residual, .constant = constant, .nhwc = nhwc});
+        Check({.x = {2, 5, 6, 7},
+               .filter = {9, 5, 3, 3},
+               .paddings = {1, 1},
+               .bias = true,
+               .residual = residual,
+               .constant = constant,
+               .nhwc = nhwc,
+               .activation = "relu"});
+        Check({.op = "depthwise_conv2d",
+               .x = {1, 16, 6, 7},
+               .filter = {16, 1, 3, 3},
+               .groups = 16,
+               .residual = residual,
+               .constant = constant,
+               .nhwc = nhwc});
       }
     }
   }
@@ -272,7 +288,14 @@ TEST(Conv2DTranspose, MatchesTheDefinition) {
   Check({.op = op, .x = {1, 16, 5, 6}, .filter = {16, 1, 4, 4}, .strides = {2, 2}, .paddings = {1, 1}, .groups = 16});
   Check({.op = op, .x = {1, 4, 5, 6}, .filter = {4, 6, 3, 3}, .strides = {2, 2}, .paddings = {1, 1}, .output_padding = {1, 1}});
   Check({.op = op, .x = {1, 4, 5, 6}, .filter = {4, 6, 3, 3}, .strides = {3, 3}, .paddings = {1, 1}, .output_size = {14, 18}});
-  Check({.op = op, .x = {1, 4, 5, 6}, .filter = {4, 6, 3, 3}, .strides = {2, 2}, .bias = true, .constant = false, .nhwc = true, .activation = "relu"});
+  Check({.op = op,
+         .x = {1, 4, 5, 6},
+         .filter = {4, 6, 3, 3},
+         .strides = {2, 2},
+         .bias = true,
+         .constant = false,
+         .nhwc = true,
+         .activation = "relu"});
   for (const DType t : {DType::kF16, DType::kBF16}) {
     Check({.op = op, .x = {1, 32, 5, 6}, .filter = {32, 32, 2, 2}, .strides = {2, 2}, .bias = true, .dtype = t});
   }

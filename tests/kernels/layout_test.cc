@@ -14,15 +14,18 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(ConvertLayout, IsATranspositionPerImage) {
-  for (const Shape& dims : std::vector<Shape>{{1, 1, 1, 1}, {2, 3, 5, 7}, {1, 3, 48, 32}, {2, 16, 1, 9}, {1, 33, 17, 1}, {3, 8, 4, 4}, {1, 100, 30, 41}, {0, 3, 2, 2}}) {
+  for (const Shape& dims : std::vector<Shape>{
+           {1, 1, 1, 1}, {2, 3, 5, 7}, {1, 3, 48, 32}, {2, 16, 1, 9}, {1, 33, 17, 1}, {3, 8, 4, 4}, {1, 100, 30, 41}, {0, 3, 2, 2}}) {
     SCOPED_TRACE(::testing::PrintToString(dims));
     const Tensor x = Random(dims, 1);
     const Dims d(dims.begin(), dims.end());
     for (const int threads : {1, 3}) {
       Tensor last = x, back = x;
-      ConvertLayout(threads, d, Layout::kPlain, Layout::kChannelsLast, x.stored.values<float>().data(), last.stored.mutable_values<float>().data());
+      ConvertLayout(threads, d, Layout::kPlain, Layout::kChannelsLast, x.stored.values<float>().data(),
+                    last.stored.mutable_values<float>().data());
       EXPECT_EQ(last.floats(), ToNhwc(x).floats());
-      ConvertLayout(threads, d, Layout::kChannelsLast, Layout::kPlain, last.stored.values<float>().data(), back.stored.mutable_values<float>().data());
+      ConvertLayout(threads, d, Layout::kChannelsLast, Layout::kPlain, last.stored.values<float>().data(),
+                    back.stored.mutable_values<float>().data());
       EXPECT_EQ(back.floats(), x.floats());
     }
   }
@@ -63,10 +66,16 @@ TEST(Layouts, ConvolutionTakesEachOperandInEither) {
   const std::vector<int32_t> one = {1, 1};
   const Tensor x = Random({2, 5, 6, 7}, 1, -1, 1), r = Random({2, 9, 6, 7}, 3), b = Random({9}, 4), f = Random({9, 5, 3, 3}, 2, -1, 1);
   CheckLayouts(OpRun("conv2d").In("Input", x).Const("Filter", f).In("Bias", b).Attr("paddings", one).Out("Output"), {"Input", "Output"});
-  CheckLayouts(OpRun("conv2d").In("Input", x).In("Filter", f).In("ResidualData", r).Attr("paddings", one).Out("Output"), {"Input", "ResidualData", "Output"});
-  CheckLayouts(OpRun("conv2d_transpose").In("Input", x).Const("Filter", Random({5, 3, 2, 2}, 2)).Attr("strides", std::vector<int32_t>{2, 2}).Out("Output"),
+  CheckLayouts(OpRun("conv2d").In("Input", x).In("Filter", f).In("ResidualData", r).Attr("paddings", one).Out("Output"),
+               {"Input", "ResidualData", "Output"});
+  CheckLayouts(OpRun("conv2d_transpose")
+                   .In("Input", x)
+                   .Const("Filter", Random({5, 3, 2, 2}, 2))
+                   .Attr("strides", std::vector<int32_t>{2, 2})
+                   .Out("Output"),
                {"Input", "Output"});
-  const Tensor low = Low(DType::kBF16, {1, 32, 6, 7}, Random({1, 32, 6, 7}, 1).floats()), lf = Low(DType::kBF16, {16, 32, 1, 1}, Random({16, 32, 1, 1}, 2).floats());
+  const Tensor low = Low(DType::kBF16, {1, 32, 6, 7}, Random({1, 32, 6, 7}, 1).floats()),
+               lf = Low(DType::kBF16, {16, 32, 1, 1}, Random({16, 32, 1, 1}, 2).floats());
   CheckLayouts(OpRun("conv2d").In("Input", low).Const("Filter", lf).Out("Output"), {"Input", "Output"}, DType::kBF16);
 }
 
@@ -99,7 +108,8 @@ TEST(Layouts, BatchNormNeedsBothAlike) {
     ASSERT_OK_AND_ASSIGN(const auto want, plain.Run());
     ASSERT_OK_AND_ASSIGN(const auto got, last.Run());
     for (size_t i = 0; i < got.size(); ++i) {
-      for (size_t k = 0; k < got[i].floats().size(); ++k) ASSERT_TRUE(Near(got[i].floats()[k], want[i].floats()[k], ToleranceFor(DType::kF32)));
+      for (size_t k = 0; k < got[i].floats().size(); ++k)
+        ASSERT_TRUE(Near(got[i].floats()[k], want[i].floats()[k], ToleranceFor(DType::kF32)));
     }
   }
   EXPECT_THAT(BatchNorm().ChannelsLast("X").Run(), StatusIs(ExitCode::kInternal, HasSubstr("does not take")));
@@ -108,7 +118,13 @@ TEST(Layouts, BatchNormNeedsBothAlike) {
 TEST(Layouts, KernelsThatTakeNoneRefuse) {
   EXPECT_THAT(OpRun("softmax").In("X", Random({1, 2, 3, 4}, 1)).Out("Out").ChannelsLast("X").Run(),
               StatusIs(ExitCode::kInternal, HasSubstr("op 'softmax'")));
-  EXPECT_THAT(OpRun("conv2d").In("Input", Random({1, 3, 3, 2}, 1)).Const("Filter", Random({2, 2, 1, 1}, 1)).Attr("data_format", std::string("NHWC")).Out("Output").ChannelsLast("Input").Run(),
+  EXPECT_THAT(OpRun("conv2d")
+                  .In("Input", Random({1, 3, 3, 2}, 1))
+                  .Const("Filter", Random({2, 2, 1, 1}, 1))
+                  .Attr("data_format", std::string("NHWC"))
+                  .Out("Output")
+                  .ChannelsLast("Input")
+                  .Run(),
               StatusIs(ExitCode::kInternal, HasSubstr("does not take")));
 }
 

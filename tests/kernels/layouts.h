@@ -20,7 +20,8 @@ inline Tensor Permuted(const Tensor& t, const std::vector<int>& axes) {
   for (int64_t a = 0; a < out[0]; ++a)
     for (int64_t b = 0; b < out[1]; ++b)
       for (int64_t c = 0; c < out[2]; ++c)
-        for (int64_t d = 0; d < out[3]; ++d) to[at++] = from[a * strides[axes[0]] + b * strides[axes[1]] + c * strides[axes[2]] + d * strides[axes[3]]];
+        for (int64_t d = 0; d < out[3]; ++d)
+          to[at++] = from[a * strides[axes[0]] + b * strides[axes[1]] + c * strides[axes[2]] + d * strides[axes[3]]];
   return r;
 }
 inline Tensor ToNhwc(const Tensor& nchw) { return Permuted(nchw, {0, 2, 3, 1}); }

@@ -55,7 +55,8 @@ std::vector<Sum> Reference(const Case& c, const Tensor& x, const Tensor& y) {
       for (int64_t j = 0; j < n; ++j) {
         Sum sum;
         for (int64_t l = 0; l < k; ++l) {
-          sum.Add(static_cast<double>(xs[xb * m * k + (tx ? l * m + i : i * k + l)]) * ys[yb * k * n + (ty ? j * k + l : l * n + j)] * c.alpha);
+          sum.Add(static_cast<double>(xs[xb * m * k + (tx ? l * m + i : i * k + l)]) * ys[yb * k * n + (ty ? j * k + l : l * n + j)] *
+                  c.alpha);
         }
         out.push_back(sum);
       }
@@ -69,14 +70,16 @@ void Compare(const Tensor& got, const std::vector<Sum>& want, DType dtype) {
   int wrong = 0;
   for (size_t i = 0; i < values.size() && wrong < 5; ++i) {
     Tolerance tolerance = ToleranceFor(dtype);
-    tolerance.abs += std::isfinite(want[i].scale) ? ToleranceFor(DType::kF32).rel * want[i].scale : 0;  // cancellation in a sum of f32 products
-    if (!Near(values[i], want[i].value, tolerance)) ++wrong, ADD_FAILURE() << "element " << i << " is " << values[i] << ", needs " << want[i].value;
+    tolerance.abs +=
+        std::isfinite(want[i].scale) ? ToleranceFor(DType::kF32).rel * want[i].scale : 0;  // cancellation in a sum of f32 products
+    if (!Near(values[i], want[i].value, tolerance))
+      ++wrong, ADD_FAILURE() << "element " << i << " is " << values[i] << ", needs " << want[i].value;
   }
 }
 
 void Check(const Case& c, Tensor x) {
-  SCOPED_TRACE(::testing::PrintToString(c.x) + " x " + ::testing::PrintToString(c.y) + (c.trans_x ? " trans_x" : "") + (c.trans_y ? " trans_y" : "") + " " +
-               std::string(Name(c.dtype)) + (c.constant ? " constant" : ""));
+  SCOPED_TRACE(::testing::PrintToString(c.x) + " x " + ::testing::PrintToString(c.y) + (c.trans_x ? " trans_x" : "") +
+               (c.trans_y ? " trans_y" : "") + " " + std::string(Name(c.dtype)) + (c.constant ? " constant" : ""));
   x = Typed(x, c.dtype);
   const Tensor y = Typed(Random(c.y, 2, -1, 1), c.dtype);
   OpRun run(c.alpha == 1 ? "matmul_v2" : "matmul");
@@ -176,7 +179,8 @@ TEST(Matmul, EmptyOperands) {
 
 TEST(Mul, FlattensItsOperands) {
   const Tensor x = Random({2, 3, 4, 5}, 1), y = Random({4, 5, 6, 2}, 2);
-  ASSERT_OK_AND_ASSIGN(const auto got, OpRun("mul").In("X", x).Const("Y", y).Attr("x_num_col_dims", 2).Attr("y_num_col_dims", 2).Out("Out").Run());
+  ASSERT_OK_AND_ASSIGN(const auto got,
+                       OpRun("mul").In("X", x).Const("Y", y).Attr("x_num_col_dims", 2).Attr("y_num_col_dims", 2).Out("Out").Run());
   EXPECT_EQ(Shape(got[0].dims().begin(), got[0].dims().end()), (Shape{2, 3, 6, 2}));
   Compare(got[0], Reference({.x = {6, 20}, .y = {20, 12}}, x, y), DType::kF32);
 }
@@ -238,7 +242,8 @@ TEST(Matmul, RunsOnSeveralThreadsAtTheSameTime) {
       for (int repeat = 0; repeat < 50; ++repeat) {
         void* to[] = {out.stored.mutable_data()};
         if (!kernel->Run({in, to, workspace.mutable_data(), 1}).ok()) ++wrong[t];
-        for (size_t i = 0; i < want.size(); ++i) wrong[t] += Near(out.stored.values<float>()[i], want[i].value, {1e-5, 1e-5 * want[i].scale}) ? 0 : 1;
+        for (size_t i = 0; i < want.size(); ++i)
+          wrong[t] += Near(out.stored.values<float>()[i], want[i].value, {1e-5, 1e-5 * want[i].scale}) ? 0 : 1;
       }
     });
   }

@@ -92,7 +92,8 @@ void CheckLayerNorm(const Tensor& x, int begin, bool affine, bool statistics, do
     double mean = 0, variance = 0;
     for (int64_t i = 0; i < size; ++i) mean += row[i] / static_cast<double>(size);
     for (int64_t i = 0; i < size; ++i) variance += (row[i] - mean) * (row[i] - mean) / static_cast<double>(size);
-    for (int64_t i = 0; i < size; ++i) y.push_back((row[i] - mean) / std::sqrt(variance + epsilon) * (affine ? ss[i] : 1) + (affine ? bs[i] : 0));
+    for (int64_t i = 0; i < size; ++i)
+      y.push_back((row[i] - mean) / std::sqrt(variance + epsilon) * (affine ? ss[i] : 1) + (affine ? bs[i] : 0));
     means.push_back(mean), variances.push_back(variance);
   }
   Compare(got[0], y);
@@ -133,7 +134,8 @@ void CheckBatchNorm(const BatchNormCase& c) {
   const double epsilon = 1e-3f, momentum = 0.8f;
   const int64_t channels = c.x[1], spatial = Product(c.x, 2, c.x.size());
   const Tensor x = Low(c.dtype, c.x, Random(c.x, 1, -1, 3).floats());
-  const Tensor scale = Random({channels}, 2), bias = Random({channels}, 3), mean = Random({channels}, 4), variance = Random({channels}, 5, 0.1f, 2);
+  const Tensor scale = Random({channels}, 2), bias = Random({channels}, 3), mean = Random({channels}, 4),
+               variance = Random({channels}, 5, 0.1f, 2);
   OpRun run("batch_norm");
   run.In("X", c.nhwc ? ToNhwc(x) : x).In("Scale", scale).In("Bias", bias).In("Mean", mean).In("Variance", variance);
   run.Attr("is_test", c.is_test).Attr("use_global_stats", c.global).Attr("epsilon", 1e-3f).Attr("momentum", 0.8f);

@@ -24,8 +24,8 @@ struct Case {
 };
 
 struct Span {
-  int64_t begin, end;      // inside the operand
-  int64_t padded_size;     // inside the padded operand
+  int64_t begin, end;   // inside the operand
+  int64_t padded_size;  // inside the padded operand
 };
 
 std::vector<Span> Spans(const Case& c, int axis) {
@@ -76,7 +76,7 @@ std::vector<double> Reference(const Case& c, bool max, const std::vector<float>&
             sum += v;
           }
         const double count = c.exclusive || c.adaptive || c.global ? static_cast<double>((r.end - r.begin) * (w.end - w.begin))
-                                                                  : static_cast<double>(r.padded_size * w.padded_size);
+                                                                   : static_cast<double>(r.padded_size * w.padded_size);
         out.push_back(max ? best : sum / count);
       }
   return out;
@@ -86,10 +86,14 @@ void Check(const Case& c, const Tensor& given) {
   const Tensor x = Low(c.dtype, c.x, given.floats());
   for (const bool max : {true, false}) {
     for (const bool nhwc : {false, true}) {
-      SCOPED_TRACE(::testing::PrintToString(c.x) + " ksize " + ::testing::PrintToString(c.ksize) + (max ? " max" : " avg") + (nhwc ? " NHWC" : ""));
+      SCOPED_TRACE(::testing::PrintToString(c.x) + " ksize " + ::testing::PrintToString(c.ksize) + (max ? " max" : " avg") +
+                   (nhwc ? " NHWC" : ""));
       OpRun run("pool2d");
       run.In("X", nhwc ? ToNhwc(x) : x);
-      run.Attr("pooling_type", std::string(max ? "max" : "avg")).Attr("ksize", c.ksize).Attr("strides", c.strides).Attr("paddings", c.paddings);
+      run.Attr("pooling_type", std::string(max ? "max" : "avg"))
+          .Attr("ksize", c.ksize)
+          .Attr("strides", c.strides)
+          .Attr("paddings", c.paddings);
       run.Attr("global_pooling", c.global).Attr("adaptive", c.adaptive).Attr("exclusive", c.exclusive).Attr("ceil_mode", c.ceil_mode);
       run.Attr("padding_algorithm", c.padding_algorithm).Attr("data_format", std::string(nhwc ? "NHWC" : "NCHW"));
       ASSERT_OK_AND_ASSIGN(const auto results, run.Out("Out").Run());
@@ -118,10 +122,16 @@ TEST(Pool2D, PaddingModes) {
   for (const bool exclusive : {true, false}) {
     for (const bool ceil_mode : {true, false}) {
       Check({.x = {1, 5, 7, 8}, .ksize = {3, 3}, .strides = {2, 2}, .paddings = {1, 1}, .exclusive = exclusive, .ceil_mode = ceil_mode});
-      Check({.x = {1, 5, 7, 8}, .ksize = {3, 2}, .strides = {2, 3}, .paddings = {0, 1, 1, 0}, .exclusive = exclusive, .ceil_mode = ceil_mode});
+      Check({.x = {1, 5, 7, 8},
+             .ksize = {3, 2},
+             .strides = {2, 3},
+             .paddings = {0, 1, 1, 0},
+             .exclusive = exclusive,
+             .ceil_mode = ceil_mode});
     }
     Check({.x = {1, 5, 7, 8}, .ksize = {3, 4}, .strides = {2, 3}, .exclusive = exclusive, .padding_algorithm = "SAME"});
-    Check({.x = {1, 5, 7, 8}, .ksize = {3, 4}, .strides = {2, 3}, .paddings = {1, 1}, .exclusive = exclusive, .padding_algorithm = "VALID"});
+    Check(
+        {.x = {1, 5, 7, 8}, .ksize = {3, 4}, .strides = {2, 3}, .paddings = {1, 1}, .exclusive = exclusive, .padding_algorithm = "VALID"});
   }
 }
 

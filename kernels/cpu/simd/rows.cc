@@ -165,7 +165,9 @@ void AffineRowLoop(const float* x, Affine a, float* out, int64_t n) {
 }
 
 void AffineColumnsLoop(const float* x, const float* mean, const float* scale, const float* bias, float* out, int64_t n) {
-  ForEachVector(n, [&](int64_t i, auto load, auto store) { store(hn::MulAdd(load(x + i) - load(mean + i), load(scale + i), load(bias + i)), out + i); });
+  ForEachVector(n, [&](int64_t i, auto load, auto store) {
+    store(hn::MulAdd(load(x + i) - load(mean + i), load(scale + i), load(bias + i)), out + i);
+  });
 }
 
 void NormalizeRowLoop(const float* x, Affine a, const float* scale, const float* bias, float* out, int64_t n) {
