@@ -66,6 +66,7 @@ absl::StatusOr<std::vector<std::string>> Answers(const std::string& name, const 
 }
 
 void RealModelTest::SetUp() {
+  if (ModelsFolder().empty()) GTEST_SKIP() << "nothing names the folder of the models; tools/test.sh gets them and passes --test_env=AMPC_MODELS";
   if (!fs::exists(Original(GetParam().name))) {
     GTEST_SKIP() << "no model at '" << Original(GetParam().name) << "'; tools/fetch_models.py FOLDER gets it, --test_env=AMPC_MODELS=FOLDER names the folder";
   }
