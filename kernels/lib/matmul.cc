@@ -141,17 +141,18 @@ absl::StatusOr<Choice> ChooseBest(const MatmulSpec& s, const Part& part, bool pa
 }
 
 // Whether oneDNN's order of summation may depend on the number of threads: its gemm divides sums among threads; its brgemm does so
-// for long sums of a transposed a, and blocks long sums of bf16 by threads.
-bool DependsOnThreads(const MatmulSpec& s, const Choice& c) {
+// for long sums of a transposed a, and blocks long sums of bf16 by threads, except on one packed matrix.
+bool DependsOnThreads(const MatmulSpec& s, const Choice& c, bool packed_b) {
   if (!absl::StartsWith(ImplementationOf(c.pd.get()), "brg")) return true;
-  return s.k >= 16384 || (s.trans_a && s.k >= 2048) || (c.bf16 && s.k >= 1024);
+  return s.k >= 16384 || (s.trans_a && s.k >= 2048) || (c.bf16 && s.k >= 1024 && !(packed_b && s.a_batch.empty()));
 }
 
 // Where the product is cut then, by the shapes alone; each part runs on one thread. brgemm writes whole rows only: a cut goes between
 // matrices, between rows, or through a result of one row.
-std::vector<Part> Cut(const MatmulSpec& s, bool whole_rows) {
+std::vector<Part> Cut(const MatmulSpec& s, bool whole_rows, bool bf16) {
   constexpr double kLeastWork = 4e5;  // multiply-adds of a part: 5 to 10 us
-  constexpr int64_t kMostParts = 16, kLeastSide = 16;
+  constexpr int64_t kMostParts = 16;
+  const int64_t least_side = bf16 ? 128 : 16;  // matrix units read b again for every part
   const bool by_batch = s.a_batch.size() == 1 && s.a_batch == s.b_batch;
   const Part whole = Whole(s);
   if (!s.a_batch.empty() && !by_batch) return {whole};
@@ -161,8 +162,8 @@ std::vector<Part> Cut(const MatmulSpec& s, bool whole_rows) {
   for (int64_t parts = 1; parts < kMostParts && work >= 2 * kLeastWork; parts *= 2, work /= 2) {
     const bool rows = whole_rows ? s.m > 1 : size.m >= size.n;
     int64_t* const side = by_batch ? &size.b : rows ? &size.m : &size.n;
-    if (*side < (by_batch ? 2 : 2 * kLeastSide)) break;
-    *side = by_batch ? (*side + 1) / 2 : (*side / 2 + kLeastSide - 1) / kLeastSide * kLeastSide;
+    if (*side < (by_batch ? 2 : 2 * least_side)) break;
+    *side = by_batch ? (*side + 1) / 2 : (*side / 2 + least_side - 1) / least_side * least_side;
   }
   std::vector<Part> parts;
   for (int64_t b = 0; b == 0 || b < whole.b; b += std::max<int64_t>(1, size.b)) {
@@ -194,7 +195,7 @@ class OneDnnMatmul final : public Matmul {
     const std::string name = ImplementationOf(whole.pd.get());
     mm->bf16_ = whole.bf16;
     mm->implementation_ = absl::StrCat("onednn:", name, whole.bf16 ? ":bf16" : "");
-    if (!DependsOnThreads(s, whole)) {
+    if (!DependsOnThreads(s, whole, b != nullptr)) {
       const ScopedThreads threads(UsefulThreads(s));
       AMPC_ASSIGN_OR_RETURN(whole, ChooseBest(s, Whole(s), b != nullptr));
       if (ImplementationOf(whole.pd.get()) == name) {
@@ -242,7 +243,7 @@ class OneDnnMatmul final : public Matmul {
 
   // The parts of a cut, or the whole on one thread where a part would run another implementation than the whole.
   absl::Status AddParts(const std::string& name, const HostTensor* b, WeightCache* cache) {
-    for (const Part& part : Cut(s_, absl::StartsWith(name, "brg"))) {
+    for (const Part& part : Cut(s_, absl::StartsWith(name, "brg"), bf16_)) {
       AMPC_ASSIGN_OR_RETURN(Choice c, ChooseBest(s_, part, b != nullptr));
       if (ImplementationOf(c.pd.get()) != name) {
         parts_.clear();

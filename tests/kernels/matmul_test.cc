@@ -148,6 +148,8 @@ TEST(Matmul, LargeProductsDoNotDependOnThreads) {
     Check({.x = {4000, 40}, .y = {4000, 50}, .trans_x = true, .constant = constant});
     Check({.x = {12, 64, 80}, .y = {12, 50, 80}, .trans_y = true, .constant = constant});
     Check({.x = {5, 1, 64, 80}, .y = {3, 80, 50}, .constant = constant});
+    Check({.x = {300, 1536}, .y = {1536, 40}, .dtype = DType::kBF16, .constant = constant});
+    Check({.x = {3, 20, 1536}, .y = {3, 1536, 40}, .dtype = DType::kBF16, .constant = constant});
   }
 }
 
