@@ -1,5 +1,6 @@
 #include "runtime/session.h"
 
+#include <algorithm>
 #include <list>
 #include <mutex>
 #include <thread>
@@ -67,6 +68,7 @@ struct Session::State {
 
   absl::StatusOr<std::shared_ptr<const Executor>> ExecutorFor(const FeedDims& dims);
   absl::StatusOr<TensorMap> Run(const TensorMap& feeds, StepObserver* observer);
+  absl::Status UnknownFeed(const TensorMap& feeds) const;
 
   const Program program;
   Constants constants;
@@ -90,6 +92,14 @@ absl::StatusOr<std::shared_ptr<const Executor>> Session::State::ExecutorFor(cons
   return plans.front().executor;
 }
 
+// Names the first entry of `feeds` that the model does not have.
+absl::Status Session::State::UnknownFeed(const TensorMap& feeds) const {
+  const std::vector<std::string> known = Names(program.feeds);
+  const auto unknown = [&known](const auto& feed) { return std::find(known.begin(), known.end(), feed.first) == known.end(); };
+  const auto it = std::find_if(feeds.begin(), feeds.end(), unknown);
+  return UsageError(absl::StrCat("the model has no feed '", it->first, "'; it has ", absl::StrJoin(known, ", ")));
+}
+
 absl::StatusOr<TensorMap> Session::State::Run(const TensorMap& feeds, StepObserver* observer) {
   std::vector<const HostTensor*> values;
   FeedDims dims;
@@ -102,12 +112,7 @@ absl::StatusOr<TensorMap> Session::State::Run(const TensorMap& feeds, StepObserv
     values.push_back(&it->second);
     dims.emplace_back(it->second.dims().begin(), it->second.dims().end());
   }
-  for (const auto& [name, unused] : feeds) {
-    const std::vector<std::string> known = Names(program.feeds);
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return UsageError(absl::StrCat("the model has no feed '", name, "'; it has ", absl::StrJoin(known, ", ")));
-    }
-  }
+  if (feeds.size() > values.size()) return UnknownFeed(feeds);  // every feed of the model was found
   AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const Executor> executor, ExecutorFor(dims));
   AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, executor->Run(values, observer));
   TensorMap out;

@@ -47,6 +47,14 @@ absl::Status MakePlain(ObservedValue& value, std::deque<HostTensor>& owned) {
   return absl::OkStatus();
 }
 
+// `operands`: the step's inputs, then its results.
+absl::Status RunStep(const Step& step, void* const* operands, void* workspace, int threads) {
+  void* const* out = operands + step.inputs;
+  AMPC_RETURN_IF_ERROR(step.kernel->Run({absl::MakeConstSpan(operands, step.inputs), absl::MakeConstSpan(out, step.outputs), workspace, threads}));
+  for (const Rounding& r : step.roundings) RoundTo(r.to, static_cast<float*>(out[r.result]), r.elements, threads);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 struct Executor::Arena {
@@ -93,14 +101,9 @@ void Executor::GiveBack(std::unique_ptr<Arena> arena) const {
 }
 
 absl::Status Executor::Execute(Arena& arena) const {
-  void* const* operands = arena.operands.data();
   for (size_t i = 0; i < plan_->steps.size(); ++i) {
     const Step& step = plan_->steps[i];
-    void* const* in = operands + step.first;
-    void* const* out = in + step.inputs;
-    const KernelArgs args{absl::MakeConstSpan(in, step.inputs), absl::MakeConstSpan(out, step.outputs), arena.workspaces[i], plan_->threads};
-    AMPC_RETURN_IF_ERROR(step.kernel->Run(args));
-    for (const Rounding& r : step.roundings) RoundTo(r.to, static_cast<float*>(out[r.result]), r.elements, plan_->threads);
+    AMPC_RETURN_IF_ERROR(RunStep(step, arena.operands.data() + step.first, arena.workspaces[i], plan_->threads));
   }
   return absl::OkStatus();
 }
@@ -110,15 +113,13 @@ absl::Status Executor::ExecuteObserved(Arena& arena, StepObserver& observer) con
   const Specialized& s = plan_->specialized;
   for (size_t i = 0; i < plan_->steps.size(); ++i) {
     const Step& step = plan_->steps[i];
-    void* const* in = arena.operands.data() + step.first;
-    void* const* out = in + step.inputs;
+    void* const* operands = arena.operands.data() + step.first;
+    void* const* out = operands + step.inputs;
     ObservedStep seen;
     seen.index = static_cast<int>(i);
     seen.implementation = step.kernel->implementation();
     seen.start_seconds = SecondsSince(start);
-    const KernelArgs args{absl::MakeConstSpan(in, step.inputs), absl::MakeConstSpan(out, step.outputs), arena.workspaces[i], plan_->threads};
-    AMPC_RETURN_IF_ERROR(step.kernel->Run(args));
-    for (const Rounding& r : step.roundings) RoundTo(r.to, static_cast<float*>(out[r.result]), r.elements, plan_->threads);
+    AMPC_RETURN_IF_ERROR(RunStep(step, operands, arena.workspaces[i], plan_->threads));
     seen.seconds = SecondsSince(start) - seen.start_seconds;
     if (step.instance->op == nullptr) continue;  // a conversion between layouts computes nothing
     seen.op = step.instance->op;
