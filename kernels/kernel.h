@@ -86,13 +86,18 @@ enum class LayoutSupport : uint8_t {
   kAware,    // operand 0, ResidualData and result 0, each by itself
 };
 
+// Computes an op whose result dims depend on its operands' values (where_index). Operands and results in flat order and storage
+// type; null for an absent operand. Float results are not rounded yet. Bad values are usage errors.
+using EvaluateFn = absl::StatusOr<std::vector<HostTensor>> (*)(const Op& op, absl::Span<const HostTensor* const> operands, int threads);
+
 struct KernelEntry {
   std::string op;
-  MakeKernelFn make = nullptr;
+  MakeKernelFn make = nullptr;  // null for an op that only `evaluate` computes
   // Declared types for which the op has a kernel, by the type of the first float operand or result (or the first operand
   // of an op without floats).
   std::vector<DType> dtypes;
   LayoutSupport layouts = LayoutSupport::kPlainOnly;
+  EvaluateFn evaluate = nullptr;  // set for ops with data-dependent dims: they run between two static segments of a plan
 };
 
 // Whether MakeKernel takes the layouts in the spec; true when all are plain.
