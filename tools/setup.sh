@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a build needs, by name, when they are missing. Quick when nothing is.
 #   tools/setup.sh        what tools/test.sh needs
-#   tools/setup.sh --ci   also what .ci/run needs: clang, and an OpenMP runtime for it
+#   tools/setup.sh --ci   also what .ci/run needs: clang, its linker and run-time libraries
 set -euo pipefail
 
 packages=(
@@ -12,7 +12,7 @@ packages=(
 )
 case "${1:-}" in
   "") ;;
-  --ci) packages+=(clang libomp-dev) ;;
+  --ci) packages+=(clang libomp-dev libclang-rt-14-dev lld) ;;
   *) echo "setup.sh: unknown argument '$1', the only one is --ci" >&2; exit 2 ;;
 esac
 
