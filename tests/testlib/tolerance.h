@@ -58,6 +58,28 @@ inline bool WithinUlps(float found, double needed, FunctionTolerance tolerance) 
   return std::abs(found - needed) <= tolerance.ulps * unit + tolerance.abs;
 }
 
+// Ops whose results add up terms that may cancel: an error is measured on the largest result.
+constexpr bool SumsTerms(std::string_view op) {
+  for (std::string_view part : {"conv", "matmul", "norm", "interp", "reduce_sum", "reduce_mean", "cumsum", "pool", "roi_align", "grid_sampler"}) {
+    if (op.find(part) != std::string_view::npos) return true;
+  }
+  return op == "mul" || op == "fc" || op == "bmm" || op == "addmm" || op == "rnn" || op == "einsum" || op == "sum" || op == "mean";
+}
+
+// Of a golden case of one op (tests/golden/ops): against another implementation of the same function. `largest`: of the finite results.
+constexpr Tolerance GoldenToleranceFor(std::string_view op, DType dtype, double largest) {
+  const Tolerance t = ToleranceFor(dtype);
+  return SumsTerms(op) ? Tolerance{t.rel, std::max(t.abs, t.rel * largest)} : t;
+}
+
+// The op declared f16 or bf16 gives exactly its fp32 result on the same operands, rounded once. False where products use the CPU's native
+// bf16 instructions, which add up in another order.
+constexpr bool RoundsFp32Exactly(std::string_view op, DType low) {
+  const bool product = op.find("conv") != std::string_view::npos || op.find("matmul") != std::string_view::npos || op == "mul" || op == "fc" ||
+                       op == "bmm" || op == "addmm" || op == "rnn" || op == "einsum";
+  return low != DType::kBF16 || !product;
+}
+
 // How far a model's output may lie from the real Paddle's in fp32: the largest difference over the output's largest value, and the smallest
 // cosine. Five times what emulations of conversions measure for the same models. Of rec in bf16, whose 8 bits move a probability at a border
 // between two characters by most of itself, the cosine says more. cls is so sure of its answers that most of an error vanishes.
