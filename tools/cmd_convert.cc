@@ -8,6 +8,7 @@
 #include "tools/cli/convert_flags.h"
 #include "tools/cli/convert_model.h"
 #include "tools/cli/outputs.h"
+#include "tools/report/html_report.h"
 
 namespace ampc {
 namespace {
@@ -56,7 +57,7 @@ absl::Status Run(ConvertFlags flags, Console& console) {
   Progress progress(console, "converting");
   flags.request.progress = [&progress](double done, double total) { progress.Update(done, total); };
   AMPC_ASSIGN_OR_RETURN(const ConvertResult result, ConvertModel(flags.request));
-  if (!flags.report.empty()) AMPC_RETURN_IF_ERROR(WriteFileAtomically(flags.report, ReportJson(flags.request, result)));
+  if (!flags.report.empty()) AMPC_RETURN_IF_ERROR(WriteFileAtomically(flags.report, MakeReport(flags.report, flags.request, result)));
   for (const std::string& note : result.notes) console.Note(note);
   if (flags.json) {
     PrintJson(console, flags, result);
@@ -71,14 +72,17 @@ absl::Status Run(ConvertFlags flags, Console& console) {
 Command ConvertCommand() {
   return {"convert", "rewrites a trained model to mixed precision, weights included",
           "  ampc convert model.pdmodel -o model_fp16.pdmodel\n"
-          "  ampc convert model.pdmodel -o model_bf16.pdmodel --dtype bf16 --report report.json\n"
+          "  ampc convert model.pdmodel -o model_bf16.pdmodel --dtype bf16 --report report.html   says why each op got its type\n"
           "  ampc convert model.pdmodel -o model_fp16.pdmodel --black-list softmax,layer_norm   keeps these in fp32\n"
           "  ampc convert model.pdmodel -o copy.pdmodel --level O0                              reads and writes, byte for byte",
           [](CLI::App& app) -> Action {
             auto flags = std::make_shared<ConvertFlags>();
             AddConvertOptions(app, *flags);
             AddJsonFlag(app, &flags->json);
-            return [flags](Console& console) { return Run(*flags, console); };
+            return [flags, &app](Console& console) {
+              flags->request.command = CommandLine(app);
+              return Run(*flags, console);
+            };
           }};
 }
 

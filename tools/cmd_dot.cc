@@ -10,9 +10,9 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/format.h"
-#include "graph/text/printer.h"
 #include "tools/cli/command.h"
 #include "tools/cli/outputs.h"
+#include "tools/picture/dot.h"
 
 namespace ampc {
 namespace {
@@ -21,54 +21,8 @@ struct DotFlags {
   std::string model;
   std::string params;
   std::string output;
-  int max_ops = 2000;
+  DotOptions options;
 };
-
-std::string Quote(absl::string_view text) { return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}}), "\""); }
-
-absl::string_view Colour(const Op& op) {
-  if (op.marks.amp == AmpMark::kInserted) return "#ffe08a";  // casts that AMP inserted
-  for (const Var* v : op.outputs()) {
-    if (!v->type.IsFloat()) continue;
-    if (v->type.dtype == DType::kF16) return "#a8d5a2";
-    if (v->type.dtype == DType::kBF16) return "#a2c9d5";
-    return "#ffffff";
-  }
-  return "#e0e0e0";
-}
-
-std::string Node(const Op& op, const Program& program) {
-  std::string label = op.type();
-  if (!op.outputs().empty()) absl::StrAppend(&label, "\n", PrintType(op.outputs()[0]->type, program));
-  return absl::StrCat("  op", op.id(), " [label=", Quote(label), ", fillcolor=\"", Colour(op), "\"", op.marks.amp == AmpMark::kFp32 ? ", color=\"#b03030\"" : "", "];\n");
-}
-
-std::string ToDot(const Program& program) {
-  std::string out = absl::StrCat("digraph ", Quote(program.name),
-                                 " {\n  rankdir=TB;\n  node [shape=box, style=\"filled,rounded\", fontname=\"Helvetica\", fontsize=10];\n"
-                                 "  edge [color=\"#808080\", arrowsize=0.6];\n");
-  std::vector<int> producer(program.num_var_ids(), -1);
-  for (const Var* feed : program.feeds) {
-    absl::StrAppend(&out, "  var", feed->id(), " [label=", Quote(absl::StrCat(feed->exported(), "\n", PrintType(feed->type, program))), ", shape=ellipse, fillcolor=\"#d0d8ff\"];\n");
-  }
-  ForEachOp(program, [&](const Op& op) {
-    absl::StrAppend(&out, Node(op, program));
-    for (const Var* v : op.inputs()) {
-      if (producer[v->id()] >= 0) {
-        absl::StrAppend(&out, "  op", producer[v->id()], " -> op", op.id(), ";\n");
-      } else if (v->kind == VarKind::kFeed) {
-        absl::StrAppend(&out, "  var", v->id(), " -> op", op.id(), ";\n");
-      }
-    }
-    for (const Var* v : op.outputs()) producer[v->id()] = op.id();
-  });
-  for (const Var* fetch : program.fetches) {
-    absl::StrAppend(&out, "  fetch", fetch->id(), " [label=", Quote(fetch->exported()), ", shape=ellipse, fillcolor=\"#ffd0d0\"];\n");
-    if (producer[fetch->id()] >= 0) absl::StrAppend(&out, "  op", producer[fetch->id()], " -> fetch", fetch->id(), ";\n");
-  }
-  return out + "}\n";
-}
-
 
 // Graphviz lays the picture out; the text goes through a temporary file, so that names need no quoting for a shell.
 absl::StatusOr<std::string> ToSvg(const std::string& dot, const std::string& beside) {
@@ -94,12 +48,7 @@ absl::Status Run(const DotFlags& flags, Console&) {
   if (!svg && !absl::EndsWith(flags.output, ".dot")) return UsageError(absl::StrCat("output '", flags.output, "' has an unknown ending, .dot or .svg is needed"));
   AMPC_RETURN_IF_ERROR(CheckOutputs({flags.output}, ModelFiles(flags.model, flags.params)));
   AMPC_ASSIGN_OR_RETURN(const Program program, LoadModel(flags.model, {.params = flags.params, .program_only = true}));
-  int ops = 0;
-  ForEachOp(program, [&ops](const Op&) { ++ops; });
-  if (svg && ops > flags.max_ops) {
-    return UnsupportedError(absl::StrCat(flags.model, " has ", ops, " ops, more than --max-ops ", flags.max_ops, " for an .svg; write a .dot file or raise the limit"));
-  }
-  const std::string dot = ToDot(program);
+  const std::string dot = ToDot(program, flags.options);
   if (!svg) return WriteFileAtomically(flags.output, dot);
   AMPC_ASSIGN_OR_RETURN(const std::string picture, ToSvg(dot, flags.output));
   return WriteFileAtomically(flags.output, picture);
@@ -108,15 +57,18 @@ absl::Status Run(const DotFlags& flags, Console&) {
 }  // namespace
 
 Command DotCommand() {
-  return {"dot", "draws the graph, coloured by precision: green fp16, blue bf16, white fp32, grey no float, yellow inserted casts",
-          "  ampc dot model_fp16.pdmodel -o graph.svg     needs Graphviz\n"
-          "  ampc dot model_fp16.pdmodel -o graph.dot",
+  return {"dot", "draws the graph, coloured by precision: blue low, orange fp32, grey no floats, teal inserted casts",
+          "  ampc dot model_fp16.pdmodel -o graph.svg                needs Graphviz\n"
+          "  ampc dot model_fp16.pdmodel -o graph.dot\n"
+          "  ampc dot model_fp16.pdmodel -o graph.svg --no-group     every op, whatever repeats",
           [](CLI::App& app) -> Action {
             auto flags = std::make_shared<DotFlags>();
             app.add_option("model", flags->model, "a .pdmodel, .ampc or .prog file, or a directory with __model__")->required();
             app.add_option("--output,-o", flags->output, "a .dot or .svg file")->required();
             app.add_option("--params", flags->params, "file with the weights");
-            app.add_option("--max-ops", flags->max_ops, "largest program that is laid out as .svg")->capture_default_str();
+            app.add_flag("--group,!--no-group", flags->options.group, "blocks that repeat are drawn once (the default)");
+            app.add_option("--depth", flags->options.depth, "levels of blocks inside of blocks")->check(CLI::PositiveNumber)->capture_default_str();
+            app.add_option("--max-nodes", flags->options.max_nodes, "what follows these is left out, with a note")->check(CLI::PositiveNumber)->capture_default_str();
             return [flags](Console& console) { return Run(*flags, console); };
           }};
 }

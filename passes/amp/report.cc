@@ -1,8 +1,13 @@
 #include "passes/amp/report.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <tuple>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 
 namespace ampc {
@@ -10,11 +15,24 @@ namespace {
 
 std::string FirstResult(const Op& op) { return op.outputs().empty() ? std::string() : op.outputs()[0]->exported(); }
 
-void AddOp(const Op& op, const AmpDecision* decision, AmpReport* report) {
+const OpDecision& DecisionFor(const Op& op, const AmpDecision* decision) {
   static const OpDecision* const kNone = new OpDecision{false, true, "O0", "nothing becomes low at O0"};
-  const OpDecision& d = decision == nullptr ? *kNone : decision->For(op);
+  return decision == nullptr ? *kNone : decision->For(op);
+}
+
+DType FloatTypeOf(const Op& op) {
+  for (const auto& vars : {op.outputs(), op.inputs()}) {
+    for (const Var* var : vars) {
+      if (var->type.IsFloat()) return var->type.dtype;
+    }
+  }
+  return DType::kInvalid;
+}
+
+void AddOp(const Op& op, const AmpDecision* decision, AmpReport* report) {
+  const OpDecision& d = DecisionFor(op, decision);
   ++(d.untouched ? report->untouched_ops : d.low ? report->low_ops : report->fp32_ops);
-  report->ops.push_back({op.type(), FirstResult(op), d.untouched ? "untouched" : d.low ? "low" : "fp32", d.rule, d.reason});
+  report->ops.push_back({op.type(), FirstResult(op), d.untouched ? "untouched" : d.low ? "low" : "fp32", FloatTypeOf(op), d.rule, d.reason});
   const AmpClass amp = op.def().amp_when != nullptr ? op.def().amp_when(op) : op.def().amp;
   if (amp != AmpClass::kAllow || op.def().cost == nullptr) return;
   const double flops = op.def().cost(op).flops;
@@ -22,25 +40,93 @@ void AddOp(const Op& op, const AmpDecision* decision, AmpReport* report) {
   if (d.low) report->low_flops += flops;
 }
 
-void AddCasts(const Program& program, AmpReport* report) {
+// Why operand `flat` of `op` is read as `to`.
+std::string WhyCast(const Op& op, int flat, DType to, const AmpDecision* decision) {
+  if (IsInserted(op)) return "another cast reads it";
+  const OpDecision& d = DecisionFor(op, decision);
+  const std::string slot = op.def().inputs[op.InputSlotOf(flat)].name;
+  if (!d.untouched && d.low == IsLowPrecision(to)) {
+    return absl::StrCat(op.type(), d.low ? " computes in low precision (" : " stays fp32 (", d.rule, ": ", d.reason, ")");
+  }
+  return absl::StrCat("operand ", slot, " of ", op.type(), " is ", LongName(to), " whatever the op computes in");
+}
+
+void AddCasts(const Program& program, const AmpDecision* decision, AmpReport* report) {
   absl::flat_hash_map<int, size_t> by_result;  // Var::id -> index in casts
   ForEachOp(program, [&](const Op& op) {
     if (!IsInserted(op)) return;
     const Var& in = *op.inputs()[0];
     const Var& out = *op.outputs()[0];
     by_result.try_emplace(out.id(), report->casts.size());
-    report->casts.push_back({in.name(), out.name(), in.type.dtype, out.type.dtype, {}});
+    report->casts.push_back({in.name(), out.name(), in.type.dtype, out.type.dtype, {}, ""});
   });
   ForEachOp(program, [&](const Op& op) {
-    for (const Var* var : op.inputs()) {
-      auto it = by_result.find(var->id());
-      if (it != by_result.end()) report->casts[it->second].consumers.push_back(FirstResult(op));
+    for (size_t i = 0; i < op.inputs().size(); ++i) {
+      auto it = by_result.find(op.inputs()[i]->id());
+      if (it == by_result.end()) continue;
+      AmpCastEntry& cast = report->casts[it->second];
+      if (cast.consumers.empty()) cast.reason = WhyCast(op, static_cast<int>(i), cast.to, decision);
+      cast.consumers.push_back(FirstResult(op));
     }
   });
   for (const Var* var : program.fetches) {
     auto it = by_result.find(var->id());
-    if (it != by_result.end()) report->casts[it->second].consumers.push_back("fetch");
+    if (it == by_result.end()) continue;
+    AmpCastEntry& cast = report->casts[it->second];
+    if (cast.consumers.empty()) cast.reason = "the caller fetches it and gets the type of the original";
+    cast.consumers.push_back("fetch");
   }
+}
+
+// {low, fp32, none} by op type: what the dtypes of `ops` come to.
+void WriteTypes(const AmpReport& report, JsonWriter& json) {
+  std::map<std::string, std::array<int, 3>> types;
+  for (const AmpOpEntry& op : report.ops) ++types[op.type][op.dtype == DType::kInvalid ? 2 : IsLowPrecision(op.dtype) ? 0 : 1];
+  json.Key("types").BeginArray();
+  for (const auto& [type, count] : types) {
+    json.BeginObject(JsonWriter::kInline).Field("op", type).Field("low", count[0]).Field("fp32", count[1]).Field("none", count[2]).EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteOp(const AmpOpEntry& op, JsonWriter& json) {
+  json.BeginObject(JsonWriter::kInline).Field("op", op.type).Field("value", op.value).Field("precision", op.precision);
+  json.Field("dtype", op.dtype == DType::kInvalid ? absl::string_view("none") : LongName(op.dtype)).Field("rule", op.rule).Field("reason", op.reason).EndObject();
+}
+
+void WriteCast(const AmpCastEntry& cast, size_t most_consumers, JsonWriter& json) {
+  json.BeginObject(JsonWriter::kInline).Field("source", cast.source).Field("result", cast.result);
+  json.Field("from", LongName(cast.from)).Field("to", LongName(cast.to)).Key("consumers").BeginArray();
+  const size_t consumers = std::min(most_consumers, cast.consumers.size());
+  for (size_t i = 0; i < consumers; ++i) json.String(cast.consumers[i]);
+  json.EndArray();
+  if (consumers < cast.consumers.size()) json.Field("more_consumers", cast.consumers.size() - consumers);
+  json.Field("reason", cast.reason).EndObject();
+}
+
+void WriteWeight(const AmpWeightEntry& w, JsonWriter& json) {
+  json.BeginObject(JsonWriter::kInline).Field("name", w.name).Field("from", LongName(w.from)).Field("to", LongName(w.to)).Field("copy", w.copy);
+  if (w.damage.elements > 0) {
+    json.Field("elements", w.damage.elements).Field("clamped", w.damage.clamped).Field("flushed", w.damage.flushed);
+    json.Field("subnormal", w.damage.subnormal).Field("non_finite", w.damage.non_finite).Field("max_abs", w.damage.max_abs);
+  }
+  json.EndObject();
+}
+
+// The indexes of the `most` weights that lose most, in their order.
+std::vector<size_t> WorstWeights(const AmpReport& report, size_t most) {
+  std::vector<size_t> indexes(report.weights.size());
+  std::iota(indexes.begin(), indexes.end(), size_t{0});
+  if (indexes.size() <= most) return indexes;
+  const auto loss = [&report](size_t i) {
+    const WeightDamage& d = report.weights[i].damage;
+    const double n = static_cast<double>(std::max<int64_t>(d.elements, 1));
+    return std::make_tuple(-d.clamped / n, -d.flushed / n, -d.subnormal / n, i);
+  };
+  std::sort(indexes.begin(), indexes.end(), [&loss](size_t a, size_t b) { return loss(a) < loss(b); });
+  indexes.resize(most);
+  std::sort(indexes.begin(), indexes.end());
+  return indexes;
 }
 
 }  // namespace
@@ -53,7 +139,7 @@ AmpReport MakeAmpReport(const Program& program, const AmpDecision* decision) {
   ForEachOp(program, [&](const Op& op) {
     if (!IsInserted(op)) AddOp(op, decision, &report);
   });
-  AddCasts(program, &report);
+  AddCasts(program, decision, &report);
   ForEachVar(program, [&](const Var& var) {
     if (var.kind != VarKind::kParam || !Lowered(var) || !IsLowPrecision(var.type.dtype)) return;
     const bool copy = decision == nullptr || !AmpDecision::Has(decision->low_param, var.id());
@@ -83,32 +169,21 @@ absl::Status MeasureWeights(const Program& program, AmpReport* report) {
   return absl::OkStatus();
 }
 
-void WriteAmpReport(const AmpReport& report, JsonWriter& json) {
+void WriteAmpReport(const AmpReport& report, JsonWriter& json, const AmpReportLimits& limits) {
   json.Field("mode", report.mode).Field("level", report.level);
   if (report.low != DType::kInvalid) json.Field("low", LongName(report.low));
   json.Field("low_ops", report.low_ops).Field("fp32_ops", report.fp32_ops).Field("untouched_ops", report.untouched_ops);
   json.Field("low_flops_share", report.all_flops > 0 ? report.low_flops / report.all_flops : 0.0);
-  json.Key("ops").BeginArray();
-  for (const AmpOpEntry& op : report.ops) {
-    json.BeginObject(JsonWriter::kInline).Field("op", op.type).Field("value", op.value).Field("precision", op.precision);
-    json.Field("rule", op.rule).Field("reason", op.reason).EndObject();
-  }
+  WriteTypes(report, json);
+  const size_t ops = std::min(limits.ops, report.ops.size()), casts = std::min(limits.casts, report.casts.size());
+  const std::vector<size_t> weights = WorstWeights(report, limits.weights);
+  json.Key("omitted").BeginObject(JsonWriter::kInline).Field("ops", report.ops.size() - ops).Field("casts", report.casts.size() - casts);
+  json.Field("weights", report.weights.size() - weights.size()).EndObject().Key("ops").BeginArray();
+  for (size_t i = 0; i < ops; ++i) WriteOp(report.ops[i], json);
   json.EndArray().Key("casts").BeginArray();
-  for (const AmpCastEntry& cast : report.casts) {
-    json.BeginObject(JsonWriter::kInline).Field("source", cast.source).Field("result", cast.result);
-    json.Field("from", LongName(cast.from)).Field("to", LongName(cast.to)).Key("consumers").BeginArray();
-    for (const std::string& consumer : cast.consumers) json.String(consumer);
-    json.EndArray().EndObject();
-  }
+  for (size_t i = 0; i < casts; ++i) WriteCast(report.casts[i], limits.consumers, json);
   json.EndArray().Key("weights").BeginArray();
-  for (const AmpWeightEntry& w : report.weights) {
-    json.BeginObject(JsonWriter::kInline).Field("name", w.name).Field("from", LongName(w.from)).Field("to", LongName(w.to)).Field("copy", w.copy);
-    if (w.damage.elements > 0) {
-      json.Field("elements", w.damage.elements).Field("clamped", w.damage.clamped).Field("flushed", w.damage.flushed);
-      json.Field("subnormal", w.damage.subnormal).Field("non_finite", w.damage.non_finite).Field("max_abs", w.damage.max_abs);
-    }
-    json.EndObject();
-  }
+  for (const size_t i : weights) WriteWeight(report.weights[i], json);
   json.EndArray();
 }
 

@@ -1,6 +1,8 @@
 // AmpReport: what a conversion did, as data: every decision with its reason, every cast, the share of the work that is low.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,7 @@ struct AmpOpEntry {
   std::string type;
   std::string value;      // its first result, "" for an op without
   std::string precision;  // "low", "fp32", "untouched"
+  DType dtype = DType::kInvalid;  // of its first float result, else of its first float operand; kInvalid without floats
   std::string rule;
   std::string reason;
 };
@@ -25,6 +28,7 @@ struct AmpCastEntry {
   DType from = DType::kInvalid;
   DType to = DType::kInvalid;
   std::vector<std::string> consumers;  // first results of the ops that read it; "fetch" for a fetched value
+  std::string reason;  // what the first of them wants
 };
 
 struct AmpWeightEntry {
@@ -54,7 +58,15 @@ AmpReport MakeAmpReport(const Program& program, const AmpDecision* decision);
 // Reads every weight that has a pending transform once, window by window, and fills in what the transform does to it.
 absl::Status MeasureWeights(const Program& program, AmpReport* report);
 
-// Writes the report as fields of the object that `json` is in.
-void WriteAmpReport(const AmpReport& report, JsonWriter& json);
+// How many entries are written at most: the first ops, casts and consumers, the weights that lose most.
+struct AmpReportLimits {
+  size_t ops = SIZE_MAX;
+  size_t casts = SIZE_MAX;
+  size_t weights = SIZE_MAX;
+  size_t consumers = SIZE_MAX;  // of a cast
+};
+
+// Writes the report as fields of the object that `json` is in; `omitted` counts what the limits left out.
+void WriteAmpReport(const AmpReport& report, JsonWriter& json, const AmpReportLimits& limits = {});
 
 }  // namespace ampc

@@ -169,6 +169,20 @@ TEST_F(ConvertOptionsTest, ReportNamesEveryOp) {
   for (const char* weight : {"\"w1\"", "\"b1\"", "\"w2\""}) EXPECT_THAT(Read("report.json"), HasSubstr(weight));
 }
 
+TEST_F(ConvertOptionsTest, ReportIsAPage) {
+  Ok({"convert", "mlp.pdmodel", "-o", "low.pdmodel", "--report", "report.html"});
+  const std::string page = Read("report.html");
+  EXPECT_EQ(page.substr(0, 15), "<!doctype html>");
+  for (const char* part : {"\"op\": \"softmax\"", "\"name\": \"w1\"", "\"grouped\":", "</html>"}) EXPECT_THAT(page, HasSubstr(part));
+}
+
+TEST_F(ConvertOptionsTest, ReportSaysHowToGetTheSameAgain) {
+  Ok({"convert", "mlp.pdmodel", "--black-list", "relu,softmax", "-o", "low.pdmodel", "--promote", "--report", "the report.json"});
+  absl::StatusOr<JsonValue> report = ParseJson(Read("the report.json"));
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(Text(*report, "command"), "ampc convert mlp.pdmodel --output low.pdmodel --promote --black-list relu --black-list softmax --report 'the report.json'");
+}
+
 TEST_F(ConvertOptionsTest, SaysWhatItDid) {
   const std::string text = Ok({"convert", "mlp.pdmodel", "-o", "low.pdmodel"});
   EXPECT_THAT(text, HasSubstr("low.pdmodel: "));

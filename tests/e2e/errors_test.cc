@@ -230,10 +230,12 @@ TEST_F(FailingTest, IllFormedProgramsAreNotConverted) {
   ExpectFailure({"run", "ill.prog", "--input", "in.npz"}, 3, "ill.prog");
 }
 
+TEST_F(FailingTest, ReportsHaveTwoEndings) { ExpectFailure({"convert", "mlp.pdmodel", "-o", "o.pdmodel", "--report", "report.txt"}, 2, ".json or .html"); }
+
 TEST_F(FailingTest, WhatBelongsToLaterVersions) {
   const Args convert = {"convert", "mlp.pdmodel", "-o", "o.pdmodel"};
   const std::vector<Args> later = {{"--level", "auto"},    {"--compat", "paddle-2.6"}, {"--exclude", "relu"},       {"--include", "relu"},
-                                   {"--calibrate", "in.npz"}, {"--plan", "plan.json"},    {"--report", "report.html"}};
+                                   {"--calibrate", "in.npz"}, {"--plan", "plan.json"}};
   for (const Args& option : later) {
     Args args = convert;
     args.insert(args.end(), option.begin(), option.end());

@@ -83,8 +83,23 @@ TEST_F(VerbsTest, DotColoursByPrecision) {
   EXPECT_EQ(Ok({"dot", "low.pdmodel", "-o", "graph.dot"}), "");
   const std::string dot = Read("graph.dot");
   EXPECT_THAT(dot, HasSubstr("digraph"));
-  EXPECT_THAT(dot, HasSubstr("#a8d5a2"));  // fp16
-  EXPECT_THAT(dot, HasSubstr("#ffe08a"));  // an inserted cast
+  EXPECT_THAT(dot, HasSubstr("matmul_v2\\nf16 [?, 3]\", fillcolor=\"#e2edfb\""));
+  EXPECT_THAT(dot, HasSubstr("cast\\nf16 [?, 4]\", fillcolor=\"#d9f3ee\""));
+}
+
+TEST_F(VerbsTest, DotDrawsRepeatedBlocksOnce) {
+  std::string text = "program deep version=1\n\nblock main {\n  feed v0 : f32 [?, 4]\n";
+  for (int k = 0; k < 30; k += 2) {
+    const std::string from = std::to_string(k), middle = std::to_string(k + 1), to = std::to_string(k + 2);
+    text += "  v" + middle + " = relu(v" + from + ") : f32 [?, 4]\n  v" + to + " = tanh(v" + middle + ") : f32 [?, 4]\n";
+  }
+  Write("deep.prog", text + "  fetch v30\n}\n");
+  Ok({"dot", "deep.prog", "-o", "graph.dot"});
+  EXPECT_THAT(Read("graph.dot"), HasSubstr("×15"));
+  Ok({"dot", "deep.prog", "-o", "graph.dot", "--no-group"});
+  EXPECT_THAT(Read("graph.dot"), Not(HasSubstr("×15")));
+  Ok({"dot", "deep.prog", "-o", "graph.dot", "--no-group", "--max-nodes", "10"});
+  EXPECT_THAT(Read("graph.dot"), HasSubstr("21 ops are left out"));
 }
 
 TEST_F(VerbsTest, SvgComesFromGraphviz) {

@@ -22,6 +22,9 @@ struct Command {
   std::function<Action(CLI::App& app)> setup;
 };
 
+// The options that were given to `app` as a line for a shell, e.g. `ampc convert in.pdmodel --output out.pdmodel`.
+std::string CommandLine(const CLI::App& app);
+
 // `--json` on every verb that prints a result.
 void AddJsonFlag(CLI::App& app, bool* json);
 // For an option that is understood but belongs to work that this build does not contain: exit code 4.

@@ -16,7 +16,9 @@ absl::Status CheckSupported(const ConvertFlags& flags) {
   if (!flags.include.empty()) return NotSupportedYet("--include", "--white-list takes op types");
   if (!flags.calibrate.empty()) return NotSupportedYet("--calibrate", "ranges of weights are looked at without it");
   if (!flags.plan.empty()) return NotSupportedYet("--plan", "--report writes every decision");
-  if (!flags.report.empty() && !absl::EndsWith(flags.report, ".json")) return NotSupportedYet("--report with another ending than .json", "a .json report is");
+  if (!flags.report.empty() && !absl::EndsWith(flags.report, ".json") && !absl::EndsWith(flags.report, ".html")) {
+    return UsageError(absl::StrCat("--report is '", flags.report, "', a .json or .html file is needed"));
+  }
   return absl::OkStatus();
 }
 
@@ -53,7 +55,7 @@ void AddConvertOptions(CLI::App& app, ConvertFlags& flags) {
   app.add_option("--params", r.params, "file with the weights");
   app.add_option("--params-output", r.params_output, "where the converted weights go");
   app.add_flag("--program-only", r.program_only, "a program without its weights");
-  app.add_option("--report", flags.report, "write every decision, cast and weight to this .json file");
+  app.add_option("--report", flags.report, "write every decision, cast and weight to this .json file, or as a page to this .html file");
   app.add_flag("--no-sync", r.no_sync, "do not wait for the disk");
   app.add_option("--compat", flags.compat, "another system's decisions (not in this version)")
       ->check(CLI::IsMember({"paddle-2.0", "paddle-2.4", "paddle-2.6", "paddle-inference-2.6"}));

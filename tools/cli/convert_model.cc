@@ -123,18 +123,20 @@ absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& request) {
   result.save_seconds = watch.Lap();
   result.bytes_after = WrittenBytes(request);
   for (AmpWeightEntry& weight : result.report.weights) weight.damage = damages[weight.name];
+  result.program = std::make_shared<const Program>(std::move(program));
   return result;
 }
 
-std::string ReportJson(const ConvertRequest& request, const ConvertResult& result) {
+std::string ReportJson(const ConvertRequest& request, const ConvertResult& result, const AmpReportLimits& limits) {
   JsonWriter json(JsonWriter::kIndented);
-  json.BeginObject().Field("input", request.input).Field("output", request.output);
+  json.BeginObject().Field("input", request.input).Field("output", request.output).Field("command", request.command);
   json.Field("bytes_before", result.bytes_before).Field("bytes_after", result.bytes_after).Field("seconds", result.seconds());
+  json.Field("load_seconds", result.load_seconds).Field("pass_seconds", result.pass_seconds).Field("save_seconds", result.save_seconds);
   json.Field("target", request.target).Field("pipeline", ConvertPipeline(request.options).ToString());
   json.Key("notes").BeginArray();
   for (const std::string& note : result.notes) json.String(note);
   json.EndArray();
-  WriteAmpReport(result.report, json);
+  WriteAmpReport(result.report, json, limits);
   json.EndObject();
   return json.Take() + "\n";
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct ConvertRequest {
   std::string target = "cuda";
   bool program_only = false;
   bool no_sync = false;
+  std::string command;  // the command line that asks for the same again, for the report; "" for none
   std::function<void(double done, double total)> progress;  // while weights are written
 };
 
@@ -29,6 +31,7 @@ struct ConvertResult {
   double load_seconds = 0, pass_seconds = 0, save_seconds = 0;
   std::vector<std::string> notes;
   AmpReport report;
+  std::shared_ptr<const Program> program;  // the converted one
   double seconds() const { return load_seconds + pass_seconds + save_seconds; }
 };
 
@@ -36,6 +39,6 @@ struct ConvertResult {
 absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& request);
 
 // The report of `ampc convert --report r.json`.
-std::string ReportJson(const ConvertRequest& request, const ConvertResult& result);
+std::string ReportJson(const ConvertRequest& request, const ConvertResult& result, const AmpReportLimits& limits = {});
 
 }  // namespace ampc

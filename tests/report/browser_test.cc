@@ -1,0 +1,138 @@
+// The page in a real browser: Chromium without a window, where it is installed.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "tests/e2e/process.h"
+#include "tests/report/png.h"
+#include "tests/report/reported.h"
+#include "tools/report/html_report.h"
+
+namespace ampc::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string Chromium() {
+  for (const char* path : {"/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"}) {
+    if (std::filesystem::exists(path)) return path;
+  }
+  return "";
+}
+
+class BrowserTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    browser_ = Chromium();
+    if (browser_.empty()) GTEST_SKIP() << "Chromium is not installed";
+    const Reported reported = Convert(folder_, ReportedProgram());
+    WriteFile(folder_ / "r.html", ReportHtml(reported.request, reported.result));
+  }
+
+  Outcome Run(std::vector<std::string> args, const std::string& page, const std::string& fragment) const {
+    std::vector<std::string> all = {"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--enable-logging=stderr", "--v=0",
+                                    "--virtual-time-budget=4000", "--user-data-dir=" + (folder_ / "profile")};
+    all.insert(all.end(), args.begin(), args.end());
+    all.push_back("file://" + (folder_ / page) + "#" + fragment);
+    return RunProcess(browser_, all, folder_.path(), {"HOME=" + folder_.path()});
+  }
+
+  // What stands behind `mark` in the document, up to `end`.
+  static std::string After(const std::string& dom, const std::string& mark, const std::string& end) {
+    const size_t at = dom.find(mark);
+    if (at == std::string::npos) return "";
+    return dom.substr(at, dom.find(end, at) - at);
+  }
+
+  // The document as the scripts left it. Expects that they ran to the end without a message.
+  std::string Dom(const std::string& fragment, const std::string& page = "r.html") const {
+    const Outcome outcome = Run({"--dump-dom"}, page, fragment);
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_THAT(outcome.err, Not(HasSubstr("CONSOLE")));
+    EXPECT_THAT(After(outcome.out, "<html", ">"), HasSubstr("data-ready=\"1\""));
+    EXPECT_THAT(After(outcome.out, "<html", ">"), Not(HasSubstr("data-error")));
+    return outcome.out;
+  }
+
+  ImageFacts Screenshot(const std::string& fragment, const std::string& size) const {
+    const Outcome outcome = Run({"--screenshot=" + (folder_ / "shot.png"), "--window-size=" + size}, "r.html", fragment);
+    EXPECT_THAT(outcome.err, Not(HasSubstr("CONSOLE")));
+    return ReadPng(ReadFile(folder_ / "shot.png"));
+  }
+
+  TempFolder folder_;
+  std::string browser_;
+};
+
+TEST_F(BrowserTest, AMistakeInAPageIsSeen) {
+  WriteFile(folder_ / "bad.html", "<script>console.error('mistake')</script>");
+  EXPECT_THAT(Run({"--dump-dom"}, "bad.html", "").err, HasSubstr("CONSOLE"));
+}
+
+TEST_F(BrowserTest, LoadsWithEverySection) {
+  const std::string dom = Dom("");
+  for (const char* id : {"summary", "graph", "types", "weights", "casts", "decisions"}) EXPECT_NE(dom.find("id=\"" + std::string(id) + "-title\""), std::string::npos) << id;
+  EXPECT_THAT(After(dom, "id=\"weights\"", "</tr></tbody>"), HasSubstr("&lt;w&gt;&amp;"));
+  EXPECT_THAT(After(dom, "id=\"casts\"", "</section>"), HasSubstr("exp stays fp32 (deny: "));
+  EXPECT_THAT(After(dom, "id=\"types\"", "</section>"), HasSubstr("elementwise_add"));
+  EXPECT_THAT(After(dom, "id=\"command\"", "</pre>"), HasSubstr("ampc convert 'a &lt;b&gt;.prog'"));
+  EXPECT_THAT(After(dom, "id=\"canvas\"", "</svg>"), HasSubstr("×"));
+}
+
+TEST_F(BrowserTest, NamesStayText) {
+  EXPECT_THAT(After(Dom("q=sigmoid"), "id=\"decisions\"", "</section>"), HasSubstr("&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;'&lt;!--"));
+}
+
+TEST_F(BrowserTest, AnOpIsShownWithItsReason) {
+  // The first of the second block's ops is inside of a node that stands for all blocks.
+  const std::string dom = Dom("op=10");
+  const std::string details = After(dom, "id=\"details\"", "</aside>");
+  EXPECT_THAT(details, HasSubstr("op #10"));
+  EXPECT_THAT(details, HasSubstr("matmul_v2"));
+  EXPECT_THAT(details, HasSubstr("<h3>Reason</h3>"));
+  EXPECT_THAT(details, HasSubstr("block 2 of 6"));
+  EXPECT_THAT(After(dom, " selected\"", "</g>"), HasSubstr("matmul_v2"));
+}
+
+TEST_F(BrowserTest, ATableCanBeFiltered) {
+  EXPECT_THAT(After(Dom("q=softmax"), "id=\"decisions\"", "</section>"), HasSubstr("1 of 36 ops"));
+  EXPECT_THAT(After(Dom("type=exp&tone=fp32"), "id=\"decisions\"", "</section>"), HasSubstr("6 of 36 ops"));
+  EXPECT_THAT(After(Dom("q=nothing+like+it"), "id=\"decisions\"", "</section>"), HasSubstr("No op matches."));
+}
+
+TEST_F(BrowserTest, RepeatedBlocksCanBeUnfolded) {
+  EXPECT_THAT(After(Dom("fold=0"), "id=\"canvas\"", "</svg>"), Not(HasSubstr("×")));
+}
+
+TEST_F(BrowserTest, TheSmallestProgramsAreShown) {
+  for (const char* text : {"program none version=1\n\nblock main {\n  feed x : f32 [1]\n  fetch x\n}\n",
+                           "program one version=1\n\nblock main {\n  feed x : f32 [1]\n  y = relu(x) : f32 [1]\n  fetch y\n}\n"}) {
+    const Reported reported = Convert(folder_, text);
+    WriteFile(folder_ / "small.html", ReportHtml(reported.request, reported.result));
+    EXPECT_THAT(After(Dom("", "small.html"), "id=\"weights\"", "</section>"), HasSubstr("No weight is stored in low precision."));
+  }
+}
+
+TEST_F(BrowserTest, LightAndDarkAndNarrow) {
+  constexpr int kFewest = 60;  // an empty page has one colour
+  const ImageFacts light = Screenshot("theme=light", "1300,1400");
+  EXPECT_EQ(light.width, 1300);
+  EXPECT_GT(light.colours, kFewest);
+  EXPECT_GT(light.brightness, 200);
+  const ImageFacts dark = Screenshot("theme=dark", "1300,1400");
+  EXPECT_GT(dark.colours, kFewest);
+  EXPECT_LT(dark.brightness, 60);
+  const ImageFacts narrow = Screenshot("theme=light&only=graph", "500,900");
+  EXPECT_GT(narrow.colours, kFewest);
+  for (const char* state : {"op=12&only=graph", "only=weights", "q=softmax&only=decisions"}) EXPECT_GT(Screenshot(state, "1300,900").colours, kFewest) << state;
+}
+
+TEST_F(BrowserTest, Prints) {
+  const Outcome outcome = Run({"--print-to-pdf=" + (folder_ / "r.pdf"), "--no-pdf-header-footer"}, "r.html", "");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(ReadFile(folder_ / "r.pdf").substr(0, 5), "%PDF-");
+}
+
+}  // namespace
+}  // namespace ampc::testing

@@ -1,0 +1,199 @@
+#include "tools/report/html_report.h"
+
+#include <cmath>
+#include <map>
+
+#include <gmock/gmock.h>
+
+#include "absl/strings/str_split.h"
+#include "graph/base/json_reader.h"
+#include "tests/report/reported.h"
+
+namespace ampc {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Convert;
+using testing::kEvilName;
+using testing::ReadFile;
+using testing::Reported;
+using testing::ReportedProgram;
+using testing::TempFolder;
+
+class HtmlReport : public ::testing::Test {
+ protected:
+  // What a script element of the page holds.
+  static JsonValue Data(const std::string& page, const std::string& id) {
+    const std::string open = "id=\"" + id + "\">";
+    const size_t begin = page.find(open);
+    EXPECT_NE(begin, std::string::npos);
+    const size_t end = page.find("</script>", begin);
+    absl::StatusOr<JsonValue> json = ParseJson(page.substr(begin + open.size(), end - begin - open.size()));
+    EXPECT_TRUE(json.ok()) << json.status().message();
+    return json.ok() ? *std::move(json) : JsonValue();
+  }
+  static size_t Size(const JsonValue& object, const std::string& key) { return object.Find(key)->items.size(); }
+
+  TempFolder folder_;
+};
+
+TEST_F(HtmlReport, HoldsTheDataOfTheJsonReport) {
+  const Reported reported = Convert(folder_, ReportedProgram());
+  const std::string page = ReportHtml(reported.request, reported.result);
+  const JsonValue data = Data(page, "report-data");
+  absl::StatusOr<JsonValue> json = ParseJson(ReportJson(reported.request, reported.result));
+  ASSERT_TRUE(json.ok());
+  for (const char* list : {"ops", "casts", "weights", "types"}) EXPECT_EQ(Size(data, list), Size(*json, list)) << list;
+  EXPECT_EQ(Size(data, "ops"), 1 + 6 * 5 + 4 + 1u);
+  EXPECT_EQ(data.Find("command")->text, reported.request.command);
+  bool found = false;
+  for (const JsonValue& op : data.Find("ops")->items) found = found || op.Find("value")->text == kEvilName;
+  EXPECT_TRUE(found);
+}
+
+TEST_F(HtmlReport, GraphAndReportNumberOpsAlike) {
+  const Reported reported = Convert(folder_, ReportedProgram());
+  const std::string page = ReportHtml(reported.request, reported.result);
+  const JsonValue graph = Data(page, "graph-data"), data = Data(page, "report-data");
+  EXPECT_EQ(Size(graph, "casts"), Size(data, "casts"));
+  EXPECT_EQ(Size(graph, "ops"), Size(data, "casts") + Size(data, "ops"));
+  EXPECT_EQ(graph.Find("num_ops")->AsDouble(), static_cast<double>(Size(graph, "ops")));
+}
+
+TEST_F(HtmlReport, NamesAreNeverMarkup) {
+  const Reported reported = Convert(folder_, ReportedProgram());
+  const std::string page = ReportHtml(reported.request, reported.result);
+  EXPECT_THAT(page, Not(HasSubstr("alert(1)<")));
+  EXPECT_THAT(page, Not(HasSubstr("<w>")));
+  EXPECT_THAT(page, Not(HasSubstr("a <b>")));
+  EXPECT_THAT(page, HasSubstr("\\u003c/script\\u003e\\u003cscript\\u003ealert(1)"));
+  // As many ends of scripts as the page has itself.
+  EXPECT_EQ(std::vector<std::string>(absl::StrSplit(page, "</script>")).size(), 4u);
+}
+
+TEST_F(HtmlReport, TheTitleIsEscaped) {
+  Reported reported = Convert(folder_, ReportedProgram());
+  reported.request.output = "</title><i>\"&.ampc";
+  const std::string page = ReportHtml(reported.request, reported.result);
+  EXPECT_THAT(page, HasSubstr("<title>&lt;/title&gt;&lt;i&gt;&quot;&amp;.ampc"));
+}
+
+TEST_F(HtmlReport, PlaceholdersInNamesAreText) {
+  Reported reported = Convert(folder_, ReportedProgram());
+  reported.request.output = "{{script}}{{report}}";
+  const std::string page = ReportHtml(reported.request, reported.result);
+  EXPECT_EQ(Data(page, "report-data").Find("output")->text, "{{script}}{{report}}");
+}
+
+TEST_F(HtmlReport, LoadsNothing) {
+  const Reported reported = Convert(folder_, ReportedProgram());
+  const std::string page = ReportHtml(reported.request, reported.result);
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+  for (const char* part : {"https:", "src=\"", "@import", "url(http", "<link"}) EXPECT_THAT(page, Not(HasSubstr(part))) << part;
+}
+
+TEST_F(HtmlReport, SameDataSameBytes) {
+  Reported a = Convert(folder_, ReportedProgram()), b = Convert(folder_, ReportedProgram());
+  for (Reported* r : {&a, &b}) r->result.load_seconds = r->result.pass_seconds = r->result.save_seconds = 0.5;
+  EXPECT_EQ(ReportHtml(a.request, a.result), ReportHtml(b.request, b.result));
+}
+
+TEST_F(HtmlReport, TheEndingChooses) {
+  const Reported reported = Convert(folder_, ReportedProgram());
+  EXPECT_EQ(MakeReport("r.json", reported.request, reported.result), ReportJson(reported.request, reported.result));
+  EXPECT_EQ(MakeReport("r.html", reported.request, reported.result), ReportHtml(reported.request, reported.result));
+}
+
+TEST_F(HtmlReport, CastsSayWhoWantedThem) {
+  const Reported reported = Convert(folder_, ReportedProgram());
+  const JsonValue data = Data(ReportHtml(reported.request, reported.result), "report-data");
+  std::map<std::string, std::string> reasons;
+  for (const JsonValue& cast : data.Find("casts")->items) reasons[cast.Find("source")->text] = cast.Find("reason")->text;
+  EXPECT_THAT(reasons["x"], HasSubstr("matmul_v2 computes in low precision (allow: "));
+  EXPECT_THAT(reasons["b0"], HasSubstr("exp stays fp32 (deny: "));
+}
+
+TEST_F(HtmlReport, ALargeProgramMakesABoundedPage) {
+  std::string text = "program large version=1\n\nblock main {\n  feed x : f32 [?, 4]\n";
+  constexpr const char* kTypes[] = {"relu", "tanh", "exp", "sigmoid", "softmax", "sqrt", "square"};
+  constexpr int kOps = 60'000;
+  uint32_t random = 1;
+  for (int i = 0; i < kOps; ++i) {
+    random = random * 1664525 + 1013904223;
+    absl::StrAppend(&text, "  v", i, " = ", kTypes[(random >> 16) % 7], "(", i == 0 ? "x" : absl::StrCat("v", i - 1), ") : f32 [?, 4]\n");
+  }
+  absl::StrAppend(&text, "  fetch v", kOps - 1, "\n}\n");
+  const Reported reported = Convert(folder_, text);
+  const std::string page = ReportHtml(reported.request, reported.result);
+  EXPECT_LT(page.size(), 8u << 20);
+  const JsonValue data = Data(page, "report-data"), graph = Data(page, "graph-data");
+  EXPECT_EQ(Size(data, "ops"), 10'000u);
+  EXPECT_EQ(data.Find("omitted")->Find("ops")->AsDouble(), kOps - 10'000);
+  int64_t counted = 0;
+  for (const JsonValue& type : data.Find("types")->items) counted += *type.Find("low")->AsInt() + *type.Find("fp32")->AsInt() + *type.Find("none")->AsInt();
+  EXPECT_EQ(counted, kOps);  // all of them, whatever is left out
+  size_t nodes = 0;
+  for (const JsonValue& scene : graph.Find("grouped")->items) nodes += Size(scene, "nodes");
+  EXPECT_LE(nodes, 8'000u);
+}
+
+TEST_F(HtmlReport, OfTheSmallestPrograms) {
+  for (const char* text : {"program none version=1\n\nblock main {\n  feed x : f32 [1]\n  fetch x\n}\n",
+                           "program one version=1\n\nblock main {\n  feed x : f32 [1]\n  y = relu(x) : f32 [1]\n  fetch y\n}\n"}) {
+    const Reported reported = Convert(folder_, text);
+    const JsonValue data = Data(ReportHtml(reported.request, reported.result), "report-data");
+    EXPECT_EQ(Size(data, "weights"), 0u);
+  }
+}
+
+// The colours of the style sheet: "--name: #rrggbb" of the part between two marks.
+std::map<std::string, std::string> Colours(const std::string& css) {
+  std::map<std::string, std::string> colours;
+  for (size_t at = css.find("--"); at != std::string::npos; at = css.find("--", at + 2)) {
+    const size_t colon = css.find(": #", at);
+    if (colon == std::string::npos || css.find_first_of(";}\n ", at) < colon) continue;
+    colours[css.substr(at + 2, colon - at - 2)] = css.substr(colon + 3, 6);
+  }
+  return colours;
+}
+
+double Luminance(const std::string& hex) {
+  double sum = 0;
+  constexpr double kWeight[] = {0.2126, 0.7152, 0.0722};
+  for (int i = 0; i < 3; ++i) {
+    const double c = std::stoi(hex.substr(2 * i, 2), nullptr, 16) / 255.0;
+    sum += kWeight[i] * (c <= 0.03928 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4));
+  }
+  return sum;
+}
+
+double Contrast(const std::string& a, const std::string& b) {
+  const double x = Luminance(a), y = Luminance(b);
+  return (std::max(x, y) + 0.05) / (std::min(x, y) + 0.05);
+}
+
+// WCAG 2.1 AA: 4.5 for text, 3 for what is drawn.
+TEST(PageStyle, TextCanBeReadInBothThemes) {
+  const std::string css = ReadFile("tools/report/page/page.css");
+  const size_t dark = css.find("@media (prefers-color-scheme: dark)"), chosen = css.find(":root[data-theme=\"dark\"] {"), end = css.find("* { box-sizing");
+  ASSERT_TRUE(dark != std::string::npos && chosen != std::string::npos && end != std::string::npos);
+  const std::map<std::string, std::string> themes[] = {Colours(css.substr(0, dark)), Colours(css.substr(dark, chosen - dark)), Colours(css.substr(chosen, end - chosen))};
+  EXPECT_EQ(themes[1], themes[2]);  // chosen dark is the system's dark
+  for (std::map<std::string, std::string> c : themes) {
+    ASSERT_GT(c.size(), 15u);
+    for (const char* surface : {"bg", "panel", "sunken"}) {
+      for (const char* text : {"ink", "muted", "accent"}) EXPECT_GE(Contrast(c[text], c[surface]), 4.5) << text << " on " << surface;
+    }
+    EXPECT_GE(Contrast(c["edge"], c["sunken"]), 2.5);
+    for (const std::string tone : {"low", "fp32", "none", "mixed", "cast", "bad"}) {
+      EXPECT_GE(Contrast(c[tone], c[tone + "-tint"]), 4.5) << tone;
+      EXPECT_GE(Contrast(c["ink"], c[tone + "-tint"]), 4.5) << tone;
+      EXPECT_GE(Contrast(c["muted"], c[tone + "-tint"]), 4.5) << tone;
+      EXPECT_GE(Contrast(c[tone], c["panel"]), 3) << tone;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ampc
