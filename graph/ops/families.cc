@@ -8,45 +8,61 @@
 namespace ampc::ops {
 namespace {
 
-absl::Status InferElementwise(InferContext& ctx) {
-  AMPC_RETURN_IF_ERROR(NeedSameDType(ctx, "X", "Y", 1));
+// X and Y, broadcast, as a tensor of type `dtype`; constraint `c` is broken where they do not fit.
+absl::Status InferBroadcast(InferContext& ctx, DType dtype, int64_t axis, int c) {
   const TensorType& x = ctx.In("X");
   const TensorType& y = ctx.In("Y");
-  TensorType out = x;
-  if (!x.has_rank || !y.has_rank) {
-    out = TensorType::Unranked(x.dtype);
-  } else {
-    AMPC_ASSIGN_OR_RETURN(out.dims, BroadcastDims(ctx, x.dims, y.dims, ctx.op().GetInt("axis"), 2));
+  TensorType out = TensorType::Unranked(dtype);
+  if (x.has_rank && y.has_rank) {
+    out = RankZero(dtype);
+    AMPC_ASSIGN_OR_RETURN(out.dims, BroadcastDims(ctx, x.dims, y.dims, axis, c));
   }
-  if (out.dtype == DType::kInvalid) out.dtype = y.dtype;
   ctx.Out("Out", std::move(out));
   return absl::OkStatus();
 }
 
-absl::Status InferReduction(InferContext& ctx) {
-  const TensorType& x = ctx.In("X");
-  const DType to = ctx.op().GetDType("out_dtype");
-  const DType dtype = to == DType::kInvalid ? x.dtype : to;
-  const std::vector<int64_t> dim = ctx.op().GetInts("dim");
-  const bool all = ctx.op().GetBool("reduce_all") || dim.empty();
-  const bool keep = ctx.op().GetBool("keep_dim");
-  if (!x.has_rank) {
-    ctx.Out("Out", all && !keep ? TensorType(dtype, ScalarDims(ctx, "Out")) : TensorType::Unranked(dtype));
-    return absl::OkStatus();
-  }
-  std::vector<bool> reduced(x.rank(), all);
-  if (!all) {
-    AMPC_ASSIGN_OR_RETURN(auto axes, Axes(ctx, dim, x.rank(), 1));
-    for (int axis : axes) reduced[axis] = true;
-  }
-  TensorType out = RankZero(dtype);
-  for (int i = 0; i < x.rank(); ++i) {
-    if (!reduced[i]) out.dims.push_back(x.dims[i]);
-    if (reduced[i] && keep) out.dims.push_back(1);
-  }
-  if (out.dims.empty()) out.dims = ScalarDims(ctx, "Out");
-  ctx.Out("Out", std::move(out));
+absl::Status InferElementwise(InferContext& ctx) {
+  AMPC_RETURN_IF_ERROR(NeedSameDType(ctx, "X", "Y", 1));
+  const DType x = ctx.In("X").dtype;
+  return InferBroadcast(ctx, x == DType::kInvalid ? ctx.In("Y").dtype : x, ctx.op().GetInt("axis"), 2);
+}
+
+absl::Status InferComparison(InferContext& ctx) {
+  AMPC_RETURN_IF_ERROR(NeedSameDType(ctx, "X", "Y", 1));
+  return InferBroadcast(ctx, DType::kBool, ctx.op().GetInt("axis"), 2);
+}
+
+absl::Status InferLogical(InferContext& ctx) {
+  if (ctx.op().def().InputSlot("Y") >= 0) return InferBroadcast(ctx, DType::kBool, -1, 1);
+  ctx.Out("Out", ctx.In("X").WithDType(DType::kBool));
   return absl::OkStatus();
+}
+
+absl::Status InferBitwise(InferContext& ctx) {
+  const DType x = ctx.In("X").dtype;
+  if (IsFloat(x) || IsComplex(x)) return Fail(ctx, 1, "X is ", Name(x), ", needs bool or an integer type");
+  if (ctx.op().def().InputSlot("Y") < 0) return InferSame(ctx);
+  AMPC_RETURN_IF_ERROR(NeedSameDType(ctx, "X", "Y", 2));
+  return InferBroadcast(ctx, x, -1, 3);
+}
+
+absl::Status InferReduction(InferContext& ctx) {
+  const DType to = ctx.op().GetDType("out_dtype");
+  const ShapeArg dim = ReadShapeArg(ctx, "", "", "dim");
+  return InferReduced(ctx, to == DType::kInvalid ? ctx.In("X").dtype : to, dim, ctx.op().GetBool("reduce_all"),
+                      ctx.op().GetBool("keep_dim"));
+}
+
+absl::Status InferLogicalReduction(InferContext& ctx) {
+  const ShapeArg dim = ReadShapeArg(ctx, "AxisTensorList", "AxisTensor", "dim");
+  return InferReduced(ctx, DType::kBool, dim, ctx.op().GetBool("reduce_all"), ctx.op().GetBool("keep_dim"));
+}
+
+OpDef Operands(std::string name, std::string doc, bool binary) {
+  OpDef def(std::move(name));
+  def.Doc(std::move(doc)).In("X", kAsIs);
+  if (binary) def.In("Y", kAsIs);
+  return def.Out("Out", kAsIs).CostIs(PerResult<1>);
 }
 
 // The size of one spatial dimension, from (in this order) SizeTensor, OutSize, Scale, scale, out_h/out_w.
@@ -110,6 +126,34 @@ OpDef Elementwise(std::string name, std::string doc) {
   return QuantExtras(def).Extra("x_data_format", "").Extra("y_data_format", "");
 }
 
+OpDef Comparison(std::string name, std::string doc) {
+  OpDef def(std::move(name));
+  return MayOverwrite(def.Doc(std::move(doc))
+                          .In("X")
+                          .In("Y")
+                          .Out("Out", kAsIs)
+                          .A("axis", -1)
+                          .Extra("force_cpu", false)
+                          .Infer(InferComparison)
+                          .CostIs(PerResult<1>)
+                          .Amp(kWidest, "values that differ in fp32 may be equal in a low type, so the operands are not lowered for it")
+                          .Gradient("none: a comparison has no derivative"));
+}
+
+OpDef Logical(std::string name, std::string doc, bool binary) {
+  return MayOverwrite(Operands(std::move(name), std::move(doc), binary)
+                          .Infer(InferLogical)
+                          .Amp(kNever, "computes bool; a float operand is only asked whether it is 0")
+                          .Gradient("none: a truth value has no derivative"));
+}
+
+OpDef Bitwise(std::string name, std::string doc, bool binary) {
+  return Operands(std::move(name), std::move(doc), binary)
+      .Infer(InferBitwise)
+      .Amp(kNever, "computes with the bits of integers")
+      .Gradient("none: bits have no derivative");
+}
+
 OpDef Reduction(std::string name, std::string doc) {
   OpDef def(name);
   return def.Doc(std::move(doc))
@@ -123,6 +167,24 @@ OpDef Reduction(std::string name, std::string doc) {
       .Infer(InferReduction)
       .CostIs(PerOperand<1>)
       .Gradient(name + "_grad");
+}
+
+OpDef LogicalReduction(std::string name, std::string doc) {
+  OpDef def(std::move(name));
+  return def.Doc(std::move(doc))
+      .In("X", kAsIs)
+      .HostIn("AxisTensor")
+      .HostVarIn("AxisTensorList")
+      .Out("Out", kAsIs)
+      .A("dim", Ints{0})
+      .A("keep_dim", false)
+      .A("reduce_all", false)
+      .DTypeAttr("in_dtype", DType::kInvalid, false)
+      .DTypeAttr("out_dtype", DType::kInvalid, false)
+      .Infer(InferLogicalReduction)
+      .CostIs(PerOperand<1>)
+      .Amp(kNever, "computes bool; a float operand is only asked whether it is 0")
+      .Gradient("none: a truth value has no derivative");
 }
 
 OpDef Interpolation(std::string name, std::string method, std::string doc) {

@@ -158,4 +158,32 @@ absl::Status InferSame(InferContext& ctx) {
 
 absl::Status InferNothing(InferContext&) { return absl::OkStatus(); }
 
+absl::Status InferReduced(InferContext& ctx, DType dtype, const ShapeArg& dim, bool all, bool keep) {
+  const TensorType& x = ctx.In("X");
+  all = all || (dim.has_value() && dim->empty());
+  if (!x.has_rank) {
+    ctx.Out("Out", all && !keep ? TensorType(dtype, ScalarDims(ctx, "Out")) : TensorType::Unranked(dtype));
+    return absl::OkStatus();
+  }
+  std::vector<bool> reduced(x.rank(), all);
+  if (!all) {
+    std::vector<int64_t> known;
+    for (size_t i = 0; dim.has_value() && i < dim->size() && (*dim)[i].has_value(); ++i) known.push_back(*(*dim)[i]);
+    if (!dim.has_value() || known.size() != dim->size()) {
+      ctx.Out("Out", keep ? TensorType(dtype, Dims(x.rank(), kUnknownDim)) : TensorType::Unranked(dtype));
+      return absl::OkStatus();
+    }
+    AMPC_ASSIGN_OR_RETURN(auto axes, Axes(ctx, known, x.rank(), 1));
+    for (int axis : axes) reduced[axis] = true;
+  }
+  TensorType out = RankZero(dtype);
+  for (int i = 0; i < x.rank(); ++i) {
+    if (!reduced[i]) out.dims.push_back(x.dims[i]);
+    if (reduced[i] && keep) out.dims.push_back(1);
+  }
+  if (out.dims.empty()) out.dims = ScalarDims(ctx, "Out");
+  ctx.Out("Out", std::move(out));
+  return absl::OkStatus();
+}
+
 }  // namespace ampc::ops

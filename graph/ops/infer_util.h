@@ -68,6 +68,9 @@ void OutXShape(InferContext& ctx, const TensorType& x);
 
 // Inference: Out has the type of X.
 absl::Status InferSame(InferContext& ctx);
+// Inference: Out is X without the axes `dim` or with 1 in their place; all axes where `all` or `dim` is empty. Constraint 1: the axes
+// exist.
+absl::Status InferReduced(InferContext& ctx, DType dtype, const ShapeArg& dim, bool all, bool keep);
 // Inference: no result is derived; the declared types stand.
 absl::Status InferNothing(InferContext& ctx);
 

@@ -29,6 +29,25 @@ struct ScalarMath {
   static AMPC_HOST_DEVICE T Erf(T v) { return std::erf(v); }
   static AMPC_HOST_DEVICE T Phi(T v) { return T(0.5) * std::erfc(v * T(-0.70710678118654752)); }
   static AMPC_HOST_DEVICE T Pow(T x, T y) { return std::pow(x, y); }
+  static AMPC_HOST_DEVICE T CopySign(T x, T y) { return std::copysign(x, y); }
+  static AMPC_HOST_DEVICE T Expm1(T v) { return std::expm1(v); }
+  static AMPC_HOST_DEVICE T Log1p(T v) { return std::log1p(v); }
+  static AMPC_HOST_DEVICE T Floor(T v) { return std::floor(v); }
+  static AMPC_HOST_DEVICE T Ceil(T v) { return std::ceil(v); }
+  static AMPC_HOST_DEVICE T Trunc(T v) { return std::trunc(v); }
+  static AMPC_HOST_DEVICE T Log2(T v) { return std::log2(v); }
+  static AMPC_HOST_DEVICE T Log10(T v) { return std::log10(v); }
+  static AMPC_HOST_DEVICE T Sin(T v) { return std::sin(v); }
+  static AMPC_HOST_DEVICE T Cos(T v) { return std::cos(v); }
+  static AMPC_HOST_DEVICE T Tan(T v) { return std::tan(v); }
+  static AMPC_HOST_DEVICE T Asin(T v) { return std::asin(v); }
+  static AMPC_HOST_DEVICE T Acos(T v) { return std::acos(v); }
+  static AMPC_HOST_DEVICE T Atan(T v) { return std::atan(v); }
+  static AMPC_HOST_DEVICE T Sinh(T v) { return std::sinh(v); }
+  static AMPC_HOST_DEVICE T Cosh(T v) { return std::cosh(v); }
+  static AMPC_HOST_DEVICE T Asinh(T v) { return std::asinh(v); }
+  static AMPC_HOST_DEVICE T Acosh(T v) { return std::acosh(v); }
+  static AMPC_HOST_DEVICE T Atanh(T v) { return std::atanh(v); }
 };
 
 // The remainder with the sign of y.
@@ -38,6 +57,18 @@ AMPC_HOST_DEVICE inline T FloorMod(T x, T y) {
   return r != 0 && ((r < 0) != (y < 0)) ? r + y : r;
 }
 
+// The quotient rounded down, as Python rounds it: of the exact quotient, not of the float nearest to it (1 / 0.1f is 9).
+template <typename T>
+AMPC_HOST_DEVICE inline T FloorDiv(T x, T y) {
+  if (y == 0) return x / y;
+  const T r = std::fmod(x, y);
+  T q = (x - r) / y;
+  if (r != 0 && ((r < 0) != (y < 0))) q -= 1;
+  if (q == 0) return std::copysign(T(0), x / y);
+  const T whole = std::floor(q);
+  return q - whole > T(0.5) ? whole + 1 : whole;
+}
+
 #define AMPC_FN AMPC_HOST_DEVICE inline
 #include "kernels/common/functors.inc"
 #undef AMPC_FN
@@ -45,9 +76,13 @@ AMPC_HOST_DEVICE inline T FloorMod(T x, T y) {
 }  // namespace ampc::functors
 
 // Every unary functor, for enumerations and tables: X(Name).
-#define AMPC_UNARY_FUNCTORS(X)                                                                                                           \
-  X(Relu)                                                                                                                                \
-  X(Clip) X(Sigmoid) X(Tanh) X(Erf) X(Gelu) X(GeluTanh) X(Swish) X(HardSwish) X(HardSigmoid) X(LeakyRelu) X(Exp) X(Log) X(Sqrt) X(Rsqrt) \
-      X(Square) X(Cube) X(Reciprocal) X(PowHalf) X(PowScalar) X(Abs) X(ScaleThenBias) X(BiasThenScale)
+// clang-format off
+#define AMPC_UNARY_FUNCTORS(X)                                                                                                      \
+  X(Relu) X(Clip) X(Sigmoid) X(Tanh) X(Erf) X(Gelu) X(GeluTanh) X(Swish) X(HardSwish) X(HardSigmoid) X(LeakyRelu) X(Exp) X(Log)     \
+  X(Sqrt) X(Rsqrt) X(Square) X(Cube) X(Reciprocal) X(PowHalf) X(PowScalar) X(Abs) X(ScaleThenBias) X(BiasThenScale)                 \
+  X(Elu) X(Selu) X(Celu) X(Softplus) X(LogSigmoid) X(Mish) X(Softsign) X(Stanh) X(ThresholdedRelu) X(HardShrink) X(SoftShrink)      \
+  X(TanhShrink) X(Floor) X(Ceil) X(Round) X(Trunc) X(Sign) X(Expm1) X(Log1p) X(Log2) X(Log10) X(Sin) X(Cos) X(Tan) X(Asin) X(Acos) \
+  X(Atan) X(Sinh) X(Cosh) X(Asinh) X(Acosh) X(Atanh)
 
-#define AMPC_BINARY_FUNCTORS(X) X(Add) X(Sub) X(Mul) X(Div) X(Max) X(Min) X(Pow)
+#define AMPC_BINARY_FUNCTORS(X) X(Add) X(Sub) X(Mul) X(Div) X(Max) X(Min) X(Pow) X(FMax) X(FMin)
+// clang-format on

@@ -34,6 +34,7 @@ struct Function {
 };
 
 double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double Softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
 
 const std::vector<Function>& Functions() {
   static const auto* const functions = new std::vector<Function>{
@@ -72,6 +73,59 @@ const std::vector<Function>& Functions() {
       {"pow_square", "pow", {{"factor", 2.0f}}, [](double x) { return x * x; }},
       {"pow_half", "pow", {{"factor", 0.5f}}, [](double x) { return std::pow(x, 0.5); }},
       {"pow_reciprocal", "pow", {{"factor", -1.0f}}, [](double x) { return 1 / x; }},
+      {"sin", "sin", {}, [](double x) { return std::sin(x); }},
+      {"cos", "cos", {}, [](double x) { return std::cos(x); }},
+      {"tan", "tan", {}, [](double x) { return std::tan(x); }},
+      {"asin", "asin", {}, [](double x) { return std::asin(x); }},
+      {"acos", "acos", {}, [](double x) { return std::acos(x); }},
+      {"atan", "atan", {}, [](double x) { return std::atan(x); }},
+      {"sinh", "sinh", {}, [](double x) { return std::sinh(x); }},
+      {"cosh", "cosh", {}, [](double x) { return std::cosh(x); }},
+      {"asinh", "asinh", {}, [](double x) { return std::asinh(x); }},
+      {"acosh", "acosh", {}, [](double x) { return std::acosh(x); }},
+      {"atanh", "atanh", {}, [](double x) { return std::atanh(x); }},
+      {"expm1", "expm1", {}, [](double x) { return std::expm1(x); }},
+      {"log1p", "log1p", {}, [](double x) { return std::log1p(x); }},
+      {"log2", "log2", {}, [](double x) { return std::log2(x); }},
+      {"log10", "log10", {}, [](double x) { return std::log10(x); }},
+      {"floor", "floor", {}, [](double x) { return std::floor(x); }},
+      {"ceil", "ceil", {}, [](double x) { return std::ceil(x); }},
+      {"trunc", "trunc", {}, [](double x) { return std::trunc(x); }},
+      {"round", "round", {}, [](double x) { return std::round(x); }},
+      {"erf", "erf", {}, [](double x) { return std::erf(x); }},
+      {"sign", "sign", {}, [](double x) { return std::isnan(x) ? x
+                                                 : x > 0       ? 1.0
+                                                 : x < 0       ? -1.0
+                                                               : x; }},
+      {"rsqrt", "rsqrt", {}, [](double x) { return 1 / std::sqrt(x); }},
+      {"reciprocal", "reciprocal", {}, [](double x) { return 1 / x; }},
+      {"silu", "silu", {}, [](double x) { return x * Sigmoid(x); }},
+      {"leaky_relu", "leaky_relu", {{"alpha", 0.1f}}, [](double x) { return x < 0 ? static_cast<double>(0.1f) * x : x; }},
+      {"elu", "elu", {{"alpha", 0.5f}}, [](double x) { return x < 0 ? 0.5 * std::expm1(x) : x; }},
+      {"selu",
+       "selu",
+       {},
+       [](double x) {
+         return static_cast<double>(1.0507010221481323f) * (x < 0 ? static_cast<double>(1.6732631921768188f) * std::expm1(x) : x);
+       }},
+      {"celu", "celu", {{"alpha", 2.0f}}, [](double x) { return x < 0 ? 2 * std::expm1(x / 2) : x; }},
+      {"softplus", "softplus", {{"beta", 2.0f}, {"threshold", 15.0f}}, [](double x) { return 2 * x > 15 ? x : Softplus(2 * x) / 2; }},
+      {"logsigmoid", "logsigmoid", {}, [](double x) { return -Softplus(-x); }},
+      {"mish", "mish", {}, [](double x) { return x * std::tanh(Softplus(x)); }},
+      {"softsign", "softsign", {}, [](double x) { return std::isinf(x) ? std::copysign(1.0, x) : x / (1 + std::abs(x)); }},
+      {"stanh", "stanh", {}, [](double x) { return static_cast<double>(1.7159f) * std::tanh(static_cast<double>(0.67f) * x); }},
+      {"thresholded_relu", "thresholded_relu", {{"threshold", 0.5f}}, [](double x) { return x <= 0.5 ? 0.0 : x; }},
+      {"hard_shrink", "hard_shrink", {{"threshold", 0.25f}}, [](double x) { return std::abs(x) <= 0.25 ? 0.0 : x; }},
+      {"softshrink",
+       "softshrink",
+       {{"lambda", 0.25f}},
+       [](double x) {
+         return x > 0.25 ? x - 0.25 : x < -0.25 ? x + 0.25 : std::isnan(x) ? x : 0.0;
+       }},
+      {"tanh_shrink", "tanh_shrink", {}, [](double x) { return x - std::tanh(x); }},
+      {"brelu", "brelu", {{"t_min", -1.0f}, {"t_max", 6.0f}}, [](double x) { return x < -1  ? -1.0
+                                                                                    : x > 6 ? 6.0
+                                                                                            : x; }},
       {"scale_power_of_two", "scale", {{"scale", 0.25f}}, [](double x) { return 0.25 * x + 0.0; }},
   };
   return *functions;
@@ -188,6 +242,10 @@ TEST(Unary, IntegersOfOpsThatHaveThem) {
   EXPECT_THAT(r[0].As<int64_t>(), ElementsAre(4, 7));
   ASSERT_OK_AND_ASSIGN(r, OpRun("square").In("X", I32({2}, {-4, 65536})).Out("Out").Run());
   EXPECT_THAT(r[0].As<int32_t>(), ElementsAre(16, 0));
+  ASSERT_OK_AND_ASSIGN(r, OpRun("sign").In("X", I64({3}, {-4, 0, 7})).Out("Out").Run());
+  EXPECT_THAT(r[0].As<int64_t>(), ElementsAre(-1, 0, 1));
+  ASSERT_OK_AND_ASSIGN(r, OpRun("trunc").In("X", I64({1}, {(int64_t{1} << 62) + 1})).Out("Out").Run());
+  EXPECT_THAT(r[0].As<int64_t>(), ElementsAre((int64_t{1} << 62) + 1));
   EXPECT_THAT(OpRun("tanh").In("X", I32({1}, {1})).Out("Out").Run(), StatusIs(ExitCode::kUnsupported, HasSubstr("no cpu kernel for i32")));
 }
 

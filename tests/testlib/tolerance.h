@@ -40,6 +40,17 @@ struct FunctionTolerance {
 constexpr FunctionTolerance FunctionToleranceFor(std::string_view op) {
   if (op == "exp" || op == "log" || op == "pow") return {1, 0};
   if (op == "rsqrt") return {1.5, 0};
+  if (op == "acos" || op == "acosh" || op == "asin" || op == "asinh" || op == "atan" || op == "atanh" || op == "cos" || op == "cosh" ||
+      op == "log10" || op == "log2" || op == "sin" || op == "sinh" || op == "tan") {
+    return {2, 0};  // the C library
+  }
+  if (op == "expm1" || op == "softsign") return {1.5, 0};
+  if (op == "log1p" || op == "elu") return {2.5, 0};
+  if (op == "celu" || op == "selu") return {3.5, 0};
+  if (op == "stanh") return {4, 0};
+  if (op == "softplus" || op == "logsigmoid") return {4, 0};
+  if (op == "mish") return {6, 0x1p-120};
+  if (op == "tanh_shrink") return {2, 0x1p-23};
   if (op == "tanh" || op == "erf" || op == "hard_swish") return {2, 0};
   if (op == "sigmoid") return {2.5, 0};
   if (op == "swish" || op == "silu") return {3.5, 0x1p-24};

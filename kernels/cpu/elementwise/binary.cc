@@ -1,7 +1,6 @@
-// elementwise_{add,sub,mul,div,max,min,pow,mod,floordiv}.
-#include <algorithm>
-#include <atomic>
+// elementwise_{add,sub,mul,div,max,min,pow,fmax,fmin,mod,floordiv} and atan2.
 #include <cmath>
+#include <optional>
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
@@ -12,8 +11,8 @@
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/elementwise/broadcast.h"
+#include "kernels/cpu/elementwise/run_rows.h"
 #include "kernels/cpu/simd/elementwise.h"
-#include "kernels/parallel.h"
 
 namespace ampc {
 namespace {
@@ -21,12 +20,10 @@ namespace {
 using simd::BinaryOp;
 using simd::Spread;
 
-constexpr int64_t kGrain = 1 << 15;  // elements that are worth a thread
-
 // One row. Returns false when an integer was divided by zero.
 using RowFn = bool (*)(const void* x, const void* y, void* out, int64_t n);
 
-enum class Op2 : uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin, kPow, kMod, kFloorDiv };
+enum class Op2 : uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin, kPow, kFMax, kFMin, kMod, kFloorDiv, kAtan2 };
 
 template <typename T>
 bool Compute(Op2 op, T x, T y, T* out) {
@@ -42,9 +39,11 @@ bool Compute(Op2 op, T x, T y, T* out) {
         *out = integer::Mul(x, y);
         return true;
       case Op2::kMax:
+      case Op2::kFMax:
         *out = x < y ? y : x;
         return true;
       case Op2::kMin:
+      case Op2::kFMin:
         *out = y < x ? y : x;
         return true;
       case Op2::kPow:
@@ -79,11 +78,20 @@ bool Compute(Op2 op, T x, T y, T* out) {
       case Op2::kPow:
         *out = std::pow(x, y);
         break;
+      case Op2::kFMax:
+        *out = functors::FMax::Apply(M{}, x, y);
+        break;
+      case Op2::kFMin:
+        *out = functors::FMin::Apply(M{}, x, y);
+        break;
+      case Op2::kAtan2:
+        *out = std::atan2(x, y);
+        break;
       case Op2::kMod:
         *out = functors::FloorMod(x, y);
         break;
       case Op2::kFloorDiv:
-        *out = std::floor(x / y);
+        *out = functors::FloorDiv(x, y);
         break;
     }
   }
@@ -123,34 +131,19 @@ RowFn RowFor(Op2 op, const BroadcastPlan& plan) {
       return RowFor<T, Op2::kMin>(plan);
     case Op2::kPow:
       return RowFor<T, Op2::kPow>(plan);
+    case Op2::kFMax:
+      return RowFor<T, Op2::kFMax>(plan);
+    case Op2::kFMin:
+      return RowFor<T, Op2::kFMin>(plan);
     case Op2::kMod:
       return RowFor<T, Op2::kMod>(plan);
     case Op2::kFloorDiv:
       return RowFor<T, Op2::kFloorDiv>(plan);
+    case Op2::kAtan2:
+      if constexpr (std::is_floating_point_v<T>) return RowFor<T, Op2::kAtan2>(plan);
+      break;
   }
   return nullptr;
-}
-
-// Runs `row` over the whole result.
-template <typename F>
-bool RunRows(const BroadcastPlan& plan, size_t size, const KernelArgs& args, F row) {
-  const char* x = static_cast<const char*>(args.inputs[0]);
-  const char* y = static_cast<const char*>(args.inputs[1]);
-  char* out = static_cast<char*>(args.outputs[0]);
-  std::atomic<bool> ok{true};
-  if (plan.rows == 1) {
-    ParallelFor(args.threads, plan.inner, kGrain, [&](int64_t first, int64_t last) {
-      if (!row(x + first * plan.x_inner * size, y + first * plan.y_inner * size, out + first * size, last - first)) ok = false;
-    });
-    return ok;
-  }
-  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, plan.inner));
-  ParallelFor(args.threads, plan.rows, grain, [&](int64_t first, int64_t last) {
-    ForEachRow(plan, first, last, [&](int64_t o, int64_t xo, int64_t yo) {
-      if (!row(x + xo * size, y + yo * size, out + o * size, plan.inner)) ok = false;
-    });
-  });
-  return ok;
 }
 
 // An operand that has every element of the result may lend it its memory.
@@ -166,7 +159,8 @@ std::unique_ptr<Kernel> MakeFloat(BinaryOp op, BroadcastPlan plan, KernelTraits 
   const simd::BinaryFn fn = simd::Binary(op, spread);
   traits.implementation = absl::StrCat("ampc:", simd::TargetName());
   return MakeLambdaKernel(std::move(traits), [plan = std::move(plan), fn](const KernelArgs& args) {
-    RunRows(plan, sizeof(float), args, [fn](const char* x, const char* y, char* out, int64_t n) {
+    constexpr RowSizes kSizes = {sizeof(float), sizeof(float), sizeof(float)};
+    RunRows(plan, kSizes, args, [fn](const char* x, const char* y, char* out, int64_t n) {
       fn(reinterpret_cast<const float*>(x), reinterpret_cast<const float*>(y), reinterpret_cast<float*>(out), static_cast<size_t>(n));
       return true;
     });
@@ -195,8 +189,8 @@ RowFn PlainRow(DType storage, Op2 op, const BroadcastPlan& plan) {
   }
 }
 
-constexpr BinaryOp kVector[] = {BinaryOp::kAdd, BinaryOp::kSub, BinaryOp::kMul, BinaryOp::kDiv,
-                                BinaryOp::kMax, BinaryOp::kMin, BinaryOp::kPow};
+constexpr BinaryOp kVector[] = {BinaryOp::kAdd, BinaryOp::kSub, BinaryOp::kMul,  BinaryOp::kDiv, BinaryOp::kMax,
+                                BinaryOp::kMin, BinaryOp::kPow, BinaryOp::kFMax, BinaryOp::kFMin};
 
 template <Op2 op>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
@@ -215,12 +209,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   traits.in_place_input = InPlace(spec);
   if (storage == DType::kF32 && op < Op2::kMod) return MakeFloat(kVector[static_cast<int>(op)], *std::move(plan), std::move(traits));
   const RowFn fn = PlainRow(storage, op, *plan);
+  if (fn == nullptr) return view.Unsupported(absl::StrCat("there is no cpu kernel for ", std::string(Name(spec.outputs[0].dtype))));
   const std::string name = Describe(view.op());
-  return MakeLambdaKernel(std::move(traits),
-                          [plan = *std::move(plan), fn, name, size = SizeOf(storage)](const KernelArgs& args) -> absl::Status {
-                            if (RunRows(plan, size, args, fn)) return absl::OkStatus();
-                            return UsageError(absl::StrCat(name, ": an integer was divided by zero; the divisor needs nonzero elements"));
-                          });
+  return MakeLambdaKernel(
+      std::move(traits),
+      [plan = *std::move(plan), fn, name, size = static_cast<int64_t>(SizeOf(storage))](const KernelArgs& args) -> absl::Status {
+        if (RunRows(plan, {size, size, size}, args, fn)) return absl::OkStatus();
+        return UsageError(absl::StrCat(name, ": an integer was divided by zero; the divisor needs nonzero elements"));
+      });
 }
 
 }  // namespace
@@ -236,6 +232,9 @@ absl::Status RegisterElementwiseBinary(KernelRegistry* registry) {
   AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_max", &Make<Op2::kMax>, types, any}));
   AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_min", &Make<Op2::kMin>, types, any}));
   AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_pow", &Make<Op2::kPow>, types, any}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_fmax", &Make<Op2::kFMax>, types, any}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_fmin", &Make<Op2::kFMin>, types, any}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"atan2", &Make<Op2::kAtan2>, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}, any}));
   AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_mod", &Make<Op2::kMod>, types, any}));
   return registry->Add({"elementwise_floordiv", &Make<Op2::kFloorDiv>, types, any});
 }

@@ -1,4 +1,4 @@
-// clip, pow and scale: unary maps whose parameters may come in tensors.
+// clip, increment, pow and scale: maps whose parameters may come in tensors.
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/elementwise/unary_loop.h"
@@ -57,6 +57,13 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakePow(const KernelSpec& spec) {
   });
 }
 
+absl::StatusOr<std::unique_ptr<Kernel>> MakeIncrement(const KernelSpec& spec) {
+  const SpecView view(spec);
+  AMPC_RETURN_IF_ERROR(Check(view));
+  const Params<double> params{1, view.op().GetFloat("step", 1), 0};
+  return MakeLoop(spec, UnaryOp::kScaleThenBias, [params](const KernelArgs&) { return params; });
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> MakeScale(const KernelSpec& spec) {
   const SpecView view(spec);
   AMPC_RETURN_IF_ERROR(Check(view));
@@ -74,6 +81,7 @@ absl::Status RegisterParametric(KernelRegistry* registry) {
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kU8,
                                     DType::kI8,  DType::kI16, DType::kI32,  DType::kI64};
   AMPC_RETURN_IF_ERROR(registry->Add({"clip", &MakeClip, types, LayoutSupport::kElementwise}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"increment", &MakeIncrement, types, LayoutSupport::kElementwise}));
   AMPC_RETURN_IF_ERROR(registry->Add({"pow", &MakePow, types, LayoutSupport::kElementwise}));
   return registry->Add({"scale", &MakeScale, types, LayoutSupport::kElementwise});
 }

@@ -23,9 +23,36 @@ UnaryOp FunctorOf(const Op& op, const UnaryRow& row) {
 
 constexpr UnaryRow kRows[] = {
     {"abs", UnaryOp::kAbs, &None},
+    {"acos", UnaryOp::kAcos, &None},
+    {"acosh", UnaryOp::kAcosh, &None},
+    {"asin", UnaryOp::kAsin, &None},
+    {"asinh", UnaryOp::kAsinh, &None},
+    {"atan", UnaryOp::kAtan, &None},
+    {"atanh", UnaryOp::kAtanh, &None},
+    {"brelu", UnaryOp::kClip,
+     [](const Op& op) {
+       return Params<double>{op.GetFloat("t_min", 0), op.GetFloat("t_max", 24), 0};
+     }},
+    {"ceil", UnaryOp::kCeil, &None},
+    {"celu", UnaryOp::kCelu,
+     [](const Op& op) {
+       return Params<double>{op.GetFloat("alpha", 1), 0, 0};
+     }},
+    {"cos", UnaryOp::kCos, &None},
+    {"cosh", UnaryOp::kCosh, &None},
+    {"elu", UnaryOp::kElu,
+     [](const Op& op) {
+       return Params<double>{op.GetFloat("alpha", 1), 0, 0};
+     }},
     {"erf", UnaryOp::kErf, &None},
     {"exp", UnaryOp::kExp, &None},
+    {"expm1", UnaryOp::kExpm1, &None},
+    {"floor", UnaryOp::kFloor, &None},
     {"gelu", UnaryOp::kGelu, &None},
+    {"hard_shrink", UnaryOp::kHardShrink,
+     [](const Op& op) {
+       return Params<double>{op.GetFloat("threshold", 0.5), 0, 0};
+     }},
     {"hard_sigmoid", UnaryOp::kHardSigmoid,
      [](const Op& op) {
        return Params<double>{op.GetFloat("slope", 0.2f), op.GetFloat("offset", 0.5), 0};
@@ -39,25 +66,61 @@ constexpr UnaryRow kRows[] = {
        return Params<double>{op.GetFloat("alpha", 0.02f), 0, 0};
      }},
     {"log", UnaryOp::kLog, &None},
+    {"log10", UnaryOp::kLog10, &None},
+    {"log1p", UnaryOp::kLog1p, &None},
+    {"log2", UnaryOp::kLog2, &None},
+    {"logsigmoid", UnaryOp::kLogSigmoid, &None},
+    {"mish", UnaryOp::kMish,
+     [](const Op& op) {
+       return Params<double>{op.GetFloat("threshold", 20), 0, 0};
+     }},
     {"reciprocal", UnaryOp::kReciprocal, &None},
     {"relu", UnaryOp::kRelu, &None},
     {"relu6", UnaryOp::kClip,
      [](const Op& op) {
        return Params<double>{0, op.GetFloat("threshold", 6), 0};
      }},
+    {"round", UnaryOp::kRound, &None},
     {"rsqrt", UnaryOp::kRsqrt, &None},
+    {"selu", UnaryOp::kSelu,
+     [](const Op& op) {
+       return Params<double>{op.GetFloat("scale", 1), op.GetFloat("alpha", 1), 0};
+     }},
     {"sigmoid", UnaryOp::kSigmoid, &None},
+    {"sign", UnaryOp::kSign, &None},
     {"silu", UnaryOp::kSwish,
      [](const Op&) {
        return Params<double>{1, 0, 0};
      }},
+    {"sin", UnaryOp::kSin, &None},
+    {"sinh", UnaryOp::kSinh, &None},
+    {"softplus", UnaryOp::kSoftplus,
+     [](const Op& op) {
+       return Params<double>{op.GetFloat("beta", 1), op.GetFloat("threshold", 20), 0};
+     }},
+    {"softshrink", UnaryOp::kSoftShrink,
+     [](const Op& op) {
+       return Params<double>{op.GetFloat("lambda", 0.5), 0, 0};
+     }},
+    {"softsign", UnaryOp::kSoftsign, &None},
     {"sqrt", UnaryOp::kSqrt, &None},
     {"square", UnaryOp::kSquare, &None},
+    {"stanh", UnaryOp::kStanh,
+     [](const Op& op) {
+       return Params<double>{op.GetFloat("scale_a", 1), op.GetFloat("scale_b", 1), 0};
+     }},
     {"swish", UnaryOp::kSwish,
      [](const Op& op) {
        return Params<double>{op.GetFloat("beta", 1), 0, 0};
      }},
+    {"tan", UnaryOp::kTan, &None},
     {"tanh", UnaryOp::kTanh, &None},
+    {"tanh_shrink", UnaryOp::kTanhShrink, &None},
+    {"thresholded_relu", UnaryOp::kThresholdedRelu,
+     [](const Op& op) {
+       return Params<double>{op.GetFloat("threshold", 1), 0, 0};
+     }},
+    {"trunc", UnaryOp::kTrunc, &None},
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {

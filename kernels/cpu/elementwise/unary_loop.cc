@@ -22,6 +22,8 @@ template <typename T, UnaryOp op>
 T Compute(T x, T a, T b) {
   if constexpr (op == UnaryOp::kRelu) return x > 0 ? x : T(0);
   if constexpr (op == UnaryOp::kAbs) return x < 0 ? integer::Sub(T(0), x) : x;
+  if constexpr (op == UnaryOp::kTrunc) return x;
+  if constexpr (op == UnaryOp::kSign) return static_cast<T>((x > 0) - (x < 0));
   if constexpr (op == UnaryOp::kSquare) return integer::Mul(x, x);
   if constexpr (op == UnaryOp::kPowScalar) return integer::Pow(x, a);
   if constexpr (op == UnaryOp::kScaleThenBias) return integer::Add(integer::Mul(x, a), b);
@@ -51,6 +53,10 @@ PlainFn FindInteger(UnaryOp op) {
       return &IntegerLoop<T, UnaryOp::kAbs>;
     case UnaryOp::kSquare:
       return &IntegerLoop<T, UnaryOp::kSquare>;
+    case UnaryOp::kTrunc:
+      return &IntegerLoop<T, UnaryOp::kTrunc>;
+    case UnaryOp::kSign:
+      return &IntegerLoop<T, UnaryOp::kSign>;
     case UnaryOp::kClip:
       return &IntegerLoop<T, UnaryOp::kClip>;
     case UnaryOp::kPowScalar:
@@ -71,21 +77,35 @@ PlainFn FindDouble(UnaryOp op) {
   return kTable[static_cast<int>(op)];
 }
 
-// Functions of a few instructions are bound by memory; the others cost tens of nanoseconds.
+// Functions of a few instructions are bound by memory; the others cost nanoseconds.
 bool IsCheap(UnaryOp op) {
   switch (op) {
-    case UnaryOp::kSigmoid:
-    case UnaryOp::kTanh:
-    case UnaryOp::kErf:
-    case UnaryOp::kGelu:
-    case UnaryOp::kGeluTanh:
-    case UnaryOp::kSwish:
-    case UnaryOp::kExp:
-    case UnaryOp::kLog:
-    case UnaryOp::kPowScalar:
-      return false;
-    default:
+    case UnaryOp::kRelu:
+    case UnaryOp::kClip:
+    case UnaryOp::kHardSwish:
+    case UnaryOp::kHardSigmoid:
+    case UnaryOp::kLeakyRelu:
+    case UnaryOp::kSqrt:
+    case UnaryOp::kRsqrt:
+    case UnaryOp::kSquare:
+    case UnaryOp::kCube:
+    case UnaryOp::kReciprocal:
+    case UnaryOp::kPowHalf:
+    case UnaryOp::kAbs:
+    case UnaryOp::kScaleThenBias:
+    case UnaryOp::kBiasThenScale:
+    case UnaryOp::kSoftsign:
+    case UnaryOp::kThresholdedRelu:
+    case UnaryOp::kHardShrink:
+    case UnaryOp::kSoftShrink:
+    case UnaryOp::kFloor:
+    case UnaryOp::kCeil:
+    case UnaryOp::kRound:
+    case UnaryOp::kTrunc:
+    case UnaryOp::kSign:
       return true;
+    default:
+      return false;
   }
 }
 

@@ -12,7 +12,7 @@ namespace ampc {
 class UnaryLoop {
  public:
   UnaryLoop() = default;
-  // Integer types have Relu, Abs, Square, Clip, PowScalar, ScaleThenBias and BiasThenScale; check with Supports first.
+  // Integer types have Relu, Abs, Sign, Square, Trunc, Clip, PowScalar, ScaleThenBias and BiasThenScale; check with Supports first.
   UnaryLoop(simd::UnaryOp op, DType dtype, int64_t elements);
   static bool Supports(simd::UnaryOp op, DType dtype);
 

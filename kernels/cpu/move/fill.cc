@@ -1,4 +1,4 @@
-// fill_constant and range.
+// fill_constant and its relatives, assign_value and range.
 #include <algorithm>
 #include <complex>
 #include <cstring>
@@ -69,6 +69,41 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeFill(const KernelSpec& spec) {
   });
 }
 
+// fill_any_like, fill_zeros_like and fill_constant_batch_size_like: operands give nothing but a shape.
+absl::StatusOr<std::unique_ptr<Kernel>> MakeFillLike(const KernelSpec& spec) {
+  const SpecView view(spec);
+  const TensorDesc& out = spec.outputs[0];
+  const StridedCopy repeat({out.NumElements()}, {0}, {1}, ElementSize(out.dtype));
+  AMPC_ASSIGN_OR_RETURN(const Value value, ReadValue(view));
+  return MakeLambdaKernel({}, [repeat, element = ElementOf(value, out.dtype)](const KernelArgs& args) {
+    repeat.Run(element.data(), args.outputs[0], args.threads);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeAssignValue(const KernelSpec& spec) {
+  const SpecView view(spec);
+  const TensorDesc& out = spec.outputs[0];
+  const DType storage = StorageType(out.dtype);
+  AMPC_RETURN_IF_ERROR(view.CheckType(out.dtype, {DType::kF32, DType::kF64, DType::kBool, DType::kI32, DType::kI64}));
+  const int64_t n = out.NumElements();
+  std::vector<char> bytes(n * SizeOf(storage));
+  if (IsFloat(storage)) {
+    const std::vector<double> values = view.op().GetFloats(storage == DType::kF64 ? "fp64_values" : "fp32_values");
+    if (static_cast<int64_t>(values.size()) != n) return view.Internal("there is another number of values than elements");
+    CastLoop(DType::kF64, storage).Run(values.data(), bytes.data(), n, 1);
+  } else {
+    const char* name = storage == DType::kBool ? "bool_values" : storage == DType::kI32 ? "int32_values" : "int64_values";
+    const std::vector<int64_t> values = view.op().GetInts(name);
+    if (static_cast<int64_t>(values.size()) != n) return view.Internal("there is another number of values than elements");
+    CastLoop(DType::kI64, storage).Run(values.data(), bytes.data(), n, 1);
+  }
+  return MakeLambdaKernel({}, [bytes = std::move(bytes)](const KernelArgs& args) {
+    std::copy(bytes.begin(), bytes.end(), static_cast<char*>(args.outputs[0]));
+    return absl::OkStatus();
+  });
+}
+
 // Start + i * Step; floats with one rounding per operation in double.
 absl::StatusOr<std::unique_ptr<Kernel>> MakeRange(const KernelSpec& spec) {
   const SpecView view(spec);
@@ -105,6 +140,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRange(const KernelSpec& spec) {
 
 absl::Status RegisterFill(KernelRegistry* registry) {
   AMPC_RETURN_IF_ERROR(registry->Add({"fill_constant", &MakeFill, MovableTypes()}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"fill_any_like", &MakeFillLike, MovableTypes()}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"fill_zeros_like", &MakeFillLike, MovableTypes()}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"fill_constant_batch_size_like", &MakeFillLike, MovableTypes()}));
+  AMPC_RETURN_IF_ERROR(
+      registry->Add({"assign_value", &MakeAssignValue, {DType::kF32, DType::kF64, DType::kBool, DType::kI32, DType::kI64}}));
   return registry->Add({"range", &MakeRange, {DType::kF32, DType::kF64, DType::kI32, DType::kI64}});
 }
 

@@ -12,6 +12,8 @@ namespace {
 
 template <Reduction op, typename Acc>
 inline Acc Join(Acc a, Acc b) {
+  if constexpr (op == Reduction::kAny) return static_cast<Acc>(a != 0 || b != 0);
+  if constexpr (op == Reduction::kAll) return static_cast<Acc>(a != 0 && b != 0);
   if constexpr (std::is_floating_point_v<Acc>) {
     const functors::ScalarMath<Acc> m;
     if constexpr (op == Reduction::kMax) return functors::Max::Apply(m, a, b);
@@ -31,7 +33,7 @@ constexpr Acc Start() {
   using Limits = std::numeric_limits<Acc>;
   if constexpr (op == Reduction::kMax) return Limits::has_infinity ? -Limits::infinity() : Limits::min();
   if constexpr (op == Reduction::kMin) return Limits::has_infinity ? Limits::infinity() : Limits::max();
-  return op == Reduction::kProd ? Acc(1) : Acc(0);
+  return op == Reduction::kProd || op == Reduction::kAll ? Acc(1) : Acc(0);
 }
 
 template <typename T, typename Acc, Reduction op>
@@ -69,6 +71,10 @@ PartialFn<Acc> FindPlain(Reduction op) {
       return &Plain<T, Acc, Reduction::kMin>;
     case Reduction::kProd:
       return &Plain<T, Acc, Reduction::kProd>;
+    case Reduction::kAny:
+      return &Plain<T, Acc, Reduction::kAny>;
+    case Reduction::kAll:
+      return &Plain<T, Acc, Reduction::kAll>;
     default:
       return &Plain<T, Acc, Reduction::kSum>;
   }
@@ -82,7 +88,9 @@ PartialFn<double> FindFloat(Reduction op, bool contiguous) {
     case Reduction::kMin:
       return contiguous ? &FloatRun<ReduceOp::kMin> : &FloatColumns<ReduceOp::kMin, Reduction::kMin>;
     case Reduction::kProd:
-      return &Plain<float, double, Reduction::kProd>;
+    case Reduction::kAny:
+    case Reduction::kAll:
+      return FindPlain<float, double>(op);
     default:
       return contiguous ? &FloatRun<ReduceOp::kSum> : &FloatColumns<ReduceOp::kSum, Reduction::kSum>;
   }
@@ -120,6 +128,7 @@ Acc StartOf(Reduction op) {
   return op == Reduction::kMax    ? Start<Reduction::kMax, Acc>()
          : op == Reduction::kMin  ? Start<Reduction::kMin, Acc>()
          : op == Reduction::kProd ? Start<Reduction::kProd, Acc>()
+         : op == Reduction::kAll  ? Start<Reduction::kAll, Acc>()
                                   : Start<Reduction::kSum, Acc>();
 }
 
@@ -128,6 +137,8 @@ Acc Combine(Reduction op, Acc a, Acc b) {
   return op == Reduction::kMax    ? Join<Reduction::kMax>(a, b)
          : op == Reduction::kMin  ? Join<Reduction::kMin>(a, b)
          : op == Reduction::kProd ? Join<Reduction::kProd>(a, b)
+         : op == Reduction::kAny  ? Join<Reduction::kAny>(a, b)
+         : op == Reduction::kAll  ? Join<Reduction::kAll>(a, b)
                                   : Join<Reduction::kSum>(a, b);
 }
 

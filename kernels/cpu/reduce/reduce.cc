@@ -148,7 +148,16 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeReducer(const KernelSpec& spec, Redu
 
 absl::StatusOr<std::vector<bool>> ReducedDims(const SpecView& view) {
   const int64_t rank = static_cast<int64_t>(view.spec().inputs[0].dims.size());
-  const std::vector<int64_t> dims = view.op().GetInts("dim");
+  std::vector<int64_t> dims = view.op().GetInts("dim");
+  for (const char* slot : {"AxisTensor", "AxisTensorList"}) {
+    if (view.In(slot) < 0) continue;
+    dims.clear();
+    for (int i = 0; i < view.NumIn(slot); ++i) {
+      const auto value = view.Ints(slot, i);
+      if (!value) return view.Unsupported(absl::StrCat(slot, " must be known before the run"));
+      dims.insert(dims.end(), value->begin(), value->end());
+    }
+  }
   const bool all = view.op().type() == "mean" || view.op().GetBool("reduce_all") || dims.empty();
   std::vector<bool> reduce(rank, all);
   if (all) return reduce;
@@ -182,8 +191,8 @@ absl::Status RegisterReduce(KernelRegistry* registry) {
   AMPC_RETURN_IF_ERROR(registry->Add({"reduce_max", &Make<Reduction::kMax>, types}));
   AMPC_RETURN_IF_ERROR(registry->Add({"reduce_min", &Make<Reduction::kMin>, types}));
   AMPC_RETURN_IF_ERROR(registry->Add({"reduce_prod", &Make<Reduction::kProd>, types}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"reduce_any", &Make<Reduction::kMax>, {DType::kBool}}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"reduce_all", &Make<Reduction::kMin>, {DType::kBool}}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"reduce_any", &Make<Reduction::kAny>, types}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"reduce_all", &Make<Reduction::kAll>, types}));
   return registry->Add({"mean", &Make<Reduction::kMean>, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}});
 }
 

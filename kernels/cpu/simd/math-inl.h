@@ -1,6 +1,6 @@
 // SimdMath<D>: the policy of kernels/common/functors.inc for vectors of float. Compiled once per instruction set.
 // Each function is right at zeros, subnormals, infinities and NaN and within 2 units in the last place elsewhere (Phi: 5 for x < -0.8
-// while its result is normal; Pow is the C library's).
+// while its result is normal; Pow and the trigonometric functions are the C library's).
 #include <cmath>
 #include <limits>
 
@@ -34,6 +34,11 @@ struct SimdMath {
   HWY_INLINE M IsNaN(V v) const { return hn::IsNaN(v); }
   HWY_INLINE V Sqrt(V v) const { return hn::Sqrt(v); }
   HWY_INLINE V Abs(V v) const { return hn::Abs(v); }
+  HWY_INLINE V CopySign(V magnitude, V sign) const { return hn::CopySign(magnitude, sign); }
+  // Highway's portable code loses the sign of a zero.
+  HWY_INLINE V Floor(V v) const { return hn::CopySign(hn::Floor(v), v); }
+  HWY_INLINE V Ceil(V v) const { return hn::CopySign(hn::Ceil(v), v); }
+  HWY_INLINE V Trunc(V v) const { return hn::CopySign(hn::Trunc(v), v); }
 
   // c0 + c1 x + c2 x^2 + ...
   HWY_INLINE V Poly(V, T c0) const { return Set(c0); }
@@ -57,6 +62,30 @@ struct SimdMath {
     const V scale1 = hn::BitCast(d, hn::ShiftLeft<23>(half + bias));
     const V scale2 = hn::BitCast(d, hn::ShiftLeft<23>(n - half + bias));
     return Select(hn::IsNaN(x), x, e * scale1 * scale2);
+  }
+
+  // 2^n e^r - 1 as 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)), so that 2^128 needs no float.
+  HWY_INLINE V Expm1(V x) const {
+    const hn::RebindToSigned<D> di;
+    const V clamped = hn::Max(hn::Min(x, Set(89)), Set(-30));
+    const auto n = hn::NearestInt(clamped * Set(1.44269504f));
+    const V nf = hn::ConvertTo(d, n);
+    V r = hn::NegMulAdd(nf, Set(0.693359375f), clamped);
+    r = hn::NegMulAdd(nf, Set(-2.12194440e-4f), r);
+    const V p = Poly(r, 0x1p-1f, 0x1.555554p-3f, 0x1.55548ep-5f, 0x1.111272p-7f, 0x1.6d8db2p-10f, 0x1.9f0816p-13f);
+    const V e = hn::MulAdd(r * r, p, r);
+    const V scale = hn::BitCast(d, hn::ShiftLeft<23>(n + hn::Set(di, 126)));
+    const V y = hn::MulAdd(scale, e, scale - Set(0.5f));
+    return Select(Or(Abs(x) < Set(0x1p-25f), hn::IsNaN(x)), x, y + y);
+  }
+
+  // log(u) of u = 1 + x rounded, times x / (u - 1), which undoes the rounding.
+  HWY_INLINE V Log1p(V x) const {
+    const V u = Set(1) + x;
+    const V inf = Set(std::numeric_limits<float>::infinity());
+    const V y = Log(u);
+    const M exact = Or(Or(u == inf, u <= Set(0)), hn::IsNaN(x));
+    return Select(Abs(x) <= Set(0x1p-24f), x, Select(exact, y, y * (x / (u - Set(1)))));
   }
 
   // x = 2^e m with m in [sqrt(1/2), sqrt 2)
@@ -119,6 +148,54 @@ struct SimdMath {
     const V p = Poly(t, 0x1.32619ep-3f, 0x1.329560p-3f, 0x1.04b97cp-3f, 0x1.883924p-4f, -0x1.3ea254p-7f, 0x1.a942acp-4f, -0x1.017970p-2f,
                      0x1.6f80dap-3f, -0x1.6c77d0p-5f);
     return e * t * p;
+  }
+
+  // f of each element.
+  template <class F>
+  HWY_INLINE V Each(V x, F f) const {
+    HWY_ALIGN T xs[HWY_MAX_BYTES / sizeof(T)];
+    hn::Store(x, d, xs);
+    for (size_t i = 0; i < hn::Lanes(d); ++i) xs[i] = f(xs[i]);
+    return hn::Load(d, xs);
+  }
+  HWY_INLINE V Log2(V x) const {
+    return Each(x, [](T v) { return std::log2(v); });
+  }
+  HWY_INLINE V Log10(V x) const {
+    return Each(x, [](T v) { return std::log10(v); });
+  }
+  HWY_INLINE V Sin(V x) const {
+    return Each(x, [](T v) { return std::sin(v); });
+  }
+  HWY_INLINE V Cos(V x) const {
+    return Each(x, [](T v) { return std::cos(v); });
+  }
+  HWY_INLINE V Tan(V x) const {
+    return Each(x, [](T v) { return std::tan(v); });
+  }
+  HWY_INLINE V Asin(V x) const {
+    return Each(x, [](T v) { return std::asin(v); });
+  }
+  HWY_INLINE V Acos(V x) const {
+    return Each(x, [](T v) { return std::acos(v); });
+  }
+  HWY_INLINE V Atan(V x) const {
+    return Each(x, [](T v) { return std::atan(v); });
+  }
+  HWY_INLINE V Sinh(V x) const {
+    return Each(x, [](T v) { return std::sinh(v); });
+  }
+  HWY_INLINE V Cosh(V x) const {
+    return Each(x, [](T v) { return std::cosh(v); });
+  }
+  HWY_INLINE V Asinh(V x) const {
+    return Each(x, [](T v) { return std::asinh(v); });
+  }
+  HWY_INLINE V Acosh(V x) const {
+    return Each(x, [](T v) { return std::acosh(v); });
+  }
+  HWY_INLINE V Atanh(V x) const {
+    return Each(x, [](T v) { return std::atanh(v); });
   }
 
   HWY_INLINE V Pow(V x, V y) const {

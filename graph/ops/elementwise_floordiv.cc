@@ -1,0 +1,12 @@
+#include "graph/ops/families.h"
+#include "graph/ops/infer_util.h"
+
+namespace ampc::ops {
+
+OpDef ElementwiseFloordivDef() {
+  return Elementwise("elementwise_floordiv", "X / Y rounded down, the shorter shape broadcast from 'axis'.")
+      .Amp(kWidest, "2.9997 is 3 in f16 and the step moves: the operands are not lowered for it; exact on what it gets")
+      .Gradient("none: a step function");
+}
+
+}  // namespace ampc::ops

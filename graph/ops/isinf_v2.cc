@@ -1,0 +1,12 @@
+#include "graph/ops/families.h"
+#include "graph/ops/infer_util.h"
+
+namespace ampc::ops {
+
+OpDef IsinfV2Def() {
+  return Logical("isinf_v2", "Whether an element is infinite.", false)
+      .Amp(kNever, "computes bool; 65520 is finite in fp32 and inf in f16, so the operand is not lowered for it")
+      .Alias("onnx", "IsInf");
+}
+
+}  // namespace ampc::ops

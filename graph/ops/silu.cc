@@ -1,0 +1,13 @@
+#include "graph/ops/cost_util.h"
+#include "graph/ops/families.h"
+#include "graph/ops/infer_util.h"
+
+namespace ampc::ops {
+
+OpDef SiluDef() {
+  return Unary("silu", "Out = X / (1 + exp(-X)).")
+      .CostIs(PerResult<5>)
+      .Amp(kInfer, "computed in fp32 inside; |result| <= |x|, so it cannot overflow");
+}
+
+}  // namespace ampc::ops

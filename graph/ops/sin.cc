@@ -1,0 +1,14 @@
+#include "graph/ops/cost_util.h"
+#include "graph/ops/families.h"
+#include "graph/ops/infer_util.h"
+
+namespace ampc::ops {
+
+OpDef SinDef() {
+  return Unary("sin", "Sine of X in radians.")
+      .Alias("onnx", "Sin")
+      .CostIs(PerResult<10>)
+      .Amp(kDeny, "an f16 angle near 1000 is off by up to 0.25: positions and phases lose their meaning");
+}
+
+}  // namespace ampc::ops

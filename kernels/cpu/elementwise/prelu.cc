@@ -1,0 +1,92 @@
+// prelu: leaky_relu whose slope is an operand: one, one per channel, or one per element of a sample.
+#include <algorithm>
+
+#include "graph/base/status_macros.h"
+#include "kernels/cpu/base/lambda_kernel.h"
+#include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/simd/elementwise.h"
+#include "kernels/parallel.h"
+
+namespace ampc {
+namespace {
+
+constexpr int64_t kGrain = 1 << 15;
+
+// The operand as outer x slopes x inner elements.
+struct Shape {
+  int64_t outer = 1, slopes = 1, inner = 1;
+};
+
+absl::StatusOr<Shape> ShapeOf(const SpecView& view) {
+  const Dims& x = view.InDesc("X").dims;
+  const std::string mode = view.op().GetString("mode");
+  const int64_t rank = static_cast<int64_t>(x.size());
+  Shape s;
+  s.slopes = view.InDesc("Alpha").NumElements();
+  const int64_t channel = view.op().GetString("data_format") == "NHWC" ? rank - 1 : 1;
+  int64_t slopes = 1;
+  for (int64_t d = 0; d < rank; ++d) {
+    const bool own = mode == "channel" ? d == channel : mode == "element" && d > 0;
+    (own ? slopes : mode == "channel" ? (d < channel ? s.outer : s.inner) : mode == "all" ? s.inner : s.outer) *= x[d];
+  }
+  if (slopes != s.slopes) return view.Internal("Alpha has another size than its mode needs");
+  return s;
+}
+
+template <typename T>
+void OneByOne(const T* x, const T* alpha, T* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = x[i] < 0 ? alpha[i] * x[i] : x[i];
+}
+
+void Spread(const float* x, float alpha, float* out, int64_t n) {
+  simd::Unary(simd::UnaryOp::kLeakyRelu)(x, out, static_cast<size_t>(n), {alpha, 0, 0});
+}
+void Spread(const double* x, double alpha, double* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = x[i] < 0 ? alpha * x[i] : x[i];
+}
+
+template <typename T>
+void Run(const Shape& s, const KernelArgs& args) {
+  const T* x = static_cast<const T*>(args.inputs[0]);
+  const T* alpha = static_cast<const T*>(args.inputs[1]);
+  T* out = static_cast<T*>(args.outputs[0]);
+  if (s.inner == 1) {
+    ParallelFor(args.threads, s.outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.slopes)), [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) OneByOne(x + i * s.slopes, alpha, out + i * s.slopes, s.slopes);
+    });
+    return;
+  }
+  if (s.outer * s.slopes == 1) {
+    ParallelFor(args.threads, s.inner, kGrain,
+                [&](int64_t first, int64_t last) { Spread(x + first, alpha[0], out + first, last - first); });
+    return;
+  }
+  ParallelFor(args.threads, s.outer * s.slopes, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.inner)),
+              [&](int64_t first, int64_t last) {
+                for (int64_t i = first; i < last; ++i) Spread(x + i * s.inner, alpha[i % s.slopes], out + i * s.inner, s.inner);
+              });
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
+  const SpecView view(spec);
+  const DType storage = StorageType(spec.outputs[0].dtype);
+  AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32, DType::kF64}));
+  for (const TensorDesc& in : spec.inputs) {
+    if (StorageType(in.dtype) != storage) return view.Internal("an operand has another type than the result");
+  }
+  AMPC_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(view));
+  KernelTraits traits;
+  traits.in_place_input = 0;
+  return MakeLambdaKernel(traits, [shape, narrow = storage == DType::kF32](const KernelArgs& args) {
+    narrow ? Run<float>(shape, args) : Run<double>(shape, args);
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+
+absl::Status RegisterPrelu(KernelRegistry* registry) {
+  return registry->Add({"prelu", &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}});
+}
+
+}  // namespace ampc

@@ -1,0 +1,108 @@
+// cumsum and cumprod: running sums and products along a dimension. Floats accumulate in double and round once for each result.
+#include <algorithm>
+#include <type_traits>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status_macros.h"
+#include "kernels/common/integer.h"
+#include "kernels/cpu/base/lambda_kernel.h"
+#include "kernels/cpu/base/spec_view.h"
+#include "kernels/parallel.h"
+
+namespace ampc {
+namespace {
+
+constexpr int64_t kGrain = 1 << 13;
+constexpr int64_t kColumns = 64;  // neighbours that are worked on together
+
+struct Plan {
+  int64_t outer = 1, size = 1, inner = 1;
+  bool product = false, exclusive = false, reverse = false;
+};
+
+template <typename Acc>
+Acc Join(bool product, Acc a, Acc b) {
+  if constexpr (std::is_integral_v<Acc>) return product ? integer::Mul(a, b) : integer::Add(a, b);
+  return product ? a * b : a + b;
+}
+
+// `columns` <= kColumns neighbours; the dimension's elements are `inner` apart.
+template <typename T>
+void Columns(const Plan& p, const T* x, T* out, int64_t columns) {
+  using Acc = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
+  Acc acc[kColumns];
+  std::fill(acc, acc + columns, Acc(p.product ? 1 : 0));
+  for (int64_t i = 0; i < p.size; ++i) {
+    const int64_t at = (p.reverse ? p.size - 1 - i : i) * p.inner;
+    for (int64_t c = 0; c < columns; ++c) {
+      const Acc before = acc[c];
+      acc[c] = Join(p.product, acc[c], static_cast<Acc>(x[at + c]));
+      out[at + c] = static_cast<T>(p.exclusive ? before : acc[c]);
+    }
+  }
+}
+
+template <typename T>
+void Run(const Plan& p, const KernelArgs& args) {
+  const T* x = static_cast<const T*>(args.inputs[0]);
+  T* out = static_cast<T*>(args.outputs[0]);
+  const int64_t tiles = (p.inner + kColumns - 1) / kColumns;
+  const int64_t cost = std::max<int64_t>(1, p.size * std::min(p.inner, kColumns));
+  ParallelFor(args.threads, p.outer * tiles, std::max<int64_t>(1, kGrain / cost), [&](int64_t first, int64_t last) {
+    for (int64_t t = first; t < last; ++t) {
+      const int64_t column = t % tiles * kColumns, at = t / tiles * p.size * p.inner + column;
+      Columns(p, x + at, out + at, std::min(kColumns, p.inner - column));
+    }
+  });
+}
+
+using RunFn = void (*)(const Plan& p, const KernelArgs& args);
+
+RunFn FindRun(DType storage) {
+  switch (storage) {
+    case DType::kF32:
+      return &Run<float>;
+    case DType::kF64:
+      return &Run<double>;
+    case DType::kI32:
+      return &Run<int32_t>;
+    case DType::kI64:
+      return &Run<int64_t>;
+    default:
+      return nullptr;
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
+  const SpecView view(spec);
+  const Dims& x = spec.inputs[0].dims;
+  AMPC_RETURN_IF_ERROR(view.CheckType(spec.inputs[0].dtype, {DType::kF32, DType::kF64, DType::kI32, DType::kI64}));
+  Plan p;
+  p.product = view.op().type() == "cumprod";
+  p.exclusive = !p.product && view.op().GetBool("exclusive");
+  p.reverse = !p.product && view.op().GetBool("reverse");
+  const int64_t rank = static_cast<int64_t>(x.size());
+  const int64_t axis = FromEnd(view.op().GetInt(p.product ? "dim" : "axis"), rank);
+  if (rank == 0 || (!p.product && view.op().GetBool("flatten"))) {
+    p.size = spec.inputs[0].NumElements();
+  } else {
+    if (axis < 0 || axis >= rank) return view.Internal(absl::StrCat("axis ", axis, " lies outside rank ", rank));
+    for (int64_t d = 0; d < rank; ++d) (d < axis ? p.outer : d == axis ? p.size : p.inner) *= x[d];
+  }
+  KernelTraits traits;
+  traits.in_place_input = 0;
+  return MakeLambdaKernel(traits, [p, run = FindRun(StorageType(spec.inputs[0].dtype))](const KernelArgs& args) {
+    run(p, args);
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+
+absl::Status RegisterCumulate(KernelRegistry* registry) {
+  const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32, DType::kI64};
+  AMPC_RETURN_IF_ERROR(registry->Add({"cumsum", &Make, types}));
+  return registry->Add({"cumprod", &Make, types});
+}
+
+}  // namespace ampc
