@@ -1,5 +1,6 @@
 #include "graph/ops/reshape_util.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "graph/ops/cost_util.h"
@@ -7,6 +8,10 @@
 
 namespace ampc::ops {
 namespace {
+
+void MaybeXShape(InferContext& ctx, const TensorType& x) {
+  if (ctx.op().def().OutputSlot("XShape") >= 0) OutXShape(ctx, x);
+}
 
 // A product with unknown factors: `known` times the dimensions counted by `unknown`, of which `last` is one.
 struct Factors {
@@ -82,23 +87,104 @@ absl::Status InferReshape(InferContext& ctx) {
     AMPC_ASSIGN_OR_RETURN(out.dims, TargetDims(ctx, x, *shape));
   }
   ctx.Out("Out", std::move(out));
-  if (ctx.op().def().OutputSlot("XShape") >= 0) OutXShape(ctx, x);
+  MaybeXShape(ctx, x);
   return absl::OkStatus();
+}
+
+// A named axis that is not 1 stays, as in Paddle; a named axis of unknown size goes. Without axes every 1 goes.
+absl::Status InferSqueeze(InferContext& ctx) {
+  const TensorType& x = ctx.In("X");
+  MaybeXShape(ctx, x);
+  const std::vector<int64_t> given = ctx.op().GetInts("axes");
+  if (!x.has_rank || (given.empty() && !std::all_of(x.dims.begin(), x.dims.end(), IsKnown))) {
+    ctx.Out("Out", TensorType::Unranked(x.dtype));
+    return absl::OkStatus();
+  }
+  AMPC_ASSIGN_OR_RETURN(auto axes, Axes(ctx, given, x.rank(), 1));
+  TensorType out = RankZero(x.dtype);
+  for (int i = 0; i < x.rank(); ++i) {
+    const bool named = given.empty() || std::find(axes.begin(), axes.end(), i) != axes.end();
+    if (!named || Differ(x.dims[i], 1)) out.dims.push_back(x.dims[i]);
+  }
+  if (out.dims.empty() && x.rank() > 0) out.dims = ScalarDims(ctx, "Out");
+  ctx.Out("Out", out);
+  return absl::OkStatus();
+}
+
+// The axes apply one after the other, each to the shape so far, as in Paddle.
+absl::Status InferUnsqueeze(InferContext& ctx) {
+  const TensorType& x = ctx.In("X");
+  MaybeXShape(ctx, x);
+  const ShapeArg axes = ReadShapeArg(ctx, "AxesTensorList", "AxesTensor", "axes");
+  if (!axes.has_value() || !x.has_rank) {
+    ctx.Out("Out", TensorType::Unranked(x.dtype));
+    return absl::OkStatus();
+  }
+  TensorType out = x;
+  out.lod_level = 0;
+  bool known = true;
+  for (const std::optional<int64_t>& axis : *axes) {
+    if (!axis.has_value()) {
+      known = false;
+      continue;
+    }
+    AMPC_ASSIGN_OR_RETURN(auto at, Axes(ctx, {*axis}, out.rank() + 1, 1));
+    out.dims.insert(out.dims.begin() + at[0], 1);
+  }
+  if (!known) out.dims.assign(x.rank() + axes->size(), kUnknownDim);
+  ctx.Out("Out", out);
+  return absl::OkStatus();
+}
+
+absl::Status InferFlatten(InferContext& ctx) {
+  const TensorType& x = ctx.In("X");
+  MaybeXShape(ctx, x);
+  if (!x.has_rank) {
+    ctx.Out("Out", TensorType(x.dtype, Dims(2, kUnknownDim)));
+    return absl::OkStatus();
+  }
+  const int64_t axis = ctx.op().GetInt("axis");
+  if (axis < 0 || axis > x.rank()) return Fail(ctx, 1, "axis is ", axis, ", needs 0 to ", x.rank());
+  const int at = static_cast<int>(axis);
+  const int64_t rows = at == 1 ? x.dims[0] : Product(Slice(x.dims, 0, at));
+  ctx.Out("Out", TensorType(x.dtype, {rows, Product(Slice(x.dims, at, x.rank()))}));
+  return absl::OkStatus();
+}
+
+// What every view is.
+OpDef View(std::string name, std::string doc) {
+  return OpDef(std::move(name)).Doc(std::move(doc)).CostIs(FreeCost).Amp(kClear, "a view of its operand: no value changes");
 }
 
 }  // namespace
 
 OpDef Reshape(std::string name, std::string doc) {
-  return OpDef(std::move(name))
-      .Doc(std::move(doc))
+  return View(std::move(name), std::move(doc))
       .In("X")
       .HostIn("Shape")
       .HostVarIn("ShapeTensor")
       .Out("Out")
       .A("shape", Ints{})
-      .Infer(InferReshape)
-      .CostIs(FreeCost)
-      .Amp(kClear, "a view of its operand: no value changes");
+      .Infer(InferReshape);
+}
+
+OpDef Squeeze(std::string name, std::string doc) {
+  return View(std::move(name), std::move(doc)).In("X").Out("Out").A("axes", Ints{}).Infer(InferSqueeze).Alias("onnx", "Squeeze");
+}
+
+OpDef Unsqueeze(std::string name, std::string doc) {
+  return View(std::move(name), std::move(doc))
+      .In("X")
+      .HostIn("AxesTensor")
+      .HostVarIn("AxesTensorList")
+      .Out("Out")
+      .A("axes", Ints{})
+      .Infer(InferUnsqueeze)
+      .Alias("onnx", "Unsqueeze");
+}
+
+OpDef Flatten(std::string name, std::string doc) {
+  return View(std::move(name), std::move(doc)).In("X").Out("Out").A("axis", 1).Infer(InferFlatten).Alias("onnx", "Flatten");
 }
 
 }  // namespace ampc::ops

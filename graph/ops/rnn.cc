@@ -1,40 +1,64 @@
 #include "graph/ops/cost_util.h"
+#include "graph/ops/index_util.h"
 #include "graph/ops/infer_util.h"
 
 namespace ampc::ops {
 namespace {
 
-constexpr struct {
+struct Mode {
   const char* name;
   int gates, states;
-} kModes[] = {{"LSTM", 4, 2}, {"GRU", 3, 1}, {"RNN_TANH", 1, 1}, {"RNN_RELU", 1, 1}};
+};
+constexpr Mode kModes[] = {{"LSTM", 4, 2}, {"GRU", 3, 1}, {"RNN_TANH", 1, 1}, {"RNN_RELU", 1, 1}};
+
+// Per layer and direction the weights of input and state, then in the same order the biases.
+absl::Status CheckWeights(const InferContext& ctx, int64_t gates, int64_t directions, int64_t hidden) {
+  const int64_t cells = ctx.op().GetInt("num_layers") * directions;
+  if (ctx.Count("WeightList") != 4 * cells) {
+    return Fail(ctx, 4, "WeightList has ", ctx.Count("WeightList"), " operands, needs ", 4 * cells,
+                ": 2 weights and 2 biases per layer and direction");
+  }
+  const TensorType& x = ctx.In("Input");
+  for (int64_t i = 0; i < 4 * cells; ++i) {
+    Dims want = {gates * hidden};
+    if (i < 2 * cells)
+      want.push_back(i % 2 == 1 ? hidden : i / 2 >= directions ? hidden * directions : x.has_rank ? x.dims[2] : kUnknownDim);
+    const TensorType& w = ctx.In("WeightList", static_cast<int>(i));
+    const TensorType needed(w.dtype, want);
+    if (w.has_rank && !Compatible(w, needed)) return Fail(ctx, 6, "WeightList has ", ToString(w), " at ", i, ", needs ", ToString(needed));
+  }
+  return absl::OkStatus();
+}
 
 absl::Status InferRnn(InferContext& ctx) {
   AMPC_RETURN_IF_ERROR(NeedRank(ctx, "Input", 3, 3, 1));
   const Op& op = ctx.op();
-  int states = 0;
-  for (const auto& mode : kModes) {
-    if (op.GetString("mode") == mode.name) states = mode.states;
+  const Mode* mode = nullptr;
+  for (const Mode& m : kModes) {
+    if (op.GetString("mode") == m.name) mode = &m;
   }
-  if (states == 0) return Fail(ctx, 2, "mode is '", op.GetString("mode"), "', needs LSTM, GRU, RNN_TANH or RNN_RELU");
-  if (ctx.Count("PreState") != states) return Fail(ctx, 3, "PreState has ", ctx.Count("PreState"), " operands, needs ", states);
-  if (ctx.NumOut("State") != states) return Fail(ctx, 3, "State has ", ctx.NumOut("State"), " results, needs ", states);
+  if (mode == nullptr) return Fail(ctx, 2, "mode is '", op.GetString("mode"), "', needs LSTM, GRU, RNN_TANH or RNN_RELU");
+  if (ctx.Count("PreState") != mode->states) return Fail(ctx, 3, "PreState has ", ctx.Count("PreState"), " operands, needs ", mode->states);
+  if (ctx.NumOut("State") != mode->states) return Fail(ctx, 3, "State has ", ctx.NumOut("State"), " results, needs ", mode->states);
   const int64_t directions = op.GetBool("is_bidirec") ? 2 : 1;
-  const int64_t weights = 4 * op.GetInt("num_layers") * directions;
-  if (ctx.Count("WeightList") != weights) {
-    return Fail(ctx, 4, "WeightList has ", ctx.Count("WeightList"), " operands, needs ", weights,
-                ": 2 weights and 2 biases per layer and direction");
-  }
+  const int64_t hidden = op.GetInt("hidden_size");
+  AMPC_RETURN_IF_ERROR(CheckWeights(ctx, mode->gates, directions, hidden));
   const TensorType& x = ctx.In("Input");
   TensorType out = x;
-  if (x.has_rank) out.dims[2] = op.GetInt("hidden_size") * directions;
+  if (x.has_rank) out.dims[2] = hidden * directions;
   ctx.Out("Out", out);
-  for (int i = 0; i < states; ++i) {
-    AMPC_RETURN_IF_ERROR(NeedRank(ctx, "PreState", 3, 3, 5));
-    ctx.Out("State", i, ctx.In("PreState", i));
+  const TensorType state(x.dtype, {op.GetInt("num_layers") * directions, x.has_rank ? x.dims[1] : kUnknownDim, hidden});
+  for (int i = 0; i < mode->states; ++i) {
+    const TensorType& before = ctx.In("PreState", i);
+    if (before.has_rank && !Compatible(before, state.WithDType(before.dtype))) {
+      return Fail(ctx, 5, "PreState has ", ToString(before), " at ", i, ", needs ", ToString(state));
+    }
+    ctx.Out("State", i, state);
   }
-  ctx.Out("DropoutState", TensorType(DType::kU8, {kUnknownDim}));
-  ctx.Out("Reserve", TensorType(x.dtype, {kUnknownDim}));
+  // Only the gradient reads them.
+  const int64_t kept = op.GetBool("is_test") ? 0 : kUnknownDim;
+  ctx.Out("DropoutState", TensorType(DType::kU8, {kept}));
+  ctx.Out("Reserve", TensorType(x.dtype, {kept}));
   return absl::OkStatus();
 }
 
@@ -53,8 +77,10 @@ OpDef RnnDef() {
   OpDef def("rnn");
   def.Doc(
          "A recurrent network over Input [time, batch, features]: Out [time, batch, hidden * directions]. WeightList holds, per layer and "
-         "direction, the weights of input and state, then in the same order the biases. PreState and State are [layers * directions, "
-         "batch, hidden]: h, and c for LSTM.")
+         "direction, the weights of input and state, then in the same order the biases; gates lie in the order i, f, c, o of LSTM and r, "
+         "z, c "
+         "of GRU. PreState and State are [layers * directions, batch, hidden]: h, and c for LSTM. Steps from SequenceLength on give zeros "
+         "and leave the state. In a low type the states stay fp32 inside and each result is rounded once.")
       .In("Input")
       .VarIn("PreState")
       .VarIn("WeightList")
@@ -73,7 +99,10 @@ OpDef RnnDef() {
       .A("is_test", false)
       .Infer(InferRnn)
       .CostIs(RnnCost)
-      .Amp(kDeny, "the state is rounded by up to 2^-12 of its size at every step, so the error grows with the length of the sequence")
+      .Amp(kAllow,
+           "its matrix products pay off and sum in fp32; gates and states of LSTM and GRU lie in [-1, 1], where rounding a state moves it "
+           "by "
+           "at most 2^-12 and the gates damp what came before")
       .Gradient("rnn_grad");
   return def;
 }

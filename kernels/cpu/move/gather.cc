@@ -1,4 +1,5 @@
-// gather, lookup_table and lookup_table_v2: slices of the operand by an index tensor. An index out of range is an error that names it.
+// gather, index_select, lookup_table and lookup_table_v2: slices of the operand by an index tensor. An index out of range is an error that
+// names it.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -66,7 +67,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGather(const KernelSpec& spec) {
   const SpecView view(spec);
   const TensorDesc &x = view.InDesc("X"), &index = view.InDesc("Index");
   AMPC_RETURN_IF_ERROR(view.CheckType(index.dtype, {DType::kI32, DType::kI64}));
-  int64_t axis = view.op().GetInt("axis", 0);
+  int64_t axis = view.op().GetInt(view.op().type() == "index_select" ? "dim" : "axis", 0);
   if (view.In("Axis") >= 0) {
     const auto value = view.Ints("Axis");
     if (!value || value->empty()) return view.Unsupported("Axis must be known before the run");
@@ -108,6 +109,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeLookup(const KernelSpec& spec) {
 
 absl::Status RegisterGather(KernelRegistry* registry) {
   AMPC_RETURN_IF_ERROR(registry->Add({"gather", &MakeGather, MovableTypes()}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"index_select", &MakeGather, MovableTypes()}));
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64};
   AMPC_RETURN_IF_ERROR(registry->Add({"lookup_table", &MakeLookup, types}));
   return registry->Add({"lookup_table_v2", &MakeLookup, types});

@@ -1,4 +1,4 @@
-// concat, split and stack: dense blocks side by side along one dimension.
+// concat, split, stack, unstack and unbind: dense blocks side by side along one dimension.
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/move/move.h"
@@ -85,12 +85,31 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeStack(const KernelSpec& spec) {
   return MakeMove(std::move(parts));
 }
 
+// The results are slices of the operand, without the axis.
+absl::StatusOr<std::unique_ptr<Kernel>> MakeUnstack(const KernelSpec& spec) {
+  const SpecView view(spec);
+  const TensorDesc& in = view.InDesc("X");
+  const int64_t rank = static_cast<int64_t>(in.dims.size()), axis = FromEnd(view.op().GetInt("axis"), rank);
+  const int64_t n = static_cast<int64_t>(spec.outputs.size());
+  if (axis < 0 || axis >= rank || in.dims[axis] != n) return view.Internal("the axis does not have one element per result");
+  const Sides sides = AroundAxis(in.dims, axis);
+  const int64_t size = ElementSize(in.dtype);
+  std::vector<Part> parts;
+  for (int i = 0; i < n; ++i) {
+    parts.push_back({view.In("X"), i * sides.inner * size, i, 0,
+                     StridedCopy({sides.outer, sides.inner}, {n * sides.inner, 1}, {sides.inner, 1}, size)});
+  }
+  return MakeMove(std::move(parts));
+}
+
 }  // namespace
 
 absl::Status RegisterJoin(KernelRegistry* registry) {
   AMPC_RETURN_IF_ERROR(registry->Add({"concat", &MakeConcat, MovableTypes()}));
   AMPC_RETURN_IF_ERROR(registry->Add({"split", &MakeSplit, MovableTypes()}));
-  return registry->Add({"stack", &MakeStack, MovableTypes()});
+  AMPC_RETURN_IF_ERROR(registry->Add({"stack", &MakeStack, MovableTypes()}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"unbind", &MakeUnstack, MovableTypes()}));
+  return registry->Add({"unstack", &MakeUnstack, MovableTypes()});
 }
 
 }  // namespace ampc

@@ -8,12 +8,10 @@
 #include "graph/base/shape.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/base/types.h"
 #include "kernels/cpu/move/strided_copy.h"
 
 namespace ampc {
-
-// Bytes of an element in memory.
-inline int64_t ElementSize(DType dtype) { return static_cast<int64_t>(SizeOf(StorageType(dtype))); }
 
 // One part of a move: from an operand's memory at a byte offset into a result's.
 struct Part {
@@ -37,12 +35,6 @@ inline std::unique_ptr<Kernel> MakeMove(std::vector<Part> parts, int alias_input
     }
     return absl::OkStatus();
   });
-}
-
-// Every type that a tensor in memory may have.
-inline std::vector<DType> MovableTypes() {
-  return {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kBool, DType::kU8,
-          DType::kI8,  DType::kI16, DType::kI32,  DType::kI64, DType::kC64,  DType::kC128};
 }
 
 }  // namespace ampc

@@ -1,4 +1,4 @@
-// Ops whose result has the operand's bytes: reshapes, assign, feed, fetch. Also shape, which reads none.
+// Ops whose result has the operand's bytes: reshapes, assign, feed, fetch. Also shape and size, which read none.
 #include <cstring>
 
 #include "graph/base/status_macros.h"
@@ -45,6 +45,13 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeShape(const KernelSpec& spec) {
   });
 }
 
+absl::StatusOr<std::unique_ptr<Kernel>> MakeSize(const KernelSpec& spec) {
+  return MakeLambdaKernel({}, [n = spec.inputs[0].NumElements()](const KernelArgs& args) {
+    *static_cast<int64_t*>(args.outputs[0]) = n;
+    return absl::OkStatus();
+  });
+}
+
 }  // namespace
 
 absl::Status RegisterReshape(KernelRegistry* registry) {
@@ -53,6 +60,7 @@ absl::Status RegisterReshape(KernelRegistry* registry) {
     AMPC_RETURN_IF_ERROR(registry->Add({op, &MakeSameBytes, MovableTypes()}));
   }
   AMPC_RETURN_IF_ERROR(registry->Add({"assign", &MakeAssign, MovableTypes(), LayoutSupport::kElementwise}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"size", &MakeSize, MovableTypes()}));
   return registry->Add({"shape", &MakeShape, MovableTypes()});
 }
 

@@ -1,4 +1,5 @@
-// Ops whose result is a strided view of the operand, made dense: transpose, transpose2, slice, strided_slice, expand_v2, tile.
+// Ops whose result is a strided view of the operand, made dense: transpose, transpose2, slice, strided_slice, flip, roll, expand_v2,
+// expand_as_v2, tile.
 #include <algorithm>
 #include <optional>
 
@@ -101,6 +102,25 @@ absl::StatusOr<Sizes> ListArg(const SpecView& view, absl::string_view list_slot,
   return *value;
 }
 
+struct Range {
+  int64_t start = 0, size = 0;
+};
+
+Range PythonRange(int64_t n, int64_t start, int64_t end) {
+  const auto clamp = [n](int64_t v) { return std::clamp<int64_t>(v < 0 ? v + n : v, 0, n); };
+  return {clamp(start), std::max<int64_t>(clamp(end) - clamp(start), 0)};
+}
+
+// As Paddle has it: with a negative step only the end -1 lies before the first element.
+Range SteppedRange(int64_t n, int64_t start, int64_t end, int64_t step) {
+  const auto from_end = [n](int64_t v) { return v < 0 ? std::max<int64_t>(v + n, 0) : v; };
+  start = from_end(start);
+  if (end != -1 || step > 0) end = from_end(end);
+  if (step < 0) start = std::min(start, n - 1);
+  const int64_t span = step > 0 ? std::min(end, n) - start : start - end;
+  return {start, span <= 0 ? 0 : (span - 1) / std::abs(step) + 1};
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> MakeSlice(const KernelSpec& spec) {
   const SpecView view(spec);
   const Dims& in = view.InDesc("Input").dims;
@@ -120,12 +140,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeSlice(const KernelSpec& spec) {
   for (size_t i = 0; i < axes.size(); ++i) {
     const int64_t d = FromEnd(axes[i], static_cast<int64_t>(in.size())), n = d >= 0 && d < static_cast<int64_t>(in.size()) ? in[d] : -1;
     if (n < 0 || steps[i] == 0) return view.Internal("axes or strides are out of range");
-    const int64_t low = steps[i] > 0 ? 0 : -1, high = steps[i] > 0 ? n : n - 1;
-    const int64_t start = std::clamp(starts[i] < 0 ? starts[i] + n : starts[i], low, high);
-    const int64_t end = std::clamp(ends[i] < 0 ? ends[i] + n : ends[i], low, high);
-    const int64_t span = steps[i] > 0 ? end - start : start - end, step = std::abs(steps[i]);
-    dims[d] = span <= 0 ? 0 : (span + step - 1) / step;
-    first += start * strides[d];
+    const Range range = steps[i] == 1 ? PythonRange(n, starts[i], ends[i]) : SteppedRange(n, starts[i], ends[i], steps[i]);
+    dims[d] = range.size;
+    first += range.start * strides[d];
     from[d] = strides[d] * steps[i];
   }
   int64_t n = 1;
@@ -146,6 +163,59 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeExpand(const KernelSpec& spec) {
     if (in[d - lead] != 1 && in[d - lead] != out[d]) return view.Internal("the operand does not broadcast to the result");
   }
   return MakeView(view, "X", Sizes(out.begin(), out.end()), 0, from);
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeFlip(const KernelSpec& spec) {
+  const SpecView view(spec);
+  const Dims& in = view.InDesc("X").dims;
+  const int64_t rank = static_cast<int64_t>(in.size());
+  Sizes from = Strides(in);
+  int64_t first = 0;
+  for (int64_t axis : view.op().GetInts("axis")) {
+    const int64_t d = FromEnd(axis, rank);
+    if (d < 0 || d >= rank) return view.Internal(absl::StrCat("axis ", axis, " lies outside rank ", rank));
+    if (from[d] <= 0 || in[d] == 0) continue;  // an axis named twice is reversed once
+    first += (in[d] - 1) * from[d];
+    from[d] = -from[d];
+  }
+  return MakeView(view, "X", Sizes(in.begin(), in.end()), first, from);
+}
+
+// Each dimension is one or two stretches that keep their order; the result is put together from all combinations.
+absl::StatusOr<std::unique_ptr<Kernel>> MakeRoll(const KernelSpec& spec) {
+  const SpecView view(spec);
+  const TensorDesc& x = view.InDesc("X");
+  Sizes dims(x.dims.begin(), x.dims.end()), axes = view.op().GetInts("axis");
+  AMPC_ASSIGN_OR_RETURN(const Sizes shifts, ListArg(view, "", "ShiftsTensor", "shifts"));
+  if (axes.empty()) {
+    dims = {x.NumElements()};
+    axes = {0};
+  }
+  const int64_t rank = static_cast<int64_t>(dims.size()), size = ElementSize(x.dtype);
+  if (shifts.size() != axes.size()) return view.Internal("shifts and axis differ in length");
+  Sizes shift(dims.size(), 0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int64_t d = FromEnd(axes[i], rank);
+    if (d < 0 || d >= rank) return view.Internal(absl::StrCat("axis ", axes[i], " lies outside rank ", rank));
+    if (dims[d] > 0) shift[d] = (((shift[d] + shifts[i]) % dims[d]) + dims[d]) % dims[d];
+  }
+  const Sizes strides = Strides(dims);
+  std::vector<Part> parts = {{view.In("X"), 0, view.Out("Out"), 0, {}}};
+  std::vector<Sizes> sizes = {dims};
+  for (int64_t d = 0; d < rank; ++d) {
+    const size_t n = shift[d] == 0 ? 0 : parts.size();
+    for (size_t i = 0; i < n; ++i) {
+      parts.push_back(parts[i]);
+      sizes.push_back(sizes[i]);
+      parts[i].to += shift[d] * strides[d] * size;  // the front moves back
+      sizes[i][d] = dims[d] - shift[d];
+      parts.back().from += (dims[d] - shift[d]) * strides[d] * size;  // the end moves to the front
+      sizes.back()[d] = shift[d];
+    }
+  }
+  for (size_t i = 0; i < parts.size(); ++i) parts[i].copy = StridedCopy(sizes[i], strides, strides, size);
+  const bool same = parts.size() == 1;
+  return MakeMove(std::move(parts), same ? view.In("X") : -1);
 }
 
 // Every dimension of the result is a dimension of copies around one of the operand.
@@ -174,6 +244,9 @@ absl::Status RegisterView(KernelRegistry* registry) {
   AMPC_RETURN_IF_ERROR(registry->Add({"transpose2", &MakeTranspose, MovableTypes()}));
   AMPC_RETURN_IF_ERROR(registry->Add({"slice", &MakeSlice, MovableTypes()}));
   AMPC_RETURN_IF_ERROR(registry->Add({"strided_slice", &MakeSlice, MovableTypes()}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"flip", &MakeFlip, MovableTypes()}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"roll", &MakeRoll, MovableTypes()}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"expand_as_v2", &MakeExpand, MovableTypes()}));
   AMPC_RETURN_IF_ERROR(registry->Add({"expand_v2", &MakeExpand, MovableTypes()}));
   return registry->Add({"tile", &MakeTile, MovableTypes()});
 }

@@ -1,5 +1,7 @@
-// arg_max and arg_min: the first position of the largest or smallest element; the first NaN counts as beyond all others.
+// arg_max and arg_min: the first position of the largest or smallest element; NaN is passed over, as in Paddle, and 0 where
+// nothing is beyond the lowest (highest) number.
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
@@ -19,23 +21,21 @@ struct Shape {
   int64_t outer = 1, size = 1, inner = 1;
 };
 
-template <typename T>
-bool IsNaN(T v) {
-  if constexpr (std::is_floating_point_v<T>) return v != v;
-  return false;
-}
-
 template <typename T, bool max>
 int64_t Find(const T* x, const Shape& s) {
-  int64_t best = 0;
-  for (int64_t i = 1; i < s.size && !IsNaN(x[best * s.inner]); ++i) {
-    const T v = x[i * s.inner], b = x[best * s.inner];
-    if (IsNaN(v) || (max ? b < v : v < b)) best = i;
+  T best = max ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
+  int64_t at = 0;
+  for (int64_t i = 0; i < s.size; ++i) {
+    const T v = x[i * s.inner];
+    if (max ? v > best : v < best) {
+      best = v;
+      at = i;
+    }
   }
-  return best;
+  return at;
 }
 
-// Finds the value first, with vectors.
+// Finds the value first, with vectors, where there is no NaN.
 template <bool max>
 int64_t FindInRow(const float* x, int64_t n) {
   const auto run = simd::ReduceRun(max ? simd::ReduceOp::kMax : simd::ReduceOp::kMin);
@@ -45,7 +45,9 @@ int64_t FindInRow(const float* x, int64_t n) {
     const float part = run(x + i, std::min(simd::kReduceRun, n - i));
     best = max ? functors::Max::Apply(m, best, part) : functors::Min::Apply(m, best, part);
   }
-  return std::find_if(x, x + n, [best](float v) { return v == best || IsNaN(v); }) - x;
+  const float limit = max ? std::numeric_limits<float>::lowest() : std::numeric_limits<float>::max();
+  if (!(max ? best > limit : best < limit)) return Find<float, max>(x, {1, n, 1});
+  return std::find(x, x + n, best) - x;
 }
 
 using RunFn = void (*)(const void* x, const Shape& s, bool wide, void* out, int threads);

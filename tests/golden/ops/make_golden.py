@@ -90,7 +90,7 @@ class Family:
         self.names.add(name)
         if results is None:
             executor = paddle.static.Executor(paddle.CPUPlace())
-            results = executor.run(program, feed=dict(feeds), fetch_list=list(fetched))
+            results = [np.array(r) for r in executor.run(program, feed=dict(feeds), fetch_list=list(fetched), return_numpy=False)]
         self.tensors[f"{name}/program"] = np.frombuffer(_serialize(program, list(feeds), fetched), dtype=np.uint8)
         for var, array in feeds.items():
             self.tensors[f"{name}/{'const' if var in consts else 'in'}/{var}"] = array

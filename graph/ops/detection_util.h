@@ -1,0 +1,16 @@
+// Ops that make, decode and select boxes.
+#pragma once
+
+#include <string>
+
+#include "graph/op_def.h"
+
+namespace ampc::ops {
+
+// BBoxes, Scores -> Out [kept, 2 + box size]: label, score, box. `index`: where the kept boxes were; `counts`: RoisNum and NmsRoisNum,
+// boxes per image.
+OpDef MulticlassNms(std::string name, std::string doc, bool index, bool counts);
+// Why boxes are not computed in f16.
+OpDef& BoxAmp(OpDef& def);
+
+}  // namespace ampc::ops

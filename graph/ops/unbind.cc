@@ -1,0 +1,7 @@
+#include "graph/ops/unstack_util.h"
+
+namespace ampc::ops {
+
+OpDef UnbindDef() { return Unstack("unbind", "Out"); }
+
+}  // namespace ampc::ops

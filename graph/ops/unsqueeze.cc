@@ -1,0 +1,9 @@
+#include "graph/ops/reshape_util.h"
+
+namespace ampc::ops {
+
+OpDef UnsqueezeDef() {
+  return Unsqueeze("unsqueeze", "X with dimensions of size 1 inserted at 'axes', one after the other.").Gradient("unsqueeze_grad");
+}
+
+}  // namespace ampc::ops

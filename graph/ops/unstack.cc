@@ -1,0 +1,7 @@
+#include "graph/ops/unstack_util.h"
+
+namespace ampc::ops {
+
+OpDef UnstackDef() { return Unstack("unstack", "Y").A("num", 0); }
+
+}  // namespace ampc::ops

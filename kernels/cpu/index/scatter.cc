@@ -1,0 +1,125 @@
+// scatter and scatter_nd_add: slices written to, or added at, positions that an index tensor gives, one after the other.
+#include <cstring>
+
+#include "graph/base/status_macros.h"
+#include "kernels/common/integer.h"
+#include "kernels/cpu/base/lambda_kernel.h"
+#include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/base/types.h"
+#include "kernels/cpu/index/nd_index.h"
+#include "kernels/parallel.h"
+
+namespace ampc {
+namespace {
+
+constexpr int64_t kGrainBytes = 1 << 16;
+
+template <typename T>
+void AddRow(const void* from, void* to, int64_t n) {
+  const T* x = static_cast<const T*>(from);
+  T* out = static_cast<T*>(to);
+  for (int64_t i = 0; i < n; ++i) {
+    if constexpr (std::is_integral_v<T>) {
+      out[i] = static_cast<T>(integer::Add(out[i], x[i]));
+    } else {
+      out[i] += x[i];
+    }
+  }
+}
+
+using AddFn = void (*)(const void* from, void* to, int64_t n);
+
+AddFn AddFor(DType storage) {
+  switch (storage) {
+    case DType::kF32:
+      return &AddRow<float>;
+    case DType::kF64:
+      return &AddRow<double>;
+    case DType::kI32:
+      return &AddRow<int32_t>;
+    case DType::kI64:
+      return &AddRow<int64_t>;
+    default:
+      return nullptr;
+  }
+}
+
+// Copies X, then calls row(to, from) for the slices of `updates` in order; stretches of a slice go to different threads.
+struct Scatterer {
+  NdIndex index;
+  int x = 0, updates = 0;  // flat operands
+  int64_t bytes = 0, size = 1;
+  AddFn add = nullptr;     // null: overwrite
+  bool from_zero = false;  // the slices that are named start at 0
+
+  absl::Status Run(const KernelArgs& args) const {
+    AMPC_RETURN_IF_ERROR(index.Check(args));
+    const int64_t n = index.row_elements(), row = n * size;
+    char* out = static_cast<char*>(args.outputs[0]);
+    const char* from = static_cast<const char*>(args.inputs[updates]);
+    if (args.inputs[x] != out && bytes > 0) std::memcpy(out, args.inputs[x], static_cast<size_t>(bytes));
+    if (from_zero && row > 0) {
+      for (int64_t i = 0; i < index.rows(); ++i) std::memset(out + index.At(args, i) * row, 0, static_cast<size_t>(row));
+    }
+    ParallelFor(args.threads, n, kGrainBytes / size, [&](int64_t first, int64_t last) {
+      for (int64_t i = 0; i < index.rows(); ++i) {
+        char* to = out + index.At(args, i) * row + first * size;
+        const char* part = from + i * row + first * size;
+        if (add == nullptr) {
+          std::memcpy(to, part, static_cast<size_t>((last - first) * size));
+        } else {
+          add(part, to, last - first);
+        }
+      }
+    });
+    return absl::OkStatus();
+  }
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const SpecView& view, Scatterer s, bool adds) {
+  const TensorDesc &x = view.InDesc("X"), &updates = view.InDesc("Updates");
+  s.x = view.In("X");
+  s.updates = view.In("Updates");
+  s.bytes = x.StorageBytes();
+  s.size = ElementSize(x.dtype);
+  if (adds) {
+    AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64, DType::kI32, DType::kI64}));
+    s.add = AddFor(StorageType(x.dtype));
+  }
+  if (updates.NumElements() != s.index.rows() * s.index.row_elements()) return view.Internal("the index and the updates differ in size");
+  KernelTraits traits;
+  traits.implementation = adds ? "ampc:plain" : "ampc:copy";
+  traits.rounds_results = !adds;
+  traits.in_place_input = s.x;
+  return MakeLambdaKernel(std::move(traits), [s = std::move(s)](const KernelArgs& args) { return s.Run(args); });
+}
+
+// Ids [n] or [n, 1] names rows: an index of depth 1.
+absl::StatusOr<std::unique_ptr<Kernel>> MakeScatter(const KernelSpec& spec) {
+  const SpecView view(spec);
+  KernelSpec column = spec;
+  TensorDesc& ids = column.inputs[view.In("Ids")];
+  if (ids.dims.size() != 2) ids.dims.push_back(1);
+  Scatterer s;
+  AMPC_ASSIGN_OR_RETURN(s.index, NdIndex::Make(SpecView(column), "Ids", view.InDesc("X").dims));
+  const bool adds = !view.op().GetBool("overwrite");
+  s.from_zero = adds;
+  return Make(view, std::move(s), adds);
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeScatterNdAdd(const KernelSpec& spec) {
+  const SpecView view(spec);
+  Scatterer s;
+  AMPC_ASSIGN_OR_RETURN(s.index, NdIndex::Make(view, "Index", view.InDesc("X").dims));
+  return Make(view, std::move(s), true);
+}
+
+}  // namespace
+
+absl::Status RegisterScatter(KernelRegistry* registry) {
+  AMPC_RETURN_IF_ERROR(registry->Add({"scatter", &MakeScatter, MovableTypes()}));
+  return registry->Add(
+      {"scatter_nd_add", &MakeScatterNdAdd, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32, DType::kI64}});
+}
+
+}  // namespace ampc

@@ -1,0 +1,269 @@
+// rnn: LSTM, GRU and simple recurrent networks of several layers and one or two directions. What the input gives all gates of all steps is
+// one matrix product per layer and direction; a step is a product with the state and the gates' arithmetic. States stay f32 inside.
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/simd/gates.h"
+#include "kernels/lib/matmul.h"
+#include "kernels/parallel.h"
+
+namespace ampc {
+namespace {
+
+constexpr int64_t kGrain = 1 << 11;  // numbers of a state that are worth a thread
+
+enum class Mode { kLstm, kGru, kTanh, kRelu };
+
+struct Sizes {
+  int64_t time = 0, batch = 0, features = 0, hidden = 0, gates = 1, layers = 1, directions = 1;
+  Mode mode = Mode::kTanh;
+  int64_t state() const { return batch * hidden; }
+  int64_t gate_row() const { return gates * hidden; }
+};
+
+// One layer in one direction.
+struct Cell {
+  std::unique_ptr<onednn::Matmul> from_input, from_state;
+  int input_weight = 0, state_weight = 0, input_bias = 0, state_bias = 0;  // flat operands
+  bool packed_input = false, packed_state = false;
+};
+
+// Offsets in floats, each a multiple of 16.
+struct Workspace {
+  int64_t bias, gates, step, h, c, layer[2], product, size = 0;
+
+  explicit Workspace(const Sizes& s, int64_t product_bytes) {
+    bias = Take(s.gate_row());
+    gates = Take(s.time * s.batch * s.gate_row());
+    step = Take(s.batch * s.gate_row());
+    h = Take(s.state());
+    c = Take(s.state());
+    for (int64_t& l : layer) l = Take(s.layers > 1 ? s.time * s.state() * s.directions : 0);
+    product = Take((product_bytes + 3) / 4);
+  }
+
+ private:
+  int64_t Take(int64_t n) {
+    const int64_t at = size;
+    size += (n + 15) / 16 * 16;
+    return at;
+  }
+};
+
+class RnnKernel final : public Kernel {
+ public:
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec);
+
+  int64_t workspace_bytes() const override { return workspace_.size * static_cast<int64_t>(sizeof(float)); }
+  std::string implementation() const override { return cells_.empty() ? "ampc:simd" : cells_[0].from_state->implementation(); }
+  bool consumes(int flat) const override {
+    return std::any_of(cells_.begin(), cells_.end(), [flat](const Cell& c) {
+      return (c.packed_input && c.input_weight == flat) || (c.packed_state && c.state_weight == flat);
+    });
+  }
+  absl::Status Run(const KernelArgs& args) const override;
+
+ private:
+  // What a run of one cell reads and writes.
+  struct Pass {
+    const float* x;  // [time, batch, in]
+    float* out;      // [time, batch, row], this direction's part
+    int64_t row;     // numbers from sample to sample of out
+    bool backward;
+    int64_t cell;
+  };
+
+  RnnKernel(const Sizes& sizes, std::vector<Cell> cells, Workspace workspace)
+      : sizes_(sizes), cells_(std::move(cells)), workspace_(workspace) {}
+  absl::Status CheckLengths(const KernelArgs& args) const;
+  int64_t Length(const KernelArgs& args, int64_t sample) const {
+    return lengths_ < 0 ? sizes_.time : ReadAsInt(args.inputs[lengths_], length_type_, sample);
+  }
+  void AddBiases(const KernelArgs& args, const Cell& cell, float* sum) const;
+  absl::Status RunCell(const KernelArgs& args, const Pass& pass) const;
+  void Step(const KernelArgs& args, const Pass& pass, int64_t t) const;
+
+  const Sizes sizes_;
+  const std::vector<Cell> cells_;
+  const Workspace workspace_;
+  std::string name_;
+  int x_ = 0, lengths_ = -1, before_h_ = 0, before_c_ = -1;  // flat operands
+  DType length_type_ = DType::kI32;
+  int out_ = 0, after_h_ = 0, after_c_ = -1;  // flat results
+};
+
+absl::Status RnnKernel::CheckLengths(const KernelArgs& args) const {
+  for (int64_t b = 0; lengths_ >= 0 && b < sizes_.batch; ++b) {
+    const int64_t n = Length(args, b);
+    if (n < 0 || n > sizes_.time) return UsageError(absl::StrCat(name_, ": SequenceLength ", b, " is ", n, ", needs 0 to ", sizes_.time));
+  }
+  return absl::OkStatus();
+}
+
+// Both biases meet in the product with the input, but for the candidate gate of GRU, whose second is scaled with the state's part.
+void RnnKernel::AddBiases(const KernelArgs& args, const Cell& cell, float* sum) const {
+  const float *a = static_cast<const float*>(args.inputs[cell.input_bias]), *b = static_cast<const float*>(args.inputs[cell.state_bias]);
+  const int64_t both = sizes_.mode == Mode::kGru ? 2 * sizes_.hidden : sizes_.gate_row();
+  for (int64_t i = 0; i < sizes_.gate_row(); ++i) sum[i] = i < both ? a[i] + b[i] : a[i];
+}
+
+// The gates of step `t` for all samples, into the state and `pass.out`.
+void RnnKernel::Step(const KernelArgs& args, const Pass& pass, int64_t t) const {
+  float* w = static_cast<float*>(args.workspace);
+  const Sizes& s = sizes_;
+  const float* state_bias = static_cast<const float*>(args.inputs[cells_[pass.cell].state_bias]);
+  ParallelFor(args.threads, s.batch, std::max<int64_t>(1, kGrain / s.hidden), [&](int64_t first, int64_t last) {
+    for (int64_t b = first; b < last; ++b) {
+      const float* x = w + workspace_.gates + (t * s.batch + b) * s.gate_row();
+      const float* from_state = w + workspace_.step + b * s.gate_row();
+      float *h = w + workspace_.h + b * s.hidden, *c = w + workspace_.c + b * s.hidden;
+      float* out = pass.out + (t * s.batch + b) * pass.row;
+      if (t >= Length(args, b)) {  // the state stays
+        std::fill(out, out + s.hidden, 0.0f);
+        continue;
+      }
+      switch (s.mode) {
+        case Mode::kLstm:
+          simd::LstmRow(x, from_state, c, c, h, s.hidden);
+          break;
+        case Mode::kGru:
+          simd::GruRow(x, from_state, state_bias + 2 * s.hidden, h, h, s.hidden);
+          break;
+        case Mode::kTanh:
+          simd::TanhRow(x, from_state, h, s.hidden);
+          break;
+        case Mode::kRelu:
+          simd::ReluRow(x, from_state, h, s.hidden);
+          break;
+      }
+      std::copy(h, h + s.hidden, out);
+    }
+  });
+}
+
+absl::Status RnnKernel::RunCell(const KernelArgs& args, const Pass& pass) const {
+  float* w = static_cast<float*>(args.workspace);
+  const Cell& cell = cells_[pass.cell];
+  const auto in = [&args](int i) { return static_cast<const float*>(args.inputs[i]); };
+  const int64_t state = pass.cell * sizes_.state();
+  const size_t bytes = static_cast<size_t>(sizes_.state()) * sizeof(float);
+  std::memcpy(w + workspace_.h, in(before_h_) + state, bytes);
+  if (before_c_ >= 0) std::memcpy(w + workspace_.c, in(before_c_) + state, bytes);
+  if (sizes_.time > 0) {
+    AddBiases(args, cell, w + workspace_.bias);
+    AMPC_RETURN_IF_ERROR(cell.from_input->Run(
+        {pass.x, cell.packed_input ? nullptr : in(cell.input_weight), w + workspace_.bias, w + workspace_.gates, w + workspace_.product}));
+  }
+  for (int64_t i = 0; i < sizes_.time; ++i) {
+    AMPC_RETURN_IF_ERROR(cell.from_state->Run(
+        {w + workspace_.h, cell.packed_state ? nullptr : in(cell.state_weight), nullptr, w + workspace_.step, w + workspace_.product}));
+    Step(args, pass, pass.backward ? sizes_.time - 1 - i : i);
+  }
+  std::memcpy(static_cast<float*>(args.outputs[after_h_]) + state, w + workspace_.h, bytes);
+  if (after_c_ >= 0) std::memcpy(static_cast<float*>(args.outputs[after_c_]) + state, w + workspace_.c, bytes);
+  return absl::OkStatus();
+}
+
+absl::Status RnnKernel::Run(const KernelArgs& args) const {
+  AMPC_RETURN_IF_ERROR(CheckLengths(args));
+  if (sizes_.state() == 0) return absl::OkStatus();
+  float* w = static_cast<float*>(args.workspace);
+  const float* x = static_cast<const float*>(args.inputs[x_]);
+  for (int64_t layer = 0; layer < sizes_.layers; ++layer) {
+    float* out = layer + 1 == sizes_.layers ? static_cast<float*>(args.outputs[out_]) : w + workspace_.layer[layer % 2];
+    for (int64_t d = 0; d < sizes_.directions; ++d) {
+      AMPC_RETURN_IF_ERROR(
+          RunCell(args, {x, out + d * sizes_.hidden, sizes_.directions * sizes_.hidden, d == 1, layer * sizes_.directions + d}));
+    }
+    x = out;
+  }
+  return absl::OkStatus();
+}
+
+// The products of cell number `i`; WeightList holds all weights, then all biases.
+absl::StatusOr<Cell> MakeCell(const SpecView& view, const Sizes& s, int64_t i) {
+  const KernelSpec& spec = view.spec();
+  const int at = static_cast<int>(2 * i), cells = static_cast<int>(s.layers * s.directions);
+  Cell cell;
+  cell.input_weight = view.In("WeightList", at);
+  cell.state_weight = view.In("WeightList", at + 1);
+  cell.input_bias = view.In("WeightList", 2 * cells + at);
+  cell.state_bias = view.In("WeightList", 2 * cells + at + 1);
+  onednn::MatmulSpec m;
+  m.m = s.time * s.batch;
+  m.n = s.gate_row();
+  m.k = i < s.directions ? s.features : s.hidden * s.directions;
+  m.trans_b = true;
+  m.has_bias = true;
+  m.threads = spec.threads;
+  if (spec.inputs[cell.input_weight].NumElements() != m.n * m.k || spec.inputs[cell.state_weight].NumElements() != m.n * s.hidden ||
+      spec.inputs[cell.input_bias].NumElements() != m.n || spec.inputs[cell.state_bias].NumElements() != m.n) {
+    return view.Internal("a weight does not fit");
+  }
+  if (s.time > 0) {
+    AMPC_ASSIGN_OR_RETURN(cell.from_input, onednn::MakeMatmul(m, spec.values[cell.input_weight], spec.weights));
+    cell.packed_input = spec.values[cell.input_weight] != nullptr;
+  }
+  m.m = s.batch;
+  m.k = s.hidden;
+  m.has_bias = false;
+  AMPC_ASSIGN_OR_RETURN(cell.from_state, onednn::MakeMatmul(m, spec.values[cell.state_weight], spec.weights));
+  cell.packed_state = spec.values[cell.state_weight] != nullptr;
+  return cell;
+}
+
+absl::StatusOr<Sizes> ReadSizes(const SpecView& view) {
+  const Op& op = view.op();
+  const Dims& x = view.InDesc("Input").dims;
+  Sizes s{.time = x[0], .batch = x[1], .features = x[2], .hidden = op.GetInt("hidden_size"), .layers = op.GetInt("num_layers")};
+  s.directions = op.GetBool("is_bidirec") ? 2 : 1;
+  const std::string mode = op.GetString("mode");
+  s.mode = mode == "LSTM" ? Mode::kLstm : mode == "GRU" ? Mode::kGru : mode == "RNN_RELU" ? Mode::kRelu : Mode::kTanh;
+  s.gates = s.mode == Mode::kLstm ? 4 : s.mode == Mode::kGru ? 3 : 1;
+  if (s.features < 1 || s.hidden < 1 || s.layers < 1) return view.Unsupported("input, state and layers must not be empty");
+  if (!op.GetBool("is_test") && op.GetFloat("dropout_prob") != 0 && s.layers > 1)
+    return view.Unsupported("dropout between layers cannot be executed");
+  return s;
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> RnnKernel::Make(const KernelSpec& spec) {
+  const SpecView view(spec);
+  AMPC_RETURN_IF_ERROR(view.CheckType(view.InDesc("Input").dtype, {DType::kF32}));
+  AMPC_ASSIGN_OR_RETURN(const Sizes s, ReadSizes(view));
+  std::vector<Cell> cells;
+  int64_t product_bytes = 0;
+  for (int64_t i = 0; i < s.layers * s.directions && s.batch > 0; ++i) {
+    absl::StatusOr<Cell> cell = MakeCell(view, s, i);
+    if (!cell.ok()) return Annotate(cell.status(), Describe(view.op()));
+    if (cell->from_input != nullptr) product_bytes = std::max(product_bytes, cell->from_input->workspace_bytes());
+    product_bytes = std::max(product_bytes, cell->from_state->workspace_bytes());
+    cells.push_back(*std::move(cell));
+  }
+  std::unique_ptr<RnnKernel> kernel(new RnnKernel(s, std::move(cells), Workspace(s, product_bytes)));
+  kernel->name_ = Describe(view.op());
+  kernel->x_ = view.In("Input");
+  kernel->before_h_ = view.In("PreState", 0);
+  kernel->before_c_ = view.In("PreState", 1);
+  kernel->lengths_ = view.In("SequenceLength");
+  if (kernel->lengths_ >= 0) {
+    kernel->length_type_ = spec.inputs[kernel->lengths_].dtype;
+    AMPC_RETURN_IF_ERROR(view.CheckType(kernel->length_type_, {DType::kI32, DType::kI64}));
+    if (spec.inputs[kernel->lengths_].NumElements() != s.batch) return view.Internal("SequenceLength needs one number per sample");
+  }
+  kernel->out_ = view.Out("Out");
+  kernel->after_h_ = view.Out("State", 0);
+  kernel->after_c_ = view.Out("State", 1);
+  return kernel;
+}
+
+}  // namespace
+
+absl::Status RegisterRnn(KernelRegistry* registry) {
+  return registry->Add({"rnn", &RnnKernel::Make, {DType::kF32, DType::kF16, DType::kBF16}});
+}
+
+}  // namespace ampc

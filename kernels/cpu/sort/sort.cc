@@ -1,0 +1,127 @@
+// argsort, top_k and top_k_v2: stable, NaN above every number. Results are in order whether that is asked for or not.
+#include <algorithm>
+#include <numeric>
+#include <type_traits>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status_macros.h"
+#include "kernels/cpu/base/lambda_kernel.h"
+#include "kernels/cpu/base/spec_view.h"
+#include "kernels/parallel.h"
+
+namespace ampc {
+namespace {
+
+constexpr int64_t kGrain = 1 << 12;
+
+struct Sorter {
+  int64_t outer = 1, size = 1, inner = 1;
+  int64_t kept = 1;  // along the axis of the results
+};
+
+template <typename T, bool descending>
+bool Before(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (a != a || b != b) return descending ? a != a && b == b : a == a && b != b;
+  }
+  return descending ? a > b : a < b;
+}
+
+// One line of `size` elements, `inner` apart; `order` has room for all of them.
+template <typename T, bool descending>
+void SortLine(const T* x, const Sorter& s, int64_t* order, T* out, int64_t* indices) {
+  std::iota(order, order + s.size, int64_t{0});
+  const auto before = [x, inner = s.inner](int64_t a, int64_t b) {
+    const T va = x[a * inner], vb = x[b * inner];
+    if (Before<T, descending>(va, vb)) return true;
+    return a < b && !Before<T, descending>(vb, va);
+  };
+  if (s.kept < s.size) {
+    std::partial_sort(order, order + s.kept, order + s.size, before);
+  } else {
+    std::sort(order, order + s.size, before);
+  }
+  for (int64_t i = 0; i < s.kept; ++i) {
+    out[i * s.inner] = x[order[i] * s.inner];
+    indices[i * s.inner] = order[i];
+  }
+}
+
+using RunFn = void (*)(const Sorter& s, const KernelArgs& args, int out, int indices);
+
+// The workspace has one order per line.
+template <typename T, bool descending>
+void Run(const Sorter& s, const KernelArgs& args, int out, int indices) {
+  const T* x = static_cast<const T*>(args.inputs[0]);
+  ParallelFor(args.threads, s.outer * s.inner, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.size)),
+              [&](int64_t first, int64_t last) {
+                for (int64_t line = first; line < last; ++line) {
+                  const int64_t o = line / s.inner, i = line % s.inner, at = o * s.kept * s.inner + i;
+                  SortLine<T, descending>(x + o * s.size * s.inner + i, s, static_cast<int64_t*>(args.workspace) + line * s.size,
+                                          static_cast<T*>(args.outputs[out]) + at, static_cast<int64_t*>(args.outputs[indices]) + at);
+                }
+              });
+}
+
+template <bool descending>
+RunFn FindRun(DType storage) {
+  switch (storage) {
+    case DType::kF32:
+      return &Run<float, descending>;
+    case DType::kF64:
+      return &Run<double, descending>;
+    case DType::kU8:
+      return &Run<uint8_t, descending>;
+    case DType::kI16:
+      return &Run<int16_t, descending>;
+    case DType::kI32:
+      return &Run<int32_t, descending>;
+    case DType::kI64:
+      return &Run<int64_t, descending>;
+    default:
+      return nullptr;
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const SpecView& view, int64_t axis, bool descending) {
+  const TensorDesc &x = view.InDesc("X"), &out = view.OutDesc("Out");
+  AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64, DType::kU8, DType::kI16, DType::kI32, DType::kI64}));
+  Sorter s;
+  const int64_t rank = static_cast<int64_t>(x.dims.size());
+  if (rank > 0) {
+    axis = FromEnd(axis, rank);
+    if (axis < 0 || axis >= rank) return view.Internal(absl::StrCat("axis ", axis, " lies outside rank ", rank));
+    for (int64_t d = 0; d < rank; ++d) (d < axis ? s.outer : d == axis ? s.size : s.inner) *= x.dims[d];
+    s.kept = out.dims[axis];
+  }
+  if (s.kept > s.size) return view.Internal("the results are longer than the operand");
+  KernelTraits traits;
+  traits.rounds_results = true;
+  traits.workspace_bytes = s.outer * s.size * s.inner * static_cast<int64_t>(sizeof(int64_t));
+  const RunFn run = descending ? FindRun<true>(StorageType(x.dtype)) : FindRun<false>(StorageType(x.dtype));
+  return MakeLambdaKernel(std::move(traits), [s, run, values = view.Out("Out"), indices = view.Out("Indices")](const KernelArgs& args) {
+    run(s, args, values, indices);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeArgsort(const KernelSpec& spec) {
+  return Make(SpecView(spec), spec.op->GetInt("axis"), spec.op->GetBool("descending"));
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeTopK(const KernelSpec& spec) { return Make(SpecView(spec), -1, true); }
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeTopKV2(const KernelSpec& spec) {
+  return Make(SpecView(spec), spec.op->GetInt("axis"), spec.op->GetBool("largest"));
+}
+
+}  // namespace
+
+absl::Status RegisterSort(KernelRegistry* registry) {
+  const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kU8, DType::kI16, DType::kI32, DType::kI64};
+  AMPC_RETURN_IF_ERROR(registry->Add({"argsort", &MakeArgsort, types}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"top_k", &MakeTopK, types}));
+  return registry->Add({"top_k_v2", &MakeTopKV2, types});
+}
+
+}  // namespace ampc
