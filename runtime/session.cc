@@ -1,8 +1,8 @@
 #include "runtime/session.h"
 
 #include <algorithm>
-#include <list>
-#include <mutex>
+#include <atomic>
+#include <optional>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -13,16 +13,16 @@
 #include "graph/formats/format.h"
 #include "graph/verify.h"
 #include "kernels/evaluator.h"
+#include "kernels/weight_cache.h"
 #include "passes/analysis/target_support.h"
 #include "passes/pipelines.h"
-#include "runtime/exec/executor.h"
+#include "runtime/exec/block_runner.h"
+#include "runtime/exec/plan_cache.h"
 
 namespace ampc {
 namespace {
 
 constexpr size_t kMaxPlans = 16;
-
-using FeedDims = std::vector<std::vector<int64_t>>;
 
 absl::Status CheckFeed(const Var& feed, const HostTensor& value) {
   const auto wrong = [&](absl::string_view what) {
@@ -59,37 +59,56 @@ absl::Status Prepare(Program& program, const SessionOptions& options) {
 }  // namespace
 
 struct Session::State {
-  explicit State(Program p) : program(std::move(p)) {}
+  State(Program p, Constants c, int num_threads);
 
-  struct Planned {
-    FeedDims dims;
-    std::shared_ptr<const Executor> executor;
-  };
-
-  absl::StatusOr<std::shared_ptr<const Executor>> ExecutorFor(const FeedDims& dims);
+  absl::StatusOr<std::shared_ptr<const Executor>> ExecutorFor(absl::Span<const HostTensor* const> feeds);
+  absl::StatusOr<std::vector<HostTensor>> RunPlans(absl::Span<const HostTensor* const> feeds, ObservedRun* observed);
   absl::StatusOr<TensorMap> Run(const TensorMap& feeds, StepObserver* observer);
   absl::Status UnknownFeed(const TensorMap& feeds) const;
 
   const Program program;
-  Constants constants;
-  int threads = 1;
-  mutable std::mutex mutex;
-  std::list<Planned> plans;  // newest use first
-  int64_t arena_bytes = 0;
+  const Constants constants;
+  const Liveness liveness;
+  WeightCache weights;
+  const PlanContext context;
+  PlanCache plans;     // of the whole program
+  BlockRunner runner;  // for what one plan cannot hold
+  std::atomic<bool> needs_runner;
 };
 
-absl::StatusOr<std::shared_ptr<const Executor>> Session::State::ExecutorFor(const FeedDims& dims) {
-  const std::lock_guard<std::mutex> lock(mutex);  // one thread plans, others with the same dims wait for its plan
-  for (auto it = plans.begin(); it != plans.end(); ++it) {
-    if (it->dims != dims) continue;
-    plans.splice(plans.begin(), plans, it);
-    return it->executor;
+Session::State::State(Program p, Constants c, int num_threads)
+    : program(std::move(p)),
+      constants(std::move(c)),
+      liveness(program),
+      context{program, constants, liveness, CpuKernels(), &weights, num_threads},
+      plans(kMaxPlans),
+      runner(context),
+      needs_runner(BlockRunner::NeededBy(program, context.kernels)) {
+  for (const std::unique_ptr<const HostTensor>& value : constants.all()) {
+    if (value != nullptr) weights.AddLasting(value.get());
   }
-  AMPC_ASSIGN_OR_RETURN(std::unique_ptr<const ExecutionPlan> plan, BuildPlan(program, constants, CpuKernels(), dims, threads));
-  arena_bytes = plan->arena_bytes;
-  plans.push_front({dims, std::make_shared<Executor>(std::move(plan))});
-  if (plans.size() > kMaxPlans) plans.pop_back();
-  return plans.front().executor;
+}
+
+absl::StatusOr<std::shared_ptr<const Executor>> Session::State::ExecutorFor(absl::Span<const HostTensor* const> feeds) {
+  PlanCache::Key key;
+  for (const HostTensor* feed : feeds) AppendDims(feed->dims(), &key);
+  return plans.Get(key, [&] {
+    const Block& main = program.main();
+    Region region{&main, 0, static_cast<int>(main.ops().size()), {program.feeds.begin(), program.feeds.end()}, {}, false};
+    region.fetches.assign(program.fetches.begin(), program.fetches.end());
+    std::vector<KnownFeed> known;
+    for (const HostTensor* feed : feeds) known.push_back({{feed->dims().begin(), feed->dims().end()}, nullptr});
+    return BuildPlan(context, std::move(region), known);
+  });
+}
+
+absl::StatusOr<std::vector<HostTensor>> Session::State::RunPlans(absl::Span<const HostTensor* const> feeds, ObservedRun* observed) {
+  if (!needs_runner.load(std::memory_order_relaxed)) {
+    AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const Executor> executor, ExecutorFor(feeds));
+    if (executor->plan().specialized.stopped.ok()) return executor->Run(feeds, observed);
+    needs_runner.store(true, std::memory_order_relaxed);
+  }
+  return runner.Run(feeds, observed);
 }
 
 // Names the first entry of `feeds` that the model does not have.
@@ -102,7 +121,6 @@ absl::Status Session::State::UnknownFeed(const TensorMap& feeds) const {
 
 absl::StatusOr<TensorMap> Session::State::Run(const TensorMap& feeds, StepObserver* observer) {
   std::vector<const HostTensor*> values;
-  FeedDims dims;
   for (const Var* feed : program.feeds) {
     auto it = feeds.find(feed->exported());
     if (it == feeds.end()) {
@@ -110,11 +128,11 @@ absl::StatusOr<TensorMap> Session::State::Run(const TensorMap& feeds, StepObserv
     }
     AMPC_RETURN_IF_ERROR(CheckFeed(*feed, it->second));
     values.push_back(&it->second);
-    dims.emplace_back(it->second.dims().begin(), it->second.dims().end());
   }
   if (feeds.size() > values.size()) return UnknownFeed(feeds);  // every feed of the model was found
-  AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const Executor> executor, ExecutorFor(dims));
-  AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, executor->Run(values, observer));
+  std::optional<ObservedRun> observed;
+  if (observer != nullptr) observed.emplace(*observer);
+  AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, RunPlans(values, observed.has_value() ? &*observed : nullptr));
   TensorMap out;
   for (size_t i = 0; i < results.size(); ++i) out[program.fetches[i]->exported()] = std::move(results[i]);
   return out;
@@ -140,10 +158,9 @@ absl::StatusOr<Session> Session::Create(Program program, const SessionOptions& o
   if (options.threads < 0) return UsageError(absl::StrCat("threads is ", options.threads, ", 0 (all processors) or more is needed"));
   AMPC_RETURN_IF_ERROR(Verify(program));
   AMPC_RETURN_IF_ERROR(Prepare(program, options));
-  auto state = std::make_unique<State>(std::move(program));
-  AMPC_ASSIGN_OR_RETURN(state->constants, Constants::Load(state->program));
-  state->threads = options.threads > 0 ? options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return Session(std::move(state));
+  AMPC_ASSIGN_OR_RETURN(Constants constants, Constants::Load(program));
+  const int threads = options.threads > 0 ? options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return Session(std::make_unique<State>(std::move(program), std::move(constants), threads));
 }
 
 absl::StatusOr<TensorMap> Session::Run(const TensorMap& feeds) const { return state_->Run(feeds, nullptr); }
@@ -164,14 +181,8 @@ std::vector<ValueInfo> Session::outputs() const {
 
 const Program& Session::program() const { return state_->program; }
 
-int Session::num_plans() const {
-  const std::lock_guard<std::mutex> lock(state_->mutex);
-  return static_cast<int>(state_->plans.size());
-}
+int Session::num_plans() const { return state_->plans.size() + state_->runner.num_plans(); }
 
-int64_t Session::arena_bytes() const {
-  const std::lock_guard<std::mutex> lock(state_->mutex);
-  return state_->arena_bytes;
-}
+int64_t Session::arena_bytes() const { return std::max(state_->plans.arena_bytes(), state_->runner.arena_bytes()); }
 
 }  // namespace ampc

@@ -52,7 +52,7 @@ class Session {
   std::vector<ValueInfo> outputs() const;
   // The program as it runs: after the plan pipeline.
   const Program& program() const;
-  // Plans built so far and the arena bytes of the newest: for reports.
+  // Plans kept and the arena bytes of the newest (of the largest where one run needs several): for reports.
   int num_plans() const;
   int64_t arena_bytes() const;
 

@@ -56,21 +56,21 @@ std::vector<double> Doubles(const ObservedValue& value) {
   return out;
 }
 
-// Keeps every result of the first model by its exported name.
+// Keeps every result of the first model by its exported name; a step of a loop has one per iteration.
 class Recorder : public StepObserver {
  public:
   bool wants_values() const override { return true; }
   absl::Status AfterStep(const ObservedStep& step) override {
-    for (const ObservedValue& v : step.results) values_[v.var->exported()] = {v.desc.dtype, v.desc.dims, Doubles(v)};
+    for (const ObservedValue& v : step.results) values_[v.var->exported()].push_back({v.desc.dtype, v.desc.dims, Doubles(v)});
     return absl::OkStatus();
   }
-  const Stored* Find(const std::string& name) const {
+  const Stored* Find(const std::string& name, size_t time) const {
     auto it = values_.find(name);
-    return it == values_.end() ? nullptr : &it->second;
+    return it == values_.end() || time >= it->second.size() ? nullptr : &it->second[time];
   }
 
  private:
-  std::map<std::string, Stored> values_;
+  std::map<std::string, std::vector<Stored>> values_;
 };
 
 // The type whose units in the last place count.
@@ -83,9 +83,11 @@ class Comparer : public StepObserver {
   bool wants_values() const override { return true; }
   absl::Status AfterStep(const ObservedStep& step) override {
     for (const ObservedValue& v : step.results) {
-      const Stored* stored = recorder_.Find(v.var->exported());
+      const size_t time = times_[v.var->exported()]++;
+      const Stored* stored = recorder_.Find(v.var->exported(), time);
       if (stored == nullptr || v.desc.NumElements() == 0) continue;
-      Layer layer{v.var->exported(), step.op->type(), stored->dtype, v.desc.dtype, stored->dims == v.desc.dims, false, {}};
+      const std::string name = time == 0 ? v.var->exported() : absl::StrCat(v.var->exported(), " #", time + 1);
+      Layer layer{name, step.op->type(), stored->dtype, v.desc.dtype, stored->dims == v.desc.dims, false, {}};
       if (layer.same_dims) layer.difference = Compare(stored->values, Doubles(v), Narrower(stored->dtype, v.desc.dtype));
       layers.push_back(std::move(layer));
     }
@@ -95,6 +97,7 @@ class Comparer : public StepObserver {
 
  private:
   const Recorder& recorder_;
+  std::map<std::string, size_t> times_;  // how often a value was seen
 };
 
 bool Exceeds(const Layer& layer, double tolerance) {

@@ -7,6 +7,8 @@ namespace ampc::ops {
 
 absl::Status NeedCondition(const InferContext& ctx, absl::string_view slot, int c) { return NeedScalar(ctx, slot, {DType::kBool}, c); }
 
+absl::Status NeedMask(const InferContext& ctx, int c) { return NeedScalar(ctx, "Mask", {DType::kI32, DType::kI64, DType::kBool}, c); }
+
 Cost BlockCost(const Op&) { return {}; }
 
 OpDef& WithBlock(OpDef& def) {

@@ -53,7 +53,9 @@ class ConstantFolder {
     return true;
   }
 
+  // Not beside loops, where a declared shape may be that of one iteration; a plan folds it there.
   bool FoldShape(const Op& op) {
+    if (program_.num_blocks() > 1) return false;
     if (op.type() != "shape" || !op.inputs()[0]->type.IsStatic()) return false;
     const Dims& dims = op.inputs()[0]->type.dims;
     Var& out = *op.outputs()[0];

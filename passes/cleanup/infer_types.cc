@@ -38,7 +38,9 @@ absl::StatusOr<bool> InferOne(Op& op) {
   for (size_t i = 0; i < results.size(); ++i) {
     Var& var = *op.outputs()[i];
     if (!results[i].has_value() || var.type.kind != results[i]->kind) continue;
-    changed = Fill(*results[i], &var.type) || changed;
+    // Another op may write other dims.
+    const TensorType& known = var.kind == VarKind::kCarry ? TensorType::Unranked(results[i]->dtype) : *results[i];
+    changed = Fill(known, &var.type) || changed;
   }
   return changed;
 }

@@ -1,6 +1,5 @@
 #include "runtime/exec/executor.h"
 
-#include <chrono>
 #include <cstring>
 #include <deque>
 
@@ -12,10 +11,6 @@
 
 namespace ampc {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // Storage to declared type.
 void Narrow(const void* from, DType to, int64_t n, HostTensor& out) {
@@ -108,30 +103,29 @@ absl::Status Executor::Execute(Arena& arena) const {
   return absl::OkStatus();
 }
 
-absl::Status Executor::ExecuteObserved(Arena& arena, StepObserver& observer) const {
-  const Clock::time_point start = Clock::now();
+absl::Status Executor::ExecuteObserved(Arena& arena, ObservedRun& observed) const {
   const Specialized& s = plan_->specialized;
   for (size_t i = 0; i < plan_->steps.size(); ++i) {
     const Step& step = plan_->steps[i];
     void* const* operands = arena.operands.data() + step.first;
     void* const* out = operands + step.inputs;
     ObservedStep seen;
-    seen.index = static_cast<int>(i);
+    seen.index = observed.next_index++;
     seen.implementation = step.kernel->implementation();
-    seen.start_seconds = SecondsSince(start);
+    seen.start_seconds = observed.Seconds();
     AMPC_RETURN_IF_ERROR(RunStep(step, operands, arena.workspaces[i], plan_->threads));
-    seen.seconds = SecondsSince(start) - seen.start_seconds;
+    seen.seconds = observed.Seconds() - seen.start_seconds;
     if (step.instance->op == nullptr) continue;  // a conversion between layouts computes nothing
     seen.op = step.instance->op;
     std::vector<ObservedValue> results;
     std::deque<HostTensor> plain;
     for (int k = 0; k < step.outputs; ++k) {
       ObservedValue value{seen.op->outputs()[k], s.descs[step.instance->outputs[k]], out[k]};
-      if (observer.wants_values()) AMPC_RETURN_IF_ERROR(MakePlain(value, plain));
+      if (observed.observer.wants_values()) AMPC_RETURN_IF_ERROR(MakePlain(value, plain));
       results.push_back(value);
     }
     seen.results = results;
-    AMPC_RETURN_IF_ERROR(observer.AfterStep(seen));
+    AMPC_RETURN_IF_ERROR(observed.observer.AfterStep(seen));
   }
   return absl::OkStatus();
 }
@@ -153,14 +147,44 @@ absl::StatusOr<std::vector<HostTensor>> Executor::CopyFetches(const Arena& arena
   return out;
 }
 
-absl::StatusOr<std::vector<HostTensor>> Executor::Run(absl::Span<const HostTensor* const> feeds, StepObserver* observer) const {
+absl::StatusOr<SharedTensor> Executor::ShareFetch(size_t i, const Arena& arena, absl::Span<const SharedTensor> feeds) const {
+  const Specialized& s = plan_->specialized;
+  const TensorDesc& desc = s.descs[s.fetches[i]];
+  const Place& place = plan_->fetches[i];
+  if (const HostTensor* value = s.values[s.fetches[i]]; value != nullptr) return SharedTensor(shared_from_this(), value);
+  if (place.kind == Place::kFeed && feeds[place.feed]->dims() == absl::MakeConstSpan(desc.dims)) return feeds[place.feed];
+  AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(StorageType(desc.dtype), desc.dims));
+  const void* from = place.constant;
+  if (place.kind == Place::kArena) from = static_cast<const char*>(arena.memory.data()) + place.offset;
+  if (place.kind == Place::kFeed) from = feeds[place.feed]->data();
+  if (t.size_bytes() > 0) std::memcpy(t.mutable_data(), from, t.size_bytes());
+  return std::make_shared<const HostTensor>(std::move(t));
+}
+
+absl::StatusOr<std::vector<HostTensor>> Executor::Run(absl::Span<const HostTensor* const> feeds, ObservedRun* observed) const {
   const ScopedThreads threads(plan_->threads);
   AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Arena> arena, TakeArena());
   for (const auto& [operand, feed] : feed_operands_) arena->operands[operand] = const_cast<void*>(feeds[feed]->data());
   for (const FeedCopy& copy : plan_->feed_copies) Widen(*feeds[copy.feed], reinterpret_cast<float*>(arena->at(copy.to.offset)));
-  const absl::Status status = observer == nullptr ? Execute(*arena) : ExecuteObserved(*arena, *observer);
+  const absl::Status status = observed == nullptr ? Execute(*arena) : ExecuteObserved(*arena, *observed);
   absl::StatusOr<std::vector<HostTensor>> fetches = status.ok() ? CopyFetches(*arena, feeds) : status;
   GiveBack(std::move(arena));
+  return fetches;
+}
+
+absl::StatusOr<std::vector<SharedTensor>> Executor::RunInner(absl::Span<const SharedTensor> feeds, ObservedRun* observed) const {
+  const ScopedThreads threads(plan_->threads);
+  AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Arena> arena, TakeArena());
+  for (const auto& [operand, feed] : feed_operands_) arena->operands[operand] = const_cast<void*>(feeds[feed]->data());
+  absl::Status status = observed == nullptr ? Execute(*arena) : ExecuteObserved(*arena, *observed);
+  std::vector<SharedTensor> fetches(plan_->fetches.size());
+  for (size_t i = 0; i < fetches.size() && status.ok(); ++i) {
+    absl::StatusOr<SharedTensor> fetch = ShareFetch(i, *arena, feeds);
+    status = fetch.status();
+    if (status.ok()) fetches[i] = *std::move(fetch);
+  }
+  GiveBack(std::move(arena));
+  if (!status.ok()) return status;
   return fetches;
 }
 

@@ -6,19 +6,24 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/exec/observer.h"
+#include "runtime/exec/observed_run.h"
 #include "runtime/plan/execution_plan.h"
 
 namespace ampc {
 
+using SharedTensor = std::shared_ptr<const HostTensor>;
+
 // One plan and the arenas of the runs that use it. Thread-safe: a run takes a free arena, or makes one, and gives it back.
-class Executor {
+class Executor : public std::enable_shared_from_this<Executor> {
  public:
   explicit Executor(std::unique_ptr<const ExecutionPlan> plan);
   ~Executor();
 
-  // `feeds` follow program.feeds and must have the dims that the plan was built for. `observer` may be null.
-  absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor* const> feeds, StepObserver* observer) const;
+  // For a whole program: `feeds` follow region.feeds in their declared types and must have the dims that the plan was built for;
+  // the fetches are in declared types. `observed` may be null.
+  absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor* const> feeds, ObservedRun* observed) const;
+  // For an inner region: the same in storage types. A fetch that is a feed or a constant is handed on, not copied.
+  absl::StatusOr<std::vector<SharedTensor>> RunInner(absl::Span<const SharedTensor> feeds, ObservedRun* observed) const;
   const ExecutionPlan& plan() const { return *plan_; }
 
  private:
@@ -26,8 +31,9 @@ class Executor {
   absl::StatusOr<std::unique_ptr<Arena>> TakeArena() const;
   void GiveBack(std::unique_ptr<Arena> arena) const;
   absl::Status Execute(Arena& arena) const;
-  absl::Status ExecuteObserved(Arena& arena, StepObserver& observer) const;
+  absl::Status ExecuteObserved(Arena& arena, ObservedRun& observed) const;
   absl::StatusOr<std::vector<HostTensor>> CopyFetches(const Arena& arena, absl::Span<const HostTensor* const> feeds) const;
+  absl::StatusOr<SharedTensor> ShareFetch(size_t i, const Arena& arena, absl::Span<const SharedTensor> feeds) const;
 
   std::unique_ptr<const ExecutionPlan> plan_;
   std::vector<std::pair<int, int>> feed_operands_;  // {index into plan().operands, feed}

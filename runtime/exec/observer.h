@@ -16,9 +16,9 @@ struct ObservedValue {
 };
 
 struct ObservedStep {
-  int index = 0;
+  int index = 0;               // counts the steps of a run; a loop's steps have one each time
   const Op* op = nullptr;
-  std::string implementation;  // "" for a step that moves nothing (an alias)
+  std::string implementation;  // "" for a step that computes nothing (a value handed on)
   double start_seconds = 0;    // since the start of the run
   double seconds = 0;
   absl::Span<const ObservedValue> results;

@@ -34,10 +34,9 @@ class ConvertLayoutKernel : public Kernel {
 // Time is the index of an op in Specialized::ops. A buffer is a live range; a value has a buffer, or a place outside the arena.
 class PlanBuilder {
  public:
-  PlanBuilder(const Program& program, const KernelRegistry& kernels, Specialized specialized, int threads)
-      : program_(program), kernels_(kernels), plan_(std::make_unique<ExecutionPlan>()) {
+  PlanBuilder(const PlanContext& context, Specialized specialized) : context_(context), plan_(std::make_unique<ExecutionPlan>()) {
     plan_->specialized = std::move(specialized);
-    plan_->threads = threads;
+    plan_->threads = context.threads;
   }
 
   absl::StatusOr<std::unique_ptr<const ExecutionPlan>> Build() {
@@ -72,10 +71,13 @@ class PlanBuilder {
       values_[v].outside.kind = Place::kConstant;
       values_[v].outside.constant = s().values[v]->data();
     }
-    for (size_t i = 0; i < program_.feeds.size(); ++i) {
-      ValueState& value = values_[program_.feeds[i]->id()];
-      const TensorDesc& desc = s().descs[program_.feeds[i]->id()];
-      if (IsLowPrecision(desc.dtype)) {
+    const Region& region = s().region;
+    for (size_t i = 0; i < region.feeds.size(); ++i) {
+      const ValueId v = region.feeds[i]->id();
+      ValueState& value = values_[v];
+      const TensorDesc& desc = s().descs[v];
+      if (s().values[v] != nullptr) continue;
+      if (IsLowPrecision(desc.dtype) && !region.inner) {
         value.buffer = NewBuffer(desc.StorageBytes(), 0, std::max(0, value.last_use));
         plan_->feed_copies.push_back({static_cast<int>(i), BufferPlace(value.buffer)});
       } else {
@@ -102,9 +104,9 @@ class PlanBuilder {
 
   absl::StatusOr<std::unique_ptr<Kernel>> Bind(const OpInstance& op) const {
     if (op.op == nullptr) return std::make_unique<ConvertLayoutKernel>(s().descs[op.inputs[0]], s().descs[op.outputs[0]]);
-    const KernelEntry* entry = kernels_.Find(op.op->type());
+    const KernelEntry* entry = context_.kernels.Find(op.op->type());
     if (entry == nullptr) return NoKernel(*op.op);
-    return MakeKernel(*entry, SpecOf(op, s(), plan_->threads));
+    return MakeKernel(*entry, SpecOf(op, s(), context_));
   }
 
   absl::Status AddStep(const OpInstance& op, int now) {
@@ -177,8 +179,7 @@ class PlanBuilder {
     for (Step& step : plan_->steps) resolve(step.workspace);
   }
 
-  const Program& program_;
-  const KernelRegistry& kernels_;
+  const PlanContext& context_;
   std::unique_ptr<ExecutionPlan> plan_;
   std::vector<ValueState> values_;  // by ValueId
   std::vector<LiveRange> ranges_;   // by buffer
@@ -196,11 +197,15 @@ std::string PlaceText(const Place& place) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<const ExecutionPlan>> BuildPlan(const Program& program, const Constants& constants, const KernelRegistry& kernels,
-                                                               absl::Span<const std::vector<int64_t>> feed_dims, int threads) {
-  AMPC_ASSIGN_OR_RETURN(Specialized specialized, Specialize(program, constants, kernels, feed_dims, threads));
-  AMPC_RETURN_IF_ERROR(AssignLayouts(kernels, threads, specialized));
-  return PlanBuilder(program, kernels, std::move(specialized), threads).Build();
+absl::StatusOr<std::unique_ptr<const ExecutionPlan>> BuildPlan(const PlanContext& context, Region region, absl::Span<const KnownFeed> feeds) {
+  AMPC_ASSIGN_OR_RETURN(Specialized specialized, Specialize(context, std::move(region), feeds));
+  if (!specialized.stopped.ok() && !specialized.region.inner) {
+    auto nothing = std::make_unique<ExecutionPlan>();
+    nothing->specialized = std::move(specialized);
+    return nothing;
+  }
+  AMPC_RETURN_IF_ERROR(AssignLayouts(context, specialized));
+  return PlanBuilder(context, std::move(specialized)).Build();
 }
 
 std::string ToString(const ExecutionPlan& plan) {

@@ -20,6 +20,19 @@ absl::StatusOr<HostTensor> ToStorage(HostTensor value) {
   return wide;
 }
 
+absl::StatusOr<HostTensor> FromStorage(const HostTensor& value, DType declared) {
+  if (!IsLowPrecision(declared)) return value;
+  AMPC_ASSIGN_OR_RETURN(HostTensor narrow, HostTensor::CreateUninitialized(declared, value.dims()));
+  const size_t n = static_cast<size_t>(value.num_elements());
+  const float* from = value.values<float>().data();
+  if (declared == DType::kF16) {
+    F32ToF16(from, narrow.mutable_values<Half>().data(), n);
+  } else {
+    F32ToBF16(from, narrow.mutable_values<BFloat16>().data(), n);
+  }
+  return narrow;
+}
+
 absl::StatusOr<Constants> Constants::Load(const Program& program) {
   Constants constants;
   constants.values_.resize(program.num_var_ids());

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "graph/base/host_tensor.h"
 #include "graph/program.h"
 
@@ -16,6 +17,8 @@ class Constants {
   static absl::StatusOr<Constants> Load(const Program& program);
   // Null for a variable that has no value. A value lives as long as this object; moving it keeps addresses.
   const HostTensor* Find(const Var& var) const { return values_[var.id()].get(); }
+  // All of them; null for a variable that has none.
+  absl::Span<const std::unique_ptr<const HostTensor>> all() const { return values_; }
 
  private:
   std::vector<std::unique_ptr<const HostTensor>> values_;  // by Var::id
@@ -23,5 +26,7 @@ class Constants {
 
 // The same values with f16 and bf16 widened to the storage type f32; other types unchanged.
 absl::StatusOr<HostTensor> ToStorage(HostTensor value);
+// A copy of a value in storage type, in its declared type.
+absl::StatusOr<HostTensor> FromStorage(const HostTensor& value, DType declared);
 
 }  // namespace ampc

@@ -17,7 +17,7 @@ struct Place {
   Kind kind = kNone;
   int64_t offset = 0;              // kArena: bytes from the arena's start
   const void* constant = nullptr;  // kConstant
-  int feed = -1;                   // kFeed: index into program.feeds
+  int feed = -1;                   // kFeed: index into region.feeds
 };
 
 struct Rounding {
@@ -36,7 +36,7 @@ struct Step {
   std::vector<Rounding> roundings;
 };
 
-// A feed whose declared type is f16 or bf16 is widened into the arena before the first step.
+// A feed given as f16 or bf16 is widened into the arena before the first step.
 struct FeedCopy {
   int feed = 0;
   Place to;
@@ -46,15 +46,18 @@ struct ExecutionPlan {
   std::vector<Step> steps;
   std::vector<Place> operands;
   std::vector<FeedCopy> feed_copies;
-  std::vector<Place> fetches;  // as program.fetches
+  std::vector<Place> fetches;  // as region.fetches
   int64_t arena_bytes = 0;
   int threads = 1;
   Specialized specialized;  // descs of every value; owns folded constants
+
+  const Region& region() const { return specialized.region; }
 };
 
-// Binds kernels, aliases and reuses buffers in place, places them in the arena. Errors as Specialize, plus those of kernels.
-absl::StatusOr<std::unique_ptr<const ExecutionPlan>> BuildPlan(const Program& program, const Constants& constants, const KernelRegistry& kernels,
-                                                               absl::Span<const std::vector<int64_t>> feed_dims, int threads);
+// Binds kernels, aliases and reuses buffers in place, places them in the arena. `feeds` follow region.feeds. A plan that had to
+// stop (Specialized::stopped) runs as far as its region.end; one of a whole program has no steps then. Errors as Specialize, plus
+// those of kernels.
+absl::StatusOr<std::unique_ptr<const ExecutionPlan>> BuildPlan(const PlanContext& context, Region region, absl::Span<const KnownFeed> feeds);
 
 // One line per step: index, op, implementation, result types, places; then the arena's size.
 std::string ToString(const ExecutionPlan& plan);

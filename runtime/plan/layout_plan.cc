@@ -13,7 +13,7 @@ bool CanBeChannelsLast(const TensorDesc& desc) { return desc.dims.size() == 4 &&
 
 class LayoutAssigner {
  public:
-  LayoutAssigner(const KernelRegistry& kernels, int threads, Specialized& s) : kernels_(kernels), threads_(threads), s_(s), copy_of_(s.descs.size(), -1) {}
+  LayoutAssigner(const PlanContext& context, Specialized& s) : context_(context), s_(s), copy_of_(s.descs.size(), -1) {}
 
   absl::Status Run() {
     std::vector<OpInstance> ops = std::exchange(s_.ops, {});
@@ -29,7 +29,7 @@ class LayoutAssigner {
 
  private:
   absl::Status Visit(OpInstance& op) {
-    const KernelEntry* entry = kernels_.Find(op.op->type());
+    const KernelEntry* entry = context_.kernels.Find(op.op->type());
     if (entry == nullptr) return NoKernel(*op.op);
     if (entry->layouts == LayoutSupport::kAware && TryAware(op, *entry)) return absl::OkStatus();
     if (entry->layouts == LayoutSupport::kElementwise && LargestIsChannelsLast(op) && TryElementwise(op, *entry)) {
@@ -44,7 +44,7 @@ class LayoutAssigner {
     const bool convolution = op.op->def().amp == AmpClass::kAllow;
     if (!convolution && s_.descs[op.inputs[0]].layout != Layout::kChannelsLast) return false;
     s_.descs[op.outputs[0]].layout = Layout::kChannelsLast;
-    if (AcceptsLayouts(entry, SpecOf(op, s_, threads_))) return true;
+    if (AcceptsLayouts(entry, SpecOf(op, s_, context_))) return true;
     s_.descs[op.outputs[0]].layout = Layout::kPlain;
     return false;
   }
@@ -58,7 +58,7 @@ class LayoutAssigner {
   }
 
   bool TryElementwise(OpInstance& op, const KernelEntry& entry) {
-    KernelSpec spec = SpecOf(op, s_, threads_);
+    KernelSpec spec = SpecOf(op, s_, context_);
     const auto make_last = [](std::vector<TensorDesc>& descs) {
       for (TensorDesc& d : descs) {
         if (CanBeChannelsLast(d)) d.layout = Layout::kChannelsLast;
@@ -101,14 +101,13 @@ class LayoutAssigner {
     }
     AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(DType::kF32, desc.dims));
     const float* from = s_.values[v]->values<float>().data();
-    ConvertLayout(threads_, desc.dims, s_.descs[v].layout, layout, from, t.mutable_values<float>().data());
+    ConvertLayout(context_.threads, desc.dims, s_.descs[v].layout, layout, from, t.mutable_values<float>().data());
     s_.folded.push_back(std::move(t));
     s_.values[copy] = &s_.folded.back();
     return copy;
   }
 
-  const KernelRegistry& kernels_;
-  const int threads_;
+  const PlanContext& context_;
   Specialized& s_;
   std::vector<ValueId> copy_of_;  // by ValueId: the value in the other layout
 };
@@ -117,6 +116,6 @@ class LayoutAssigner {
 
 bool SameInBothLayouts(const Dims& dims) { return dims[1] == 1 || dims[2] * dims[3] == 1; }
 
-absl::Status AssignLayouts(const KernelRegistry& kernels, int threads, Specialized& s) { return LayoutAssigner(kernels, threads, s).Run(); }
+absl::Status AssignLayouts(const PlanContext& context, Specialized& s) { return LayoutAssigner(context, s).Run(); }
 
 }  // namespace ampc

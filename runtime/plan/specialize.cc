@@ -16,23 +16,29 @@ namespace {
 
 class Specializer {
  public:
-  Specializer(const Program& program, const Constants& constants, const KernelRegistry& kernels, int threads)
-      : program_(program), kernels_(kernels), threads_(threads), types_(program.num_var_ids()), value_of_(program.num_var_ids()) {
-    s_.descs.resize(program.num_var_ids());
-    s_.values.resize(program.num_var_ids(), nullptr);
+  Specializer(const PlanContext& context, Region region)
+      : context_(context), types_(context.program.num_var_ids()), value_of_(context.program.num_var_ids()) {
+    s_.region = std::move(region);
+    s_.descs.resize(value_of_.size());
+    s_.values.resize(value_of_.size(), nullptr);
     std::iota(value_of_.begin(), value_of_.end(), 0);
-    for (const std::unique_ptr<Var>& var : program.main().vars()) {
-      SetType(*var, var->type);
-      s_.values[var->id()] = constants.Find(*var);
+    for (int i = s_.region.begin; i < s_.region.end; ++i) {
+      const Op& op = *s_.region.block->ops()[i];
+      for (absl::Span<Var* const> side : {op.inputs(), op.outputs()}) {
+        for (const Var* var : side) Declare(*var);
+      }
     }
+    for (const Var* var : s_.region.fetches) Declare(*var);
   }
 
-  absl::StatusOr<Specialized> Run(absl::Span<const std::vector<int64_t>> feed_dims) {
-    for (size_t i = 0; i < program_.feeds.size(); ++i) {
-      SetType(*program_.feeds[i], TensorType(program_.feeds[i]->type.dtype, Dims(feed_dims[i].begin(), feed_dims[i].end())));
+  absl::StatusOr<Specialized> Run(absl::Span<const KnownFeed> feeds) {
+    for (size_t i = 0; i < feeds.size(); ++i) SetFeed(*s_.region.feeds[i], feeds[i]);
+    for (int i = s_.region.begin; i < s_.region.end; ++i) {
+      AMPC_RETURN_IF_ERROR(Visit(*s_.region.block->ops()[i]));
+      if (!s_.stopped.ok()) s_.region.end = i;
     }
-    for (const std::unique_ptr<Op>& op : program_.main().ops()) AMPC_RETURN_IF_ERROR(Visit(*op));
-    for (const Var* fetch : program_.fetches) s_.fetches.push_back(value_of_[fetch->id()]);
+    if (s_.region.inner) s_.region.fetches = context_.liveness.Writes(*s_.region.block, s_.region.begin, s_.region.end);
+    for (const Var* fetch : s_.region.fetches) s_.fetches.push_back(value_of_[fetch->id()]);
     DropUnused();
     return std::move(s_);
   }
@@ -50,37 +56,61 @@ class Specializer {
     const Specializer& s_;
   };
 
+  // What is known of a variable before the first op. An inner region is given the values that others may have overwritten.
+  void Declare(const Var& var) {
+    SetType(var, var.type);
+    if (!s_.region.inner || context_.liveness.IsConstant(var)) s_.values[var.id()] = context_.constants.Find(var);
+  }
+
+  void SetFeed(const Var& var, const KnownFeed& feed) {
+    SetType(var, TensorType(var.type.dtype, Dims(feed.dims.begin(), feed.dims.end())));
+    if (feed.value == nullptr) return;
+    s_.folded.push_back(*feed.value);
+    s_.values[var.id()] = &s_.folded.back();
+  }
+
   void SetType(const Var& var, const TensorType& type) {
     types_[var.id()] = type;
     if (type.IsStatic()) s_.descs[value_of_[var.id()]] = {type.dtype, type.dims};
   }
 
+  // Sets s_.stopped, and nothing else, in front of an op that cannot be planned.
   absl::Status Visit(const Op& op) {
     if (op.def().opaque) return UnsupportedError(absl::StrCat(Describe(op), ": no record describes this op, so it cannot be executed"));
-    if (!op.SubBlocks().empty()) return UnsupportedError(absl::StrCat(Describe(op), ": programs with control flow cannot be executed"));
     absl::StatusOr<std::vector<std::optional<TensorType>>> results = InferOp(op, Env(*this));
     if (!results.ok()) return Refused(results.status());
+    for (size_t i = 0; i < results->size(); ++i) {
+      const Var& var = *op.outputs()[i];
+      if (!(*results)[i].has_value()) (*results)[i] = types_[var.id()];
+      const TensorType& type = *(*results)[i];
+      if (type.IsStatic() && !(s_.region.inner && ReadsUnknownHostValue(op))) continue;
+      s_.stopped = UnsupportedError(absl::StrCat(Describe(op), ": the shape of '", var.name(), "' depends on data, ", ToString(type),
+                                                 " is known; only shapes that follow from the feeds' can be executed"));
+      return absl::OkStatus();
+    }
     OpInstance instance;
     instance.op = &op;
     for (const Var* v : op.inputs()) instance.inputs.push_back(value_of_[v->id()]);
     for (size_t i = 0; i < results->size(); ++i) {
       const Var& var = *op.outputs()[i];
-      const TensorType type = (*results)[i].has_value() ? *(*results)[i] : types_[var.id()];
-      if (!type.IsStatic()) {
-        return UnsupportedError(absl::StrCat(Describe(op), ": the shape of '", var.name(), "' depends on data, ", ToString(type),
-                                             " is known; only shapes that follow from the feeds' can be executed"));
-      }
       if (op.Overwrites(static_cast<int>(i))) {
         value_of_[var.id()] = static_cast<ValueId>(s_.descs.size());
         s_.descs.emplace_back();
         s_.values.push_back(nullptr);
       }
-      SetType(var, type);
+      SetType(var, *(*results)[i]);
       instance.outputs.push_back(value_of_[var.id()]);
     }
     if (CanFold(instance)) return Fold(instance);
     s_.ops.push_back(std::move(instance));
     return absl::OkStatus();
+  }
+
+  bool ReadsUnknownHostValue(const Op& op) const {
+    for (size_t i = 0; i < op.inputs().size(); ++i) {
+      if (op.def().inputs[op.InputSlotOf(static_cast<int>(i))].host_value && ValueOf(*op.inputs()[i]) == nullptr) return true;
+    }
+    return false;
   }
 
   // Inference accepted the program as loaded, so dims that it refuses now came with the feeds.
@@ -96,9 +126,9 @@ class Specializer {
   }
 
   absl::Status Fold(const OpInstance& op) {
-    const KernelEntry* entry = kernels_.Find(op.op->type());
+    const KernelEntry* entry = context_.kernels.Find(op.op->type());
     if (entry == nullptr) return NoKernel(*op.op);
-    const KernelSpec spec = SpecOf(op, s_, threads_);
+    const KernelSpec spec = SpecOf(op, s_, context_);
     AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, entry->make(spec));
     std::vector<const void*> in;
     for (const HostTensor* value : spec.values) in.push_back(value == nullptr ? nullptr : value->data());
@@ -115,7 +145,7 @@ class Specializer {
       return absl::OkStatus();
     }
     AMPC_ASSIGN_OR_RETURN(HostTensor workspace, HostTensor::CreateUninitialized(DType::kU8, {kernel->workspace_bytes()}));
-    AMPC_RETURN_IF_ERROR(kernel->Run({in, out, workspace.mutable_data(), threads_}));
+    AMPC_RETURN_IF_ERROR(kernel->Run({in, out, workspace.mutable_data(), context_.threads}));
     if (kernel->rounds_results()) return absl::OkStatus();
     for (size_t i = 0; i < spec.outputs.size(); ++i) RoundTo(spec.outputs[i].dtype, static_cast<float*>(out[i]), spec.outputs[i].NumElements());
     return absl::OkStatus();
@@ -135,10 +165,8 @@ class Specializer {
     s_.ops = std::move(kept);
   }
 
-  const Program& program_;
-  const KernelRegistry& kernels_;
-  const int threads_;
-  std::vector<TensorType> types_;    // by Var::id, at the point reached
+  const PlanContext& context_;
+  std::vector<TensorType> types_;  // by Var::id, at the point reached
   std::vector<ValueId> value_of_;  // by Var::id, at the point reached
   Specialized s_;
 };
@@ -147,10 +175,11 @@ class Specializer {
 
 absl::Status NoKernel(const Op& op) { return UnsupportedError(absl::StrCat(Describe(op), ": there is no cpu kernel for this op")); }
 
-KernelSpec SpecOf(const OpInstance& op, const Specialized& s, int threads) {
+KernelSpec SpecOf(const OpInstance& op, const Specialized& s, const PlanContext& context) {
   KernelSpec spec;
   spec.op = op.op;
-  spec.threads = threads;
+  spec.threads = context.threads;
+  spec.weights = context.weights;
   for (ValueId v : op.inputs) {
     spec.inputs.push_back(s.descs[v]);
     spec.values.push_back(s.values[v]);
@@ -159,9 +188,8 @@ KernelSpec SpecOf(const OpInstance& op, const Specialized& s, int threads) {
   return spec;
 }
 
-absl::StatusOr<Specialized> Specialize(const Program& program, const Constants& constants, const KernelRegistry& kernels,
-                                       absl::Span<const std::vector<int64_t>> feed_dims, int threads) {
-  return Specializer(program, constants, kernels, threads).Run(feed_dims);
+absl::StatusOr<Specialized> Specialize(const PlanContext& context, Region region, absl::Span<const KnownFeed> feeds) {
+  return Specializer(context, std::move(region)).Run(feeds);
 }
 
 }  // namespace ampc

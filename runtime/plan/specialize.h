@@ -1,4 +1,4 @@
-// Specialize: a program with concrete feed dims. Inference runs op by op with known values, and what depends only on
+// Specialize: a region with concrete feed dims. Inference runs op by op with known values, and what depends only on
 // constants and shapes (shape arithmetic, reshaped weights) is computed right there, so that dynamic dims become numbers.
 #pragma once
 
@@ -9,8 +9,26 @@
 #include "absl/types/span.h"
 #include "kernels/kernel.h"
 #include "runtime/plan/constants.h"
+#include "runtime/plan/liveness.h"
+#include "runtime/plan/region.h"
 
 namespace ampc {
+
+// What all plans of a session share.
+struct PlanContext {
+  const Program& program;
+  const Constants& constants;
+  const Liveness& liveness;
+  const KernelRegistry& kernels;
+  WeightCache* weights = nullptr;  // may be null
+  int threads = 1;
+};
+
+// What is known of a feed before the run.
+struct KnownFeed {
+  std::vector<int64_t> dims;
+  const HostTensor* value = nullptr;  // in storage type; null unless the plan holds for this value alone
+};
 
 // A value of one run: each variable is one, and each time that a param, state or carry is written again is another.
 using ValueId = int;
@@ -22,22 +40,24 @@ struct OpInstance {
 };
 
 struct Specialized {
+  Region region;                          // with the end that was reached, and its fetches
+  absl::Status stopped;                   // why region.end lies in front of the end that was asked for
   std::vector<TensorDesc> descs;          // by ValueId; empty for values that no run computes
   std::vector<const HostTensor*> values;  // by ValueId; storage type; null: computed at run time
   std::vector<OpInstance> ops;            // what remains to run, in order
-  std::vector<ValueId> fetches;           // as program.fetches
+  std::vector<ValueId> fetches;           // as region.fetches
   std::deque<HostTensor> folded;          // owns the values that were computed here
 };
 
-// `feed_dims` follow program.feeds; a feed's ValueId is its Var::id. Errors: dims that an op refuses (usage, exit code 2: the
-// feeds do not fit the model), an op without a kernel, a shape that depends on data, control flow (unsupported, exit code 4).
-absl::StatusOr<Specialized> Specialize(const Program& program, const Constants& constants, const KernelRegistry& kernels,
-                                       absl::Span<const std::vector<int64_t>> feed_dims, int threads);
+// `feeds` follow region.feeds; a feed's ValueId is its Var::id. Stops in front of the first op with a result whose dims do not
+// follow from what is known: an inner region ends there, a whole program has nothing to run then. Errors: dims that an op
+// refuses (usage, exit code 2: the feeds do not fit the model), an op without a kernel (unsupported, exit code 4).
+absl::StatusOr<Specialized> Specialize(const PlanContext& context, Region region, absl::Span<const KnownFeed> feeds);
 
 // "there is no cpu kernel for this op", exit code 4.
 absl::Status NoKernel(const Op& op);
 
 // The spec of one op under these descs and values.
-KernelSpec SpecOf(const OpInstance& op, const Specialized& s, int threads);
+KernelSpec SpecOf(const OpInstance& op, const Specialized& s, const PlanContext& context);
 
 }  // namespace ampc

@@ -73,6 +73,19 @@ std::optional<std::vector<Attr>> ImportAttrs(const OpDef* def, const OpDesc& des
   return attrs;
 }
 
+// What several ops write has the dims on which they agree: the file has those of the last one that was added.
+void Widen(const TensorType& written, TensorType* type) {
+  if (!type->has_rank || !written.has_rank || written.kind != type->kind) return;
+  if (written.rank() != type->rank()) {
+    type->has_rank = false;
+    type->dims.clear();
+    return;
+  }
+  for (int d = 0; d < type->rank(); ++d) {
+    if (IsKnown(written.dims[d]) && written.dims[d] != type->dims[d]) type->dims[d] = kUnknownDim;
+  }
+}
+
 // Fills what the file does not say about results from the op's inference. Where they disagree about a temporary, what
 // the op computes is right: declared types go stale when programs are rewritten.
 void CompleteTypes(const Op& op) {
@@ -83,6 +96,7 @@ void CompleteTypes(const Op& op) {
     if (!(*inferred)[i].has_value()) continue;
     const TensorType& want = *(*inferred)[i];
     Var& var = *op.outputs()[i];
+    if (var.kind == VarKind::kCarry) Widen(want, &var.type);
     if (var.kind != VarKind::kTemp || want.kind == TypeKind::kOpaque || var.type.kind != want.kind) continue;
     const int lod_level = var.type.lod_level;
     if (!Compatible(var.type, want) || !var.type.has_rank) {

@@ -1,0 +1,280 @@
+#include "runtime/exec/block_runner.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+
+namespace ampc {
+namespace {
+
+// Plans kept per place: of the main block for the shapes in use; in loops, where sizes may grow from one iteration to the next, and
+// of single ops, which are small, for many.
+constexpr size_t kMainPlans = 16;
+constexpr size_t kInnerPlans = 256;
+// A value that takes more is data, not a shape.
+constexpr size_t kMaxKeyBytes = 4096;
+constexpr size_t kMaxFixedBytes = 512;
+
+// Operands whose values decide the op's shapes: those that inference reads, or where the record names none, all integers.
+std::vector<bool> HostOperands(const Op& op) {
+  std::vector<bool> host(op.inputs().size());
+  for (size_t i = 0; i < host.size(); ++i) host[i] = op.def().inputs[op.InputSlotOf(static_cast<int>(i))].host_value;
+  if (std::find(host.begin(), host.end(), true) != host.end()) return host;
+  for (size_t i = 0; i < host.size(); ++i) host[i] = !op.inputs()[i]->type.IsFloat();
+  return host;
+}
+
+absl::StatusOr<bool> ReadCondition(const Op& op, const Var& var, const Environment& env) {
+  AMPC_ASSIGN_OR_RETURN(SharedTensor value, env.Read(op, var));
+  if (value->dtype() == DType::kBool && value->num_elements() == 1) return value->values<bool>()[0];
+  return UsageError(absl::StrCat(Describe(op), ": condition '", var.name(), "' is ", Name(value->dtype()), " with ", value->num_elements(),
+                                 " elements, needs one bool"));
+}
+
+bool IsWhile(const Op& op) { return op.type() == "while" && !op.def().opaque; }
+bool IsConditional(const Op& op) { return op.type() == "conditional_block" && !op.def().opaque; }
+
+}  // namespace
+
+bool BlockRunner::NeededBy(const Program& program, const KernelRegistry& kernels) {
+  if (program.num_blocks() > 1) return true;
+  const std::vector<std::unique_ptr<Op>>& ops = program.main().ops();
+  return std::any_of(ops.begin(), ops.end(), [&](const std::unique_ptr<Op>& op) { return FindHostOp(*op, kernels) != nullptr; });
+}
+
+BlockRunner::BlockRunner(const PlanContext& context) : context_(context) {
+  locals_.resize(context.program.num_blocks());
+  for (int b = 0; b < context.program.num_blocks(); ++b) {
+    units_.push_back(Cut(context.program.block(b)));
+    for (const std::unique_ptr<Var>& var : context.program.block(b).vars()) {
+      const bool array = var->kind == VarKind::kState && var->type.kind == TypeKind::kTensorArray;
+      if (array || var->kind == VarKind::kCarry) locals_[b].push_back(var.get());
+    }
+  }
+}
+
+std::vector<BlockRunner::Unit> BlockRunner::Cut(const Block& block) const {
+  std::vector<Unit> units;
+  const int n = static_cast<int>(block.ops().size());
+  int span = 0;
+  const auto close = [&](int end) {
+    if (span < end) units.push_back({UnitKind::kSpan, span, end, nullptr});
+    span = end + 1;
+  };
+  for (int i = 0; i < n; ++i) {
+    const Op& op = *block.ops()[i];
+    const HostOpFn host = FindHostOp(op, context_.kernels);
+    if (host == nullptr && !IsWhile(op) && !IsConditional(op)) continue;
+    close(i);
+    units.push_back({host != nullptr ? UnitKind::kHost : IsWhile(op) ? UnitKind::kWhile : UnitKind::kConditional, i, i + 1, host});
+  }
+  close(n);
+  return units;
+}
+
+std::unique_ptr<BlockRunner::Start> BlockRunner::MakeStart(const Block& block, int begin, int end, bool values) const {
+  Region region;
+  region.block = &block;
+  region.begin = begin;
+  region.end = end;
+  region.inner = true;
+  region.feeds = context_.liveness.Reads(block, begin, end);
+  auto start = std::make_unique<Start>(std::move(region), block.index() == 0 && !values ? kMainPlans : kInnerPlans);
+  start->by_value.assign(start->region.feeds.size(), false);
+  if (!values) return start;
+  const Op& op = *block.ops()[begin];
+  const std::vector<bool> host = HostOperands(op);
+  for (size_t i = 0; i < host.size(); ++i) {
+    const auto at = std::find(start->region.feeds.begin(), start->region.feeds.end(), op.inputs()[i]);
+    if (host[i] && at != start->region.feeds.end()) start->by_value[at - start->region.feeds.begin()] = true;
+  }
+  return start;
+}
+
+BlockRunner::Position& BlockRunner::At(const Block& block, int begin, int end) const {
+  absl::MutexLock lock(&mutex_);
+  std::unique_ptr<Position>& at = positions_[{block.index(), begin}];
+  if (at == nullptr) {
+    at = std::make_unique<Position>();
+    at->span = MakeStart(block, begin, end, false);
+    at->op = MakeStart(block, begin, begin + 1, true);
+  }
+  return *at;
+}
+
+absl::StatusOr<std::vector<SharedTensor>> BlockRunner::ReadFeeds(const Region& region, const Environment& env) const {
+  std::vector<SharedTensor> feeds;
+  feeds.reserve(region.feeds.size());
+  for (const Var* var : region.feeds) {
+    feeds.push_back(env.Find(*var));
+    for (int i = region.begin; feeds.back() == nullptr; ++i) {
+      const Op& op = *region.block->ops()[i];
+      const bool reads = std::find(op.inputs().begin(), op.inputs().end(), var) != op.inputs().end();
+      if (reads) return env.Read(op, *var).status();
+    }
+  }
+  return feeds;
+}
+
+absl::StatusOr<std::shared_ptr<const Executor>> BlockRunner::PlanFor(Start& start, absl::Span<const SharedTensor> feeds,
+                                                                     const Environment& env) const {
+  const auto known = [&](size_t i) {
+    return (start.by_value[i] && feeds[i]->size_bytes() <= kMaxKeyBytes) || env.IsFixed(*start.region.feeds[i]);
+  };
+  PlanCache::Key key;
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    AppendDims(feeds[i]->dims(), &key);
+    key.push_back(known(i) ? 1 : 0);
+    if (known(i)) AppendBytes(*feeds[i], &key);
+  }
+  return start.plans.Get(key, [&]() -> absl::StatusOr<std::unique_ptr<const ExecutionPlan>> {
+    std::vector<KnownFeed> facts;
+    for (size_t i = 0; i < feeds.size(); ++i) {
+      facts.push_back({{feeds[i]->dims().begin(), feeds[i]->dims().end()}, known(i) ? feeds[i].get() : nullptr});
+    }
+    return BuildPlan(context_, start.region, facts);
+  });
+}
+
+// Runs the plan that `start` has for the present values. Returns where it ends; `*stopped` says why not further.
+absl::StatusOr<int> BlockRunner::RunStart(Start& start, Frame& frame, absl::Status* stopped) const {
+  AMPC_ASSIGN_OR_RETURN(const std::vector<SharedTensor> feeds, ReadFeeds(start.region, frame.env));
+  AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<const Executor> executor, PlanFor(start, feeds, frame.env));
+  const Specialized& s = executor->plan().specialized;
+  *stopped = s.stopped;
+  if (s.region.end == s.region.begin) return s.region.end;
+  AMPC_ASSIGN_OR_RETURN(std::vector<SharedTensor> fetches, executor->RunInner(feeds, frame.observed));
+  const bool by_value = std::find(start.by_value.begin(), start.by_value.end(), true) != start.by_value.end();
+  for (size_t i = 0; i < fetches.size(); ++i) {
+    const Var& var = *s.region.fetches[i];
+    // What a plan for certain values computed is data again for others: they would need a plan per value, too.
+    const bool fixed = !by_value && var.kind == VarKind::kTemp && s.values[s.fetches[i]] != nullptr && !var.type.IsFloat() &&
+                       fetches[i]->size_bytes() <= kMaxFixedBytes;
+    frame.env.Set(var, std::move(fetches[i]), fixed);
+  }
+  return s.region.end;
+}
+
+absl::Status BlockRunner::RunSpan(const Block& block, const Unit& unit, Frame& frame) const {
+  for (int at = unit.begin; at < unit.end;) {
+    Position& position = At(block, at, unit.end);
+    int end = at;
+    absl::Status stopped;
+    if (!position.needs_values.load(std::memory_order_relaxed)) {
+      AMPC_ASSIGN_OR_RETURN(end, RunStart(*position.span, frame, &stopped));
+      if (end == at) position.needs_values.store(true, std::memory_order_relaxed);
+    }
+    if (end == at) {
+      AMPC_ASSIGN_OR_RETURN(end, RunStart(*position.op, frame, &stopped));
+      if (end == at) return stopped;
+    }
+    at = end;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BlockRunner::RunHost(const Op& op, HostOpFn host, Frame& frame) const {
+  if (frame.observed == nullptr) return host({op, frame.env, context_.kernels, context_.threads});
+  ObservedStep seen;
+  seen.index = frame.observed->next_index++;
+  seen.op = &op;
+  seen.start_seconds = frame.observed->Seconds();
+  AMPC_RETURN_IF_ERROR(host({op, frame.env, context_.kernels, context_.threads}));
+  seen.seconds = frame.observed->Seconds() - seen.start_seconds;
+  std::vector<ObservedValue> results;
+  std::vector<SharedTensor> owned;
+  for (const Var* var : op.outputs()) {
+    SharedTensor value = var->type.kind == TypeKind::kTensor ? frame.env.Find(*var) : nullptr;
+    if (value == nullptr) continue;
+    results.push_back({var, {var->type.dtype, Dims(value->dims().begin(), value->dims().end())}, value->data()});
+    owned.push_back(std::move(value));
+  }
+  seen.results = results;
+  return frame.observed->observer.AfterStep(seen);
+}
+
+absl::Status BlockRunner::RunWhile(const Op& op, Frame& frame) const {
+  const Block& body = context_.program.block(op.SubBlocks()[0]);
+  const Var& condition = *op.input("Condition");
+  for (;;) {
+    AMPC_ASSIGN_OR_RETURN(const bool again, ReadCondition(op, condition, frame.env));
+    if (!again) return absl::OkStatus();
+    AMPC_RETURN_IF_ERROR(RunBlock(body, frame));
+  }
+}
+
+absl::Status BlockRunner::RunConditional(const Op& op, Frame& frame) const {
+  bool run = true;
+  for (const Var* var : op.inputs(op.def().InputSlot("Cond"))) {
+    if (op.GetBool("is_scalar_condition")) {
+      AMPC_ASSIGN_OR_RETURN(run, ReadCondition(op, *var, frame.env));
+    } else {
+      AMPC_ASSIGN_OR_RETURN(const SharedTensor value, frame.env.Read(op, *var));
+      run = run && value->num_elements() > 0;
+    }
+  }
+  return run ? RunBlock(context_.program.block(op.SubBlocks()[0]), frame) : absl::OkStatus();
+}
+
+absl::Status BlockRunner::RunUnit(const Block& block, const Unit& unit, Frame& frame) const {
+  const Op& op = *block.ops()[unit.begin];
+  switch (unit.kind) {
+    case UnitKind::kSpan: return RunSpan(block, unit, frame);
+    case UnitKind::kHost: return RunHost(op, unit.host, frame);
+    case UnitKind::kWhile: return RunWhile(op, frame);
+    case UnitKind::kConditional: return RunConditional(op, frame);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BlockRunner::RunBlock(const Block& block, Frame& frame) const {
+  for (const Var* var : locals_[block.index()]) frame.env.Release(*var);
+  for (const Unit& unit : units_[block.index()]) {
+    AMPC_RETURN_IF_ERROR(RunUnit(block, unit, frame));
+    for (int i = unit.begin; i < unit.end; ++i) {
+      for (const Var* var : context_.liveness.LastReadAt(block, i)) frame.env.Release(*var);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<HostTensor>> BlockRunner::Run(absl::Span<const HostTensor* const> feeds, ObservedRun* observed) const {
+  const Program& program = context_.program;
+  Frame frame{Environment(program, context_.constants), observed};
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    SharedTensor value(SharedTensor(), feeds[i]);  // the caller's, for the length of the run
+    if (IsLowPrecision(feeds[i]->dtype())) {
+      AMPC_ASSIGN_OR_RETURN(HostTensor wide, ToStorage(*feeds[i]));
+      value = std::make_shared<const HostTensor>(std::move(wide));
+    }
+    frame.env.Set(*program.feeds[i], std::move(value));
+  }
+  AMPC_RETURN_IF_ERROR(RunBlock(program.main(), frame));
+  std::vector<HostTensor> out;
+  for (const Var* var : program.fetches) {
+    const SharedTensor value = frame.env.Find(*var);
+    if (value == nullptr) return UsageError(absl::StrCat("fetch '", var->exported(), "' has no value, because no branch that ran has written it"));
+    AMPC_ASSIGN_OR_RETURN(HostTensor t, FromStorage(*value, var->type.dtype));
+    out.push_back(std::move(t));
+  }
+  return out;
+}
+
+int BlockRunner::num_plans() const {
+  absl::MutexLock lock(&mutex_);
+  int n = 0;
+  for (const auto& [place, position] : positions_) n += position->span->plans.size() + position->op->plans.size();
+  return n;
+}
+
+int64_t BlockRunner::arena_bytes() const {
+  absl::MutexLock lock(&mutex_);
+  int64_t bytes = 0;
+  for (const auto& [place, position] : positions_) bytes = std::max({bytes, position->span->plans.arena_bytes(), position->op->plans.arena_bytes()});
+  return bytes;
+}
+
+}  // namespace ampc

@@ -1,0 +1,85 @@
+// BlockRunner: runs programs whose ops or shapes depend on data: control flow, tensor arrays, results as long as the data says.
+//
+// A block is cut into spans of ordinary ops between the ops that no plan can hold. A span is planned for the dims of what it
+// reads, as far as shapes follow from them; where a shape depends on the value of a small operand (range, a slice at a computed
+// place), that one op is planned for the value. What passes from plan to plan is allocated per run; inside a plan nothing is.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "runtime/exec/environment.h"
+#include "runtime/exec/host_ops.h"
+#include "runtime/exec/plan_cache.h"
+
+namespace ampc {
+
+// Thread-safe: runs share the plans, each has its own values.
+class BlockRunner {
+ public:
+  // True where the program needs a runner whatever the shapes are.
+  static bool NeededBy(const Program& program, const KernelRegistry& kernels);
+
+  // Keeps a reference to `context`.
+  explicit BlockRunner(const PlanContext& context);
+
+  // `feeds` follow program.feeds; fetches follow program.fetches, both in declared types. `observed` may be null; an error of
+  // its observer ends the run, also inside loops.
+  absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor* const> feeds, ObservedRun* observed) const;
+
+  int num_plans() const;
+  int64_t arena_bytes() const;  // of the largest plan
+
+ private:
+  enum class UnitKind : uint8_t { kSpan, kHost, kWhile, kConditional };
+  struct Unit {
+    UnitKind kind = UnitKind::kSpan;
+    int begin = 0;
+    int end = 0;
+    HostOpFn host = nullptr;
+  };
+  // Plans that start at one op: of the whole span behind it, or of this op alone for the values that its shapes depend on.
+  struct Start {
+    Start(Region r, size_t capacity) : region(std::move(r)), plans(capacity) {}
+    Region region;               // as far as a plan may get
+    std::vector<bool> by_value;  // as region.feeds
+    PlanCache plans;
+  };
+  struct Position {
+    std::unique_ptr<Start> span;
+    std::unique_ptr<Start> op;
+    std::atomic<bool> needs_values = false;  // the op's shapes do not follow from dims
+  };
+  struct Frame {
+    Environment env;
+    ObservedRun* observed = nullptr;
+  };
+
+  std::vector<Unit> Cut(const Block& block) const;
+  std::unique_ptr<Start> MakeStart(const Block& block, int begin, int end, bool values) const;
+  Position& At(const Block& block, int begin, int end) const;
+  absl::StatusOr<std::shared_ptr<const Executor>> PlanFor(Start& start, absl::Span<const SharedTensor> feeds, const Environment& env) const;
+  absl::StatusOr<std::vector<SharedTensor>> ReadFeeds(const Region& region, const Environment& env) const;
+  absl::StatusOr<int> RunStart(Start& start, Frame& frame, absl::Status* stopped) const;
+
+  absl::Status RunBlock(const Block& block, Frame& frame) const;
+  absl::Status RunUnit(const Block& block, const Unit& unit, Frame& frame) const;
+  absl::Status RunSpan(const Block& block, const Unit& unit, Frame& frame) const;
+  absl::Status RunHost(const Op& op, HostOpFn host, Frame& frame) const;
+  absl::Status RunWhile(const Op& op, Frame& frame) const;
+  absl::Status RunConditional(const Op& op, Frame& frame) const;
+
+  const PlanContext& context_;
+  std::vector<std::vector<Unit>> units_;          // by block
+  std::vector<std::vector<const Var*>> locals_;   // by block: carries and arrays of its own, which start without a value
+  mutable absl::Mutex mutex_;
+  mutable absl::flat_hash_map<std::pair<int, int>, std::unique_ptr<Position>> positions_ ABSL_GUARDED_BY(mutex_);  // by block, op
+};
+
+}  // namespace ampc

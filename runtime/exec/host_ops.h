@@ -1,0 +1,26 @@
+// Host ops: what no plan can hold, because it handles tensor arrays, chooses between values, or makes results whose dims depend on
+// values.
+#pragma once
+
+#include "absl/status/status.h"
+#include "kernels/kernel.h"
+#include "runtime/exec/environment.h"
+
+namespace ampc {
+
+struct HostCall {
+  const Op& op;
+  Environment& env;
+  const KernelRegistry& kernels;
+  int threads = 1;
+};
+
+using HostOpFn = absl::Status (*)(const HostCall& call);
+
+// Null for an op that plans execute, and for control flow.
+HostOpFn FindHostOp(const Op& op, const KernelRegistry& kernels);
+
+// The tensor_array_to_tensor op; OutIndex gets the length of each element along the axis.
+absl::Status TensorArrayToTensor(const HostCall& call);
+
+}  // namespace ampc
