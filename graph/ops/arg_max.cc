@@ -3,7 +3,8 @@
 namespace ampc::ops {
 
 OpDef ArgMaxDef() {
-  return ArgExtreme("arg_max", "Index of the first largest element along 'axis', or in the flattened X.").Alias("onnx", "ArgMax");
+  return ArgExtreme("arg_max", "Index of the first largest element along 'axis', or in the flattened X; NaN is passed over.")
+      .Alias("onnx", "ArgMax");
 }
 
 }  // namespace ampc::ops

@@ -3,7 +3,8 @@
 namespace ampc::ops {
 
 OpDef ArgMinDef() {
-  return ArgExtreme("arg_min", "Index of the first smallest element along 'axis', or in the flattened X.").Alias("onnx", "ArgMin");
+  return ArgExtreme("arg_min", "Index of the first smallest element along 'axis', or in the flattened X; NaN is passed over.")
+      .Alias("onnx", "ArgMin");
 }
 
 }  // namespace ampc::ops
