@@ -9,9 +9,10 @@
 namespace ampc::ops {
 namespace {
 
-// Filter is [out channels, in channels / groups, kh, kw] in both layouts.
+// Filter is [out channels, in channels / groups, window] in both layouts.
+template <int kSpatial>
 absl::Status InferConv(InferContext& ctx) {
-  AMPC_RETURN_IF_ERROR(CheckConvOperands(ctx));
+  AMPC_RETURN_IF_ERROR(CheckConvOperands(ctx, kSpatial));
   const TensorType& x = ctx.In("Input");
   const TensorType& w = ctx.In("Filter");
   if (!w.has_rank) {
@@ -20,8 +21,9 @@ absl::Status InferConv(InferContext& ctx) {
   }
   const bool last = ChannelsLast(ctx.op().GetString("data_format"));
   const int64_t groups = ctx.op().GetInt("groups");
-  const Dims in = x.has_rank ? x.dims : Dims(4, kUnknownDim);
-  const int64_t channels = in[last ? 3 : 1];
+  const Dims in = x.has_rank ? x.dims : Dims(kSpatial + 2, kUnknownDim);
+  const int channel_dim = last ? kSpatial + 1 : 1;
+  const int64_t channels = in[channel_dim];
   if (IsKnown(channels) && IsKnown(w.dims[1]) && channels != w.dims[1] * groups) {
     return Fail(ctx, 5, "Input has ", channels, " channels, needs ", w.dims[1] * groups, ": ", w.dims[1], " of the Filter times ", groups,
                 " groups");
@@ -30,11 +32,12 @@ absl::Status InferConv(InferContext& ctx) {
     return Fail(ctx, 6, "Filter has ", w.dims[0], " output channels, needs a multiple of ", groups, " groups");
   }
   const int first = last ? 1 : 2;
-  const absl::StatusOr<Windows> windows = ReadWindows(ctx.op(), Slice(in, first, first + 2), Slice(w.dims, 2, 4));
+  const absl::StatusOr<Windows> windows = ReadWindows(ctx.op(), Slice(in, first, first + kSpatial), Slice(w.dims, 2, kSpatial + 2));
   if (!windows.ok()) return Fail(ctx, 7, windows.status().message());
-  Dims out = {in[0], kUnknownDim, kUnknownDim, kUnknownDim};
-  out[last ? 3 : 1] = w.dims[0];
-  for (int i = 0; i < 2; ++i) {
+  Dims out(kSpatial + 2, kUnknownDim);
+  out[0] = in[0];
+  out[channel_dim] = w.dims[0];
+  for (int i = 0; i < kSpatial; ++i) {
     const Window& win = (*windows)[i];
     out[first + i] = WindowOutput(win, in[first + i]);
     if (IsKnown(out[first + i]) && out[first + i] <= 0) {
@@ -47,7 +50,7 @@ absl::Status InferConv(InferContext& ctx) {
   return absl::OkStatus();
 }
 
-// Two flops per multiply-add: every result element takes in channels / groups * kh * kw of them.
+// Two flops per multiply-add: every result element takes in channels / groups * window of them.
 Cost ConvCost(const Op& op) {
   const TensorType& w = op.input("Filter")->type;
   const double filters = w.rank() > 0 && IsKnown(w.dims[0]) && w.dims[0] > 0 ? static_cast<double>(w.dims[0]) : 1.0;
@@ -60,17 +63,19 @@ namespace {
 
 // Filter and bias are of Input's type, or fp32 beside a low Input: what a fusion folded into them keeps its precision.
 absl::Status NeedSameOrFp32(const InferContext& ctx, const char* slot, int c) {
-  return ctx.In(slot).dtype == DType::kF32 && IsLowPrecision(ctx.In("Input").dtype) ? absl::OkStatus() : NeedSameDType(ctx, "Input", slot, c);
+  return ctx.In(slot).dtype == DType::kF32 && IsLowPrecision(ctx.In("Input").dtype) ? absl::OkStatus()
+                                                                                    : NeedSameDType(ctx, "Input", slot, c);
 }
 
 }  // namespace
 
-absl::Status CheckConvOperands(const InferContext& ctx) {
-  AMPC_RETURN_IF_ERROR(NeedRank(ctx, "Input", 4, 4, 1));
-  AMPC_RETURN_IF_ERROR(NeedRank(ctx, "Filter", 4, 4, 1));
+absl::Status CheckConvOperands(const InferContext& ctx, int spatial) {
+  AMPC_RETURN_IF_ERROR(NeedRank(ctx, "Input", spatial + 2, spatial + 2, 1));
+  AMPC_RETURN_IF_ERROR(NeedRank(ctx, "Filter", spatial + 2, spatial + 2, 1));
   const std::string layout = ctx.op().GetString("data_format");
-  if (layout != "NCHW" && layout != "NHWC" && layout != "AnyLayout") {
-    return Fail(ctx, 2, "data_format is '", layout, "', needs NCHW or NHWC");
+  const bool volume = spatial == 3 && (layout == "NCDHW" || layout == "NDHWC");
+  if (layout != "NCHW" && layout != "NHWC" && layout != "AnyLayout" && !volume) {
+    return Fail(ctx, 2, "data_format is '", layout, "', needs ", spatial == 3 ? "NCDHW or NDHWC" : "NCHW or NHWC");
   }
   if (ctx.op().GetInt("groups") <= 0) return Fail(ctx, 3, "groups is ", ctx.op().GetInt("groups"), ", needs a positive number");
   return NeedSameOrFp32(ctx, "Filter", 4);
@@ -105,7 +110,7 @@ OpDef& ConvExtras(OpDef& def) {
       .Extra("Scale_weights", Floats{1.0f});
 }
 
-OpDef Convolution(std::string name, std::string doc) {
+OpDef Convolution(std::string name, int spatial, std::string doc) {
   OpDef def(name);
   def.Doc(std::move(doc))
       .In("Input")
@@ -113,13 +118,13 @@ OpDef Convolution(std::string name, std::string doc) {
       .OptIn("Bias")
       .OptIn("ResidualData")
       .Out("Output")
-      .A("strides", Ints{1, 1})
-      .A("paddings", Ints{0, 0})
+      .A("strides", Ints(spatial, 1))
+      .A("paddings", Ints(spatial, 0))
       .A("padding_algorithm", "EXPLICIT")
       .A("groups", 1)
-      .A("dilations", Ints{1, 1})
-      .A("data_format", "NCHW")
-      .Infer(InferConv)
+      .A("dilations", Ints(spatial, 1))
+      .A("data_format", spatial == 3 ? "NCDHW" : "NCHW")
+      .Infer(spatial == 3 ? InferConv<3> : InferConv<2>)
       .CostIs(ConvCost)
       .Gradient(name + "_grad");
   return ConvExtras(def);

@@ -65,48 +65,6 @@ OpDef Operands(std::string name, std::string doc, bool binary) {
   return def.Out("Out", kAsIs).CostIs(PerResult<1>);
 }
 
-// The size of one spatial dimension, from (in this order) SizeTensor, OutSize, Scale, scale, out_h/out_w.
-int64_t InterpolatedDim(const InferContext& ctx, int i, int n, int64_t in, const char* size_attr) {
-  if (ctx.Has("SizeTensor") || ctx.Has("OutSize")) {
-    const ShapeArg size = ReadShapeArg(ctx, "SizeTensor", "OutSize", "");
-    return size.has_value() && static_cast<int>(size->size()) == n ? (*size)[i].value_or(kUnknownDim) : kUnknownDim;
-  }
-  std::vector<double> scale = ctx.op().GetFloats("scale");
-  if (ctx.Has("Scale")) {
-    const std::optional<double> value = ctx.Float("Scale");
-    if (!value.has_value()) return kUnknownDim;
-    scale = {*value};
-  }
-  if (!scale.empty()) {
-    const float factor = static_cast<float>(scale[scale.size() == 1 ? 0 : i]);  // Paddle multiplies in f32: 10 * 0.7f is 7
-    return IsKnown(in) ? static_cast<int64_t>(static_cast<float>(in) * factor) : kUnknownDim;
-  }
-  const int64_t size = ctx.op().GetInt(size_attr);
-  return size > 0 ? size : kUnknownDim;
-}
-
-absl::Status InferInterpolation(InferContext& ctx) {
-  AMPC_RETURN_IF_ERROR(NeedRank(ctx, "X", 4, 4, 1));
-  const std::string layout = ctx.op().GetString("data_layout");
-  if (layout != "NCHW" && layout != "NHWC") return Fail(ctx, 2, "data_layout is '", layout, "', needs NCHW or NHWC");
-  const std::vector<double> scale = ctx.op().GetFloats("scale");
-  if (scale.size() > 2) return Fail(ctx, 3, "scale has ", scale.size(), " numbers, needs at most 2");
-  for (double s : scale) {
-    if (!(s > 0)) return Fail(ctx, 3, "scale has ", s, ", needs positive numbers");
-  }
-  if (ctx.Has("SizeTensor") && ctx.Count("SizeTensor") != 2) {
-    return Fail(ctx, 4, "SizeTensor has ", ctx.Count("SizeTensor"), " tensors, needs 2");
-  }
-  TensorType out = ctx.In("X");
-  if (out.has_rank) {
-    const int first = layout == "NCHW" ? 2 : 1;
-    out.dims[first] = InterpolatedDim(ctx, 0, 2, out.dims[first], "out_h");
-    out.dims[first + 1] = InterpolatedDim(ctx, 1, 2, out.dims[first + 1], "out_w");
-  }
-  ctx.Out("Out", std::move(out));
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 OpDef Unary(std::string name, std::string doc) {
@@ -185,26 +143,6 @@ OpDef LogicalReduction(std::string name, std::string doc) {
       .CostIs(PerOperand<1>)
       .Amp(kNever, "computes bool; a float operand is only asked whether it is 0")
       .Gradient("none: a truth value has no derivative");
-}
-
-OpDef Interpolation(std::string name, std::string method, std::string doc) {
-  OpDef def(name);
-  return def.Doc(std::move(doc))
-      .In("X")
-      .HostIn("OutSize")
-      .HostVarIn("SizeTensor")
-      .HostIn("Scale")
-      .Out("Out")
-      .A("data_layout", "NCHW")
-      .A("out_d", 0)
-      .A("out_h", 0)
-      .A("out_w", 0)
-      .A("scale", Floats{})
-      .A("interp_method", std::move(method))
-      .A("align_corners", true)
-      .A("align_mode", 1)
-      .Infer(InferInterpolation)
-      .Gradient(name + "_grad");
 }
 
 OpDef MayOverwrite(OpDef def, const std::string& slot) {

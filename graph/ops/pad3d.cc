@@ -1,7 +1,8 @@
-#include <algorithm>
+#include <optional>
 
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
+#include "graph/ops/pad_util.h"
 #include "graph/ops/window.h"
 
 namespace ampc::ops {
@@ -21,20 +22,8 @@ absl::Status InferPad3D(InferContext& ctx) {
   const int first = ChannelsLast(layout) ? 1 : 2;
   // The list runs from the last spatial dimension to the first: left, right, top, bottom, front, back.
   for (int i = 0; i < 3 && out.has_rank; ++i) {
-    int64_t& dim = out.dims[first + 2 - i];
-    const bool known = pads.has_value() && (*pads)[2 * i].has_value() && (*pads)[2 * i + 1].has_value();
-    if (known && *(*pads)[2 * i] == 0 && *(*pads)[2 * i + 1] == 0) continue;
-    if (!known || !IsKnown(dim)) {
-      dim = kUnknownDim;
-      continue;
-    }
-    const int64_t before = *(*pads)[2 * i];
-    const int64_t after = *(*pads)[2 * i + 1];
-    if (mode == "reflect" && (before >= dim || after >= dim)) {
-      return Fail(ctx, 5, "reflects ", std::max(before, after), " of ", dim, " positions, needs fewer than all");
-    }
-    if (dim + before + after < 1) return Fail(ctx, 6, "leaves ", dim + before + after, " of ", dim, " positions, needs at least 1");
-    dim += before + after;
+    const auto pad = [&](int k) { return pads.has_value() ? (*pads)[2 * i + k] : std::nullopt; };
+    AMPC_RETURN_IF_ERROR(PadDim(ctx, pad(0), pad(1), mode == "reflect", 5, &out.dims[first + 2 - i]));
   }
   ctx.Out("Out", out);
   return absl::OkStatus();

@@ -1,5 +1,6 @@
-// matmul_v2, matmul, mul and fc: one product of stacks of matrices on oneDNN, with bias and activation inside.
+// matmul_v2, matmul, mul, fc, bmm, mv, dot and addmm: one product of stacks of matrices on oneDNN, with bias and activation inside.
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/lib/matmul.h"
+#include "kernels/parallel.h"
 
 namespace ampc {
 namespace {
@@ -20,14 +22,32 @@ int64_t Product(const Dims& dims, size_t first, size_t last) {
   return n;
 }
 
+// A matrix that addmm adds to the product: factor * in[row * row_stride + col * col_stride], where a stride is 0 along what repeats.
+struct Addend {
+  int flat = -1;  // -1: none
+  float factor = 1;
+  int64_t row_stride = 0, col_stride = 0, rows = 0, cols = 0;
+
+  void AddTo(const KernelArgs& args) const {
+    if (flat < 0) return;
+    float* out = static_cast<float*>(args.outputs[0]);
+    ParallelFor(args.threads, rows, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, cols)), [&](int64_t first, int64_t last) {
+      for (int64_t r = first; r < last; ++r) {
+        const float* in = static_cast<const float*>(args.inputs[flat]) + r * row_stride;
+        for (int64_t c = 0; c < cols; ++c) out[r * cols + c] += factor * in[c * col_stride];
+      }
+    });
+  }
+};
+
 // Flat positions of the operands; -1 when absent.
 struct Slots {
   int a, b, bias = -1;
+  Addend add = {};
 };
 
 // A vector multiplies as a row from the left and as a column from the right; its transposition flag means nothing.
-MatmulSpec ReadStacks(const SpecView& view, bool trans_x, bool trans_y) {
-  Dims x = view.InDesc("X").dims, y = view.InDesc("Y").dims;
+MatmulSpec ReadStacks(Dims x, Dims y, bool trans_x, bool trans_y) {
   MatmulSpec s;
   s.trans_a = trans_x && x.size() > 1;
   s.trans_b = trans_y && y.size() > 1;
@@ -70,7 +90,34 @@ absl::StatusOr<MatmulSpec> ReadFc(const SpecView& view) {
   return s;
 }
 
-absl::StatusOr<MatmulSpec> ReadSpec(const SpecView& view) {
+// Row by row the product of a row and a column.
+MatmulSpec ReadDot(const SpecView& view) {
+  const Dims& x = view.InDesc("X").dims;
+  MatmulSpec s;
+  s.m = s.n = 1;
+  s.k = x.back();
+  s.a_batch = s.b_batch = {Product(x, 0, x.size() - 1)};
+  return s;
+}
+
+// Input is oneDNN's bias where it is one row and nothing is scaled, else it is added to the product.
+MatmulSpec ReadAddmm(const SpecView& view, Slots* slots) {
+  MatmulSpec s = ReadStacks(view.InDesc("X").dims, view.InDesc("Y").dims, false, false);
+  const Dims& in = view.InDesc("Input").dims;
+  const int64_t rows = in.size() > 1 ? in[0] : 1, cols = in.back();
+  const float beta = static_cast<float>(view.op().GetFloat("Beta", 1));
+  s.scale = static_cast<float>(view.op().GetFloat("Alpha", 1));
+  if (beta == 0) return s;
+  if (rows == 1 && cols == s.n && beta == 1 && s.scale == 1) {
+    s.has_bias = true;
+    slots->bias = view.In("Input");
+  } else {
+    slots->add = {view.In("Input"), beta, rows == 1 ? 0 : cols, cols == 1 ? 0 : 1, s.m, s.n};
+  }
+  return s;
+}
+
+absl::StatusOr<MatmulSpec> ReadSpec(const SpecView& view, Slots* slots) {
   for (const char* fused :
        {"fused_reshape_X", "fused_reshape_Y", "fused_transpose_X", "fused_transpose_Y", "fused_reshape_Out", "fused_transpose_Out"}) {
     if (!view.op().GetInts(fused).empty()) return view.Unsupported("the cpu kernel does not reshape or transpose inside a product");
@@ -82,12 +129,16 @@ absl::StatusOr<MatmulSpec> ReadSpec(const SpecView& view) {
   } else if (op.type() == "mul") {
     s = ReadMul(view);
   } else if (op.type() == "matmul") {
-    s = ReadStacks(view, op.GetBool("transpose_X"), op.GetBool("transpose_Y"));
+    s = ReadStacks(view.InDesc("X").dims, view.InDesc("Y").dims, op.GetBool("transpose_X"), op.GetBool("transpose_Y"));
     s.scale = static_cast<float>(op.GetFloat("alpha", 1));
-  } else {
-    s = ReadStacks(view, op.GetBool("trans_x"), op.GetBool("trans_y"));
+  } else if (op.type() == "dot") {
+    s = ReadDot(view);
+  } else if (op.type() == "addmm") {
+    s = ReadAddmm(view, slots);
+  } else {  // matmul_v2, and those of its form that transpose nothing
+    s = ReadStacks(view.InDesc("X").dims, view.spec().inputs[slots->b].dims, op.GetBool("trans_x"), op.GetBool("trans_y"));
   }
-  s.native_bf16 = view.spec().inputs[0].dtype == DType::kBF16;
+  s.native_bf16 = view.spec().inputs[slots->a].dtype == DType::kBF16;
   s.threads = view.spec().threads;
   return s;
 }
@@ -101,7 +152,9 @@ class MatmulKernel final : public Kernel {
   std::string implementation() const override { return matmul_->implementation(); }
   absl::Status Run(const KernelArgs& args) const override {
     const auto at = [&args](int i) { return i < 0 ? nullptr : static_cast<const float*>(args.inputs[i]); };
-    return matmul_->Run({at(slots_.a), at(slots_.b), at(slots_.bias), static_cast<float*>(args.outputs[0]), args.workspace});
+    AMPC_RETURN_IF_ERROR(matmul_->Run({at(slots_.a), at(slots_.b), at(slots_.bias), static_cast<float*>(args.outputs[0]), args.workspace}));
+    slots_.add.AddTo(args);
+    return absl::OkStatus();
   }
 
  private:
@@ -110,12 +163,13 @@ class MatmulKernel final : public Kernel {
   const bool consumes_b_;
 };
 
-// A sum of no products: the bias and the activation are left.
+// A sum of no products: the bias, the addend and the activation are left.
 std::unique_ptr<Kernel> MakeEmptySum(const MatmulSpec& s, Slots slots, int64_t total) {
   return MakeLambdaKernel({}, [n = s.n, activation = s.activation, slots, total](const KernelArgs& args) {
     float* out = static_cast<float*>(args.outputs[0]);
     const float* bias = slots.bias < 0 ? nullptr : static_cast<const float*>(args.inputs[slots.bias]);
     for (int64_t i = 0; i < total; ++i) out[i] = bias == nullptr ? 0.0f : bias[i % n];
+    slots.add.AddTo(args);
     ApplyActivation(activation, args.threads, out, total);
     return absl::OkStatus();
   });
@@ -124,8 +178,9 @@ std::unique_ptr<Kernel> MakeEmptySum(const MatmulSpec& s, Slots slots, int64_t t
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
-  AMPC_ASSIGN_OR_RETURN(const MatmulSpec s, ReadSpec(view));
-  const Slots slots{0, 1, view.In("Bias")};
+  const bool adds = view.op().type() == "addmm";
+  Slots slots{adds ? view.In("X") : 0, adds ? view.In("Y") : 1, view.In("Bias")};
+  AMPC_ASSIGN_OR_RETURN(const MatmulSpec s, ReadSpec(view, &slots));
   const int64_t total = spec.outputs[0].NumElements();
   if (total == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
   if (s.k == 0) return MakeEmptySum(s, slots, total);
@@ -135,13 +190,37 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   return std::make_unique<MatmulKernel>(*std::move(matmul), slots, b != nullptr);
 }
 
+// Sums of doubles and integers one after the other; integers wrap.
+template <typename T>
+void DotRows(const void* x, const void* y, void* out, int64_t rows, int64_t size) {
+  using Sum = std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::common_type<T>>::type;
+  for (int64_t r = 0; r < rows; ++r) {
+    const T *a = static_cast<const T*>(x) + r * size, *b = static_cast<const T*>(y) + r * size;
+    Sum sum = 0;
+    for (int64_t i = 0; i < size; ++i) sum += static_cast<Sum>(a[i]) * static_cast<Sum>(b[i]);
+    static_cast<T*>(out)[r] = static_cast<T>(sum);
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeDot(const KernelSpec& spec) {
+  const DType dtype = spec.inputs[0].dtype;
+  if (StorageType(dtype) == DType::kF32) return Make(spec);
+  AMPC_RETURN_IF_ERROR(SpecView(spec).CheckType(dtype, {DType::kF32, DType::kF64, DType::kI32, DType::kI64}));
+  const Dims& x = spec.inputs[0].dims;
+  const auto rows = dtype == DType::kF64 ? &DotRows<double> : dtype == DType::kI32 ? &DotRows<int32_t> : &DotRows<int64_t>;
+  return MakeLambdaKernel({}, [rows, n = Product(x, 0, x.size() - 1), size = x.back()](const KernelArgs& args) {
+    rows(args.inputs[0], args.inputs[1], args.outputs[0], n, size);
+    return absl::OkStatus();
+  });
+}
+
 }  // namespace
 
 absl::Status RegisterMatmul(KernelRegistry* registry) {
-  for (const char* op : {"fc", "matmul", "matmul_v2", "mul"}) {
+  for (const char* op : {"addmm", "bmm", "fc", "matmul", "matmul_v2", "mul", "mv"}) {
     AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, {DType::kF32, DType::kF16, DType::kBF16}}));
   }
-  return absl::OkStatus();
+  return registry->Add({"dot", &MakeDot, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32, DType::kI64}});
 }
 
 }  // namespace ampc

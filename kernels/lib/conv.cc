@@ -22,32 +22,59 @@ namespace {
 int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // Both layouts are the same bytes.
-bool Neutral(int64_t c, int64_t h, int64_t w) { return c == 1 || h * w == 1; }
+bool Neutral(int64_t c, int64_t positions) { return c == 1 || positions == 1; }
 
-absl::StatusOr<MemoryDesc> ActivationDesc(int64_t n, int64_t c, int64_t h, int64_t w, dnnl_data_type_t type) {
-  const dnnl_dims_t dims = {n, c, h, w};
+using Sizes = absl::InlinedVector<dnnl_dim_t, 6>;
+
+// Row-major strides of `dims`.
+Sizes DenseStrides(const Sizes& dims) {
+  Sizes strides(dims.size(), 1);
+  for (size_t i = dims.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * dims[i + 1];
+  return strides;
+}
+
+absl::StatusOr<MemoryDesc> Desc(const Sizes& dims, const Sizes& strides, dnnl_data_type_t type) {
   MemoryDesc md;
-  AMPC_DNNL_CALL(dnnl_memory_desc_init_by_tag(&md, 4, dims, type, dnnl_nhwc));
+  AMPC_DNNL_CALL(dnnl_memory_desc_init_by_strides(&md, static_cast<int>(dims.size()), dims.data(), type, strides.data()));
   return md;
 }
 
-// The filter as oneDNN sees it: [out, in, kh, kw], or [g, out / g, in / g, kh, kw].
+// One number of each axis.
+template <typename F>
+Sizes Each(const ConvSpec& s, F f) {
+  Sizes sizes;
+  for (const ConvSpec::Axis& a : s.axes) sizes.push_back(f(a));
+  return sizes;
+}
+
+// [n, c, axes...], channels last.
+absl::StatusOr<MemoryDesc> ActivationDesc(int64_t n, int64_t c, const Sizes& axes, dnnl_data_type_t type) {
+  Sizes memory = {n};
+  memory.insert(memory.end(), axes.begin(), axes.end());
+  memory.push_back(c);
+  Sizes dims = memory, strides = DenseStrides(memory);
+  std::rotate(dims.begin() + 1, dims.end() - 1, dims.end());
+  std::rotate(strides.begin() + 1, strides.end() - 1, strides.end());
+  return Desc(dims, strides, type);
+}
+
+// The filter as oneDNN sees it: [out, in, window], or [g, out / g, in / g, window].
 absl::StatusOr<MemoryDesc> FilterDesc(const ConvSpec& s, dnnl_data_type_t type, bool any) {
-  const dnnl_dim_t o = s.out_c / s.groups, i = s.in_c / s.groups, kh = s.h.kernel, kw = s.w.kernel;
-  MemoryDesc md;
-  if (any) {
-    const dnnl_dims_t grouped = {s.groups, o, i, kh, kw};
-    const dnnl_dims_t dense = {o, i, kh, kw};
-    AMPC_DNNL_CALL(s.groups > 1 ? dnnl_memory_desc_init_by_tag(&md, 5, grouped, type, dnnl_format_tag_any)
-                                : dnnl_memory_desc_init_by_tag(&md, 4, dense, type, dnnl_format_tag_any));
-    return md;
-  }
+  const dnnl_dim_t o = s.out_c / s.groups, i = s.in_c / s.groups;
+  Sizes dims = {o, i};
+  for (const ConvSpec::Axis& a : s.axes) dims.push_back(a.kernel);
   // Given row-major; a transposed convolution's filter has its channels the other way round.
-  const dnnl_dim_t so = (s.transposed ? 1 : i) * kh * kw, si = (s.transposed ? o : 1) * kh * kw;
-  const dnnl_dims_t grouped = {s.groups, o, i, kh, kw}, grouped_strides = {o * i * kh * kw, so, si, kw, 1};
-  const dnnl_dims_t dense = {o, i, kh, kw}, dense_strides = {so, si, kw, 1};
-  AMPC_DNNL_CALL(s.groups > 1 ? dnnl_memory_desc_init_by_strides(&md, 5, grouped, type, grouped_strides)
-                              : dnnl_memory_desc_init_by_strides(&md, 4, dense, type, dense_strides));
+  Sizes given = dims;
+  if (s.transposed) std::swap(given[0], given[1]);
+  Sizes strides = DenseStrides(given);
+  if (s.transposed) std::swap(strides[0], strides[1]);
+  if (s.groups > 1) {
+    dims.insert(dims.begin(), s.groups);
+    strides.insert(strides.begin(), o * i * s.window());
+  }
+  if (!any) return Desc(dims, strides, type);
+  MemoryDesc md;
+  AMPC_DNNL_CALL(dnnl_memory_desc_init_by_tag(&md, static_cast<int>(dims.size()), dims.data(), type, dnnl_format_tag_any));
   return md;
 }
 
@@ -72,24 +99,26 @@ absl::StatusOr<Attr> ConvAttr(const ConvSpec& s, const MemoryDesc& out) {
 absl::StatusOr<Choice> Choose(const ConvSpec& s, dnnl_data_type_t type) {
   Choice c;
   c.descs.bf16 = type == dnnl_bf16;
-  AMPC_ASSIGN_OR_RETURN(c.descs.in, ActivationDesc(s.batch, s.in_c, s.in_h, s.in_w, type));
-  AMPC_ASSIGN_OR_RETURN(c.descs.out, ActivationDesc(s.batch, s.out_c, s.out_h, s.out_w, dnnl_f32));
+  AMPC_ASSIGN_OR_RETURN(c.descs.in, ActivationDesc(s.batch, s.in_c, Each(s, [](const auto& a) { return a.in; }), type));
+  AMPC_ASSIGN_OR_RETURN(c.descs.out, ActivationDesc(s.batch, s.out_c, Each(s, [](const auto& a) { return a.out; }), dnnl_f32));
   AMPC_ASSIGN_OR_RETURN(c.descs.filter, FilterDesc(s, type, /*any=*/true));
   const dnnl_dims_t channels = {s.out_c};
   AMPC_DNNL_CALL(dnnl_memory_desc_init_by_tag(&c.descs.bias, 1, channels, dnnl_f32, dnnl_a));
   const MemoryDesc* bias = s.has_bias ? &c.descs.bias : nullptr;
-  const dnnl_dims_t strides = {s.h.stride, s.w.stride}, dilates = {s.h.dilation - 1, s.w.dilation - 1};
-  const dnnl_dims_t before = {s.h.before, s.w.before}, after = {s.h.after, s.w.after};
+  const Sizes strides = Each(s, [](const auto&a) { return a.stride; }), dilates = Each(s, [](const auto&a) { return a.dilation - 1; });
+  const Sizes before = Each(s, [](const auto&a) { return a.before; }), after = Each(s, [](const auto&a) { return a.after; });
   AMPC_ASSIGN_OR_RETURN(const Attr attr, ConvAttr(s, c.descs.out));
   if (s.transposed) {
     dnnl_deconvolution_desc_t d;
     AMPC_DNNL_CALL(dnnl_dilated_deconvolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_deconvolution_direct, &c.descs.in,
-                                                                &c.descs.filter, bias, &c.descs.out, strides, dilates, before, after));
+                                                                &c.descs.filter, bias, &c.descs.out, strides.data(), dilates.data(),
+                                                                before.data(), after.data()));
     AMPC_ASSIGN_OR_RETURN(c.pd, MakePrimitiveDesc(&d, attr.get()));
   } else {
     dnnl_convolution_desc_t d;
     AMPC_DNNL_CALL(dnnl_dilated_convolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_convolution_direct, &c.descs.in,
-                                                              &c.descs.filter, bias, &c.descs.out, strides, dilates, before, after));
+                                                              &c.descs.filter, bias, &c.descs.out, strides.data(), dilates.data(),
+                                                              before.data(), after.data()));
     AMPC_ASSIGN_OR_RETURN(c.pd, MakePrimitiveDesc(&d, attr.get()));
   }
   if (c.pd != nullptr) c.descs.filter = QueryDesc(c.pd.get(), dnnl_query_weights_md);
@@ -119,7 +148,7 @@ bool FusesResidual() { return dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx2;
 constexpr double kWorkOfOneThread = 1e5;
 
 double Work(const ConvSpec& s) {
-  return static_cast<double>(s.batch * s.out_c * s.out_h * s.out_w) * static_cast<double>(s.in_c / s.groups * s.h.kernel * s.w.kernel);
+  return static_cast<double>(s.batch * s.out_c * s.out_positions()) * static_cast<double>(s.in_c / s.groups * s.window());
 }
 
 int UsefulThreads(const ConvSpec& s) { return Work(s) < kWorkOfOneThread ? 1 : s.threads; }
@@ -129,12 +158,12 @@ int UsefulThreads(const ConvSpec& s) { return Work(s) < kWorkOfOneThread ? 1 : s
 bool DependsOnThreads(const ConvSpec& s, const Choice& c) {
   constexpr int64_t kShortSum = 256;  // half of the shortest sum that was seen to change with the number of threads
   const std::string name = ImplementationOf(c.pd.get());
-  const int64_t per_output = s.in_c / s.groups * s.h.kernel * s.w.kernel;
+  const int64_t per_output = s.in_c / s.groups * s.window();
   if (absl::StrContains(name, "gemm:")) return !s.transposed || s.in_c > 512;
-  return absl::StartsWith(name, "brg") && !c.descs.bf16 && s.h.kernel * s.w.kernel > 1 && per_output > kShortSum;
+  return absl::StartsWith(name, "brg") && !c.descs.bf16 && s.window() > 1 && per_output > kShortSum;
 }
 
-// Rows of the result of one image, as a convolution by itself.
+// Rows of the result of one image (planes of a volume), as a convolution by itself.
 struct Rows {
   ConvSpec spec;
   int64_t in = 0, out = 0;  // first elements in channels-last memory
@@ -143,25 +172,28 @@ struct Rows {
 // The cut then, by the shapes alone; each part runs on one thread.
 std::vector<Rows> CutRows(const ConvSpec& s) {
   constexpr double kLeastWork = 2e6;  // multiply-adds of a part
-  const int64_t reach = s.h.dilation * (s.h.kernel - 1) + 1;
-  int64_t rows = s.out_h;
+  const ConvSpec::Axis& h = s.axes[0];
+  const int64_t reach = h.dilation * (h.kernel - 1) + 1;
+  const int64_t in_row = s.in_positions() / h.in * s.in_c, out_row = s.out_positions() / h.out * s.out_c;
+  int64_t rows = h.out;
   for (double work = Work(s) / static_cast<double>(s.batch); rows > 1 && work >= 2 * kLeastWork; work /= 2) rows = (rows + 1) / 2;
-  if (s.transposed || s.h.before >= reach || s.h.after >= reach) rows = s.out_h;  // else a part could lie in padding alone
+  if (s.transposed || h.before >= reach || h.after >= reach) rows = h.out;  // else a part could lie in padding alone
   std::vector<Rows> parts;
   for (int64_t n = 0; n < s.batch; ++n) {
-    for (int64_t first = 0; first < s.out_h; first += rows) {
-      Rows part{s, 0, ((n * s.out_h + first) * s.out_w) * s.out_c};
+    for (int64_t first = 0; first < h.out; first += rows) {
+      Rows part{s, 0, (n * h.out + first) * out_row};
+      ConvSpec::Axis& axis = part.spec.axes[0];
       part.spec.batch = 1;
-      part.spec.out_h = std::min(rows, s.out_h - first);
-      const int64_t begin = first * s.h.stride - s.h.before;
-      const int64_t end = begin + (part.spec.out_h - 1) * s.h.stride + reach;
-      const int64_t in_begin = std::max<int64_t>(0, begin), in_end = std::min(s.in_h, end);
-      if (rows < s.out_h) {
-        part.spec.in_h = in_end - in_begin;
-        part.spec.h.before = in_begin - begin;
-        part.spec.h.after = end - in_end;
+      axis.out = std::min(rows, h.out - first);
+      const int64_t begin = first * h.stride - h.before;
+      const int64_t end = begin + (axis.out - 1) * h.stride + reach;
+      const int64_t in_begin = std::max<int64_t>(0, begin), in_end = std::min(h.in, end);
+      if (rows < h.out) {
+        axis.in = in_end - in_begin;
+        axis.before = in_begin - begin;
+        axis.after = end - in_end;
       }
-      part.in = (n * s.in_h + (rows < s.out_h ? in_begin : 0)) * s.in_w * s.in_c;
+      part.in = (n * h.in + (rows < h.out ? in_begin : 0)) * in_row;
       parts.push_back(std::move(part));
     }
   }
@@ -205,7 +237,7 @@ class OneDnnConv final : public Conv {
     const void* in = b.in;
     if (in_f32_ >= 0) {
       float* to = reinterpret_cast<float*>(ws + in_f32_);
-      Transpose2D(s_.threads, s_.batch, s_.in_c, s_.in_h * s_.in_w, b.in, to);
+      Transpose2D(s_.threads, s_.batch, s_.in_c, s_.in_positions(), b.in, to);
       in = to;
     }
     if (in_bf16_ >= 0) {
@@ -215,7 +247,7 @@ class OneDnnConv final : public Conv {
     const float* residual = b.residual;
     if (residual_ >= 0) {
       float* to = reinterpret_cast<float*>(ws + residual_);
-      Transpose2D(s_.threads, s_.batch, s_.out_c, s_.out_h * s_.out_w, b.residual, to);
+      Transpose2D(s_.threads, s_.batch, s_.out_c, s_.out_positions(), b.residual, to);
       residual = to;
     }
     const void* filter = packed();
@@ -226,7 +258,7 @@ class OneDnnConv final : public Conv {
     float* out = out_ >= 0 ? reinterpret_cast<float*>(ws + out_) : b.out;
     AMPC_RETURN_IF_ERROR(RunParts(in, filter, b.bias, residual, out, ws));
     if (adds_residual_) AddResidual(residual, out);
-    if (out_ >= 0) Transpose2D(s_.threads, s_.batch, s_.out_h * s_.out_w, s_.out_c, out, b.out);
+    if (out_ >= 0) Transpose2D(s_.threads, s_.batch, s_.out_positions(), s_.out_c, out, b.out);
     return absl::OkStatus();
   }
 
@@ -248,8 +280,9 @@ class OneDnnConv final : public Conv {
   // Channels-last rows [in, out) of a part on the whole's filter.
   absl::Status Add(const ConvSpec& spec, const Choice& c, int64_t in, int64_t out) {
     std::shared_ptr<const Primitive> primitive;
+    const ConvSpec::Axis& h = spec.axes[0];
     for (const Part& p : parts_) {
-      if (p.in_h == spec.in_h && p.out_h == spec.out_h && p.before == spec.h.before) primitive = p.primitive;
+      if (p.in_rows == h.in && p.out_rows == h.out && p.before == h.before) primitive = p.primitive;
     }
     if (primitive == nullptr) {
       std::vector<Primitive::Arg> args = {
@@ -259,7 +292,7 @@ class OneDnnConv final : public Conv {
       AMPC_ASSIGN_OR_RETURN(primitive, Primitive::Create(c.pd.get(), std::move(args)));
       scratchpad_bytes_ = std::max(scratchpad_bytes_, Aligned(primitive->scratchpad_bytes()));
     }
-    parts_.push_back({std::move(primitive), spec.in_h, spec.out_h, spec.h.before, in, out});
+    parts_.push_back({std::move(primitive), h.in, h.out, h.before, in, out});
     return absl::OkStatus();
   }
 
@@ -306,9 +339,9 @@ class OneDnnConv final : public Conv {
       workspace_bytes_ += Aligned(bytes);
       return at;
     };
-    const int64_t in_elements = s_.batch * s_.in_c * s_.in_h * s_.in_w;
-    const bool out_neutral = Neutral(s_.out_c, s_.out_h, s_.out_w);
-    if (s_.in == Layout::kPlain && !Neutral(s_.in_c, s_.in_h, s_.in_w)) in_f32_ = take(in_elements * 4);
+    const int64_t in_elements = s_.batch * s_.in_c * s_.in_positions();
+    const bool out_neutral = Neutral(s_.out_c, s_.out_positions());
+    if (s_.in == Layout::kPlain && !Neutral(s_.in_c, s_.in_positions())) in_f32_ = take(in_elements * 4);
     if (d.bf16) in_bf16_ = take(in_elements * 2);
     if (s_.has_residual && s_.residual == Layout::kPlain && !out_neutral) residual_ = take(Bytes(d.out));
     if (s_.out == Layout::kPlain && !out_neutral) out_ = take(Bytes(d.out));
@@ -318,13 +351,13 @@ class OneDnnConv final : public Conv {
   }
 
   void AddResidual(const float* residual, float* out) const {
-    const int64_t n = s_.batch * s_.out_c * s_.out_h * s_.out_w;
+    const int64_t n = s_.batch * s_.out_c * s_.out_positions();
     for (int64_t i = 0; i < n; ++i) out[i] += residual[i];
     ApplyActivation(s_.activation, s_.threads, out, n);
   }
 
   void ToBf16(const float* in, BFloat16* out) const {
-    ParallelFor(s_.threads, s_.batch * s_.in_c * s_.in_h * s_.in_w, 1 << 15,
+    ParallelFor(s_.threads, s_.batch * s_.in_c * s_.in_positions(), 1 << 15,
                 [&](int64_t first, int64_t last) { F32ToBF16(in + first, out + first, static_cast<size_t>(last - first)); });
   }
 
@@ -335,7 +368,7 @@ class OneDnnConv final : public Conv {
   std::unique_ptr<Primitive> repack_;  // then from the given order
   struct Part {
     std::shared_ptr<const Primitive> primitive;
-    int64_t in_h, out_h, before;
+    int64_t in_rows, out_rows, before;
     int64_t in, out;  // first elements
   };
   std::vector<Part> parts_;  // one that oneDNN divides among threads_, or several of one thread each

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "kernels/kernel.h"
 #include "kernels/lib/activation.h"
@@ -13,18 +14,23 @@
 namespace ampc::onednn {
 
 struct ConvSpec {
-  // For a transposed convolution in_* and out_* are those of its own operand and result.
-  int64_t batch = 0, in_c = 0, in_h = 0, in_w = 0, out_c = 0, out_h = 0, out_w = 0, groups = 1;
+  // For a transposed convolution in and out are those of its own operand and result.
+  int64_t batch = 0, in_c = 0, out_c = 0, groups = 1;
   struct Axis {
-    int64_t kernel = 1, stride = 1, dilation = 1, before = 0, after = 0;
-  } h, w;
-  Layout in = Layout::kPlain, out = Layout::kPlain, residual = Layout::kPlain;
+    int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, before = 0, after = 0;
+  };
+  absl::InlinedVector<Axis, 3> axes;                                            // two or three spatial dimensions, outermost first
+  Layout in = Layout::kPlain, out = Layout::kPlain, residual = Layout::kPlain;  // of any rank here
   bool transposed = false;
   bool has_bias = false;
   bool has_residual = false;  // added before the activation; not with `transposed`
   bool native_bf16 = false;   // the input holds bf16 values: round the filter to bf16 too and accumulate in f32, where the CPU is faster so
   Activation activation;
   int threads = 1;
+
+  int64_t in_positions() const;
+  int64_t out_positions() const;
+  int64_t window() const;  // positions of the filter
 };
 
 struct ConvBuffers {  // f32
@@ -45,7 +51,7 @@ class Conv {
   virtual absl::Status Run(const ConvBuffers& buffers) const = 0;
 };
 
-// `filter` is row-major [out_c, in_c / groups, kh, kw] ([in_c, out_c / groups, kh, kw] when transposed): packed here when it is
+// `filter` is row-major [out_c, in_c / groups, window] ([in_c, out_c / groups, window] when transposed): packed here when it is
 // constant (and shared through `cache` unless that is null), null when it comes with every run. Every size is at least 1. Unimplemented
 // when oneDNN has no implementation.
 absl::StatusOr<std::unique_ptr<Conv>> MakeConv(const ConvSpec& spec, const HostTensor* filter, WeightCache* cache);

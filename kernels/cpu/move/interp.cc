@@ -1,10 +1,13 @@
-// nearest_interp_v2 and bilinear_interp_v2. Positions and weights are float32, as the framework computes them, in tables made before
-// the run.
+// {linear,bilinear,trilinear,bicubic,nearest}_interp_v2. Source positions and weights of each axis are tables made before the run;
+// positions are computed as the framework does, with ratios in float32.
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/match.h"
 #include "graph/base/status_macros.h"
+#include "graph/ops/window.h"
 #include "kernels/cpu/move/move.h"
 #include "kernels/parallel.h"
 
@@ -14,14 +17,17 @@ namespace {
 constexpr int64_t kGrain = 1 << 13;
 
 struct Sampling {
+  int taps = 1;  // neighbours along an axis: 1 nearest, 2 linear, 4 cubic
   bool align_corners = true;
-  bool half_pixel = false;  // align_mode 0: pixel centres lie at i + 0.5
+  bool half_pixel = false;  // pixel centres lie at i + 0.5
 };
 
-// Source positions per result position of one dimension: low, high = low + 1 inside the operand, and the weight of high.
-struct Table {
-  std::vector<int64_t> low, high;
-  std::vector<float> weight;
+// Of one spatial dimension: result position i is the sum over k < taps of weight[i * taps + k] times source position at[i * taps + k].
+template <typename T>
+struct Axis {
+  int64_t in = 1, out = 1;
+  std::vector<int64_t> at = {0};
+  std::vector<T> weight = {1};
 };
 
 float Ratio(int64_t in, int64_t out, float scale, bool align_corners) {
@@ -30,133 +36,181 @@ float Ratio(int64_t in, int64_t out, float scale, bool align_corners) {
   return scale > 0 ? 1 / scale : static_cast<float>(in) / static_cast<float>(out);
 }
 
-Table NearestTable(int64_t in, int64_t out, float scale, const Sampling& s) {
-  Table t;
-  const float ratio = Ratio(in, out, scale, s.align_corners);
-  for (int64_t i = 0; i < out; ++i) {
-    const float at = ratio * static_cast<float>(i) + (s.align_corners ? 0.5f : 0);
-    t.low.push_back(std::min(static_cast<int64_t>(at), in - 1));
-  }
-  return t;
+// Weights of the positions -1, 0, 1, 2 for a point at `t` in [0, 1), by cubic convolution with a = -0.75.
+template <typename T>
+std::array<T, 4> CubicWeights(T t) {
+  constexpr T a = -0.75;
+  const auto near = [](T x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
+  const auto far = [](T x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; };
+  return {far(t + 1), near(t), near(1 - t), far(2 - t)};
 }
 
-Table LinearTable(int64_t in, int64_t out, float scale, const Sampling& s) {
-  Table t;
+template <typename T>
+Axis<T> MakeAxis(int64_t in, int64_t out, float scale, const Sampling& s) {
+  Axis<T> axis{in, out, {}, {}};
   const float ratio = Ratio(in, out, scale, s.align_corners);
+  const auto add = [&](int64_t at, T weight) {
+    axis.at.push_back(std::clamp<int64_t>(at, 0, in - 1));
+    axis.weight.push_back(weight);
+  };
   for (int64_t i = 0; i < out; ++i) {
-    const float raw = s.half_pixel ? ratio * (static_cast<float>(i) + 0.5f) - 0.5f : ratio * static_cast<float>(i);
-    const float at = std::max(raw, 0.0f);
-    const int64_t low = std::min(static_cast<int64_t>(at), in - 1);
-    t.low.push_back(low);
-    t.high.push_back(std::min(low + 1, in - 1));
-    t.weight.push_back(at - static_cast<float>(low));
+    const double plain = ratio * static_cast<float>(i);
+    const double point = s.half_pixel ? ratio * (static_cast<double>(i) + 0.5) - 0.5 : plain;
+    if (s.taps == 1) {
+      add(static_cast<int64_t>(plain + (s.align_corners ? 0.5 : 0.0)), 1);
+    } else if (s.taps == 2) {
+      const double inside = std::max(point, 0.0);
+      const int64_t low = std::min(static_cast<int64_t>(inside), in - 1);
+      const T high = static_cast<T>(static_cast<float>(inside) - static_cast<float>(low));
+      add(low, 1 - high);
+      add(low + 1, high);
+    } else {
+      const T at = static_cast<T>(point);
+      const T low = std::floor(at);
+      const std::array<T, 4> weights = CubicWeights<T>(at - low);
+      for (int k = 0; k < 4; ++k) add(static_cast<int64_t>(low) - 1 + k, weights[k]);
+    }
   }
-  return t;
+  return axis;
 }
 
-// Element strides of a 4-D tensor and of its result; `c` is 1 for channels last.
-struct Geometry {
-  int64_t planes = 0, channels = 0;  // loops: planes (n, or n * c) x rows x columns x channels (1 or c)
-  int64_t in_h = 0, in_w = 0, out_h = 0, out_w = 0;
+template <typename T>
+struct Resize {
+  int64_t planes = 0, channels = 0;  // n * c planes of 1 channel, or n of c where the channels lie last
+  int taps = 1;
+  Axis<T> d, h, w;
 };
 
+// Rows of the operand and their weights, from which a result row is made.
 template <typename T>
-void NearestRow(const T* in, T* out, const Geometry& g, const Table& w) {
-  for (int64_t x = 0; x < g.out_w; ++x) {
-    const T* from = in + w.low[x] * g.channels;
-    if (g.channels == 1) {
-      out[x] = *from;
+struct Rows {
+  int count = 0;
+  std::array<const T*, 4> at;
+  std::array<T, 4> weight;
+};
+
+template <typename T, int kTaps>
+void SumRow(const Rows<T>& rows, const Axis<T>& w, int64_t channels, T* out) {
+  for (int64_t x = 0; x < w.out; ++x, out += channels) {
+    const int64_t* at = w.at.data() + x * kTaps;
+    const T* weight = w.weight.data() + x * kTaps;
+    for (int64_t c = 0; c < channels; ++c) {
+      T sum = 0;
+      for (int r = 0; r < rows.count; ++r) {
+        const T* row = rows.at[r] + c;
+        T part = row[at[0] * channels] * weight[0];
+        for (int k = 1; k < kTaps; ++k) part += row[at[k] * channels] * weight[k];
+        sum += part * rows.weight[r];
+      }
+      out[c] = sum;
+    }
+  }
+}
+
+template <typename T>
+void CopyRow(const T* in, const Axis<T>& w, int64_t channels, T* out) {
+  for (int64_t x = 0; x < w.out; ++x) {
+    if (channels == 1) {
+      out[x] = in[w.at[x]];
     } else {
-      std::memcpy(out + x * g.channels, from, g.channels * sizeof(T));
+      std::memcpy(out + x * channels, in + w.at[x] * channels, channels * sizeof(T));
     }
   }
 }
 
 template <typename T>
-void LinearRow(const T* top, const T* bottom, T down, T* out, const Geometry& g, const Table& w) {
-  for (int64_t x = 0; x < g.out_w; ++x) {
-    const int64_t a = w.low[x] * g.channels, b = w.high[x] * g.channels;
-    const T right = static_cast<T>(w.weight[x]), left = 1 - right, up = 1 - down;
-    for (int64_t c = 0; c < g.channels; ++c) {
-      out[x * g.channels + c] =
-          top[a + c] * up * left + bottom[a + c] * down * left + top[b + c] * up * right + bottom[b + c] * down * right;
+void ResizeRow(const Resize<T>& g, const T* plane, int64_t z, int64_t y, T* out) {
+  const int64_t row = g.w.in * g.channels;
+  Rows<T> rows;
+  for (size_t i = 0; i < g.d.at.size() / g.d.out; ++i) {
+    for (size_t j = 0; j < g.h.at.size() / g.h.out; ++j) {
+      const size_t a = z * (g.d.at.size() / g.d.out) + i, b = y * (g.h.at.size() / g.h.out) + j;
+      rows.at[rows.count] = plane + (g.d.at[a] * g.h.in + g.h.at[b]) * row;
+      rows.weight[rows.count++] = g.d.weight[a] * g.h.weight[b];
     }
   }
+  if (g.taps == 1) return CopyRow(rows.at[0], g.w, g.channels, out);
+  g.taps == 2 ? SumRow<T, 2>(rows, g.w, g.channels, out) : SumRow<T, 4>(rows, g.w, g.channels, out);
 }
 
 template <typename T>
-void Run(const Geometry& g, const Table& h, const Table& w, bool linear, const KernelArgs& args) {
-  const int64_t in_row = g.in_w * g.channels, out_row = g.out_w * g.channels;
-  ParallelFor(args.threads, g.planes * g.out_h, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, out_row)),
+void Run(const Resize<T>& g, const KernelArgs& args) {
+  const int64_t in_plane = g.d.in * g.h.in * g.w.in * g.channels, out_row = g.w.out * g.channels, rows = g.d.out * g.h.out;
+  ParallelFor(args.threads, g.planes * rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, out_row)),
               [&](int64_t first, int64_t last) {
                 for (int64_t r = first; r < last; ++r) {
-                  const int64_t y = r % g.out_h;
-                  const T* plane = static_cast<const T*>(args.inputs[0]) + r / g.out_h * g.in_h * in_row;
-                  T* out = static_cast<T*>(args.outputs[0]) + r * out_row;
-                  if (linear) {
-                    LinearRow<T>(plane + h.low[y] * in_row, plane + h.high[y] * in_row, static_cast<T>(h.weight[y]), out, g, w);
-                  } else {
-                    NearestRow<T>(plane + h.low[y] * in_row, out, g, w);
-                  }
+                  const T* plane = static_cast<const T*>(args.inputs[0]) + r / rows * in_plane;
+                  ResizeRow(g, plane, r % rows / g.h.out, r % g.h.out, static_cast<T*>(args.outputs[0]) + r * out_row);
                 }
               });
 }
 
-// The factors of height and width, 0 where the size was given instead.
-absl::StatusOr<std::pair<float, float>> Scales(const SpecView& view) {
-  if (view.NumIn("SizeTensor") > 0) return std::pair<float, float>(0, 0);
-  std::vector<double> scale = view.op().GetFloats("scale");
-  if (const int flat = view.In("Scale"); flat >= 0) {
+// The factor of each spatial dimension, 0 where the size was given instead.
+absl::StatusOr<std::vector<float>> Scales(const SpecView& view, size_t spatial) {
+  std::vector<double> scale;
+  if (const int flat = view.In("Scale"); flat >= 0 && view.NumIn("SizeTensor") == 0) {
     const HostTensor* value = view.spec().values[flat];
-    scale.clear();
     for (int64_t i = 0; value != nullptr && i < value->num_elements(); ++i) scale.push_back(ReadAsDouble(value->data(), value->dtype(), i));
+  } else if (view.NumIn("SizeTensor") == 0) {
+    scale = view.op().GetFloats("scale");
   }
-  if (scale.empty()) return std::pair<float, float>(0, 0);
-  if (scale.size() > 2) return view.Internal("scale has more than two numbers");
-  return std::pair<float, float>(static_cast<float>(scale[0]), static_cast<float>(scale.back()));
+  if (scale.empty()) scale = {0};
+  if (scale.size() == 1) scale.resize(spatial, scale[0]);
+  if (scale.size() != spatial) return view.Internal("scale has neither one number nor one per spatial dimension");
+  return std::vector<float>(scale.begin(), scale.end());
+}
+
+Sampling ReadSampling(const Op& op) {
+  Sampling s;
+  s.taps = absl::StartsWith(op.type(), "nearest") ? 1 : absl::StartsWith(op.type(), "bicubic") ? 4 : 2;
+  s.align_corners = op.GetBool("align_corners", true);
+  s.half_pixel = !s.align_corners && (s.taps == 4 || op.GetInt("align_mode", 1) == 0);
+  return s;
+}
+
+template <typename T>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeFor(const SpecView& view) {
+  const TensorDesc &x = view.InDesc("X"), &out = view.OutDesc("Out");
+  const bool last = ops::ChannelsLast(view.op().GetString("data_layout")) || x.layout == Layout::kChannelsLast;
+  const bool last_dims = ops::ChannelsLast(view.op().GetString("data_layout"));
+  const size_t spatial = x.dims.size() - 2, first = last_dims ? 1 : 2;
+  const int64_t channels = last_dims ? x.dims.back() : x.dims[1];
+  AMPC_ASSIGN_OR_RETURN(const std::vector<float> scales, Scales(view, spatial));
+  const Sampling s = ReadSampling(view.op());
+  Resize<T> g{last ? x.dims[0] : x.dims[0] * channels, last ? channels : 1, s.taps, {}, {}, {}};
+  const std::array<Axis<T>*, 3> axes = {&g.d, &g.h, &g.w};
+  for (size_t i = 0; i < spatial; ++i) {
+    const int64_t in = x.dims[first + i];
+    if (in == 0) return view.Unsupported("there is no position to sample");
+    *axes[3 - spatial + i] = MakeAxis<T>(in, out.dims[first + i], scales[i], s);
+  }
+  KernelTraits traits;
+  traits.rounds_results = s.taps == 1;
+  return MakeLambdaKernel(std::move(traits), [g = std::move(g)](const KernelArgs& args) { return Run(g, args), absl::OkStatus(); });
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   const TensorDesc &x = view.InDesc("X"), &out = view.OutDesc("Out");
   AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64}));
-  if (x.dims.size() != 4 || out.dims.size() != 4) return view.Internal("needs 4 dimensions");
-  const bool linear = view.op().type() == "bilinear_interp_v2";
-  const bool last = view.op().GetString("data_layout", "NCHW") == "NHWC";
-  const int first = last ? 1 : 2;
-  Geometry g;
-  g.planes = last ? x.dims[0] : x.dims[0] * x.dims[1];
-  g.channels = last ? x.dims[3] : 1;
-  g.in_h = x.dims[first];
-  g.in_w = x.dims[first + 1];
-  g.out_h = out.dims[first];
-  g.out_w = out.dims[first + 1];
-  if ((g.in_h == 0 || g.in_w == 0) && out.NumElements() > 0) return view.Unsupported("there is no position to sample");
-  Sampling s;
-  s.align_corners = view.op().GetBool("align_corners", true);
-  s.half_pixel = !s.align_corners && view.op().GetInt("align_mode", 1) == 0;
-  AMPC_ASSIGN_OR_RETURN(const auto scales, Scales(view));
-  const auto table = linear ? &LinearTable : &NearestTable;
-  Table h = table(g.in_h, g.out_h, scales.first, s), w = table(g.in_w, g.out_w, scales.second, s);
-  KernelTraits traits;
-  traits.rounds_results = !linear;
-  return MakeLambdaKernel(std::move(traits),
-                          [g, linear, h = std::move(h), w = std::move(w), dbl = x.dtype == DType::kF64](const KernelArgs& args) {
-                            if (dbl) {
-                              Run<double>(g, h, w, linear, args);
-                            } else {
-                              Run<float>(g, h, w, linear, args);
-                            }
-                            return absl::OkStatus();
-                          });
+  if (x.dims.size() < 3 || x.dims.size() > 5 || out.dims.size() != x.dims.size()) return view.Internal("needs 3 to 5 dimensions");
+  if (out.layout != x.layout) return view.Unsupported("the cpu kernel needs Out in the layout of X");
+  if (out.NumElements() == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
+  if (out.dims == x.dims) {  // a copy, whatever the scale
+    const int64_t n = x.NumElements();
+    return MakeMove({{0, 0, 0, 0, StridedCopy({n}, {1}, {1}, ElementSize(x.dtype))}}, /*alias_input=*/0);
+  }
+  return x.dtype == DType::kF64 ? MakeFor<double>(view) : MakeFor<float>(view);
 }
 
 }  // namespace
 
 absl::Status RegisterInterp(KernelRegistry* registry) {
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64};
-  AMPC_RETURN_IF_ERROR(registry->Add({"bilinear_interp_v2", &Make, types}));
-  return registry->Add({"nearest_interp_v2", &Make, types});
+  for (const char* op : {"bicubic_interp_v2", "bilinear_interp_v2", "linear_interp_v2", "nearest_interp_v2", "trilinear_interp_v2"}) {
+    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, types, LayoutSupport::kFollows}));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace ampc

@@ -159,6 +159,18 @@ double SquaredDistanceLoop(const float* x, float center, int64_t n) {
   return total;
 }
 
+void SquaredColumnsLoop(const float* x, int64_t rows, int64_t stride, const float* center, float* out, int64_t n) {
+  ForEachVector(n, [&](int64_t i, auto load, auto store) {
+    const V16 c = load(center + i);
+    V16 sum = hn::Zero(kTag);
+    for (int64_t r = 0; r < rows; ++r) {
+      const V16 d = load(x + r * stride + i) - c;
+      sum = hn::MulAdd(d, d, sum);
+    }
+    store(sum, out + i);
+  });
+}
+
 void AffineRowLoop(const float* x, Affine a, float* out, int64_t n) {
   const V16 mean = hn::Set(kTag, a.mean), scale = hn::Set(kTag, a.scale), bias = hn::Set(kTag, a.bias);
   ForEachVector(n, [&](int64_t i, auto load, auto store) { store(hn::MulAdd(load(x + i) - mean, scale, bias), out + i); });
@@ -215,6 +227,7 @@ namespace ampc::simd {
 HWY_EXPORT(SoftmaxRowLoop);
 HWY_EXPORT(ExpColumnsLoop);
 HWY_EXPORT(SquaredDistanceLoop);
+HWY_EXPORT(SquaredColumnsLoop);
 HWY_EXPORT(AffineRowLoop);
 HWY_EXPORT(AffineColumnsLoop);
 HWY_EXPORT(NormalizeRowLoop);
@@ -224,6 +237,9 @@ HWY_EXPORT(WindowSumLoop);
 void SoftmaxRow(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(SoftmaxRowLoop)(x, out, n); }
 void ExpColumns(const float* x, const float* shift, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(ExpColumnsLoop)(x, shift, out, n); }
 double SquaredDistance(const float* x, float center, int64_t n) { return HWY_DYNAMIC_DISPATCH(SquaredDistanceLoop)(x, center, n); }
+void SquaredColumns(const float* x, int64_t rows, int64_t stride, const float* center, float* out, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(SquaredColumnsLoop)(x, rows, stride, center, out, n);
+}
 void AffineRow(const float* x, Affine a, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(AffineRowLoop)(x, a, out, n); }
 void AffineColumns(const float* x, const float* mean, const float* scale, const float* bias, float* out, int64_t n) {
   HWY_DYNAMIC_DISPATCH(AffineColumnsLoop)(x, mean, scale, bias, out, n);

@@ -12,6 +12,8 @@ void SoftmaxRow(const float* x, float* out, int64_t n);
 void ExpColumns(const float* x, const float* shift, float* out, int64_t n);
 // The sum of (x[i] - center)^2, of a row of any length.
 double SquaredDistance(const float* x, float center, int64_t n);
+// out[c] = the sum of (x[r * stride + c] - center[c])^2 over up to 64 rows, one row after the other.
+void SquaredColumns(const float* x, int64_t rows, int64_t stride, const float* center, float* out, int64_t n);
 
 // y = (x - mean) * scale + bias; operands are one number for the row, or an array beside it.
 struct Affine {

@@ -1,10 +1,12 @@
-// pool2d: windows are cut to the operand at plan time; a result element is reduced by vectors of channels where channels lie last,
-// of columns where they do not.
+// pool2d and pool3d: windows are cut to the operand at plan time; a result element is reduced by vectors of channels where channels lie
+// last, of columns where they do not.
 #include <algorithm>
 #include <cfloat>
+#include <limits>
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "graph/base/status_macros.h"
 #include "graph/ops/window.h"
 #include "kernels/cpu/base/lambda_kernel.h"
@@ -26,14 +28,15 @@ struct Range {
 using Ranges = std::vector<Range>;
 
 struct Pool {
-  int64_t batch, channels, in_h, in_w;
-  Ranges h, w;  // one per result row, column
+  int64_t batch, channels, in_d, in_h, in_w;
+  Ranges d, h, w;  // one per result plane, row, column; an image is a volume of one plane
   bool max = false;
   bool in_last = false, out_last = false;  // channels lie last
+  int64_t out_d() const { return static_cast<int64_t>(d.size()); }
   int64_t out_h() const { return static_cast<int64_t>(h.size()); }
   int64_t out_w() const { return static_cast<int64_t>(w.size()); }
-  bool empty(const Range& r, const Range& c) const { return r.size() <= 0 || c.size() <= 0; }
-  float factor(const Range& r, const Range& c) const { return static_cast<float>(1.0 / (r.count * c.count)); }
+  bool empty(const Range& z, const Range& r, const Range& c) const { return z.size() <= 0 || r.size() <= 0 || c.size() <= 0; }
+  float factor(const Range& z, const Range& r, const Range& c) const { return static_cast<float>(1.0 / (z.count * r.count * c.count)); }
   // A window that lies in padding alone.
   float nothing() const { return max ? -FLT_MAX : 0.0f; }
 };
@@ -66,50 +69,64 @@ Ranges AdaptiveRanges(int64_t in, int64_t out) {
 // Blocks of channels of one result position.
 constexpr int64_t kBlock = 64;
 
+// Up to kBlock neighbouring channels of one window, plane after plane.
+void ReduceBlock(const Pool& p, const float* at, const Range& dep, const Range& row, const Range& col, int64_t count, float* to) {
+  float plane[kBlock];
+  for (int64_t z = 0; z < dep.size(); ++z, at += p.in_h * p.in_w * p.channels) {
+    const simd::Window window{at, row.size(), col.size(), p.in_w * p.channels, p.channels};
+    float* const part = z == 0 ? to : plane;
+    p.max ? simd::WindowMax(window, part, count) : simd::WindowSum(window, p.factor(dep, row, col), part, count);
+    for (int64_t k = 0; z > 0 && k < count; ++k) {
+      if (p.max) {
+        to[k] = plane[k] > to[k] || plane[k] != plane[k] ? plane[k] : to[k];
+      } else {
+        to[k] += plane[k];
+      }
+    }
+  }
+}
+
 void RunChannelsLast(const Pool& p, int threads, const float* x, float* out) {
   const int64_t blocks = (p.channels + kBlock - 1) / kBlock;
-  const int64_t positions = p.batch * p.out_h() * p.out_w();
-  const int64_t window = std::max<int64_t>(1, p.h[0].size() * p.w[0].size());
+  const int64_t positions = p.batch * p.out_d() * p.out_h() * p.out_w();
+  const int64_t window = std::max<int64_t>(1, p.d[0].size() * p.h[0].size() * p.w[0].size());
   ParallelFor(threads, positions * blocks, std::max<int64_t>(1, (1 << 13) / (window * std::min(kBlock, p.channels))),
               [&](int64_t first, int64_t last) {
                 for (int64_t i = first; i < last; ++i) {
-                  const int64_t position = i / blocks, c = i % blocks * kBlock;
-                  const int64_t n = position / (p.out_h() * p.out_w());
+                  const int64_t position = i / blocks, c = i % blocks * kBlock, plane = position / (p.out_h() * p.out_w());
+                  const Range& dep = p.d[plane % p.out_d()];
                   const Range& row = p.h[position / p.out_w() % p.out_h()];
                   const Range& col = p.w[position % p.out_w()];
                   const int64_t count = std::min(kBlock, p.channels - c);
                   float* to = out + position * p.channels + c;
-                  if (p.empty(row, col)) {
+                  if (p.empty(dep, row, col)) {
                     std::fill(to, to + count, p.nothing());
                     continue;
                   }
-                  const float* at = x + ((n * p.in_h + row.begin) * p.in_w + col.begin) * p.channels + c;
-                  const simd::Window window{at, row.size(), col.size(), p.in_w * p.channels, p.channels};
-                  if (p.max) {
-                    simd::WindowMax(window, to, count);
-                  } else {
-                    simd::WindowSum(window, p.factor(row, col), to, count);
-                  }
+                  const int64_t at = ((plane / p.out_d() * p.in_d + dep.begin) * p.in_h + row.begin) * p.in_w + col.begin;
+                  ReduceBlock(p, x + at * p.channels + c, dep, row, col, count, to);
                 }
               });
 }
 
-// A window of one row-major plane.
-float ReduceWindow(const Pool& p, const float* plane, const Range& row, const Range& col) {
+// A window of a row-major channel.
+float ReduceWindow(const Pool& p, const float* channel, const Range& dep, const Range& row, const Range& col) {
   const bool whole_rows = col.size() == p.in_w;
   const int64_t runs = whole_rows ? 1 : row.size(), length = whole_rows ? row.size() * p.in_w : col.size();
-  const float* at = plane + row.begin * p.in_w + col.begin;
-  float max = at[0];
+  float max = -std::numeric_limits<float>::infinity();
   double sum = 0;
-  for (int64_t r = 0; r < runs; ++r, at += p.in_w) {
-    if (!p.max) {
-      sum += simd::SumRow(at, length);
-      continue;
+  for (int64_t z = dep.begin; z < dep.end; ++z) {
+    const float* at = channel + (z * p.in_h + row.begin) * p.in_w + col.begin;
+    for (int64_t r = 0; r < runs; ++r, at += p.in_w) {
+      if (!p.max) {
+        sum += simd::SumRow(at, length);
+        continue;
+      }
+      const float v = simd::MaxRow(at, length);
+      max = v > max || v != v ? v : max;
     }
-    const float v = simd::MaxRow(at, length);
-    max = v > max || v != v ? v : max;
   }
-  return p.max ? max : static_cast<float>(sum / (row.count * col.count));
+  return p.max ? max : static_cast<float>(sum / (dep.count * row.count * col.count));
 }
 
 // One result row of a plane with narrow windows: columns of `kSpan` operand positions are reduced by vectors, then the windows in them.
@@ -126,7 +143,7 @@ void ReduceRow(const Pool& p, const float* plane, const Range& row, float* out) 
       p.max ? simd::WindowMax(columns, span, end - begin) : simd::WindowSum(columns, 1.0f, span, end - begin);
     for (int64_t i = first; i < last; ++i) {
       const Range& col = p.w[i];
-      if (p.empty(row, col)) {
+      if (p.empty(p.d[0], row, col)) {
         out[i] = p.nothing();
         continue;
       }
@@ -139,7 +156,7 @@ void ReduceRow(const Pool& p, const float* plane, const Range& row, float* out) 
           v += at[k];
         }
       }
-      out[i] = p.max ? v : v * p.factor(row, col);
+      out[i] = p.max ? v : v * p.factor(p.d[0], row, col);
     }
     first = last;
   }
@@ -148,35 +165,40 @@ void ReduceRow(const Pool& p, const float* plane, const Range& row, float* out) 
 void RunPlain(const Pool& p, int threads, const float* x, float* out) {
   int64_t widest = 0;
   for (const Range& r : p.w) widest = std::max(widest, r.size());
-  const bool narrow = widest <= kSpan / 4;
-  const int64_t rows = p.batch * p.channels * p.out_h();
-  const int64_t work = std::max<int64_t>(1, p.h[0].size() * std::max(p.in_w, p.out_w()));
+  const bool narrow = widest <= kSpan / 4 && p.in_d == 1 && p.out_d() == 1;
+  const int64_t rows = p.batch * p.channels * p.out_d() * p.out_h();
+  const int64_t work = std::max<int64_t>(1, p.d[0].size() * p.h[0].size() * std::max(p.in_w, p.out_w()));
   ParallelFor(threads, rows, std::max<int64_t>(1, (1 << 13) / work), [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
-      const float* plane = x + i / p.out_h() * p.in_h * p.in_w;
-      const Range& row = p.h[i % p.out_h()];
+      const int64_t plane = i / p.out_h();
+      const float* channel = x + plane / p.out_d() * p.in_d * p.in_h * p.in_w;
+      const Range &dep = p.d[plane % p.out_d()], &row = p.h[i % p.out_h()];
       float* to = out + i * p.out_w();
       if (narrow && p.out_w() > 1) {
-        ReduceRow(p, plane, row, to);
+        ReduceRow(p, channel, row, to);
         continue;
       }
-      for (int64_t c = 0; c < p.out_w(); ++c) to[c] = p.empty(row, p.w[c]) ? p.nothing() : ReduceWindow(p, plane, row, p.w[c]);
+      for (int64_t c = 0; c < p.out_w(); ++c) {
+        to[c] = p.empty(dep, row, p.w[c]) ? p.nothing() : ReduceWindow(p, channel, dep, row, p.w[c]);
+      }
     }
   });
 }
 
-absl::Status ReadRanges(const SpecView& view, int64_t out_h, int64_t out_w, Pool* p) {
+// Of the spatial dimensions, outermost first, into d, h, w.
+absl::Status ReadRanges(const SpecView& view, absl::Span<const int64_t> in, absl::Span<const int64_t> out, Pool* p) {
   const Op& op = view.op();
+  Ranges* const axes[] = {&p->d, &p->h, &p->w};
+  const size_t skip = 3 - in.size();
+  if (skip > 0) p->d = {{0, 1, 1}};
   if (op.GetBool("global_pooling") || op.GetBool("adaptive")) {
-    p->h = AdaptiveRanges(p->in_h, out_h);
-    p->w = AdaptiveRanges(p->in_w, out_w);
+    for (size_t i = 0; i < in.size(); ++i) *axes[skip + i] = AdaptiveRanges(in[i], out[i]);
     return absl::OkStatus();
   }
-  const absl::StatusOr<ops::Windows> windows = ops::ReadWindows(op, {p->in_h, p->in_w}, op.GetInts("ksize"));
+  const absl::StatusOr<ops::Windows> windows = ops::ReadWindows(op, in, op.GetInts("ksize"));
   if (!windows.ok()) return view.Internal(windows.status().message());
   const bool exclusive = op.GetBool("exclusive", true);
-  p->h = SlidingRanges((*windows)[0], p->in_h, out_h, exclusive);
-  p->w = SlidingRanges((*windows)[1], p->in_w, out_w, exclusive);
+  for (size_t i = 0; i < in.size(); ++i) *axes[skip + i] = SlidingRanges((*windows)[i], in[i], out[i], exclusive);
   return absl::OkStatus();
 }
 
@@ -184,14 +206,16 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
   const bool nhwc = ops::ChannelsLast(view.op().GetString("data_format"));
-  const Dims& in = spec.inputs[0].dims;
-  const Dims& out = spec.outputs[0].dims;
-  Pool p{in[0], in[nhwc ? 3 : 1], in[nhwc ? 1 : 2], in[nhwc ? 2 : 3], {}, {}};
+  const size_t spatial = spec.inputs[0].dims.size() - 2;
+  const auto sizes = [&](const Dims& dims) { return absl::MakeConstSpan(dims).subspan(nhwc ? 1 : 2, spatial); };
+  const Dims& x = spec.inputs[0].dims;
+  const auto in = sizes(x);
+  Pool p{x[0], nhwc ? x.back() : x[1], spatial == 3 ? in[0] : 1, in[spatial - 2], in[spatial - 1], {}, {}, {}};
   p.max = view.op().GetString("pooling_type") == "max";
-  AMPC_RETURN_IF_ERROR(ReadRanges(view, out[nhwc ? 1 : 2], out[nhwc ? 2 : 3], &p));
+  AMPC_RETURN_IF_ERROR(ReadRanges(view, in, sizes(spec.outputs[0].dims), &p));
   p.in_last = nhwc || spec.inputs[0].layout == Layout::kChannelsLast;
   p.out_last = nhwc || spec.outputs[0].layout == Layout::kChannelsLast;
-  if (p.out_h() * p.out_w() == 1) p.out_last = p.in_last;  // the same bytes
+  if (p.out_d() * p.out_h() * p.out_w() == 1) p.out_last = p.in_last;  // the same bytes
   KernelTraits traits;
   traits.implementation = "ampc:simd";
   const int64_t total = spec.outputs[0].NumElements();
@@ -203,7 +227,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
     float* const to = p.in_last == p.out_last ? out : static_cast<float*>(args.workspace);
     p.in_last ? RunChannelsLast(p, args.threads, x, to) : RunPlain(p, args.threads, x, to);
     if (to != out) {
-      const int64_t spatial = p.out_h() * p.out_w();
+      const int64_t spatial = p.out_d() * p.out_h() * p.out_w();
       Transpose2D(args.threads, p.batch, p.in_last ? spatial : p.channels, p.in_last ? p.channels : spatial, to, out);
     }
     return absl::OkStatus();
@@ -212,8 +236,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 
 }  // namespace
 
-absl::Status RegisterPool2D(KernelRegistry* registry) {
-  return registry->Add({"pool2d", &Make, {DType::kF32, DType::kF16, DType::kBF16}, LayoutSupport::kAware});
+absl::Status RegisterPool(KernelRegistry* registry) {
+  const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16};
+  AMPC_RETURN_IF_ERROR(registry->Add({"pool2d", &Make, types, LayoutSupport::kAware}));
+  return registry->Add({"pool3d", &Make, types});
 }
 
 }  // namespace ampc

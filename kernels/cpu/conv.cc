@@ -1,6 +1,10 @@
-// conv2d, depthwise_conv2d, conv2d_transpose on oneDNN, channels last inside; a row-major operand or result is transposed in workspace.
+// Convolutions and transposed convolutions of two and three dimensions on oneDNN, channels last inside; a row-major operand or result is
+// transposed in workspace.
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/types/span.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/ops/window.h"
@@ -14,30 +18,21 @@ namespace {
 using onednn::ConvBuffers;
 using onednn::ConvSpec;
 
-// The sizes of an activation [n, c, h, w] whatever its data_format.
-struct Sizes {
-  int64_t n, c, h, w;
-};
-Sizes SizesOf(const Dims& d, bool nhwc) { return nhwc ? Sizes{d[0], d[3], d[1], d[2]} : Sizes{d[0], d[1], d[2], d[3]}; }
-
 // Tensors of an NHWC op lie as channels-last ones of an NCHW op do.
 Layout LayoutOf(const TensorDesc& t, bool nhwc) { return nhwc ? Layout::kChannelsLast : t.layout; }
 
-absl::Status ReadAxes(const SpecView& view, const Sizes& in, ConvSpec* spec) {
+absl::Status ReadAxes(const SpecView& view, const Dims& in, const Dims& out, bool nhwc, ConvSpec* spec) {
   const Dims& filter = view.InDesc("Filter").dims;
-  const absl::StatusOr<ops::Windows> windows = ops::ReadWindows(view.op(), {in.h, in.w}, {filter[2], filter[3]});
+  const auto spatial = [](const Dims& dims, size_t first) { return absl::MakeConstSpan(dims).subspan(first, dims.size() - 2); };
+  const auto in_sizes = spatial(in, nhwc ? 1 : 2), out_sizes = spatial(out, nhwc ? 1 : 2);
+  const absl::StatusOr<ops::Windows> windows = ops::ReadWindows(view.op(), in_sizes, spatial(filter, 2));
   if (!windows.ok()) return view.Internal(windows.status().message());
-  for (int i = 0; i < 2; ++i) {
+  for (size_t i = 0; i < windows->size(); ++i) {
     const ops::Window& w = (*windows)[i];
-    (i == 0 ? spec->h : spec->w) = {w.kernel, w.stride, w.dilation, w.before, w.after};
-  }
-  // A transposed convolution is the mirror of one from `out` to `in`; output_padding and output_size lengthen `out` at the end.
-  const auto fit = [](int64_t in_size, int64_t out_size, ConvSpec::Axis* a) {
-    a->after = (in_size - 1) * a->stride + a->dilation * (a->kernel - 1) + 1 - a->before - out_size;
-  };
-  if (spec->transposed) {
-    fit(spec->in_h, spec->out_h, &spec->h);
-    fit(spec->in_w, spec->out_w, &spec->w);
+    ConvSpec::Axis a{in_sizes[i], out_sizes[i], w.kernel, w.stride, w.dilation, w.before, w.after};
+    // A transposed convolution is the mirror of one from `out` to `in`; output_padding and output_size lengthen `out` at the end.
+    if (spec->transposed) a.after = (a.in - 1) * a.stride + a.dilation * (a.kernel - 1) + 1 - a.before - a.out;
+    spec->axes.push_back(a);
   }
   return absl::OkStatus();
 }
@@ -46,11 +41,12 @@ absl::StatusOr<ConvSpec> ReadSpec(const SpecView& view) {
   const bool nhwc = ops::ChannelsLast(view.op().GetString("data_format"));
   const TensorDesc& x = view.InDesc("Input");
   const TensorDesc& y = view.OutDesc("Output");
-  const Sizes in = SizesOf(x.dims, nhwc), out = SizesOf(y.dims, nhwc);
   ConvSpec spec;
-  spec.batch = in.n, spec.in_c = in.c, spec.in_h = in.h, spec.in_w = in.w, spec.out_c = out.c, spec.out_h = out.h, spec.out_w = out.w;
+  spec.batch = x.dims[0];
+  spec.in_c = nhwc ? x.dims.back() : x.dims[1];
+  spec.out_c = nhwc ? y.dims.back() : y.dims[1];
   spec.groups = view.op().GetInt("groups", 1);
-  spec.transposed = view.op().type() == "conv2d_transpose";
+  spec.transposed = absl::EndsWith(view.op().type(), "_transpose");
   spec.in = LayoutOf(x, nhwc);
   spec.out = LayoutOf(y, nhwc);
   spec.has_bias = view.In("Bias") >= 0;
@@ -62,7 +58,7 @@ absl::StatusOr<ConvSpec> ReadSpec(const SpecView& view) {
   spec.native_bf16 = x.dtype == DType::kBF16;
   AMPC_ASSIGN_OR_RETURN(spec.activation, ReadActivation(view.op()));
   spec.threads = view.spec().threads;
-  AMPC_RETURN_IF_ERROR(ReadAxes(view, in, &spec));
+  AMPC_RETURN_IF_ERROR(ReadAxes(view, x.dims, y.dims, nhwc, &spec));
   return spec;
 }
 
@@ -96,7 +92,7 @@ std::unique_ptr<Kernel> MakeEmptySum(const ConvSpec& s, Slots slots) {
     float* out = static_cast<float*>(args.outputs[0]);
     const float* bias = slots.bias < 0 ? nullptr : static_cast<const float*>(args.inputs[slots.bias]);
     const float* residual = slots.residual < 0 ? nullptr : static_cast<const float*>(args.inputs[slots.residual]);
-    const int64_t hw = s.out_h * s.out_w, total = s.batch * s.out_c * hw;
+    const int64_t hw = s.out_positions(), total = s.batch * s.out_c * hw;
     for (int64_t i = 0; i < total; ++i) {
       const int64_t c = s.out == Layout::kPlain ? i / hw % s.out_c : i % s.out_c;
       out[i] = (bias == nullptr ? 0.0f : bias[c]) + (residual == nullptr ? 0.0f : residual[i]);
@@ -125,10 +121,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 
 }  // namespace
 
-absl::Status RegisterConv2D(KernelRegistry* registry) {
-  for (const char* op : {"conv2d", "depthwise_conv2d", "conv2d_transpose"}) {
-    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, {DType::kF32, DType::kF16, DType::kBF16}, LayoutSupport::kAware}));
+absl::Status RegisterConv(KernelRegistry* registry) {
+  const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16};
+  for (const char* op : {"conv2d", "conv2d_transpose", "depthwise_conv2d", "depthwise_conv2d_transpose"}) {
+    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, types, LayoutSupport::kAware}));
   }
+  for (const char* op : {"conv3d", "conv3d_transpose"}) AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, types}));
   return absl::OkStatus();
 }
 

@@ -1,0 +1,96 @@
+#include <string>
+#include <utility>
+
+#include "graph/ops/conv_util.h"
+#include "graph/ops/cost_util.h"
+#include "graph/ops/infer_util.h"
+#include "graph/ops/window.h"
+
+namespace ampc::ops {
+namespace {
+
+// The smallest size whose convolution gives `in`, plus output_padding; output_size may name a larger one below the next stride.
+absl::StatusOr<int64_t> OutputDim(const InferContext& ctx, size_t spatial, size_t i, const Window& w, int64_t in) {
+  const std::vector<int64_t> want = ctx.op().GetInts("output_size");
+  const std::vector<int64_t> extra = ctx.op().GetInts("output_padding");
+  for (const auto* list : {&want, &extra}) {
+    if (!list->empty() && list->size() != spatial)
+      return Fail(ctx, 8, list == &want ? "output_size" : "output_padding", " has ", list->size(), " numbers, needs ", spatial);
+  }
+  if (!IsKnown(in) || !IsKnown(w.kernel)) return want.empty() ? kUnknownDim : want[i];
+  const int64_t least = (in - 1) * w.stride - w.before - w.after + w.dilation * (w.kernel - 1) + 1;
+  if (!want.empty()) {
+    if (want[i] < least || want[i] >= least + w.stride) {
+      return Fail(ctx, 9, "output_size has ", want[i], ", needs ", least, " to ", least + w.stride - 1);
+    }
+    return want[i];
+  }
+  const int64_t out = least + (extra.empty() ? 0 : extra[i]);
+  if (out <= 0) return Fail(ctx, 9, "the output has ", out, " positions, needs at least 1");
+  return out;
+}
+
+// Filter is [in channels, out channels / groups, window].
+template <int kSpatial>
+absl::Status InferConvTranspose(InferContext& ctx) {
+  AMPC_RETURN_IF_ERROR(CheckConvOperands(ctx, kSpatial));
+  const TensorType& x = ctx.In("Input");
+  const TensorType& w = ctx.In("Filter");
+  if (!w.has_rank) {
+    ctx.Out("Output", TensorType::Unranked(x.dtype));
+    return absl::OkStatus();
+  }
+  const bool last = ChannelsLast(ctx.op().GetString("data_format"));
+  const int64_t groups = ctx.op().GetInt("groups");
+  const Dims in = x.has_rank ? x.dims : Dims(kSpatial + 2, kUnknownDim);
+  const int channel_dim = last ? kSpatial + 1 : 1;
+  const int64_t channels = in[channel_dim];
+  if (Differ(channels, w.dims[0])) return Fail(ctx, 5, "Input has ", channels, " channels, needs ", w.dims[0], " like the Filter");
+  if (IsKnown(w.dims[0]) && w.dims[0] % groups != 0) {
+    return Fail(ctx, 6, "Filter has ", w.dims[0], " input channels, needs a multiple of ", groups, " groups");
+  }
+  const int first = last ? 1 : 2;
+  const absl::StatusOr<Windows> windows = ReadWindows(ctx.op(), Slice(in, first, first + kSpatial), Slice(w.dims, 2, kSpatial + 2));
+  if (!windows.ok()) return Fail(ctx, 7, windows.status().message());
+  Dims out(kSpatial + 2, kUnknownDim);
+  out[0] = in[0];
+  out[channel_dim] = IsKnown(w.dims[1]) ? w.dims[1] * groups : kUnknownDim;
+  for (int i = 0; i < kSpatial; ++i) {
+    AMPC_ASSIGN_OR_RETURN(out[first + i], OutputDim(ctx, kSpatial, i, (*windows)[i], in[first + i]));
+  }
+  AMPC_RETURN_IF_ERROR(CheckConvBias(ctx, out[channel_dim], 10));
+  ctx.Out("Output", TensorType(x.dtype, std::move(out)));
+  return absl::OkStatus();
+}
+
+// Every operand element meets out channels / groups * window multiply-adds.
+Cost ConvTransposeCost(const Op& op) {
+  const TensorType& w = op.input("Filter")->type;
+  const double channels = w.rank() > 0 && IsKnown(w.dims[0]) && w.dims[0] > 0 ? static_cast<double>(w.dims[0]) : 1.0;
+  return {2.0 * OperandElements(op) * Elements(w) / channels, TotalBytes(op)};
+}
+
+}  // namespace
+
+OpDef ConvolutionTransposed(std::string name, int spatial, std::string doc) {
+  OpDef def(name);
+  def.Doc(std::move(doc))
+      .In("Input")
+      .In("Filter")
+      .OptIn("Bias")
+      .Out("Output")
+      .A("output_padding", Ints{})
+      .A("output_size", Ints{})
+      .A("groups", 1)
+      .A("dilations", Ints(spatial, 1))
+      .A("strides", Ints(spatial, 1))
+      .A("paddings", Ints(spatial, 0))
+      .A("padding_algorithm", "EXPLICIT")
+      .A("data_format", "NCHW")
+      .Infer(spatial == 3 ? InferConvTranspose<3> : InferConvTranspose<2>)
+      .CostIs(ConvTransposeCost)
+      .Gradient(name + "_grad");
+  return ConvExtras(def);
+}
+
+}  // namespace ampc::ops

@@ -1,0 +1,284 @@
+// einsum: operands are brought to stacks of matrices by one strided copy each (none where they lie so already), multiplied on oneDNN, and
+// the product to the order of the result.
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/ops/einsum_equation.h"
+#include "kernels/cpu/base/lambda_kernel.h"
+#include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/move/strided_copy.h"
+#include "kernels/cpu/simd/reduce.h"
+#include "kernels/lib/matmul.h"
+#include "kernels/parallel.h"
+
+namespace ampc {
+namespace {
+
+using Labels = std::vector<int>;
+
+bool Has(const Labels& labels, int label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
+
+int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// A tensor by label: the stride of a label that it has twice is that of its diagonal.
+struct Labelled {
+  Labels labels;  // each once
+  std::map<int, int64_t> sizes, strides;
+
+  int64_t Product(const Labels& of) const {
+    int64_t n = 1;
+    for (int label : of) n *= sizes.at(label);
+    return n;
+  }
+  std::vector<int64_t> Sizes(const Labels& order) const {
+    std::vector<int64_t> all;
+    for (int label : order) all.push_back(sizes.at(label));
+    return all;
+  }
+  std::vector<int64_t> Strides(const Labels& order) const {
+    std::vector<int64_t> all;
+    for (int label : order) all.push_back(strides.at(label));
+    return all;
+  }
+};
+
+// Dense in the order of `labels`.
+Labelled Dense(const Labels& labels, const std::map<int, int64_t>& sizes) {
+  Labelled t;
+  t.labels = labels;
+  int64_t stride = 1;
+  for (auto label = labels.rbegin(); label != labels.rend(); ++label) {
+    t.sizes[*label] = sizes.at(*label);
+    t.strides[*label] = stride;
+    stride *= sizes.at(*label);
+  }
+  return t;
+}
+
+// An operand; a dimension of an ellipsis that repeats has no label, since its index is always 0.
+Labelled Operand(const Labels& labels, const Dims& dims, const std::map<int, int64_t>& sizes) {
+  Labelled t;
+  int64_t stride = 1;
+  for (size_t i = dims.size(); i-- > 0; stride *= dims[i]) {
+    const int label = labels[i];
+    if (dims[i] == 1 && sizes.at(label) != 1) continue;
+    if (!Has(t.labels, label)) t.labels.insert(t.labels.begin(), label);
+    t.sizes[label] = dims[i];
+    t.strides[label] += stride;
+  }
+  return t;
+}
+
+// An operand brought to the order `rows`, with the labels that only it has and the result lacks summed away.
+struct Packed {
+  int input = 0;
+  bool in_place = false;  // it lies so already
+  StridedCopy copy;
+  int64_t rows = 1, sum = 1;         // `sum` neighbours are added per element; 1: no sum
+  int64_t copied = -1, summed = -1;  // offsets in the workspace; -1: none
+};
+
+Packed Pack(int input, const Labelled& t, Labels order, const Labels& sums, int64_t* workspace) {
+  Packed p;
+  p.input = input;
+  p.rows = t.Product(order);
+  p.sum = t.Product(sums);
+  order.insert(order.end(), sums.begin(), sums.end());
+  const Labelled dense = Dense(order, t.sizes);
+  p.copy = StridedCopy(t.Sizes(order), t.Strides(order), dense.Strides(order), sizeof(float));
+  p.in_place = t.Strides(order) == dense.Strides(order);
+  const auto take = [workspace](int64_t elements) {
+    const int64_t at = *workspace;
+    *workspace += Aligned(elements * static_cast<int64_t>(sizeof(float)));
+    return at;
+  };
+  if (!p.in_place) p.copied = take(p.rows * p.sum);
+  if (!sums.empty()) p.summed = take(p.rows);
+  return p;
+}
+
+// Adds the last dimension up.
+void SumRows(const float* from, int64_t rows, int64_t size, int threads, float* to) {
+  ParallelFor(threads, rows, std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(1, size)), [&](int64_t first, int64_t last) {
+    for (int64_t r = first; r < last; ++r) to[r] = static_cast<float>(simd::SumRow(from + r * size, size));
+  });
+}
+
+// The operand as packed; the last step writes to `out` where that is given.
+const float* RunPack(const Packed& p, const KernelArgs& args, float* out) {
+  char* const ws = static_cast<char*>(args.workspace);
+  const float* at = static_cast<const float*>(args.inputs[p.input]);
+  if (!p.in_place) {
+    float* to = out != nullptr && p.summed < 0 ? out : reinterpret_cast<float*>(ws + p.copied);
+    p.copy.Run(at, to, args.threads);
+    at = to;
+  }
+  if (p.summed >= 0) {
+    float* to = out != nullptr ? out : reinterpret_cast<float*>(ws + p.summed);
+    SumRows(at, p.rows, p.sum, args.threads, to);
+    at = to;
+  }
+  return at;
+}
+
+struct Equation {
+  std::vector<Labelled> operands;
+  Labels result;
+  std::map<int, int64_t> sizes;
+};
+
+absl::StatusOr<Equation> Read(const SpecView& view) {
+  std::vector<int> ranks;
+  const int n = view.NumIn("Operands");
+  for (int i = 0; i < n; ++i) ranks.push_back(static_cast<int>(view.InDesc("Operands", i).dims.size()));
+  const absl::StatusOr<ops::EinsumEquation> parsed = ops::ParseEinsum(view.op().GetString("equation"), ranks);
+  if (!parsed.ok()) return view.Internal(parsed.status().message());
+  Equation e;
+  e.result = parsed->result;
+  for (int i = 0; i < n; ++i) {
+    const Dims& dims = view.InDesc("Operands", i).dims;
+    for (size_t k = 0; k < dims.size(); ++k) {
+      const auto [at, added] = e.sizes.try_emplace(parsed->operands[i][k], dims[k]);
+      if (!added && at->second == 1) at->second = dims[k];
+    }
+  }
+  for (int i = 0; i < n; ++i) e.operands.push_back(Operand(parsed->operands[i], view.InDesc("Operands", i).dims, e.sizes));
+  return e;
+}
+
+// Copies the elements that are the result in the order `from`.
+StridedCopy ToResult(const Equation& e, const Labels& from) {
+  const Labelled source = Dense(from, e.sizes), target = Dense(e.result, e.sizes);
+  return StridedCopy(target.Sizes(e.result), source.Strides(e.result), target.Strides(e.result), sizeof(float));
+}
+
+std::unique_ptr<Kernel> MakeUnary(const Equation& e) {
+  Labels sums;
+  for (int label : e.operands[0].labels) {
+    if (!Has(e.result, label)) sums.push_back(label);
+  }
+  KernelTraits traits;
+  const Packed p = Pack(0, e.operands[0], e.result, sums, &traits.workspace_bytes);
+  traits.implementation = sums.empty() ? "ampc:copy" : "ampc:simd";
+  traits.rounds_results = sums.empty();
+  return MakeLambdaKernel(traits, [p](const KernelArgs& args) {
+    float* out = static_cast<float*>(args.outputs[0]);
+    const float* at = RunPack(p, args, out);
+    if (at != out) std::copy(at, at + p.rows, out);
+    return absl::OkStatus();
+  });
+}
+
+// What each label of a product is.
+struct Roles {
+  Labels batch, rows, cols, inner, sum_a, sum_b;
+};
+
+Roles RolesOf(const Equation& e) {
+  Roles r;
+  const Labels &a = e.operands[0].labels, &b = e.operands[1].labels;
+  for (int label : e.result) {
+    const bool in_a = Has(a, label), in_b = Has(b, label);
+    (in_a && in_b ? r.batch : in_a ? r.rows : r.cols).push_back(label);
+  }
+  for (int label : a) {
+    if (!Has(e.result, label)) (Has(b, label) ? r.inner : r.sum_a).push_back(label);
+  }
+  for (int label : b) {
+    if (!Has(e.result, label) && !Has(a, label)) r.sum_b.push_back(label);
+  }
+  return r;
+}
+
+Labels Joined(const Labels& a, const Labels& b, const Labels& c) {
+  Labels all = a;
+  all.insert(all.end(), b.begin(), b.end());
+  all.insert(all.end(), c.begin(), c.end());
+  return all;
+}
+
+class ProductKernel final : public Kernel {
+ public:
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const SpecView& view, const Equation& e) {
+    const Roles roles = RolesOf(e);
+    const auto size = [&e](const Labels& labels) {
+      int64_t n = 1;
+      for (int label : labels) n *= e.sizes.at(label);
+      return n;
+    };
+    onednn::MatmulSpec s;
+    s.a_batch = s.b_batch = {size(roles.batch)};
+    s.m = size(roles.rows);
+    s.n = size(roles.cols);
+    s.k = size(roles.inner);
+    s.native_bf16 = view.InDesc("Operands").dtype == DType::kBF16;
+    s.threads = view.spec().threads;
+    auto kernel = std::make_unique<ProductKernel>();
+    kernel->a_ = Pack(0, e.operands[0], Joined(roles.batch, roles.rows, roles.inner), roles.sum_a, &kernel->workspace_);
+    // As it lies where that is one of the two orders that a product reads.
+    s.trans_b = Pack(1, e.operands[1], Joined(roles.batch, roles.cols, roles.inner), roles.sum_b, &kernel->ignored_).in_place;
+    kernel->b_ =
+        Pack(1, e.operands[1], s.trans_b ? Joined(roles.batch, roles.cols, roles.inner) : Joined(roles.batch, roles.inner, roles.cols),
+             roles.sum_b, &kernel->workspace_);
+    AMPC_ASSIGN_OR_RETURN(kernel->matmul_, onednn::MakeMatmul(s, nullptr, nullptr));
+    const Labels order = Joined(roles.batch, roles.rows, roles.cols);
+    if (order != e.result) {
+      kernel->to_result_ = ToResult(e, order);
+      kernel->product_ = kernel->workspace_;
+      kernel->workspace_ += Aligned(view.spec().outputs[0].StorageBytes());
+    }
+    kernel->matmul_at_ = kernel->workspace_;
+    kernel->workspace_ += kernel->matmul_->workspace_bytes();
+    return kernel;
+  }
+
+  int64_t workspace_bytes() const override { return workspace_; }
+  std::string implementation() const override { return matmul_->implementation(); }
+
+  absl::Status Run(const KernelArgs& args) const override {
+    char* const ws = static_cast<char*>(args.workspace);
+    float* const product = product_ < 0 ? static_cast<float*>(args.outputs[0]) : reinterpret_cast<float*>(ws + product_);
+    const float *a = RunPack(a_, args, nullptr), *b = RunPack(b_, args, nullptr);
+    AMPC_RETURN_IF_ERROR(matmul_->Run({a, b, nullptr, product, ws + matmul_at_}));
+    if (product_ >= 0) to_result_.Run(product, args.outputs[0], args.threads);
+    return absl::OkStatus();
+  }
+
+ private:
+  Packed a_, b_;
+  std::unique_ptr<onednn::Matmul> matmul_;
+  StridedCopy to_result_;
+  int64_t product_ = -1, matmul_at_ = 0, workspace_ = 0, ignored_ = 0;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
+  const SpecView view(spec);
+  AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
+  const int n = view.NumIn("Operands");
+  if (n > 2) return view.Unsupported(absl::StrCat("the cpu kernel takes 1 or 2 operands, not ", n));
+  const int64_t total = spec.outputs[0].NumElements();
+  if (total == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
+  AMPC_ASSIGN_OR_RETURN(const Equation e, Read(view));
+  for (int i = 0; i < n; ++i) {
+    if (spec.inputs[view.In("Operands", i)].NumElements() > 0) continue;
+    return MakeLambdaKernel({}, [total](const KernelArgs& args) {  // sums of nothing
+      std::fill_n(static_cast<float*>(args.outputs[0]), total, 0.0f);
+      return absl::OkStatus();
+    });
+  }
+  if (n == 1) return MakeUnary(e);
+  absl::StatusOr<std::unique_ptr<Kernel>> kernel = ProductKernel::Make(view, e);
+  if (!kernel.ok()) return Annotate(kernel.status(), Describe(view.op()));
+  return kernel;
+}
+
+}  // namespace
+
+absl::Status RegisterEinsum(KernelRegistry* registry) { return registry->Add({"einsum", &Make, {DType::kF32, DType::kF16, DType::kBF16}}); }
+
+}  // namespace ampc

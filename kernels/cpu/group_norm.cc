@@ -1,0 +1,208 @@
+// group_norm and instance_norm (a group per channel): each group of an image minus its mean, by its standard deviation; Scale and Bias per
+// channel. Sums are taken in double over parts of fixed order, squares about the mean.
+#include <algorithm>
+#include <cmath>
+
+#include "graph/base/status_macros.h"
+#include "graph/ops/window.h"
+#include "kernels/cpu/base/lambda_kernel.h"
+#include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/simd/reduce.h"
+#include "kernels/cpu/simd/rows.h"
+#include "kernels/parallel.h"
+#include "kernels/round.h"
+
+namespace ampc {
+namespace {
+
+constexpr int64_t kColumns = simd::kReduceColumns;
+constexpr int64_t kRows = 16 * simd::kReduceRows;  // of a part of an image whose channels lie last
+
+// X as [images, groups, channels of a group, spatial], or [images, spatial, channels] when the channels lie last.
+struct GroupNorm {
+  int64_t images = 1, channels = 1, groups = 1, spatial = 1;
+  bool columns = false;
+  bool saves_inverse = false;  // 1 / sqrt(variance + epsilon) in place of the variance
+  double epsilon = 1e-5;
+  DType type = DType::kF32;
+  int x, scale, bias, y, mean, variance;  // flat positions; -1 when absent
+  int64_t size() const { return channels / groups; }
+  int64_t parts() const { return (spatial + kRows - 1) / kRows; }
+  int64_t blocks() const { return (channels + kColumns - 1) / kColumns; }
+};
+
+const float* In(const KernelArgs& args, int i) { return i < 0 ? nullptr : static_cast<const float*>(args.inputs[i]); }
+float* Out(const KernelArgs& args, int i) { return i < 0 ? nullptr : static_cast<float*>(args.outputs[i]); }
+
+struct Statistics {
+  float mean, inverse;
+};
+
+// Of group `i`, counted over the images; written where they are asked for.
+Statistics Finish(const GroupNorm& n, const KernelArgs& args, int64_t i, float mean, double variance) {
+  const float inverse = static_cast<float>(1.0 / std::sqrt(variance + n.epsilon));
+  if (n.mean >= 0) Out(args, n.mean)[i] = mean;
+  if (n.variance >= 0) Out(args, n.variance)[i] = n.saves_inverse ? inverse : static_cast<float>(variance);
+  return {mean, inverse};
+}
+
+void RunGroup(const GroupNorm& n, const KernelArgs& args, int64_t i) {
+  const int64_t size = n.size() * n.spatial;
+  const float* x = In(args, n.x) + i * size;
+  float* y = Out(args, n.y) + i * size;
+  const float mean = static_cast<float>(simd::SumRow(x, size) / static_cast<double>(size));
+  const Statistics s = Finish(n, args, i, mean, simd::SquaredDistance(x, mean, size) / static_cast<double>(size));
+  const int64_t first = i % n.groups * n.size();
+  const float *scale = In(args, n.scale), *bias = In(args, n.bias);
+  for (int64_t c = 0; c < n.size(); ++c) {
+    const float factor = scale == nullptr ? s.inverse : s.inverse * scale[first + c];
+    simd::AffineRow(x + c * n.spatial, {s.mean, factor, bias == nullptr ? 0.0f : bias[first + c]}, y + c * n.spatial, n.spatial);
+  }
+  RoundTo(n.type, y, size);
+}
+
+// What is kept between the passes over an image whose channels lie last.
+struct Scratch {
+  double* sums;                 // [images, parts, channels]
+  float *mean, *factor, *bias;  // [images, channels]
+};
+
+Scratch ScratchIn(const GroupNorm& n, void* workspace) {
+  double* sums = static_cast<double*>(workspace);
+  float* floats = reinterpret_cast<float*>(sums + n.images * n.parts() * n.channels);
+  const int64_t size = n.images * n.channels;
+  return {sums, floats, floats + size, floats + 2 * size};
+}
+
+int64_t WorkspaceBytes(const GroupNorm& n) {
+  const int64_t size = n.images * n.channels;
+  return n.columns ? size * n.parts() * static_cast<int64_t>(sizeof(double)) + 3 * size * static_cast<int64_t>(sizeof(float)) : 0;
+}
+
+// Per part and channel the sum of X, or of the squares about the mean.
+void SumParts(const GroupNorm& n, const KernelArgs& args, const Scratch& s, bool squares) {
+  const float* x = In(args, n.x);
+  const simd::ReduceColumnsFn reduce = simd::ReduceColumns(simd::ReduceOp::kSum);
+  ParallelFor(args.threads, n.images * n.parts() * n.blocks(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t part = i / n.blocks(), image = part / n.parts(), c = i % n.blocks() * kColumns;
+      const int64_t columns = std::min(kColumns, n.channels - c), first = part % n.parts() * kRows;
+      const int64_t last = std::min(first + kRows, n.spatial);
+      double total[kColumns] = {};
+      for (int64_t r = first; r < last; r += simd::kReduceRows) {
+        float sum[kColumns];
+        const float* at = x + (image * n.spatial + r) * n.channels + c;
+        const int64_t rows = std::min(simd::kReduceRows, last - r);
+        if (squares) {
+          simd::SquaredColumns(at, rows, n.channels, s.mean + image * n.channels + c, sum, columns);
+        } else {
+          reduce(at, rows, n.channels, columns, sum);
+        }
+        for (int64_t k = 0; k < columns; ++k) total[k] += sum[k];
+      }
+      std::copy(total, total + columns, s.sums + part * n.channels + c);
+    }
+  });
+}
+
+double MeanOfGroup(const GroupNorm& n, const Scratch& s, int64_t image, int64_t group) {
+  double sum = 0;
+  for (int64_t p = 0; p < n.parts(); ++p) {
+    const double* at = s.sums + (image * n.parts() + p) * n.channels + group * n.size();
+    for (int64_t c = 0; c < n.size(); ++c) sum += at[c];
+  }
+  return sum / static_cast<double>(n.size() * n.spatial);
+}
+
+void RunColumns(const GroupNorm& n, const KernelArgs& args) {
+  const Scratch s = ScratchIn(n, args.workspace);
+  const auto for_each_group = [&n](auto f) {
+    for (int64_t i = 0; i < n.images * n.groups; ++i) f(i, i / n.groups, i % n.groups, i * n.size());
+  };
+  SumParts(n, args, s, /*squares=*/false);
+  for_each_group([&](int64_t, int64_t image, int64_t group, int64_t at) {
+    std::fill_n(s.mean + at, n.size(), static_cast<float>(MeanOfGroup(n, s, image, group)));
+  });
+  SumParts(n, args, s, /*squares=*/true);
+  for_each_group([&](int64_t i, int64_t image, int64_t group, int64_t at) {
+    const Statistics stats = Finish(n, args, i, s.mean[at], MeanOfGroup(n, s, image, group));
+    for (int64_t k = 0, c = group * n.size(); k < n.size(); ++k, ++c) {
+      s.factor[at + k] = n.scale < 0 ? stats.inverse : stats.inverse * In(args, n.scale)[c];
+      s.bias[at + k] = n.bias < 0 ? 0.0f : In(args, n.bias)[c];
+    }
+  });
+  ParallelFor(args.threads, n.images * n.spatial, std::max<int64_t>(1, (1 << 14) / n.channels), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const int64_t at = r / n.spatial * n.channels;
+      float* y = Out(args, n.y) + r * n.channels;
+      simd::AffineColumns(In(args, n.x) + r * n.channels, s.mean + at, s.factor + at, s.bias + at, y, n.channels);
+      RoundTo(n.type, y, n.channels);
+    }
+  });
+}
+
+// No element, or no statistics of what there is.
+void RunEmpty(const GroupNorm& n, const KernelArgs& args) {
+  for (int64_t i = 0; i < n.images * n.groups; ++i) Finish(n, args, i, 0, 0);
+}
+
+absl::StatusOr<GroupNorm> Read(const SpecView& view) {
+  const bool instance = view.op().type() == "instance_norm";
+  GroupNorm n{.x = view.In("X"),
+              .scale = view.In("Scale"),
+              .bias = view.In("Bias"),
+              .y = view.Out("Y"),
+              .mean = view.Out(instance ? "SavedMean" : "Mean"),
+              .variance = view.Out(instance ? "SavedVariance" : "Variance")};
+  const TensorDesc& x = view.spec().inputs[n.x];
+  const size_t rank = x.dims.size();
+  const bool last = !instance && ops::ChannelsLast(view.op().GetString("data_layout"));
+  const size_t channel_dim = last ? rank - 1 : 1;
+  n.images = x.dims[0];
+  n.channels = x.dims[channel_dim];
+  n.groups = instance ? n.channels : view.op().GetInt("groups", 1);
+  for (size_t i = 1; i < rank; ++i) n.spatial *= i == channel_dim ? 1 : x.dims[i];
+  n.columns = (last || x.layout == Layout::kChannelsLast) && n.spatial > 1;
+  n.saves_inverse = instance;
+  n.epsilon = view.op().GetFloat("epsilon", 1e-5f);
+  n.type = view.spec().outputs[n.y].dtype;
+  if (view.spec().outputs[n.y].layout != x.layout) return view.Unsupported("the cpu kernel needs Y in the layout of X");
+  return n;
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
+  const SpecView view(spec);
+  AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
+  AMPC_ASSIGN_OR_RETURN(const GroupNorm n, Read(view));
+  KernelTraits traits;
+  traits.implementation = "ampc:simd";
+  traits.in_place_input = n.y == 0 ? n.x : -1;
+  traits.rounds_results =
+      std::none_of(spec.outputs.begin() + 1, spec.outputs.end(), [](const TensorDesc& t) { return IsLowPrecision(t.dtype); });
+  if (spec.inputs[n.x].NumElements() == 0) {
+    return MakeLambdaKernel(traits, [n](const KernelArgs& args) { return RunEmpty(n, args), absl::OkStatus(); });
+  }
+  traits.workspace_bytes = WorkspaceBytes(n);
+  return MakeLambdaKernel(traits, [n](const KernelArgs& args) {
+    if (n.columns) {
+      RunColumns(n, args);
+      return absl::OkStatus();
+    }
+    ParallelFor(args.threads, n.images * n.groups, std::max<int64_t>(1, (1 << 12) / (n.size() * n.spatial)),
+                [&](int64_t first, int64_t last) {
+                  for (int64_t i = first; i < last; ++i) RunGroup(n, args, i);
+                });
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+
+absl::Status RegisterGroupNorm(KernelRegistry* registry) {
+  for (const char* op : {"group_norm", "instance_norm"}) {
+    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, {DType::kF32, DType::kF16, DType::kBF16}, LayoutSupport::kFollows}));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ampc

@@ -1,0 +1,184 @@
+// pad, pad2d, pad3d: where each position of a dimension comes from is a table per dimension, made before the run.
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status_macros.h"
+#include "graph/ops/window.h"
+#include "kernels/cpu/elementwise/cast_loop.h"
+#include "kernels/cpu/move/move.h"
+#include "kernels/parallel.h"
+
+namespace ampc {
+namespace {
+
+constexpr int64_t kGrainBytes = 1 << 16;
+
+// Source position of each result position of a dimension; -1 for the constant.
+absl::StatusOr<std::vector<int64_t>> Sources(const SpecView& view, int64_t in, int64_t before, int64_t out, const std::string& mode) {
+  std::vector<int64_t> from(out);
+  for (int64_t i = 0; i < out; ++i) {
+    int64_t at = i - before;
+    if (at < 0 || at >= in) {
+      if (mode == "constant") {
+        at = -1;
+      } else if (in == 0) {
+        return view.Unsupported(absl::StrCat("mode ", mode, " needs at least one position to copy"));
+      } else if (mode == "replicate" || mode == "edge") {
+        at = std::clamp<int64_t>(at, 0, in - 1);
+      } else if (mode == "circular") {
+        at = (at % in + in) % in;
+      } else {  // reflect, without the edge itself
+        at = at < 0 ? -at : 2 * (in - 1) - at;
+        if (at < 0 || at >= in) return view.Internal("reflects more positions than there are");
+      }
+    }
+    from[i] = at;
+  }
+  return from;
+}
+
+// Positions that are consecutive in the source, or all the constant.
+struct Run {
+  int64_t out, from, count;  // from -1: the constant
+};
+
+std::vector<Run> RunsOf(const std::vector<int64_t>& from) {
+  std::vector<Run> runs;
+  for (int64_t i = 0; i < static_cast<int64_t>(from.size()); ++i) {
+    if (!runs.empty()) {
+      Run& last = runs.back();
+      if (from[i] == (last.from < 0 ? -1 : last.from + last.count)) {
+        ++last.count;
+        continue;
+      }
+    }
+    runs.push_back({i, from[i], 1});
+  }
+  return runs;
+}
+
+struct Padder {
+  struct Dim {
+    std::vector<int64_t> from;
+    int64_t step;  // bytes of the operand from one position to the next
+  };
+  std::vector<Dim> outer;  // all but the innermost padded one, outermost first
+  std::vector<Run> inner;
+  int64_t rows = 1, row = 0, unit = 0;  // rows of the result; bytes of one; bytes of one position of `inner`
+  std::vector<char> fill;               // one row of the constant
+
+  void CopyRow(const char* x, char* out, int64_t r) const {
+    out += r * row;
+    for (auto dim = outer.rbegin(); dim != outer.rend(); ++dim) {
+      const int64_t size = static_cast<int64_t>(dim->from.size()), from = dim->from[r % size];
+      if (from < 0) {
+        std::memcpy(out, fill.data(), row);
+        return;
+      }
+      x += from * dim->step;
+      r /= size;
+    }
+    for (const Run& run : inner) {
+      const char* from = run.from < 0 ? fill.data() : x + run.from * unit;
+      std::memcpy(out + run.out * unit, from, run.count * unit);
+    }
+  }
+};
+
+// One element of the constant in the declared type of the operand.
+std::vector<char> ConstantOf(double value, DType dtype) {
+  std::vector<char> bytes(ElementSize(dtype));
+  CastLoop(DType::kF64, dtype).Run(&value, bytes.data(), 1, 1);
+  return bytes;
+}
+
+struct Padding {
+  std::vector<int64_t> before;  // per dimension of X
+  std::string mode = "constant";
+  double value = 0;
+};
+
+absl::StatusOr<Padding> ReadPadding(const SpecView& view) {
+  std::vector<int64_t> pads = view.op().GetInts("paddings");
+  if (view.In("Paddings") >= 0) {
+    const auto value = view.Ints("Paddings");
+    if (!value) return view.Unsupported("Paddings must be known before the run");
+    pads = *value;
+  }
+  Padding p;
+  const size_t rank = view.InDesc("X").dims.size();
+  p.before.resize(rank);
+  if (view.op().type() == "pad") {
+    if (pads.size() != 2 * rank) return view.Internal("needs two paddings per dimension");
+    for (size_t i = 0; i < rank; ++i) p.before[i] = pads[2 * i];
+    p.value = view.op().GetFloat("pad_value", 0);
+    return p;
+  }
+  // pad3d lists its dimensions from the last one.
+  const bool backward = view.op().type() == "pad3d";
+  if (pads.size() != 2 * (rank - 2)) return view.Internal("needs two paddings per spatial dimension");
+  const size_t first = ops::ChannelsLast(view.op().GetString("data_format")) ? 1 : 2;
+  for (size_t i = 0; i < rank - 2; ++i) p.before[first + i] = pads[2 * (backward ? rank - 3 - i : i)];
+  p.mode = view.op().GetString("mode", "constant");
+  p.value = view.op().GetFloat(backward ? "value" : "pad_value", 0);
+  return p;
+}
+
+// Dimensions without padding become bytes of a position (the last ones) or one dimension of those around them.
+absl::StatusOr<Padder> MakePadder(const SpecView& view, const Padding& padding) {
+  const TensorDesc &x = view.InDesc("X"), &out = view.OutDesc("Out");
+  const auto is_padded = [&](size_t i) { return padding.before[i] != 0 || x.dims[i] != out.dims[i]; };
+  Padder p;
+  p.unit = ElementSize(x.dtype);
+  size_t last = x.dims.size();
+  while (last > 1 && !is_padded(last - 1)) p.unit *= x.dims[--last];
+  AMPC_ASSIGN_OR_RETURN(const std::vector<int64_t> inner,
+                        Sources(view, x.dims[last - 1], padding.before[last - 1], out.dims[last - 1], padding.mode));
+  p.inner = RunsOf(inner);
+  p.row = out.dims[last - 1] * p.unit;
+  int64_t step = x.dims[last - 1] * p.unit;
+  for (size_t i = last - 1; i-- > 0;) {
+    int64_t in = x.dims[i], size = out.dims[i];
+    const bool padded = is_padded(i);
+    for (; !padded && i > 0 && !is_padded(i - 1); --i) in *= x.dims[i - 1], size *= out.dims[i - 1];
+    AMPC_ASSIGN_OR_RETURN(std::vector<int64_t> from, Sources(view, in, padding.before[i], size, padding.mode));
+    p.outer.insert(p.outer.begin(), {std::move(from), step});
+    p.rows *= size;
+    step *= in;
+  }
+  const std::vector<char> constant = ConstantOf(padding.value, x.dtype);
+  p.fill.resize(p.row);
+  for (int64_t i = 0; i < p.row; ++i) p.fill[i] = constant[i % constant.size()];
+  return p;
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
+  const SpecView view(spec);
+  const TensorDesc& x = view.InDesc("X");
+  AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64, DType::kI32, DType::kI64}));
+  if (x.dims.empty() || view.OutDesc("Out").dims.size() != x.dims.size()) return view.Internal("needs the result in the rank of X");
+  AMPC_ASSIGN_OR_RETURN(const Padding padding, ReadPadding(view));
+  AMPC_ASSIGN_OR_RETURN(Padder p, MakePadder(view, padding));
+  KernelTraits traits;
+  traits.implementation = "ampc:copy";
+  traits.rounds_results = true;
+  return MakeLambdaKernel(std::move(traits), [p = std::move(p)](const KernelArgs& args) {
+    if (p.row == 0) return absl::OkStatus();
+    ParallelFor(args.threads, p.rows, std::max<int64_t>(1, kGrainBytes / p.row), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) p.CopyRow(static_cast<const char*>(args.inputs[0]), static_cast<char*>(args.outputs[0]), r);
+    });
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+
+absl::Status RegisterPad(KernelRegistry* registry) {
+  for (const char* op : {"pad", "pad2d", "pad3d"}) {
+    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32, DType::kI64}}));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ampc
