@@ -173,6 +173,59 @@ TEST_F(CompareTest, Json) {
   EXPECT_EQ(fetches, 1);
 }
 
+// h = tanh(h + x), n times.
+class LoopTest : public CliTest {
+ protected:
+  void SetUp() override {
+    Write("loop.prog", R"(program loop version=1
+
+block main {
+  feed  x : f32 [?]
+  feed  n : i64 [1]
+  const zero : i64 [1] = [0]
+  carry i : i64 [1]
+  carry h : f32 [?]
+  carry more : bool [1]
+  i <- assign(zero)
+  h <- assign(x)
+  more <- less_than(i, n)
+  i, h, more <- while(X=[n, x], Condition=more) sub_block=&body
+  y = scale(h) scale=2.0 : f32 [?]
+  fetch y
+}
+
+block body parent=main {
+  sum = elementwise_add(h, x) : f32 [?]
+  h <- tanh(sum)
+  i <- increment(i)
+  more <- less_than(i, n)
+}
+)");
+    WriteArchive("in.npz", {{"x", HostTensor::Of<float>({2}, {0.5f, -1})}, {"n", HostTensor::Of<int64_t>({1}, {3})}});
+  }
+};
+
+TEST_F(LoopTest, RunsAsTextAndAsAModel) {
+  Ok({"run", "loop.prog", "--input", "in.npz", "-o", "a.npz", "--check-nan-inf"});
+  float want[2] = {0.5f, -1};
+  for (int i = 0; i < 3; ++i) want[0] = std::tanh(want[0] + 0.5f), want[1] = std::tanh(want[1] - 1);
+  const HostTensor y = ReadArchive("a.npz").at("y");
+  for (int k = 0; k < 2; ++k) EXPECT_TRUE(Near(y.values<float>()[k], 2 * want[k], ToleranceFor(DType::kF32)));
+  Ok({"convert", "loop.prog", "-o", "loop.pdmodel", "--level", "O0"});
+  Ok({"run", "loop.pdmodel", "--input", "in.npz", "-o", "b.npz"});
+  EXPECT_EQ(ReadArchive("b.npz").at("y"), y);
+}
+
+TEST_F(LoopTest, StepsOfEachIterationAreSeen) {
+  Ok({"convert", "loop.prog", "-o", "low.prog"});
+  EXPECT_THAT(Ok({"compare", "loop.prog", "low.prog", "--input", "in.npz", "--all"}), AllOf(HasSubstr("sum #3 "), HasSubstr("more #4 ")));
+  Ok({"run", "loop.prog", "--input", "in.npz", "--profile", "trace.json"});
+  size_t tanhs = 0;
+  const std::string trace = Read("trace.json");
+  for (size_t at = trace.find("\"cat\": \"tanh\""); at != std::string::npos; at = trace.find("\"cat\": \"tanh\"", at + 1)) ++tanhs;
+  EXPECT_EQ(tanhs, 3u);
+}
+
 class ExampleTest : public RunTest {};
 
 TEST_F(ExampleTest, LoadAndRun) {
