@@ -19,8 +19,15 @@ absl::Status InferLayerNorm(InferContext& ctx) {
   AMPC_RETURN_IF_ERROR(NeedPerChannel(ctx, "Scale", size, x.dtype, true, 2));
   AMPC_RETURN_IF_ERROR(NeedPerChannel(ctx, "Bias", size, x.dtype, true, 3));
   // One number per normalised row; Paddle declares them flat before 2.5 and with the leading dims of X since.
-  OutDeclared(ctx, "Mean", stats);
-  OutDeclared(ctx, "Variance", stats);
+  for (const char* slot : {"Mean", "Variance"}) {
+    const Var* var = ctx.op().output(slot);
+    if (x.has_rank && var != nullptr && var->type.has_rank && var->type.rank() == begin) {
+      const DType declared = var->type.dtype;
+      ctx.Out(slot, TensorType(declared == DType::kInvalid ? stats.dtype : declared, Dims(x.dims.begin(), x.dims.begin() + begin)));
+    } else {
+      OutDeclared(ctx, slot, stats);
+    }
+  }
   return absl::OkStatus();
 }
 
