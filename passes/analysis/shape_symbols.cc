@@ -1,19 +1,35 @@
 #include "passes/analysis/shape_symbols.h"
 
-#include <algorithm>
+#include <optional>
+#include <utility>
 
-#include "absl/strings/match.h"
+#include "absl/status/statusor.h"
+#include "graph/infer_context.h"
 #include "graph/ops/window.h"
 
 namespace ampc {
 namespace {
 
-bool KeepsShape(const Op& op) {
-  static constexpr absl::string_view kOps[] = {"relu",    "relu6",     "leaky_relu", "sigmoid", "tanh",   "gelu",      "swish",     "hard_swish",
-                                               "hard_sigmoid", "sqrt", "abs",   "exp",     "square", "scale",     "dropout",   "cast",
-                                               "softmax", "batch_norm", "layer_norm", "clip",  "assign", "pow",       "silu",      "mish"};
-  return std::find(std::begin(kOps), std::end(kOps), op.type()) != std::end(kOps);
-}
+// The operands of one op with symbols for their unknown dimensions.
+class SymbolTypes : public TypeEnv {
+ public:
+  SymbolTypes(const Op& op, const std::vector<Dims>& dims) {
+    for (const Var* var : op.inputs()) {
+      types_.emplace_back(var, var->type);
+      const Dims& symbols = dims[var->id()];
+      if (var->type.has_rank && symbols.size() == var->type.dims.size()) types_.back().second.dims = symbols;
+    }
+  }
+  const TensorType& TypeOf(const Var& var) const override {
+    for (const auto& [operand, type] : types_) {
+      if (operand == &var) return type;
+    }
+    return var.type;
+  }
+
+ private:
+  std::vector<std::pair<const Var*, TensorType>> types_;
+};
 
 bool IsConv(const Op& op) { return op.type() == "conv2d" || op.type() == "depthwise_conv2d"; }
 
@@ -39,10 +55,6 @@ void ShapeSymbols::Fill(const Var& var) {
     if (var.type.dims[i] != kUnknownDim) dims[i] = var.type.dims[i];
     if (dims[i] == kUnknownDim) dims[i] = next_--;
   }
-}
-
-void ShapeSymbols::Copy(const Var& from, const Var& to) {
-  if (from.type.rank() == to.type.rank()) dims_[to.id()] = dims_[from.id()];
 }
 
 void ShapeSymbols::Window(const Op& op, const Var& in, const Var& out) {
@@ -80,29 +92,22 @@ void ShapeSymbols::Window(const Op& op, const Var& in, const Var& out) {
   }
 }
 
-void ShapeSymbols::Broadcast(const Op& op) {
-  const Dims& x = dims_[op.inputs()[0]->id()];
-  const Dims& y = dims_[op.inputs()[1]->id()];
-  Dims& out = dims_[op.outputs()[0]->id()];
-  if (x.size() < y.size() || op.outputs()[0]->type.dims.size() != x.size()) return;
-  out = x;
-  const int64_t axis = op.GetInt("axis", -1);
-  const size_t shift = axis < 0 ? x.size() - y.size() : static_cast<size_t>(axis);
-  for (size_t i = 0; i < y.size() && shift + i < x.size(); ++i) {
-    // Where one side may be 1 and the other not, the result is something else.
-    if (y[i] != x[shift + i] && y[i] != 1) out[shift + i] = kUnknownDim;
+// Inference keeps a symbol where it keeps a dimension.
+void ShapeSymbols::Infer(const Op& op) {
+  const absl::StatusOr<std::vector<std::optional<TensorType>>> types = InferOp(op, SymbolTypes(op, dims_));
+  if (!types.ok()) return;
+  for (size_t i = 0; i < types->size(); ++i) {
+    const Var& out = *op.outputs()[i];
+    const std::optional<TensorType>& type = (*types)[i];
+    if (out.kind == VarKind::kTemp && type.has_value() && type->has_rank && type->rank() == out.type.rank()) dims_[out.id()] = type->dims;
   }
 }
 
 void ShapeSymbols::Visit(const Op& op) {
-  const bool has_in = !op.inputs().empty() && !op.outputs().empty();
-  if (has_in && KeepsShape(op)) {
-    const Var* x = op.input("X");
-    if (x != nullptr) Copy(*x, *op.outputs()[0]);
-  } else if (has_in && (IsConv(op) || op.type() == "pool2d")) {
-    Window(op, IsConv(op) ? *op.input("Input") : *op.inputs()[0], *op.outputs()[0]);
-  } else if (absl::StartsWith(op.type(), "elementwise_") && op.inputs().size() == 2 && !op.outputs().empty()) {
-    Broadcast(op);
+  if (IsConv(op) || op.type() == "pool2d") {
+    if (!op.inputs().empty() && !op.outputs().empty()) Window(op, IsConv(op) ? *op.input("Input") : *op.inputs()[0], *op.outputs()[0]);
+  } else {
+    Infer(op);
   }
   for (const Var* var : op.outputs()) {
     if (var->kind == VarKind::kTemp) Fill(*var);

@@ -1,6 +1,6 @@
 // ShapeSymbols: which values have the same shape, also where dimensions are not known before the run.
 //
-// Every unknown dimension gets a symbol; ops that keep a dimension keep its symbol, and windows (convolution, pooling) that do
+// Every unknown dimension gets a symbol; ops whose inference keeps a dimension keep its symbol, and windows (convolution, pooling) that do
 // the same to a dimension give the same symbol. A snapshot; O(program).
 #pragma once
 
@@ -22,13 +22,12 @@ class ShapeSymbols {
 
  private:
   void Visit(const Op& op);
-  void Copy(const Var& from, const Var& to);
+  void Infer(const Op& op);
   void Window(const Op& op, const Var& in, const Var& out);
-  void Broadcast(const Op& op);
   // Symbols of the unknown dimensions of `var` where none was given.
   void Fill(const Var& var);
 
-  std::vector<Dims> dims_;  // by Var::id; negative numbers are symbols
+  std::vector<Dims> dims_;                                                  // by Var::id; negative numbers are symbols
   std::map<std::tuple<int64_t, int64_t, int64_t, bool>, int64_t> windows_;  // {in, stride, padding - reach, ceil} -> out
   int64_t next_ = -2;
 };
