@@ -153,13 +153,13 @@ double Work(const ConvSpec& s) {
 
 int UsefulThreads(const ConvSpec& s) { return Work(s) < kWorkOfOneThread ? 1 : s.threads; }
 
-// Whether oneDNN's order of summation may depend on the number of threads: its gemm divides sums among threads, its brgemm blocks long
-// ones by them.
+// Whether oneDNN's order of summation may depend on the number of threads: its gemm divides sums among threads (of transposed convolutions
+// only long ones and those of volumes), its brgemm blocks long ones by them.
 bool DependsOnThreads(const ConvSpec& s, const Choice& c) {
   constexpr int64_t kShortSum = 256;  // half of the shortest sum that was seen to change with the number of threads
   const std::string name = ImplementationOf(c.pd.get());
   const int64_t per_output = s.in_c / s.groups * s.window();
-  if (absl::StrContains(name, "gemm:")) return !s.transposed || s.in_c > 512;
+  if (absl::StrContains(name, "gemm:")) return !s.transposed || s.in_c > 512 || s.axes.size() > 2;
   return absl::StartsWith(name, "brg") && !c.descs.bf16 && s.window() > 1 && per_output > kShortSum;
 }
 
