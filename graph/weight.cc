@@ -75,9 +75,25 @@ void ToFloats(DType from, const char* in, size_t n, bool exact, std::vector<char
   }
 }
 
+// What the transforms would do to the whole weight if no value were refused.
+WeightDamage DamageOf(WeightRef ref) {
+  for (WeightTransform& t : ref.transforms) t.on_overflow = OnOverflow::kKeep;
+  WeightDamage damage;
+  std::string window;
+  const auto elements = static_cast<int64_t>(ref.bytes / SizeOf(ref.dtype));
+  constexpr int64_t kWindow = int64_t{1} << 20;
+  for (int64_t first = 0; first < elements; first += kWindow) {
+    window.clear();
+    if (!TransformWindow(ref, first, std::min(kWindow, elements - first), &window, &damage).ok()) break;
+  }
+  return damage;
+}
+
 absl::Status BeyondRange(const WeightRef& ref, const WeightTransform& t, int64_t element, const char* floats, size_t i) {
-  return BadInputError(absl::StrCat(ref.name.empty() ? "weight" : absl::StrCat("weight '", ref.name, "'"), ": element ", element, " is ",
-                                    ReadAt<float>(floats, i), ", beyond the range of ", Name(t.to)));
+  const WeightDamage damage = DamageOf(ref);
+  return BadInputError(absl::StrCat(ref.name.empty() ? "weight" : absl::StrCat("weight '", ref.name, "'"), ": ", damage.clamped, " of ", damage.elements,
+                                    damage.clamped == 1 ? " values is" : " values are", " beyond the range of ", Name(t.to), ", the largest magnitude is ",
+                                    damage.max_abs, ", the first is element ", element, ", ", ReadAt<float>(floats, i)));
 }
 
 // One cast of one chunk; `first` is the chunk's first element.

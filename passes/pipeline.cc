@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/verify.h"
@@ -59,10 +60,7 @@ class PipelineParser {
       if (Eat('=')) {
         Skip();
         if (pos_ < text_.size() && text_[pos_] == '"') {
-          const size_t end = text_.find('"', pos_ + 1);
-          if (end == absl::string_view::npos) return Error("a closing quote");
-          value = std::string(text_.substr(pos_ + 1, end - pos_ - 1));
-          pos_ = end + 1;
+          if (!Quoted(&value)) return Error("a closing quote");
         } else {
           value = Word(",}");
         }
@@ -76,6 +74,20 @@ class PipelineParser {
     return Eat('}') ? absl::OkStatus() : Error("'}'");
   }
 
+  // `"..."`, in which two quotes stand for one.
+  bool Quoted(std::string* value) {
+    for (size_t begin = pos_ + 1;;) {
+      const size_t end = text_.find('"', begin);
+      if (end == absl::string_view::npos) return false;
+      absl::StrAppend(value, text_.substr(begin, end - begin));
+      if (end + 1 >= text_.size() || text_[end + 1] != '"') {
+        pos_ = end + 1;
+        return true;
+      }
+      value->push_back('"');
+      begin = end + 2;
+    }
+  }
   void Skip() {
     while (pos_ < text_.size() && absl::ascii_isspace(text_[pos_])) ++pos_;
   }
@@ -130,7 +142,7 @@ std::string Pipeline::ToString() const {
     if (step.options.empty()) return;
     absl::StrAppend(out, "{", absl::StrJoin(step.options, ",", [](std::string* o, const auto& kv) {
                       const bool quote = kv.second.find_first_of(",}{=\" ") != std::string::npos || kv.second.empty();
-                      absl::StrAppend(o, kv.first, "=", quote ? "\"" : "", kv.second, quote ? "\"" : "");
+                      absl::StrAppend(o, kv.first, "=", quote ? "\"" : "", quote ? absl::StrReplaceAll(kv.second, {{"\"", "\"\""}}) : kv.second, quote ? "\"" : "");
                     }), "}");
   });
 }

@@ -17,7 +17,7 @@ struct PipelineStep {
 
 class Pipeline {
  public:
-  // A list value inside braces is quoted: `amp-decide{white-list="a,b"}`. Unknown passes or options are errors that suggest a name.
+  // A list value inside braces is quoted: `amp-decide{white-list="a,b"}`, a quote in it doubled. Unknown passes or options are errors that suggest a name.
   static absl::StatusOr<Pipeline> Parse(absl::string_view text);
   Pipeline& Add(std::string pass, PassOptions options = {});
   std::string ToString() const;  // parses back

@@ -1,5 +1,6 @@
 #include "passes/pipelines.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 
 namespace ampc {
@@ -8,8 +9,18 @@ namespace {
 void AddFlag(PassOptions& options, const char* name, bool value) {
   if (value) options[name] = "true";
 }
-void AddList(PassOptions& options, const char* name, const std::vector<std::string>& values) {
-  if (!values.empty()) options[name] = absl::StrJoin(values, ",");
+void AddList(PassOptions& options, const char* name, const std::vector<std::string>& values, const char* between = ",") {
+  if (!values.empty()) options[name] = absl::StrJoin(values, between);
+}
+
+// A selector may ask for a guard region, which fp16-guard numbers.
+bool NamesRegion(const ConvertOptions& o) {
+  for (const std::vector<std::string>* selectors : {&o.include, &o.exclude}) {
+    for (const std::string& selector : *selectors) {
+      if (absl::StrContains(selector, "region:")) return true;
+    }
+  }
+  return false;
 }
 
 PassOptions DecideText(const ConvertOptions& o) {
@@ -18,10 +29,13 @@ PassOptions DecideText(const ConvertOptions& o) {
   AddFlag(options, "guard", o.guard);
   AddFlag(options, "promote", o.promote);
   AddFlag(options, "low-io", o.low_io);
+  AddList(options, "keep-io", o.keep_io);
+  AddList(options, "low-io-names", o.low_io_names);
   AddList(options, "white-list", o.white_list);
   AddList(options, "black-list", o.black_list);
   AddList(options, "black-vars", o.black_vars);
-  AddList(options, "exclude", o.exclude);
+  AddList(options, "include", o.include, ";");
+  AddList(options, "exclude", o.exclude, ";");
   return options;
 }
 
@@ -32,7 +46,7 @@ Pipeline ConvertPipeline(const ConvertOptions& o) {
   if (o.level == "O0") return p;
   const bool own = o.mode == "own";
   p.Add("infer-types");                                                   // importers leave gaps, and a decision needs types
-  if (o.guard) p.Add("fp16-guard");                                       // before deciding: regions are marks
+  if (o.guard || NamesRegion(o)) p.Add("fp16-guard");                     // before deciding: regions are marks
   if (own) p.Add("protect", {{"dtype", std::string(Name(o.dtype))}});     // before deciding: its marks are obeyed
   p.Add("amp-decide", DecideText(o));
   p.Add("cast-model-to-fp16");                                            // casts naively, one per value and type

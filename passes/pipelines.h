@@ -15,8 +15,10 @@ struct ConvertOptions {
   std::string mode = "own";  // or paddle-2.0, paddle-2.4, paddle-2.6
   bool guard = false;
   bool promote = false;
-  bool low_io = false;
-  std::vector<std::string> white_list, black_list, black_vars, exclude;
+  bool low_io = false;  // feeds and fetches that low ops touch become low
+  std::vector<std::string> keep_io, low_io_names;  // by name: never, always
+  std::vector<std::string> white_list, black_list, black_vars;
+  std::vector<std::string> include, exclude;  // selectors, passes/amp/selector.h
   std::string on_overflow = "clamp";  // clamp, keep, error
   std::string on_tiny = "subnormal";  // subnormal, flush, keep
 };

@@ -5,6 +5,7 @@
 #include "graph/base/json_writer.h"
 #include "graph/base/status_macros.h"
 #include "tools/cli/command.h"
+#include "tools/cli/config_writer.h"
 #include "tools/cli/convert_flags.h"
 #include "tools/cli/convert_model.h"
 #include "tools/cli/outputs.h"
@@ -51,13 +52,25 @@ void PrintJson(Console& console, const ConvertFlags& flags, const ConvertResult&
   console.Out(json.Take() + "\n");
 }
 
+std::vector<std::string> Inputs(const ConvertFlags& flags) {
+  std::vector<std::string> files = ModelFiles(flags.request.input, flags.request.params);
+  files.push_back(flags.config);
+  return files;
+}
+
+std::string ConfigText(const ConvertRequest& request) {
+  JsonWriter json(JsonWriter::kIndented);
+  WriteConvertConfig(request, json);
+  return json.Take() + "\n";
+}
+
 absl::Status Run(ConvertFlags flags, Console& console) {
-  AMPC_RETURN_IF_ERROR(ResolveConvertFlags(flags));
-  AMPC_RETURN_IF_ERROR(CheckOutputs({flags.request.output, flags.request.params_output, flags.report}, ModelFiles(flags.request.input, flags.request.params)));
+  AMPC_RETURN_IF_ERROR(CheckOutputs({flags.request.output, flags.request.params_output, flags.report, flags.write_config}, Inputs(flags)));
   Progress progress(console, "converting");
   flags.request.progress = [&progress](double done, double total) { progress.Update(done, total); };
   AMPC_ASSIGN_OR_RETURN(const ConvertResult result, ConvertModel(flags.request));
   if (!flags.report.empty()) AMPC_RETURN_IF_ERROR(WriteFileAtomically(flags.report, MakeReport(flags.report, flags.request, result)));
+  if (!flags.write_config.empty()) AMPC_RETURN_IF_ERROR(WriteFileAtomically(flags.write_config, ConfigText(flags.request)));
   for (const std::string& note : result.notes) console.Note(note);
   if (flags.json) {
     PrintJson(console, flags, result);
@@ -74,13 +87,25 @@ Command ConvertCommand() {
           "  ampc convert model.pdmodel -o model_fp16.pdmodel\n"
           "  ampc convert model.pdmodel -o model_bf16.pdmodel --dtype bf16 --report report.html   says why each op got its type\n"
           "  ampc convert model.pdmodel -o model_fp16.pdmodel --black-list softmax,layer_norm   keeps these in fp32\n"
-          "  ampc convert model.pdmodel -o copy.pdmodel --level O0                              reads and writes, byte for byte",
+          "  ampc convert model.pdmodel -o model_fp16.pdmodel --exclude upstream:logits --low-io=x,prob --write-config run.json\n"
+          "  ampc convert other.pdmodel -o other_fp16.pdmodel --config run.json                 the same choices again\n"
+          "  ampc convert model.pdmodel -o copy.pdmodel --level O0                              reads and writes, byte for byte\n"
+          "Selectors:\n"
+          "  softmax, fc_*, fc_[0-3].tmp_?           op type, or name of a value that the op defines; type:... and name:... only the one\n"
+          "  reads:fc_0.w_0                          what reads that value or weight\n"
+          "  'regex:fc_\\d+\\.tmp_0'                  the whole type or the whole name\n"
+          "  block:0, scope:/encoder/, region:1      the block, start of the name scope, fp16_guard region\n"
+          "  upstream:X, downstream:X                X (a selector, a feed or a weight) and what leads to it, or follows from it\n"
+          "  'downstream:a & upstream:b'             both hold: what lies between\n"
+          "Which wins: what cannot be low stays fp32, then --include, then --exclude, --black-vars and --black-list, then what the\n"
+          "program needs in fp32 (shapes, indices, epsilons), --guard, --white-list, and last the op's own class at that --level.",
           [](CLI::App& app) -> Action {
             auto flags = std::make_shared<ConvertFlags>();
             AddConvertOptions(app, *flags);
             AddJsonFlag(app, &flags->json);
             return [flags, &app](Console& console) {
               flags->request.command = CommandLine(app);
+              AMPC_RETURN_IF_ERROR(ResolveConvertFlags(app, *flags));
               return Run(*flags, console);
             };
           }};

@@ -25,7 +25,7 @@ class Materializer {
   absl::StatusOr<bool> Run() {
     if (cast_def_ == nullptr) return InternalError("there is no record of 'cast'");
     ForEachVar(program_, [this](const Var& var) {
-      if (AmpDecision::Has(decision_.low_var, var.id()) && var.type.dtype == DType::kF32) Retype(const_cast<Var&>(var), decision_.low);
+      if (AmpDecision::Has(decision_.low_var, var.id()) && var.type.dtype == DType::kF32 && var.kind != VarKind::kTemp) Retype(const_cast<Var&>(var), decision_.low);
     });
     for (int b = 0; b < program_.num_blocks(); ++b) AMPC_RETURN_IF_ERROR(RewriteBlock(program_.block(b)));
     DropUnreadCasts();
@@ -46,6 +46,7 @@ class Materializer {
     sources_.clear();
     earlier_.clear();
     std::vector<std::unique_ptr<Op>> ops = block.TakeOps();
+    FindOutdatedFetches(ops);
     out_.clear();
     out_.reserve(ops.size() + ops.size() / 4);
     absl::Status status;
@@ -64,6 +65,7 @@ class Materializer {
   absl::Status RewriteOp(std::unique_ptr<Op> owned) {
     Op& op = *owned;
     trailing_.clear();
+    if (DefinesFetchAgain(op)) return absl::OkStatus();
     ReadEarlierCasts(op);
     if (Repeats(op)) return absl::OkStatus();
     const OpDecision& d = decision_.For(op);
@@ -82,6 +84,7 @@ class Materializer {
         status = FollowLoweredOperands(op);
       }
       if (IsCast(op)) FixInDType(op);
+      LowerFetches(op);
     }
     versions_.After(op);
     if (IsInserted(op) && IsCast(op)) Remember(op.inputs()[0], op.outputs()[0]);
@@ -92,6 +95,48 @@ class Materializer {
       Remember(from, to);
     }
     return status;
+  }
+
+  // Casts of an earlier decision that gave a fetch `p` another type than its op computes, where this decision wants that type.
+  void FindOutdatedFetches(const std::vector<std::unique_ptr<Op>>& ops) {
+    outdated_.clear();
+    for (const std::unique_ptr<Op>& op : ops) {
+      if (!IsInserted(*op) || !IsCast(*op)) continue;
+      const Var& source = *op->inputs()[0];
+      Var* fetch = op->outputs()[0];
+      if (fetch->kind != VarKind::kTemp || source.kind != VarKind::kTemp || !fetched_[fetch->id()] || fetched_[source.id()]) continue;
+      const bool keep = AmpDecision::Has(decision_.keep_var, fetch->id());
+      if (keep ? Lowered(*fetch) : decision_.own_slots && !Lowered(*fetch) && Lowered(source)) outdated_[source.id()] = fetch;
+    }
+  }
+  // The op in front of such a cast defines the fetch itself again; true for the cast, which goes.
+  bool DefinesFetchAgain(Op& op) {
+    if (outdated_.empty()) return false;
+    if (IsInserted(op) && outdated_.contains(op.inputs()[0]->id()) && op.outputs()[0] == outdated_[op.inputs()[0]->id()]) return true;
+    for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
+      auto it = outdated_.find(op.outputs()[i]->id());
+      if (it == outdated_.end()) continue;
+      Var* aside = op.outputs()[i];
+      op.ReplaceOutput(i, it->second);
+      Retype(*it->second, aside->type.dtype);
+      earlier_[aside->id()] = it->second;
+      gone_.push_back(aside->id());
+    }
+    return false;
+  }
+
+  // A fetch that is to be low although its op computes fp32 is cast behind it; other readers get the fp32 value.
+  void LowerFetches(Op& op) {
+    for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
+      Var* var = op.outputs()[i];
+      if (var->kind != VarKind::kTemp || var->type.dtype != DType::kF32 || !AmpDecision::Has(decision_.low_var, var->id())) continue;
+      Var* aside = block_->AddVar(block_->UniqueName(absl::StrCat(var->name(), ".", Name(DType::kF32))), VarKind::kTemp, var->type);
+      aside->stop_gradient = var->stop_gradient;
+      op.ReplaceOutput(i, aside);
+      Retype(*var, decision_.low);
+      earlier_[var->id()] = aside;
+      trailing_.emplace_back(aside, var);
+    }
   }
 
   // A cast of an earlier decision that comes behind one of this decision goes, and its readers read that one.
@@ -108,8 +153,7 @@ class Materializer {
   void ReadEarlierCasts(Op& op) {
     if (earlier_.empty()) return;
     for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
-      auto it = earlier_.find(op.inputs()[i]->id());
-      if (it != earlier_.end()) op.ReplaceInput(i, it->second);
+      for (auto it = earlier_.find(op.inputs()[i]->id()); it != earlier_.end(); it = earlier_.find(it->second->id())) op.ReplaceInput(i, it->second);
     }
   }
 
@@ -320,7 +364,8 @@ class Materializer {
   std::vector<std::pair<Var*, Var*>> trailing_;     // casts behind the current op
   absl::flat_hash_map<Key, Copy> copies_;           // casts of this block by (source, type)
   absl::flat_hash_map<int, Copy> sources_;          // by result of an inserted cast of this block
-  absl::flat_hash_map<int, Var*> earlier_;          // by result of a cast that went: what stands for it
+  absl::flat_hash_map<int, Var*> outdated_;         // by result of an op: the fetch that it defines again
+  absl::flat_hash_map<int, Var*> earlier_;          // what its readers read instead
   std::vector<int> gone_;                           // their results
   Versions versions_;
   std::vector<bool> fetched_;                       // by Var::id

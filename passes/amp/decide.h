@@ -19,11 +19,13 @@ struct DecideOptions {
   std::string mode = "own";
   bool guard = false;    // only ops inside an fp16_guard may become low
   bool promote = false;  // an op outside the lists is low only if none of its operands is fp32
-  bool low_io = false;   // feeds and fetches may change type
+  // Feeds and fetches become low where low ops touch them; those in keep_io never do, those in low_io_names always.
+  bool low_io = false;
+  std::vector<std::string> keep_io, low_io_names;  // exact names; own mode only
   std::vector<std::string> white_list;  // op types
   std::vector<std::string> black_list;  // op types
   std::vector<std::string> black_vars;  // exact names of values
-  std::vector<Selector> exclude;
+  std::vector<Selector> include, exclude;  // own mode only; which wish wins: README.md, "Choosing what stays fp32"
 };
 
 using DecisionOr = absl::StatusOr<std::unique_ptr<AmpDecision>>;

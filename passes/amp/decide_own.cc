@@ -2,6 +2,7 @@
 // neutral ops follow it, O2 makes everything low that is not denied and has a kernel.
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,8 @@
 #include "graph/op_registry.h"
 #include "passes/amp/cast_roots.h"
 #include "passes/amp/decide.h"
+#include "passes/amp/io_choice.h"
+#include "passes/amp/selector_choices.h"
 
 namespace ampc {
 namespace {
@@ -18,10 +21,12 @@ enum class Vote : uint8_t { kNeutral, kLow, kHigh };
 
 class OwnDecider {
  public:
-  OwnDecider(const DecideOptions& options, const PrecisionSupport& support, const Program& program)
+  OwnDecider(const DecideOptions& options, const PrecisionSupport& support, const Program& program, SelectorChoices choices, IoChoice io)
       : options_(options),
         support_(support),
         program_(program),
+        choices_(std::move(choices)),
+        io_(std::move(io)),
         roots_(program),
         white_(options.white_list.begin(), options.white_list.end()),
         black_(options.black_list.begin(), options.black_list.end()),
@@ -45,13 +50,13 @@ class OwnDecider {
     return std::move(out_);
   }
 
-  std::vector<std::string> Notes() const {
-    std::vector<std::string> notes;
+  // What came of the user's wishes.
+  absl::Status Report(std::vector<std::string>* notes) const {
     for (const std::string& type : without_kernel_) {
-      notes.push_back(absl::StrCat("op '", type, "' is in the white list, but the target '", support_.target(), "' has no ", Name(options_.low),
-                                   " kernel for it: it stays fp32"));
+      notes->push_back(absl::StrCat("op '", type, "' is in the white list, but the target '", support_.target(), "' has no ", Name(options_.low),
+                                    " kernel for it: it stays fp32"));
     }
-    return notes;
+    return choices_.Finish(notes);
   }
 
  private:
@@ -61,26 +66,44 @@ class OwnDecider {
 
   OpDecision Decide(const Op& op) {
     if (IsInserted(op)) return Untouched("inserted", "a cast of AMP's own");
+    const OpDecision never = Never(op);
+    const OpDecision hard = never.rule.empty() ? Impossible(op) : never;
+    if (choices_.Included(op) == nullptr) return never.rule.empty() ? ByRules(op, hard) : never;
+    const bool possible = hard.rule.empty();
+    return choices_.Include(op, possible, possible ? ByRules(op, hard) : hard);
+  }
+
+  // Ops that there is nothing to decide about.
+  static OpDecision Never(const Op& op) {
     if (IsCast(op)) return Untouched("cast", "the program asks for this type");
     if (op.def().opaque) return Fp32("opaque", op.def().amp_reason);
-    const AmpClass amp = op.def().amp_when != nullptr ? op.def().amp_when(op) : op.def().amp;
-    if (amp == AmpClass::kNever) return Fp32("never", op.def().amp_reason);
+    if (ClassOf(op) == AmpClass::kNever) return Fp32("never", op.def().amp_reason);
     if (!HasFloatResult(op)) return Untouched("not-float", "it computes no float and reads any");
+    return {};
+  }
+
+  // Ops that no wish makes low.
+  OpDecision Impossible(const Op& op) const {
+    if (HasF64(op)) return Fp32("f64", "an operand is f64");
+    if (!HasFloatOperand(op)) return Fp32("creation", "it makes a value of the type that the program asks for");
+    if (OverwritesFloatState(op)) return Fp32("state", "it overwrites a value that is kept between runs");
+    if (support_.Supports(op.type(), options_.low)) return {};
+    return Fp32("no-kernel", absl::StrCat("target '", support_.target(), "' has no ", Name(options_.low), " kernel"));
+  }
+
+  OpDecision ByRules(const Op& op, const OpDecision& hard) {
     OpDecision user = ByUser(op);
     if (!user.rule.empty()) return user;
     if (op.marks.amp == AmpMark::kFp32) return Marked(op);
     if (options_.guard && op.marks.guard == 0) return Fp32("guard", "outside of every fp16_guard");
-    if (HasF64(op)) return Fp32("f64", "an operand is f64");
-    if (!HasFloatOperand(op)) return Fp32("creation", "it makes a value of the type that the program asks for");
-    if (OverwritesFloatState(op)) return Fp32("state", "it overwrites a value that is kept between runs");
     const bool white = white_.contains(op.type());
-    if (!support_.Supports(op.type(), options_.low)) {
-      if (white) without_kernel_.insert(op.type());
-      return Fp32("no-kernel", absl::StrCat("target '", support_.target(), "' has no ", Name(options_.low), " kernel"));
-    }
+    if (white && hard.rule == "no-kernel") without_kernel_.insert(op.type());
+    if (!hard.rule.empty()) return hard;
     if (white) return Low("white-list", "in the white list");
-    return ByClass(op, amp);
+    return ByClass(op, ClassOf(op));
   }
+
+  static AmpClass ClassOf(const Op& op) { return op.def().amp_when != nullptr ? op.def().amp_when(op) : op.def().amp; }
 
   OpDecision ByUser(const Op& op) const {
     if (black_.contains(op.type())) return Fp32("black-list", "in the black list");
@@ -94,10 +117,8 @@ class OwnDecider {
         }
       }
     }
-    for (const Selector& selector : options_.exclude) {
-      if (selector.Matches(op)) return Fp32("exclude", absl::StrCat("selected by '", selector.text, "'"));
-    }
-    return {};
+    const Selector* excluded = choices_.Excluded(op);
+    return excluded == nullptr ? OpDecision() : Fp32("exclude", absl::StrCat("selected by '", excluded->text, "'"));
   }
 
   // A reason written by a pass starts with its rule: "protect.shape: ...".
@@ -209,7 +230,9 @@ class OwnDecider {
     out_->keep_var.assign(n, false);
     out_->low_var.assign(n, false);
     for (const Var* var : program_.fetches) {
-      if (!options_.low_io) out_->keep_var[var->id()] = true;
+      const IoChoice::Wish wish = io_.For(*var);
+      if (wish == IoChoice::Wish::kKeep) out_->keep_var[var->id()] = true;
+      if (wish == IoChoice::Wish::kLow && var->kind == VarKind::kTemp) out_->low_var[var->id()] = true;
       if (var->kind == VarKind::kParam) read_high[var->id()] = true;
     }
     out_->low_param.assign(n, false);
@@ -217,7 +240,10 @@ class OwnDecider {
     ForEachVar(program_, [&](const Var& var) {
       if (var.type.dtype != DType::kF32) return;
       const int id = var.id();
-      if (var.kind == VarKind::kFeed && options_.low_io) out_->low_var[id] = read_low[id];
+      if (var.kind == VarKind::kFeed) {
+        const IoChoice::Wish wish = io_.For(var);
+        out_->low_var[id] = wish == IoChoice::Wish::kLow || (wish == IoChoice::Wish::kMayBeLow && read_low[id]);
+      }
       if (var.kind != VarKind::kParam) return;
       out_->low_param[id] = read_low[id] && !read_high[id];
       out_->copy_param[id] = read_low[id] && read_high[id];
@@ -227,6 +253,8 @@ class OwnDecider {
   const DecideOptions& options_;
   const PrecisionSupport& support_;
   const Program& program_;
+  SelectorChoices choices_;
+  IoChoice io_;
   CastRoots roots_;
   NameSet white_, black_, black_vars_;
   std::vector<Vote> vote_;  // by Var::id
@@ -262,10 +290,11 @@ std::unique_ptr<AmpDecision> DecideNothing(const DecideOptions& options, const P
 DecisionOr DecideOwn(const DecideOptions& options, const PrecisionSupport& support, const Program& program, std::vector<std::string>* notes) {
   if (options.level == "OD") return UsageError("level OD exists with a Paddle mode only; use O0, O1 or O2");
   AMPC_RETURN_IF_ERROR(CheckLists(options, program));
-  AMPC_RETURN_IF_ERROR(CheckSelectors(options.exclude, program));
-  OwnDecider decider(options, support, program);
+  AMPC_ASSIGN_OR_RETURN(SelectorChoices choices, SelectorChoices::Make(options.include, options.exclude, program));
+  AMPC_ASSIGN_OR_RETURN(IoChoice io, IoChoice::Make(options, program));
+  OwnDecider decider(options, support, program, std::move(choices), std::move(io));
   std::unique_ptr<AmpDecision> out = decider.Run();
-  for (std::string& note : decider.Notes()) notes->push_back(std::move(note));
+  AMPC_RETURN_IF_ERROR(decider.Report(notes));
   return out;
 }
 

@@ -25,7 +25,8 @@ struct AmpDecision {
   std::vector<OpDecision> ops;  // by Op::id
   // By Var::id. Each vector may be shorter than the program's ids: what lies beyond is false.
   std::vector<bool> keep_var;    // keeps its type whatever the ops around it do: fetched values, named exclusions
-  std::vector<bool> low_var;     // a feed or carry that changes its declared type to `low`
+  // A feed or carry that changes its declared type to `low`, and a fetched temp that is cast to it where its op computes fp32.
+  std::vector<bool> low_var;
   std::vector<bool> low_param;   // a param to store low offline; fp32 readers get a cast
   std::vector<bool> copy_param;  // a param with mixed readers: stored once in fp32, once low
   // Which slots of a low op may be low: these rules instead of the records' where `own_slots` is false.

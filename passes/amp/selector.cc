@@ -1,93 +1,123 @@
 #include "passes/amp/selector.h"
 
-#include <set>
+#include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/types/span.h"
 #include "graph/base/error.h"
-#include "passes/amp/decision.h"
+#include "graph/base/status_macros.h"
+#include "passes/amp/name_pattern.h"
 
 namespace ampc {
+namespace {
 
-bool GlobMatch(absl::string_view pattern, absl::string_view text) {
-  size_t p = 0, t = 0, star = absl::string_view::npos, mark = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      mark = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p;
-      ++t;
-    } else if (star != absl::string_view::npos) {
-      p = star + 1;
-      t = ++mark;
-    } else {
-      return false;
-    }
+using Kind = SelectorTerm::Kind;
+
+struct KindName {
+  absl::string_view name;
+  Kind kind;
+};
+constexpr KindName kKinds[] = {{"type", Kind::kType},     {"name", Kind::kName},   {"reads", Kind::kReads},       {"regex", Kind::kRegex},          {"block", Kind::kBlock},
+                               {"scope", Kind::kScope},   {"region", Kind::kRegion}, {"upstream", Kind::kUpstream}, {"downstream", Kind::kDownstream}};
+
+constexpr int kMaxDepth = 16;
+
+absl::StatusOr<Kind> FindKind(absl::string_view name, absl::string_view whole) {
+  std::vector<absl::string_view> names;
+  for (const KindName& known : kKinds) {
+    if (known.name == name) return known.kind;
+    names.push_back(known.name);
   }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
+  std::string suggestion = Suggest(name, names);
+  if (suggestion.empty()) suggestion = absl::StrCat("; a value with a colon in its name is written name:", whole);
+  return UsageError(absl::StrCat("kind '", name, "' is unknown, needs type, name, reads, regex, block, scope, region, upstream or downstream", suggestion));
 }
 
-bool Selector::Matches(const Op& op) const {
-  const auto defines = [this, &op] {
-    for (const Var* var : op.outputs()) {
-      if (GlobMatch(pattern, var->exported()) || GlobMatch(pattern, var->name())) return true;
+absl::StatusOr<SelectorTerm> ParseTerm(absl::string_view text, int depth) {
+  SelectorTerm term;
+  term.text = std::string(text);
+  const size_t colon = text.find(':');
+  if (colon != absl::string_view::npos) {
+    AMPC_ASSIGN_OR_RETURN(term.kind, FindKind(text.substr(0, colon), text));
+    term.text = std::string(text.substr(colon + 1));
+  }
+  if (term.text.empty()) return UsageError("nothing is named");
+  if (term.kind == Kind::kUpstream || term.kind == Kind::kDownstream) {
+    if (depth == kMaxDepth) return UsageError("upstream and downstream are nested too deep");
+    AMPC_ASSIGN_OR_RETURN(SelectorTerm of, ParseTerm(term.text, depth + 1));
+    term.of.push_back(std::move(of));
+  } else if (term.kind == Kind::kRegex) {
+    AMPC_ASSIGN_OR_RETURN(NamePattern regex, NamePattern::Regex(term.text));
+    term.pattern = std::make_shared<const NamePattern>(std::move(regex));
+  } else {
+    term.pattern = std::make_shared<const NamePattern>(NamePattern::Glob(term.text));
+  }
+  return term;
+}
+
+// One past the selector that starts at `begin`.
+size_t EndOfSelector(absl::string_view text, size_t begin) {
+  int depth = 0;
+  bool in_class = false;
+  text = text.substr(0, text.find(';', begin));
+  for (size_t i = begin; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\') {
+      ++i;
+    } else if (in_class) {
+      in_class = c != ']';
+    } else if (c == '[') {
+      in_class = true;
+    } else if (c == '(' || c == '{') {
+      ++depth;
+    } else if (c == ')' || c == '}') {
+      --depth;
+    } else if (c == ',' && depth <= 0) {
+      return i;
     }
-    return false;
-  };
-  switch (kind) {
-    case Kind::kTypeOrName: return GlobMatch(pattern, op.type()) || defines();
-    case Kind::kType: return GlobMatch(pattern, op.type());
-    case Kind::kName: return defines();
-    case Kind::kScope: return absl::StartsWith(op.GetString("op_namescope"), pattern);
-    case Kind::kRegion: return absl::StrCat(op.marks.guard) == pattern;
+  }
+  return text.size();
+}
+
+bool HasKind(absl::Span<const SelectorTerm> terms, Kind kind) {
+  for (const SelectorTerm& term : terms) {
+    if (term.kind == kind || HasKind(term.of, kind)) return true;
   }
   return false;
 }
 
+}  // namespace
+
 absl::StatusOr<Selector> ParseSelector(absl::string_view text) {
   Selector out;
-  out.text = std::string(text);
-  out.pattern = out.text;
-  const size_t colon = text.find(':');
-  if (colon != absl::string_view::npos) {
-    const absl::string_view kind = text.substr(0, colon);
-    out.pattern = std::string(text.substr(colon + 1));
-    if (kind == "type") {
-      out.kind = Selector::Kind::kType;
-    } else if (kind == "name") {
-      out.kind = Selector::Kind::kName;
-    } else if (kind == "scope") {
-      out.kind = Selector::Kind::kScope;
-    } else if (kind == "region") {
-      out.kind = Selector::Kind::kRegion;
-    } else {
-      return UsageError(absl::StrCat("selector '", text, "' has kind '", kind, "', needs type, name, scope or region"));
-    }
+  out.text = std::string(absl::StripAsciiWhitespace(text));
+  for (absl::string_view part : absl::StrSplit(out.text, " & ")) {
+    absl::StatusOr<SelectorTerm> term = ParseTerm(absl::StripAsciiWhitespace(part), 0);
+    if (!term.ok()) return Annotate(term.status(), absl::StrCat("selector '", out.text, "'"));
+    out.terms.push_back(*std::move(term));
   }
-  if (out.pattern.empty()) return UsageError(absl::StrCat("selector '", text, "' is empty"));
   return out;
 }
 
-absl::Status CheckSelectors(const std::vector<Selector>& selectors, const Program& program) {
-  std::vector<bool> hit(selectors.size(), false);
-  std::set<std::string> words;
-  ForEachOp(program, [&](const Op& op) {
-    if (IsInserted(op) || selectors.empty()) return;
-    for (size_t i = 0; i < selectors.size(); ++i) {
-      if (!hit[i]) hit[i] = selectors[i].Matches(op);
-    }
-    words.insert(op.type());
-    for (const Var* var : op.outputs()) words.insert(var->name());
-  });
-  for (size_t i = 0; i < selectors.size(); ++i) {
-    if (hit[i]) continue;
-    const std::vector<std::string> known(words.begin(), words.end());
-    return UsageError(absl::StrCat("selector '", selectors[i].text, "' matches no op of the program", Suggest(selectors[i].pattern, known)));
+absl::StatusOr<std::vector<Selector>> ParseSelectorList(absl::string_view text) {
+  std::vector<Selector> out;
+  if (absl::StripAsciiWhitespace(text).empty()) return out;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = EndOfSelector(text, begin);
+    AMPC_ASSIGN_OR_RETURN(Selector selector, ParseSelector(text.substr(begin, end - begin)));
+    out.push_back(std::move(selector));
+    begin = end + 1;
   }
-  return absl::OkStatus();
+  return out;
+}
+
+bool HasKind(const std::vector<Selector>& selectors, SelectorTerm::Kind kind) {
+  for (const Selector& selector : selectors) {
+    if (HasKind(selector.terms, kind)) return true;
+  }
+  return false;
 }
 
 }  // namespace ampc

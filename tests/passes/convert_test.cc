@@ -150,12 +150,15 @@ TEST(PipelineText, ParsesBack) {
   ConvertOptions options;
   options.white_list = {"softmax", "exp"};
   options.black_vars = {"x"};
-  options.exclude = {"name:fc_*", "scope:/a b/"};
+  options.exclude = {"name:fc_*", "scope:/a b/", "regex:a{1,2}\\d", "name:\"quoted\""};
+  options.include = {"name:z[", "type:relu & upstream:y"};
   options.guard = true;
   const std::string text = ConvertPipeline(options).ToString();
   const absl::StatusOr<Pipeline> parsed = Pipeline::Parse(text);
   ASSERT_TRUE(parsed.ok()) << parsed.status().message();
   EXPECT_EQ(parsed->ToString(), text);
+  const PassOptions& decide = std::find_if(parsed->steps().begin(), parsed->steps().end(), [](const auto& step) { return step.pass == "amp-decide"; })->options;
+  EXPECT_EQ(decide.at("exclude"), "name:fc_*;scope:/a b/;regex:a{1,2}\\d;name:\"quoted\"");
 }
 
 TEST(PassList, HasNoTwinsAndSaysWhatEachDoes) {

@@ -1,9 +1,15 @@
 #include "tools/cli/convert_flags.h"
 
+#include <utility>
+
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "passes/amp/selector.h"
+#include "tools/cli/convert_config.h"
 
 namespace ampc {
 namespace {
@@ -12,8 +18,6 @@ namespace {
 absl::Status CheckSupported(const ConvertFlags& flags) {
   if (flags.request.options.level == "auto") return NotSupportedYet("--level auto", "O0, O1 and O2 are");
   if (!flags.compat.empty()) return NotSupportedYet("--compat", "convert decides by ampc's own rules; 'ampc opt --passes=amp-decide{mode=paddle-2.6}' prints Paddle's decision");
-  if (!flags.request.options.exclude.empty()) return NotSupportedYet("--exclude", "--black-list takes op types, --black-vars takes value names");
-  if (!flags.include.empty()) return NotSupportedYet("--include", "--white-list takes op types");
   if (!flags.calibrate.empty()) return NotSupportedYet("--calibrate", "ranges of weights are looked at without it");
   if (!flags.plan.empty()) return NotSupportedYet("--plan", "--report writes every decision");
   if (!flags.report.empty() && !absl::EndsWith(flags.report, ".json") && !absl::EndsWith(flags.report, ".html")) {
@@ -22,13 +26,53 @@ absl::Status CheckSupported(const ConvertFlags& flags) {
   return absl::OkStatus();
 }
 
+// Feeds and fetches: both options alone, or with names.
+absl::Status ResolveIo(const ConvertFlags& flags, ConvertOptions& options) {
+  struct Side {
+    bool all = false;
+    std::vector<std::string> names;
+  };
+  const auto read = [](const std::vector<std::string>& values) {
+    Side side;
+    for (const std::string& value : values) {
+      if (value == "true") side.all = true;
+      if (value == "true" || value == "false") continue;
+      for (absl::string_view name : absl::StrSplit(value, ',', absl::SkipWhitespace())) side.names.emplace_back(absl::StripAsciiWhitespace(name));
+    }
+    return side;
+  };
+  const Side keep = read(flags.keep_io), low = read(flags.low_io);
+  if (keep.all && low.all) return UsageError("--keep-io and --low-io contradict each other");
+  for (const auto& [name, side] : {std::pair("--keep-io", &keep), std::pair("--low-io", &low)}) {
+    if (side->all && !side->names.empty()) return UsageError(absl::StrCat(name, " alone means all, with names only these: one of the two is needed"));
+  }
+  options.low_io = low.all || (!keep.names.empty() && low.names.empty());
+  options.keep_io = keep.names;
+  options.low_io_names = low.names;
+  return absl::OkStatus();
+}
+
+// A typing error is found before the model is read.
+absl::Status ResolveSelectors(ConvertOptions& options) {
+  for (const auto& [name, list] : {std::pair("--include", &options.include), std::pair("--exclude", &options.exclude)}) {
+    for (const std::string& text : *list) {
+      const absl::StatusOr<std::vector<Selector>> selectors = ParseSelectorList(text);
+      if (!selectors.ok()) return Annotate(selectors.status(), name);
+      if (selectors->empty()) return UsageError(absl::StrCat(name, " is empty, a selector is needed"));
+    }
+  }
+  if (!options.include.empty() && options.level == "O0") return UsageError("--include needs --level O1 or O2: nothing becomes low at O0");
+  return absl::OkStatus();
+}
+
 void AddLists(CLI::App& app, ConvertFlags& flags) {
   ConvertOptions& o = flags.request.options;
-  app.add_option("--white-list", o.white_list, "op types that become low")->delimiter(',');
-  app.add_option("--black-list", o.black_list, "op types that stay fp32")->delimiter(',');
-  app.add_option("--black-vars", o.black_vars, "values whose readers and writers stay fp32")->delimiter(',');
-  app.add_option("--exclude", o.exclude, "selector of ops that stay fp32 (not in this version)");
-  app.add_option("--include", flags.include, "selector of ops that become low (not in this version)");
+  const auto list = [&app](const char* name, std::vector<std::string>& values, const char* help) { return app.add_option(name, values, help)->allow_extra_args(false); };
+  list("--white-list", o.white_list, "op types that become low where nothing protects them")->delimiter(',');
+  list("--black-list", o.black_list, "op types that stay fp32")->delimiter(',');
+  list("--black-vars", o.black_vars, "values whose readers and writers stay fp32")->delimiter(',');
+  list("--exclude", o.exclude, "selector of ops that stay fp32 (see below), several times or with commas");
+  list("--include", o.include, "selector of ops that become low, whatever else says fp32");
 }
 
 }  // namespace
@@ -42,8 +86,8 @@ void AddConvertOptions(CLI::App& app, ConvertFlags& flags) {
   app.add_option("--level", o.level, "O0: nothing; O1: matrix products and what follows them; O2: all that is safe")
       ->check(CLI::IsMember({"O0", "O1", "O2", "auto"}))
       ->capture_default_str();
-  app.add_flag("--keep-io", flags.keep_io, "feeds and fetches keep their types (the default)");
-  app.add_flag("--low-io", o.low_io, "float feeds and fetches become low too");
+  app.add_flag("--keep-io", flags.keep_io, "feeds and fetches keep their types (the default); --keep-io=a,b: only these do");
+  app.add_flag("--low-io", flags.low_io, "float feeds and fetches become low too; --low-io=a,b: only these do");
   app.add_flag("--guard", o.guard, "only ops inside an fp16_guard become low");
   app.add_flag("--promote", o.promote, "an op becomes low only if none of its operands stays fp32");
   AddLists(app, flags);
@@ -57,19 +101,22 @@ void AddConvertOptions(CLI::App& app, ConvertFlags& flags) {
   app.add_flag("--program-only", r.program_only, "a program without its weights");
   app.add_option("--report", flags.report, "write every decision, cast and weight to this .json file, or as a page to this .html file");
   app.add_flag("--no-sync", r.no_sync, "do not wait for the disk");
+  app.add_option("--config", flags.config, "take options from this JSON file; those of the command line win");
+  app.add_option("--write-config", flags.write_config, "write the options in effect, for --config");
   app.add_option("--compat", flags.compat, "another system's decisions (not in this version)")
       ->check(CLI::IsMember({"paddle-2.0", "paddle-2.4", "paddle-2.6", "paddle-inference-2.6"}));
   app.add_option("--calibrate", flags.calibrate, "measure ranges on these inputs (not in this version)");
   app.add_option("--plan", flags.plan, "read the decision from a file (not in this version)");
 }
 
-absl::Status ResolveConvertFlags(ConvertFlags& flags) {
+absl::Status ResolveConvertFlags(CLI::App& app, ConvertFlags& flags) {
+  if (!flags.config.empty()) AMPC_RETURN_IF_ERROR(ApplyConvertConfig(flags.config, app));
   AMPC_RETURN_IF_ERROR(CheckSupported(flags));
   const std::optional<DType> dtype = ParseDType(flags.dtype);
   if (!dtype.has_value() || !IsLowPrecision(*dtype)) return UsageError(absl::StrCat("--dtype is '", flags.dtype, "', fp16 or bf16 is needed"));
   flags.request.options.dtype = *dtype;
-  if (flags.keep_io && flags.request.options.low_io) return UsageError("--keep-io and --low-io contradict each other");
-  return absl::OkStatus();
+  AMPC_RETURN_IF_ERROR(ResolveIo(flags, flags.request.options));
+  return ResolveSelectors(flags.request.options);
 }
 
 }  // namespace ampc

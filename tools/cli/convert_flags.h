@@ -13,8 +13,9 @@ struct ConvertFlags {
   ConvertRequest request;
   std::string dtype = "fp16";
   std::string compat;
-  bool keep_io = false;
-  std::vector<std::string> include, calibrate;
+  std::vector<std::string> keep_io, low_io;  // "true" for the option alone, else names
+  std::vector<std::string> calibrate;
+  std::string config, write_config;
   std::string report;
   std::string plan;
   bool json = false;
@@ -23,8 +24,8 @@ struct ConvertFlags {
 // Declares the options on `app`; `flags` has to outlive it.
 void AddConvertOptions(CLI::App& app, ConvertFlags& flags);
 
-// After parsing: checks what belongs together and fills in what the request takes from several options. Usage errors; exit
-// code 4 for options that are known and not supported.
-absl::Status ResolveConvertFlags(ConvertFlags& flags);
+// After parsing, on the same `flags`: reads --config, checks what belongs together and fills in what the request takes from
+// several options. Usage errors; exit code 3 for a bad config file, 4 for options that are known and not supported.
+absl::Status ResolveConvertFlags(CLI::App& app, ConvertFlags& flags);
 
 }  // namespace ampc

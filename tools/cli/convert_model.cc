@@ -13,6 +13,7 @@
 #include "graph/verify.h"
 #include "kernels/evaluator.h"
 #include "passes/analysis/target_support.h"
+#include "tools/cli/config_writer.h"
 #include "tools/cli/outputs.h"
 
 namespace ampc {
@@ -133,6 +134,7 @@ std::string ReportJson(const ConvertRequest& request, const ConvertResult& resul
   json.Field("bytes_before", result.bytes_before).Field("bytes_after", result.bytes_after).Field("seconds", result.seconds());
   json.Field("load_seconds", result.load_seconds).Field("pass_seconds", result.pass_seconds).Field("save_seconds", result.save_seconds);
   json.Field("target", request.target).Field("pipeline", ConvertPipeline(request.options).ToString());
+  WriteConvertConfig(request, json.Key("config"));
   json.Key("notes").BeginArray();
   for (const std::string& note : result.notes) json.String(note);
   json.EndArray();
