@@ -15,15 +15,15 @@ constexpr int64_t kNoBound = INT64_MIN;  // a bound whose value is not known
 // One of the lists that steer a slice.
 struct Bounds {
   const char* attr;
-  const char* list_slot;
   ShapeArg values;
 
   Bounds(const InferContext& ctx, const char* attr, const char* tensor_slot, const char* list_slot)
-      : attr(attr), list_slot(list_slot), values(ReadShapeArg(ctx, list_slot, tensor_slot, attr)) {}
-  // Number `i`; infer_flags marks with -1 the bounds that the attribute does not know.
+      : attr(attr), values(ReadShapeArg(ctx, list_slot, tensor_slot, attr)) {}
+  // Number `i`; infer_flags marks with -1 the axes of which an attribute does not know a bound: those are given by tensors, of
+  // which inference may not see any.
   int64_t At(const InferContext& ctx, size_t i) const {
     const std::vector<int64_t> flags = ctx.op().GetInts("infer_flags");
-    const bool open = i < flags.size() && flags[i] == -1 && !ctx.Has(list_slot);
+    const bool open = i < flags.size() && flags[i] == -1 && ctx.op().inputs().size() == 1;
     return values.has_value() && !open ? (*values)[i].value_or(kNoBound) : kNoBound;
   }
 };

@@ -98,7 +98,7 @@ TEST_P(GoldenControl, Converted) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, GoldenControl,
-                         ::testing::Values("loop_with_arrays", "branches", "nested_loops"),
+                         ::testing::Values("loop_with_arrays", "branches", "nested_loops", "gru_decoder", "chosen_rows"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
