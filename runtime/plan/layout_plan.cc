@@ -31,7 +31,8 @@ class LayoutAssigner {
   absl::Status Visit(OpInstance& op) {
     const KernelEntry* entry = context_.kernels.Find(op.op->type());
     if (entry == nullptr) return NoKernel(*op.op);
-    if (entry->layouts == LayoutSupport::kAware && TryAware(op, *entry)) return absl::OkStatus();
+    const bool keeps = entry->layouts == LayoutSupport::kAware || entry->layouts == LayoutSupport::kFollows;
+    if (keeps && TryAware(op, *entry)) return absl::OkStatus();
     if (entry->layouts == LayoutSupport::kElementwise && LargestIsChannelsLast(op) && TryElementwise(op, *entry)) {
       return SetInputs(op, Layout::kChannelsLast);
     }

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+import paddle.nn.functional as nn
+
 F = np.float32
 
 
@@ -59,3 +61,15 @@ def cases(case):
     case("softmax_one", "softmax", {"X": rand(3, 1)}, {"Out": 1}, {"axis": -1})
     case("softmax_none", "softmax", {"X": rand(0, 3)}, {"Out": 1}, {"axis": -1}, expect={"Out": rand(0, 3)})
     case("softmax_large", "softmax", {"X": np.array([[1e4, 1e4 - 1, -1e4], [88, 89, 90]], F)}, {"Out": 1}, {"axis": 1})
+    # Between convolutions the planner may keep channels last.
+    case.program("norms_between_convolutions", between_convolutions,
+                 {"x": rand(2, 3, 6, 7), "w": rand(8, 3, 3, 3), "mean": rand(8), "variance": np.abs(rand(8)) + F(0.5), "v": rand(4, 8, 1, 1)})
+
+
+def between_convolutions(v):
+    y = nn.conv2d(v["x"], v["w"], padding=1)
+    y = nn.batch_norm(y, v["mean"], v["variance"], weight=v["mean"], bias=v["variance"], training=False)
+    y = nn.instance_norm(y)
+    y = nn.interpolate(y, scale_factor=[2.0, 1.5], mode="bilinear")
+    y = nn.interpolate(y, size=[5, 6], mode="nearest")
+    return [nn.conv2d(y, v["v"])]
