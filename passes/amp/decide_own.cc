@@ -223,6 +223,7 @@ class OwnDecider {
       if (IsInserted(op)) return;
       for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
         const Var& root = roots_.Root(*op.inputs()[i]);
+        if (root.kind == VarKind::kParam && !op.SubBlocks().empty()) continue;  // listed for the bodies, whose ops read it
         const bool low = d.low && InputPrecision(*out_, op, op.InputSlotOf(i)) == SlotPrecision::kFollow;
         (low ? read_low : read_high)[root.id()] = true;
       }
