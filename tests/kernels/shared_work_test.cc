@@ -27,7 +27,9 @@ TEST(SharedWork, ComparisonsTruthAndChoice) {
     const bool needed = in[i] < bound[i / kRow % 130];
     ASSERT_EQ(less[0].stored.values<bool>()[i], needed) << i;
     ASSERT_TRUE(both[0].stored.values<bool>()[i]) << i;
-    if (needed) ASSERT_EQ(chosen[i], in[i]) << i;
+    if (needed) {
+      ASSERT_EQ(chosen[i], in[i]) << i;
+    }
   }
 }
 
