@@ -39,13 +39,15 @@ absl::StatusOr<std::string> ToSvg(const std::string& dot, const std::string& bes
     code = pclose(pipe);
   }
   std::remove(source.c_str());
-  if (code != 0 || svg.empty()) return UnsupportedError("an .svg needs the program 'dot' of Graphviz, which could not be run; write a .dot file instead");
+  if (code != 0 || svg.empty())
+    return UnsupportedError("an .svg needs the program 'dot' of Graphviz, which could not be run; write a .dot file instead");
   return svg;
 }
 
 absl::Status Run(const DotFlags& flags, Console&) {
   const bool svg = absl::EndsWith(flags.output, ".svg");
-  if (!svg && !absl::EndsWith(flags.output, ".dot")) return UsageError(absl::StrCat("output '", flags.output, "' has an unknown ending, .dot or .svg is needed"));
+  if (!svg && !absl::EndsWith(flags.output, ".dot"))
+    return UsageError(absl::StrCat("output '", flags.output, "' has an unknown ending, .dot or .svg is needed"));
   AMPC_RETURN_IF_ERROR(CheckOutputs({flags.output}, ModelFiles(flags.model, flags.params)));
   AMPC_ASSIGN_OR_RETURN(const Program program, LoadModel(flags.model, {.params = flags.params, .program_only = true}));
   const std::string dot = ToDot(program, flags.options);
@@ -67,8 +69,12 @@ Command DotCommand() {
             app.add_option("--output,-o", flags->output, "a .dot or .svg file")->required();
             app.add_option("--params", flags->params, "file with the weights");
             app.add_flag("--group,!--no-group", flags->options.group, "blocks that repeat are drawn once (the default)");
-            app.add_option("--depth", flags->options.depth, "levels of blocks inside of blocks")->check(CLI::PositiveNumber)->capture_default_str();
-            app.add_option("--max-nodes", flags->options.max_nodes, "what follows these is left out, with a note")->check(CLI::PositiveNumber)->capture_default_str();
+            app.add_option("--depth", flags->options.depth, "levels of blocks inside of blocks")
+                ->check(CLI::PositiveNumber)
+                ->capture_default_str();
+            app.add_option("--max-nodes", flags->options.max_nodes, "what follows these is left out, with a note")
+                ->check(CLI::PositiveNumber)
+                ->capture_default_str();
             return [flags](Console& console) { return Run(*flags, console); };
           }};
 }

@@ -1,4 +1,5 @@
 // ampc inspect: what is in a model.
+#include <algorithm>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -32,7 +33,7 @@ void PrintText(Console& console, const InspectFlags& flags, const Program& progr
                                  facts.num_weights, " weights, ", HumanBytes(facts.weight_bytes), "\n");
   absl::StrAppend(&out, "feeds\n", Signature(program.feeds, program), "fetches\n", Signature(program.fetches, program));
   absl::StrAppend(&out, "precision\n");
-  absl::StrAppend(&out, "  ops: ", facts.low_ops, " low, ", facts.float_ops - facts.low_ops, " fp32, ", facts.num_ops - facts.float_ops, " without floats\n");
+  absl::StrAppend(&out, "  ops: ", facts.low_ops, " low, ", facts.float_ops - facts.low_ops, " fp32, ", facts.num_ops - facts.float_ops - facts.casts, " without floats\n");
   absl::StrAppend(&out, "  conv and matmul flops: ", facts.FlopsText(), "\n");
   absl::StrAppend(&out, "  casts: ", facts.casts, facts.inserted_casts > 0 ? absl::StrCat(", of which AMP inserted ", facts.inserted_casts) : "", "\n");
   for (const auto& [dtype, count] : facts.weights_by_dtype) {
@@ -40,7 +41,9 @@ void PrintText(Console& console, const InspectFlags& flags, const Program& progr
   }
   console.Out(out);
   std::vector<std::vector<std::string>> rows = {{"op", "count", "low"}};
-  for (const auto& [type, count] : facts.ops_by_type) rows.push_back({type, absl::StrCat(count.first), absl::StrCat(count.second)});
+  std::vector<std::pair<std::string, std::pair<int, int>>> types(facts.ops_by_type.begin(), facts.ops_by_type.end());
+  std::stable_sort(types.begin(), types.end(), [](const auto& a, const auto& b) { return a.second.first > b.second.first; });  // else by name
+  for (const auto& [type, count] : types) rows.push_back({type, absl::StrCat(count.first), absl::StrCat(count.second)});
   console.Out(FormatTable(rows));
   for (const std::string& type : facts.opaque_types) console.Out(absl::StrCat("no record for op '", type, "': kept as it is, not executed\n"));
 }

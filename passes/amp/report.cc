@@ -32,7 +32,11 @@ DType FloatTypeOf(const Op& op) {
 void AddOp(const Op& op, const AmpDecision* decision, AmpReport* report) {
   const OpDecision& d = DecisionFor(op, decision);
   ++(d.untouched ? report->untouched_ops : d.low ? report->low_ops : report->fp32_ops);
-  report->ops.push_back({op.type(), FirstResult(op), d.untouched ? "untouched" : d.low ? "low" : "fp32", FloatTypeOf(op), d.rule, d.reason});
+  report->ops.push_back({op.type(), FirstResult(op),
+                         d.untouched ? "untouched"
+                         : d.low     ? "low"
+                                     : "fp32",
+                         FloatTypeOf(op), d.rule, d.reason});
   const AmpClass amp = op.def().amp_when != nullptr ? op.def().amp_when(op) : op.def().amp;
   if (amp != AmpClass::kAllow || op.def().cost == nullptr) return;
   const double flops = op.def().cost(op).flops;
@@ -84,14 +88,22 @@ void WriteTypes(const AmpReport& report, JsonWriter& json) {
   for (const AmpOpEntry& op : report.ops) ++types[op.type][op.dtype == DType::kInvalid ? 2 : IsLowPrecision(op.dtype) ? 0 : 1];
   json.Key("types").BeginArray();
   for (const auto& [type, count] : types) {
-    json.BeginObject(JsonWriter::kInline).Field("op", type).Field("low", count[0]).Field("fp32", count[1]).Field("none", count[2]).EndObject();
+    json.BeginObject(JsonWriter::kInline)
+        .Field("op", type)
+        .Field("low", count[0])
+        .Field("fp32", count[1])
+        .Field("none", count[2])
+        .EndObject();
   }
   json.EndArray();
 }
 
 void WriteOp(const AmpOpEntry& op, JsonWriter& json) {
   json.BeginObject(JsonWriter::kInline).Field("op", op.type).Field("value", op.value).Field("precision", op.precision);
-  json.Field("dtype", op.dtype == DType::kInvalid ? absl::string_view("none") : LongName(op.dtype)).Field("rule", op.rule).Field("reason", op.reason).EndObject();
+  json.Field("dtype", op.dtype == DType::kInvalid ? absl::string_view("none") : LongName(op.dtype))
+      .Field("rule", op.rule)
+      .Field("reason", op.reason)
+      .EndObject();
 }
 
 void WriteCast(const AmpCastEntry& cast, size_t most_consumers, JsonWriter& json) {
@@ -105,7 +117,11 @@ void WriteCast(const AmpCastEntry& cast, size_t most_consumers, JsonWriter& json
 }
 
 void WriteWeight(const AmpWeightEntry& w, JsonWriter& json) {
-  json.BeginObject(JsonWriter::kInline).Field("name", w.name).Field("from", LongName(w.from)).Field("to", LongName(w.to)).Field("copy", w.copy);
+  json.BeginObject(JsonWriter::kInline)
+      .Field("name", w.name)
+      .Field("from", LongName(w.from))
+      .Field("to", LongName(w.to))
+      .Field("copy", w.copy);
   if (w.damage.elements > 0) {
     json.Field("elements", w.damage.elements).Field("clamped", w.damage.clamped).Field("flushed", w.damage.flushed);
     json.Field("subnormal", w.damage.subnormal).Field("non_finite", w.damage.non_finite).Field("max_abs", w.damage.max_abs);

@@ -15,8 +15,8 @@ namespace ampc {
 
 struct AmpOpEntry {
   std::string type;
-  std::string value;      // its first result, "" for an op without
-  std::string precision;  // "low", "fp32", "untouched"
+  std::string value;              // its first result, "" for an op without
+  std::string precision;          // "low", "fp32", "untouched"
   DType dtype = DType::kInvalid;  // of its first float result, else of its first float operand; kInvalid without floats
   std::string rule;
   std::string reason;
@@ -28,14 +28,14 @@ struct AmpCastEntry {
   DType from = DType::kInvalid;
   DType to = DType::kInvalid;
   std::vector<std::string> consumers;  // first results of the ops that read it; "fetch" for a fetched value
-  std::string reason;  // what the first of them wants
+  std::string reason;                  // what the first of them wants
 };
 
 struct AmpWeightEntry {
   std::string name;
   DType from = DType::kInvalid;
   DType to = DType::kInvalid;
-  bool copy = false;  // a low copy beside the fp32 weight
+  bool copy = false;    // a low copy beside the fp32 weight
   WeightDamage damage;  // filled by MeasureWeights
 };
 
@@ -43,10 +43,10 @@ struct AmpReport {
   std::string mode, level;
   DType low = DType::kInvalid;  // kInvalid: nothing was decided
   int low_ops = 0;
-  int fp32_ops = 0;       // decided, not low
-  int untouched_ops = 0;  // taken as they are
-  double low_flops = 0;   // of ops whose record makes them pay off in low precision: convolutions, products
-  double all_flops = 0;   // of the same ops; unknown dims count as 1
+  int fp32_ops = 0;             // decided, not low
+  int untouched_ops = 0;        // taken as they are
+  double low_flops = 0;         // of ops whose record makes them pay off in low precision: convolutions, products
+  double all_flops = 0;         // of the same ops; unknown dims count as 1
   std::vector<AmpOpEntry> ops;  // without inserted casts, in program order
   std::vector<AmpCastEntry> casts;
   std::vector<AmpWeightEntry> weights;  // those stored low

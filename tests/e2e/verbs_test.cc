@@ -18,6 +18,14 @@ TEST_F(VerbsTest, InspectPrintsSignatureAndOps) {
   EXPECT_THAT(Ok({"inspect", "mlp.pdmodel", "--text"}), HasSubstr("r = relu(s)"));
 }
 
+TEST_F(VerbsTest, InspectListsFrequentOpsFirstAndCountsCastsApart) {
+  MakeModel("mlp", kMlp);
+  Ok({"convert", "mlp.pdmodel", "-o", "low.pdmodel"});
+  const std::string text = Ok({"inspect", "low.pdmodel"});
+  EXPECT_THAT(text, HasSubstr("ops: 5 low, 0 fp32, 0 without floats"));
+  EXPECT_LT(text.find("\nmatmul_v2"), text.find("\nelementwise_add"));
+}
+
 TEST_F(VerbsTest, InspectJson) {
   MakeModel("conv", kConvNet);
   const JsonValue facts = OkJson({"inspect", "conv.pdmodel"});

@@ -8,8 +8,8 @@ namespace ampc {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::kBranch;
+using ::testing::Not;
 using testing::Parsed;
 using testing::Tower;
 

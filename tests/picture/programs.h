@@ -24,7 +24,8 @@ inline std::string Tower(int blocks) {
   for (int k = 0; k < blocks; ++k) {
     absl::StrAppend(&text, "a", k, " = matmul_v2(v", k, ", w) : f32 [?, 4]\n", "b", k, " = relu(a", k, ") : f32 [?, 4]\n");
     absl::StrAppend(&text, "c", k, " = matmul_v2(b", k, ", w) : f32 [?, 4]\n", "d", k, " = tanh(c", k, ") : f32 [?, 4]\n");
-    absl::StrAppend(&text, "e", k, " = sigmoid(d", k, ") : f32 [?, 4]\n", "v", k + 1, " = elementwise_add(v", k, ", e", k, ") : f32 [?, 4]\n");
+    absl::StrAppend(&text, "e", k, " = sigmoid(d", k, ") : f32 [?, 4]\n", "v", k + 1, " = elementwise_add(v", k, ", e", k,
+                    ") : f32 [?, 4]\n");
   }
   return absl::StrCat(text, "y = softmax(v", blocks, ") : f32 [?, 4]\nfetch y\n");
 }

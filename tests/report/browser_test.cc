@@ -31,8 +31,15 @@ class BrowserTest : public ::testing::Test {
   }
 
   Outcome Run(std::vector<std::string> args, const std::string& page, const std::string& fragment) const {
-    std::vector<std::string> all = {"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--enable-logging=stderr", "--v=0",
-                                    "--virtual-time-budget=4000", "--user-data-dir=" + (folder_ / "profile")};
+    std::vector<std::string> all = {"--headless",
+                                    "--no-sandbox",
+                                    "--disable-gpu",
+                                    "--disable-dev-shm-usage",
+                                    "--hide-scrollbars",
+                                    "--enable-logging=stderr",
+                                    "--v=0",
+                                    "--virtual-time-budget=4000",
+                                    "--user-data-dir=" + (folder_ / "profile")};
     all.insert(all.end(), args.begin(), args.end());
     all.push_back("file://" + (folder_ / page) + "#" + fragment);
     return RunProcess(browser_, all, folder_.path(), {"HOME=" + folder_.path()});
@@ -72,7 +79,8 @@ TEST_F(BrowserTest, AMistakeInAPageIsSeen) {
 
 TEST_F(BrowserTest, LoadsWithEverySection) {
   const std::string dom = Dom("");
-  for (const char* id : {"summary", "graph", "types", "weights", "casts", "decisions"}) EXPECT_NE(dom.find("id=\"" + std::string(id) + "-title\""), std::string::npos) << id;
+  for (const char* id : {"summary", "graph", "types", "weights", "casts", "decisions"})
+    EXPECT_NE(dom.find("id=\"" + std::string(id) + "-title\""), std::string::npos) << id;
   EXPECT_THAT(After(dom, "id=\"weights\"", "</tr></tbody>"), HasSubstr("&lt;w&gt;&amp;"));
   EXPECT_THAT(After(dom, "id=\"casts\"", "</section>"), HasSubstr("exp stays fp32 (deny: "));
   EXPECT_THAT(After(dom, "id=\"types\"", "</section>"), HasSubstr("elementwise_add"));
@@ -81,7 +89,8 @@ TEST_F(BrowserTest, LoadsWithEverySection) {
 }
 
 TEST_F(BrowserTest, NamesStayText) {
-  EXPECT_THAT(After(Dom("q=sigmoid"), "id=\"decisions\"", "</section>"), HasSubstr("&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;'&lt;!--"));
+  EXPECT_THAT(After(Dom("q=sigmoid"), "id=\"decisions\"", "</section>"),
+              HasSubstr("&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;'&lt;!--"));
 }
 
 TEST_F(BrowserTest, AnOpIsShownWithItsReason) {
@@ -101,8 +110,68 @@ TEST_F(BrowserTest, ATableCanBeFiltered) {
   EXPECT_THAT(After(Dom("q=nothing+like+it"), "id=\"decisions\"", "</section>"), HasSubstr("No op matches."));
 }
 
-TEST_F(BrowserTest, RepeatedBlocksCanBeUnfolded) {
-  EXPECT_THAT(After(Dom("fold=0"), "id=\"canvas\"", "</svg>"), Not(HasSubstr("×")));
+TEST_F(BrowserTest, RepeatedBlocksCanBeUnfolded) { EXPECT_THAT(After(Dom("fold=0"), "id=\"canvas\"", "</svg>"), Not(HasSubstr("×"))); }
+
+// What a reader does with mouse and keys, as a script behind those of the page; it writes down what failed.
+constexpr char kHands[] = R"JS(<script>
+const failed = [];
+const expect = (what, ok) => { if (!ok) failed.push(what); };
+const one = (selector) => document.querySelector(selector);
+const text = (selector) => one(selector).textContent;
+const press = (element, key) => element.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+const view = () => one("#canvas svg > g").getAttribute("transform");
+const block = () => [...document.querySelectorAll(".node")].find((node) => node.querySelector(".count"));
+
+block().dispatchEvent(new MouseEvent("click", { bubbles: true }));
+expect("a click selects", text("#details").includes("6 equal blocks of 7 ops"));
+block().dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
+expect("a double click opens", text(".crumbs").includes("(1 of 6)"));
+one('.stepper button[aria-label="Block after"]').click();
+expect("the next block", text(".crumbs").includes("(2 of 6)") && text("#canvas").includes("v1"));
+press(one("#canvas"), "Escape");
+expect("Escape leaves", !text(".crumbs").includes("of 6"));
+press(block(), "Enter");
+expect("Enter opens what is selected", text(".crumbs").includes("(1 of 6)"));
+one(".crumbs button").click();
+expect("the path leads back", !text(".crumbs").includes("of 6"));
+
+let before = view();
+one('.zoom button[title="Zoom in"]').click();
+expect("zoom", view() !== before);
+before = view();
+one("#canvas").dispatchEvent(new WheelEvent("wheel", { deltaY: -100, bubbles: true, cancelable: true }));
+expect("the wheel alone scrolls the page", view() === before);
+one("#canvas").dispatchEvent(new WheelEvent("wheel", { deltaY: -100, ctrlKey: true, bubbles: true, cancelable: true }));
+expect("the wheel with Ctrl zooms", view() !== before);
+before = view();
+press(one("#canvas"), "ArrowLeft");
+expect("arrows pan", view() !== before);
+one(".legend button.cast").click();
+expect("the legend dims", document.querySelectorAll(".node.dim").length > 0 && !one(".node.cast").classList.contains("dim"));
+
+const head = [...document.querySelectorAll("#types th button")].find((button) => button.textContent.includes("Type"));
+head.click();
+expect("a head sorts", text("#types tbody tr").includes("conditional_block"));
+head.click();
+expect("and back", text("#types tbody tr").includes("tanh"));
+const search = one("#weights input");
+search.value = "<w>";
+search.dispatchEvent(new Event("input"));
+expect("weights are found", document.querySelectorAll("#weights tbody tr").length === 1);
+one("#decisions tbody tr:nth-child(3)").click();
+expect("a decision leads to the graph", text("#details").includes("relu") && one(".node.selected") !== null);
+expect("and is marked", one("#decisions tr.current") !== null);
+one("#types button.link").click();
+expect("a type filters", text("#decisions .count").includes("6 of 36"));
+one("#theme").click();
+one("#theme").click();
+expect("colours", document.documentElement.dataset.theme === "dark");
+document.documentElement.dataset.failed = failed.join("; ") || "nothing";
+</script>)JS";
+
+TEST_F(BrowserTest, AnswersToMouseAndKeys) {
+  WriteFile(folder_ / "hands.html", ReadFile(folder_ / "r.html") + kHands);
+  EXPECT_THAT(After(Dom("", "hands.html"), "<html", ">"), HasSubstr("data-failed=\"nothing\""));
 }
 
 TEST_F(BrowserTest, TheSmallestProgramsAreShown) {
@@ -125,7 +194,8 @@ TEST_F(BrowserTest, LightAndDarkAndNarrow) {
   EXPECT_LT(dark.brightness, 60);
   const ImageFacts narrow = Screenshot("theme=light&only=graph", "500,900");
   EXPECT_GT(narrow.colours, kFewest);
-  for (const char* state : {"op=12&only=graph", "only=weights", "q=softmax&only=decisions"}) EXPECT_GT(Screenshot(state, "1300,900").colours, kFewest) << state;
+  for (const char* state : {"op=12&only=graph", "only=weights", "q=softmax&only=decisions"})
+    EXPECT_GT(Screenshot(state, "1300,900").colours, kFewest) << state;
 }
 
 TEST_F(BrowserTest, Prints) {

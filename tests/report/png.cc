@@ -54,7 +54,8 @@ ImageFacts ReadPng(const std::string& bytes) {
   const int stride = width * channels;
   std::vector<unsigned char> rows(static_cast<size_t>(height) * (stride + 1));
   uLongf size = rows.size();
-  if (uncompress(rows.data(), &size, reinterpret_cast<const unsigned char*>(packed.data()), packed.size()) != Z_OK || size != rows.size()) return facts;
+  if (uncompress(rows.data(), &size, reinterpret_cast<const unsigned char*>(packed.data()), packed.size()) != Z_OK || size != rows.size())
+    return facts;
   Unfilter(rows, height, stride, channels);
   std::set<uint32_t> colours;
   double sum = 0;

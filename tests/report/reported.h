@@ -25,7 +25,8 @@ block main {
   v0 = matmul_v2(x, w) : f32 [?, 4]
 )";
   for (int k = 0; k < 6; ++k) {
-    absl::StrAppend(&text, "  a", k, " = matmul_v2(v", k, ", \"<w>&\") : f32 [?, 4]\n  b", k, " = relu(a", k, ") : f32 [?, 4]\n  c", k, " = exp(b", k, ") : f32 [?, 4]\n");
+    absl::StrAppend(&text, "  a", k, " = matmul_v2(v", k, ", \"<w>&\") : f32 [?, 4]\n  b", k, " = relu(a", k, ") : f32 [?, 4]\n  c", k,
+                    " = exp(b", k, ") : f32 [?, 4]\n");
     absl::StrAppend(&text, "  d", k, " = tanh(c", k, ") : f32 [?, 4]\n  v", k + 1, " = elementwise_add(v", k, ", d", k, ") : f32 [?, 4]\n");
   }
   return absl::StrCat(text, "  \"", kEvilName, "\" = sigmoid(v6) : f32 [?, 4]\n  s = shape(\"", kEvilName, R"(") : i32 [2]

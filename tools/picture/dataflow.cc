@@ -30,7 +30,10 @@ class Hasher {
 }  // namespace
 
 Dataflow::Dataflow(const Program& program)
-    : producer_begin_{0}, last_writer_(program.num_var_ids(), -1), last_reader_(program.num_var_ids(), -1), entered_(program.num_blocks(), false) {
+    : producer_begin_{0},
+      last_writer_(program.num_var_ids(), -1),
+      last_reader_(program.num_var_ids(), -1),
+      entered_(program.num_blocks(), false) {
   ForEachOp(program, [this](const Op& op) { ops.push_back(&op); });
   tokens.resize(ops.size());
   cut.assign(ops.size() + 1, 0);
@@ -48,7 +51,14 @@ void Dataflow::AddOp(const Op& op, int index) {
   const int begin = block_begin.back();
   const uint64_t unlike = op.SubBlocks().empty() ? 0 : index + 1;
   const uint64_t guarded = op.marks.guard != 0 ? 1 : 0;
-  tokens[index] = Hasher().Add(op.type()).Add(static_cast<uint64_t>(ToneOf(op))).Add(op.inputs().size()).Add(op.outputs().size()).Add(guarded).Add(unlike).value();
+  tokens[index] = Hasher()
+                      .Add(op.type())
+                      .Add(static_cast<uint64_t>(ToneOf(op)))
+                      .Add(op.inputs().size())
+                      .Add(op.outputs().size())
+                      .Add(guarded)
+                      .Add(unlike)
+                      .value();
   for (const Var* var : op.inputs()) {
     const int from = last_writer_[var->id()];
     const bool same_block = IsData(*var) && from >= begin;

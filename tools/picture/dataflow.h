@@ -22,7 +22,9 @@ struct Dataflow {
   // One entry per operand of ops[op]: the op of the same block that makes it, or one of these.
   static constexpr int kOutside = -1;  // given, or computed in another block
   static constexpr int kWeight = -2;   // stored: parameters, literals, state
-  absl::Span<const int> Producers(int op) const { return absl::MakeSpan(producers_).subspan(producer_begin_[op], producer_begin_[op + 1] - producer_begin_[op]); }
+  absl::Span<const int> Producers(int op) const {
+    return absl::MakeSpan(producers_).subspan(producer_begin_[op], producer_begin_[op + 1] - producer_begin_[op]);
+  }
   // A result is read by an op from `end` on, by another block, or by the caller.
   bool ReadOutside(const Var& var, int end) const { return last_reader_[var.id()] >= end; }
   // The last of the ops of var's block before `end` that writes it, -1 for none.

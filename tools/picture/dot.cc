@@ -13,14 +13,17 @@
 namespace ampc {
 namespace {
 
-std::string Quote(absl::string_view text) { return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}}), "\""); }
+std::string Quote(absl::string_view text) {
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}}), "\"");
+}
 
 struct Colours {
   absl::string_view name, fill, line;
 };
 // By tone.
 constexpr Colours kColours[kNumTones] = {
-    {"no floats", "#eceff3", "#5f6b7c"}, {"fp32", "#fdeadb", "#a84806"}, {"low", "#e2edfb", "#1a66c9"}, {"mixed", "#f1e7fa", "#8145b5"}, {"inserted cast", "#d9f3ee", "#0a7466"},
+    {"no floats", "#eceff3", "#5f6b7c"}, {"fp32", "#fdeadb", "#a84806"},          {"low", "#e2edfb", "#1a66c9"},
+    {"mixed", "#f1e7fa", "#8145b5"},     {"inserted cast", "#d9f3ee", "#0a7466"},
 };
 
 class DotWriter {
@@ -29,14 +32,18 @@ class DotWriter {
       : program_(program), options_(options), picture_(MakePicture(program, {.group = options.group, .max_nodes = 0})) {}
 
   std::string Write() {
-    out_ = absl::StrCat("digraph ", Quote(program_.name),
-                        " {\n  rankdir=TB;\n  compound=true;\n  node [shape=box, style=\"filled,rounded\", fontname=\"Helvetica\", fontsize=10];\n"
-                        "  edge [color=\"#808894\", arrowsize=0.6];\n  graph [fontname=\"Helvetica\", fontsize=11, color=\"#9aa3b0\", style=\"rounded\"];\n");
+    out_ = absl::StrCat(
+        "digraph ", Quote(program_.name),
+        " {\n  rankdir=TB;\n  compound=true;\n  node [shape=box, style=\"filled,rounded\", fontname=\"Helvetica\", fontsize=10];\n"
+        "  edge [color=\"#808894\", arrowsize=0.6];\n  graph [fontname=\"Helvetica\", fontsize=11, color=\"#9aa3b0\", "
+        "style=\"rounded\"];\n");
     Scene(0, "  ", 0);
     Legend();
     if (left_out_ > 0) {
       absl::StrAppend(&out_, "  left_out [shape=note, style=filled, fillcolor=\"#fff6d6\", label=",
-                      Quote(absl::StrCat(left_out_, left_out_ == 1 ? " op is" : " ops are", " left out:\nthe limit of ", options_.max_nodes, " nodes or ", options_.depth, " levels is reached")), "];\n");
+                      Quote(absl::StrCat(left_out_, left_out_ == 1 ? " op is" : " ops are", " left out:\nthe limit of ", options_.max_nodes,
+                                         " nodes or ", options_.depth, " levels is reached")),
+                      "];\n");
     }
     return out_ + "}\n";
   }
@@ -59,7 +66,9 @@ class DotWriter {
       regions[Region(node)].push_back(static_cast<int>(i));
     }
     for (const auto& [region, nodes] : regions) {
-      if (region != 0) absl::StrAppend(&out_, indent, "subgraph cluster_guard", region, "_", index, " {\n", indent, "  label=", Quote(absl::StrCat("fp16_guard ", region)), ";\n");
+      if (region != 0)
+        absl::StrAppend(&out_, indent, "subgraph cluster_guard", region, "_", index, " {\n", indent,
+                        "  label=", Quote(absl::StrCat("fp16_guard ", region)), ";\n");
       for (const int i : nodes) Node(scene.nodes[i], Id(index, i), indent + (region != 0 ? "  " : ""));
       if (region != 0) absl::StrAppend(&out_, indent, "}\n");
     }
@@ -79,12 +88,15 @@ class DotWriter {
         if (node.kind == PictureNode::kOp) left_out_ += scene.num_ops;
         continue;
       }
-      std::string title = node.kind == PictureNode::kRepeat ? absl::StrCat("one of ", node.count, " equal blocks of ", scene.num_ops, scene.num_ops == 1 ? " op" : " ops") : scene.title;
+      std::string title = node.kind == PictureNode::kRepeat
+                              ? absl::StrCat("one of ", node.count, " equal blocks of ", scene.num_ops, scene.num_ops == 1 ? " op" : " ops")
+                              : scene.title;
       absl::StrAppend(&out_, indent, "subgraph cluster_", child, " {\n", indent, "  label=", Quote(title), ";\n");
       Scene(child, indent + "  ", depth + 1);
       absl::StrAppend(&out_, indent, "}\n");
       if (!scene.nodes.empty()) {
-        absl::StrAppend(&out_, indent, id, " -> ", Id(child, 0), " [style=dashed, arrowhead=none, constraint=false, lhead=cluster_", child, "];\n");
+        absl::StrAppend(&out_, indent, id, " -> ", Id(child, 0), " [style=dashed, arrowhead=none, constraint=false, lhead=cluster_", child,
+                        "];\n");
       }
     }
   }
@@ -103,14 +115,16 @@ class DotWriter {
     const Colours& colours = kColours[static_cast<int>(node.tone)];
     std::string label = node.label, extra;
     if (node.kind == PictureNode::kRepeat) {
-      label = absl::StrCat("×", node.count, "  ", node.label, "\n", node.num_ops / node.count, node.num_ops == node.count ? " op each" : " ops each", Tones(node));
+      label = absl::StrCat("×", node.count, "  ", node.label, "\n", node.num_ops / node.count,
+                           node.num_ops == node.count ? " op each" : " ops each", Tones(node));
       extra = ", peripheries=2";
     } else if (node.var != nullptr) {
       absl::StrAppend(&label, "\n", PrintType(node.var->type, program_));
     }
     if (node.kind != PictureNode::kRepeat && node.kind != PictureNode::kOp) extra = ", shape=ellipse, style=\"filled,dashed\"";
     if (node.kind == PictureNode::kOp && picture_.ops[node.first]->marks.amp == AmpMark::kFp32) extra = ", penwidth=2";
-    absl::StrAppend(&out_, indent, id, " [label=", Quote(label), ", fillcolor=\"", colours.fill, "\", color=\"", colours.line, "\"", extra, "];\n");
+    absl::StrAppend(&out_, indent, id, " [label=", Quote(label), ", fillcolor=\"", colours.fill, "\", color=\"", colours.line, "\"", extra,
+                    "];\n");
     used_.insert(node.tone);
   }
 
@@ -123,7 +137,8 @@ class DotWriter {
     absl::StrAppend(&out_, "  subgraph cluster_legend {\n    label=\"colours\";\n");
     for (const Tone tone : used_) {
       const Colours& colours = kColours[static_cast<int>(tone)];
-      absl::StrAppend(&out_, "    legend_", Name(tone), " [label=", Quote(colours.name), ", fillcolor=\"", colours.fill, "\", color=\"", colours.line, "\", height=0.2];\n");
+      absl::StrAppend(&out_, "    legend_", Name(tone), " [label=", Quote(colours.name), ", fillcolor=\"", colours.fill, "\", color=\"",
+                      colours.line, "\", height=0.2];\n");
     }
     absl::StrAppend(&out_, "  }\n");
   }

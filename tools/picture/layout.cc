@@ -21,8 +21,15 @@ struct Route {
 class Layouter {
  public:
   // At most `rows` rows in a column, or a few more where few edges cross there.
-  Layouter(std::vector<LayoutBox> boxes, absl::Span<const std::pair<int, int>> edges, std::vector<int> row_of, int rows, const LayoutOptions& options)
-      : options_(options), num_nodes_(static_cast<int>(boxes.size())), edges_(edges), rows_per_column_(rows), boxes_(std::move(boxes)), row_(std::move(row_of)), routes_(edges.size()) {
+  Layouter(std::vector<LayoutBox> boxes, absl::Span<const std::pair<int, int>> edges, std::vector<int> row_of, int rows,
+           const LayoutOptions& options)
+      : options_(options),
+        num_nodes_(static_cast<int>(boxes.size())),
+        edges_(edges),
+        rows_per_column_(rows),
+        boxes_(std::move(boxes)),
+        row_(std::move(row_of)),
+        routes_(edges.size()) {
     num_rows_ = num_nodes_ == 0 ? 0 : 1 + *std::max_element(row_.begin(), row_.end());
   }
 
@@ -51,14 +58,16 @@ class Layouter {
     for (int begin = 0; num_rows_ - begin > rows * 5 / 4;) {
       int best = begin + rows;
       for (int row = begin + rows * 3 / 4; row <= begin + rows * 11 / 10; ++row) {
-        if (std::make_pair(crossing[row], std::abs(row - begin - rows)) < std::make_pair(crossing[best], std::abs(best - begin - rows))) best = row;
+        if (std::make_pair(crossing[row], std::abs(row - begin - rows)) < std::make_pair(crossing[best], std::abs(best - begin - rows)))
+          best = row;
       }
       column_begin_.push_back(best);
       begin = best;
     }
     column_begin_.push_back(num_rows_);
     column_of_row_.resize(num_rows_);
-    for (size_t c = 0; c + 1 < column_begin_.size(); ++c) std::fill(column_of_row_.begin() + column_begin_[c], column_of_row_.begin() + column_begin_[c + 1], static_cast<int>(c));
+    for (size_t c = 0; c + 1 < column_begin_.size(); ++c)
+      std::fill(column_of_row_.begin() + column_begin_[c], column_of_row_.begin() + column_begin_[c + 1], static_cast<int>(c));
   }
 
   void AddBends() {
@@ -205,7 +214,8 @@ class Layouter {
         const double part = length == 0 ? 0 : std::min(kRadius, length / 2) / length;
         return absl::StrCat(Number(x + (other.first - x) * part), " ", Number(y + (other.second - y) * part));
       };
-      absl::StrAppend(&path, "L", near(points[i - 1]), "Q", Number(points[i].first), " ", Number(points[i].second), " ", near(points[i + 1]));
+      absl::StrAppend(&path, "L", near(points[i - 1]), "Q", Number(points[i].first), " ", Number(points[i].second), " ",
+                      near(points[i + 1]));
     }
     return absl::StrCat(path, "L", Number(points.back().first), " ", Number(points.back().second));
   }
@@ -219,7 +229,7 @@ class Layouter {
   std::vector<int> row_;          // of a box
   std::vector<Route> routes_;     // of an edge
   int num_rows_ = 0;
-  std::vector<int> column_begin_;   // first row of a column; one more entry than columns
+  std::vector<int> column_begin_;  // first row of a column; one more entry than columns
   std::vector<int> column_of_row_;
   std::vector<double> row_y_, row_height_;
   std::vector<double> gutter_;  // [c + 1]: where the first lane right of column c runs

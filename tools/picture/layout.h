@@ -22,9 +22,9 @@ struct LayoutBox {  // in: width and height; out: the rest
 struct LayoutOptions {
   double aspect = 1.35;  // of the window, width to height
   double window_height = 680;
-  double row_gap = 26;   // between the boxes of two rows
-  double box_gap = 18;   // between the boxes of one row
-  double lane_gap = 5;   // between edges that run side by side
+  double row_gap = 26;  // between the boxes of two rows
+  double box_gap = 18;  // between the boxes of one row
+  double lane_gap = 5;  // between edges that run side by side
 };
 
 struct Layout {

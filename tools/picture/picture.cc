@@ -39,7 +39,8 @@ std::string Summary(absl::Span<const Op* const> ops) {
 
 class PictureMaker {
  public:
-  PictureMaker(const Program& program, const PictureOptions& options) : program_(program), options_(options), flow_(program), node_of_(flow_.ops.size(), -1) {
+  PictureMaker(const Program& program, const PictureOptions& options)
+      : program_(program), options_(options), flow_(program), node_of_(flow_.ops.size(), -1) {
     picture_.ops = flow_.ops;
   }
 
@@ -76,7 +77,8 @@ class PictureMaker {
     };
     if (options_.group && end - first > kSmall) {
       const size_t size = end - first;
-      for (const Repeat& found : FindRepeats(absl::MakeSpan(flow_.tokens).subspan(first, size), absl::MakeSpan(flow_.cut).subspan(first, size))) {
+      for (const Repeat& found :
+           FindRepeats(absl::MakeSpan(flow_.tokens).subspan(first, size), absl::MakeSpan(flow_.cut).subspan(first, size))) {
         for (const Repeat& repeat : SameInside({found.first + first, found.period, found.count})) {
           plain_to(repeat.first);
           items->push_back({repeat.first, repeat.end(), repeat.count, {}});
@@ -186,7 +188,8 @@ class PictureMaker {
     } else {
       for (const int block : flow_.ops[item.first]->SubBlocks()) {
         const Block& inner = program_.block(block);
-        if (inner.index() > 0 && flow_.Enter(block)) node->children.push_back(AddBlock(inner, absl::StrCat(node->label, " ", inner.name()), scene));
+        if (inner.index() > 0 && flow_.Enter(block))
+          node->children.push_back(AddBlock(inner, absl::StrCat(node->label, " ", inner.name()), scene));
       }
     }
   }
@@ -205,19 +208,23 @@ class PictureMaker {
       for (size_t i = 0; i < producers.size(); ++i) {
         if (producers[i] >= first) {
           if (node_of_[producers[i]] != node_of_[op]) scene->edges.push_back({node_of_[producers[i]], node_of_[op]});
-        } else if (auto it = value_node_.find(flow_.ops[op]->inputs()[i]->id()); producers[i] != Dataflow::kWeight && it != value_node_.end()) {
+        } else if (auto it = value_node_.find(flow_.ops[op]->inputs()[i]->id());
+                   producers[i] != Dataflow::kWeight && it != value_node_.end()) {
           scene->edges.push_back({it->second, node_of_[op]});
         }
       }
     }
     AddOutputs(end, scene);
     value_node_.clear();
-    std::sort(scene->edges.begin(), scene->edges.end(), [](const PictureEdge& a, const PictureEdge& b) { return std::make_pair(a.from, a.to) < std::make_pair(b.from, b.to); });
+    std::sort(scene->edges.begin(), scene->edges.end(),
+              [](const PictureEdge& a, const PictureEdge& b) { return std::make_pair(a.from, a.to) < std::make_pair(b.from, b.to); });
     scene->edges.erase(std::unique(scene->edges.begin(), scene->edges.end()), scene->edges.end());
   }
 
   void AddValue(PictureNode::Kind kind, const Var* var, PictureScene* scene) {
-    if (kind != PictureNode::kFetch && kind != PictureNode::kOut && !value_node_.try_emplace(var->id(), static_cast<int>(scene->nodes.size())).second) return;
+    if (kind != PictureNode::kFetch && kind != PictureNode::kOut &&
+        !value_node_.try_emplace(var->id(), static_cast<int>(scene->nodes.size())).second)
+      return;
     PictureNode node;
     node.kind = kind;
     node.var = var;
@@ -262,7 +269,7 @@ class PictureMaker {
   const Program& program_;
   const PictureOptions options_;
   Dataflow flow_;
-  std::vector<int> node_of_;  // of the scene in work, by op
+  std::vector<int> node_of_;                  // of the scene in work, by op
   absl::flat_hash_map<int, int> value_node_;  // the same, by Var::id of what comes from outside
   Picture picture_;
 };

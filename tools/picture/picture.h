@@ -15,7 +15,13 @@
 namespace ampc {
 
 // In what an op computes: the colour of a node.
-enum class Tone : uint8_t { kNone /* no floats */, kFull /* fp32 or wider */, kLow /* fp16 or bf16 */, kMixed, kCast /* inserted by AMP */ };
+enum class Tone : uint8_t {
+  kNone /* no floats */,
+  kFull /* fp32 or wider */,
+  kLow /* fp16 or bf16 */,
+  kMixed,
+  kCast /* inserted by AMP */
+};
 inline constexpr int kNumTones = 5;
 absl::string_view Name(Tone tone);  // "none", "fp32", "low", "mixed", "cast"
 // By its float results, without any by its float operands.

@@ -23,7 +23,8 @@ void BestRuns(absl::Span<const uint64_t> tokens, int begin, int end, int max_per
 }
 
 // Picks runs in [begin, end) that do not overlap, the largest first. True when there are any.
-bool Pick(absl::Span<const int> cut, int begin, int end, const std::vector<Repeat>& best, std::vector<bool>* used, std::vector<Repeat>* picked) {
+bool Pick(absl::Span<const int> cut, int begin, int end, const std::vector<Repeat>& best, std::vector<bool>* used,
+          std::vector<Repeat>* picked) {
   std::vector<Repeat> candidates;
   for (int i = begin; i < end; ++i) {
     if (best[i].period > 0) candidates.push_back(best[i]);

@@ -29,7 +29,8 @@ void Order(const std::vector<std::vector<int>>& neighbours, std::vector<double>*
 }
 
 // The places nearest to the wanted ones (least squares) that keep the order and the gaps: pooling of adjacent violators.
-void Separate(const std::vector<int>& row, const std::vector<double>& wanted, const std::vector<double>& weight, double gap, std::vector<LayoutBox>* boxes) {
+void Separate(const std::vector<int>& row, const std::vector<double>& wanted, const std::vector<double>& weight, double gap,
+              std::vector<LayoutBox>* boxes) {
   struct Pool {
     double sum, weight;
     int count;
@@ -54,7 +55,8 @@ void Separate(const std::vector<int>& row, const std::vector<double>& wanted, co
   }
 }
 
-void PlaceRow(const Links& links, bool use_above, bool use_below, int num_nodes, double gap, const std::vector<int>& row, std::vector<LayoutBox>* boxes) {
+void PlaceRow(const Links& links, bool use_above, bool use_below, int num_nodes, double gap, const std::vector<int>& row,
+              std::vector<LayoutBox>* boxes) {
   std::vector<double> wanted, weight;
   for (const int i : row) {
     double sum = 0;
@@ -84,7 +86,8 @@ void Straighten(const Links& links, int num_nodes, double gap, const std::vector
 
 }  // namespace
 
-void ArrangeRows(std::vector<std::vector<int>>& rows, absl::Span<const std::pair<int, int>> edges, int num_nodes, double gap, std::vector<LayoutBox>* boxes) {
+void ArrangeRows(std::vector<std::vector<int>>& rows, absl::Span<const std::pair<int, int>> edges, int num_nodes, double gap,
+                 std::vector<LayoutBox>* boxes) {
   Links links;
   links.above.resize(boxes->size());
   links.below.resize(boxes->size());

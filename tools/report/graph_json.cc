@@ -40,8 +40,10 @@ std::string BelowLabel(const PictureNode& node, const Program& program) {
       const int each = node.num_ops / node.count;
       return absl::StrCat(each, each == 1 ? " op each" : " ops each");
     }
-    case PictureNode::kSection: return absl::StrCat(node.num_ops, " ops from #", node.first + 1);
-    default: return node.var == nullptr ? "" : PrintType(node.var->type, program);
+    case PictureNode::kSection:
+      return absl::StrCat(node.num_ops, " ops from #", node.first + 1);
+    default:
+      return node.var == nullptr ? "" : PrintType(node.var->type, program);
   }
 }
 
@@ -58,7 +60,8 @@ class GraphWriter {
     size_t nodes = 0, folded = 0;
     for (const PictureScene& scene : flat.scenes) nodes += scene.nodes.size();
     for (const PictureScene& scene : grouped.scenes) folded += scene.nodes.size();
-    if (nodes <= static_cast<size_t>(limits_.flat_nodes) && (folded != nodes || flat.scenes.size() != grouped.scenes.size())) WriteScenes("flat", flat, limits_.nodes);
+    if (nodes <= static_cast<size_t>(limits_.flat_nodes) && (folded != nodes || flat.scenes.size() != grouped.scenes.size()))
+      WriteScenes("flat", flat, limits_.nodes);
     WriteValueTable();
     json_.EndObject();
     return json_.Take();
@@ -111,7 +114,8 @@ class GraphWriter {
   // The first scenes, as many as the limit has nodes for, and always the main one.
   void WriteScenes(absl::string_view key, const Picture& picture, int most_nodes) {
     size_t stop = 0, nodes = 0;
-    while (stop < picture.scenes.size() && (stop == 0 || nodes + picture.scenes[stop].nodes.size() <= static_cast<size_t>(most_nodes))) nodes += picture.scenes[stop++].nodes.size();
+    while (stop < picture.scenes.size() && (stop == 0 || nodes + picture.scenes[stop].nodes.size() <= static_cast<size_t>(most_nodes)))
+      nodes += picture.scenes[stop++].nodes.size();
     json_.Key(key).BeginArray();
     for (size_t s = 0; s < stop; ++s) WriteScene(picture.scenes[s], static_cast<int>(stop));
     json_.EndArray();
@@ -137,7 +141,8 @@ class GraphWriter {
     json_.Field("width", Pixels(layout.width)).Field("height", Pixels(layout.height)).Key("nodes").BeginArray();
     for (size_t i = 0; i < scene.nodes.size(); ++i) WriteNode(scene.nodes[i], layout.boxes[i], texts[i], num_scenes);
     json_.EndArray().Key("edges").BeginArray();
-    for (size_t e = 0; e < edges.size(); ++e) json_.BeginArray().Int(edges[e].first).Int(edges[e].second).String(layout.paths[e]).EndArray();
+    for (size_t e = 0; e < edges.size(); ++e)
+      json_.BeginArray().Int(edges[e].first).Int(edges[e].second).String(layout.paths[e]).EndArray();
     json_.EndArray().EndObject();
   }
 

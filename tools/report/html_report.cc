@@ -10,10 +10,14 @@
 namespace ampc {
 namespace {
 
-std::string EscapeText(absl::string_view text) { return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}}); }
+std::string EscapeText(absl::string_view text) {
+  return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
+}
 
 // JSON inside of a script element: nothing in it may look like the end of the element or a comment. `<` stands in strings only.
-std::string EscapeScript(absl::string_view json) { return absl::StrReplaceAll(json, {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}}); }
+std::string EscapeScript(absl::string_view json) {
+  return absl::StrReplaceAll(json, {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}});
+}
 
 // The page with every {{name}} replaced; what is put in is not looked at again.
 std::string Fill(absl::string_view page, absl::Span<const std::pair<absl::string_view, std::string>> parts) {

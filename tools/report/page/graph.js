@@ -249,7 +249,15 @@ const picture = {
     this.view = { scale, x: x - (x - this.view.x) * real, y: y - (y - this.view.y) * real };
     this.place();
   },
+  // All of the scene, as large as the paper is wide.
+  toPaper() {
+    const { width, height } = this.scene();
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.world.removeAttribute("transform");
+    this.svg.classList.remove("far");
+  },
   place() {
+    this.svg.removeAttribute("viewBox");
     this.world.setAttribute("transform", `translate(${this.view.x.toFixed(1)} ${this.view.y.toFixed(1)}) scale(${this.view.scale.toFixed(4)})`);
     this.svg.classList.toggle("far", this.view.scale < 0.5);
   },

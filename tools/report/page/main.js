@@ -36,5 +36,6 @@ drawWeights();
 drawCasts();
 obey();
 addEventListener("hashchange", obey);
-addEventListener("beforeprint", () => { if (picture.svg) picture.fit(0); });
+addEventListener("beforeprint", () => picture.svg && picture.toPaper());
+addEventListener("afterprint", () => picture.svg && picture.place());
 root.dataset.ready = "1";
