@@ -193,7 +193,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 // Sums of doubles and integers one after the other; integers wrap.
 template <typename T>
 void DotRows(const void* x, const void* y, void* out, int64_t rows, int64_t size) {
-  using Sum = std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::common_type<T>>::type;
+  using Sum = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::common_type<T>>::type;
   for (int64_t r = 0; r < rows; ++r) {
     const T *a = static_cast<const T*>(x) + r * size, *b = static_cast<const T*>(y) + r * size;
     Sum sum = 0;
