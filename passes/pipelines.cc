@@ -48,6 +48,7 @@ Pipeline ConvertPipeline(const ConvertOptions& o) {
   p.Add("infer-types");                                                   // importers leave gaps, and a decision needs types
   if (o.guard || NamesRegion(o)) p.Add("fp16-guard");                     // before deciding: regions are marks
   if (own) p.Add("protect", {{"dtype", std::string(Name(o.dtype))}});     // before deciding: its marks are obeyed
+  if (o.mode == "paddle-inference-2.6") p.Add("fold-constants", {{"shapes", "false"}});  // as that converter does in front
   p.Add("amp-decide", DecideText(o));
   p.Add("cast-model-to-fp16");                                            // casts naively, one per value and type
   p.Add("cast-parameters-to-fp16", {{"on_overflow", o.on_overflow}, {"on_tiny", o.on_tiny}});  // after the casts that it replaces

@@ -19,6 +19,7 @@ struct StripFlags {
   std::string output;
   std::string weights;
   std::string weights_params;
+  bool program_only = false;
   bool no_sync = false;
   bool json = false;
 };
@@ -42,12 +43,14 @@ absl::Status CheckFiles(const StripFlags& flags) {
   if (!flags.weights.empty()) {
     for (std::string& file : ModelFiles(flags.weights, flags.weights_params)) inputs.push_back(std::move(file));
   }
-  return CheckOutputs(ModelFiles(flags.output, ""), inputs);
+  std::vector<std::string> outputs = ModelFiles(flags.output, "");
+  if (flags.program_only) outputs.resize(1);
+  return CheckOutputs(outputs, inputs);
 }
 
 absl::Status Run(const StripFlags& flags, Console& console) {
   AMPC_RETURN_IF_ERROR(CheckFiles(flags));
-  AMPC_ASSIGN_OR_RETURN(Program program, LoadModel(flags.model, {.params = flags.params}));
+  AMPC_ASSIGN_OR_RETURN(Program program, LoadModel(flags.model, {.params = flags.params, .program_only = flags.program_only}));
   AMPC_ASSIGN_OR_RETURN(const PrecisionSupport* support, TargetSupport("cuda"));
   PassContext ctx;
   ctx.support = support;
@@ -63,6 +66,7 @@ absl::Status Run(const StripFlags& flags, Console& console) {
   Progress progress(console, "writing");
   SaveOptions save;
   save.no_sync = flags.no_sync;
+  save.program_only = flags.program_only;
   save.progress = [&progress](double done, double total) { progress.Update(done, total); };
   AMPC_RETURN_IF_ERROR(SaveModel(program, flags.output, save));
   const ModelFacts after = FactsOf(program);
@@ -91,6 +95,7 @@ Command StripCommand() {
             app.add_option("--params", flags->params, "file with the weights");
             app.add_option("--weights", flags->weights, "model to take the exact weights from");
             app.add_option("--weights-params", flags->weights_params, "file with that model's weights");
+            app.add_flag("--program-only", flags->program_only, "a program without its weights")->excludes("--weights");
             app.add_flag("--no-sync", flags->no_sync, "do not wait for the disk");
             AddJsonFlag(app, &flags->json);
             return [flags](Console& console) { return Run(*flags, console); };

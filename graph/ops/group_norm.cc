@@ -21,8 +21,9 @@ absl::Status InferGroupNorm(InferContext& ctx) {
   for (const char* slot : {"Scale", "Bias"}) AMPC_RETURN_IF_ERROR(NeedPerChannel(ctx, slot, channels, x.dtype, true, 5));
   ctx.Out("Y", x);
   const TensorType stats(StatDType(x.dtype), {x.has_rank ? x.dims[0] : kUnknownDim, groups});
-  ctx.Out("Mean", stats);
-  ctx.Out("Variance", stats);
+  // Programs that Paddle rewrote declare low ones where X is low.
+  OutDeclared(ctx, "Mean", stats);
+  OutDeclared(ctx, "Variance", stats);
   return absl::OkStatus();
 }
 

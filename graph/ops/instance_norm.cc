@@ -8,11 +8,12 @@ absl::Status InferInstanceNorm(InferContext& ctx) {
   AMPC_RETURN_IF_ERROR(NeedRank(ctx, "X", 2, 5, 1));
   const TensorType& x = ctx.In("X");
   const int64_t channels = x.has_rank ? x.dims[1] : kUnknownDim;
-  for (const char* slot : {"Scale", "Bias"}) AMPC_RETURN_IF_ERROR(NeedPerChannel(ctx, slot, channels, x.dtype, false, 2));
+  for (const char* slot : {"Scale", "Bias"}) AMPC_RETURN_IF_ERROR(NeedPerChannel(ctx, slot, channels, x.dtype, true, 2));
   ctx.Out("Y", x);
   const TensorType stats(StatDType(x.dtype), {x.has_rank ? Product(Slice(x.dims, 0, 2)) : kUnknownDim});
-  ctx.Out("SavedMean", stats);
-  ctx.Out("SavedVariance", stats);
+  // Programs that Paddle rewrote declare low ones where X is low.
+  OutDeclared(ctx, "SavedMean", stats);
+  OutDeclared(ctx, "SavedVariance", stats);
   return absl::OkStatus();
 }
 

@@ -21,7 +21,7 @@ absl::StatusOr<DecideOptions> ReadOptions(const PassOptions& options) {
   DecideOptions out;
   AMPC_ASSIGN_OR_RETURN(out.level, ChoiceOption(options, "level", {"O0", "OD", "O1", "O2"}, "O2"));
   AMPC_ASSIGN_OR_RETURN(out.low, LowDTypeOption(options, "dtype", DType::kF16));
-  AMPC_ASSIGN_OR_RETURN(out.mode, ChoiceOption(options, "mode", {"own", "paddle-2.0", "paddle-2.4", "paddle-2.6"}, "own"));
+  AMPC_ASSIGN_OR_RETURN(out.mode, ChoiceOption(options, "mode", {"own", "paddle-2.0", "paddle-2.4", "paddle-2.6", "paddle-inference-2.6"}, "own"));
   AMPC_ASSIGN_OR_RETURN(out.guard, BoolOption(options, "guard", false));
   AMPC_ASSIGN_OR_RETURN(out.promote, BoolOption(options, "promote", false));
   AMPC_ASSIGN_OR_RETURN(out.low_io, BoolOption(options, "low-io", false));
@@ -39,20 +39,39 @@ absl::StatusOr<DecideOptions> ReadOptions(const PassOptions& options) {
   return out;
 }
 
+// What a Paddle release does not know is an error, not ignored.
+absl::Status CheckForPolicy(const DecideOptions& o, const PaddlePolicy& policy) {
+  const auto error = [&o](absl::string_view what) { return UsageError(absl::StrCat(o.mode, " ", what)); };
+  if (o.low == DType::kBF16 && !policy.has_bf16) return error("knows fp16 only, not bf16");
+  if (!o.exclude.empty() || !o.include.empty()) {
+    return error("has no selectors, because Paddle has none: white-list, black-list and black-vars are what it knows");
+  }
+  if (!o.keep_io.empty() || !o.low_io_names.empty()) return error("cannot choose feeds and fetches by name");
+  if (policy.algorithm == PaddleAlgorithm::kInference) {
+    if (o.guard || o.promote) return error("knows neither guard nor promote");
+    if (!o.black_vars.empty()) return error("knows op types only: black-list is for it, not black-vars");
+    return absl::OkStatus();
+  }
+  if (o.low_io) return error("decides itself which feeds and fetches become low: low-io is not for it");
+  if (policy.algorithm == PaddleAlgorithm::kUnified) return absl::OkStatus();
+  if (o.promote || o.level == "OD") return error("knows neither promote nor level OD");
+  if (o.guard && o.level == "O1") return error("has the guard at O2 only");
+  return absl::OkStatus();
+}
+
 DecisionOr Decide(const DecideOptions& options, PassContext& ctx, const Program& program) {
   if (options.level == "O0") return DecideNothing(options, program);
   if (options.mode == "own") return DecideOwn(options, *ctx.support, program, &ctx.notes);
   const PaddlePolicy& policy = *FindPaddlePolicy(options.mode);
-  if (options.low == DType::kBF16 && !policy.has_bf16) return UsageError(absl::StrCat("mode ", options.mode, " knows f16 only, not bf16"));
-  if (!options.exclude.empty() || !options.include.empty()) {
-    return UsageError(absl::StrCat("mode ", options.mode, " has no selectors, because Paddle has none: white-list, black-list and black-vars are what it knows"));
+  AMPC_RETURN_IF_ERROR(CheckForPolicy(options, policy));
+  switch (policy.algorithm) {
+    case PaddleAlgorithm::kInference: return DecideInference(options, policy, program);
+    case PaddleAlgorithm::kUnified: return DecideUnified(options, policy, program);
+    case PaddleAlgorithm::kLegacy: break;
   }
-  if (!options.keep_io.empty() || !options.low_io_names.empty()) {
-    return UsageError(absl::StrCat("mode ", options.mode, " cannot choose feeds and fetches by name"));
-  }
-  if (policy.unified) return DecideUnified(options, policy, program);
-  if (options.promote || options.level == "OD") return UsageError(absl::StrCat("mode ", options.mode, " knows neither promote nor level OD"));
-  return options.level == "O1" ? DecideLegacyO1(options, policy, program) : DecideLegacyO2(options, policy, program);
+  if (options.level == "O1") return DecideLegacyO1(options, policy, program);
+  if (!options.black_vars.empty()) ctx.notes.push_back(absl::StrCat(options.mode, " does not look at black-vars at O2"));
+  return DecideLegacyO2(options, policy, program);
 }
 
 }  // namespace
@@ -63,7 +82,7 @@ PassInfo AmpDecidePass() {
   info.summary = "decides which ops compute in low precision, and says why";
   info.options = {{"level", "O0, O1, O2 (default), or OD with a Paddle mode"},
                   {"dtype", "f16 (default) or bf16"},
-                  {"mode", "own (default), paddle-2.0, paddle-2.4 or paddle-2.6"},
+                  {"mode", "own (default), paddle-2.0, paddle-2.4, paddle-2.6 or paddle-inference-2.6"},
                   {"guard", "only ops inside an fp16_guard may become low"},
                   {"promote", "an op outside of the lists becomes low only if no operand is fp32"},
                   {"low-io", "feeds and fetches that low ops touch become low"},

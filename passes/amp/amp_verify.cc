@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/implicit_cast.h"
 #include "passes/amp/decision.h"
 #include "passes/make_pass.h"
 
@@ -44,7 +45,7 @@ absl::Status CheckCasts(const Program& program) {
   for (int b = 0; b < program.num_blocks(); ++b) {
     absl::flat_hash_map<std::pair<int, DType>, const Op*> casts;
     for (const std::unique_ptr<Op>& op : program.block(b).ops()) {
-      if (!IsInserted(*op) || op->outputs()[0]->IsWritable()) continue;
+      if (!IsInserted(*op) || IsImplicitCast(*op) || IsListedCast(*op) || op->outputs()[0]->IsWritable()) continue;
       if (!read[op->outputs()[0]->id()]) return InternalError(absl::StrCat(Describe(*op), " was inserted, but nothing reads it"));
       if (op->inputs()[0]->IsWritable() && op->inputs()[0]->kind != VarKind::kParam) continue;
       const auto [it, added] = casts.try_emplace({op->inputs()[0]->id(), op->outputs()[0]->type.dtype}, op.get());

@@ -1,11 +1,14 @@
 #include "passes/amp/cast_model.h"
 
+#include <deque>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/implicit_cast.h"
 #include "graph/infer_context.h"
 #include "graph/op_registry.h"
 #include "passes/amp/decision.h"
@@ -59,14 +62,15 @@ class Materializer {
     }
     block.SetOps(std::move(out_));
     out_.clear();
+    DropReturned();
     return status;
   }
 
   absl::Status RewriteOp(std::unique_ptr<Op> owned) {
     Op& op = *owned;
     trailing_.clear();
-    if (DefinesFetchAgain(op)) return absl::OkStatus();
-    ReadEarlierCasts(op);
+    if (TakesBack(op) || DefinesFetchAgain(op)) return absl::OkStatus();
+    const bool converted = ReadEarlierCasts(op);
     if (Repeats(op)) return absl::OkStatus();
     const OpDecision& d = decision_.For(op);
     absl::Status status;
@@ -81,6 +85,8 @@ class Materializer {
       } else {
         if (!d.untouched) RestoreAttrs(op);
         if (!d.untouched && !control) WidenResults(op);
+        if (d.converts || converted) LeaveToRuntime(op);
+        if (ListsCasts(decision_, op)) ListCasts(op);
         status = FollowLoweredOperands(op);
       }
       if (IsCast(op)) FixInDType(op);
@@ -150,10 +156,63 @@ class Materializer {
     changed_ = true;
     return true;
   }
-  void ReadEarlierCasts(Op& op) {
-    if (earlier_.empty()) return;
-    for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
-      for (auto it = earlier_.find(op.inputs()[i]->id()); it != earlier_.end(); it = earlier_.find(it->second->id())) op.ReplaceInput(i, it->second);
+  // Whether it read one that the runtime was to do.
+  bool ReadEarlierCasts(Op& op) {
+    bool converted = false;
+    for (int i = 0; !earlier_.empty() && i < static_cast<int>(op.inputs().size()); ++i) {
+      for (auto it = earlier_.find(op.inputs()[i]->id()); it != earlier_.end(); it = earlier_.find(it->second->id())) {
+        converted = converted || implicit_.contains(it->first);
+        op.ReplaceInput(i, it->second);
+      }
+    }
+    return converted;
+  }
+  // What an earlier decision left to the runtime, or to a control op's list, is decided anew.
+  bool TakesBack(const Op& op) {
+    if (!IsImplicitCast(op) && !IsListedCast(op)) return false;
+    Var* result = op.outputs()[0];
+    implicit_.insert(result->id());
+    earlier_[result->id()] = op.inputs()[0];
+    returned_[Key(op.inputs()[0]->id(), result->type.dtype)].push_back(result);
+    return true;
+  }
+  // A value for such a cast: one that was taken back, or a new one.
+  Var* ResultFor(const Var& source, DType type) {
+    auto it = returned_.find(Key(source.id(), type));
+    if (it != returned_.end() && !it->second.empty()) {
+      Var* again = it->second.front();
+      it->second.pop_front();
+      return again;
+    }
+    changed_ = true;
+    Var* fresh = block_->AddVar(block_->UniqueName(absl::StrCat(source.name(), ".", Name(type))), VarKind::kTemp, source.type.WithDType(type));
+    fresh->stop_gradient = source.stop_gradient;
+    return fresh;
+  }
+  void DropReturned() {
+    for (const auto& [key, vars] : returned_) {
+      for (const Var* var : vars) gone_.push_back(var->id());
+      changed_ = changed_ || !vars.empty();
+    }
+    returned_.clear();
+  }
+
+  // Operands that do not fit the declared results are converted at run time.
+  void LeaveToRuntime(Op& op) {
+    const CastResult result = [this](const Var& source, DType type) { return ResultFor(source, type); };
+    for (std::unique_ptr<Op>& cast : MakeImplicitCasts(op, result)) out_.push_back(std::move(cast));
+  }
+
+  // Casts of lowered operands for the list of a control op whose body reads the operands themselves; weights last, which a later
+  // pass lowers.
+  void ListCasts(const Op& op) {
+    absl::flat_hash_set<int> seen;
+    for (const bool params : {false, true}) {
+      for (Var* var : op.inputs()) {
+        if ((var->kind == VarKind::kParam) != params || !var->type.IsFloat() || !WasWider(*var) || !seen.insert(var->id()).second) continue;
+        AppendCast(var, ResultFor(*var, DType::kF32));
+        out_.back()->marks.amp_reason = std::string(kListedCast);
+      }
     }
   }
 
@@ -329,7 +388,7 @@ class Materializer {
     for (int b = 0; b < program_.num_blocks(); ++b) {
       std::vector<std::unique_ptr<Op>> ops = program_.block(b).TakeOps();
       std::erase_if(ops, [&](const std::unique_ptr<Op>& op) {
-        if (!IsInserted(*op) || op->outputs()[0]->kind != VarKind::kTemp || reads[op->outputs()[0]->id()] > 0) return false;
+        if (!IsInserted(*op) || IsListedCast(*op) || op->outputs()[0]->kind != VarKind::kTemp || reads[op->outputs()[0]->id()] > 0) return false;
         dead[op->outputs()[0]->id()] = any = true;
         return true;
       });
@@ -365,6 +424,8 @@ class Materializer {
   absl::flat_hash_map<Key, Copy> copies_;           // casts of this block by (source, type)
   absl::flat_hash_map<int, Copy> sources_;          // by result of an inserted cast of this block
   absl::flat_hash_map<int, Var*> outdated_;         // by result of an op: the fetch that it defines again
+  absl::flat_hash_map<Key, std::deque<Var*>> returned_;  // results of casts that were taken back
+  absl::flat_hash_set<int> implicit_;               // of those, what the runtime was to do
   absl::flat_hash_map<int, Var*> earlier_;          // what its readers read instead
   std::vector<int> gone_;                           // their results
   Versions versions_;

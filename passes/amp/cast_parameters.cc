@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/implicit_cast.h"
 #include "graph/op_registry.h"
 #include "passes/amp/decision.h"
 #include "passes/make_pass.h"
@@ -102,6 +103,7 @@ class ParameterCaster {
     out.reserve(ops.size());
     absl::flat_hash_map<int, Var*> widened;
     for (std::unique_ptr<Op>& op : ops) {
+      if (ListsCasts(decision_, *op)) ListCasts(block, *op, out);
       for (int i = 0; i < static_cast<int>(op->inputs().size()); ++i) {
         Var* var = op->inputs()[i];
         if (Var* other = Replacement(*var)) {
@@ -126,6 +128,15 @@ class ParameterCaster {
     if (IsInserted(op) || d.untouched) return false;
     const SlotPrecision precision = InputPrecision(decision_, op, op.InputSlotOf(flat));
     return precision != SlotPrecision::kAsIs && !(d.low && precision == SlotPrecision::kFollow);
+  }
+
+  // The list of a control op whose body reads low weights has casts of them.
+  void ListCasts(Block& block, const Op& op, std::vector<std::unique_ptr<Op>>& out) const {
+    for (Var* var : op.inputs()) {
+      if (var->kind != VarKind::kParam || !Lowered(*var) || !AmpDecision::Has(decision_.low_param, var->id())) continue;
+      Widen(block, var, out);
+      out.back()->marks.amp_reason = std::string(kListedCast);
+    }
   }
 
   static Var* Widen(Block& block, Var* var, std::vector<std::unique_ptr<Op>>& out) {

@@ -36,6 +36,8 @@ std::unique_ptr<AmpDecision> DecideNothing(const DecideOptions& options, const P
 DecisionOr DecideOwn(const DecideOptions& options, const PrecisionSupport& support, const Program& program, std::vector<std::string>* notes);
 // Paddle 2.5 and later: one algorithm for OD, O1 and O2, over all blocks.
 DecisionOr DecideUnified(const DecideOptions& options, const PaddlePolicy& policy, const Program& program);
+// Paddle's converter for deployment: what has a low kernel and is not on its black list, and what the writers of a value agree on.
+DecisionOr DecideInference(const DecideOptions& options, const PaddlePolicy& policy, const Program& program);
 // Paddle up to 2.4: O1 colours the main block by neighbourhood; O2 makes low what is supported.
 DecisionOr DecideLegacyO1(const DecideOptions& options, const PaddlePolicy& policy, const Program& program);
 DecisionOr DecideLegacyO2(const DecideOptions& options, const PaddlePolicy& policy, const Program& program);

@@ -48,6 +48,7 @@ std::unique_ptr<AmpDecision> NewDecision(const DecideOptions& options, const Pad
   out->inputs = policy.inputs;
   out->outputs = policy.outputs;
   out->widen_native = true;
+  out->lists_casts = policy.lists_casts;
   out->ops.assign(program.num_op_ids(), {false, true, "", ""});
   return out;
 }
@@ -56,72 +57,112 @@ bool IsReader(const Op& op) { return op.type() == "create_py_reader" || op.type(
 
 enum class Color : uint8_t { kNone, kBlack, kWhite };
 
-absl::StatusOr<Color> GrayColor(const Op& op, const Lists& lists, const PaddleNames& names, const CastRoots& roots, const std::vector<Color>& colors) {
-  bool white = false;
-  for (const Var* operand : op.inputs()) {
-    const Var& var = roots.Root(*operand);
-    const Op* producer = names.last_writer(var);
-    if (producer == &op) {
-      bool several = false;
-      producer = names.WriterBefore(var, op, &several);
-      if (several) {
-        return BadInputError(absl::StrCat(Describe(op), ": several ops before it write '", var.exported(),
-                                          "', this mode needs exactly one to decide which type it has"));
-      }
+// O1: colours of the main block's ops.
+class Colorist {
+ public:
+  Colorist(const DecideOptions& options, const PaddlePolicy& policy, const Program& program)
+      : lists_(options, policy),
+        roots_(program),
+        names_(program, IsLoaded(program)),
+        loaded_(IsLoaded(program)),
+        no_producers_(loaded_ && policy.loaded_has_no_producers),
+        black_vars_(options.black_vars.begin(), options.black_vars.end()),
+        colors_(program.num_op_ids(), Color::kNone) {}
+
+  // The next op in program order; `rule` says why.
+  absl::StatusOr<Color> Next(const Op& op, std::string* rule) {
+    absl::StatusOr<Color> color = Color::kBlack;
+    *rule = "unlisted";
+    if (!black_vars_.empty() && Named(op)) {
+      *rule = "black-vars";
+    } else if (lists_.black.contains(op.type())) {
+      *rule = "black";
+    } else if (lists_.white.contains(op.type())) {
+      *rule = "white";
+      color = Color::kWhite;
+    } else if (lists_.gray.contains(op.type())) {
+      *rule = "gray";
+      color = Gray(op);
     }
-    if (producer == nullptr) continue;
-    const Color color = colors[producer->id()];
-    if (color == Color::kBlack || lists.black.contains(producer->type())) return Color::kBlack;
-    white = white || color == Color::kWhite || lists.white.contains(producer->type());
+    if (color.ok()) colors_[op.id()] = *color;
+    return color;
   }
-  return white ? Color::kWhite : Color::kNone;
+
+ private:
+  bool Named(const Op& op) const {
+    for (const Var* var : op.inputs()) {
+      if (black_vars_.contains(roots_.Root(*var).exported())) return true;
+    }
+    for (const Var* var : op.outputs()) {
+      if (black_vars_.contains(var->exported())) return true;
+    }
+    return false;
+  }
+
+  // By the producers of the operands: fp32 dominates; kNone without any.
+  absl::StatusOr<Color> Gray(const Op& op) const {
+    bool white = false;
+    for (const Var* operand : op.inputs()) {
+      const Var& var = roots_.Root(*operand);
+      if (loaded_ && var.kind == VarKind::kFeed) return Color::kBlack;  // a feed op is in no list
+      const Op* producer = no_producers_ ? nullptr : names_.producer(var);
+      if (producer == &op) {
+        bool several = false;
+        producer = names_.WriterBefore(var, op, &several);
+        if (several) {
+          return BadInputError(absl::StrCat(Describe(op), ": several ops before it write '", var.exported(),
+                                            "', this mode needs exactly one to decide which type it has"));
+        }
+      }
+      if (producer == nullptr) continue;
+      const Color color = colors_[producer->id()];
+      if (color == Color::kBlack || lists_.black.contains(producer->type())) return Color::kBlack;
+      white = white || color == Color::kWhite || lists_.white.contains(producer->type());
+    }
+    return white ? Color::kWhite : Color::kNone;
+  }
+
+  const Lists lists_;
+  const CastRoots roots_;
+  const PaddleNames names_;
+  const bool loaded_, no_producers_;
+  const NameSet black_vars_;
+  std::vector<Color> colors_;  // by Op::id
+};
+
+// What O1 does to a body: nothing; the ops stay what they were built for. The runtime converts where the control op lists casts,
+// and where it lists the values themselves each op of the body gets its casts.
+void DecideBody(const Program& program, int body, bool converts, AmpDecision* out) {
+  for (const std::unique_ptr<Op>& op : program.block(body).ops()) {
+    OpDecision& d = out->ops[op->id()];
+    d = {false, converts || IsInserted(*op), "body", ""};
+    d.converts = converts;
+    for (const int b : op->SubBlocks()) DecideBody(program, b, converts, out);
+  }
 }
 
 }  // namespace
 
 DecisionOr DecideLegacyO1(const DecideOptions& options, const PaddlePolicy& policy, const Program& program) {
-  const Lists lists(options, policy);
-  const CastRoots roots(program);
-  const PaddleNames names(program);
-  const NameSet black_vars(options.black_vars.begin(), options.black_vars.end());
+  Colorist colorist(options, policy, program);
   std::unique_ptr<AmpDecision> out = NewDecision(options, policy, program);
-  std::vector<Color> colors(program.num_op_ids(), Color::kNone);
-  const auto named = [&](const Op& op) {
-    for (const Var* var : op.inputs()) {
-      if (black_vars.contains(roots.Root(*var).exported())) return true;
-    }
-    for (const Var* var : op.outputs()) {
-      if (black_vars.contains(var->exported())) return true;
-    }
-    return false;
-  };
-  absl::Status status;
+  const NameSet lists_casts = Words(policy.lists_casts);
+  out->low_var.assign(program.num_var_ids(), false);
   for (const std::unique_ptr<Op>& owned : program.main().ops()) {
     const Op& op = *owned;
     OpDecision& d = out->ops[op.id()];
     if (IsReader(op) || IsInserted(op)) continue;
-    Color color = Color::kBlack;
-    d.rule = "unlisted";
-    if (!black_vars.empty() && named(op)) {
-      d.rule = "black-vars";
-    } else if (lists.black.contains(op.type())) {
-      d.rule = "black";
-    } else if (lists.white.contains(op.type())) {
-      d.rule = "white";
-      color = Color::kWhite;
-    } else if (lists.gray.contains(op.type())) {
-      d.rule = "gray";
-      const absl::StatusOr<Color> gray = GrayColor(op, lists, names, roots, colors);
-      if (!gray.ok()) return gray.status();
-      color = *gray;
+    const absl::StatusOr<Color> color = colorist.Next(op, &d.rule);
+    if (!color.ok()) return color.status();
+    d.low = *color == Color::kWhite;
+    d.untouched = d.converts = *color == Color::kNone;
+    for (const int b : op.SubBlocks()) DecideBody(program, b, lists_casts.contains(op.type()), out.get());
+    // A low op changes the declared type of what it writes, whoever writes it too.
+    for (int i = 0; d.low && i < static_cast<int>(op.outputs().size()); ++i) {
+      const Var& var = *op.outputs()[i];
+      const bool follows = SlotMayBeLow(policy.outputs, op.type(), op.def().outputs[op.OutputSlotOf(i)].name);
+      if (var.kind == VarKind::kCarry && follows) out->low_var[var.id()] = true;
     }
-    colors[op.id()] = color;
-    d.low = color == Color::kWhite;
-    d.untouched = color == Color::kNone;
-  }
-  // Bodies are not looked at; what they read stays what they were built for.
-  for (int b = 1; b < program.num_blocks(); ++b) {
-    for (const std::unique_ptr<Op>& op : program.block(b).ops()) out->ops[op->id()] = {false, IsInserted(*op), "body", ""};
   }
   out->keep_var = KeepFetches(program, true);
   return out;

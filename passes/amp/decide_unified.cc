@@ -18,7 +18,7 @@ bool IsNarrowFloat(DType t) { return t == DType::kF32 || IsLowPrecision(t); }
 class UnifiedDecider {
  public:
   UnifiedDecider(const DecideOptions& options, const PaddlePolicy& policy, const Program& program)
-      : options_(options), policy_(policy), program_(program), roots_(program), names_(program), out_(std::make_unique<AmpDecision>()) {
+      : options_(options), policy_(policy), program_(program), roots_(program), names_(program, IsLoaded(program)), out_(std::make_unique<AmpDecision>()) {
     MakeLists();
     set_.assign(program.num_op_ids(), Set::kNone);
     type_.assign(names_.num_cells(), DType::kInvalid);
@@ -170,7 +170,7 @@ class UnifiedDecider {
     Set vote = Set::kLow;
     for (int i : FlatBySlotName(op, /*inputs=*/true)) {
       const Var& var = In(op, i);
-      const Op* producer = names_.last_writer(var);
+      const Op* producer = names_.producer(var);
       bool several = false;
       if (producer == &op) producer = names_.WriterBefore(var, op, &several);
       if (producer == nullptr) continue;

@@ -25,6 +25,12 @@ SlotPrecision OutputPrecision(const AmpDecision& decision, const Op& op, int slo
   return SlotMayBeLow(decision.outputs, op.type(), def.name) ? SlotPrecision::kFollow : SlotPrecision::kFp32;
 }
 
+bool ListsCasts(const AmpDecision& decision, const Op& op) {
+  if (decision.lists_casts.empty() || op.SubBlocks().empty()) return false;
+  const OpDecision& d = decision.For(op);
+  return !d.low && !d.untouched && Words(decision.lists_casts).contains(op.type());
+}
+
 bool IsCast(const Op& op) { return op.type() == "cast" || op.type() == "amp_cast" || op.type() == "onnx.Cast"; }
 
 std::string ToTable(const AmpDecision& decision, const Program& program) {

@@ -16,6 +16,9 @@ struct OpDecision {
   bool untouched = false;
   std::string rule;    // id, e.g. "allow", "deny", "protect.shape", "guard", "no-kernel"
   std::string reason;  // one sentence
+  // With `untouched`: the results keep their declared types, operands that do not fit are converted at run time
+  // (graph/implicit_cast.h); otherwise the results follow the operands.
+  bool converts = false;
 };
 
 struct AmpDecision {
@@ -35,6 +38,8 @@ struct AmpDecision {
   absl::Span<const SlotRule> outputs;
   // Values that are low in the program as it came are widened for fp32 ops, too.
   bool widen_native = false;
+  // Control ops, by type and separated by blanks, that list a cast of each lowered operand although the body reads the operand itself.
+  absl::string_view lists_casts;
 
   static bool Has(const std::vector<bool>& set, int id) { return id < static_cast<int>(set.size()) && set[id]; }
   // The decision for an op; untouched for one that came later.
@@ -44,6 +49,9 @@ struct AmpDecision {
 // How a slot takes part when its op is low: the record's precision, or kFollow/kFp32 from the decision's rules.
 SlotPrecision InputPrecision(const AmpDecision& decision, const Op& op, int slot);
 SlotPrecision OutputPrecision(const AmpDecision& decision, const Op& op, int slot);
+
+// The op is one of decision.lists_casts and stays fp32.
+bool ListsCasts(const AmpDecision& decision, const Op& op);
 
 // A cast that the user or AMP put: its result type is its attribute's, whatever it reads.
 bool IsCast(const Op& op);

@@ -7,7 +7,8 @@
 
 namespace ampc {
 
-PaddleNames::PaddleNames(const Program& program) : cell_(program.num_var_ids(), -1), order_(program.num_op_ids(), -1) {
+PaddleNames::PaddleNames(const Program& program, bool rebuilt)
+    : rebuilt_(rebuilt), cell_(program.num_var_ids(), -1), order_(program.num_op_ids(), -1) {
   absl::flat_hash_map<std::pair<int, std::string>, int> cells;
   ForEachVar(program, [&](const Var& var) {
     if (var.export_name.empty()) {
@@ -18,7 +19,7 @@ PaddleNames::PaddleNames(const Program& program) : cell_(program.num_var_ids(), 
     }
     num_cells_ = static_cast<int>(cells.size());
   });
-  last_writer_.assign(num_cells_, nullptr);
+  producer_.assign(num_cells_, nullptr);
   writers_.resize(num_cells_);
   int next = 0;
   Visit(program, program.main(), &next);
@@ -29,7 +30,8 @@ void PaddleNames::Visit(const Program& program, const Block& block, int* next) {
     for (int index : op->SubBlocks()) Visit(program, program.block(index), next);
     order_[op->id()] = (*next)++;
     for (const Var* var : op->outputs()) {
-      last_writer_[cell_[var->id()]] = op.get();
+      const Op*& producer = producer_[cell_[var->id()]];
+      if (!rebuilt_ || (producer == nullptr && &var->block() == &block)) producer = op.get();
       writers_[cell_[var->id()]].push_back(op.get());
     }
   }

@@ -11,12 +11,14 @@ namespace ampc {
 
 class PaddleNames {
  public:
-  explicit PaddleNames(const Program& program);
+  // `rebuilt`: the program was loaded, not built; its names lead to the first op of their block that outputs them.
+  PaddleNames(const Program& program, bool rebuilt);
 
   int num_cells() const { return num_cells_; }
   int cell(const Var& var) const { return cell_[var.id()]; }
-  // The op built last that outputs the name, in the order in which the front end builds: a body before its control op.
-  const Op* last_writer(const Var& var) const { return last_writer_[cell(var)]; }
+  // The op that the name leads to, null for none: the one built last that outputs it, in the order in which the front end builds (a
+  // body before its control op), or the first of its block.
+  const Op* producer(const Var& var) const { return producer_[cell(var)]; }
   // Position of an op in that order.
   int order(const Op& op) const { return order_[op.id()]; }
   // The writer of the name before `op` in the op's own block; null when there is none. `several` says there is more than one.
@@ -25,12 +27,16 @@ class PaddleNames {
  private:
   void Visit(const Program& program, const Block& block, int* next);
 
+  const bool rebuilt_;
   int num_cells_ = 0;
   std::vector<int> cell_;                // by Var::id
-  std::vector<const Op*> last_writer_;   // by cell
+  std::vector<const Op*> producer_;      // by cell
   std::vector<std::vector<const Op*>> writers_;  // by cell, in build order
   std::vector<int> order_;               // by Op::id
 };
+
+// A program with feed and fetch ops comes from a file of Paddle's, one without has just been built.
+inline bool IsLoaded(const Program& program) { return !program.fetches.empty(); }
 
 // The op's operands or results as (slot, flat position) with the slots in alphabetical order, as op descriptions keep them.
 std::vector<int> FlatBySlotName(const Op& op, bool inputs);

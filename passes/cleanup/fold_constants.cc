@@ -15,7 +15,8 @@ namespace {
 
 class ConstantFolder {
  public:
-  ConstantFolder(PassContext& ctx, int64_t max_bytes, Program& program) : ctx_(ctx), max_bytes_(max_bytes), program_(program), uses_(program) {}
+  ConstantFolder(PassContext& ctx, int64_t max_bytes, bool shapes, Program& program)
+      : ctx_(ctx), max_bytes_(max_bytes), shapes_(shapes), program_(program), uses_(program) {}
 
   bool Run() {
     bool changed = false;
@@ -40,7 +41,7 @@ class ConstantFolder {
       const int64_t n = var->type.NumElements();
       if (n >= 0 && n > max_bytes_ / static_cast<int64_t>(std::max<size_t>(SizeOf(var->type.dtype), 1))) return false;
     }
-    if (FoldShape(op)) return true;
+    if (shapes_ && FoldShape(op)) return true;
     std::vector<const HostTensor*> operands;
     for (const Var* var : op.inputs()) {
       if (var->kind != VarKind::kConst || var->literal == nullptr) return false;
@@ -79,6 +80,7 @@ class ConstantFolder {
 
   PassContext& ctx_;
   int64_t max_bytes_;
+  bool shapes_;
   Program& program_;
   UseDef uses_;
 };
@@ -89,15 +91,16 @@ PassInfo FoldConstantsPass() {
   PassInfo info;
   info.name = "fold-constants";
   info.summary = "replaces results that need no input by literals";
-  info.options = {{"max_bytes", "size of the largest literal to make, default 16777216"}};
+  info.options = {{"max_bytes", "size of the largest literal to make, default 16777216"}, {"shapes", "fold the shapes of values of known size, too: true (default)"}};
   info.make = [](const PassOptions& options) -> absl::StatusOr<std::unique_ptr<Pass>> {
     int64_t max_bytes = 16 << 20;
     auto it = options.find("max_bytes");
     if (it != options.end() && (!absl::SimpleAtoi(it->second, &max_bytes) || max_bytes < 0)) {
       return UsageError(absl::StrCat("option max_bytes is '", it->second, "', needs a number of bytes"));
     }
-    return MakePass([max_bytes](PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
-      return ConstantFolder(ctx, max_bytes, program).Run();
+    AMPC_ASSIGN_OR_RETURN(const bool shapes, BoolOption(options, "shapes", true));
+    return MakePass([max_bytes, shapes](PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
+      return ConstantFolder(ctx, max_bytes, shapes, program).Run();
     });
   };
   return info;

@@ -1,17 +1,16 @@
-// The Paddle modes of amp-decide against what Paddle made of the same programs.
+// `ampc convert --compat` against what three Paddle releases made of the same programs.
 #include <fstream>
+#include <map>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "graph/base/status_macros.h"
-#include "graph/formats/format.h"
 #include "gtest/gtest.h"
-#include "passes/analysis/target_support.h"
-#include "passes/pipeline.h"
 #include "tests/compat/compare.h"
+#include "tests/e2e/process.h"
+#include "tests/formats/test_files.h"
 
 namespace ampc::testing {
 namespace {
@@ -21,6 +20,7 @@ constexpr char kData[] = "tests/golden/paddle_rewrite/";
 struct RewriteCase {
   std::string name, input, options;
   std::vector<std::string> fetches;
+  std::string status;  // of the release's own program: same, broken, raises
 };
 
 std::vector<RewriteCase> ReadCases() {
@@ -29,60 +29,52 @@ std::vector<RewriteCase> ReadCases() {
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
     const std::vector<std::string> f = absl::StrSplit(line, '\t');
-    out.push_back({f[0], f[1], f[2], absl::StrSplit(f.at(3), ',')});
+    out.push_back({f.at(0), f.at(1), f.at(2), absl::StrSplit(f.at(3), ','), f.at(4)});
   }
   return out;
 }
 
-// Where a release's own result cannot or must not be had; passes/amp/policy/DIFFERENCES.md says why for each.
-bool DiffersOnPurpose(const std::string& name) {
-  static const char* const kNames[] = {
-      "rule_cond_block_o1.g1",    "rule_cond_block_o1.g2",    "rule_cond_block_o1.g3",    "rule_cond_block_o2.g1",   "rule_cond_block_o2.g2",
-      "rule_fetch_cast_o1.g1",    "rule_fp64_ops_o2.g3",      "rule_inplace_ops_o1.g1",   "rule_inplace_ops_o1.g2",  "rule_inplace_stale_o1.g1",
-      "rule_inplace_stale_o1.g2", "rule_inplace_stale_o1.g3", "rule_while_block_o1.g1",   "rule_while_block_o1.g2",  "rule_while_block_o1.g3",
-      "rule_while_block_o2.g1",   "rule_while_block_o2.g2",
-  };
-  for (const char* known : kNames) {
-    if (name == known) return true;
-  }
-  return false;
-}
-
-absl::StatusOr<Program> Load(const std::string& name) {
-  LoadOptions load;
-  load.program_only = true;
-  return LoadModel(absl::StrCat(kData, name, ".pdmodel"), load);
-}
-
-absl::StatusOr<Program> Rewritten(const RewriteCase& c) {
-  AMPC_ASSIGN_OR_RETURN(Program ours, Load(c.input));
-  AMPC_ASSIGN_OR_RETURN(const PrecisionSupport* support, TargetSupport("cuda"));
-  AMPC_ASSIGN_OR_RETURN(const Pipeline pipeline,
-                        Pipeline::Parse(absl::StrCat("fp16-guard,amp-decide{", c.options, "},cast-model-to-fp16,cast-parameters-to-fp16")));
-  PassContext ctx;
-  ctx.support = support;
-  PipelineOptions options;
-  options.check_claims = true;
-  AMPC_RETURN_IF_ERROR(RunPipeline(pipeline, options, ctx, ours));
-  return ours;
-}
+std::string Input(const RewriteCase& c) { return std::filesystem::absolute(absl::StrCat(kData, c.input, ".pdmodel")).string(); }
 
 void PrintTo(const RewriteCase& c, std::ostream* out) { *out << c.name << " " << c.options; }
 
-class PaddleRewrite : public ::testing::TestWithParam<RewriteCase> {};
+class PaddleRewrite : public ::testing::TestWithParam<RewriteCase> {
+ protected:
+  Outcome Ampc(std::vector<std::string> args) const { return RunProcess("tools/ampc", args, folder_.path()); }
+  Outcome Convert() const {
+    std::vector<std::string> args = {"convert", Input(GetParam()), "-o", "out.pdmodel", "--program-only", "--no-sync"};
+    for (const std::string& arg : std::vector<std::string>(absl::StrSplit(GetParam().options, ' '))) args.push_back(arg);
+    return Ampc(args);
+  }
 
+  TempFolder folder_;
+};
+
+// What the release made, where that is a program to have.
 TEST_P(PaddleRewrite, IsReproduced) {
-  const absl::StatusOr<Program> ours = Rewritten(GetParam());
+  const Outcome outcome = Convert();
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  if (GetParam().status == "raises") return;
+  const absl::StatusOr<paddle::ProgramDesc> ours = ReadPaddleProgram(folder_ / "out.pdmodel");
   ASSERT_TRUE(ours.ok()) << ours.status().message();
-  if (GetParam().name == "rule_while_block_o2.g1") return;  // that release refuses it
-  const absl::StatusOr<Program> theirs = Load(GetParam().name);
+  const absl::StatusOr<paddle::ProgramDesc> theirs = ReadPaddleProgram(absl::StrCat(kData, GetParam().name, ".pdmodel"));
   ASSERT_TRUE(theirs.ok()) << theirs.status().message();
   const std::string difference = CompareRewrites(*ours, *theirs, GetParam().fetches);
-  if (DiffersOnPurpose(GetParam().name)) {
-    EXPECT_NE(difference, "") << "is reproduced now; the list of differences is out of date";
-  } else {
+  if (GetParam().status == "same") {
     EXPECT_EQ(difference, "");
+  } else {
+    EXPECT_NE(difference, "") << "the release's program computes something else than its input, ours must not be the same";
   }
+}
+
+// Whatever the mode decided, without its casts and types the program is the one it was made of, and it is well formed.
+TEST_P(PaddleRewrite, IsTakenBack) {
+  ASSERT_EQ(Convert().code, 0);
+  const Outcome verified = Ampc({"verify", "out.pdmodel", "--program-only"});
+  EXPECT_EQ(verified.code, 0) << verified.out << verified.err;
+  const Outcome stripped = Ampc({"strip", "out.pdmodel", "-o", "back.pdmodel", "--program-only", "--no-sync"});
+  ASSERT_EQ(stripped.code, 0) << stripped.err;
+  EXPECT_TRUE(ReadFile(folder_ / "back.pdmodel") == ReadFile(Input(GetParam()))) << "stripping gives another program";
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, PaddleRewrite, ::testing::ValuesIn(ReadCases()), [](const ::testing::TestParamInfo<RewriteCase>& info) {
@@ -91,7 +83,11 @@ INSTANTIATE_TEST_SUITE_P(Golden, PaddleRewrite, ::testing::ValuesIn(ReadCases())
   return name;
 });
 
-TEST(PaddleRewriteData, IsThere) { EXPECT_EQ(ReadCases().size(), 149u); }
+TEST(PaddleRewriteData, IsThere) {
+  std::map<std::string, int> count;
+  for (const RewriteCase& c : ReadCases()) ++count[c.status];
+  EXPECT_EQ(count, (std::map<std::string, int>{{"broken", 12}, {"raises", 1}, {"same", 136}}));
+}
 
 }  // namespace
 }  // namespace ampc::testing

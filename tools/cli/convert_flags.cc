@@ -17,7 +17,6 @@ namespace {
 // Options that the design has and this version does not.
 absl::Status CheckSupported(const ConvertFlags& flags) {
   if (flags.request.options.level == "auto") return NotSupportedYet("--level auto", "O0, O1 and O2 are");
-  if (!flags.compat.empty()) return NotSupportedYet("--compat", "convert decides by ampc's own rules; 'ampc opt --passes=amp-decide{mode=paddle-2.6}' prints Paddle's decision");
   if (!flags.calibrate.empty()) return NotSupportedYet("--calibrate", "ranges of weights are looked at without it");
   if (!flags.plan.empty()) return NotSupportedYet("--plan", "--report writes every decision");
   if (!flags.report.empty() && !absl::EndsWith(flags.report, ".json") && !absl::EndsWith(flags.report, ".html")) {
@@ -75,6 +74,25 @@ void AddLists(CLI::App& app, ConvertFlags& flags) {
   list("--include", o.include, "selector of ops that become low, whatever else says fp32");
 }
 
+// Whose decisions, and at which level.
+absl::Status ResolveCompat(ConvertFlags& flags) {
+  ConvertOptions& o = flags.request.options;
+  if (flags.compat.empty()) {
+    if (o.level.empty()) o.level = "O2";
+    return absl::OkStatus();
+  }
+  o.mode = flags.compat;
+  if (flags.request.target != "cuda") {
+    return UsageError(absl::StrCat("--target ", flags.request.target, " contradicts --compat ", flags.compat, ", which decides by the kernels of that release's GPU build"));
+  }
+  const bool levels = flags.compat != "paddle-inference-2.6";
+  if (!levels && (o.level == "O1" || o.level == "OD")) {
+    return UsageError(absl::StrCat("--level ", o.level, ": ", flags.compat, " has one way to convert and no levels"));
+  }
+  if (o.level.empty()) o.level = levels ? "O1" : "O2";
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void AddConvertOptions(CLI::App& app, ConvertFlags& flags) {
@@ -83,9 +101,11 @@ void AddConvertOptions(CLI::App& app, ConvertFlags& flags) {
   app.add_option("model", r.input, "a .pdmodel, .ampc or .prog file, or a directory with __model__")->required();
   app.add_option("--output,-o", r.output, "the converted model; the ending chooses the format")->required();
   app.add_option("--dtype", flags.dtype, "fp16 or bf16")->capture_default_str();
-  app.add_option("--level", o.level, "O0: nothing; O1: matrix products and what follows them; O2: all that is safe")
-      ->check(CLI::IsMember({"O0", "O1", "O2", "auto"}))
-      ->capture_default_str();
+  o.level.clear();  // ResolveCompat fills in the default
+  app.add_option("--level", o.level,
+                 "O0: nothing; O1: matrix products and what follows them; O2: all that is safe; OD, with paddle-2.6: the white list alone. "
+                 "Default O2, with --compat that release's own: O1")
+      ->check(CLI::IsMember({"O0", "OD", "O1", "O2", "auto"}));
   app.add_flag("--keep-io", flags.keep_io, "feeds and fetches keep their types (the default); --keep-io=a,b: only these do");
   app.add_flag("--low-io", flags.low_io, "float feeds and fetches become low too; --low-io=a,b: only these do");
   app.add_flag("--guard", o.guard, "only ops inside an fp16_guard become low");
@@ -103,7 +123,7 @@ void AddConvertOptions(CLI::App& app, ConvertFlags& flags) {
   app.add_flag("--no-sync", r.no_sync, "do not wait for the disk");
   app.add_option("--config", flags.config, "take options from this JSON file; those of the command line win");
   app.add_option("--write-config", flags.write_config, "write the options in effect, for --config");
-  app.add_option("--compat", flags.compat, "another system's decisions (not in this version)")
+  app.add_option("--compat", flags.compat, "decide as this Paddle release does; its lists and levels, not ampc's")
       ->check(CLI::IsMember({"paddle-2.0", "paddle-2.4", "paddle-2.6", "paddle-inference-2.6"}));
   app.add_option("--calibrate", flags.calibrate, "measure ranges on these inputs (not in this version)");
   app.add_option("--plan", flags.plan, "read the decision from a file (not in this version)");
@@ -112,6 +132,7 @@ void AddConvertOptions(CLI::App& app, ConvertFlags& flags) {
 absl::Status ResolveConvertFlags(CLI::App& app, ConvertFlags& flags) {
   if (!flags.config.empty()) AMPC_RETURN_IF_ERROR(ApplyConvertConfig(flags.config, app));
   AMPC_RETURN_IF_ERROR(CheckSupported(flags));
+  AMPC_RETURN_IF_ERROR(ResolveCompat(flags));
   const std::optional<DType> dtype = ParseDType(flags.dtype);
   if (!dtype.has_value() || !IsLowPrecision(*dtype)) return UsageError(absl::StrCat("--dtype is '", flags.dtype, "', fp16 or bf16 is needed"));
   flags.request.options.dtype = *dtype;

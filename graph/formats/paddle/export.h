@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "graph/formats/format.h"
 #include "graph/formats/paddle/export_names.h"
@@ -29,9 +30,13 @@ class OpWriter {
   absl::Status Write(const Op& op, std::string* out);
 
  private:
+  // `listed`: names that this op takes from other variables.
+  absl::Status WriteNamed(const Op& op, const absl::flat_hash_map<const Var*, const Var*>& listed, std::string* out);
+
   const ExportNames& names_;
   const PaddleOrigin* origin_;
-  OpDesc had_;  // reused
+  absl::flat_hash_map<const Var*, const Var*> listed_;  // what the next control op lists in the place of a variable
+  OpDesc had_;                                          // reused
 };
 // All variables of the block, as fields `vars`.
 void WriteVars(const Block& block, const ExportNames& names, const PaddleOrigin* origin, std::string* out);

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "graph/implicit_cast.h"
 
 namespace ampc::paddle {
 
@@ -16,11 +17,20 @@ ExportNames::ExportNames(const Program& program)
     taken_.insert(var.exported());
     taken_.insert(var.name());
   });
+  FindImplicit(program);
   DodgeForeign(program);
   FindGroups(program);
   if (members_.empty()) return;
   SeparateTypes();
   SeparateStale(program);
+}
+
+void ExportNames::FindImplicit(const Program& program) {
+  ForEachOp(program, [&](const Op& op) {
+    if (!IsImplicitCast(op)) return;
+    implicit_.resize(program.num_var_ids(), nullptr);
+    implicit_[op.outputs()[0]->id()] = op.inputs()[0];
+  });
 }
 
 // Names that the file has beside the program's: the holders of feed and fetch, variables that nothing uses.

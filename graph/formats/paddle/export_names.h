@@ -17,11 +17,17 @@ class ExportNames {
  public:
   explicit ExportNames(const Program& program);
 
-  const std::string& Of(const Var& var) const { return renamed_[var.id()].empty() ? var.exported() : renamed_[var.id()]; }
+  const std::string& Of(const Var& var) const {
+    const Var& named = IsImplicit(var) ? *implicit_[var.id()] : var;
+    return renamed_[named.id()].empty() ? named.exported() : renamed_[named.id()];
+  }
+  // The result of an implicit cast (graph/implicit_cast.h), which the file does not have: Of is its source's name.
+  bool IsImplicit(const Var& var) const { return var.id() < static_cast<int>(implicit_.size()) && implicit_[var.id()] != nullptr; }
   // The variable has not the name that it had in the original.
   bool Renamed(const Var& var) const { return !renamed_[var.id()].empty(); }
 
  private:
+  void FindImplicit(const Program& program);
   void FindGroups(const Program& program);
   void SeparateTypes();
   void SeparateStale(const Program& program);
@@ -30,6 +36,7 @@ class ExportNames {
   void Rename(const Var& var);
   void DodgeForeign(const Program& program);
 
+  std::vector<const Var*> implicit_;           // by Var::id: the source; empty when there are none
   std::vector<std::string> renamed_;           // by Var::id; "" for exported()
   std::vector<int> group_;                     // by Var::id; -1 for a name of its own
   std::vector<std::vector<const Var*>> members_;  // by group

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/container/inlined_vector.h"
@@ -10,6 +11,7 @@
 #include "graph/formats/paddle/export.h"
 #include "graph/formats/paddle/types.h"
 #include "graph/formats/paddle/undo.h"
+#include "graph/implicit_cast.h"
 
 namespace ampc::paddle {
 namespace {
@@ -38,11 +40,22 @@ struct SlotNames {
   const std::string* slot;
   absl::InlinedVector<const std::string*, 4> names;
 };
+// How one op names its operands and results.
+struct Naming {
+  const ExportNames& names;
+  const absl::flat_hash_map<const Var*, const Var*>& listed;
+
+  const std::string& InOp(const Var& var) const {
+    const auto it = listed.find(&var);
+    return names.Of(it == listed.end() ? var : *it->second);
+  }
+};
+
 using SlotList = absl::InlinedVector<SlotNames, 4>;
 
 // The op's non-empty slots. Captured values that the importer appended behind the `listed` ones of a slot are left out.
-SlotList NamesOf(const std::vector<SlotDef>& defs, const Op& op, bool inputs, const ExportNames& names, const std::string& added_slot,
-                 int added, int listed) {
+SlotList NamesOf(const std::vector<SlotDef>& defs, const Op& op, bool inputs, const Naming& names, const std::string& added_slot, int added,
+                 int listed) {
   SlotList out;
   for (size_t s = 0; s < defs.size(); ++s) {
     const absl::Span<Var* const> vars = inputs ? op.inputs(static_cast<int>(s)) : op.outputs(static_cast<int>(s));
@@ -51,7 +64,7 @@ SlotList NamesOf(const std::vector<SlotDef>& defs, const Op& op, bool inputs, co
     for (size_t i = 0; i < vars.size(); ++i) {
       const auto at = static_cast<int>(i);
       if (skips && at >= listed && at < listed + added) continue;
-      slot.names.push_back(&names.Of(*vars[i]));
+      slot.names.push_back(&names.InOp(*vars[i]));
     }
     if (!slot.names.empty()) out.push_back(std::move(slot));
   }
@@ -165,7 +178,7 @@ void AddFrontEndAttrs(std::map<std::string, AttrValue>* attrs) {
   attrs->try_emplace("op_device", std::string());
 }
 
-absl::Status MakeOp(const Op& op, const ExportNames& names, const std::string& undo, OpDesc* desc) {
+absl::Status MakeOp(const Op& op, const Naming& names, const std::string& undo, OpDesc* desc) {
   AMPC_ASSIGN_OR_RETURN(*desc->mutable_type(), PaddleType(op.def()));
   PatchSlots(NamesOf(op.def().inputs, op, true, names, "", 0, 0), desc->mutable_inputs());
   PatchSlots(NamesOf(op.def().outputs, op, false, names, "", 0, 0), desc->mutable_outputs());
@@ -191,10 +204,20 @@ absl::Status MakeOp(const Op& op, const ExportNames& names, const std::string& u
 }  // namespace
 
 absl::Status OpWriter::Write(const Op& op, std::string* out) {
-  const std::string undo = EncodeMarks(op.marks);
+  if (IsImplicitCast(op)) return absl::OkStatus();
+  if (IsListedCast(op)) listed_[op.inputs()[0]] = op.outputs()[0];
+  absl::flat_hash_map<const Var*, const Var*> listed;
+  if (!listed_.empty() && !op.SubBlocks().empty()) listed = std::exchange(listed_, {});
+  return WriteNamed(op, listed, out);
+}
+
+absl::Status OpWriter::WriteNamed(const Op& op, const absl::flat_hash_map<const Var*, const Var*>& listed, std::string* out) {
+  const Naming names{names_, listed};
+  const auto implicit = [this](const Var* var) { return names_.IsImplicit(*var); };
+  const std::string undo = EncodeMarks(op.marks, std::any_of(op.inputs().begin(), op.inputs().end(), implicit));
   if (origin_ == nullptr || op.origin < 0) {
     OpDesc made;
-    AMPC_RETURN_IF_ERROR(MakeOp(op, names_, undo, &made));
+    AMPC_RETURN_IF_ERROR(MakeOp(op, names, undo, &made));
     AppendField(4, made, out);
     return absl::OkStatus();
   }
@@ -208,8 +231,8 @@ absl::Status OpWriter::Write(const Op& op, std::string* out) {
   if (!IsCalled(op.def(), type)) {
     AMPC_ASSIGN_OR_RETURN(type, PaddleType(op.def()));
   }
-  const SlotList inputs = NamesOf(op.def().inputs, op, true, names_, more.input_slot, more.inputs, Listed(had_.inputs(), more.input_slot));
-  const SlotList outputs = NamesOf(op.def().outputs, op, false, names_, more.output_slot, more.outputs, Listed(had_.outputs(), more.output_slot));
+  const SlotList inputs = NamesOf(op.def().inputs, op, true, names, more.input_slot, more.inputs, Listed(had_.inputs(), more.input_slot));
+  const SlotList outputs = NamesOf(op.def().outputs, op, false, names, more.output_slot, more.outputs, Listed(had_.outputs(), more.output_slot));
   if (type == had_.type() && SameSlots(had_.inputs(), inputs) && SameSlots(had_.outputs(), outputs) && SameAttrs(op, had_, undo)) {
     AppendBytesField(4, bytes, out);
     return absl::OkStatus();

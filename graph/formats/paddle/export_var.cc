@@ -64,7 +64,7 @@ bool SameInFile(const TensorType& now, const TensorType& then) {
 bool Untouched(const Named& named, const Var* changed, const ExportNames& names, const PaddleOrigin& origin) {
   if (changed != nullptr || origin.has_var_undo) return false;
   return std::all_of(named.vars.begin(), named.vars.end(), [&names](const Var* var) {
-    return var->was == DType::kInvalid && var->kind != VarKind::kParam && !names.Renamed(*var);
+    return var->was == DType::kInvalid && var->kind != VarKind::kParam && var->kind != VarKind::kConst && !names.Renamed(*var);
   });
 }
 
@@ -79,12 +79,14 @@ void AppendOldVar(absl::string_view bytes, const Named& named, const ExportNames
   (void)ParsePiece(bytes, desc);
   const std::string undo = EncodeVarUndo(UndoFor(named, *desc, names));
   const VarDesc_Attr* had = FindUndo(*desc);
-  if (changed == nullptr && (had == nullptr ? undo.empty() : had->s() == undo)) return AppendBytesField(3, bytes, out);
+  const bool stored = named.vars[0]->kind == VarKind::kConst && !desc->persistable();
+  if (!stored && changed == nullptr && (had == nullptr ? undo.empty() : had->s() == undo)) return AppendBytesField(3, bytes, out);
   if (changed != nullptr) {
     // Only the element type, unless the shape is another one.
     const bool dims = changed->origin < 0 || !Compatible(changed->type, origin.values[changed->origin].type.WithDType(changed->type.dtype));
     PatchType(changed->type, dims, desc->mutable_type());
   }
+  if (stored) desc->set_persistable(true);
   SetUndo(undo, desc);
   AppendField(3, *desc, out);
 }
@@ -93,6 +95,7 @@ void AppendOldVar(absl::string_view bytes, const Named& named, const ExportNames
 
 bool IsPersistable(const Var& var, const PaddleOrigin* origin) {
   if (var.kind != VarKind::kParam && var.kind != VarKind::kState && var.kind != VarKind::kConst) return false;
+  if (var.kind == VarKind::kConst) return true;  // what an op made in the file is stored now
   return origin == nullptr || var.origin < 0 || origin->values[var.origin].persistable;
 }
 
@@ -107,7 +110,7 @@ void WriteVars(const Block& block, const ExportNames& names, const PaddleOrigin*
   absl::flat_hash_map<absl::string_view, size_t> new_index;
   for (const std::unique_ptr<Var>& var : block.vars()) {
     const std::string& name = names.Of(*var);
-    if (name == kEmptyArgument) continue;
+    if (name == kEmptyArgument || names.IsImplicit(*var)) continue;
     Named* named = nullptr;
     if (const auto it = position.find(name); it != position.end()) {
       named = &old_vars[it->second];

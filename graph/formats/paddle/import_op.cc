@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -6,6 +7,7 @@
 #include "graph/formats/paddle/attr.h"
 #include "graph/formats/paddle/importer.h"
 #include "graph/formats/paddle/undo.h"
+#include "graph/implicit_cast.h"
 #include "graph/infer_context.h"
 #include "graph/op_registry.h"
 
@@ -138,12 +140,22 @@ absl::Status Importer::GatherArgs(int block, const OpDesc& desc, ArgList* inputs
       }
       out->push_back({slot.parameter(), {}});
       if (slot.arguments_size() == 1 && slot.arguments(0) == kEmptyArgument) continue;
-      for (const std::string& name : slot.arguments()) out->back().vars.push_back(read ? Read(block, name) : Write(block, name));
+      for (const std::string& argument : slot.arguments()) {
+        const absl::string_view name = Unlisted(block, desc, argument);
+        out->back().vars.push_back(read ? Read(block, name) : Write(block, name));
+      }
     }
     return absl::OkStatus();
   };
   AMPC_RETURN_IF_ERROR(gather(desc.inputs(), true, inputs));
   return gather(desc.outputs(), false, outputs);
+}
+
+// What a control op means that lists the result of a listed cast.
+absl::string_view Importer::Unlisted(int block, const OpDesc& desc, absl::string_view name) {
+  if (listed_.empty() || std::none_of(desc.attrs().begin(), desc.attrs().end(), IsBlocks)) return name;
+  const auto it = listed_.find(scopes_.Resolve(block, name).current);
+  return it == listed_.end() ? name : absl::string_view(it->second->exported());
 }
 
 void Importer::AddCaptures(int block, const OpDef* def, const std::vector<int>& children, PaddleOrigin::Added* added,
@@ -220,14 +232,33 @@ absl::Status Importer::ImportOp(int block, int position, const OpDesc& desc) {
     if (!slot.vars.empty()) op->SetOutputs(def->OutputSlot(slot.slot), slot.vars);
   }
   for (Attr& attr : *attrs) op->SetAttr(attr.name, std::move(attr.value));
+  bool converts = false;
   for (const OpDesc_Attr& attr : desc.attrs()) {
-    if (attr.name() == kUndoAttr) op->marks = DecodeMarks(attr.s());
+    if (attr.name() != kUndoAttr) continue;
+    op->marks = DecodeMarks(attr.s());
+    converts = Converts(attr.s());
   }
+  if (IsListedCast(*op) && op->inputs().size() == 1 && op->outputs().size() == 1) listed_[op->outputs()[0]] = op->inputs()[0];
   op->origin = static_cast<int>(origin_->ops.size());
   if (added.inputs + added.outputs > 0) origin_->added[op->origin] = std::move(added);
   origin_->ops.push_back({block, position});
-  CompleteTypes(*program_.block(block).Append(std::move(op)));
+  AppendOp(std::move(op), converts);
   return absl::OkStatus();
+}
+
+// `converts`: the results are what the file declares, whatever the operands are.
+void Importer::AppendOp(std::unique_ptr<Op> op, bool converts) {
+  if (converts) {
+    const CastResult result = [this, &op](const Var& source, DType type) {
+      std::string name = absl::StrCat(source.name(), ".", Name(type));
+      for (int n = 1; scopes_.NameInFile(name) || program_.NameTaken(name); ++n) name = absl::StrCat(source.name(), ".", Name(type), ".", n);
+      return op->block().AddVar(std::move(name), VarKind::kTemp, source.type.WithDType(type));
+    };
+    for (std::unique_ptr<Op>& cast : MakeImplicitCasts(*op, result)) op->block().Append(std::move(cast));
+  }
+  CompleteTypes(*op);
+  Block& block = op->block();
+  block.Append(std::move(op));
 }
 
 }  // namespace ampc::paddle

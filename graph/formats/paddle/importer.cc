@@ -187,7 +187,9 @@ absl::StatusOr<Program> Importer::Run() {
     if (!entered_[b]) AMPC_RETURN_IF_ERROR(ImportBlock(static_cast<int>(b)));
   }
   SortFetches();
-  ForEachVar(program_, [this](const Var& var) { origin_->values[var.origin].type = var.type; });
+  ForEachVar(program_, [this](const Var& var) {
+    if (var.origin >= 0) origin_->values[var.origin].type = var.type;
+  });
   origin_->num_feeds = program_.feeds.size();
   origin_->separate_files = files_.layout == ParamsLayout::kSeparate;
   program_.origin = origin_;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
@@ -54,6 +55,8 @@ class Importer {
   absl::Status ImportOp(int block, int position, const OpDesc& desc);
   absl::Status ImportNested(int block, const OpDesc& desc, std::vector<int>* children);
   absl::Status GatherArgs(int block, const OpDesc& desc, ArgList* inputs, ArgList* outputs);
+  absl::string_view Unlisted(int block, const OpDesc& desc, absl::string_view name);
+  void AppendOp(std::unique_ptr<Op> op, bool converts);
   void AddCaptures(int block, const OpDef* def, const std::vector<int>& children, PaddleOrigin::Added* added, ArgList* inputs,
                    ArgList* outputs);
   const OpDef* OpaqueFor(const OpDesc& desc, const ArgList& inputs, const ArgList& outputs);
@@ -70,6 +73,7 @@ class Importer {
   Program program_;
   std::vector<Captures> captures_;  // by block
   std::vector<bool> entered_;       // by block
+  absl::flat_hash_map<const Var*, const Var*> listed_;  // by result of a listed cast: the source
   std::vector<std::pair<int, Var*>> fetches_;  // by col, with position in fetch_positions_
   std::vector<int> fetch_positions_;
 };

@@ -7,9 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "graph/implicit_cast.h"
 
 namespace ampc::paddle {
 namespace {
+
+constexpr absl::string_view kConverts = "converts";
 
 void AddEntry(absl::string_view entry, std::string* out) { absl::StrAppend(out, out->empty() ? "" : ";", entry); }
 
@@ -30,9 +33,10 @@ absl::string_view NextEntry(absl::string_view rest_key, absl::string_view* text)
 
 }  // namespace
 
-std::string EncodeMarks(const OpMarks& marks) {
+std::string EncodeMarks(const OpMarks& marks, bool converts) {
   std::string out;
-  if (marks.amp == AmpMark::kInserted) AddEntry("inserted", &out);
+  if (converts) AddEntry(kConverts, &out);
+  if (marks.amp == AmpMark::kInserted) AddEntry(marks.amp_reason == kListedCast ? kListedCast : "inserted", &out);
   if (marks.guard != 0) AddEntry(absl::StrCat("guard=", marks.guard), &out);
   for (const auto& [attr, dtype] : marks.was) AddEntry(absl::StrCat("was.", attr, "=", WasName(dtype)), &out);
   if (marks.amp == AmpMark::kFp32) AddEntry(absl::StrCat("fp32=", marks.amp_reason), &out);
@@ -45,6 +49,9 @@ OpMarks DecodeMarks(absl::string_view text) {
     absl::string_view entry = NextEntry("fp32=", &text);
     if (entry == "inserted") {
       marks.amp = AmpMark::kInserted;
+    } else if (entry == kListedCast) {
+      marks.amp = AmpMark::kInserted;
+      marks.amp_reason = std::string(kListedCast);
     } else if (absl::ConsumePrefix(&entry, "guard=")) {
       if (!absl::SimpleAtoi(entry, &marks.guard)) marks.guard = 0;
     } else if (absl::ConsumePrefix(&entry, "fp32=")) {
@@ -57,6 +64,13 @@ OpMarks DecodeMarks(absl::string_view text) {
     }
   }
   return marks;
+}
+
+bool Converts(absl::string_view text) {
+  while (!text.empty()) {
+    if (NextEntry("fp32=", &text) == kConverts) return true;
+  }
+  return false;
 }
 
 std::string EncodeVarUndo(const VarUndo& undo) {

@@ -52,6 +52,8 @@ const PaddlePolicy& Paddle20() {
     p.black = kBlack;
     p.gray = kGray;
     p.unsupported = kUnsupported;
+    p.loaded_has_no_producers = true;
+    p.lists_casts = "while";
     p.inputs = kInputs;
     p.outputs = kOutputs;
     return p;

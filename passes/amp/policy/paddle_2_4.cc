@@ -74,6 +74,7 @@ const PaddlePolicy& Paddle24() {
     p.black = kBlack;
     p.gray = kGray;
     p.kernels_f16 = kKernelsF16;
+    p.lists_casts = "while";
     p.white_lifts_unsupported = "lookup_table lookup_table_v2 scatter";
     p.inputs = kInputs;
     p.outputs = kOutputs;

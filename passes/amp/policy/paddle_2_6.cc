@@ -123,7 +123,7 @@ const PaddlePolicy& Paddle26() {
     PaddlePolicy p;
     p.name = "paddle-2.6";
     p.alias = "2.6.2";
-    p.unified = true;
+    p.algorithm = PaddleAlgorithm::kUnified;
     p.has_bf16 = true;
     p.white_bf16 = kWhiteBf16;
     p.black_o1_only = kBlackO1Only;

@@ -5,7 +5,7 @@
 namespace ampc {
 
 const PaddlePolicy* FindPaddlePolicy(absl::string_view name) {
-  for (const PaddlePolicy* policy : {&Paddle20(), &Paddle24(), &Paddle26()}) {
+  for (const PaddlePolicy* policy : {&Paddle20(), &Paddle24(), &Paddle26(), &PaddleInference26()}) {
     if (policy->name == name) return policy;
   }
   return nullptr;
