@@ -26,76 +26,87 @@ using RowFn = bool (*)(const void* x, const void* y, void* out, int64_t n);
 enum class Op2 : uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin, kPow, kFMax, kFMin, kMod, kFloorDiv, kAtan2 };
 
 template <typename T>
+bool ComputeInteger(Op2 op, T x, T y, T* out) {
+  switch (op) {
+    case Op2::kAdd:
+      *out = integer::Add(x, y);
+      return true;
+    case Op2::kSub:
+      *out = integer::Sub(x, y);
+      return true;
+    case Op2::kMul:
+      *out = integer::Mul(x, y);
+      return true;
+    case Op2::kMax:
+    case Op2::kFMax:
+      *out = x < y ? y : x;
+      return true;
+    case Op2::kMin:
+    case Op2::kFMin:
+      *out = y < x ? y : x;
+      return true;
+    case Op2::kPow:
+      *out = integer::Pow(x, y);
+      return true;
+    default:
+      break;
+  }
+  if (y == 0) return false;
+  *out = op == Op2::kDiv ? integer::Div(x, y) : op == Op2::kMod ? integer::FloorMod(x, y) : integer::FloorDiv(x, y);
+  return true;
+}
+
+template <typename T>
+void ComputeFloat(Op2 op, T x, T y, T* out) {
+  using M = functors::ScalarMath<T>;
+  switch (op) {
+    case Op2::kAdd:
+      *out = x + y;
+      break;
+    case Op2::kSub:
+      *out = x - y;
+      break;
+    case Op2::kMul:
+      *out = x * y;
+      break;
+    case Op2::kDiv:
+      *out = x / y;
+      break;
+    case Op2::kMax:
+      *out = functors::Max::Apply(M{}, x, y);
+      break;
+    case Op2::kMin:
+      *out = functors::Min::Apply(M{}, x, y);
+      break;
+    case Op2::kPow:
+      *out = std::pow(x, y);
+      break;
+    case Op2::kFMax:
+      *out = functors::FMax::Apply(M{}, x, y);
+      break;
+    case Op2::kFMin:
+      *out = functors::FMin::Apply(M{}, x, y);
+      break;
+    case Op2::kAtan2:
+      *out = std::atan2(x, y);
+      break;
+    case Op2::kMod:
+      *out = functors::FloorMod(x, y);
+      break;
+    case Op2::kFloorDiv:
+      *out = functors::FloorDiv(x, y);
+      break;
+  }
+}
+
+template <typename T>
 bool Compute(Op2 op, T x, T y, T* out) {
   if constexpr (std::is_integral_v<T>) {
-    switch (op) {
-      case Op2::kAdd:
-        *out = integer::Add(x, y);
-        return true;
-      case Op2::kSub:
-        *out = integer::Sub(x, y);
-        return true;
-      case Op2::kMul:
-        *out = integer::Mul(x, y);
-        return true;
-      case Op2::kMax:
-      case Op2::kFMax:
-        *out = x < y ? y : x;
-        return true;
-      case Op2::kMin:
-      case Op2::kFMin:
-        *out = y < x ? y : x;
-        return true;
-      case Op2::kPow:
-        *out = integer::Pow(x, y);
-        return true;
-      default:
-        break;
-    }
-    if (y == 0) return false;
-    *out = op == Op2::kDiv ? integer::Div(x, y) : op == Op2::kMod ? integer::FloorMod(x, y) : integer::FloorDiv(x, y);
+    return ComputeInteger(op, x, y, out);
   } else {
-    using M = functors::ScalarMath<T>;
-    switch (op) {
-      case Op2::kAdd:
-        *out = x + y;
-        break;
-      case Op2::kSub:
-        *out = x - y;
-        break;
-      case Op2::kMul:
-        *out = x * y;
-        break;
-      case Op2::kDiv:
-        *out = x / y;
-        break;
-      case Op2::kMax:
-        *out = functors::Max::Apply(M{}, x, y);
-        break;
-      case Op2::kMin:
-        *out = functors::Min::Apply(M{}, x, y);
-        break;
-      case Op2::kPow:
-        *out = std::pow(x, y);
-        break;
-      case Op2::kFMax:
-        *out = functors::FMax::Apply(M{}, x, y);
-        break;
-      case Op2::kFMin:
-        *out = functors::FMin::Apply(M{}, x, y);
-        break;
-      case Op2::kAtan2:
-        *out = std::atan2(x, y);
-        break;
-      case Op2::kMod:
-        *out = functors::FloorMod(x, y);
-        break;
-      case Op2::kFloorDiv:
-        *out = functors::FloorDiv(x, y);
-        break;
-    }
+    ComputeFloat(op, x, y, out);
+    return true;
   }
-  return true;
 }
 
 template <typename T, Op2 op, int sx, int sy>

@@ -1,7 +1,6 @@
 // SimdMath<D>: the policy of kernels/common/functors.inc for vectors of float. Compiled once per instruction set.
 // Each function is right at zeros, subnormals, infinities and NaN and within 2 units in the last place elsewhere (Phi: 5 for x < -0.8
 // while its result is normal; Pow and the trigonometric functions are the C library's).
-#include <cmath>
 #include <limits>
 
 #if defined(KERNELS_CPU_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -13,6 +12,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/common/functors.h"
+#include "kernels/cpu/simd/library_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ampc::simd {
@@ -22,11 +22,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 using functors::Params;
 
 template <class D>
-struct SimdMath {
+struct SimdMath : LibraryMath<D> {
   using T = hn::TFromD<D>;
   using V = hn::Vec<D>;
   using M = hn::Mask<D>;
-  D d;
+  using LibraryMath<D>::d;
 
   HWY_INLINE V Set(T v) const { return hn::Set(d, v); }
   HWY_INLINE V Select(M mask, V yes, V no) const { return hn::IfThenElse(mask, yes, no); }
@@ -148,64 +148,6 @@ struct SimdMath {
     const V p = Poly(t, 0x1.32619ep-3f, 0x1.329560p-3f, 0x1.04b97cp-3f, 0x1.883924p-4f, -0x1.3ea254p-7f, 0x1.a942acp-4f, -0x1.017970p-2f,
                      0x1.6f80dap-3f, -0x1.6c77d0p-5f);
     return e * t * p;
-  }
-
-  // f of each element.
-  template <class F>
-  HWY_INLINE V Each(V x, F f) const {
-    HWY_ALIGN T xs[HWY_MAX_BYTES / sizeof(T)];
-    hn::Store(x, d, xs);
-    for (size_t i = 0; i < hn::Lanes(d); ++i) xs[i] = f(xs[i]);
-    return hn::Load(d, xs);
-  }
-  HWY_INLINE V Log2(V x) const {
-    return Each(x, [](T v) { return std::log2(v); });
-  }
-  HWY_INLINE V Log10(V x) const {
-    return Each(x, [](T v) { return std::log10(v); });
-  }
-  HWY_INLINE V Sin(V x) const {
-    return Each(x, [](T v) { return std::sin(v); });
-  }
-  HWY_INLINE V Cos(V x) const {
-    return Each(x, [](T v) { return std::cos(v); });
-  }
-  HWY_INLINE V Tan(V x) const {
-    return Each(x, [](T v) { return std::tan(v); });
-  }
-  HWY_INLINE V Asin(V x) const {
-    return Each(x, [](T v) { return std::asin(v); });
-  }
-  HWY_INLINE V Acos(V x) const {
-    return Each(x, [](T v) { return std::acos(v); });
-  }
-  HWY_INLINE V Atan(V x) const {
-    return Each(x, [](T v) { return std::atan(v); });
-  }
-  HWY_INLINE V Sinh(V x) const {
-    return Each(x, [](T v) { return std::sinh(v); });
-  }
-  HWY_INLINE V Cosh(V x) const {
-    return Each(x, [](T v) { return std::cosh(v); });
-  }
-  HWY_INLINE V Asinh(V x) const {
-    return Each(x, [](T v) { return std::asinh(v); });
-  }
-  HWY_INLINE V Acosh(V x) const {
-    return Each(x, [](T v) { return std::acosh(v); });
-  }
-  HWY_INLINE V Atanh(V x) const {
-    return Each(x, [](T v) { return std::atanh(v); });
-  }
-
-  HWY_INLINE V Pow(V x, V y) const {
-    constexpr size_t kMax = HWY_MAX_BYTES / sizeof(T);
-    HWY_ALIGN T xs[kMax];
-    HWY_ALIGN T ys[kMax];
-    hn::Store(x, d, xs);
-    hn::Store(y, d, ys);
-    for (size_t i = 0; i < hn::Lanes(d); ++i) xs[i] = std::pow(xs[i], ys[i]);
-    return hn::Load(d, xs);
   }
 };
 
