@@ -135,7 +135,11 @@ Dims ScalarDims(const InferContext& ctx, absl::string_view slot) {
 void OutDeclared(InferContext& ctx, absl::string_view slot, TensorType type) {
   const Var* var = ctx.op().output(slot);
   if (var != nullptr && var->type.has_rank) {
-    ctx.Out(slot, var->type.dtype == DType::kInvalid ? var->type.WithDType(type.dtype) : var->type);
+    TensorType declared = var->type.dtype == DType::kInvalid ? var->type.WithDType(type.dtype) : var->type;
+    if (declared.rank() == type.rank()) {
+      for (int i = 0; i < type.rank(); ++i) declared.dims[i] = Merge(declared.dims[i], type.dims[i]);
+    }
+    ctx.Out(slot, std::move(declared));
   } else {
     ctx.Out(slot, std::move(type));
   }
