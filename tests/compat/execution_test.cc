@@ -202,7 +202,8 @@ TEST_P(CompatExecution, ComputesTheSame) {
   const Outcome after = RunWidened(folder_ / "out.pdmodel", "after.npz");
   ASSERT_EQ(after.code, 0) << after.err;
   EXPECT_TRUE(ReadArchive("before.npz") == ReadArchive("after.npz"));
-  if (!GetParam().broken) return;
+  // Of programs with control flow or f64 it is Paddle's executor that fails (a value freed before a body reads it); this one need not.
+  if (!GetParam().broken || beyond) return;
   const Outcome theirs = RunWidened(absl::StrCat(kData, GetParam().name, ".pdmodel"), "theirs.npz");
   EXPECT_FALSE(theirs.code == 0 && ReadArchive("before.npz") == ReadArchive("theirs.npz")) << "the release's program is not broken";
 }
