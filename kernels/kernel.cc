@@ -72,6 +72,9 @@ bool AcceptsLayouts(const KernelEntry& entry, const KernelSpec& spec) {
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelEntry& entry, const KernelSpec& spec) {
+  if (entry.make == nullptr) {
+    return UnsupportedError(absl::StrCat(Describe(*spec.op), ": the shape of its result depends on data, which only a run can compute"));
+  }
   if (AllPlain(spec)) return entry.make(spec);
   if (!AcceptsLayouts(entry, spec)) {
     return InternalError(absl::StrCat(Describe(*spec.op), ": planned with channels-last tensors that its kernel does not take"));

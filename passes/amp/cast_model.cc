@@ -31,6 +31,7 @@ class Materializer {
       if (AmpDecision::Has(decision_.low_var, var.id()) && var.type.dtype == DType::kF32 && var.kind != VarKind::kTemp) Retype(const_cast<Var&>(var), decision_.low);
     });
     for (int b = 0; b < program_.num_blocks(); ++b) AMPC_RETURN_IF_ERROR(RewriteBlock(program_.block(b)));
+    for (const auto& [var, type] : retyped_) changed_ = changed_ || var->type.dtype != type;
     DropUnreadCasts();
     return changed_;
   }
@@ -338,10 +339,10 @@ class Materializer {
   }
 
   void Retype(Var& var, DType to) {
+    retyped_.try_emplace(&var, var.type.dtype);
     if (!Lowered(var)) var.was = var.type.dtype;
     var.type.dtype = to;
     if (var.was == to) var.was = DType::kInvalid;
-    changed_ = true;
   }
 
   // The op defines `<name>.<type>` instead of result `flat`, which a cast behind it defines or overwrites.
@@ -430,6 +431,7 @@ class Materializer {
   std::vector<int> gone_;                           // their results
   Versions versions_;
   std::vector<bool> fetched_;                       // by Var::id
+  absl::flat_hash_map<const Var*, DType> retyped_;  // with the type before: widened results may follow their operands down again
   bool changed_ = false;
 };
 

@@ -129,7 +129,7 @@ class Specializer {
     const KernelEntry* entry = context_.kernels.Find(op.op->type());
     if (entry == nullptr) return NoKernel(*op.op);
     const KernelSpec spec = SpecOf(op, s_, context_);
-    AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, entry->make(spec));
+    AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, MakeKernel(*entry, spec));
     std::vector<const void*> in;
     for (const HostTensor* value : spec.values) in.push_back(value == nullptr ? nullptr : value->data());
     std::vector<void*> out;
