@@ -3,12 +3,16 @@
 Each NAME.pdmodel (and NAME.pdiparams) has NAME.npz: cases 0, 1, ... with feeds `0.in.x` and outputs `0.out.0` in the order of the fetches.
 """
 import os
+import sys
 import zipfile
 
 import numpy as np
 import paddle
 from paddle import static
 from paddle.static import nn
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from program_file import clean  # noqa: E402
 
 paddle.enable_static()
 
@@ -18,13 +22,11 @@ def keep(name, build, cases):
     main.random_seed = startup.random_seed = 7
     with static.program_guard(main, startup):
         feeds, fetches = build()
-    for block in main.blocks:
-        for op in block.ops:
-            op.desc.remove_attr("op_callstack")
     exe = static.Executor(paddle.CPUPlace())
     with static.scope_guard(static.Scope()):
         exe.run(startup)
         static.save_inference_model(name, feeds, fetches, exe, program=main)
+    clean(name + ".pdmodel")
     arrays = {}
     for i, case in enumerate(cases):
         with static.scope_guard(static.Scope()):  # Paddle's arrays live on in their scope

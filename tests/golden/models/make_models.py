@@ -10,15 +10,15 @@ import numpy as np
 
 import paddle
 from paddle import nn
-from paddle.base.proto import framework_pb2
 from paddle.static import InputSpec
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "ops"))
 import safetensors_io  # noqa: E402
+from program_file import clean  # noqa: E402
 
 F = np.float32
-DROPPED_ATTRS = {"op_callstack"}  # paths of the machine
 
 
 # --- detector: a small YOLO -------------------------------------------------------------------------------------------------------
@@ -292,17 +292,6 @@ def sharpen(layer):
     for last in layer.last():
         factor = np.asarray(layer.SHARPEN, F)  # one, or one per output of a convolution
         last.weight.set_value(last.weight.numpy() * factor.reshape(-1, *[1] * (factor.ndim and 3)))
-
-
-def clean(path):
-    desc = framework_pb2.ProgramDesc.FromString(open(path, "rb").read())
-    for block in desc.blocks:
-        for op in block.ops:
-            kept = [a for a in op.attrs if a.name not in DROPPED_ATTRS]
-            del op.attrs[:]
-            op.attrs.extend(kept)
-    open(path, "wb").write(desc.SerializeToString(deterministic=True))
-    return [op.type for block in desc.blocks for op in block.ops]
 
 
 def make(name):
