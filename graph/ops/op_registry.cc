@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/ops/gradients.h"
 
 namespace ampc {
 
@@ -40,6 +41,10 @@ OpRegistry BuildRegistry() {
   if (!registry.Add(WithCommonExtras(ops::name##Def())).ok()) std::abort();  // twins: a mistake in the list, met by every test
 #include "graph/ops/all_ops.inc"
 #undef AMPC_OP
+  for (const ops::GradientRow& row : ops::GradientRows()) {
+    const OpDef* forward = registry.Find(row.forward);
+    if (forward == nullptr || !registry.Add(WithCommonExtras(ops::GradientOf(*forward, row))).ok()) std::abort();  // as above
+  }
   return registry;
 }
 
