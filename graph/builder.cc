@@ -40,7 +40,7 @@ std::shared_ptr<const WeightSource> AsSource(const HostTensor& tensor) {
 
 }  // namespace
 
-ProgramBuilder::ProgramBuilder(std::string name, uint64_t seed) : program_(std::move(name)), seed_(seed) {}
+ProgramBuilder::ProgramBuilder(std::string name, uint64_t seed) : program_(std::move(name)), startup_("startup"), seed_(seed) {}
 
 void ProgramBuilder::Fail(absl::Status status) {
   if (status_.ok()) status_ = std::move(status);
@@ -174,10 +174,11 @@ std::vector<Value> ProgramBuilder::Op(absl::string_view type, std::vector<SlotVa
   return Append(NextLayer(type), type, std::move(operands), std::move(attrs), std::move(results));
 }
 
-absl::StatusOr<Program> ProgramBuilder::Build() const {
+absl::StatusOr<TrainingProgram> ProgramBuilder::Build() const {
   AMPC_RETURN_IF_ERROR(status_);
   AMPC_RETURN_IF_ERROR(Verify(program_));
-  return program_.Clone();
+  AMPC_RETURN_IF_ERROR(Verify(startup_));
+  return TrainingProgram{program_.Clone(), startup_.Clone()};
 }
 
 Program ProgramBuilder::CloneForTest() const {

@@ -21,6 +21,7 @@
 #include "absl/strings/string_view.h"
 #include "graph/initializer.h"
 #include "graph/program.h"
+#include "graph/training_program.h"
 
 namespace ampc {
 
@@ -93,12 +94,14 @@ class ProgramBuilder {
   // Any op from X to Out; "" is `x` itself.
   Value Activation(absl::string_view type, Value x);
 
-  // A copy, verified; the first error otherwise. The builder may go on afterwards.
-  absl::StatusOr<Program> Build() const;
+  // A copy, verified; the first error otherwise. The builder may go on afterwards. Converts to a Program for what is only run.
+  absl::StatusOr<TrainingProgram> Build() const;
   // A copy for inference: is_test on every op that has it, and no writes to state by those.
   Program CloneForTest() const;
   // The program so far, for what rewrites it in place: gradients, optimizers.
   Program& program() { return program_; }
+  // The ops that give states their first values, where they come from no initializer; for optimizers.
+  Program& startup() { return startup_; }
   const absl::Status& status() const { return status_; }
   // Keeps the first error; for extensions of the builder.
   void Fail(absl::Status status);
@@ -117,6 +120,7 @@ class ProgramBuilder {
   int64_t KnownDim(absl::string_view layer, Value x, int axis);
 
   Program program_;
+  Program startup_;
   uint64_t seed_;
   absl::Status status_;
   std::map<std::string, int> layers_;  // next number by type

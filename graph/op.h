@@ -24,7 +24,6 @@ struct OpMarks {
   int guard = 0;  // fp16_guard region, counted from 1; 0 is outside
   AmpMark amp = AmpMark::kNone;
   std::string amp_reason;
-  std::string amp_level;  // O0, O1 or O2 where the op stands in an amp::Scope; "" for the program's
   // Data type attributes that AMP retargeted, with the value before.
   std::vector<std::pair<std::string, DType>> was;
   friend bool operator==(const OpMarks&, const OpMarks&) = default;

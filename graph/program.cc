@@ -164,7 +164,6 @@ Program Program::Clone() const {
   copy.version = version;
   copy.symbols = symbols;
   copy.origin = origin;
-  if (startup != nullptr) copy.startup = std::make_unique<Program>(startup->Clone());
   std::vector<Var*> by_id(next_var_id_, nullptr);
   for (int b = 0; b < num_blocks(); ++b) {
     Block& to = b == 0 ? copy.main() : copy.AddBlock(block(b).parent(), block(b).name());

@@ -103,11 +103,6 @@ class Program {
 
   std::shared_ptr<const FormatOrigin> origin;
 
-  // Gives the params and states of a program that trains their first values where they bring no weight along: ops that overwrite
-  // variables of the same names, run once. Null for a program that is only run. A program of its own: neither printed, compared,
-  // verified nor saved with this one. Clone copies it.
-  std::unique_ptr<Program> startup;
-
   // Dense ids for side tables: every Var::id() < num_var_ids(), every Op::id() < num_op_ids().
   int num_var_ids() const { return next_var_id_; }
   int num_op_ids() const { return next_op_id_; }

@@ -54,11 +54,9 @@ struct KernelArgs {
   absl::Span<void* const> outputs;
   void* workspace = nullptr;              // workspace_bytes(), 64-byte aligned; not kept between runs
   int threads = 1;
-  uint64_t run = 0;                       // number of the run: ops that draw random numbers give other ones in each
 };
 
-// A result that overwrites an operand's variable (a state) has that operand's memory: such kernels read an element before they
-// write it. A prepared kernel: immutable, so several threads may run one at the same time with their own arguments.
+// A prepared kernel: immutable, so several threads may run one at the same time with their own arguments.
 class Kernel {
  public:
   virtual ~Kernel() = default;
