@@ -2,7 +2,7 @@
 //
 //   Optimizer optimizer = Momentum({.lr = 0.01, .momentum = 0.9, .multi_precision = true});
 //   AMPC_ASSIGN_OR_RETURN(std::vector<VarGradient> gradients, AppendBackward(program, loss));
-//   AMPC_RETURN_IF_ERROR(optimizer.ApplyGradients(program, gradients).status());
+//   AMPC_RETURN_IF_ERROR(optimizer.ApplyGradients(program, startup, gradients).status());
 //
 // Names, slots, attributes, defaults and the order of ops are Paddle's. With multi_precision a low parameter (f16, bf16) has an f32 master
 // weight, made of its unrounded first value; moments are f32 and belong to the master. A step with found_inf changes nothing.
@@ -47,12 +47,12 @@ struct ParamUpdate {
 // another optimizer gets states of its own, and shares the master weights.
 class Optimizer {
  public:
-  // Appends clipping, weight decay, the updates sorted by param name and the schedule's step to the main block; states and what fills
-  // them to it and to main.startup, which it makes when there is none. Entries without a gradient are left out. `found_inf` is one bool
-  // of the main block, or null. Ops have the role Optimize. Errors: options out of range, a gradient whose type is neither its
+  // Appends clipping, weight decay, the updates sorted by param name and the schedule's step to the main block; states go to both
+  // programs, what fills them once to `startup`. Entries without a gradient are left out. `found_inf` is one bool of the main block, or
+  // null. Ops have the role Optimize. Errors: options out of range, a gradient whose type is neither its
   // param's nor f32, an update of something that is no param.
-  absl::StatusOr<std::vector<ParamUpdate>> ApplyGradients(Program& main, absl::Span<const VarGradient> gradients, Var* found_inf = nullptr,
-                                                          const ApplyOptions& options = {});
+  absl::StatusOr<std::vector<ParamUpdate>> ApplyGradients(Program& main, Program& startup, absl::Span<const VarGradient> gradients,
+                                                          Var* found_inf = nullptr, const ApplyOptions& options = {});
 
   const std::string& type() const { return type_; }  // "sgd", "momentum", "adam", "adamw", "lamb"
   const LearningRate& learning_rate() const { return lr_; }
