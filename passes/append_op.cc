@@ -43,18 +43,16 @@ Var* NextVersion(Block& block, const Var& var) {
   return next;
 }
 
-absl::StatusOr<Var*> AddState(Program& program, absl::string_view name, TensorType type, double value) {
-  if (program.startup == nullptr) program.startup = std::make_unique<Program>("startup");
-  Var* state = program.main().AddVar(program.main().UniqueName(name), VarKind::kState, type);
-  state->stop_gradient = true;
-  Block& startup = program.startup->main();
-  if (startup.FindVar(state->name()) != nullptr) {
+absl::StatusOr<Var*> AddState(Program& main, Program& startup, absl::string_view name, TensorType type, double value) {
+  Var* state = main.main().AddVar(main.main().UniqueName(name), VarKind::kState, type);
+  Block& block = startup.main();
+  if (block.FindVar(state->name()) != nullptr) {
     return UsageError(absl::StrCat("the startup program has a variable '", state->name(), "' that the main program does not have"));
   }
-  Var* filled = startup.AddVar(state->name(), VarKind::kState, std::move(type));
-  filled->stop_gradient = true;
+  Var* filled = block.AddVar(state->name(), VarKind::kState, std::move(type));
+  state->stop_gradient = filled->stop_gradient = true;
   std::vector<int64_t> shape(filled->type.dims.begin(), filled->type.dims.end());
-  AMPC_RETURN_IF_ERROR(AppendOp(startup, "fill_constant", {}, {{"Out", {filled}}},
+  AMPC_RETURN_IF_ERROR(AppendOp(block, "fill_constant", {}, {{"Out", {filled}}},
                                 {{"shape", std::move(shape)}, {"value", static_cast<float>(value)}, {"dtype", filled->type.dtype}}, kRoleForward)
                            .status());
   return state;

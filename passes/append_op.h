@@ -32,9 +32,8 @@ Var* NewTemp(Block& block, absl::string_view base);
 // What `var` becomes when an op rewrites it: a temp of the same type that a file of another system calls by the same name.
 Var* NextVersion(Block& block, const Var& var);
 
-// Declares a state in `program` and in its startup program, which fills it with `value`. The program gets a startup program if it
-// has none. The name is `name`, or name.1, ... where that is taken.
-absl::StatusOr<Var*> AddState(Program& program, absl::string_view name, TensorType type, double value);
+// Declares a state in `main` and in `startup`, which fills it with `value`. The name is `name`, or name.1, ... where that is taken.
+absl::StatusOr<Var*> AddState(Program& main, Program& startup, absl::string_view name, TensorType type, double value);
 
 // op_role, absent: forward.
 int32_t RoleOf(const Op& op);

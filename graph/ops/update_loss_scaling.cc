@@ -28,8 +28,8 @@ OpDef UpdateLossScalingDef() {
   OpDef def("update_loss_scaling");
   def.Doc(
          "Zeroes the gradients X where FoundInfinite, and moves the scale: times incr_ratio after incr_every_n_steps good steps in a row, "
-         "times "
-         "decr_ratio (not below 1) after decr_every_n_nan_or_inf bad ones. stop_update or StopUpdate keeps the scale and the counters.")
+         "times decr_ratio (not below min_loss_scaling) after decr_every_n_nan_or_inf bad ones; not above max_loss_scaling unless that is 0. "
+         "stop_update or StopUpdate keeps the scale and the counters.")
       .OptVarIn("X", kAsIs)
       .In("FoundInfinite", kAsIs)
       .In("PrevLossScaling", kAsIs)
@@ -45,6 +45,8 @@ OpDef UpdateLossScalingDef() {
       .Required("incr_ratio", 0.0f)
       .Required("decr_ratio", 0.0f)
       .A("stop_update", false)
+      .A("min_loss_scaling", 1.0f)
+      .A("max_loss_scaling", 0.0f)
       .Infer(InferUpdateLossScaling)
       .CostIs(UnscaleCost)
       .Amp(kNever, "part of loss scaling: scale and counters stay as they are")

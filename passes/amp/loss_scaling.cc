@@ -118,15 +118,15 @@ absl::Status Update(Block& block, const LossScaler& scaler, Var* found, const st
 
 }  // namespace
 
-absl::StatusOr<LossScaler> AddLossScaler(Program& program, const LossScalingOptions& options) {
+absl::StatusOr<LossScaler> AddLossScaler(Program& program, Program& startup, const LossScalingOptions& options) {
   AMPC_RETURN_IF_ERROR(CheckOptions(options));
   LossScaler scaler;
   scaler.options = options;
   const int k = FreeNumber(program);
-  AMPC_ASSIGN_OR_RETURN(scaler.scale, AddState(program, absl::StrCat("loss_scaling_", k), TensorType(DType::kF32, {1}), options.init));
+  AMPC_ASSIGN_OR_RETURN(scaler.scale, AddState(program, startup, absl::StrCat("loss_scaling_", k), TensorType(DType::kF32, {1}), options.init));
   if (!options.dynamic) return scaler;
-  AMPC_ASSIGN_OR_RETURN(scaler.good_steps, AddState(program, absl::StrCat("num_good_steps_", k), TensorType(DType::kI32, {1}), 0));
-  AMPC_ASSIGN_OR_RETURN(scaler.bad_steps, AddState(program, absl::StrCat("num_bad_steps_", k), TensorType(DType::kI32, {1}), 0));
+  AMPC_ASSIGN_OR_RETURN(scaler.good_steps, AddState(program, startup, absl::StrCat("num_good_steps_", k), TensorType(DType::kI32, {1}), 0));
+  AMPC_ASSIGN_OR_RETURN(scaler.bad_steps, AddState(program, startup, absl::StrCat("num_bad_steps_", k), TensorType(DType::kI32, {1}), 0));
   return scaler;
 }
 

@@ -42,9 +42,9 @@ struct UnscaleRules {
   bool join_always = false;  // concat and reduce_any also where there is one flag only
 };
 
-// Declares loss_scaling_<k>, and num_good_steps_<k>, num_bad_steps_<k> where it is dynamic; startup ops fill them. Usage errors for
-// options out of range.
-absl::StatusOr<LossScaler> AddLossScaler(Program& program, const LossScalingOptions& options);
+// Declares loss_scaling_<k>, and num_good_steps_<k>, num_bad_steps_<k> where it is dynamic; ops of `startup` fill them. Usage errors
+// for options out of range.
+absl::StatusOr<LossScaler> AddLossScaler(Program& program, Program& startup, const LossScalingOptions& options);
 
 // The loss in fp32 times the scale; the fp32 loss itself where the scaler is not active. Appended to the loss's block.
 absl::StatusOr<Var*> ScaleLoss(Program& program, Var& loss, const LossScaler& scaler);

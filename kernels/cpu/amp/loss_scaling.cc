@@ -154,7 +154,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeUpdate(const KernelSpec& spec) {
   AMPC_ASSIGN_OR_RETURN(u.gradients, ReadGradients(view));
   const Op& op = view.op();
   u.policy = {static_cast<int32_t>(op.GetInt("incr_every_n_steps")), static_cast<int32_t>(op.GetInt("decr_every_n_nan_or_inf")),
-              static_cast<float>(op.GetFloat("incr_ratio")), static_cast<float>(op.GetFloat("decr_ratio"))};
+              static_cast<float>(op.GetFloat("incr_ratio")), static_cast<float>(op.GetFloat("decr_ratio")),
+              static_cast<float>(op.GetFloat("min_loss_scaling")), static_cast<float>(op.GetFloat("max_loss_scaling"))};
   u.always_stop = op.GetBool("stop_update");
   u.found = view.In("FoundInfinite");
   u.scale = view.In("PrevLossScaling");
