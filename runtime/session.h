@@ -7,7 +7,6 @@
 // movable; moving it while a Run is under way is an error of the caller.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,10 +15,9 @@
 #include "graph/base/host_tensor.h"
 #include "graph/program.h"
 #include "runtime/exec/observer.h"
+#include "runtime/tensor_map.h"
 
 namespace ampc {
-
-using TensorMap = std::map<std::string, HostTensor>;
 
 struct SessionOptions {
   std::string device = "cpu";    // "cpu"; others are refused with exit code 4

@@ -1,0 +1,115 @@
+#include "runtime/exec/scope.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/convert.h"
+#include "graph/base/error.h"
+#include "graph/base/shape.h"
+#include "graph/base/status_macros.h"
+#include "kernels/kernel.h"
+#include "kernels/round.h"
+
+namespace ampc {
+namespace {
+
+void Widen(const HostTensor& from, float* to) {
+  const size_t n = static_cast<size_t>(from.num_elements());
+  if (from.dtype() == DType::kF16) {
+    F16ToF32(from.values<Half>().data(), to, n);
+  } else {
+    BF16ToF32(from.values<BFloat16>().data(), to, n);
+  }
+}
+
+std::string TypeText(DType dtype, absl::Span<const int64_t> dims) { return absl::StrCat(Name(dtype), " ", ShapeToString(dims)); }
+
+void Round(DType dtype, HostTensor& storage) {
+  if (IsLowPrecision(dtype)) RoundTo(dtype, storage.mutable_values<float>().data(), storage.num_elements());
+}
+
+absl::Status Absent(const Scope& scope, absl::string_view name) {
+  std::vector<absl::string_view> names;
+  for (const auto& [other, variable] : scope.variables()) names.push_back(other);
+  return UsageError(absl::StrCat("the scope has no variable '", name, "'", Suggest(name, names)));
+}
+
+}  // namespace
+
+absl::Status Scope::Add(const std::string& name, DType dtype, HostTensor value) {
+  if (variables_.contains(name)) return UsageError(absl::StrCat("variable '", name, "' is in the scope already"));
+  if (value.dtype() != dtype && value.dtype() != StorageType(dtype)) {
+    return UsageError(absl::StrCat("the value of '", name, "' is ", Name(value.dtype()), ", needs ", Name(dtype)));
+  }
+  if (IsLowPrecision(value.dtype())) {
+    AMPC_ASSIGN_OR_RETURN(HostTensor wide, HostTensor::CreateUninitialized(DType::kF32, value.dims()));
+    Widen(value, wide.mutable_values<float>().data());
+    value = std::move(wide);
+  }
+  Round(dtype, value);
+  variables_.emplace(name, Variable{dtype, std::move(value)});
+  return absl::OkStatus();
+}
+
+const Scope::Variable* Scope::Find(absl::string_view name) const {
+  const auto it = variables_.find(name);
+  return it == variables_.end() ? nullptr : &it->second;
+}
+
+HostTensor* Scope::FindStorage(absl::string_view name) {
+  const auto it = variables_.find(name);
+  return it == variables_.end() ? nullptr : &it->second.value;
+}
+
+absl::StatusOr<HostTensor> Scope::Get(absl::string_view name) const {
+  const Variable* v = Find(name);
+  if (v == nullptr) return Absent(*this, name);
+  if (!IsLowPrecision(v->dtype)) return v->value;
+  AMPC_ASSIGN_OR_RETURN(HostTensor out, HostTensor::CreateUninitialized(v->dtype, v->value.dims()));
+  const size_t n = static_cast<size_t>(v->value.num_elements());
+  const float* from = v->value.values<float>().data();
+  if (v->dtype == DType::kF16) {
+    F32ToF16(from, out.mutable_values<Half>().data(), n);
+  } else {
+    F32ToBF16(from, out.mutable_values<BFloat16>().data(), n);
+  }
+  return out;
+}
+
+absl::Status Scope::Set(absl::string_view name, const HostTensor& value) {
+  const auto it = variables_.find(name);
+  if (it == variables_.end()) return Absent(*this, name);
+  auto& [dtype, storage] = it->second;
+  const bool known_type = value.dtype() == dtype || value.dtype() == storage.dtype();
+  if (!known_type || value.dims() != storage.dims()) {
+    return UsageError(absl::StrCat("the value for '", name, "' is ", TypeText(value.dtype(), value.dims()), ", needs ", TypeText(dtype, storage.dims())));
+  }
+  if (value.dtype() == storage.dtype()) {
+    if (value.size_bytes() > 0) std::memcpy(storage.mutable_data(), value.data(), value.size_bytes());
+    Round(dtype, storage);
+  } else {
+    Widen(value, storage.mutable_values<float>().data());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Scope::SetDType(absl::string_view name, DType dtype) {
+  const auto it = variables_.find(name);
+  if (it == variables_.end()) return Absent(*this, name);
+  if (it->second.dtype == dtype) return absl::OkStatus();
+  if (StorageType(dtype) != DType::kF32 || it->second.value.dtype() != DType::kF32) {
+    return UsageError(absl::StrCat("variable '", name, "' is ", Name(it->second.dtype), ", which cannot become ", Name(dtype)));
+  }
+  it->second.dtype = dtype;
+  Round(dtype, it->second.value);
+  return absl::OkStatus();
+}
+
+int64_t Scope::bytes() const {
+  int64_t bytes = 0;
+  for (const auto& [name, variable] : variables_) bytes += static_cast<int64_t>(variable.value.size_bytes());
+  return bytes;
+}
+
+}  // namespace ampc
