@@ -22,16 +22,28 @@ constexpr int32_t kLossRole = 256;
 
 class Backward {
  public:
-  Backward(Program& program, Var& loss) : program_(program), block_(program.main()), loss_(loss) {}
+  explicit Backward(Program& program) : program_(program), block_(program.main()) {}
 
-  absl::StatusOr<std::vector<VarGradient>> Run(const BackwardOptions& options) {
-    AMPC_RETURN_IF_ERROR(CheckLoss());
-    AMPC_RETURN_IF_ERROR(FindSources(options));
-    FindReached();
-    if (!flows_[loss_.id()]) return UsageError(absl::StrCat("the loss '", loss_.name(), "' depends on no variable whose gradient is wanted"));
-    const std::vector<const Op*> ops = OpsTowardLoss();
+  absl::StatusOr<std::vector<VarGradient>> FromLoss(Var& loss, const BackwardOptions& options) {
+    AMPC_RETURN_IF_ERROR(CheckLoss(loss));
+    AMPC_RETURN_IF_ERROR(FindFlow(options));
+    if (!flows_[loss.id()]) return UsageError(absl::StrCat("the loss '", loss.name(), "' depends on no variable whose gradient is wanted"));
+    const std::vector<const Op*> ops = OpsToward({{&loss, nullptr}});
     gradients_.resize(program_.num_var_ids());
-    AMPC_RETURN_IF_ERROR(Start());
+    AMPC_RETURN_IF_ERROR(Start(loss));
+    return Run(ops);
+  }
+
+  absl::StatusOr<std::vector<VarGradient>> FromSeeds(absl::Span<const VarGradient> seeds, const BackwardOptions& options) {
+    AMPC_RETURN_IF_ERROR(FindFlow(options));
+    const std::vector<const Op*> ops = OpsToward(seeds);
+    gradients_.resize(program_.num_var_ids());
+    for (const VarGradient& seed : seeds) gradients_[seed.var->id()].push_back(seed.gradient);
+    return Run(ops);
+  }
+
+ private:
+  absl::StatusOr<std::vector<VarGradient>> Run(const std::vector<const Op*>& ops) {
     for (const Op* op : ops) AMPC_RETURN_IF_ERROR(Differentiate(*op));
     std::vector<VarGradient> out;
     for (Var* var : sources_) {
@@ -41,10 +53,9 @@ class Backward {
     return out;
   }
 
- private:
-  absl::Status CheckLoss() const {
-    if (!IsFloat(loss_.type.dtype) || loss_.type.NumElements() != 1) {
-      return UsageError(absl::StrCat("the loss '", loss_.name(), "' is ", ToString(loss_.type), ", needs one floating-point element"));
+  static absl::Status CheckLoss(const Var& loss) {
+    if (!IsFloat(loss.type.dtype) || loss.type.NumElements() != 1) {
+      return UsageError(absl::StrCat("the loss '", loss.name(), "' is ", ToString(loss.type), ", needs one floating-point element"));
     }
     return absl::OkStatus();
   }
@@ -81,19 +92,21 @@ class Backward {
     return IsFloat(result.type.dtype) && !result.stop_gradient && !blocked_[result.id()] && result.kind == VarKind::kTemp;
   }
 
-  void FindReached() {
+  absl::Status FindFlow(const BackwardOptions& options) {
+    AMPC_RETURN_IF_ERROR(FindSources(options));
     for (const std::unique_ptr<Op>& op : block_.ops()) {
       if (std::none_of(op->inputs().begin(), op->inputs().end(), [this](const Var* v) { return flows_[v->id()]; })) continue;
       for (const Var* result : op->outputs()) {
         if (Passes(*result)) flows_[result->id()] = true;
       }
     }
+    return absl::OkStatus();
   }
 
-  // Ops between the sources and the loss, last one first.
-  std::vector<const Op*> OpsTowardLoss() const {
+  // Ops between the sources and the ends, last one first.
+  std::vector<const Op*> OpsToward(absl::Span<const VarGradient> ends) const {
     std::vector<bool> needed(program_.num_var_ids(), false);
-    needed[loss_.id()] = true;
+    for (const VarGradient& end : ends) needed[end.var->id()] = true;
     std::vector<const Op*> ops;
     for (auto it = block_.ops().rbegin(); it != block_.ops().rend(); ++it) {
       const Op& op = **it;
@@ -105,16 +118,16 @@ class Backward {
     return ops;
   }
 
-  absl::Status Start() {
+  absl::Status Start(const Var& loss) {
     AMPC_ASSIGN_OR_RETURN(Op * op, Append("fill_constant", nullptr));
-    std::vector<int64_t> shape(loss_.type.dims.begin(), loss_.type.dims.end());
+    std::vector<int64_t> shape(loss.type.dims.begin(), loss.type.dims.end());
     op->SetAttr("shape", shape);
     op->SetAttr("value", 1.0f);
-    op->SetAttr("dtype", loss_.type.dtype);
+    op->SetAttr("dtype", loss.type.dtype);
     op->SetAttr("op_role", kBackward | kLossRole);
-    Var* one = NewGradient(loss_);
+    Var* one = NewGradient(loss);
     op->SetOutputs(0, {one});
-    gradients_[loss_.id()].push_back(one);
+    gradients_[loss.id()].push_back(one);
     return absl::OkStatus();
   }
 
@@ -234,7 +247,6 @@ class Backward {
 
   Program& program_;
   Block& block_;
-  Var& loss_;
   std::vector<Var*> sources_;
   std::vector<bool> flows_;    // by Var::id: a gradient is wanted for it or for something it is computed from
   std::vector<bool> blocked_;  // by Var::id
@@ -244,7 +256,11 @@ class Backward {
 }  // namespace
 
 absl::StatusOr<std::vector<VarGradient>> AppendBackward(Program& program, Var& loss, const BackwardOptions& options) {
-  return Backward(program, loss).Run(options);
+  return Backward(program).FromLoss(loss, options);
+}
+
+absl::StatusOr<std::vector<VarGradient>> AppendGradients(Program& program, absl::Span<const VarGradient> seeds, const BackwardOptions& options) {
+  return Backward(program).FromSeeds(seeds, options);
 }
 
 PassInfo AppendBackwardPass() {

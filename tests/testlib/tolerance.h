@@ -83,6 +83,18 @@ constexpr Tolerance GoldenToleranceFor(std::string_view op, DType dtype, double 
   return SumsTerms(op) ? Tolerance{t.rel, std::max(t.abs, t.rel * largest)} : t;
 }
 
+// How far a gradient may lie from a difference quotient, over the largest gradient of the same operand. The quotient subtracts fp32 results over
+// a step of 2^-5, which leaves 2^-18 of a result's size: a few parts in a million where results are of the size of their gradients.
+//   "linear"  nothing but that: moves, sums, products with something fixed
+//   "smooth"  and the fifth derivative times step^4 / 5, a few 1e-5 for functions that bend on the scale of 1
+//   "steep"   functions that bend within a few steps, results much larger than gradients: long products, divisions by small numbers
+constexpr Tolerance GradientToleranceFor(std::string_view kind) {
+  if (kind == "linear") return {2e-5, 1e-6};
+  if (kind == "smooth") return {2e-4, 1e-5};
+  if (kind == "steep") return {2e-3, 1e-5};
+  return {-1, -1};  // no such kind: nothing passes
+}
+
 // The op declared f16 or bf16 gives exactly its fp32 result on the same operands, rounded once. False where products use the CPU's native
 // bf16 instructions, which add up in another order.
 constexpr bool RoundsFp32Exactly(std::string_view op, DType low) {
