@@ -3,11 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/types/span.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "graph/ops/window.h"
+#include "kernels/cpu/base/conv_op.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/lib/conv.h"
@@ -18,47 +16,16 @@ namespace {
 using onednn::ConvBuffers;
 using onednn::ConvSpec;
 
-// Tensors of an NHWC op lie as channels-last ones of an NCHW op do.
-Layout LayoutOf(const TensorDesc& t, bool nhwc) { return nhwc ? Layout::kChannelsLast : t.layout; }
-
-absl::Status ReadAxes(const SpecView& view, const Dims& in, const Dims& out, bool nhwc, ConvSpec* spec) {
-  const Dims& filter = view.InDesc("Filter").dims;
-  const auto spatial = [](const Dims& dims, size_t first) { return absl::MakeConstSpan(dims).subspan(first, dims.size() - 2); };
-  const auto in_sizes = spatial(in, nhwc ? 1 : 2), out_sizes = spatial(out, nhwc ? 1 : 2);
-  const absl::StatusOr<ops::Windows> windows = ops::ReadWindows(view.op(), in_sizes, spatial(filter, 2));
-  if (!windows.ok()) return view.Internal(windows.status().message());
-  for (size_t i = 0; i < windows->size(); ++i) {
-    const ops::Window& w = (*windows)[i];
-    ConvSpec::Axis a{in_sizes[i], out_sizes[i], w.kernel, w.stride, w.dilation, w.before, w.after};
-    // A transposed convolution is the mirror of one from `out` to `in`; output_padding and output_size lengthen `out` at the end.
-    if (spec->transposed) a.after = (a.in - 1) * a.stride + a.dilation * (a.kernel - 1) + 1 - a.before - a.out;
-    spec->axes.push_back(a);
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<ConvSpec> ReadSpec(const SpecView& view) {
-  const bool nhwc = ops::ChannelsLast(view.op().GetString("data_format"));
-  const TensorDesc& x = view.InDesc("Input");
   const TensorDesc& y = view.OutDesc("Output");
-  ConvSpec spec;
-  spec.batch = x.dims[0];
-  spec.in_c = nhwc ? x.dims.back() : x.dims[1];
-  spec.out_c = nhwc ? y.dims.back() : y.dims[1];
-  spec.groups = view.op().GetInt("groups", 1);
-  spec.transposed = absl::EndsWith(view.op().type(), "_transpose");
-  spec.in = LayoutOf(x, nhwc);
-  spec.out = LayoutOf(y, nhwc);
+  AMPC_ASSIGN_OR_RETURN(ConvSpec spec, ReadConv(view, view.op().type(), view.InDesc("Input"), y));
   spec.has_bias = view.In("Bias") >= 0;
   spec.has_residual = view.In("ResidualData") >= 0;
   if (spec.has_residual) {
     if (view.InDesc("ResidualData").dims != y.dims) return view.Unsupported("the cpu kernel needs ResidualData with the shape of Output");
-    spec.residual = LayoutOf(view.InDesc("ResidualData"), nhwc);
+    spec.residual = ConvLayout(view, view.InDesc("ResidualData"));
   }
-  spec.native_bf16 = x.dtype == DType::kBF16;
   AMPC_ASSIGN_OR_RETURN(spec.activation, ReadActivation(view.op()));
-  spec.threads = view.spec().threads;
-  AMPC_RETURN_IF_ERROR(ReadAxes(view, x.dims, y.dims, nhwc, &spec));
   return spec;
 }
 

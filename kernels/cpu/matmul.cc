@@ -7,6 +7,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/lambda_kernel.h"
+#include "kernels/cpu/base/product_spec.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/lib/matmul.h"
 #include "kernels/parallel.h"
@@ -46,36 +47,6 @@ struct Slots {
   Addend add = {};
 };
 
-// A vector multiplies as a row from the left and as a column from the right; its transposition flag means nothing.
-MatmulSpec ReadStacks(Dims x, Dims y, bool trans_x, bool trans_y) {
-  MatmulSpec s;
-  s.trans_a = trans_x && x.size() > 1;
-  s.trans_b = trans_y && y.size() > 1;
-  if (x.size() == 1) x.insert(x.begin(), 1);
-  if (y.size() == 1) y.push_back(1);
-  s.m = x[x.size() - (s.trans_a ? 1 : 2)];
-  s.k = x[x.size() - (s.trans_a ? 2 : 1)];
-  s.n = y[y.size() - (s.trans_b ? 2 : 1)];
-  s.a_batch.assign(x.begin(), x.end() - 2);
-  s.b_batch.assign(y.begin(), y.end() - 2);
-  for (std::vector<int64_t>* batch : {&s.a_batch, &s.b_batch}) {
-    batch->insert(batch->begin(), std::max(x.size(), y.size()) - 2 - batch->size(), 1);
-  }
-  return s;
-}
-
-MatmulSpec ReadMul(const SpecView& view) {
-  const Dims& x = view.InDesc("X").dims;
-  const Dims& y = view.InDesc("Y").dims;
-  const size_t nx = static_cast<size_t>(view.op().GetInt("x_num_col_dims", 1)),
-               ny = static_cast<size_t>(view.op().GetInt("y_num_col_dims", 1));
-  MatmulSpec s;
-  s.m = Product(x, 0, nx);
-  s.k = Product(x, nx, x.size());
-  s.n = Product(y, ny, y.size());
-  return s;
-}
-
 absl::StatusOr<MatmulSpec> ReadFc(const SpecView& view) {
   const Dims& x = view.InDesc("Input").dims;
   const Dims& w = view.InDesc("W").dims;
@@ -87,59 +58,30 @@ absl::StatusOr<MatmulSpec> ReadFc(const SpecView& view) {
   if (s.n != w[1]) s.b_row = w[1];  // padding_weights
   s.has_bias = view.In("Bias") >= 0;
   AMPC_ASSIGN_OR_RETURN(s.activation, ReadActivation(view.op()));
-  return s;
-}
-
-// Row by row the product of a row and a column.
-MatmulSpec ReadDot(const SpecView& view) {
-  const Dims& x = view.InDesc("X").dims;
-  MatmulSpec s;
-  s.m = s.n = 1;
-  s.k = x.back();
-  s.a_batch = s.b_batch = {Product(x, 0, x.size() - 1)};
+  s.native_bf16 = view.InDesc("Input").dtype == DType::kBF16;
+  s.threads = view.spec().threads;
   return s;
 }
 
 // Input is oneDNN's bias where it is one row and nothing is scaled, else it is added to the product.
-MatmulSpec ReadAddmm(const SpecView& view, Slots* slots) {
-  MatmulSpec s = ReadStacks(view.InDesc("X").dims, view.InDesc("Y").dims, false, false);
+void ReadAddend(const SpecView& view, MatmulSpec& s, Slots* slots) {
   const Dims& in = view.InDesc("Input").dims;
   const int64_t rows = in.size() > 1 ? in[0] : 1, cols = in.back();
   const float beta = static_cast<float>(view.op().GetFloat("Beta", 1));
-  s.scale = static_cast<float>(view.op().GetFloat("Alpha", 1));
-  if (beta == 0) return s;
+  if (beta == 0) return;
   if (rows == 1 && cols == s.n && beta == 1 && s.scale == 1) {
     s.has_bias = true;
     slots->bias = view.In("Input");
   } else {
     slots->add = {view.In("Input"), beta, rows == 1 ? 0 : cols, cols == 1 ? 0 : 1, s.m, s.n};
   }
-  return s;
 }
 
 absl::StatusOr<MatmulSpec> ReadSpec(const SpecView& view, Slots* slots) {
-  for (const char* fused :
-       {"fused_reshape_X", "fused_reshape_Y", "fused_transpose_X", "fused_transpose_Y", "fused_reshape_Out", "fused_transpose_Out"}) {
-    if (!view.op().GetInts(fused).empty()) return view.Unsupported("the cpu kernel does not reshape or transpose inside a product");
-  }
-  const Op& op = view.op();
-  MatmulSpec s;
-  if (op.type() == "fc") {
-    AMPC_ASSIGN_OR_RETURN(s, ReadFc(view));
-  } else if (op.type() == "mul") {
-    s = ReadMul(view);
-  } else if (op.type() == "matmul") {
-    s = ReadStacks(view.InDesc("X").dims, view.InDesc("Y").dims, op.GetBool("transpose_X"), op.GetBool("transpose_Y"));
-    s.scale = static_cast<float>(op.GetFloat("alpha", 1));
-  } else if (op.type() == "dot") {
-    s = ReadDot(view);
-  } else if (op.type() == "addmm") {
-    s = ReadAddmm(view, slots);
-  } else {  // matmul_v2, and those of its form that transpose nothing
-    s = ReadStacks(view.InDesc("X").dims, view.spec().inputs[slots->b].dims, op.GetBool("trans_x"), op.GetBool("trans_y"));
-  }
-  s.native_bf16 = view.spec().inputs[slots->a].dtype == DType::kBF16;
-  s.threads = view.spec().threads;
+  if (view.op().type() == "fc") return ReadFc(view);
+  const std::vector<TensorDesc>& in = view.spec().inputs;
+  AMPC_ASSIGN_OR_RETURN(MatmulSpec s, ReadProduct(view, view.op().type(), in[slots->a].dims, in[slots->b].dims, slots->a));
+  if (view.op().type() == "addmm") ReadAddend(view, s, slots);
   return s;
 }
 

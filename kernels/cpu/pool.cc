@@ -202,20 +202,24 @@ absl::Status ReadRanges(const SpecView& view, absl::Span<const int64_t> in, absl
   return absl::OkStatus();
 }
 
+absl::StatusOr<Pool> ReadPool(const SpecView& view, const TensorDesc& x, const TensorDesc& out) {
+  const bool nhwc = ops::ChannelsLast(view.op().GetString("data_format"));
+  const size_t spatial = x.dims.size() - 2;
+  const auto sizes = [&](const Dims& dims) { return absl::MakeConstSpan(dims).subspan(nhwc ? 1 : 2, spatial); };
+  const auto in = sizes(x.dims);
+  Pool p{x.dims[0], nhwc ? x.dims.back() : x.dims[1], spatial == 3 ? in[0] : 1, in[spatial - 2], in[spatial - 1], {}, {}, {}};
+  p.max = view.op().GetString("pooling_type") == "max";
+  AMPC_RETURN_IF_ERROR(ReadRanges(view, in, sizes(out.dims), &p));
+  p.in_last = nhwc || x.layout == Layout::kChannelsLast;
+  p.out_last = nhwc || out.layout == Layout::kChannelsLast;
+  if (p.out_d() * p.out_h() * p.out_w() == 1) p.out_last = p.in_last;  // the same bytes
+  return p;
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
-  const bool nhwc = ops::ChannelsLast(view.op().GetString("data_format"));
-  const size_t spatial = spec.inputs[0].dims.size() - 2;
-  const auto sizes = [&](const Dims& dims) { return absl::MakeConstSpan(dims).subspan(nhwc ? 1 : 2, spatial); };
-  const Dims& x = spec.inputs[0].dims;
-  const auto in = sizes(x);
-  Pool p{x[0], nhwc ? x.back() : x[1], spatial == 3 ? in[0] : 1, in[spatial - 2], in[spatial - 1], {}, {}, {}};
-  p.max = view.op().GetString("pooling_type") == "max";
-  AMPC_RETURN_IF_ERROR(ReadRanges(view, in, sizes(spec.outputs[0].dims), &p));
-  p.in_last = nhwc || spec.inputs[0].layout == Layout::kChannelsLast;
-  p.out_last = nhwc || spec.outputs[0].layout == Layout::kChannelsLast;
-  if (p.out_d() * p.out_h() * p.out_w() == 1) p.out_last = p.in_last;  // the same bytes
+  AMPC_ASSIGN_OR_RETURN(Pool p, ReadPool(view, spec.inputs[0], spec.outputs[0]));
   KernelTraits traits;
   traits.implementation = "ampc:simd";
   const int64_t total = spec.outputs[0].NumElements();
@@ -234,12 +238,87 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   });
 }
 
+// One channel of one image: positions and results lie `in_step` and `out_step` elements apart.
+struct Channel {
+  const float *x, *out, *gradient;
+  float* to;
+  int64_t in_step, out_step;
+};
+
+// The first position of a window that holds its largest value; -1 for none, which NaN has.
+int64_t FirstLargest(const Pool& p, const Channel& c, float largest, const Range& dep, const Range& row, const Range& col) {
+  int64_t found = -1;  // searched from the end, without branches
+  for (int64_t z = dep.end; z-- > dep.begin;) {
+    for (int64_t y = row.end; y-- > row.begin;) {
+      const int64_t line = (z * p.in_h + y) * p.in_w;
+      for (int64_t x = col.end; x-- > col.begin;) found = c.x[(line + x) * c.in_step] == largest ? line + x : found;
+    }
+  }
+  return found;
+}
+
+void AddToWindow(const Pool& p, const Channel& c, float value, const Range& dep, const Range& row, const Range& col) {
+  for (int64_t z = dep.begin; z < dep.end; ++z) {
+    for (int64_t y = row.begin; y < row.end; ++y) {
+      float* line = c.to + (z * p.in_h + y) * p.in_w * c.in_step;
+      for (int64_t x = col.begin; x < col.end; ++x) line[x * c.in_step] += value;
+    }
+  }
+}
+
+// Windows in order, so that sums do not depend on threads.
+void SpreadChannel(const Pool& p, const Channel& c) {
+  const int64_t size = p.in_d * p.in_h * p.in_w;
+  for (int64_t i = 0; i < size; ++i) c.to[i * c.in_step] = 0;
+  int64_t at = 0;
+  for (const Range& dep : p.d) {
+    for (const Range& row : p.h) {
+      for (const Range& col : p.w) {
+        const int64_t i = at++ * c.out_step;
+        if (p.empty(dep, row, col)) continue;
+        if (!p.max) {
+          AddToWindow(p, c, c.gradient[i] * p.factor(dep, row, col), dep, row, col);
+          continue;
+        }
+        const int64_t largest = FirstLargest(p, c, c.out[i], dep, row, col);
+        if (largest >= 0) c.to[largest * c.in_step] += c.gradient[i];
+      }
+    }
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
+  const SpecView view(spec);
+  const int x = view.In("X"), out = view.In("Out"), gradient = view.In("Out@GRAD");
+  AMPC_RETURN_IF_ERROR(view.CheckType(spec.inputs[x].dtype, {DType::kF32}));
+  AMPC_ASSIGN_OR_RETURN(Pool p, ReadPool(view, spec.inputs[x], spec.inputs[gradient]));
+  if (p.max && out < 0) return view.Unsupported("the largest values of the windows are needed");
+  if (spec.inputs[x].NumElements() == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
+  return MakeLambdaKernel({}, [=, p = std::move(p)](const KernelArgs& args) {
+    const int64_t in_size = p.in_d * p.in_h * p.in_w, out_size = p.out_d() * p.out_h() * p.out_w();
+    const auto in = [&args](int i) { return i < 0 ? nullptr : static_cast<const float*>(args.inputs[i]); };
+    ParallelFor(args.threads, p.batch * p.channels, std::max<int64_t>(1, (1 << 12) / in_size), [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) {
+        const int64_t n = i / p.channels, c = i % p.channels;
+        const int64_t from = p.in_last ? n * in_size * p.channels + c : i * in_size;
+        const int64_t to = p.in_last ? n * out_size * p.channels + c : i * out_size;
+        const int64_t step = p.in_last ? p.channels : 1;
+        SpreadChannel(p, {in(x) + from, p.max ? in(out) + to : nullptr, in(gradient) + to, static_cast<float*>(args.outputs[0]) + from,
+                          step, step});
+      }
+    });
+    return absl::OkStatus();
+  });
+}
+
 }  // namespace
 
 absl::Status RegisterPool(KernelRegistry* registry) {
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16};
   AMPC_RETURN_IF_ERROR(registry->Add({"pool2d", &Make, types, LayoutSupport::kAware}));
-  return registry->Add({"pool3d", &Make, types});
+  AMPC_RETURN_IF_ERROR(registry->Add({"pool3d", &Make, types}));
+  for (const char* op : {"pool2d_grad", "pool3d_grad"}) AMPC_RETURN_IF_ERROR(registry->Add({op, &MakeGradient, types}));
+  return absl::OkStatus();
 }
 
 }  // namespace ampc

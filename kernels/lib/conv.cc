@@ -13,70 +13,12 @@
 #include "graph/base/host_tensor.h"
 #include "graph/base/status_macros.h"
 #include "kernels/layout.h"
+#include "kernels/lib/conv_descs.h"
 #include "kernels/lib/onednn_primitive.h"
 #include "kernels/parallel.h"
 
 namespace ampc::onednn {
 namespace {
-
-int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
-// Both layouts are the same bytes.
-bool Neutral(int64_t c, int64_t positions) { return c == 1 || positions == 1; }
-
-using Sizes = absl::InlinedVector<dnnl_dim_t, 6>;
-
-// Row-major strides of `dims`.
-Sizes DenseStrides(const Sizes& dims) {
-  Sizes strides(dims.size(), 1);
-  for (size_t i = dims.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * dims[i + 1];
-  return strides;
-}
-
-absl::StatusOr<MemoryDesc> Desc(const Sizes& dims, const Sizes& strides, dnnl_data_type_t type) {
-  MemoryDesc md;
-  AMPC_DNNL_CALL(dnnl_memory_desc_init_by_strides(&md, static_cast<int>(dims.size()), dims.data(), type, strides.data()));
-  return md;
-}
-
-// One number of each axis.
-template <typename F>
-Sizes Each(const ConvSpec& s, F f) {
-  Sizes sizes;
-  for (const ConvSpec::Axis& a : s.axes) sizes.push_back(f(a));
-  return sizes;
-}
-
-// [n, c, axes...], channels last.
-absl::StatusOr<MemoryDesc> ActivationDesc(int64_t n, int64_t c, const Sizes& axes, dnnl_data_type_t type) {
-  Sizes memory = {n};
-  memory.insert(memory.end(), axes.begin(), axes.end());
-  memory.push_back(c);
-  Sizes dims = memory, strides = DenseStrides(memory);
-  std::rotate(dims.begin() + 1, dims.end() - 1, dims.end());
-  std::rotate(strides.begin() + 1, strides.end() - 1, strides.end());
-  return Desc(dims, strides, type);
-}
-
-// The filter as oneDNN sees it: [out, in, window], or [g, out / g, in / g, window].
-absl::StatusOr<MemoryDesc> FilterDesc(const ConvSpec& s, dnnl_data_type_t type, bool any) {
-  const dnnl_dim_t o = s.out_c / s.groups, i = s.in_c / s.groups;
-  Sizes dims = {o, i};
-  for (const ConvSpec::Axis& a : s.axes) dims.push_back(a.kernel);
-  // Given row-major; a transposed convolution's filter has its channels the other way round.
-  Sizes given = dims;
-  if (s.transposed) std::swap(given[0], given[1]);
-  Sizes strides = DenseStrides(given);
-  if (s.transposed) std::swap(strides[0], strides[1]);
-  if (s.groups > 1) {
-    dims.insert(dims.begin(), s.groups);
-    strides.insert(strides.begin(), o * i * s.window());
-  }
-  if (!any) return Desc(dims, strides, type);
-  MemoryDesc md;
-  AMPC_DNNL_CALL(dnnl_memory_desc_init_by_tag(&md, static_cast<int>(dims.size()), dims.data(), type, dnnl_format_tag_any));
-  return md;
-}
 
 struct Descs {
   MemoryDesc in, filter, bias, out;  // as the primitive takes them
@@ -125,9 +67,6 @@ absl::StatusOr<Choice> Choose(const ConvSpec& s, dnnl_data_type_t type) {
   return c;
 }
 
-// The operand is converted to bf16 before the run, which pays where each element is used often and fills the matrix unit.
-bool Bf16Pays(const ConvSpec& s) { return s.groups == 1 && s.out_c >= 16 && (s.in_c >= 16 || s.out_c >= 32); }
-
 absl::StatusOr<Choice> ChooseBest(const ConvSpec& s) {
   if (s.native_bf16 && Bf16Pays(s) && dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx512_core_bf16) {
     AMPC_ASSIGN_OR_RETURN(Choice c, Choose(s, dnnl_bf16));
@@ -146,10 +85,6 @@ bool FusesResidual() { return dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx2;
 
 // A team of threads costs more than this many multiply-adds on one.
 constexpr double kWorkOfOneThread = 1e5;
-
-double Work(const ConvSpec& s) {
-  return static_cast<double>(s.batch * s.out_c * s.out_positions()) * static_cast<double>(s.in_c / s.groups * s.window());
-}
 
 int UsefulThreads(const ConvSpec& s) { return Work(s) < kWorkOfOneThread ? 1 : s.threads; }
 

@@ -83,9 +83,10 @@ absl::StatusOr<Attr> MakeAttr(dnnl_post_ops_t ops) {
   return attr;
 }
 
-absl::StatusOr<PrimitiveDesc> MakePrimitiveDesc(const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t attr) {
+absl::StatusOr<PrimitiveDesc> MakePrimitiveDesc(const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t attr,
+                                                const_dnnl_primitive_desc_t forward) {
   dnnl_primitive_desc_t raw = nullptr;
-  const dnnl_status_t status = dnnl_primitive_desc_create(&raw, desc, attr, Engine(), nullptr);
+  const dnnl_status_t status = dnnl_primitive_desc_create(&raw, desc, attr, Engine(), forward);
   if (status != dnnl_unimplemented) AMPC_DNNL_CALL(status);
   return PrimitiveDesc(raw);
 }

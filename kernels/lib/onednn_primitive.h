@@ -47,8 +47,9 @@ absl::StatusOr<PostOps> MakePostOps();
 absl::Status AppendActivation(const Activation& activation, dnnl_post_ops_t ops);
 // Scratchpad given by the caller, and a copy of `ops`.
 absl::StatusOr<Attr> MakeAttr(dnnl_post_ops_t ops);
-// Null (not an error) when oneDNN has no implementation.
-absl::StatusOr<PrimitiveDesc> MakePrimitiveDesc(const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t attr);
+// Null (not an error) when oneDNN has no implementation. `forward`: the primitive that a gradient belongs to.
+absl::StatusOr<PrimitiveDesc> MakePrimitiveDesc(const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t attr,
+                                                const_dnnl_primitive_desc_t forward = nullptr);
 std::string ImplementationOf(const_dnnl_primitive_desc_t pd);  // "brgconv:avx512_core"
 MemoryDesc QueryDesc(const_dnnl_primitive_desc_t pd, dnnl_query_t what);
 int64_t Bytes(const MemoryDesc& desc);

@@ -1,0 +1,80 @@
+#include "kernels/cpu/base/product_spec.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace ampc {
+namespace {
+
+using onednn::MatmulSpec;
+
+int64_t Product(const Dims& dims, size_t first, size_t last) {
+  int64_t n = 1;
+  for (size_t i = first; i < last; ++i) n *= dims[i];
+  return n;
+}
+
+// A vector multiplies as a row from the left and as a column from the right; its transposition flag means nothing.
+MatmulSpec ReadStacks(Dims x, Dims y, bool trans_x, bool trans_y) {
+  MatmulSpec s;
+  s.trans_a = trans_x && x.size() > 1;
+  s.trans_b = trans_y && y.size() > 1;
+  if (x.size() == 1) x.insert(x.begin(), 1);
+  if (y.size() == 1) y.push_back(1);
+  s.m = x[x.size() - (s.trans_a ? 1 : 2)];
+  s.k = x[x.size() - (s.trans_a ? 2 : 1)];
+  s.n = y[y.size() - (s.trans_b ? 2 : 1)];
+  s.a_batch.assign(x.begin(), x.end() - 2);
+  s.b_batch.assign(y.begin(), y.end() - 2);
+  for (std::vector<int64_t>* batch : {&s.a_batch, &s.b_batch}) {
+    batch->insert(batch->begin(), std::max(x.size(), y.size()) - 2 - batch->size(), 1);
+  }
+  return s;
+}
+
+MatmulSpec ReadMul(const Op& op, const Dims& x, const Dims& y) {
+  const size_t nx = static_cast<size_t>(op.GetInt("x_num_col_dims", 1)), ny = static_cast<size_t>(op.GetInt("y_num_col_dims", 1));
+  MatmulSpec s;
+  s.m = Product(x, 0, nx);
+  s.k = Product(x, nx, x.size());
+  s.n = Product(y, ny, y.size());
+  return s;
+}
+
+// Row by row the product of a row and a column.
+MatmulSpec ReadDot(const Dims& x) {
+  MatmulSpec s;
+  s.m = s.n = 1;
+  s.k = x.back();
+  s.a_batch = s.b_batch = {Product(x, 0, x.size() - 1)};
+  return s;
+}
+
+}  // namespace
+
+absl::StatusOr<MatmulSpec> ReadProduct(const SpecView& view, absl::string_view type, const Dims& x, const Dims& y, int factor) {
+  const Op& op = view.op();
+  for (const char* fused :
+       {"fused_reshape_X", "fused_reshape_Y", "fused_transpose_X", "fused_transpose_Y", "fused_reshape_Out", "fused_transpose_Out"}) {
+    if (!op.GetInts(fused).empty()) return view.Unsupported("the cpu kernel does not reshape or transpose inside a product");
+  }
+  MatmulSpec s;
+  if (type == "mul") {
+    s = ReadMul(op, x, y);
+  } else if (type == "matmul") {
+    s = ReadStacks(x, y, op.GetBool("transpose_X"), op.GetBool("transpose_Y"));
+    s.scale = static_cast<float>(op.GetFloat("alpha", 1));
+  } else if (type == "dot") {
+    s = ReadDot(x);
+  } else if (type == "addmm") {
+    s = ReadStacks(x, y, false, false);
+    s.scale = static_cast<float>(op.GetFloat("Alpha", 1));
+  } else {  // matmul_v2, and those of its form that transpose nothing
+    s = ReadStacks(x, y, op.GetBool("trans_x"), op.GetBool("trans_y"));
+  }
+  s.native_bf16 = view.spec().inputs[factor].dtype == DType::kBF16;
+  s.threads = view.spec().threads;
+  return s;
+}
+
+}  // namespace ampc
