@@ -1,4 +1,4 @@
-// concat, split, stack, unstack and unbind: dense blocks side by side along one dimension.
+// concat, split, stack, unstack, unbind and the gradients of concat and stack: dense blocks side by side along one dimension.
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/move/move.h"
@@ -53,21 +53,27 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConcat(const KernelSpec& spec) {
   return MakeMove(std::move(parts));
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeSplit(const KernelSpec& spec) {
-  const SpecView view(spec);
-  const TensorDesc& in = view.InDesc("X");
+// The results in slot `to` are blocks of the operand in slot `from`.
+absl::StatusOr<std::unique_ptr<Kernel>> MakeBlocks(const SpecView& view, absl::string_view from, absl::string_view to) {
+  const TensorDesc& in = view.InDesc(from);
   AMPC_ASSIGN_OR_RETURN(const int64_t axis, AxisOf(view, static_cast<int64_t>(in.dims.size())));
   const Sides sides = AroundAxis(in.dims, axis);
   const int64_t size = ElementSize(in.dtype), total = in.dims[axis] * sides.inner;
   std::vector<Part> parts;
   int64_t at = 0;
-  for (int i = 0; i < view.NumOut("Out"); ++i) {
-    const int64_t width = view.OutDesc("Out", i).dims[axis] * sides.inner;
+  for (int i = 0; i < view.NumOut(to); ++i) {
+    const int64_t width = view.OutDesc(to, i).dims[axis] * sides.inner;
     if (at + width > total) return view.Internal("the results are longer than the operand");
-    parts.push_back({view.In("X"), at * size, view.Out("Out", i), 0, StridedCopy({sides.outer, width}, {total, 1}, {width, 1}, size)});
+    parts.push_back({view.In(from), at * size, view.Out(to, i), 0, StridedCopy({sides.outer, width}, {total, 1}, {width, 1}, size)});
     at += width;
   }
   return MakeMove(std::move(parts));
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeSplit(const KernelSpec& spec) { return MakeBlocks(SpecView(spec), "X", "Out"); }
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeConcatGradient(const KernelSpec& spec) {
+  return MakeBlocks(SpecView(spec), "Out@GRAD", "X@GRAD");
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeStack(const KernelSpec& spec) {
@@ -85,22 +91,25 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeStack(const KernelSpec& spec) {
   return MakeMove(std::move(parts));
 }
 
-// The results are slices of the operand, without the axis.
-absl::StatusOr<std::unique_ptr<Kernel>> MakeUnstack(const KernelSpec& spec) {
-  const SpecView view(spec);
-  const TensorDesc& in = view.InDesc("X");
+// The results are slices of the operand in slot `from`, without the axis.
+absl::StatusOr<std::unique_ptr<Kernel>> MakeSlices(const SpecView& view, absl::string_view from) {
+  const TensorDesc& in = view.InDesc(from);
   const int64_t rank = static_cast<int64_t>(in.dims.size()), axis = FromEnd(view.op().GetInt("axis"), rank);
-  const int64_t n = static_cast<int64_t>(spec.outputs.size());
+  const int64_t n = static_cast<int64_t>(view.spec().outputs.size());
   if (axis < 0 || axis >= rank || in.dims[axis] != n) return view.Internal("the axis does not have one element per result");
   const Sides sides = AroundAxis(in.dims, axis);
   const int64_t size = ElementSize(in.dtype);
   std::vector<Part> parts;
   for (int i = 0; i < n; ++i) {
-    parts.push_back({view.In("X"), i * sides.inner * size, i, 0,
+    parts.push_back({view.In(from), i * sides.inner * size, i, 0,
                      StridedCopy({sides.outer, sides.inner}, {n * sides.inner, 1}, {sides.inner, 1}, size)});
   }
   return MakeMove(std::move(parts));
 }
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeUnstack(const KernelSpec& spec) { return MakeSlices(SpecView(spec), "X"); }
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeStackGradient(const KernelSpec& spec) { return MakeSlices(SpecView(spec), "Y@GRAD"); }
 
 }  // namespace
 
@@ -109,6 +118,8 @@ absl::Status RegisterJoin(KernelRegistry* registry) {
   AMPC_RETURN_IF_ERROR(registry->Add({"split", &MakeSplit, MovableTypes()}));
   AMPC_RETURN_IF_ERROR(registry->Add({"stack", &MakeStack, MovableTypes()}));
   AMPC_RETURN_IF_ERROR(registry->Add({"unbind", &MakeUnstack, MovableTypes()}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"concat_grad", &MakeConcatGradient, MovableTypes()}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"stack_grad", &MakeStackGradient, MovableTypes()}));
   return registry->Add({"unstack", &MakeUnstack, MovableTypes()});
 }
 

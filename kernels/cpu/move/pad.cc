@@ -1,8 +1,9 @@
-// pad, pad2d, pad3d: where each position of a dimension comes from is a table per dimension, made before the run.
+// pad, pad2d, pad3d and their gradients: where each position of a dimension comes from is a table per dimension, made before the run.
 #include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "graph/base/status_macros.h"
 #include "graph/ops/window.h"
 #include "kernels/cpu/elementwise/cast_loop.h"
@@ -99,7 +100,8 @@ struct Padding {
   double value = 0;
 };
 
-absl::StatusOr<Padding> ReadPadding(const SpecView& view) {
+// The op is of `type` or its gradient.
+absl::StatusOr<Padding> ReadPadding(const SpecView& view, absl::string_view type, size_t rank) {
   std::vector<int64_t> pads = view.op().GetInts("paddings");
   if (view.In("Paddings") >= 0) {
     const auto value = view.Ints("Paddings");
@@ -107,16 +109,15 @@ absl::StatusOr<Padding> ReadPadding(const SpecView& view) {
     pads = *value;
   }
   Padding p;
-  const size_t rank = view.InDesc("X").dims.size();
   p.before.resize(rank);
-  if (view.op().type() == "pad") {
+  if (type == "pad") {
     if (pads.size() != 2 * rank) return view.Internal("needs two paddings per dimension");
     for (size_t i = 0; i < rank; ++i) p.before[i] = pads[2 * i];
     p.value = view.op().GetFloat("pad_value", 0);
     return p;
   }
   // pad3d lists its dimensions from the last one.
-  const bool backward = view.op().type() == "pad3d";
+  const bool backward = type == "pad3d";
   if (pads.size() != 2 * (rank - 2)) return view.Internal("needs two paddings per spatial dimension");
   const size_t first = ops::ChannelsLast(view.op().GetString("data_format")) ? 1 : 2;
   for (size_t i = 0; i < rank - 2; ++i) p.before[first + i] = pads[2 * (backward ? rank - 3 - i : i)];
@@ -158,7 +159,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const TensorDesc& x = view.InDesc("X");
   AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64, DType::kI32, DType::kI64}));
   if (x.dims.empty() || view.OutDesc("Out").dims.size() != x.dims.size()) return view.Internal("needs the result in the rank of X");
-  AMPC_ASSIGN_OR_RETURN(const Padding padding, ReadPadding(view));
+  AMPC_ASSIGN_OR_RETURN(const Padding padding, ReadPadding(view, view.op().type(), x.dims.size()));
   AMPC_ASSIGN_OR_RETURN(Padder p, MakePadder(view, padding));
   KernelTraits traits;
   traits.implementation = "ampc:copy";
@@ -172,11 +173,85 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   });
 }
 
+// The gradient of an element is the sum over the positions that show it: per dimension, those of each operand position.
+struct PadGradient {
+  struct Dim {
+    std::vector<std::vector<int64_t>> shown;
+    int64_t step;  // elements of the result from one position to the next
+  };
+  std::vector<Dim> outer;  // all but the last, outermost first
+  std::vector<std::vector<int64_t>> inner;
+  int64_t rows = 1;  // of the operand
+
+  template <typename T>
+  void AddRow(const T* gradient, T* out, int64_t r) const {
+    out += r * static_cast<int64_t>(inner.size());
+    std::vector<int64_t> starts = {0};  // rows of the result that show this one
+    for (auto dim = outer.rbegin(); dim != outer.rend(); ++dim) {
+      const int64_t size = static_cast<int64_t>(dim->shown.size());
+      const std::vector<int64_t>& at = dim->shown[r % size];
+      std::vector<int64_t> next;
+      for (int64_t position : at) {
+        for (int64_t start : starts) next.push_back(start + position * dim->step);
+      }
+      starts = std::move(next);
+      r /= size;
+    }
+    for (size_t i = 0; i < inner.size(); ++i) {
+      double sum = 0;
+      for (int64_t start : starts) {
+        for (int64_t position : inner[i]) sum += static_cast<double>(gradient[start + position]);
+      }
+      out[i] = static_cast<T>(sum);
+    }
+  }
+  template <typename T>
+  void Run(const KernelArgs& args, int in, int out) const {
+    const int64_t grain = std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(1, static_cast<int64_t>(inner.size())));
+    ParallelFor(args.threads, rows, grain, [&](int64_t first, int64_t last) {
+      for (int64_t r = first; r < last; ++r) AddRow(static_cast<const T*>(args.inputs[in]), static_cast<T*>(args.outputs[out]), r);
+    });
+  }
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
+  const SpecView view(spec);
+  const TensorDesc &gradient = view.InDesc("Out@GRAD"), &x = view.OutDesc("X@GRAD");
+  AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64}));
+  if (x.NumElements() == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
+  AMPC_ASSIGN_OR_RETURN(const Padding padding, ReadPadding(view, absl::StripSuffix(view.op().type(), "_grad"), x.dims.size()));
+  PadGradient g;
+  int64_t step = 1;
+  for (size_t i = x.dims.size(); i-- > 0;) {
+    AMPC_ASSIGN_OR_RETURN(const std::vector<int64_t> from, Sources(view, x.dims[i], padding.before[i], gradient.dims[i], padding.mode));
+    std::vector<std::vector<int64_t>> shown(x.dims[i]);
+    for (size_t at = 0; at < from.size(); ++at) {
+      if (from[at] >= 0) shown[from[at]].push_back(static_cast<int64_t>(at));
+    }
+    if (i + 1 == x.dims.size()) {
+      g.inner = std::move(shown);
+    } else {
+      g.outer.insert(g.outer.begin(), {std::move(shown), step});
+      g.rows *= x.dims[i];
+    }
+    step *= gradient.dims[i];
+  }
+  KernelTraits traits;
+  return MakeLambdaKernel(std::move(traits), [g = std::move(g), wide = x.dtype == DType::kF64, in = view.In("Out@GRAD"),
+                                              out = view.Out("X@GRAD")](const KernelArgs& args) {
+    wide ? g.Run<double>(args, in, out) : g.Run<float>(args, in, out);
+    return absl::OkStatus();
+  });
+}
+
 }  // namespace
 
 absl::Status RegisterPad(KernelRegistry* registry) {
   for (const char* op : {"pad", "pad2d", "pad3d"}) {
     AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32, DType::kI64}}));
+  }
+  for (const char* op : {"pad_grad", "pad2d_grad", "pad3d_grad"}) {
+    AMPC_RETURN_IF_ERROR(registry->Add({op, &MakeGradient, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}}));
   }
   return absl::OkStatus();
 }
