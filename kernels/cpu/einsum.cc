@@ -1,7 +1,10 @@
-// einsum: operands are brought to stacks of matrices by one strided copy each (none where they lie so already), multiplied on oneDNN, and
+// einsum and its gradients: operands are brought to stacks of matrices by one strided copy each (none where they lie so already), multiplied on oneDNN, and
 // the product to the order of the result.
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -132,6 +135,7 @@ struct Equation {
   std::map<int, int64_t> sizes;
 };
 
+// Of the op or its gradient.
 absl::StatusOr<Equation> Read(const SpecView& view) {
   std::vector<int> ranks;
   const int n = view.NumIn("Operands");
@@ -155,6 +159,26 @@ absl::StatusOr<Equation> Read(const SpecView& view) {
 StridedCopy ToResult(const Equation& e, const Labels& from) {
   const Labelled source = Dense(from, e.sizes), target = Dense(e.result, e.sizes);
   return StridedCopy(target.Sizes(e.result), source.Strides(e.result), target.Strides(e.result), sizeof(float));
+}
+
+// The last step of a gradient: elements along labels that were summed away repeat; off a diagonal there is 0.
+struct Spread {
+  StridedCopy copy;
+  int64_t zeros = 0;  // bytes of the result where not every element is written
+  void Run(const float* from, void* to, int threads) const {
+    if (zeros > 0) std::memset(to, 0, static_cast<size_t>(zeros));
+    copy.Run(from, to, threads);
+  }
+};
+
+// From dense elements in the order `from` to the memory of `t`, which has `elements`.
+Spread SpreadTo(const Labelled& t, const Labels& from, int64_t elements) {
+  const Labelled source = Dense(from, t.sizes);
+  std::vector<int64_t> strides;
+  for (int label : t.labels) strides.push_back(Has(from, label) ? source.strides.at(label) : 0);
+  const int64_t written = t.Product(t.labels);
+  return {StridedCopy(t.Sizes(t.labels), strides, t.Strides(t.labels), sizeof(float)),
+          written == elements ? 0 : elements * static_cast<int64_t>(sizeof(float))};
 }
 
 std::unique_ptr<Kernel> MakeUnary(const Equation& e) {
@@ -204,7 +228,9 @@ Labels Joined(const Labels& a, const Labels& b, const Labels& c) {
 
 class ProductKernel final : public Kernel {
  public:
-  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const SpecView& view, const Equation& e) {
+  // Operands 0 and 1 of `e` lie in the flat operands `inputs`, the result in the flat `output`.
+  static absl::StatusOr<std::unique_ptr<ProductKernel>> Make(const SpecView& view, const Equation& e, std::array<int, 2> inputs,
+                                                             int output) {
     const Roles roles = RolesOf(e);
     const auto size = [&e](const Labels& labels) {
       int64_t n = 1;
@@ -216,21 +242,22 @@ class ProductKernel final : public Kernel {
     s.m = size(roles.rows);
     s.n = size(roles.cols);
     s.k = size(roles.inner);
-    s.native_bf16 = view.InDesc("Operands").dtype == DType::kBF16;
+    s.native_bf16 = view.spec().inputs[inputs[0]].dtype == DType::kBF16;
     s.threads = view.spec().threads;
     auto kernel = std::make_unique<ProductKernel>();
-    kernel->a_ = Pack(0, e.operands[0], Joined(roles.batch, roles.rows, roles.inner), roles.sum_a, &kernel->workspace_);
+    kernel->output_ = output;
+    kernel->a_ = Pack(inputs[0], e.operands[0], Joined(roles.batch, roles.rows, roles.inner), roles.sum_a, &kernel->workspace_);
     // As it lies where that is one of the two orders that a product reads.
-    s.trans_b = Pack(1, e.operands[1], Joined(roles.batch, roles.cols, roles.inner), roles.sum_b, &kernel->ignored_).in_place;
+    s.trans_b = Pack(inputs[1], e.operands[1], Joined(roles.batch, roles.cols, roles.inner), roles.sum_b, &kernel->ignored_).in_place;
     kernel->b_ =
-        Pack(1, e.operands[1], s.trans_b ? Joined(roles.batch, roles.cols, roles.inner) : Joined(roles.batch, roles.inner, roles.cols),
+        Pack(inputs[1], e.operands[1], s.trans_b ? Joined(roles.batch, roles.cols, roles.inner) : Joined(roles.batch, roles.inner, roles.cols),
              roles.sum_b, &kernel->workspace_);
     AMPC_ASSIGN_OR_RETURN(kernel->matmul_, onednn::MakeMatmul(s, nullptr, nullptr));
     const Labels order = Joined(roles.batch, roles.rows, roles.cols);
     if (order != e.result) {
       kernel->to_result_ = ToResult(e, order);
       kernel->product_ = kernel->workspace_;
-      kernel->workspace_ += Aligned(view.spec().outputs[0].StorageBytes());
+      kernel->workspace_ += Aligned(size(order) * static_cast<int64_t>(sizeof(float)));
     }
     kernel->matmul_at_ = kernel->workspace_;
     kernel->workspace_ += kernel->matmul_->workspace_bytes();
@@ -240,12 +267,14 @@ class ProductKernel final : public Kernel {
   int64_t workspace_bytes() const override { return workspace_; }
   std::string implementation() const override { return matmul_->implementation(); }
 
-  absl::Status Run(const KernelArgs& args) const override {
+  absl::Status Run(const KernelArgs& args) const override { return RunTo(args, static_cast<float*>(args.outputs[output_])); }
+
+  absl::Status RunTo(const KernelArgs& args, float* out) const {
     char* const ws = static_cast<char*>(args.workspace);
-    float* const product = product_ < 0 ? static_cast<float*>(args.outputs[0]) : reinterpret_cast<float*>(ws + product_);
+    float* const product = product_ < 0 ? out : reinterpret_cast<float*>(ws + product_);
     const float *a = RunPack(a_, args, nullptr), *b = RunPack(b_, args, nullptr);
     AMPC_RETURN_IF_ERROR(matmul_->Run({a, b, nullptr, product, ws + matmul_at_}));
-    if (product_ >= 0) to_result_.Run(product, args.outputs[0], args.threads);
+    if (product_ >= 0) to_result_.Run(product, out, args.threads);
     return absl::OkStatus();
   }
 
@@ -254,7 +283,75 @@ class ProductKernel final : public Kernel {
   std::unique_ptr<onednn::Matmul> matmul_;
   StridedCopy to_result_;
   int64_t product_ = -1, matmul_at_ = 0, workspace_ = 0, ignored_ = 0;
+  int output_ = 0;
 };
+
+// The gradient of operand `i`: the product of the result's gradient and the other operand over the labels that either has, then spread.
+class FactorGradient {
+ public:
+  static absl::StatusOr<FactorGradient> Make(const SpecView& view, const Equation& e, int i, int out) {
+    const Labelled& own = e.operands[i];
+    const int other = 1 - i, gradient = view.In("Out@GRAD");
+    Equation g{{Dense(e.result, e.sizes), e.operands[other]}, {}, e.sizes};
+    for (int label : own.labels) {
+      if (Has(e.result, label) || Has(e.operands[other].labels, label)) g.result.push_back(label);
+    }
+    FactorGradient factor;
+    factor.out_ = out;
+    AMPC_ASSIGN_OR_RETURN(factor.product_, ProductKernel::Make(view, g, {gradient, view.In("Operands", other)}, out));
+    factor.at_ = Aligned(factor.product_->workspace_bytes());
+    factor.spread_ = SpreadTo(own, g.result, view.spec().outputs[out].NumElements());
+    factor.workspace_ = factor.at_ + own.Product(g.result) * static_cast<int64_t>(sizeof(float));
+    return factor;
+  }
+  int64_t workspace_bytes() const { return workspace_; }
+  absl::Status Run(const KernelArgs& args) const {
+    float* const product = reinterpret_cast<float*>(static_cast<char*>(args.workspace) + at_);
+    AMPC_RETURN_IF_ERROR(product_->RunTo(args, product));
+    spread_.Run(product, args.outputs[out_], args.threads);
+    return absl::OkStatus();
+  }
+
+ private:
+  std::shared_ptr<const ProductKernel> product_;
+  Spread spread_;
+  int out_ = 0;
+  int64_t at_ = 0, workspace_ = 0;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeFactorGradients(const SpecView& view, const Equation& e) {
+  std::vector<FactorGradient> factors;
+  KernelTraits traits;
+  for (int i = 0; i < 2; ++i) {
+    if (view.Out("Operands@GRAD", i) < 0) continue;
+    absl::StatusOr<FactorGradient> factor = FactorGradient::Make(view, e, i, view.Out("Operands@GRAD", i));
+    if (!factor.ok()) return Annotate(factor.status(), Describe(view.op()));
+    traits.workspace_bytes = std::max(traits.workspace_bytes, factor->workspace_bytes());
+    factors.push_back(*std::move(factor));
+  }
+  traits.implementation = "onednn";
+  return MakeLambdaKernel(std::move(traits), [factors = std::move(factors)](const KernelArgs& args) -> absl::Status {
+    for (const FactorGradient& factor : factors) AMPC_RETURN_IF_ERROR(factor.Run(args));
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
+  const SpecView view(spec);
+  AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
+  const int n = view.NumIn("Operands"), gradient = view.In("Out@GRAD");
+  if (n > 2) return view.Unsupported(absl::StrCat("the cpu kernel takes 1 or 2 operands, not ", n));
+  for (int i = 0; i < n; ++i) {
+    if (view.InDesc("Operands", i).NumElements() == 0) return view.Unsupported("an operand without elements has no cpu kernel");
+  }
+  AMPC_ASSIGN_OR_RETURN(const Equation e, Read(view));
+  if (n == 2) return MakeFactorGradients(view, e);
+  const Spread spread = SpreadTo(e.operands[0], e.result, spec.outputs[0].NumElements());
+  return MakeLambdaKernel({}, [spread, gradient](const KernelArgs& args) {
+    spread.Run(static_cast<const float*>(args.inputs[gradient]), args.outputs[0], args.threads);
+    return absl::OkStatus();
+  });
+}
 
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
@@ -272,13 +369,16 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
     });
   }
   if (n == 1) return MakeUnary(e);
-  absl::StatusOr<std::unique_ptr<Kernel>> kernel = ProductKernel::Make(view, e);
+  absl::StatusOr<std::unique_ptr<ProductKernel>> kernel = ProductKernel::Make(view, e, {0, 1}, 0);
   if (!kernel.ok()) return Annotate(kernel.status(), Describe(view.op()));
   return kernel;
 }
 
 }  // namespace
 
-absl::Status RegisterEinsum(KernelRegistry* registry) { return registry->Add({"einsum", &Make, {DType::kF32, DType::kF16, DType::kBF16}}); }
+absl::Status RegisterEinsum(KernelRegistry* registry) {
+  AMPC_RETURN_IF_ERROR(registry->Add({"einsum_grad", &MakeGradient, {DType::kF32, DType::kF16, DType::kBF16}}));
+  return registry->Add({"einsum", &Make, {DType::kF32, DType::kF16, DType::kBF16}});
+}
 
 }  // namespace ampc

@@ -1,4 +1,4 @@
-// grid_sampler: X at given positions. Positions and weights of a block of results are computed once and used for every channel.
+// grid_sampler and its gradients: X at given positions. Positions and weights of a block of results are computed once and used for every channel.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -113,6 +113,127 @@ std::unique_ptr<Kernel> MakeFor(const Sampler& s, KernelTraits traits) {
   });
 }
 
+// Along one axis: the two neighbours of a position, their weights, and how the second's weight grows with the coordinate (the first's
+// falls as much). Neighbours outside have no weight and do not grow.
+template <typename T>
+struct Neighbours {
+  std::array<int64_t, 2> offset = {0, 0};
+  std::array<T, 2> weight = {0, 0}, growth = {0, 0};
+};
+
+// The derivative of ToPosition: 0 where the position is held at an edge, less than 0 where the coordinate runs backwards.
+template <typename T>
+T SlopeOfPosition(const Sampler& s, T at, int64_t size) {
+  const T last = static_cast<T>(size - 1), slope = s.align_corners ? last / 2 : (last + 1) / 2;
+  const T p = s.align_corners ? (at + 1) * last / 2 : (at + 1) * (last + 1) / 2 - T(0.5);
+  if (s.outside == Outside::kZeros) return slope;
+  if (s.outside == Outside::kBorder) return p < 0 || p > last ? T(0) : slope;
+  if (s.align_corners && size == 1) return 0;
+  const T shift = s.align_corners ? T(0) : T(0.5), period = (last + 2 * shift) * 2;
+  const T distance = std::abs(p + shift), rest = distance - std::floor(distance / period) * period;
+  const T folded = (period - rest < rest ? period - rest : rest) - shift;
+  if (folded < 0 || folded > last) return 0;
+  return (p + shift < 0) == (period - rest < rest) ? slope : -slope;
+}
+
+template <typename T>
+bool FindNeighbours(const Sampler& s, const T* at, std::array<Neighbours<T>, 3>& axes) {
+  for (int k = 0; k < s.rank; ++k) {
+    const T p = ToPosition(s, at[k], s.in[k]);
+    if (p != p) return false;  // X counts for nothing there
+    const T low = s.nearest ? std::round(p) : std::floor(p);
+    const T slope = s.nearest ? T(0) : SlopeOfPosition(s, at[k], s.in[k]);
+    axes[k] = {};
+    for (int side = 0; side < (s.nearest ? 1 : 2); ++side) {
+      const int64_t i = static_cast<int64_t>(low) + side;
+      if (i < 0 || i >= s.in[k]) continue;
+      axes[k].offset[side] = i * s.step[k];
+      axes[k].weight[side] = s.nearest ? T(1) : side == 0 ? low + 1 - p : p - low;
+      axes[k].growth[side] = side == 0 ? -slope : slope;
+    }
+  }
+  return true;
+}
+
+// Calls corner(offset, weight, growths by axis) for every corner of a position.
+template <typename T, typename F>
+void ForEachCorner(const Sampler& s, const std::array<Neighbours<T>, 3>& axes, F corner) {
+  for (int bits = 0; bits < 1 << s.rank; ++bits) {
+    int64_t offset = 0;
+    T weight = 1;
+    std::array<T, 3> growth = {1, 1, 1};
+    for (int k = 0; k < s.rank; ++k) {
+      const int side = bits >> k & 1;
+      offset += axes[k].offset[side];
+      weight *= axes[k].weight[side];
+      for (int j = 0; j < s.rank; ++j) growth[j] *= j == k ? axes[k].growth[side] : axes[k].weight[side];
+    }
+    corner(offset, weight, growth);
+  }
+}
+
+constexpr int64_t kChannels = 16;  // whose positions are computed together
+
+// Channels [first, last) of one image: X's gradient, one position after the other.
+template <typename T>
+void SpreadPoints(const Sampler& s, const T* grid, const T* gradient, int64_t channels, T* to) {
+  std::fill_n(to, channels * s.plane, T(0));
+  std::array<Neighbours<T>, 3> axes;
+  for (int64_t i = 0; i < s.points; ++i) {
+    if (!FindNeighbours(s, grid + i * s.rank, axes)) continue;
+    ForEachCorner<T>(s, axes, [&](int64_t offset, T weight, const std::array<T, 3>&) {
+      for (int64_t c = 0; weight != 0 && c < channels; ++c) to[c * s.plane + offset] += weight * gradient[c * s.points + i];
+    });
+  }
+}
+
+// The gradient of one position: the sum over channels of X's slope there.
+template <typename T>
+void SumSlopes(const Sampler& s, const T* at, const T* x, const T* gradient, T* to) {
+  std::array<Neighbours<T>, 3> axes;
+  std::array<T, 3> sum = {};
+  if (!s.nearest && FindNeighbours(s, at, axes)) {
+    ForEachCorner<T>(s, axes, [&](int64_t offset, T, const std::array<T, 3>& growth) {
+      T value = 0;
+      for (int64_t c = 0; c < s.channels; ++c) value += x[c * s.plane + offset] * gradient[c * s.points];
+      for (int k = 0; k < s.rank; ++k) sum[k] += growth[k] * value;
+    });
+  }
+  std::copy_n(sum.begin(), s.rank, to);
+}
+
+// Flat; -1: not wanted.
+struct Gradients {
+  int from, x, grid;
+};
+
+template <typename T>
+std::unique_ptr<Kernel> MakeGradientFor(const Sampler& s, const Gradients& g) {
+  return MakeLambdaKernel({}, [s, g](const KernelArgs& args) {
+    const auto in = [&args](int i) { return static_cast<const T*>(args.inputs[i]); };
+    const int64_t groups = (s.channels + kChannels - 1) / kChannels, image = s.channels * s.points;
+    if (g.x >= 0) {
+      ParallelFor(args.threads, s.images * groups, 1, [&](int64_t first, int64_t last) {
+        for (int64_t i = first; i < last; ++i) {
+          const int64_t n = i / groups, c = i % groups * kChannels;
+          SpreadPoints(s, in(s.grid) + n * s.points * s.rank, in(g.from) + n * image + c * s.points, std::min(kChannels, s.channels - c),
+                       static_cast<T*>(args.outputs[g.x]) + (n * s.channels + c) * s.plane);
+        }
+      });
+    }
+    if (g.grid < 0) return absl::OkStatus();
+    ParallelFor(args.threads, s.images * s.points, 64, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) {
+        const int64_t n = i / s.points;
+        SumSlopes(s, in(s.grid) + i * s.rank, in(s.x) + n * s.channels * s.plane, in(g.from) + n * image + i % s.points,
+                  static_cast<T*>(args.outputs[g.grid]) + i * s.rank);
+      }
+    });
+    return absl::OkStatus();
+  });
+}
+
+// The forward op, or its gradient where that is given.
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   const Dims &x = view.InDesc("X").dims, &grid = view.InDesc("Grid").dims;
@@ -133,12 +254,17 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   KernelTraits traits;
   if (spec.outputs[0].NumElements() == 0) return MakeLambdaKernel(traits, [](const KernelArgs&) { return absl::OkStatus(); });
   if (s.plane == 0) return view.Unsupported("there is no position to sample");
+  if (const int from = view.In("Output@GRAD"); from >= 0) {
+    const Gradients g{from, view.Out("X@GRAD"), view.Out("Grid@GRAD")};
+    return dtype == DType::kF64 ? MakeGradientFor<double>(s, g) : MakeGradientFor<float>(s, g);
+  }
   return dtype == DType::kF64 ? MakeFor<double>(s, std::move(traits)) : MakeFor<float>(s, std::move(traits));
 }
 
 }  // namespace
 
 absl::Status RegisterGridSampler(KernelRegistry* registry) {
+  AMPC_RETURN_IF_ERROR(registry->Add({"grid_sampler_grad", &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}}));
   return registry->Add({"grid_sampler", &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}});
 }
 

@@ -1,4 +1,4 @@
-// roi_align: a bin of a box is the mean of bilinear samples; positions of a box are computed once and used for every channel's bins.
+// roi_align and its gradient: a bin of a box is the mean of bilinear samples; positions of a box are computed once and used for every channel's bins.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -79,13 +79,32 @@ float MeanOfBin(const float* plane, const RoiAlign& r, const Samples& y, const S
   return sum / static_cast<float>(std::max(1.0, y.count * x.count));
 }
 
-void RunBox(const RoiAlign& r, const float* image, const float* box, int64_t channel, float* out) {
+// The gradient of a bin goes to the positions whose mean it is.
+void SpreadBin(float gradient, const RoiAlign& r, const Samples& y, const Samples& x, float* plane) {
+  const float part = gradient / static_cast<float>(std::max(1.0, y.count * x.count));
+  for (int64_t i = y.first; i < y.last; ++i) {
+    int64_t top, bottom, left, right;
+    float down, across;
+    if (!Place(y, i, r.in_h, &top, &bottom, &down)) continue;
+    for (int64_t j = x.first; j < x.last; ++j) {
+      if (!Place(x, j, r.in_w, &left, &right, &across)) continue;
+      float *a = plane + top * r.in_w, *b = plane + bottom * r.in_w;
+      a[left] += (1 - down) * (1 - across) * part;
+      a[right] += (1 - down) * across * part;
+      b[left] += down * (1 - across) * part;
+      b[right] += down * across * part;
+    }
+  }
+}
+
+// Calls bin(position, y, x) for the bins of a box; false where it has none.
+template <typename F>
+bool ForEachBin(const RoiAlign& r, const float* box, F bin) {
   const float offset = r.aligned ? 0.5f : 0.0f;
   const float x0 = box[0] * r.scale - offset, y0 = box[1] * r.scale - offset;
   float width = box[2] * r.scale - offset - x0, height = box[3] * r.scale - offset - y0;
   if (!std::isfinite(x0) || !std::isfinite(y0) || !std::isfinite(width) || !std::isfinite(height)) {
-    std::fill(out, out + r.out_h * r.out_w, std::numeric_limits<float>::quiet_NaN());
-    return;
+    return false;
   }
   if (!r.aligned) {
     width = std::max(width, 1.0f);
@@ -96,9 +115,15 @@ void RunBox(const RoiAlign& r, const float* image, const float* box, int64_t cha
     const Samples y = MakeSamples(y0 + static_cast<float>(i) * bin_h, bin_h, r.in_h, r.sampling, r.out_h, height);
     for (int64_t j = 0; j < r.out_w; ++j) {
       const Samples x = MakeSamples(x0 + static_cast<float>(j) * bin_w, bin_w, r.in_w, r.sampling, r.out_w, width);
-      out[i * r.out_w + j] = MeanOfBin(image + channel * r.in_h * r.in_w, r, y, x);
+      bin(i * r.out_w + j, y, x);
     }
   }
+  return true;
+}
+
+void RunBox(const RoiAlign& r, const float* plane, const float* box, float* out) {
+  if (ForEachBin(r, box, [&](int64_t at, const Samples& y, const Samples& x) { out[at] = MeanOfBin(plane, r, y, x); })) return;
+  std::fill(out, out + r.out_h * r.out_w, std::numeric_limits<float>::quiet_NaN());
 }
 
 // The image of each box; usage errors where the counts do not add up.
@@ -129,17 +154,38 @@ absl::Status Run(const RoiAlign& r, const KernelArgs& args) {
   ParallelFor(args.threads, r.boxes * r.channels, 8, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
       const int64_t box = i / r.channels;
-      const float* image = x + ImageOf(r, args, box) * r.channels * r.in_h * r.in_w;
-      RunBox(r, image, rois + box * 4, i % r.channels, out + i * r.out_h * r.out_w);
+      const float* plane = x + (ImageOf(r, args, box) * r.channels + i % r.channels) * r.in_h * r.in_w;
+      RunBox(r, plane, rois + box * 4, out + i * r.out_h * r.out_w);
     }
   });
   return absl::OkStatus();
 }
 
+// Each channel has one thread and adds one box after the other.
+absl::Status RunGradient(const RoiAlign& r, const KernelArgs& args, int gradient) {
+  if (r.num >= 0) AMPC_RETURN_IF_ERROR(CheckCounts(r, args));
+  const float* rois = static_cast<const float*>(args.inputs[r.rois]);
+  float* to = static_cast<float*>(args.outputs[0]);
+  const int64_t size = r.in_h * r.in_w, bins = r.out_h * r.out_w;
+  ParallelFor(args.threads, r.channels, 1, [&](int64_t first, int64_t last) {
+    for (int64_t c = first; c < last; ++c) {
+      for (int64_t n = 0; n < r.images; ++n) std::fill_n(to + (n * r.channels + c) * size, size, 0.0f);
+      for (int64_t box = 0; box < r.boxes; ++box) {
+        float* plane = to + (ImageOf(r, args, box) * r.channels + c) * size;
+        const float* from = static_cast<const float*>(args.inputs[gradient]) + (box * r.channels + c) * bins;
+        ForEachBin(r, rois + box * 4, [&](int64_t at, const Samples& y, const Samples& x) { SpreadBin(from[at], r, y, x, plane); });
+      }
+    }
+  });
+  return absl::OkStatus();
+}
+
+// The forward op, or its gradient where the operand's gradient is asked for.
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
-  const Dims &x = view.InDesc("X").dims, &out = spec.outputs[0].dims;
+  const int gradient = view.In("Out@GRAD");
+  const Dims &x = view.InDesc("X").dims, &out = gradient < 0 ? spec.outputs[0].dims : spec.inputs[gradient].dims;
   RoiAlign r{.images = x[0],
              .channels = x[1],
              .in_h = x[2],
@@ -157,12 +203,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   if (r.num < 0 && r.images > 1) return view.Unsupported("without RoisNum the boxes of several images cannot be told apart");
   if (spec.outputs[0].NumElements() == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
   if (r.images * r.in_h * r.in_w == 0) return view.Unsupported("there is no position to sample");
+  if (gradient >= 0) return MakeLambdaKernel({}, [r, gradient](const KernelArgs& args) { return RunGradient(r, args, gradient); });
   return MakeLambdaKernel({}, [r](const KernelArgs& args) { return Run(r, args); });
 }
 
 }  // namespace
 
 absl::Status RegisterRoiAlign(KernelRegistry* registry) {
+  AMPC_RETURN_IF_ERROR(registry->Add({"roi_align_grad", &Make, {DType::kF32, DType::kF16, DType::kBF16}}));
   return registry->Add({"roi_align", &Make, {DType::kF32, DType::kF16, DType::kBF16}});
 }
 

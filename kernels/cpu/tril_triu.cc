@@ -1,4 +1,4 @@
-// tril_triu: each row of each matrix is copied up to or from the diagonal, and zero elsewhere.
+// tril_triu and its gradient: each row of each matrix is copied up to or from the diagonal, and zero elsewhere.
 #include <algorithm>
 #include <cstring>
 
@@ -12,9 +12,11 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 15;  // elements
 
+// The gradient is cut as the operand is.
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
-  const TensorDesc& x = spec.inputs[0];
+  const int gradient = view.In("Out@GRAD"), from = gradient < 0 ? view.In("X") : gradient;
+  const TensorDesc& x = spec.inputs[from];
   const int64_t rank = static_cast<int64_t>(x.dims.size());
   if (rank < 2) return view.Internal("the operand is no matrix");
   if (StorageType(x.dtype) != StorageType(spec.outputs[0].dtype)) return view.Internal("the result has another type than X");
@@ -26,7 +28,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   traits.implementation = "ampc:copy";
   traits.rounds_results = true;
   return MakeLambdaKernel(traits, [=](const KernelArgs& args) {
-    const char* in = static_cast<const char*>(args.inputs[0]);
+    const char* in = static_cast<const char*>(args.inputs[from]);
     char* out = static_cast<char*>(args.outputs[0]);
     ParallelFor(args.threads, total, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, columns)), [&](int64_t first, int64_t last) {
       for (int64_t r = first; r < last; ++r) {
@@ -46,6 +48,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterTrilTriu(KernelRegistry* registry) {
+  AMPC_RETURN_IF_ERROR(registry->Add({"tril_triu_grad", &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}}));
   return registry->Add({"tril_triu",
                         &Make,
                         {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kBool, DType::kU8, DType::kI8, DType::kI16,

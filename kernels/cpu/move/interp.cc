@@ -1,4 +1,4 @@
-// {linear,bilinear,trilinear,bicubic,nearest}_interp_v2. Source positions and weights of each axis are tables made before the run;
+// {linear,bilinear,trilinear,bicubic,nearest}_interp_v2 and their gradients. Source positions and weights of each axis are tables made before the run;
 // positions are computed as the framework does, with ratios in float32.
 #include <algorithm>
 #include <array>
@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "graph/ops/window.h"
 #include "kernels/cpu/move/move.h"
@@ -169,8 +170,7 @@ Sampling ReadSampling(const Op& op) {
 }
 
 template <typename T>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeFor(const SpecView& view) {
-  const TensorDesc &x = view.InDesc("X"), &out = view.OutDesc("Out");
+absl::StatusOr<Resize<T>> ReadResize(const SpecView& view, const TensorDesc& x, const TensorDesc& out) {
   const bool last = ops::ChannelsLast(view.op().GetString("data_layout")) || x.layout == Layout::kChannelsLast;
   const bool last_dims = ops::ChannelsLast(view.op().GetString("data_layout"));
   const size_t spatial = x.dims.size() - 2, first = last_dims ? 1 : 2;
@@ -184,9 +184,66 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeFor(const SpecView& view) {
     if (in == 0) return view.Unsupported("there is no position to sample");
     *axes[3 - spatial + i] = MakeAxis<T>(in, out.dims[first + i], scales[i], s);
   }
+  return g;
+}
+
+template <typename T>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeFor(const SpecView& view) {
+  AMPC_ASSIGN_OR_RETURN(Resize<T> g, ReadResize<T>(view, view.InDesc("X"), view.OutDesc("Out")));
   KernelTraits traits;
-  traits.rounds_results = s.taps == 1;
+  traits.rounds_results = g.taps == 1;
   return MakeLambdaKernel(std::move(traits), [g = std::move(g)](const KernelArgs& args) { return Run(g, args), absl::OkStatus(); });
+}
+
+// A result row's gradient goes to the positions that it was made from.
+template <typename T>
+void SpreadRow(const Resize<T>& g, const T* gradient, int64_t z, int64_t y, T* plane) {
+  const int64_t row = g.w.in * g.channels;
+  const size_t deep = g.d.at.size() / g.d.out, high = g.h.at.size() / g.h.out, wide = g.w.at.size() / g.w.out;
+  for (size_t i = z * deep; i < (z + 1) * deep; ++i) {
+    for (size_t j = y * high; j < (y + 1) * high; ++j) {
+      T* const to = plane + (g.d.at[i] * g.h.in + g.h.at[j]) * row;
+      const T weight = g.d.weight[i] * g.h.weight[j];
+      for (size_t k = 0; k < g.w.at.size(); ++k) {
+        const T* from = gradient + static_cast<int64_t>(k / wide) * g.channels;
+        T* const at = to + g.w.at[k] * g.channels;
+        for (int64_t c = 0; c < g.channels; ++c) at[c] += from[c] * (weight * g.w.weight[k]);
+      }
+    }
+  }
+}
+
+template <typename T>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeGradientFor(const SpecView& view) {
+  const int in = view.In("Out@GRAD"), out = view.Out("X@GRAD");
+  AMPC_ASSIGN_OR_RETURN(Resize<T> g, ReadResize<T>(view, view.spec().outputs[out], view.spec().inputs[in]));
+  return MakeLambdaKernel({}, [g = std::move(g), in, out](const KernelArgs& args) {
+    const int64_t size = g.d.in * g.h.in * g.w.in * g.channels, row = g.w.out * g.channels, rows = g.d.out * g.h.out;
+    ParallelFor(args.threads, g.planes, std::max<int64_t>(1, kGrain / size), [&](int64_t first, int64_t last) {
+      for (int64_t p = first; p < last; ++p) {
+        T* const plane = static_cast<T*>(args.outputs[out]) + p * size;
+        std::fill_n(plane, size, T(0));
+        for (int64_t r = 0; r < rows; ++r) {
+          SpreadRow(g, static_cast<const T*>(args.inputs[in]) + (p * rows + r) * row, r / g.h.out, r % g.h.out, plane);
+        }
+      }
+    });
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
+  const SpecView view(spec);
+  const TensorDesc &x = view.OutDesc("X@GRAD"), &gradient = view.InDesc("Out@GRAD");
+  AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64}));
+  if (x.dims.size() < 3 || x.dims.size() > 5 || gradient.dims.size() != x.dims.size()) return view.Internal("needs 3 to 5 dimensions");
+  if (x.NumElements() == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
+  if (gradient.dims == x.dims) {
+    const int64_t n = x.NumElements();
+    const int in = view.In("Out@GRAD");
+    return MakeMove({{in, 0, view.Out("X@GRAD"), 0, StridedCopy({n}, {1}, {1}, ElementSize(x.dtype))}}, /*alias_input=*/in);
+  }
+  return x.dtype == DType::kF64 ? MakeGradientFor<double>(view) : MakeGradientFor<float>(view);
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
@@ -209,6 +266,7 @@ absl::Status RegisterInterp(KernelRegistry* registry) {
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64};
   for (const char* op : {"bicubic_interp_v2", "bilinear_interp_v2", "linear_interp_v2", "nearest_interp_v2", "trilinear_interp_v2"}) {
     AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, types, LayoutSupport::kFollows}));
+    AMPC_RETURN_IF_ERROR(registry->Add({absl::StrCat(op, "_grad"), &MakeGradient, types}));
   }
   return absl::OkStatus();
 }

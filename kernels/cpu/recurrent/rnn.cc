@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/recurrent/rnn_spec.h"
 #include "kernels/cpu/simd/gates.h"
 #include "kernels/lib/matmul.h"
 #include "kernels/parallel.h"
@@ -15,15 +15,6 @@ namespace ampc {
 namespace {
 
 constexpr int64_t kGrain = 1 << 11;  // numbers of a state that are worth a thread
-
-enum class Mode { kLstm, kGru, kTanh, kRelu };
-
-struct Sizes {
-  int64_t time = 0, batch = 0, features = 0, hidden = 0, gates = 1, layers = 1, directions = 1;
-  Mode mode = Mode::kTanh;
-  int64_t state() const { return batch * hidden; }
-  int64_t gate_row() const { return gates * hidden; }
-};
 
 // One layer in one direction.
 struct Cell {
@@ -36,7 +27,7 @@ struct Cell {
 struct Workspace {
   int64_t bias, gates, step, h, c, layer[2], product, size = 0;
 
-  explicit Workspace(const Sizes& s, int64_t product_bytes) {
+  explicit Workspace(const RnnSizes& s, int64_t product_bytes) {
     bias = Take(s.gate_row());
     gates = Take(s.time * s.batch * s.gate_row());
     step = Take(s.batch * s.gate_row());
@@ -77,44 +68,23 @@ class RnnKernel final : public Kernel {
     int64_t cell;
   };
 
-  RnnKernel(const Sizes& sizes, std::vector<Cell> cells, Workspace workspace)
+  RnnKernel(const RnnSizes& sizes, std::vector<Cell> cells, Workspace workspace)
       : sizes_(sizes), cells_(std::move(cells)), workspace_(workspace) {}
-  absl::Status CheckLengths(const KernelArgs& args) const;
-  int64_t Length(const KernelArgs& args, int64_t sample) const {
-    return lengths_ < 0 ? sizes_.time : ReadAsInt(args.inputs[lengths_], length_type_, sample);
-  }
-  void AddBiases(const KernelArgs& args, const Cell& cell, float* sum) const;
   absl::Status RunCell(const KernelArgs& args, const Pass& pass) const;
   void Step(const KernelArgs& args, const Pass& pass, int64_t t) const;
 
-  const Sizes sizes_;
+  const RnnSizes sizes_;
   const std::vector<Cell> cells_;
   const Workspace workspace_;
-  std::string name_;
-  int x_ = 0, lengths_ = -1, before_h_ = 0, before_c_ = -1;  // flat operands
-  DType length_type_ = DType::kI32;
+  RnnLengths lengths_;
+  int x_ = 0, before_h_ = 0, before_c_ = -1;  // flat operands
   int out_ = 0, after_h_ = 0, after_c_ = -1;  // flat results
 };
-
-absl::Status RnnKernel::CheckLengths(const KernelArgs& args) const {
-  for (int64_t b = 0; lengths_ >= 0 && b < sizes_.batch; ++b) {
-    const int64_t n = Length(args, b);
-    if (n < 0 || n > sizes_.time) return UsageError(absl::StrCat(name_, ": SequenceLength ", b, " is ", n, ", needs 0 to ", sizes_.time));
-  }
-  return absl::OkStatus();
-}
-
-// Both biases meet in the product with the input, but for the candidate gate of GRU, whose second is scaled with the state's part.
-void RnnKernel::AddBiases(const KernelArgs& args, const Cell& cell, float* sum) const {
-  const float *a = static_cast<const float*>(args.inputs[cell.input_bias]), *b = static_cast<const float*>(args.inputs[cell.state_bias]);
-  const int64_t both = sizes_.mode == Mode::kGru ? 2 * sizes_.hidden : sizes_.gate_row();
-  for (int64_t i = 0; i < sizes_.gate_row(); ++i) sum[i] = i < both ? a[i] + b[i] : a[i];
-}
 
 // The gates of step `t` for all samples, into the state and `pass.out`.
 void RnnKernel::Step(const KernelArgs& args, const Pass& pass, int64_t t) const {
   float* w = static_cast<float*>(args.workspace);
-  const Sizes& s = sizes_;
+  const RnnSizes& s = sizes_;
   const float* state_bias = static_cast<const float*>(args.inputs[cells_[pass.cell].state_bias]);
   ParallelFor(args.threads, s.batch, std::max<int64_t>(1, kGrain / s.hidden), [&](int64_t first, int64_t last) {
     for (int64_t b = first; b < last; ++b) {
@@ -122,21 +92,21 @@ void RnnKernel::Step(const KernelArgs& args, const Pass& pass, int64_t t) const 
       const float* from_state = w + workspace_.step + b * s.gate_row();
       float *h = w + workspace_.h + b * s.hidden, *c = w + workspace_.c + b * s.hidden;
       float* out = pass.out + (t * s.batch + b) * pass.row;
-      if (t >= Length(args, b)) {  // the state stays
+      if (t >= lengths_.Of(args, b)) {  // the state stays
         std::fill(out, out + s.hidden, 0.0f);
         continue;
       }
       switch (s.mode) {
-        case Mode::kLstm:
+        case RnnMode::kLstm:
           simd::LstmRow(x, from_state, c, c, h, s.hidden);
           break;
-        case Mode::kGru:
+        case RnnMode::kGru:
           simd::GruRow(x, from_state, state_bias + 2 * s.hidden, h, h, s.hidden);
           break;
-        case Mode::kTanh:
+        case RnnMode::kTanh:
           simd::TanhRow(x, from_state, h, s.hidden);
           break;
-        case Mode::kRelu:
+        case RnnMode::kRelu:
           simd::ReluRow(x, from_state, h, s.hidden);
           break;
       }
@@ -154,7 +124,7 @@ absl::Status RnnKernel::RunCell(const KernelArgs& args, const Pass& pass) const 
   std::memcpy(w + workspace_.h, in(before_h_) + state, bytes);
   if (before_c_ >= 0) std::memcpy(w + workspace_.c, in(before_c_) + state, bytes);
   if (sizes_.time > 0) {
-    AddBiases(args, cell, w + workspace_.bias);
+    JoinBiases(sizes_, in(cell.input_bias), in(cell.state_bias), w + workspace_.bias);
     AMPC_RETURN_IF_ERROR(cell.from_input->Run(
         {pass.x, cell.packed_input ? nullptr : in(cell.input_weight), w + workspace_.bias, w + workspace_.gates, w + workspace_.product}));
   }
@@ -169,7 +139,7 @@ absl::Status RnnKernel::RunCell(const KernelArgs& args, const Pass& pass) const 
 }
 
 absl::Status RnnKernel::Run(const KernelArgs& args) const {
-  AMPC_RETURN_IF_ERROR(CheckLengths(args));
+  AMPC_RETURN_IF_ERROR(lengths_.Check(args));
   if (sizes_.state() == 0) return absl::OkStatus();
   float* w = static_cast<float*>(args.workspace);
   const float* x = static_cast<const float*>(args.inputs[x_]);
@@ -185,7 +155,7 @@ absl::Status RnnKernel::Run(const KernelArgs& args) const {
 }
 
 // The products of cell number `i`; WeightList holds all weights, then all biases.
-absl::StatusOr<Cell> MakeCell(const SpecView& view, const Sizes& s, int64_t i) {
+absl::StatusOr<Cell> MakeCell(const SpecView& view, const RnnSizes& s, int64_t i) {
   const KernelSpec& spec = view.spec();
   const int at = static_cast<int>(2 * i), cells = static_cast<int>(s.layers * s.directions);
   Cell cell;
@@ -216,24 +186,10 @@ absl::StatusOr<Cell> MakeCell(const SpecView& view, const Sizes& s, int64_t i) {
   return cell;
 }
 
-absl::StatusOr<Sizes> ReadSizes(const SpecView& view) {
-  const Op& op = view.op();
-  const Dims& x = view.InDesc("Input").dims;
-  Sizes s{.time = x[0], .batch = x[1], .features = x[2], .hidden = op.GetInt("hidden_size"), .layers = op.GetInt("num_layers")};
-  s.directions = op.GetBool("is_bidirec") ? 2 : 1;
-  const std::string mode = op.GetString("mode");
-  s.mode = mode == "LSTM" ? Mode::kLstm : mode == "GRU" ? Mode::kGru : mode == "RNN_RELU" ? Mode::kRelu : Mode::kTanh;
-  s.gates = s.mode == Mode::kLstm ? 4 : s.mode == Mode::kGru ? 3 : 1;
-  if (s.features < 1 || s.hidden < 1 || s.layers < 1) return view.Unsupported("input, state and layers must not be empty");
-  if (!op.GetBool("is_test") && op.GetFloat("dropout_prob") != 0 && s.layers > 1)
-    return view.Unsupported("dropout between layers cannot be executed");
-  return s;
-}
-
 absl::StatusOr<std::unique_ptr<Kernel>> RnnKernel::Make(const KernelSpec& spec) {
   const SpecView view(spec);
   AMPC_RETURN_IF_ERROR(view.CheckType(view.InDesc("Input").dtype, {DType::kF32}));
-  AMPC_ASSIGN_OR_RETURN(const Sizes s, ReadSizes(view));
+  AMPC_ASSIGN_OR_RETURN(const RnnSizes s, ReadRnn(view));
   std::vector<Cell> cells;
   int64_t product_bytes = 0;
   for (int64_t i = 0; i < s.layers * s.directions && s.batch > 0; ++i) {
@@ -244,16 +200,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> RnnKernel::Make(const KernelSpec& spec) 
     cells.push_back(*std::move(cell));
   }
   std::unique_ptr<RnnKernel> kernel(new RnnKernel(s, std::move(cells), Workspace(s, product_bytes)));
-  kernel->name_ = Describe(view.op());
   kernel->x_ = view.In("Input");
   kernel->before_h_ = view.In("PreState", 0);
   kernel->before_c_ = view.In("PreState", 1);
-  kernel->lengths_ = view.In("SequenceLength");
-  if (kernel->lengths_ >= 0) {
-    kernel->length_type_ = spec.inputs[kernel->lengths_].dtype;
-    AMPC_RETURN_IF_ERROR(view.CheckType(kernel->length_type_, {DType::kI32, DType::kI64}));
-    if (spec.inputs[kernel->lengths_].NumElements() != s.batch) return view.Internal("SequenceLength needs one number per sample");
-  }
+  AMPC_ASSIGN_OR_RETURN(kernel->lengths_, ReadLengths(view, s));
   kernel->out_ = view.Out("Out");
   kernel->after_h_ = view.Out("State", 0);
   kernel->after_c_ = view.Out("State", 1);

@@ -22,19 +22,27 @@ HWY_INLINE void ForEachState(int64_t n, F&& f) {
   for (; i < n; ++i) f(hn::CappedTag<float, 1>(), i);
 }
 
-void LstmLoop(const float* x, const float* h, const float* before, float* c, float* out, int64_t n) {
+void LstmLoop(const float* x, const float* h, const float* before, float* c, float* out, int64_t n, float* keep) {
   ForEachState(n, [&](auto d, int64_t at) {
     const SimdMath<decltype(d)> m{};
     const auto gate = [&](int64_t k) { return hn::LoadU(d, x + k * n + at) + hn::LoadU(d, h + k * n + at); };
-    const auto kept = SigmoidOf(m, gate(1)) * hn::LoadU(d, before + at);
-    const auto state = hn::MulAdd(SigmoidOf(m, gate(0)), m.Tanh(gate(2)), kept);
-    const auto shown = SigmoidOf(m, gate(3)) * m.Tanh(state);
+    const auto f = SigmoidOf(m, gate(1));
+    const auto kept = f * hn::LoadU(d, before + at);
+    const auto i = SigmoidOf(m, gate(0)), g = m.Tanh(gate(2)), o = SigmoidOf(m, gate(3));
+    const auto state = hn::MulAdd(i, g, kept);
+    const auto seen = m.Tanh(state);
     hn::StoreU(state, d, c + at);
-    hn::StoreU(shown, d, out + at);
+    hn::StoreU(o * seen, d, out + at);
+    if (keep == nullptr) return;
+    hn::StoreU(i, d, keep + at);
+    hn::StoreU(f, d, keep + n + at);
+    hn::StoreU(g, d, keep + 2 * n + at);
+    hn::StoreU(o, d, keep + 3 * n + at);
+    hn::StoreU(seen, d, keep + 4 * n + at);
   });
 }
 
-void GruLoop(const float* x, const float* h, const float* bias, const float* before, float* out, int64_t n) {
+void GruLoop(const float* x, const float* h, const float* bias, const float* before, float* out, int64_t n, float* keep) {
   ForEachState(n, [&](auto d, int64_t at) {
     const SimdMath<decltype(d)> m{};
     const auto gate = [&](int64_t k) { return hn::LoadU(d, x + k * n + at) + hn::LoadU(d, h + k * n + at); };
@@ -43,6 +51,11 @@ void GruLoop(const float* x, const float* h, const float* bias, const float* bef
     const auto from_state = hn::LoadU(d, h + 2 * n + at) + hn::LoadU(d, bias + at);
     const auto c = m.Tanh(hn::MulAdd(r, from_state, hn::LoadU(d, x + 2 * n + at)));
     hn::StoreU(hn::MulAdd(hn::LoadU(d, before + at) - c, z, c), d, out + at);
+    if (keep == nullptr) return;
+    hn::StoreU(r, d, keep + at);
+    hn::StoreU(z, d, keep + n + at);
+    hn::StoreU(c, d, keep + 2 * n + at);
+    hn::StoreU(from_state, d, keep + 3 * n + at);
   });
 }
 
@@ -60,6 +73,52 @@ void ReluLoop(const float* x, const float* h, float* out, int64_t n) {
   });
 }
 
+void LstmGradientLoop(const float* kept, const float* before, const float* h, float* c, float* gates, int64_t n) {
+  ForEachState(n, [&](auto d, int64_t at) {
+    const auto one = hn::Set(d, 1.0f);
+    const auto load = [&](int64_t k) { return hn::LoadU(d, kept + k * n + at); };
+    const auto i = load(0), f = load(1), g = load(2), o = load(3), seen = load(4), dh = hn::LoadU(d, h + at);
+    const auto dc = hn::LoadU(d, c + at) + dh * o * (one - seen * seen);
+    hn::StoreU(dc * g * i * (one - i), d, gates + at);
+    hn::StoreU(dc * hn::LoadU(d, before + at) * f * (one - f), d, gates + n + at);
+    hn::StoreU(dc * i * (one - g * g), d, gates + 2 * n + at);
+    hn::StoreU(dh * seen * o * (one - o), d, gates + 3 * n + at);
+    hn::StoreU(dc * f, d, c + at);
+  });
+}
+
+void GruGradientLoop(const float* kept, const float* before, float* h, float* x_gates, float* h_gates, int64_t n) {
+  ForEachState(n, [&](auto d, int64_t at) {
+    const auto one = hn::Set(d, 1.0f);
+    const auto load = [&](int64_t k) { return hn::LoadU(d, kept + k * n + at); };
+    const auto r = load(0), z = load(1), c = load(2), from_state = load(3), dh = hn::LoadU(d, h + at);
+    const auto candidate = dh * (one - z) * (one - c * c);
+    const auto dr = candidate * from_state * r * (one - r);
+    const auto dz = dh * (hn::LoadU(d, before + at) - c) * z * (one - z);
+    hn::StoreU(dr, d, x_gates + at);
+    hn::StoreU(dz, d, x_gates + n + at);
+    hn::StoreU(candidate, d, x_gates + 2 * n + at);
+    hn::StoreU(dr, d, h_gates + at);
+    hn::StoreU(dz, d, h_gates + n + at);
+    hn::StoreU(candidate * r, d, h_gates + 2 * n + at);
+    hn::StoreU(dh * z, d, h + at);
+  });
+}
+
+void TanhGradientLoop(const float* out, const float* h, float* gates, int64_t n) {
+  ForEachState(n, [&](auto d, int64_t at) {
+    const auto y = hn::LoadU(d, out + at);
+    hn::StoreU(hn::LoadU(d, h + at) * (hn::Set(d, 1.0f) - y * y), d, gates + at);
+  });
+}
+
+void ReluGradientLoop(const float* out, const float* h, float* gates, int64_t n) {
+  ForEachState(n, [&](auto d, int64_t at) {
+    const auto zero = hn::Zero(d);
+    hn::StoreU(hn::IfThenElse(hn::LoadU(d, out + at) > zero, hn::LoadU(d, h + at), zero), d, gates + at);
+  });
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace ampc::simd
 HWY_AFTER_NAMESPACE();
@@ -71,15 +130,27 @@ HWY_EXPORT(LstmLoop);
 HWY_EXPORT(GruLoop);
 HWY_EXPORT(TanhLoop);
 HWY_EXPORT(ReluLoop);
+HWY_EXPORT(LstmGradientLoop);
+HWY_EXPORT(GruGradientLoop);
+HWY_EXPORT(TanhGradientLoop);
+HWY_EXPORT(ReluGradientLoop);
 
-void LstmRow(const float* x, const float* h, const float* before, float* c, float* out, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(LstmLoop)(x, h, before, c, out, n);
+void LstmRow(const float* x, const float* h, const float* before, float* c, float* out, int64_t n, float* kept) {
+  HWY_DYNAMIC_DISPATCH(LstmLoop)(x, h, before, c, out, n, kept);
 }
-void GruRow(const float* x, const float* h, const float* bias, const float* before, float* out, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(GruLoop)(x, h, bias, before, out, n);
+void GruRow(const float* x, const float* h, const float* bias, const float* before, float* out, int64_t n, float* kept) {
+  HWY_DYNAMIC_DISPATCH(GruLoop)(x, h, bias, before, out, n, kept);
 }
 void TanhRow(const float* x, const float* h, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(TanhLoop)(x, h, out, n); }
 void ReluRow(const float* x, const float* h, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(ReluLoop)(x, h, out, n); }
+void LstmGradientRow(const float* kept, const float* before, const float* h, float* c, float* gates, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(LstmGradientLoop)(kept, before, h, c, gates, n);
+}
+void GruGradientRow(const float* kept, const float* before, float* h, float* x_gates, float* h_gates, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(GruGradientLoop)(kept, before, h, x_gates, h_gates, n);
+}
+void TanhGradientRow(const float* out, const float* h, float* gates, int64_t n) { HWY_DYNAMIC_DISPATCH(TanhGradientLoop)(out, h, gates, n); }
+void ReluGradientRow(const float* out, const float* h, float* gates, int64_t n) { HWY_DYNAMIC_DISPATCH(ReluGradientLoop)(out, h, gates, n); }
 
 }  // namespace ampc::simd
 #endif
