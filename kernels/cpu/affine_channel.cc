@@ -61,7 +61,8 @@ struct Gradients {
 };
 
 // Of channels [first, last): their sums of gradients, and of gradients times X, one row after the other.
-void SumChannels(const AffineChannel& a, const float* x, const float* gradient, int64_t first, int64_t last, double* sums, double* products) {
+void SumChannels(const AffineChannel& a, const float* x, const float* gradient, int64_t first, int64_t last, double* sums,
+                 double* products) {
   std::fill(sums + first, sums + last, 0.0);
   std::fill(products + first, products + last, 0.0);
   for (int64_t r = 0; r < a.rows; ++r) {
@@ -86,7 +87,8 @@ absl::Status RunGradient(const AffineChannel& a, const Gradients& g, const Kerne
   const auto out = [&args](int i) { return i < 0 ? nullptr : static_cast<float*>(args.outputs[i]); };
   if (float* to = out(g.x)) {
     ParallelFor(args.threads, a.rows, std::max<int64_t>(1, (1 << 14) / a.size), [&](int64_t first, int64_t last) {
-      for (int64_t i = first * a.size; i < last * a.size; ++i) to[i] = gradient[i] * scale[a.columns ? i % a.size : i / a.size % a.channels];
+      for (int64_t i = first * a.size; i < last * a.size; ++i)
+        to[i] = gradient[i] * scale[a.columns ? i % a.size : i / a.size % a.channels];
     });
   }
   float *const to_scale = out(g.scale), *const to_bias = out(g.bias);

@@ -1,5 +1,5 @@
-// einsum and its gradients: operands are brought to stacks of matrices by one strided copy each (none where they lie so already), multiplied on oneDNN, and
-// the product to the order of the result.
+// einsum and its gradients: operands are brought to stacks of matrices by one strided copy each (none where they lie so already),
+// multiplied on oneDNN, and the product to the order of the result.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -249,9 +249,9 @@ class ProductKernel final : public Kernel {
     kernel->a_ = Pack(inputs[0], e.operands[0], Joined(roles.batch, roles.rows, roles.inner), roles.sum_a, &kernel->workspace_);
     // As it lies where that is one of the two orders that a product reads.
     s.trans_b = Pack(inputs[1], e.operands[1], Joined(roles.batch, roles.cols, roles.inner), roles.sum_b, &kernel->ignored_).in_place;
-    kernel->b_ =
-        Pack(inputs[1], e.operands[1], s.trans_b ? Joined(roles.batch, roles.cols, roles.inner) : Joined(roles.batch, roles.inner, roles.cols),
-             roles.sum_b, &kernel->workspace_);
+    kernel->b_ = Pack(inputs[1], e.operands[1],
+                      s.trans_b ? Joined(roles.batch, roles.cols, roles.inner) : Joined(roles.batch, roles.inner, roles.cols), roles.sum_b,
+                      &kernel->workspace_);
     AMPC_ASSIGN_OR_RETURN(kernel->matmul_, onednn::MakeMatmul(s, nullptr, nullptr));
     const Labels order = Joined(roles.batch, roles.rows, roles.cols);
     if (order != e.result) {

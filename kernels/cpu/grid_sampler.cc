@@ -1,4 +1,5 @@
-// grid_sampler and its gradients: X at given positions. Positions and weights of a block of results are computed once and used for every channel.
+// grid_sampler and its gradients: X at given positions. Positions and weights of a block of results are computed once and used for every
+// channel.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -303,8 +303,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
         const int64_t from = p.in_last ? n * in_size * p.channels + c : i * in_size;
         const int64_t to = p.in_last ? n * out_size * p.channels + c : i * out_size;
         const int64_t step = p.in_last ? p.channels : 1;
-        SpreadChannel(p, {in(x) + from, p.max ? in(out) + to : nullptr, in(gradient) + to, static_cast<float*>(args.outputs[0]) + from,
-                          step, step});
+        SpreadChannel(
+            p, {in(x) + from, p.max ? in(out) + to : nullptr, in(gradient) + to, static_cast<float*>(args.outputs[0]) + from, step, step});
       }
     });
     return absl::OkStatus();

@@ -31,15 +31,15 @@ absl::StatusOr<Choice> Choose(const ConvSpec& s, dnnl_data_type_t type) {
   AMPC_ASSIGN_OR_RETURN(c.in, ActivationDesc(s.batch, s.in_c, Each(s, [](const auto& a) { return a.in; }), type));
   AMPC_ASSIGN_OR_RETURN(c.out, ActivationDesc(s.batch, s.out_c, Each(s, [](const auto& a) { return a.out; }), type));
   AMPC_ASSIGN_OR_RETURN(c.filter, FilterDesc(s, dnnl_f32, /*any=*/true));
-  const Sizes strides = Each(s, [](const auto& a) { return a.stride; }), dilates = Each(s, [](const auto& a) { return a.dilation - 1; });
-  const Sizes before = Each(s, [](const auto& a) { return a.before; }), after = Each(s, [](const auto& a) { return a.after; });
+  const Sizes strides = Each(s, [](const auto&a) { return a.stride; }), dilates = Each(s, [](const auto&a) { return a.dilation - 1; });
+  const Sizes before = Each(s, [](const auto&a) { return a.before; }), after = Each(s, [](const auto&a) { return a.after; });
   AMPC_ASSIGN_OR_RETURN(const Attr attr, MakeAttr(nullptr));
   // The filter's type in the forward direction, which the gradient only takes as a hint, is that of the operands.
   AMPC_ASSIGN_OR_RETURN(const MemoryDesc forward_filter, FilterDesc(s, type, /*any=*/true));
   dnnl_convolution_desc_t forward, backward;
   AMPC_DNNL_CALL(dnnl_dilated_convolution_forward_desc_init(&forward, dnnl_forward_training, dnnl_convolution_direct, &c.in,
-                                                            &forward_filter, nullptr, &c.out, strides.data(), dilates.data(),
-                                                            before.data(), after.data()));
+                                                            &forward_filter, nullptr, &c.out, strides.data(), dilates.data(), before.data(),
+                                                            after.data()));
   AMPC_ASSIGN_OR_RETURN(const PrimitiveDesc hint, MakePrimitiveDesc(&forward, attr.get()));
   if (hint == nullptr) return c;
   AMPC_DNNL_CALL(dnnl_dilated_convolution_backward_weights_desc_init(&backward, dnnl_convolution_direct, &c.in, &c.filter, nullptr, &c.out,
@@ -128,8 +128,9 @@ class OneDnnFilterGradient final : public FilterGradient {
   explicit OneDnnFilterGradient(const ConvSpec& spec) : s_(spec) {}
 
   absl::StatusOr<std::shared_ptr<const Primitive>> Compile(const Choice& c) {
-    AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const Primitive> primitive,
-                          Primitive::Create(c.pd.get(), {{DNNL_ARG_SRC, c.in}, {DNNL_ARG_DIFF_DST, c.out}, {DNNL_ARG_DIFF_WEIGHTS, c.filter}}));
+    AMPC_ASSIGN_OR_RETURN(
+        std::shared_ptr<const Primitive> primitive,
+        Primitive::Create(c.pd.get(), {{DNNL_ARG_SRC, c.in}, {DNNL_ARG_DIFF_DST, c.out}, {DNNL_ARG_DIFF_WEIGHTS, c.filter}}));
     scratchpad_bytes_ = std::max(scratchpad_bytes_, Aligned(primitive->scratchpad_bytes()));
     return primitive;
   }
@@ -206,7 +207,7 @@ class OneDnnFilterGradient final : public FilterGradient {
   std::string implementation_;
   bool bf16_ = false;
   std::vector<Part> parts_;
-  std::unique_ptr<Primitive> unpack_;  // from the primitive's order to the given one; null where they are the same
+  std::unique_ptr<Primitive> unpack_;                // from the primitive's order to the given one; null where they are the same
   int64_t filter_bytes_ = 0, scratchpad_bytes_ = 0;  // of one part
   // Offsets in the workspace; -1 for what is used where it lies.
   int64_t in_f32_ = -1, out_f32_ = -1, in_bf16_ = -1, out_bf16_ = -1, filters_ = -1, scratchpad_ = 0;

@@ -12,6 +12,7 @@
 #include "graph/base/error.h"
 #include "graph/base/host_tensor.h"
 #include "graph/base/status_macros.h"
+#include "kernels/layout.h"
 #include "kernels/lib/onednn_primitive.h"
 #include "kernels/parallel.h"
 
@@ -184,21 +185,37 @@ int UsefulThreads(const MatmulSpec& s) {
   return batch * static_cast<double>(s.m * s.n) * static_cast<double>(s.k) < kWorkOfOneThread ? 1 : s.threads;
 }
 
+// Whether a b that changes with every run is packed before the product: brgemm reads large row-major ones slowly.
+bool RepackPays(const MatmulSpec& s, const Choice& c) {
+  constexpr int64_t kLarge = 1 << 20, kVeryLarge = 6 << 20;  // elements
+  if (s.trans_b || !s.b_batch.empty() || c.bf16 || !absl::StartsWith(ImplementationOf(c.pd.get()), "brg")) return false;
+  return (s.m >= 256 && s.k * s.n >= kLarge) || (s.m >= 32 && s.k * s.n >= kVeryLarge);
+}
+
+// Whether a transposed a is copied row by row before the product.
+bool CopyPays(const MatmulSpec& s) { return s.trans_a && s.a_batch.empty() && s.n >= 256 && s.k >= 64 && s.m * s.k >= (1 << 16); }
+
 class OneDnnMatmul final : public Matmul {
  public:
   static absl::StatusOr<std::unique_ptr<Matmul>> Make(const MatmulSpec& given, const HostTensor* b, WeightCache* cache) {
     const ScopedThreads one(1);
     std::unique_ptr<OneDnnMatmul> mm(new OneDnnMatmul(Simplified(given)));
+    if (CopyPays(mm->s_)) {
+      mm->copies_a_ = true;
+      mm->s_.trans_a = false;
+    }
     const MatmulSpec& s = mm->s_;
     mm->constant_b_ = b != nullptr;
     AMPC_ASSIGN_OR_RETURN(Choice whole, ChooseBest(s, Whole(s), b != nullptr));
+    if (b == nullptr && RepackPays(s, whole)) AMPC_RETURN_IF_ERROR(mm->PrepareRepack(&whole));
+    const bool pack_b = b != nullptr || mm->repack_ != nullptr;
     const std::string name = ImplementationOf(whole.pd.get());
     mm->bf16_ = whole.bf16;
     mm->implementation_ = absl::StrCat("onednn:", name, whole.bf16 ? ":bf16" : "");
-    if (!DependsOnThreads(s, whole, b != nullptr)) {
+    if (!DependsOnThreads(s, whole, pack_b)) {
       const ScopedThreads threads(UsefulThreads(s));
-      AMPC_ASSIGN_OR_RETURN(whole, ChooseBest(s, Whole(s), b != nullptr));
-      if (ImplementationOf(whole.pd.get()) == name) {
+      AMPC_ASSIGN_OR_RETURN(whole, ChooseBest(s, Whole(s), pack_b));
+      if (ImplementationOf(whole.pd.get()) == name && mm->TakesPacked(whole)) {
         mm->threads_of_part_ = UsefulThreads(s);
         AMPC_RETURN_IF_ERROR(mm->Add(Whole(s), whole, b, cache));
       }
@@ -213,8 +230,18 @@ class OneDnnMatmul final : public Matmul {
 
   absl::Status Run(const MatmulBuffers& buffers) const override {
     char* const ws = static_cast<char*>(buffers.workspace);
-    const void* a = a_ < 0 ? buffers.a : ToBf16(buffers.a, AElements(), ws + a_);
-    const void* b = b_ < 0 ? buffers.b : ToBf16(buffers.b, BElements(), ws + b_);
+    const float* rows = buffers.a;
+    if (copies_a_) {
+      float* const to = reinterpret_cast<float*>(ws + rows_);
+      Transpose2D(s_.threads, 1, s_.k, s_.m, buffers.a, to);
+      rows = to;
+    }
+    const void* a = a_ < 0 ? rows : ToBf16(rows, AElements(), ws + a_);
+    const void* b = b_ < 0 ? buffers.b : bf16_ ? ToBf16(buffers.b, BElements(), ws + b_) : ws + b_;
+    if (repack_ != nullptr) {
+      const ScopedThreads threads(s_.threads);
+      AMPC_RETURN_IF_ERROR(repack_->Execute({buffers.b, b, ws + scratchpads_}));
+    }
     if (parts_.size() == 1) {
       const ScopedThreads threads(threads_of_part_);
       return RunPart(0, a, b, buffers, ws);
@@ -241,13 +268,27 @@ class OneDnnMatmul final : public Matmul {
   int64_t AElements() const { return Product(s_.a_batch) * s_.m * s_.k; }
   int64_t BElements() const { return Product(s_.b_batch) * BSize(s_); }
 
+  // `whole` becomes the product with a packed b.
+  absl::Status PrepareRepack(Choice* whole) {
+    AMPC_ASSIGN_OR_RETURN(Choice packed, ChooseBest(s_, Whole(s_), true));
+    AMPC_ASSIGN_OR_RETURN(const MemoryDesc plain, BDesc(s_, Whole(s_), dnnl_f32));
+    AMPC_ASSIGN_OR_RETURN(repack_, Primitive::CreateReorder(plain, packed.b));
+    packed_b_ = packed.b;
+    *whole = std::move(packed);
+    return absl::OkStatus();
+  }
+
+  // A b that is packed in the run is one for all parts.
+  bool TakesPacked(const Choice& c) const { return repack_ == nullptr || dnnl_memory_desc_equal(&c.b, &packed_b_) != 0; }
+
   // The parts of a cut, or the whole on one thread where a part would run another implementation than the whole.
   absl::Status AddParts(const std::string& name, const HostTensor* b, WeightCache* cache) {
+    const bool pack_b = b != nullptr || repack_ != nullptr;
     for (const Part& part : Cut(s_, absl::StartsWith(name, "brg"), bf16_)) {
-      AMPC_ASSIGN_OR_RETURN(Choice c, ChooseBest(s_, part, b != nullptr));
-      if (ImplementationOf(c.pd.get()) != name) {
+      AMPC_ASSIGN_OR_RETURN(Choice c, ChooseBest(s_, part, pack_b));
+      if (ImplementationOf(c.pd.get()) != name || (repack_ != nullptr && part.n < s_.n) || !TakesPacked(c)) {
         parts_.clear();
-        AMPC_ASSIGN_OR_RETURN(c, ChooseBest(s_, Whole(s_), b != nullptr));
+        AMPC_ASSIGN_OR_RETURN(c, ChooseBest(s_, Whole(s_), pack_b));
         return Add(Whole(s_), c, b, cache);
       }
       AMPC_RETURN_IF_ERROR(Add(part, c, b, cache));
@@ -291,9 +332,18 @@ class OneDnnMatmul final : public Matmul {
   }
 
   void PlanWorkspace() {
+    if (copies_a_) {
+      rows_ = workspace_bytes_;
+      workspace_bytes_ += Aligned(AElements() * 4);
+    }
+    if (repack_ != nullptr) {
+      b_ = workspace_bytes_;
+      workspace_bytes_ += Aligned(Bytes(packed_b_));
+      scratchpad_bytes_ = std::max(scratchpad_bytes_, Aligned(repack_->scratchpad_bytes()));
+    }
     if (bf16_) {
-      a_ = 0;
-      workspace_bytes_ = Aligned(AElements() * 2);
+      a_ = workspace_bytes_;
+      workspace_bytes_ += Aligned(AElements() * 2);
       if (!constant_b_) {
         b_ = workspace_bytes_;
         workspace_bytes_ += Aligned(BElements() * 2);
@@ -310,13 +360,16 @@ class OneDnnMatmul final : public Matmul {
     return to;
   }
 
-  const MatmulSpec s_;
+  MatmulSpec s_;
   std::string implementation_;
+  bool copies_a_ = false;              // a comes transposed and is copied to rows
+  std::unique_ptr<Primitive> repack_;  // of a b that comes with every run; null where it is read as it lies
+  MemoryDesc packed_b_ = {};
   bool constant_b_ = false, bf16_ = false;
   int threads_of_part_ = 1;
   std::vector<Prepared> parts_;  // parts of one size share a primitive
   // Offsets in the workspace; -1 for what is used where it lies.
-  int64_t a_ = -1, b_ = -1, scratchpads_ = 0;
+  int64_t a_ = -1, b_ = -1, rows_ = -1, scratchpads_ = 0;
   int64_t scratchpad_bytes_ = 0;  // of one part
   int64_t workspace_bytes_ = 0;
 };

@@ -1,4 +1,5 @@
-// The matrix product that an op is: the one place that reads matmul, matmul_v2, mul, bmm, mv, dot and addmm, for the ops and their gradients.
+// The matrix product that an op is: the one place that reads matmul, matmul_v2, mul, bmm, mv, dot and addmm, for the ops and their
+// gradients.
 #pragma once
 
 #include "absl/status/statusor.h"

@@ -45,8 +45,7 @@ class ConvGradient final : public Kernel {
     const auto in = [&args](int i) { return static_cast<const float*>(args.inputs[i]); };
     const auto out = [&args](int i) { return static_cast<float*>(args.outputs[i]); };
     if (data_ != nullptr) {
-      AMPC_RETURN_IF_ERROR(
-          data_->Run({in(slots_.gradient), in(slots_.filter), nullptr, nullptr, out(slots_.in_gradient), args.workspace}));
+      AMPC_RETURN_IF_ERROR(data_->Run({in(slots_.gradient), in(slots_.filter), nullptr, nullptr, out(slots_.in_gradient), args.workspace}));
     }
     if (weights_ == nullptr) return absl::OkStatus();
     const float *x = in(slots_.in), *gradient = in(slots_.gradient);

@@ -52,13 +52,13 @@ template <typename F>
 std::unique_ptr<Kernel> MakeSliceSum(const SliceSum& sum, DType dtype, int in, int out, F positions) {
   KernelTraits traits;
   traits.workspace_bytes = sum.count * static_cast<int64_t>(sizeof(int64_t));
-  return MakeLambdaKernel(std::move(traits), [=, wide = dtype == DType::kF64, positions = std::move(positions)](
-                                                 const KernelArgs& args) -> absl::Status {
-    AMPC_ASSIGN_OR_RETURN(const int64_t* const at, positions(args));
-    wide ? sum.Run(at, static_cast<const double*>(args.inputs[in]), static_cast<double*>(args.outputs[out]), args.threads)
-         : sum.Run(at, static_cast<const float*>(args.inputs[in]), static_cast<float*>(args.outputs[out]), args.threads);
-    return absl::OkStatus();
-  });
+  return MakeLambdaKernel(
+      std::move(traits), [=, wide = dtype == DType::kF64, positions = std::move(positions)](const KernelArgs& args) -> absl::Status {
+        AMPC_ASSIGN_OR_RETURN(const int64_t* const at, positions(args));
+        wide ? sum.Run(at, static_cast<const double*>(args.inputs[in]), static_cast<double*>(args.outputs[out]), args.threads)
+             : sum.Run(at, static_cast<const float*>(args.inputs[in]), static_cast<float*>(args.outputs[out]), args.threads);
+        return absl::OkStatus();
+      });
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeFlat(const SpecView& view, absl::string_view table, absl::string_view ids, int64_t axis) {
@@ -73,7 +73,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeFlat(const SpecView& view, absl::str
   for (int64_t d = 0; d < rank; ++d) {
     if (d != axis) (d < axis ? sum.outer : sum.width) *= x.dims[d];
   }
-  if (sum.outer * sum.count * sum.width != view.InDesc("Out@GRAD").NumElements()) return view.Internal("the gradient does not fit the index");
+  if (sum.outer * sum.count * sum.width != view.InDesc("Out@GRAD").NumElements())
+    return view.Internal("the gradient does not fit the index");
   FlatIndex flat{Describe(view.op()), view.In(ids), index.dtype, sum.count, sum.slots, -1};
   if (table == "W") flat.padding = view.op().GetInt("padding_idx", -1);
   return MakeSliceSum(sum, x.dtype, view.In("Out@GRAD"), view.Out(slot), [flat](const KernelArgs& args) { return flat.Positions(args); });
@@ -107,8 +108,8 @@ struct ScatterGradient {
   NdIndex index;
   int gradient = 0, x = -1, updates = -1;  // flat; -1: not wanted
   int64_t bytes = 0, row = 0, slots = 0;
-  bool replaces = false;    // named slices of X count for nothing
-  bool last_wins = false;   // of several updates of a slice only the last is seen
+  bool replaces = false;   // named slices of X count for nothing
+  bool last_wins = false;  // of several updates of a slice only the last is seen
 
   absl::Status Run(const KernelArgs& args) const {
     AMPC_ASSIGN_OR_RETURN(const int64_t* const at, Positions(index, args));
@@ -183,18 +184,20 @@ struct AlongAxis {
     const T* from = static_cast<const T*>(args.inputs[gradient]);
     T* to = static_cast<T*>(args.outputs[out]);
     const int64_t blocks = (inner + kBlock - 1) / kBlock, line = std::min(inner, kBlock) * (slots + count);
-    ParallelFor(args.threads, outer * blocks, std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(1, line)), [&](int64_t begin, int64_t end) {
-      for (int64_t b = begin; b < end; ++b) {
-        const int64_t o = b / blocks, first = b % blocks * kBlock, last = std::min(inner, first + kBlock);
-        for (int64_t j = 0; j < slots; ++j) std::fill(to + (o * slots + j) * inner + first, to + (o * slots + j) * inner + last, T(0));
-        for (int64_t j = 0; j < count; ++j) {
-          for (int64_t i = first; i < last; ++i) {
-            const int64_t at = (o * count + j) * inner + i;
-            to[(o * slots + ReadAsInt(args.inputs[indexes], index_type, at)) * inner + i] += from[at];
-          }
-        }
-      }
-    });
+    ParallelFor(args.threads, outer * blocks, std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(1, line)),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t b = begin; b < end; ++b) {
+                    const int64_t o = b / blocks, first = b % blocks * kBlock, last = std::min(inner, first + kBlock);
+                    for (int64_t j = 0; j < slots; ++j)
+                      std::fill(to + (o * slots + j) * inner + first, to + (o * slots + j) * inner + last, T(0));
+                    for (int64_t j = 0; j < count; ++j) {
+                      for (int64_t i = first; i < last; ++i) {
+                        const int64_t at = (o * count + j) * inner + i;
+                        to[(o * slots + ReadAsInt(args.inputs[indexes], index_type, at)) * inner + i] += from[at];
+                      }
+                    }
+                  }
+                });
   }
 
   absl::Status Check(const KernelArgs& args) const {
@@ -238,7 +241,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeAlongAxis(const SpecView& view, absl
   });
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeIndexSample(const KernelSpec& spec) { return MakeAlongAxis(SpecView(spec), "X", "Index", "Out", 1); }
+absl::StatusOr<std::unique_ptr<Kernel>> MakeIndexSample(const KernelSpec& spec) {
+  return MakeAlongAxis(SpecView(spec), "X", "Index", "Out", 1);
+}
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeTakeAlongAxis(const KernelSpec& spec) {
   return MakeAlongAxis(SpecView(spec), "Input", "Index", "Result", spec.op->GetInt("Axis"));
@@ -250,13 +255,15 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeSorted(const KernelSpec& spec) {
 }
 
 template <typename T>
-absl::Status Unselect(const KernelArgs& args, const std::string& name, int mask, DType mask_type, int in, int out, int64_t n, int64_t count) {
+absl::Status Unselect(const KernelArgs& args, const std::string& name, int mask, DType mask_type, int in, int out, int64_t n,
+                      int64_t count) {
   const T* from = static_cast<const T*>(args.inputs[in]);
   T* to = static_cast<T*>(args.outputs[out]);
   int64_t next = 0;
   for (int64_t i = 0; i < n; ++i) {
     const bool chosen = ReadAsDouble(args.inputs[mask], mask_type, i) != 0;
-    if (chosen && next == count) return UsageError(absl::StrCat(name, ": the mask chooses more elements than the ", count, " that have a gradient"));
+    if (chosen && next == count)
+      return UsageError(absl::StrCat(name, ": the mask chooses more elements than the ", count, " that have a gradient"));
     to[i] = chosen ? from[next++] : T(0);
   }
   return absl::OkStatus();
@@ -269,10 +276,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeMaskedSelect(const KernelSpec& spec)
   if (mask.NumElements() != x.NumElements()) return view.Unsupported("the cpu kernel needs Mask in the shape of X");
   KernelTraits traits;
   traits.rounds_results = true;
-  return MakeLambdaKernel(std::move(traits), [name = Describe(view.op()), n = x.NumElements(), count = gradient.NumElements(), wide = x.dtype == DType::kF64,
-                                              type = StorageType(mask.dtype), in_mask = view.In("Mask"), in = view.In("Y@GRAD"),
-                                              out = view.Out("X@GRAD")](const KernelArgs& args) {
-    return wide ? Unselect<double>(args, name, in_mask, type, in, out, n, count) : Unselect<float>(args, name, in_mask, type, in, out, n, count);
+  return MakeLambdaKernel(std::move(traits), [name = Describe(view.op()), n = x.NumElements(), count = gradient.NumElements(),
+                                              wide = x.dtype == DType::kF64, type = StorageType(mask.dtype), in_mask = view.In("Mask"),
+                                              in = view.In("Y@GRAD"), out = view.Out("X@GRAD")](const KernelArgs& args) {
+    return wide ? Unselect<double>(args, name, in_mask, type, in, out, n, count)
+                : Unselect<float>(args, name, in_mask, type, in, out, n, count);
   });
 }
 
@@ -280,12 +288,18 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeMaskedSelect(const KernelSpec& spec)
 
 absl::Status RegisterIndexGradient(KernelRegistry* registry) {
   const std::pair<const char*, MakeKernelFn> kernels[] = {
-      {"argsort_grad", &MakeSorted},           {"gather_grad", &MakeGather},
-      {"gather_nd_grad", &MakeGatherNd},       {"index_sample_grad", &MakeIndexSample},
-      {"index_select_grad", &MakeGather},      {"lookup_table_grad", &MakeLookup},
-      {"lookup_table_v2_grad", &MakeLookup},   {"masked_select_grad", &MakeMaskedSelect},
-      {"scatter_grad", &MakeScatterRows},      {"scatter_nd_add_grad", &MakeScatterNdAdd},
-      {"take_along_axis_grad", &MakeTakeAlongAxis}, {"top_k_grad", &MakeSorted},
+      {"argsort_grad", &MakeSorted},
+      {"gather_grad", &MakeGather},
+      {"gather_nd_grad", &MakeGatherNd},
+      {"index_sample_grad", &MakeIndexSample},
+      {"index_select_grad", &MakeGather},
+      {"lookup_table_grad", &MakeLookup},
+      {"lookup_table_v2_grad", &MakeLookup},
+      {"masked_select_grad", &MakeMaskedSelect},
+      {"scatter_grad", &MakeScatterRows},
+      {"scatter_nd_add_grad", &MakeScatterNdAdd},
+      {"take_along_axis_grad", &MakeTakeAlongAxis},
+      {"top_k_grad", &MakeSorted},
       {"top_k_v2_grad", &MakeSorted},
   };
   for (const auto& [op, make] : kernels) {

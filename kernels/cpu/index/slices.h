@@ -8,8 +8,9 @@
 
 namespace ampc {
 
-// An operand of `outer` times `count` slices of `width` elements each goes to a result of `outer` times `slots` slices: result slice p is the
-// sum of those whose position is p, one after the other, 0 where there is none. Each slot has one thread, so sums do not depend on threads.
+// An operand of `outer` times `count` slices of `width` elements each goes to a result of `outer` times `slots` slices: result slice p is
+// the sum of those whose position is p, one after the other, 0 where there is none. Each slot has one thread, so sums do not depend on
+// threads.
 struct SliceSum {
   int64_t outer = 1, slots = 0, count = 0, width = 1;
 

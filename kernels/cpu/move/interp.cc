@@ -1,5 +1,5 @@
-// {linear,bilinear,trilinear,bicubic,nearest}_interp_v2 and their gradients. Source positions and weights of each axis are tables made before the run;
-// positions are computed as the framework does, with ratios in float32.
+// {linear,bilinear,trilinear,bicubic,nearest}_interp_v2 and their gradients. Source positions and weights of each axis are tables made
+// before the run; positions are computed as the framework does, with ratios in float32.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -14,7 +14,8 @@ ShuffleSpec ReadPixelShuffle(const Op& op, const Dims& x) {
   // X as [n, c, r, r, h, w] or [n, h, w, c, r, r], in the order of the result: [n, c, h, r, w, r] or [n, h, r, w, r, c].
   const int64_t hw = h * w, row = w * r;
   if (last) {
-    return {{n, h, r, w, r, c}, {hw * c * r * r, w * c * r * r, r, c * r * r, 1, r * r}, {hw * c * r * r, r * row * c, row * c, r * c, c, 1}};
+    return {
+        {n, h, r, w, r, c}, {hw * c * r * r, w * c * r * r, r, c * r * r, 1, r * r}, {hw * c * r * r, r * row * c, row * c, r * c, c, 1}};
   }
   return {{n, c, h, r, w, r}, {c * r * r * hw, r * r * hw, w, r * hw, 1, hw}, {c * r * r * hw, r * r * hw, r * row, row, r, 1}};
 }

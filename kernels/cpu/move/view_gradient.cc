@@ -1,5 +1,5 @@
-// Gradients of reshapes, slice, strided_slice, expand_v2, expand_as_v2, tile, meshgrid and pixel_shuffle: a view's gradient goes back to where
-// the view took it from, summed where it repeats.
+// Gradients of reshapes, slice, strided_slice, expand_v2, expand_as_v2, tile, meshgrid and pixel_shuffle: a view's gradient goes back to
+// where the view took it from, summed where it repeats.
 #include <cstring>
 
 #include "absl/strings/match.h"
@@ -17,9 +17,8 @@ namespace {
 using Sizes = std::vector<int64_t>;
 
 void FillZeros(void* to, int64_t bytes, int threads) {
-  ParallelFor(threads, bytes, 1 << 17, [to](int64_t first, int64_t last) {
-    std::memset(static_cast<char*>(to) + first, 0, static_cast<size_t>(last - first));
-  });
+  ParallelFor(threads, bytes, 1 << 17,
+              [to](int64_t first, int64_t last) { std::memset(static_cast<char*>(to) + first, 0, static_cast<size_t>(last - first)); });
 }
 
 // The reshaped operand's gradient is the result's.

@@ -1,5 +1,5 @@
-// The gradient of rnn. The forward pass is repeated and keeps the gates of every step; then each cell goes back in time, and the gradients of
-// its weights and of its input are one matrix product each.
+// The gradient of rnn. The forward pass is repeated and keeps the gates of every step; then each cell goes back in time, and the gradients
+// of its weights and of its input are one matrix product each.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -36,11 +36,11 @@ class Room {
 
 // The products of one layer in one direction; its operands are flat positions in WeightList's order.
 struct Cell {
-  std::unique_ptr<onednn::Matmul> from_input, from_state;                  // gates
-  std::unique_ptr<onednn::Matmul> to_input, to_state;                      // gradients of the layer's input and of the state before
+  std::unique_ptr<onednn::Matmul> from_input, from_state;  // gates
+  std::unique_ptr<onednn::Matmul> to_input, to_state;      // gradients of the layer's input and of the state before
   std::unique_ptr<onednn::Matmul> to_input_weight, to_state_weight;
-  int at[4] = {};                                                          // weights of input and state, then their biases
-  int64_t kept = 0, before_h = 0, before_c = 0;                            // in the workspace: [time, batch, ..] of every step
+  int at[4] = {};                                // weights of input and state, then their biases
+  int64_t kept = 0, before_h = 0, before_c = 0;  // in the workspace: [time, batch, ..] of every step
 };
 
 class RnnGradient final : public Kernel {
@@ -54,14 +54,14 @@ class RnnGradient final : public Kernel {
  private:
   RnnGradient(const RnnSizes& sizes, std::vector<Cell> cells) : s_(sizes), cells_(std::move(cells)) {}
   void PlanWorkspace();
-  int64_t kept_row() const {
-    return s_.hidden * (s_.mode == RnnMode::kLstm ? 5 : s_.mode == RnnMode::kGru ? 4 : 1);
-  }
+  int64_t kept_row() const { return s_.hidden * (s_.mode == RnnMode::kLstm ? 5 : s_.mode == RnnMode::kGru ? 4 : 1); }
   static const float* In(const KernelArgs& args, int i) { return static_cast<const float*>(args.inputs[i]); }
   static float* Out(const KernelArgs& args, int i) { return i < 0 ? nullptr : static_cast<float*>(args.outputs[i]); }
   float* At(const KernelArgs& args, int64_t offset) const { return static_cast<float*>(args.workspace) + offset; }
   // The flat result for a weight of a cell; -1 when it is not wanted.
-  int WeightResult(const Cell& cell, int i) const { return first_weight_result_ < 0 ? -1 : first_weight_result_ + cell.at[i] - first_weight_; }
+  int WeightResult(const Cell& cell, int i) const {
+    return first_weight_result_ < 0 ? -1 : first_weight_result_ + cell.at[i] - first_weight_;
+  }
 
   absl::Status Forward(const KernelArgs& args, int64_t cell, const float* x, float* out) const;
   void ForwardStep(const KernelArgs& args, const Cell& cell, int64_t t, float* out) const;
@@ -73,10 +73,10 @@ class RnnGradient final : public Kernel {
   std::vector<Cell> cells_;
   Room room_;
   RnnLengths lengths_;
-  int x_ = 0, before_h_ = 0, before_c_ = -1, first_weight_ = 0;                // flat operands
+  int x_ = 0, before_h_ = 0, before_c_ = -1, first_weight_ = 0;  // flat operands
   int gradient_ = 0, gradient_h_ = 0, gradient_c_ = -1;
-  int to_x_ = -1, to_h_ = -1, to_c_ = -1, first_weight_result_ = -1;           // flat results; -1: not wanted
-  RepeatSum column_sum_;                                                       // of the gates' gradients
+  int to_x_ = -1, to_h_ = -1, to_c_ = -1, first_weight_result_ = -1;                         // flat results; -1: not wanted
+  RepeatSum column_sum_;                                                                     // of the gates' gradients
   int64_t gates_ = 0, state_gates_ = 0, step_ = 0, h_ = 0, c_ = 0, bias_ = 0, product_ = 0;  // offsets
   int64_t layer_[2] = {}, part_ = 0;
   std::vector<int64_t> outs_;  // per layer but the last: what it gives the next one
@@ -121,7 +121,8 @@ void RnnGradient::PlanWorkspace() {
     cell.kept = room_.Take(rows * kept_row());
     cell.before_h = room_.Take(rows * s_.hidden);
     if (before_c_ >= 0) cell.before_c = room_.Take(rows * s_.hidden);
-    for (const auto* m : {&cell.from_input, &cell.from_state, &cell.to_input, &cell.to_state, &cell.to_input_weight, &cell.to_state_weight}) {
+    for (const auto* m :
+         {&cell.from_input, &cell.from_state, &cell.to_input, &cell.to_state, &cell.to_input_weight, &cell.to_state_weight}) {
       if (*m != nullptr) product_bytes = std::max(product_bytes, (*m)->workspace_bytes());
     }
   }
@@ -198,7 +199,8 @@ void RnnGradient::BackwardStep(const KernelArgs& args, const Cell& cell, int64_t
   ParallelFor(args.threads, s_.batch, std::max<int64_t>(1, kGrain / n), [&](int64_t first, int64_t last) {
     for (int64_t b = first; b < last; ++b) {
       const int64_t i = t * s_.batch + b;
-      float *h = At(args, h_) + b * n, *gates = At(args, gates_) + i * s_.gate_row(), *state_gates = At(args, state_gates_) + i * s_.gate_row();
+      float *h = At(args, h_) + b * n, *gates = At(args, gates_) + i * s_.gate_row(),
+            *state_gates = At(args, state_gates_) + i * s_.gate_row();
       if (t >= lengths_.Of(args, b)) {
         std::fill_n(gates, s_.gate_row(), 0.0f);
         std::fill_n(state_gates, s_.gate_row(), 0.0f);

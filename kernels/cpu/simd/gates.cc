@@ -149,8 +149,12 @@ void LstmGradientRow(const float* kept, const float* before, const float* h, flo
 void GruGradientRow(const float* kept, const float* before, float* h, float* x_gates, float* h_gates, int64_t n) {
   HWY_DYNAMIC_DISPATCH(GruGradientLoop)(kept, before, h, x_gates, h_gates, n);
 }
-void TanhGradientRow(const float* out, const float* h, float* gates, int64_t n) { HWY_DYNAMIC_DISPATCH(TanhGradientLoop)(out, h, gates, n); }
-void ReluGradientRow(const float* out, const float* h, float* gates, int64_t n) { HWY_DYNAMIC_DISPATCH(ReluGradientLoop)(out, h, gates, n); }
+void TanhGradientRow(const float* out, const float* h, float* gates, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(TanhGradientLoop)(out, h, gates, n);
+}
+void ReluGradientRow(const float* out, const float* h, float* gates, int64_t n) {
+  HWY_DYNAMIC_DISPATCH(ReluGradientLoop)(out, h, gates, n);
+}
 
 }  // namespace ampc::simd
 #endif
