@@ -59,7 +59,10 @@ class GradientCheck {
       if (!result->type.IsFloat()) continue;
       ASSERT_TRUE(result->type.IsStatic()) << result->name() << " has no static type";
       ASSERT_OK_AND_ASSIGN(HostTensor factor, HostTensor::Create(DType::kF32, result->type.dims));
-      for (float& v : factor.mutable_values<float>()) v = (random_() % 2 ? 1 : -1) * (256 + random_() % 769) / 1024.0f;
+      for (float& v : factor.mutable_values<float>()) {
+        const float size = static_cast<float>(256 + random_() % 769) / 1024;
+        v = random_() % 2 == 0 ? -size : size;
+      }
       factors_[result->name()] = std::move(factor);
     }
     ASSERT_FALSE(factors_.empty()) << "the program fetches no float";
