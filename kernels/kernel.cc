@@ -36,8 +36,10 @@ bool AwareAccepts(const KernelSpec& spec) {
   if (spec.inputs.empty() || spec.outputs.empty()) return false;
   if (ops::ChannelsLast(op.GetString("data_format")) || ops::ChannelsLast(op.GetString("data_layout"))) return false;
   for (size_t i = 1; i < spec.inputs.size(); ++i) {
-    if (IsChannelsLast(spec.inputs[i]) && op.def().inputs[op.InputSlotOf(static_cast<int>(i))].name != "ResidualData") return false;
+    const std::string& slot = op.def().inputs[op.InputSlotOf(static_cast<int>(i))].name;
+    if (IsChannelsLast(spec.inputs[i]) && slot != "ResidualData" && slot != "Output@GRAD") return false;
   }
+  if (IsChannelsLast(spec.outputs[0]) && op.def().outputs[op.OutputSlotOf(0)].name == "Filter@GRAD") return false;
   return std::none_of(spec.outputs.begin() + 1, spec.outputs.end(), IsChannelsLast);
 }
 

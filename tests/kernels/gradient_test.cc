@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/kernels/op_run.h"
 #include "tests/testlib/status.h"
 
@@ -65,6 +66,26 @@ TEST(Gradient, ConvolutionsDoNotDependOnThreads) {
                      .Out("Input@GRAD")
                      .Out("Filter@GRAD")
                      .Run());
+  }
+}
+
+TEST(Gradient, ConvolutionsTakeChannelsLast) {
+  for (const char* op : {"conv2d", "conv2d_transpose"}) {
+    const bool transposed = std::string(op) == "conv2d_transpose";
+    const auto run = [&](const std::vector<std::string>& last) {
+      OpRun r(absl::StrCat(op, "_grad"));
+      r.In("Input", Random({3, 8, 7, 6}, 1)).In("Filter", Random(transposed ? Shape{8, 5, 3, 3} : Shape{5, 8, 3, 3}, 2));
+      r.In("Output@GRAD", Random(transposed ? Shape{3, 5, 9, 8} : Shape{3, 5, 5, 4}, 3)).Out("Input@GRAD").Out("Filter@GRAD");
+      for (const std::string& slot : last) r.ChannelsLast(slot);
+      return r.Run();
+    };
+    ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> plain, run({}));
+    for (const std::vector<std::string>& last :
+         {std::vector<std::string>{"Input"}, {"Output@GRAD"}, {"Input@GRAD"}, {"Input", "Output@GRAD", "Input@GRAD"}}) {
+      ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> out, run(last));
+      EXPECT_EQ(out[0].floats(), plain[0].floats()) << op;
+      EXPECT_EQ(out[1].floats(), plain[1].floats()) << op;
+    }
   }
 }
 

@@ -1,7 +1,9 @@
 // Gradients of convolutions and transposed convolutions: the operand's is a convolution of the other kind on the same filter.
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/strip.h"
 #include "graph/base/error.h"
@@ -26,7 +28,9 @@ class ConvGradient final : public Kernel {
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const SpecView& view, const ConvSpec& s, Slots slots) {
     std::unique_ptr<ConvGradient> kernel(new ConvGradient(slots, s.transposed));
     if (slots.in_gradient >= 0) {
-      AMPC_ASSIGN_OR_RETURN(kernel->data_, onednn::MakeConv(onednn::Mirrored(s), view.spec().values[slots.filter], view.spec().weights));
+      ConvSpec back = onednn::Mirrored(s);
+      back.out = ConvLayout(view, view.spec().outputs[slots.in_gradient]);
+      AMPC_ASSIGN_OR_RETURN(kernel->data_, onednn::MakeConv(back, view.spec().values[slots.filter], view.spec().weights));
       kernel->consumes_filter_ = view.spec().values[slots.filter] != nullptr;
     }
     if (slots.filter_gradient >= 0) {
@@ -84,10 +88,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterConvGradient(KernelRegistry* registry) {
-  for (const char* op : {"conv2d_grad", "conv2d_transpose_grad", "conv3d_grad", "conv3d_transpose_grad", "depthwise_conv2d_grad",
-                         "depthwise_conv2d_transpose_grad"}) {
-    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, {DType::kF32, DType::kF16, DType::kBF16}}));
+  const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16};
+  for (const char* op : {"conv2d_grad", "conv2d_transpose_grad", "depthwise_conv2d_grad", "depthwise_conv2d_transpose_grad"}) {
+    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, types, LayoutSupport::kAware}));
   }
+  for (const char* op : {"conv3d_grad", "conv3d_transpose_grad"}) AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, types}));
   return absl::OkStatus();
 }
 

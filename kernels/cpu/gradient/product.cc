@@ -149,7 +149,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const int dx = view.Out("X@GRAD"), dy = view.Out(type == "mv" ? "Vec@GRAD" : "Y@GRAD");
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.inputs[x].dtype, {DType::kF32}));
   AMPC_ASSIGN_OR_RETURN(MatmulSpec s, ReadProduct(view, type, spec.inputs[x].dims, spec.inputs[y].dims, x));
-  if (spec.inputs[x].NumElements() == 0 || spec.inputs[y].NumElements() == 0) return MakeZeros(spec);
+  if (spec.inputs[x].NumElements() == 0 || spec.inputs[y].NumElements() == 0) {
+    if (view.Out("Input@GRAD") >= 0) return view.Unsupported("a sum of no products has no cpu kernel");
+    return MakeZeros(spec);
+  }
   KernelTraits traits;
   std::vector<Term> terms;
   const auto add = [&](const MatmulSpec& product, const std::vector<int64_t>& own, int a, int b, int out) -> absl::Status {
