@@ -34,6 +34,7 @@ PassOptions DecideText(const ConvertOptions& o) {
   AddList(options, "white-list", o.white_list);
   AddList(options, "black-list", o.black_list);
   AddList(options, "black-vars", o.black_vars);
+  if (!o.classes.empty()) options["classes"] = o.classes;
   AddList(options, "include", o.include, ";");
   AddList(options, "exclude", o.exclude, ";");
   return options;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/amp_region.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "passes/amp/decide.h"
@@ -30,6 +31,7 @@ absl::StatusOr<DecideOptions> ReadOptions(const PassOptions& options) {
   out.white_list = ListOption(options, "white-list");
   out.black_list = ListOption(options, "black-list");
   out.black_vars = ListOption(options, "black-vars");
+  if (const auto it = options.find("classes"); it != options.end()) AMPC_RETURN_IF_ERROR(ParseClassRules(it->second, &out.classes));
   AMPC_ASSIGN_OR_RETURN(out.include, SelectorOption(options, "include"));
   AMPC_ASSIGN_OR_RETURN(out.exclude, SelectorOption(options, "exclude"));
   const NameSet white(out.white_list.begin(), out.white_list.end());
@@ -46,6 +48,7 @@ absl::Status CheckForPolicy(const DecideOptions& o, const PaddlePolicy& policy) 
   if (!o.exclude.empty() || !o.include.empty()) {
     return error("has no selectors, because Paddle has none: white-list, black-list and black-vars are what it knows");
   }
+  if (!o.classes.empty()) return error("has no lists beyond white-list, black-list and black-vars");
   if (!o.keep_io.empty() || !o.low_io_names.empty()) return error("cannot choose feeds and fetches by name");
   if (policy.algorithm == PaddleAlgorithm::kInference) {
     if (o.guard || o.promote) return error("knows neither guard nor promote");
@@ -60,7 +63,7 @@ absl::Status CheckForPolicy(const DecideOptions& o, const PaddlePolicy& policy) 
 }
 
 DecisionOr Decide(const DecideOptions& options, PassContext& ctx, const Program& program) {
-  if (options.level == "O0") return DecideNothing(options, program);
+  if (options.level == "O0" && !(options.mode == "own" && HasAmpRegions(program))) return DecideNothing(options, program);
   if (options.mode == "own") return DecideOwn(options, *ctx.support, program, &ctx.notes);
   const PaddlePolicy& policy = *FindPaddlePolicy(options.mode);
   AMPC_RETURN_IF_ERROR(CheckForPolicy(options, policy));
@@ -91,6 +94,7 @@ PassInfo AmpDecidePass() {
                   {"white-list", "op types that become low"},
                   {"black-list", "op types that stay fp32"},
                   {"black-vars", "values whose readers and writers stay fp32"},
+                  {"classes", "rules op=allow|infer|clear|deny|widest[:attr=value|value] in the place of the records'"},
                   {"include", "selectors of ops that become low whatever else says fp32, where they can"},
                   {"exclude", "selectors of ops that stay fp32"}};
   info.make = [](const PassOptions& text) -> absl::StatusOr<std::unique_ptr<Pass>> {

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "graph/precision_support.h"
 #include "passes/amp/decision.h"
+#include "passes/amp/lists.h"
 #include "passes/amp/policy/policy.h"
 #include "passes/amp/selector.h"
 
@@ -25,6 +26,7 @@ struct DecideOptions {
   std::vector<std::string> white_list;  // op types
   std::vector<std::string> black_list;  // op types
   std::vector<std::string> black_vars;  // exact names of values
+  std::vector<ClassRule> classes;       // own mode only: instead of what the records say
   std::vector<Selector> include, exclude;  // own mode only; which wish wins: README.md, "Choosing what stays fp32"
 };
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graph/amp_region.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/op_registry.h"
@@ -32,7 +33,11 @@ class OwnDecider {
         black_(options.black_list.begin(), options.black_list.end()),
         black_vars_(options.black_vars.begin(), options.black_vars.end()),
         vote_(program.num_var_ids(), Vote::kNeutral),
-        out_(std::make_unique<AmpDecision>()) {}
+        out_(std::make_unique<AmpDecision>()) {
+    for (const ClassRule& rule : options.classes) {
+      if (rule.own_op) own_ops_.insert(rule.op);
+    }
+  }
 
   std::unique_ptr<AmpDecision> Run() {
     out_->low = options_.low;
@@ -74,9 +79,9 @@ class OwnDecider {
   }
 
   // Ops that there is nothing to decide about.
-  static OpDecision Never(const Op& op) {
+  OpDecision Never(const Op& op) const {
     if (IsCast(op)) return Untouched("cast", "the program asks for this type");
-    if (op.def().opaque) return Fp32("opaque", op.def().amp_reason);
+    if (op.def().opaque && !IsOwnOp(op)) return Fp32("opaque", op.def().amp_reason);
     if (ClassOf(op) == AmpClass::kNever) return Fp32("never", op.def().amp_reason);
     if (!HasFloatResult(op)) return Untouched("not-float", "it computes no float and reads any");
     return {};
@@ -87,7 +92,7 @@ class OwnDecider {
     if (HasF64(op)) return Fp32("f64", "an operand is f64");
     if (!HasFloatOperand(op)) return Fp32("creation", "it makes a value of the type that the program asks for");
     if (OverwritesFloatState(op)) return Fp32("state", "it overwrites a value that is kept between runs");
-    if (support_.Supports(op.type(), options_.low)) return {};
+    if (support_.Supports(op.type(), options_.low) || IsOwnOp(op)) return {};
     return Fp32("no-kernel", absl::StrCat("target '", support_.target(), "' has no ", Name(options_.low), " kernel"));
   }
 
@@ -95,6 +100,7 @@ class OwnDecider {
     OpDecision user = ByUser(op);
     if (!user.rule.empty()) return user;
     if (op.marks.amp == AmpMark::kFp32) return Marked(op);
+    if (LevelOf(op) == "O0") return Fp32("scope", "in a region of level O0");
     if (options_.guard && op.marks.guard == 0) return Fp32("guard", "outside of every fp16_guard");
     const bool white = white_.contains(op.type());
     if (white && hard.rule == "no-kernel") without_kernel_.insert(op.type());
@@ -103,7 +109,18 @@ class OwnDecider {
     return ByClass(op, ClassOf(op));
   }
 
-  static AmpClass ClassOf(const Op& op) { return op.def().amp_when != nullptr ? op.def().amp_when(op) : op.def().amp; }
+  AmpClass ClassOf(const Op& op) const {
+    if (!options_.classes.empty()) {
+      if (const AmpClass* wish = FindClass(options_.classes, op)) return *wish;
+    }
+    return op.def().amp_when != nullptr ? op.def().amp_when(op) : op.def().amp;
+  }
+  bool IsOwnOp(const Op& op) const { return own_ops_.contains(op.type()); }
+  // The level of the innermost amp::Scope that the op stands in, else the program's.
+  std::string LevelOf(const Op& op) const {
+    const std::string scope = AmpRegionLevel(op.GetString("op_namescope"));
+    return scope.empty() ? options_.level : scope;
+  }
 
   OpDecision ByUser(const Op& op) const {
     if (black_.contains(op.type())) return Fp32("black-list", "in the black list");
@@ -131,7 +148,7 @@ class OwnDecider {
 
   OpDecision ByClass(const Op& op, AmpClass amp) const {
     const std::string& reason = op.def().amp_reason;
-    const bool o2 = options_.level == "O2";
+    const bool o2 = LevelOf(op) == "O2";
     switch (amp) {
       case AmpClass::kAllow: return Low("allow", reason);
       case AmpClass::kDeny: return Fp32("deny", reason);
@@ -257,7 +274,7 @@ class OwnDecider {
   SelectorChoices choices_;
   IoChoice io_;
   CastRoots roots_;
-  NameSet white_, black_, black_vars_;
+  NameSet white_, black_, black_vars_, own_ops_;
   std::vector<Vote> vote_;  // by Var::id
   std::set<std::string> without_kernel_;
   std::unique_ptr<AmpDecision> out_;
@@ -267,6 +284,9 @@ absl::Status CheckLists(const DecideOptions& options, const Program& program) {
   std::set<std::string> known;
   for (const OpDef* def : Ops().All()) known.insert(def->name);
   ForEachOp(program, [&](const Op& op) { known.insert(op.type()); });
+  for (const ClassRule& rule : options.classes) {
+    if (rule.own_op) known.insert(rule.op);
+  }
   for (const std::vector<std::string>* list : {&options.white_list, &options.black_list}) {
     for (const std::string& type : *list) {
       if (known.contains(type)) continue;
