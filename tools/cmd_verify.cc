@@ -5,6 +5,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/formats/format.h"
 #include "graph/verify.h"
+#include "passes/amp/verify_training.h"
 #include "tools/cli/command.h"
 
 namespace ampc {
@@ -19,7 +20,8 @@ struct VerifyFlags {
 
 absl::Status Run(const VerifyFlags& flags, Console& console) {
   AMPC_ASSIGN_OR_RETURN(const Program program, LoadModel(flags.model, {.params = flags.params, .program_only = flags.program_only}));
-  const absl::Status verdict = Verify(program);
+  absl::Status verdict = Verify(program);
+  if (verdict.ok()) verdict = VerifyTraining(program);
   if (flags.json) {
     JsonWriter json;
     json.BeginObject(JsonWriter::kInline).Field("model", flags.model).Field("ok", verdict.ok()).Field("problem", verdict.message()).EndObject();

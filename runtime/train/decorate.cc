@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "passes/amp/verify_training.h"
 #include "passes/append_op.h"
 #include "runtime/train/gradient_roles.h"
 
@@ -135,6 +136,7 @@ absl::StatusOr<std::vector<ParamUpdate>> OptimizerWithMixedPrecision::TryApply(P
   for (const ParamUpdate& update : out) {
     if (update.master != nullptr) masters_[update.param->name()] = update.master->name();
   }
+  AMPC_RETURN_IF_ERROR(VerifyTraining(main));
   return out;
 }
 
