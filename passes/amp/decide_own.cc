@@ -100,7 +100,7 @@ class OwnDecider {
     OpDecision user = ByUser(op);
     if (!user.rule.empty()) return user;
     if (op.marks.amp == AmpMark::kFp32) return Marked(op);
-    if (LevelOf(op) == "O0") return Fp32("scope", "in a region of level O0");
+    if (LevelOf(op) == "O0") return Fp32("O0", options_.level == "O0" ? "nothing becomes low outside of regions" : "in a region of level O0");
     if (options_.guard && op.marks.guard == 0) return Fp32("guard", "outside of every fp16_guard");
     const bool white = white_.contains(op.type());
     if (white && hard.rule == "no-kernel") without_kernel_.insert(op.type());
@@ -177,7 +177,7 @@ class OwnDecider {
   }
 
   bool Votes(const Op& op, int flat) const {
-    return op.inputs()[flat]->type.IsFloat() && op.def().inputs[op.InputSlotOf(flat)].precision == SlotPrecision::kFollow;
+    return op.inputs()[flat]->type.IsFloat() && (IsOwnOp(op) || op.def().inputs[op.InputSlotOf(flat)].precision == SlotPrecision::kFollow);
   }
 
   static bool IsWeight(const Var& var) { return var.kind == VarKind::kParam || var.kind == VarKind::kConst; }
@@ -224,7 +224,7 @@ class OwnDecider {
     for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
       const Var& var = *op.outputs()[i];
       if (var.kind != VarKind::kTemp) continue;
-      const bool follows = op.def().outputs[op.OutputSlotOf(i)].precision == SlotPrecision::kFollow;
+      const bool follows = IsOwnOp(op) || op.def().outputs[op.OutputSlotOf(i)].precision == SlotPrecision::kFollow;
       const bool low = (d.low && follows) || (!d.low && IsLowPrecision(var.type.dtype));
       vote_[var.id()] = neutral ? Vote::kNeutral : low ? Vote::kLow : Vote::kHigh;
     }

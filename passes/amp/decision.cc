@@ -21,6 +21,7 @@ SlotPrecision InputPrecision(const AmpDecision& decision, const Op& op, int slot
 
 SlotPrecision OutputPrecision(const AmpDecision& decision, const Op& op, int slot) {
   const SlotDef& def = op.def().outputs[slot];
+  if (op.def().opaque && decision.For(op).low) return SlotPrecision::kFollow;  // a user's own op
   if (decision.own_slots) return def.precision;
   return SlotMayBeLow(decision.outputs, op.type(), def.name) ? SlotPrecision::kFollow : SlotPrecision::kFp32;
 }

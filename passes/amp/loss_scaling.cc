@@ -45,6 +45,15 @@ std::vector<Attr> UpdateAttrs(const LossScalingOptions& o, bool stop) {
   return attrs;
 }
 
+// The op that computes the loss carries its role.
+void MarkLoss(Block& block, const Var& loss) {
+  for (auto op = block.ops().rbegin(); op != block.ops().rend(); ++op) {
+    for (const Var* var : (*op)->outputs()) {
+      if (var == &loss) return (*op)->SetAttr("op_role", int32_t{kRoleForward | kRoleLoss});
+    }
+  }
+}
+
 // The gradients that one op takes, by position in the list of all.
 using Group = std::vector<int>;
 
@@ -142,7 +151,10 @@ absl::StatusOr<Var*> ScaleLoss(Program& program, Var& loss, const LossScaler& sc
                                               kRoleForward));
     cast->marks.amp = AmpMark::kInserted;
   }
-  if (!scaler.active()) return wide;
+  if (!scaler.active()) {
+    MarkLoss(block, *wide);
+    return wide;
+  }
   Var* scaled = NewTemp(block, absl::StrCat(loss.name(), ".scaled"));
   AMPC_RETURN_IF_ERROR(AppendOp(block, "elementwise_mul", {{"X", {wide}}, {"Y", {scaler.scale}}}, {{"Out", {scaled}}}, {{"axis", int32_t{-1}}},
                                 kRoleForward | kRoleLoss)

@@ -27,6 +27,14 @@ OptimizerStyle StyleOf(absl::string_view compat) {
   return OptimizerStyle::kOwn;
 }
 
+// Up to 2.4 a gradient of batch_norm by its own batch does not read the running statistics.
+void DropRunningStatistics(Program& program) {
+  for (const std::unique_ptr<Op>& op : program.main().ops()) {
+    if (op->type() != "batch_norm_grad" || op->GetBool("use_global_stats") || op->GetBool("is_test")) continue;
+    for (const char* slot : {"MeanOut", "VarianceOut"}) op->SetInputs(op->def().InputSlot(slot), {});
+  }
+}
+
 // The parameters with the flags of the same losses are updated together.
 struct Fate {
   std::vector<Var*> flags;
@@ -96,6 +104,7 @@ absl::StatusOr<std::vector<VarGradient>> OptimizerWithMixedPrecision::TryBackwar
   entry.scaled = scaled->name();
   AMPC_ASSIGN_OR_RETURN(std::vector<VarGradient> gradients, AppendBackward(main, *scaled, wanted));
   std::erase_if(gradients, [](const VarGradient& g) { return g.gradient == nullptr; });
+  if (options_.compat == "paddle-2.0" || options_.compat == "paddle-2.4") DropRunningStatistics(main);
   OptimizeLast(main);
   for (const VarGradient& g : gradients) entry.gradients.push_back(g.gradient->id());
   losses_.push_back(std::move(entry));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/hash/hash.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/op_def.h"
@@ -85,6 +86,13 @@ std::string Attributes(const paddle::OpDesc& op) {
       out[attr.name] = it != given.end() ? it->second : std::visit(DefaultText(), attr.value);
     }
   }
+  float exact = 0;  // what fill_constant writes twice
+  if (out.contains("str_value") && absl::SimpleAtof(out["str_value"], &exact)) {
+    out["value"] = absl::StrCat(exact);
+    out["str_value"].clear();
+  }
+  if (out.contains("reduce_all") && out["reduce_all"] == "1") out["dim"] = "[]";
+  if (op.type() == "cast") out.erase("in_dtype");  // what X has decides
   out["op_role"] = given.contains("op_role") ? given["op_role"] : "0";
   std::string text;
   for (const auto& [name, value] : out) absl::StrAppend(&text, " ", name, "=", value);

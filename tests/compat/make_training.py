@@ -45,12 +45,13 @@ def main():
                 "init": scaling.get("init_loss_scaling", ""), "dynamic": scaling.get("use_dynamic_loss_scaling", ""),
                 "optimizer": optimizer["type"], "lr": optimizer["learning_rate"], "multi_precision": optimizer["multi_precision"],
                 "weight_decay": optimizer.get("weight_decay", ""), "clip": optimizer.get("grad_clip", ""),
+                "params": ",".join(p["name"] for p in meta["parameters"] if p["trainable"]),
                 "loss": meta["loss"], "fetch": ",".join(meta["fetch"]),
                 **files,
             }
             cases.append("\t".join([case] + [f"{k}={str(v).lower() if isinstance(v, bool) else v}" for k, v in field.items() if v != "" and (v is not False or k == "dynamic")]))
     head = ("# What Paddle 2.0.2, 2.4.2 and 2.6.2 (g1, g2, g3) make of training programs by decorate and minimize, made by\n"
-            "# tests/compat/make_training.py: case, how it was called, and the members of programs.zip: the program before (in), with its\n"
+            "# tests/compat/make_training.py: case, how it was called, parameters in the order of their making, and the members of programs.zip: the program before (in), with its\n"
             "# forward part rewritten and the loss scaled (forward), complete (out), and, for most, the startup program before and after.\n")
     (out / "cases.txt").write_text(head + "\n".join(cases) + "\n")
     overloads = json.loads((folder / ".." / "decorate_overloads.json").read_text())
