@@ -45,7 +45,8 @@ absl::Status CheckOptimizer(InferContext& ctx) {
 absl::Status NeedMoment(const InferContext& ctx, absl::string_view slot, int c) {
   AMPC_RETURN_IF_ERROR(NeedShapeOfParam(ctx, slot, c));
   const DType param = ctx.In("Param").dtype;
-  return NeedDType(ctx, slot, ctx.Has("MasterParam") ? StatDType(param) : param, c);
+  const DType found = ctx.In(slot).dtype;
+  return !ctx.Has("MasterParam") && found == param ? absl::OkStatus() : NeedDType(ctx, slot, StatDType(param), c);
 }
 
 void OutAs(InferContext& ctx, absl::string_view out, absl::string_view in) {

@@ -16,6 +16,9 @@ absl::Status InferUpdateLossScaling(InferContext& ctx) {
   if (!(op.GetFloat("decr_ratio") > 0 && op.GetFloat("decr_ratio") < 1)) {
     return Fail(ctx, 7, "decr_ratio is ", op.GetFloat("decr_ratio"), ", needs more than 0 and less than 1");
   }
+  const double least = op.GetFloat("min_loss_scaling"), most = op.GetFloat("max_loss_scaling");
+  if (!(least > 0)) return Fail(ctx, 8, "min_loss_scaling is ", least, ", needs more than 0");
+  if (!(most == 0 || most >= least)) return Fail(ctx, 9, "max_loss_scaling is ", most, ", needs 0 or at least min_loss_scaling, ", least);
   ctx.Out("LossScaling", ctx.In("PrevLossScaling"));
   ctx.Out("OutGoodSteps", ctx.In("InGoodSteps"));
   ctx.Out("OutBadSteps", ctx.In("InBadSteps"));

@@ -55,7 +55,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeSize(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterReshape(KernelRegistry* registry) {
-  for (const char* op : {"feed", "fetch", "flatten", "flatten2", "flatten_contiguous_range", "reshape", "reshape2", "squeeze", "squeeze2",
+  for (const char* op : {"feed", "fetch", "flatten", "flatten2", "flatten_contiguous_range", "memcpy", "reshape", "reshape2", "squeeze", "squeeze2",
                          "unsqueeze", "unsqueeze2"}) {
     AMPC_RETURN_IF_ERROR(registry->Add({op, &MakeSameBytes, MovableTypes()}));
   }
