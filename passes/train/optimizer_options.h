@@ -74,8 +74,8 @@ struct LambOptions {
 struct CommonOptimizerOptions {
   LearningRate lr = 0.001;
   bool multi_precision = false;
-  std::optional<double> weight_decay;
-  GradientClip clip;
+  std::optional<double> weight_decay = {};
+  GradientClip clip = {};
 };
 
 }  // namespace ampc

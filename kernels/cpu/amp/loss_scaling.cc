@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/common/loss_scale.h"
+#include "kernels/cpu/amp/unscale_loop.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/simd/elementwise.h"
@@ -41,17 +42,6 @@ absl::StatusOr<Gradients> ReadGradients(const SpecView& view) {
   return g;
 }
 
-// Infinity and NaN have all exponent bits set; an or of the masks keeps the loop free of branches.
-bool AllFinite(const float* x, int64_t n) {
-  uint32_t bad = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    uint32_t bits;
-    std::memcpy(&bits, x + i, sizeof(bits));
-    bad |= static_cast<uint32_t>((bits & 0x7f800000u) == 0x7f800000u);
-  }
-  return bad == 0;
-}
-
 // Unscales elements [first, last); whether all results are finite.
 bool Unscale(const void* x, void* out, DType dtype, int64_t first, int64_t last, double scale) {
   bool finite = true;
@@ -65,13 +55,12 @@ bool Unscale(const void* x, void* out, DType dtype, int64_t first, int64_t last,
     return finite;
   }
   const float inverse = static_cast<float>(1 / scale);
-  const simd::BinaryFn multiply = simd::Binary(simd::BinaryOp::kMul, simd::Spread::kY);
   for (int64_t i = first; i < last; i += kTile) {
     const int64_t n = std::min(kTile, last - i);
     float* y = static_cast<float*>(out) + i;
-    multiply(static_cast<const float*>(x) + i, &inverse, y, static_cast<size_t>(n));
+    const bool all = simd::ScaleAndTest(static_cast<const float*>(x) + i, inverse, y, n);
     RoundTo(dtype, y, n);
-    finite &= AllFinite(y, n);
+    finite &= all && (dtype == DType::kF32 || simd::AllFinite(y, n));  // rounding may overflow
   }
   return finite;
 }
