@@ -196,6 +196,23 @@ TEST(LossScaling, CountersFireAtTheirThresholdOnly) {
   }
 }
 
+TEST(LossScaling, FloorAndCap) {
+  const auto next = [](float scale, bool found, float least, float most) {
+    OpRun update("update_loss_scaling");
+    update.In("FoundInfinite", Of({1}, std::vector<bool>{found})).In("PrevLossScaling", F32({1}, {scale}));
+    update.In("InGoodSteps", I32({1}, {0})).In("InBadSteps", I32({1}, {0})).Attr("min_loss_scaling", least).Attr("max_loss_scaling", most);
+    update.Attr("incr_every_n_steps", 1).Attr("decr_every_n_nan_or_inf", 1).Attr("incr_ratio", 2.0f).Attr("decr_ratio", 0.5f);
+    const auto r = update.Out("LossScaling").Run();
+    return r.ok() ? (*r)[0].floats()[0] : -1;
+  };
+  EXPECT_EQ(next(16, true, 8, 64), 8);
+  EXPECT_EQ(next(12, true, 8, 64), 8);
+  EXPECT_EQ(next(0.5, true, 0.125, 0), 0.25);
+  EXPECT_EQ(next(16, false, 8, 64), 32);
+  EXPECT_EQ(next(48, false, 8, 64), 64);
+  EXPECT_EQ(next(48, false, 8, 0), 96);
+}
+
 TEST(Unscale, LowPrecisionRoundsBeforeTheTest) {
   const auto run = [](std::vector<float> x, float scale) {
     return OpRun("check_finite_and_unscale")
@@ -232,6 +249,19 @@ TEST(Unscale, FindsOneBadElementAnywhere) {
     EXPECT_EQ(r[2].As<bool>()[0], at >= 0) << at;
     EXPECT_EQ(r[0].floats()[4], 0.25f);
     EXPECT_EQ(r[1].floats()[100], 0.75f);
+  }
+}
+
+TEST(Unscale, FindsEveryKindOfBadElementInEveryLane) {
+  for (const float bad : {kInf, -kInf, std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::quiet_NaN(), -3e38f}) {
+    for (int at = 0; at < 37; ++at) {
+      std::vector<float> v(37, -3);
+      v[at] = bad;
+      const auto r = OpRun("check_finite_and_unscale").In("X", F32({37}, v)).In("Scale", F32({1}, {0.5f})).Out("Out").Out("FoundInfinite").Run();
+      ASSERT_OK(r);
+      EXPECT_TRUE((*r)[1].As<bool>()[0]) << bad << " at " << at;
+      EXPECT_EQ((*r)[0].floats()[at == 0 ? 1 : 0], -6);
+    }
   }
 }
 

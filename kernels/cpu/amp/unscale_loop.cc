@@ -36,7 +36,10 @@ HWY_INLINE bool AllResultsFinite(int64_t n, F&& f) {
   }
   const hn::CappedTag<float, 1> one;
   int32_t rest = 0;
-  for (; i < n; ++i) rest = HWY_MAX(rest, hn::GetLane(Magnitude(one, f(one, i))));
+  for (; i < n; ++i) {
+    const int32_t bits = hn::GetLane(Magnitude(one, f(one, i)));
+    rest = bits > rest ? bits : rest;
+  }
   const auto bad = hn::Gt(hn::Max(largest, largest2), hn::Set(wide_bits, kInfinityBits - 1));
   return rest < kInfinityBits && hn::AllFalse(wide_bits, bad);
 }
