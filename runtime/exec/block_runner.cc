@@ -1,10 +1,13 @@
 #include "runtime/exec/block_runner.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
 
 namespace ampc {
@@ -52,6 +55,7 @@ BlockRunner::BlockRunner(const PlanContext& context) : context_(context) {
     for (const std::unique_ptr<Var>& var : context.program.block(b).vars()) {
       const bool array = var->kind == VarKind::kState && var->type.kind == TypeKind::kTensorArray;
       if (array || var->kind == VarKind::kCarry) locals_[b].push_back(var.get());
+      if (context.states != nullptr && context.states->Find(*var) != nullptr) states_.push_back(var.get());
     }
   }
 }
@@ -241,9 +245,39 @@ absl::Status BlockRunner::RunBlock(const Block& block, Frame& frame) const {
   return absl::OkStatus();
 }
 
+void BlockRunner::SetStates(Environment& env) const {
+  for (const Var* var : states_) env.Set(*var, SharedTensor(SharedTensor(), context_.states->Find(*var)));
+}
+
+absl::Status BlockRunner::KeepStates(const Environment& env) const {
+  for (const Var* var : states_) {
+    const SharedTensor value = env.Find(*var);
+    const HostTensor& state = *context_.states->Find(*var);
+    if (value->dtype() == state.dtype() && value->dims() == state.dims()) continue;
+    return UsageError(absl::StrCat("the program leaves ", Name(value->dtype()), " ", ShapeToString(value->dims()), " in '", var->name(),
+                                   "', which keeps ", Name(state.dtype()), " ", ShapeToString(state.dims())));
+  }
+  absl::flat_hash_set<const HostTensor*> overwritten;
+  for (const Var* var : states_) overwritten.insert(context_.states->Find(*var));
+  std::vector<std::pair<HostTensor*, SharedTensor>> writes;
+  for (const Var* var : states_) {
+    HostTensor* state = context_.states->Find(*var);
+    SharedTensor value = env.Find(*var);
+    if (value.get() == state) continue;
+    // One state may have been handed on to another, without a copy.
+    if (overwritten.contains(value.get())) value = std::make_shared<const HostTensor>(*value);
+    writes.emplace_back(state, std::move(value));
+  }
+  for (const auto& [state, value] : writes) {
+    if (state->size_bytes() > 0) std::memcpy(state->mutable_data(), value->data(), state->size_bytes());
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<HostTensor>> BlockRunner::Run(absl::Span<const HostTensor* const> feeds, ObservedRun* observed) const {
   const Program& program = context_.program;
   Frame frame{Environment(program, context_.constants), observed};
+  SetStates(frame.env);
   for (size_t i = 0; i < feeds.size(); ++i) {
     SharedTensor value(SharedTensor(), feeds[i]);  // the caller's, for the length of the run
     if (IsLowPrecision(feeds[i]->dtype())) {
@@ -260,6 +294,7 @@ absl::StatusOr<std::vector<HostTensor>> BlockRunner::Run(absl::Span<const HostTe
     AMPC_ASSIGN_OR_RETURN(HostTensor t, FromStorage(*value, var->type.dtype));
     out.push_back(std::move(t));
   }
+  AMPC_RETURN_IF_ERROR(KeepStates(frame.env));
   return out;
 }
 

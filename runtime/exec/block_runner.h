@@ -29,6 +29,7 @@ class BlockRunner {
   // Keeps a reference to `context`.
   explicit BlockRunner(const PlanContext& context);
 
+  // The variables of context.states have their values in front of the run, and get their last ones when it went well.
   // `feeds` follow program.feeds; fetches follow program.fetches, both in declared types. `observed` may be null; an error of
   // its observer ends the run, also inside loops.
   absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor* const> feeds, ObservedRun* observed) const;
@@ -61,6 +62,8 @@ class BlockRunner {
     ObservedRun* observed = nullptr;
   };
 
+  void SetStates(Environment& env) const;
+  absl::Status KeepStates(const Environment& env) const;
   std::vector<Unit> Cut(const Block& block) const;
   std::unique_ptr<Start> MakeStart(const Block& block, int begin, int end, bool values) const;
   Position& At(const Block& block, int begin, int end) const;
@@ -77,6 +80,7 @@ class BlockRunner {
 
   const PlanContext& context_;
   std::vector<std::vector<Unit>> units_;          // by block
+  std::vector<const Var*> states_;                // that outlive a run
   std::vector<std::vector<const Var*>> locals_;   // by block: carries and arrays of its own, which start without a value
   mutable absl::Mutex mutex_;
   mutable absl::flat_hash_map<std::pair<int, int>, std::unique_ptr<Position>> positions_ ABSL_GUARDED_BY(mutex_);  // by block, op

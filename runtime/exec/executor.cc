@@ -82,6 +82,7 @@ absl::StatusOr<std::unique_ptr<Executor::Arena>> Executor::TakeArena() const {
     void* p = nullptr;
     if (place.kind == Place::kArena) p = arena->at(place.offset);
     if (place.kind == Place::kConstant) p = const_cast<void*>(place.constant);
+    if (place.kind == Place::kState) p = place.state;
     arena->operands.push_back(p);
   }
   for (const Step& step : plan_->steps) {
@@ -115,7 +116,7 @@ absl::Status Executor::ExecuteObserved(Arena& arena, ObservedRun& observed) cons
     seen.start_seconds = observed.Seconds();
     AMPC_RETURN_IF_ERROR(RunStep(step, operands, arena.workspaces[i], plan_->threads));
     seen.seconds = observed.Seconds() - seen.start_seconds;
-    if (step.instance->op == nullptr) continue;  // a conversion between layouts computes nothing
+    if (step.instance->op == nullptr) continue;  // a copy or a conversion between layouts computes nothing
     seen.op = step.instance->op;
     std::vector<ObservedValue> results;
     std::deque<HostTensor> plain;
@@ -139,6 +140,7 @@ absl::StatusOr<std::vector<HostTensor>> Executor::CopyFetches(const Arena& arena
     switch (place.kind) {
       case Place::kArena: Narrow(static_cast<const char*>(arena.memory.data()) + place.offset, desc.dtype, desc.NumElements(), t); break;
       case Place::kConstant: Narrow(place.constant, desc.dtype, desc.NumElements(), t); break;
+      case Place::kState: Narrow(place.state, desc.dtype, desc.NumElements(), t); break;
       case Place::kFeed: std::memcpy(t.mutable_data(), feeds[place.feed]->data(), t.size_bytes()); break;
       case Place::kNone: break;
     }

@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/layout.h"
@@ -31,6 +34,27 @@ class ConvertLayoutKernel : public Kernel {
   Layout to_;
 };
 
+// A value to another place, bit by bit.
+class CopyKernel : public Kernel {
+ public:
+  explicit CopyKernel(int64_t bytes) : bytes_(static_cast<size_t>(bytes)) {}
+  absl::Status Run(const KernelArgs& args) const override {
+    if (bytes_ > 0 && args.outputs[0] != args.inputs[0]) std::memcpy(args.outputs[0], args.inputs[0], bytes_);
+    return absl::OkStatus();
+  }
+  bool rounds_results() const override { return true; }
+  std::string implementation() const override { return "ampc:copy"; }
+
+ private:
+  size_t bytes_;
+};
+
+// Of steps that no op asked for.
+const OpInstance kNoOp;
+
+// Ops of one list of operands and one of results, where result i may lie where operand i did.
+bool ComputesInPairs(const Op& op) { return op.type() == "check_finite_and_unscale" || op.type() == "update_loss_scaling"; }
+
 // Time is the index of an op in Specialized::ops. A buffer is a live range; a value has a buffer, or a place outside the arena.
 class PlanBuilder {
  public:
@@ -43,6 +67,7 @@ class PlanBuilder {
     values_.resize(s().descs.size());
     FindLastUses();
     PlaceFeedsAndConstants();
+    PlaceStates();
     for (size_t i = 0; i < s().ops.size(); ++i) AMPC_RETURN_IF_ERROR(AddStep(s().ops[i], static_cast<int>(i)));
     for (ValueId v : s().fetches) plan_->fetches.push_back(ValuePlace(v));
     AssignOffsets();
@@ -53,7 +78,8 @@ class PlanBuilder {
   struct ValueState {
     int last_use = -1;
     int buffer = -1;
-    Place outside;  // kConstant or kFeed when buffer is -1
+    Place outside;  // kConstant, kFeed or kState when buffer is -1
+    int overwritten = kNeverDies;  // kState: the op that puts another value there
   };
 
   const Specialized& s() const { return plan_->specialized; }
@@ -87,6 +113,25 @@ class PlanBuilder {
     }
   }
 
+  void PlaceStates() {
+    absl::flat_hash_map<const HostTensor*, ValueId> newest;
+    for (size_t v = 0; v < s().states.size(); ++v) {
+      HostTensor* state = s().states[v];
+      if (state == nullptr) continue;
+      values_[v].outside.kind = Place::kState;
+      values_[v].outside.state = state->mutable_data();
+      newest.emplace(state, static_cast<ValueId>(v));  // the version that a run begins with comes first
+    }
+    for (size_t i = 0; i < s().ops.size(); ++i) {
+      for (ValueId v : s().ops[i].outputs) {
+        if (s().StateOf(v) == nullptr) continue;
+        ValueId& previous = newest[s().StateOf(v)];
+        values_[previous].overwritten = static_cast<int>(i);
+        previous = v;
+      }
+    }
+  }
+
   int NewBuffer(int64_t bytes, int first, int last) {
     ranges_.push_back({bytes, first, last});
     return static_cast<int>(ranges_.size()) - 1;
@@ -112,8 +157,11 @@ class PlanBuilder {
   absl::Status AddStep(const OpInstance& op, int now) {
     AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, Bind(op));
     if (const int input = kernel->alias_input(); input >= 0 && IsAlias(op)) {
-      ShareBuffer(op.outputs[0], op.inputs[input]);
-      return absl::OkStatus();
+      if (MayShare(op.outputs[0], op.inputs[input])) {
+        ShareBuffer(op.outputs[0], op.inputs[input]);
+        return absl::OkStatus();
+      }
+      kernel = std::make_unique<CopyKernel>(s().descs[op.outputs[0]].StorageBytes());
     }
     Step step;
     step.instance = &op;
@@ -121,15 +169,12 @@ class PlanBuilder {
     step.inputs = static_cast<int>(op.inputs.size());
     step.outputs = static_cast<int>(op.outputs.size());
     for (ValueId v : op.inputs) plan_->operands.push_back(ValuePlace(v));
-    const int reused = ReusableInput(op, *kernel, now);
+    const Place aside = NeedsMemoryAside(op, *kernel) ? BufferPlace(NewBuffer(s().descs[op.outputs[0]].StorageBytes(), now, now)) : Place();
+    FindReadTwice(op);
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       const ValueId v = op.outputs[i];
-      if (i == 0 && reused >= 0) {
-        ShareBuffer(v, op.inputs[reused]);
-      } else {
-        values_[v].buffer = NewBuffer(s().descs[v].StorageBytes(), now, std::max(now, values_[v].last_use));
-      }
-      plan_->operands.push_back(ValuePlace(v));
+      PlaceResult(op, *kernel, static_cast<int>(i), now);
+      plan_->operands.push_back(aside.kind != Place::kNone ? aside : ValuePlace(v));
       if (IsLowPrecision(s().descs[v].dtype) && !kernel->rounds_results()) {
         step.roundings.push_back({static_cast<int>(i), s().descs[v].NumElements(), s().descs[v].dtype});
       }
@@ -137,7 +182,46 @@ class PlanBuilder {
     if (kernel->workspace_bytes() > 0) step.workspace = BufferPlace(NewBuffer(kernel->workspace_bytes(), now, now));
     step.kernel = std::move(kernel);
     plan_->steps.push_back(std::move(step));
+    if (aside.kind != Place::kNone) AddCopy(aside, op.outputs[0]);
     return absl::OkStatus();
+  }
+
+  void AddCopy(const Place& from, ValueId to) {
+    Step step;
+    step.instance = &kNoOp;
+    step.first = static_cast<int>(plan_->operands.size());
+    step.inputs = 1;
+    step.outputs = 1;
+    plan_->operands.push_back(from);
+    plan_->operands.push_back(ValuePlace(to));
+    step.kernel = std::make_unique<CopyKernel>(s().descs[to].StorageBytes());
+    plan_->steps.push_back(std::move(step));
+  }
+
+  void PlaceResult(const OpInstance& op, const Kernel& kernel, int result, int now) {
+    const ValueId v = op.outputs[result];
+    if (values_[v].outside.kind == Place::kState) return;
+    const int reused = ReusableInput(op, kernel, result, now);
+    if (reused >= 0) return ShareBuffer(v, op.inputs[reused]);
+    values_[v].buffer = NewBuffer(s().descs[v].StorageBytes(), now, std::max(now, values_[v].last_use));
+  }
+
+  // A state has memory of its own; and a value may lie where a state does only while that is not overwritten.
+  bool MayShare(ValueId result, ValueId input) const {
+    return values_[result].outside.kind != Place::kState && values_[result].last_use < values_[input].overwritten;
+  }
+
+  // The one result overwrites a state that the kernel reads in another way than element by element.
+  bool NeedsMemoryAside(const OpInstance& op, const Kernel& kernel) const {
+    if (op.outputs.size() != 1 || values_[op.outputs[0]].outside.kind != Place::kState) return false;
+    const void* state = values_[op.outputs[0]].outside.state;
+    const int in_place = kernel.in_place_input();
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const ValueState& input = values_[op.inputs[i]];
+      if (input.buffer >= 0 || input.outside.kind != Place::kState || input.outside.state != state) continue;
+      if (in_place < 0 || op.inputs[i] != op.inputs[in_place]) return true;
+    }
+    return false;
   }
 
   // Results behind the first one (Paddle's XShape) are bookkeeping that no op reads.
@@ -149,22 +233,39 @@ class PlanBuilder {
     const int last_use = values_[result].last_use;
     values_[result].buffer = values_[input].buffer;
     values_[result].outside = values_[input].outside;
+    values_[result].overwritten = values_[input].overwritten;
     if (values_[input].buffer >= 0) {
       LiveRange& range = ranges_[values_[input].buffer];
       range.last = std::max(range.last, last_use);
     }
   }
 
-  // The input whose buffer the kernel may overwrite with its first result: it dies here, and no other operand shares it.
-  int ReusableInput(const OpInstance& op, const Kernel& kernel, int now) const {
-    const int i = kernel.in_place_input();
-    if (i < 0) return -1;
-    const int buffer = values_[op.inputs[i]].buffer;
-    if (buffer < 0 || ranges_[buffer].last != now || ranges_[buffer].bytes < s().descs[op.outputs[0]].StorageBytes()) return -1;
+  // The input whose buffer the kernel may overwrite with a result: it dies here, and no other operand shares it.
+  int ReusableInput(const OpInstance& op, const Kernel& kernel, int result, int now) const {
+    if (op.op != nullptr && ComputesInPairs(*op.op)) {
+      const bool paired = result < static_cast<int>(op.op->inputs(0).size()) && !read_twice_.contains(values_[op.inputs[result]].buffer);
+      return paired && MayOverwrite(op.inputs[result], op.outputs[result], now) ? result : -1;
+    }
+    const int i = result == 0 ? kernel.in_place_input() : -1;
+    if (i < 0 || !MayOverwrite(op.inputs[i], op.outputs[0], now)) return -1;
     for (size_t k = 0; k < op.inputs.size(); ++k) {
-      if (static_cast<int>(k) != i && values_[op.inputs[k]].buffer == buffer && op.inputs[k] != op.inputs[i]) return -1;
+      if (op.inputs[k] != op.inputs[i] && values_[op.inputs[k]].buffer == values_[op.inputs[i]].buffer) return -1;
     }
     return i;
+  }
+
+  bool MayOverwrite(ValueId input, ValueId result, int now) const {
+    const int buffer = values_[input].buffer;
+    return buffer >= 0 && ranges_[buffer].last == now && ranges_[buffer].bytes >= s().descs[result].StorageBytes();
+  }
+
+  void FindReadTwice(const OpInstance& op) {
+    read_twice_.clear();
+    if (op.op == nullptr || !ComputesInPairs(*op.op)) return;
+    absl::flat_hash_set<int> seen;
+    for (ValueId v : op.inputs) {
+      if (!seen.insert(values_[v].buffer).second) read_twice_.insert(values_[v].buffer);
+    }
   }
 
   void AssignOffsets() {
@@ -183,6 +284,7 @@ class PlanBuilder {
   std::unique_ptr<ExecutionPlan> plan_;
   std::vector<ValueState> values_;  // by ValueId
   std::vector<LiveRange> ranges_;   // by buffer
+  absl::flat_hash_set<int> read_twice_;  // buffers that several operands of the present op lie in
 };
 
 std::string PlaceText(const Place& place) {
@@ -191,6 +293,7 @@ std::string PlaceText(const Place& place) {
     case Place::kArena: return absl::StrCat("+", place.offset);
     case Place::kConstant: return "const";
     case Place::kFeed: return absl::StrCat("feed", place.feed);
+    case Place::kState: return "state";
   }
   return "?";
 }
@@ -212,7 +315,7 @@ std::string ToString(const ExecutionPlan& plan) {
   std::string out;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
-    absl::StrAppend(&out, i, "  ", step.instance->op == nullptr ? "layout" : step.instance->op->type(), "  ", step.kernel->implementation(), " ");
+    absl::StrAppend(&out, i, "  ", step.instance->op == nullptr ? "move" : step.instance->op->type(), "  ", step.kernel->implementation(), " ");
     for (int k = 0; k < step.inputs + step.outputs; ++k) {
       absl::StrAppend(&out, k == step.inputs ? " -> " : " ", PlaceText(plan.operands[step.first + k]));
     }

@@ -33,11 +33,12 @@ absl::StatusOr<HostTensor> FromStorage(const HostTensor& value, DType declared) 
   return narrow;
 }
 
-absl::StatusOr<Constants> Constants::Load(const Program& program) {
+absl::StatusOr<Constants> Constants::Load(const Program& program, const StateTable* states) {
   Constants constants;
   constants.values_.resize(program.num_var_ids());
   for (int b = 0; b < program.num_blocks(); ++b) {
     for (const std::unique_ptr<Var>& var : program.block(b).vars()) {
+      if (states != nullptr && states->Find(*var) != nullptr) continue;
       std::unique_ptr<const HostTensor>& slot = constants.values_[var->id()];
       if (var->literal != nullptr) {
         AMPC_ASSIGN_OR_RETURN(HostTensor value, ToStorage(*var->literal));

@@ -8,13 +8,15 @@
 #include "absl/types/span.h"
 #include "graph/base/host_tensor.h"
 #include "graph/program.h"
+#include "runtime/plan/state_table.h"
 
 namespace ampc {
 
 class Constants {
  public:
-  // Reads every weight of `program` once. Errors: a param without a stored value, dims that do not fit the bytes.
-  static absl::StatusOr<Constants> Load(const Program& program);
+  // Reads every weight of `program` once, those of variables in `states` (may be null) aside. Errors: a param without a stored value,
+  // dims that do not fit the bytes.
+  static absl::StatusOr<Constants> Load(const Program& program, const StateTable* states = nullptr);
   // Null for a variable that has no value. A value lives as long as this object; moving it keeps addresses.
   const HostTensor* Find(const Var& var) const { return values_[var.id()].get(); }
   // All of them; null for a variable that has none.

@@ -13,11 +13,12 @@ namespace ampc {
 
 // Where a value lies during a run.
 struct Place {
-  enum Kind : uint8_t { kNone, kArena, kConstant, kFeed };
+  enum Kind : uint8_t { kNone, kArena, kConstant, kFeed, kState };
   Kind kind = kNone;
   int64_t offset = 0;              // kArena: bytes from the arena's start
   const void* constant = nullptr;  // kConstant
   int feed = -1;                   // kFeed: index into region.feeds
+  void* state = nullptr;           // kState: memory that the plan does not own
 };
 
 struct Rounding {
@@ -54,7 +55,11 @@ struct ExecutionPlan {
   const Region& region() const { return specialized.region; }
 };
 
-// Binds kernels, aliases and reuses buffers in place, places them in the arena. `feeds` follow region.feeds. A plan that had to
+// Binds kernels, aliases and reuses buffers in place, places them in the arena. Ops run in program order, so an op that reads a state
+// sees what was written last before it; a value that only shares the state's memory is copied where it outlives the next write.
+// A kernel whose op has several results, one of which overwrites the state that an operand is (ParamOut), is given one memory for
+// both and must read an element before it writes it. What has one result is given memory of its own unless its in_place_input says
+// that it may share. `feeds` follow region.feeds. A plan that had to
 // stop (Specialized::stopped) runs as far as its region.end; one of a whole program has no steps then. Errors as Specialize, plus
 // those of kernels.
 absl::StatusOr<std::unique_ptr<const ExecutionPlan>> BuildPlan(const PlanContext& context, Region region, absl::Span<const KnownFeed> feeds);

@@ -31,12 +31,19 @@ class LayoutAssigner {
   absl::Status Visit(OpInstance& op) {
     const KernelEntry* entry = context_.kernels.Find(op.op->type());
     if (entry == nullptr) return NoKernel(*op.op);
+    if (WritesLargeState(op)) return SetInputs(op, Layout::kPlain);
     const bool keeps = entry->layouts == LayoutSupport::kAware || entry->layouts == LayoutSupport::kFollows;
     if (keeps && TryAware(op, *entry)) return absl::OkStatus();
     if (entry->layouts == LayoutSupport::kElementwise && LargestIsChannelsLast(op) && TryElementwise(op, *entry)) {
       return SetInputs(op, Layout::kChannelsLast);
     }
     return SetInputs(op, Layout::kPlain);
+  }
+
+  // States are row-major.
+  bool WritesLargeState(const OpInstance& op) const {
+    return std::any_of(op.outputs.begin(), op.outputs.end(),
+                       [this](ValueId v) { return s_.StateOf(v) != nullptr && CanBeChannelsLast(s_.descs[v]); });
   }
 
   // A convolution makes channels-last whatever it reads; pooling and normalisation keep the order that they read.

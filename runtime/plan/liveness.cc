@@ -12,7 +12,7 @@ constexpr int kAlways = std::numeric_limits<int>::max();
 
 }  // namespace
 
-Liveness::Liveness(const Program& program)
+Liveness::Liveness(const Program& program, const StateTable* states)
     : program_(program),
       has_value_(program.num_var_ids(), false),
       written_(program.num_var_ids(), false),
@@ -23,6 +23,11 @@ Liveness::Liveness(const Program& program)
   for (int b = 0; b < program.num_blocks(); ++b) dying_[b].resize(program.block(b).ops().size());
   Visit(program.main());
   for (const Var* var : program.fetches) last_read_[var->id()] = kAlways;
+  ForEachVar(program, [this, states](const Var& var) {
+    if (states == nullptr || states->Find(var) == nullptr) return;
+    has_value_[var.id()] = false;
+    last_read_[var.id()] = kAlways;
+  });
   ForEachVar(program, [this](const Var& var) {
     const int last = last_read_[var.id()];
     if (var.kind == VarKind::kTemp && last >= 0 && last != kAlways) dying_[var.block().index()][last].push_back(&var);

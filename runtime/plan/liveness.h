@@ -5,13 +5,14 @@
 
 #include "absl/types/span.h"
 #include "graph/program.h"
+#include "runtime/plan/state_table.h"
 
 namespace ampc {
 
 class Liveness {
  public:
-  // Keeps a reference to `program`.
-  explicit Liveness(const Program& program);
+  // Keeps a reference to `program`. The variables of `states` (may be null) are read after the run, and are no constants.
+  explicit Liveness(const Program& program, const StateTable* states = nullptr);
 
   // The variable has a stored value that no op overwrites.
   bool IsConstant(const Var& var) const { return has_value_[var.id()] && !written_[var.id()]; }

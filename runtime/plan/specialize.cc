@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
 #include "graph/infer_context.h"
 #include "kernels/round.h"
@@ -21,6 +22,7 @@ class Specializer {
     s_.region = std::move(region);
     s_.descs.resize(value_of_.size());
     s_.values.resize(value_of_.size(), nullptr);
+    s_.states.resize(value_of_.size(), nullptr);
     std::iota(value_of_.begin(), value_of_.end(), 0);
     for (int i = s_.region.begin; i < s_.region.end; ++i) {
       const Op& op = *s_.region.block->ops()[i];
@@ -58,8 +60,17 @@ class Specializer {
 
   // What is known of a variable before the first op. An inner region is given the values that others may have overwritten.
   void Declare(const Var& var) {
+    if (HostTensor* state = StateOf(var)) {
+      s_.states[var.id()] = state;
+      SetType(var, TensorType(var.type.dtype, Dims(state->dims().begin(), state->dims().end())));
+      return;
+    }
     SetType(var, var.type);
     if (!s_.region.inner || context_.liveness.IsConstant(var)) s_.values[var.id()] = context_.constants.Find(var);
+  }
+
+  HostTensor* StateOf(const Var& var) const {
+    return context_.states == nullptr || s_.region.inner ? nullptr : context_.states->Find(var);
   }
 
   void SetFeed(const Var& var, const KnownFeed& feed) {
@@ -94,9 +105,11 @@ class Specializer {
     for (size_t i = 0; i < results->size(); ++i) {
       const Var& var = *op.outputs()[i];
       if (op.Overwrites(static_cast<int>(i))) {
+        AMPC_RETURN_IF_ERROR(CheckState(op, var, *(*results)[i]));
         value_of_[var.id()] = static_cast<ValueId>(s_.descs.size());
         s_.descs.emplace_back();
         s_.values.push_back(nullptr);
+        s_.states.push_back(StateOf(var));
       }
       SetType(var, *(*results)[i]);
       instance.outputs.push_back(value_of_[var.id()]);
@@ -104,6 +117,13 @@ class Specializer {
     if (CanFold(instance)) return Fold(instance);
     s_.ops.push_back(std::move(instance));
     return absl::OkStatus();
+  }
+
+  // A state keeps its memory, so nothing of another size goes there.
+  absl::Status CheckState(const Op& op, const Var& var, const TensorType& type) const {
+    const HostTensor* state = StateOf(var);
+    if (state == nullptr || state->dims() == absl::MakeConstSpan(type.dims)) return absl::OkStatus();
+    return UsageError(absl::StrCat(Describe(op), ": writes ", ToString(type), " to '", var.name(), "', which keeps ", ShapeToString(state->dims())));
   }
 
   bool ReadsUnknownHostValue(const Op& op) const {
@@ -120,9 +140,13 @@ class Specializer {
   }
 
   bool CanFold(const OpInstance& op) const {
-    if (!op.op->def().pure) return false;
+    if (!op.op->def().pure || WritesState(op)) return false;
     if (op.op->type() == "shape") return true;  // needs its operand's type only
     return std::all_of(op.inputs.begin(), op.inputs.end(), [this](ValueId v) { return s_.values[v] != nullptr; });
+  }
+
+  bool WritesState(const OpInstance& op) const {
+    return std::any_of(op.outputs.begin(), op.outputs.end(), [this](ValueId v) { return s_.states[v] != nullptr; });
   }
 
   absl::Status Fold(const OpInstance& op) {
@@ -151,10 +175,13 @@ class Specializer {
     return absl::OkStatus();
   }
 
-  // Folding leaves ops whose results nobody needs any more.
+  // Folding leaves ops whose results nobody needs any more. What a state has at the end is needed by the next run.
   void DropUnused() {
     std::vector<bool> needed(s_.descs.size(), false);
     for (ValueId fetch : s_.fetches) needed[fetch] = true;
+    for (size_t var = 0; var < value_of_.size(); ++var) {
+      if (s_.states[value_of_[var]] != nullptr) needed[value_of_[var]] = true;
+    }
     std::vector<OpInstance> kept;
     for (auto it = s_.ops.rbegin(); it != s_.ops.rend(); ++it) {
       if (std::none_of(it->outputs.begin(), it->outputs.end(), [&](ValueId v) { return needed[v]; })) continue;

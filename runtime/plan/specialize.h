@@ -11,10 +11,12 @@
 #include "runtime/plan/constants.h"
 #include "runtime/plan/liveness.h"
 #include "runtime/plan/region.h"
+#include "runtime/plan/state_table.h"
 
 namespace ampc {
 
-// What all plans of a session share.
+// What all plans of a session share. The plan of a whole program reads and overwrites the variables of `states` in their memory; an
+// inner region is given them like any value and gives them back.
 struct PlanContext {
   const Program& program;
   const Constants& constants;
@@ -22,6 +24,7 @@ struct PlanContext {
   const KernelRegistry& kernels;
   WeightCache* weights = nullptr;  // may be null
   int threads = 1;
+  const StateTable* states = nullptr;  // may be null: then states are written for the rest of the run only
 };
 
 // What is known of a feed before the run.
@@ -47,6 +50,10 @@ struct Specialized {
   std::vector<OpInstance> ops;            // what remains to run, in order
   std::vector<ValueId> fetches;           // as region.fetches
   std::deque<HostTensor> folded;          // owns the values that were computed here
+  std::vector<HostTensor*> states;        // by ValueId: the memory of the state that the value is a version of; null for others
+
+  // The same for values that were added later, which are no states.
+  HostTensor* StateOf(ValueId v) const { return static_cast<size_t>(v) < states.size() ? states[v] : nullptr; }
 };
 
 // `feeds` follow region.feeds; a feed's ValueId is its Var::id. Stops in front of the first op with a result whose dims do not

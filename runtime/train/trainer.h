@@ -13,7 +13,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +21,7 @@
 #include "graph/training_program.h"
 #include "runtime/exec/scope.h"
 #include "runtime/tensor_map.h"
+#include "runtime/train/checkpoint.h"
 
 namespace ampc {
 
@@ -56,14 +56,11 @@ struct TrainerOptions {
   std::function<void(const StepReport&)> log = nullptr;
 };
 
-// Where the caller's data stands, in the caller's own words: {"epoch", 3}, {"batch", 120}.
-using DataPosition = std::map<std::string, int64_t>;
-
 struct RestoredCheckpoint {
   std::string path;                // the directory that was read
   int64_t steps = 0;
   DataPosition position;
-  std::vector<std::string> notes;  // newer checkpoints that were damaged, one sentence each
+  std::vector<std::string> notes;  // newer checkpoints that were damaged, a program that has changed since: one sentence each
 };
 
 class Trainer {
@@ -98,7 +95,7 @@ class Trainer {
   // another program: says which variables are missing, extra or of another type; the state is as before then.
   absl::StatusOr<RestoredCheckpoint> Restore(const std::string& directory);
 
-  const Program& program() const;  // `main` as it was given
+  const Program& program() const;  // `main` as it was given, without weights: the scope has the values
   int64_t arena_bytes() const;     // temporaries of the newest plan of a step; the scope's values come on top
 
  private:

@@ -1,13 +1,11 @@
 #include "tools/cli/observers.h"
 
-#include <cmath>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/base/atomic_file.h"
-#include "graph/base/error.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/status_macros.h"
+#include "runtime/exec/check_finite.h"
 
 namespace ampc {
 namespace {
@@ -16,22 +14,6 @@ std::string ResultTypes(const ObservedStep& step) {
   return absl::StrJoin(step.results, ", ", [](std::string* out, const ObservedValue& v) {
     absl::StrAppend(out, v.var->name(), ": ", ToString(TensorType(v.desc.dtype, v.desc.dims)));
   });
-}
-
-// Counts what is not finite and says where the first is; only float results have such values.
-absl::Status CheckFinite(const ObservedStep& step, const ObservedValue& value) {
-  if (StorageType(value.desc.dtype) != DType::kF32) return absl::OkStatus();
-  const float* data = static_cast<const float*>(value.data);
-  int64_t nan = 0, inf = 0, first = -1;
-  for (int64_t i = 0, n = value.desc.NumElements(); i < n; ++i) {
-    if (std::isfinite(data[i])) continue;
-    (std::isnan(data[i]) ? nan : inf) += 1;
-    if (first < 0) first = i;
-  }
-  if (first < 0) return absl::OkStatus();
-  return NoError(absl::StrCat("step ", step.index, ": ", Describe(*step.op), ": result '", value.var->name(), "' (",
-                              ToString(TensorType(value.desc.dtype, value.desc.dims)), ") has ", nan, " NaN and ", inf,
-                              " infinite values of ", value.desc.NumElements(), ", the first at element ", first));
 }
 
 }  // namespace
@@ -44,10 +26,7 @@ absl::Status RunObserver::AfterStep(const ObservedStep& step) {
     const std::string name = step.results.empty() ? step.op->type() : step.results[0].var->name();
     events_.push_back({name, step.op->type(), step.implementation, ResultTypes(step), step.start_seconds, step.seconds});
   }
-  if (options_.check_nan_inf) {
-    for (const ObservedValue& value : step.results) AMPC_RETURN_IF_ERROR(CheckFinite(step, value));
-  }
-  return absl::OkStatus();
+  return options_.check_nan_inf ? CheckFinite(step) : absl::OkStatus();
 }
 
 absl::Status RunObserver::WriteTrace(const std::string& path) const {

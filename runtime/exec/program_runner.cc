@@ -1,0 +1,169 @@
+#include "runtime/exec/program_runner.h"
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graph/base/error.h"
+#include "graph/base/shape.h"
+#include "graph/base/status_macros.h"
+#include "kernels/evaluator.h"
+#include "passes/analysis/target_support.h"
+#include "passes/pipelines.h"
+
+namespace ampc {
+namespace {
+
+constexpr size_t kMaxPlans = 16;
+
+// Runs on the program once: what the plan needs is written into it, what a run does not need is dropped.
+absl::Status Prepare(Program& program, bool fuse) {
+  for (const Var* feed : program.feeds) {
+    if (feed->type.lod_level > 0) {
+      return UnsupportedError(absl::StrCat("feed '", feed->name(), "' carries level-of-detail information (lod_level ", feed->type.lod_level,
+                                           "), which cannot be executed"));
+    }
+  }
+  AMPC_ASSIGN_OR_RETURN(const PrecisionSupport* support, TargetSupport("cpu"));
+  const std::unique_ptr<Evaluator> evaluator = MakeCpuEvaluator();
+  PassContext ctx;
+  ctx.support = support;
+  ctx.evaluator = evaluator.get();
+  return RunPipeline(PlanPipeline({.fuse = fuse}), {}, ctx, program);
+}
+
+// The narrower of two float types in one storage cannot hold the other's values.
+bool Holds(DType declared, DType scope) { return declared == scope || (declared == DType::kF32 && IsLowPrecision(scope)); }
+
+absl::StatusOr<HostTensor*> FindState(const Var& var, Scope& scope) {
+  const Scope::Variable* found = scope.Find(var.name());
+  if (found == nullptr) return UsageError(absl::StrCat(Name(var.kind), " '", var.name(), "' is not in the scope"));
+  const TensorType have(found->dtype, Dims(found->value.dims().begin(), found->value.dims().end()));
+  if (!Holds(var.type.dtype, found->dtype) || !Compatible(have.WithDType(var.type.dtype), var.type)) {
+    return UsageError(absl::StrCat(Name(var.kind), " '", var.name(), "' is ", ToString(have), " in the scope, the program needs ", ToString(var.type)));
+  }
+  return scope.FindStorage(var.name());
+}
+
+// Without their weights, nothing that a pass or a plan does can depend on first values.
+absl::Status DropWeights(Program& program, const Scope& scope) {
+  for (int b = 0; b < program.num_blocks(); ++b) {
+    for (const std::unique_ptr<Var>& var : program.block(b).vars()) {
+      if (!LivesInScope(*var)) continue;
+      if (scope.Find(var->name()) == nullptr) return UsageError(absl::StrCat(Name(var->kind), " '", var->name(), "' is not in the scope"));
+      var->weight = nullptr;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<const StateTable>> BindStates(const Program& program, Scope& scope) {
+  auto states = std::make_unique<StateTable>(program);
+  for (int b = 0; b < program.num_blocks(); ++b) {
+    for (const std::unique_ptr<Var>& var : program.block(b).vars()) {
+      if (!LivesInScope(*var)) continue;
+      AMPC_ASSIGN_OR_RETURN(HostTensor * state, FindState(*var, scope));
+      states->Set(*var, state);
+    }
+  }
+  return states;
+}
+
+absl::Status CheckFeed(const Var& feed, const HostTensor& value) {
+  const auto wrong = [&](absl::string_view what) {
+    return UsageError(absl::StrCat("feed '", feed.name(), "' ", what, ", the model needs ", ToString(feed.type)));
+  };
+  if (value.dtype() != feed.type.dtype) return wrong(absl::StrCat("is ", Name(value.dtype())));
+  const TensorType type(value.dtype(), Dims(value.dims().begin(), value.dims().end()));
+  if (!Compatible(type, feed.type)) return wrong(absl::StrCat("has dims ", ShapeToString(value.dims())));
+  return absl::OkStatus();
+}
+
+std::vector<std::string> Names(const std::vector<Var*>& vars) {
+  std::vector<std::string> names;
+  for (const Var* v : vars) names.push_back(v->exported());
+  return names;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ProgramRunner>> ProgramRunner::Create(Program program, const RunnerOptions& options) {
+  if (options.scope != nullptr) AMPC_RETURN_IF_ERROR(DropWeights(program, *options.scope));
+  AMPC_RETURN_IF_ERROR(Prepare(program, options.fuse));
+  std::unique_ptr<const StateTable> states;
+  if (options.scope != nullptr) {
+    AMPC_ASSIGN_OR_RETURN(states, BindStates(program, *options.scope));
+  }
+  AMPC_ASSIGN_OR_RETURN(Constants constants, Constants::Load(program, states.get()));
+  return std::unique_ptr<ProgramRunner>(new ProgramRunner(std::move(program), std::move(states), std::move(constants), options.threads));
+}
+
+ProgramRunner::ProgramRunner(Program program, std::unique_ptr<const StateTable> states, Constants constants, int threads)
+    : program_(std::move(program)),
+      states_(std::move(states)),
+      constants_(std::move(constants)),
+      liveness_(program_, states_.get()),
+      context_{program_, constants_, liveness_, CpuKernels(), &weights_, threads, states_.get()},
+      plans_(kMaxPlans),
+      runner_(context_),
+      needs_runner_(BlockRunner::NeededBy(program_, context_.kernels)) {
+  for (const std::unique_ptr<const HostTensor>& value : constants_.all()) {
+    if (value != nullptr) weights_.AddLasting(value.get());
+  }
+}
+
+absl::StatusOr<std::shared_ptr<const Executor>> ProgramRunner::ExecutorFor(absl::Span<const HostTensor* const> feeds) {
+  PlanCache::Key key;
+  for (const HostTensor* feed : feeds) AppendDims(feed->dims(), &key);
+  return plans_.Get(key, [&] {
+    const Block& main = program_.main();
+    Region region{&main, 0, static_cast<int>(main.ops().size()), {program_.feeds.begin(), program_.feeds.end()}, {}, false};
+    region.fetches.assign(program_.fetches.begin(), program_.fetches.end());
+    std::vector<KnownFeed> known;
+    for (const HostTensor* feed : feeds) known.push_back({{feed->dims().begin(), feed->dims().end()}, nullptr});
+    return BuildPlan(context_, std::move(region), known);
+  });
+}
+
+absl::StatusOr<std::vector<HostTensor>> ProgramRunner::Run(absl::Span<const HostTensor* const> feeds, ObservedRun* observed) {
+  if (!needs_runner_.load(std::memory_order_relaxed)) {
+    AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const Executor> executor, ExecutorFor(feeds));
+    if (executor->plan().specialized.stopped.ok()) return executor->Run(feeds, observed);
+    needs_runner_.store(true, std::memory_order_relaxed);
+  }
+  return runner_.Run(feeds, observed);
+}
+
+int64_t ProgramRunner::arena_bytes() const { return std::max(plans_.arena_bytes(), runner_.arena_bytes()); }
+
+bool LivesInScope(const Var& var) {
+  return (var.kind == VarKind::kParam || var.kind == VarKind::kState) && var.type.kind == TypeKind::kTensor;
+}
+
+absl::StatusOr<std::vector<const HostTensor*>> OrderFeeds(const Program& program, const TensorMap& feeds) {
+  std::vector<const HostTensor*> values;
+  for (const Var* feed : program.feeds) {
+    auto it = feeds.find(feed->exported());
+    if (it == feeds.end()) {
+      return UsageError(absl::StrCat("feed '", feed->exported(), "' is missing, the model needs ", absl::StrJoin(Names(program.feeds), ", ")));
+    }
+    AMPC_RETURN_IF_ERROR(CheckFeed(*feed, it->second));
+    values.push_back(&it->second);
+  }
+  if (feeds.size() == values.size()) return values;
+  const std::vector<std::string> known = Names(program.feeds);
+  const auto unknown = [&known](const auto& feed) { return std::find(known.begin(), known.end(), feed.first) == known.end(); };
+  const auto it = std::find_if(feeds.begin(), feeds.end(), unknown);
+  return UsageError(absl::StrCat("the model has no feed '", it->first, "'; it has ", absl::StrJoin(known, ", ")));
+}
+
+absl::StatusOr<int> CheckDevice(const std::string& device, int threads) {
+  if (device != "cpu") return UnsupportedError(absl::StrCat("device '", device, "' is not supported by this build; supported: cpu"));
+  if (threads < 0) return UsageError(absl::StrCat("threads is ", threads, ", 0 (all processors) or more is needed"));
+  return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace ampc

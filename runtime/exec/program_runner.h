@@ -1,0 +1,74 @@
+// ProgramRunner: a program made ready to run: passes applied, weights loaded, plans made per dims of the feeds and kept.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/base/host_tensor.h"
+#include "graph/program.h"
+#include "kernels/weight_cache.h"
+#include "runtime/exec/block_runner.h"
+#include "runtime/exec/plan_cache.h"
+#include "runtime/exec/scope.h"
+#include "runtime/plan/constants.h"
+#include "runtime/plan/liveness.h"
+#include "runtime/plan/state_table.h"
+#include "runtime/tensor_map.h"
+
+namespace ampc {
+
+struct RunnerOptions {
+  int threads = 1;
+  bool fuse = true;  // ops may be joined, so that some values are not rounded in between
+  // Null: params and states are constants of the program, and what it writes to them ends with the run. Otherwise they are those of
+  // the scope, by name, whatever weights the program brings along: runs read and overwrite them there, plans bake nothing of them in.
+  // The scope must outlive the runner.
+  Scope* scope = nullptr;
+};
+
+// Thread-safe as far as runs do not share a scope.
+class ProgramRunner {
+ public:
+  // `program` is not verified here. Errors: exit code 4, what cannot be executed; 2, a param or state that the scope lacks or holds
+  // with other dims or a wider type than the program declares.
+  static absl::StatusOr<std::unique_ptr<ProgramRunner>> Create(Program program, const RunnerOptions& options);
+
+  // `feeds` follow program().feeds in their declared types, see OrderFeeds; the fetches follow program().fetches. `observed` may be
+  // null.
+  absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor* const> feeds, ObservedRun* observed);
+
+  // As it runs: after the passes.
+  const Program& program() const { return program_; }
+  int num_plans() const { return plans_.size() + runner_.num_plans(); }
+  // Of the newest plan, or of the largest where one run needs several.
+  int64_t arena_bytes() const;
+
+ private:
+  ProgramRunner(Program program, std::unique_ptr<const StateTable> states, Constants constants, int threads);
+  absl::StatusOr<std::shared_ptr<const Executor>> ExecutorFor(absl::Span<const HostTensor* const> feeds);
+
+  const Program program_;
+  const std::unique_ptr<const StateTable> states_;  // null without a scope
+  const Constants constants_;
+  const Liveness liveness_;
+  WeightCache weights_;
+  const PlanContext context_;
+  PlanCache plans_;     // of the whole program
+  BlockRunner runner_;  // for what one plan cannot hold
+  std::atomic<bool> needs_runner_;
+};
+
+// A param or state that a scope holds: tensors; arrays are made anew by each run.
+bool LivesInScope(const Var& var);
+
+// The feeds of `program` in its order. UsageError for one that is missing, unknown, or of another type.
+absl::StatusOr<std::vector<const HostTensor*>> OrderFeeds(const Program& program, const TensorMap& feeds);
+
+// `device` and `threads` as options give them (0: all processors); the number of threads. Exit codes 4 and 2.
+absl::StatusOr<int> CheckDevice(const std::string& device, int threads);
+
+}  // namespace ampc

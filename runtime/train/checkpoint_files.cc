@@ -1,0 +1,154 @@
+#include "runtime/train/checkpoint_files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "graph/base/atomic_file.h"
+#include "graph/base/error.h"
+#include "graph/base/json_reader.h"
+#include "graph/base/json_writer.h"
+#include "graph/base/mapped_file.h"
+#include "graph/base/status_macros.h"
+
+namespace ampc {
+namespace {
+
+constexpr char kManifest[] = "manifest.json";
+
+std::string Crc(const MappedFile& file) {
+  const auto crc = static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(file.bytes().data()), file.bytes().size()));
+  return absl::StrCat(absl::Hex(crc, absl::kZeroPad8));
+}
+
+absl::Status Malformed(absl::string_view key) { return BadInputError(absl::StrCat("member '", key, "' is absent or of another kind")); }
+
+absl::Status Read(const JsonValue& object, absl::string_view key, int64_t* out) {
+  const JsonValue* value = object.Find(key);
+  if (value == nullptr || !value->AsInt().has_value()) return Malformed(key);
+  *out = *value->AsInt();
+  return absl::OkStatus();
+}
+
+absl::Status Read(const JsonValue& object, absl::string_view key, std::string* out) {
+  const JsonValue* value = object.Find(key);
+  if (value == nullptr || !value->Is(JsonValue::Kind::kString)) return Malformed(key);
+  *out = value->text;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const JsonValue*> Member(const JsonValue& object, absl::string_view key, JsonValue::Kind kind) {
+  const JsonValue* value = object.Find(key);
+  if (value == nullptr || !value->Is(kind)) return Malformed(key);
+  return value;
+}
+
+absl::Status CheckFile(const std::string& directory, const JsonValue& entry) {
+  std::string name, crc;
+  int64_t bytes = 0;
+  AMPC_RETURN_IF_ERROR(Read(entry, "name", &name));
+  AMPC_RETURN_IF_ERROR(Read(entry, "bytes", &bytes));
+  AMPC_RETURN_IF_ERROR(Read(entry, "crc32", &crc));
+  AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(absl::StrCat(directory, "/", name)));
+  if (static_cast<int64_t>(file.bytes().size()) != bytes) {
+    return BadInputError(absl::StrCat("file '", name, "' has ", file.bytes().size(), " bytes, needs ", bytes));
+  }
+  if (const std::string found = Crc(file); found != crc) {
+    return BadInputError(absl::StrCat("file '", name, "' has checksum ", found, ", needs ", crc));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadCounts(const JsonValue& json, TrainingProgress* progress) {
+  AMPC_RETURN_IF_ERROR(Read(json, "steps", &progress->steps));
+  AMPC_RETURN_IF_ERROR(Read(json, "updates", &progress->updates));
+  AMPC_RETURN_IF_ERROR(Read(json, "micro", &progress->micro));
+  AMPC_RETURN_IF_ERROR(Read(json, "accumulate", &progress->accumulate));
+  std::string fingerprint;
+  AMPC_RETURN_IF_ERROR(Read(json, "program", &fingerprint));
+  return absl::SimpleHexAtoi(fingerprint, &progress->program) ? absl::OkStatus() : Malformed("program");
+}
+
+}  // namespace
+
+std::string TrainingJson(const TrainingProgress& progress, const VariableTypes& types) {
+  JsonWriter json(JsonWriter::kIndented);
+  json.BeginObject().Field("format", "ampc checkpoint").Field("version", 1);
+  json.Field("program", absl::StrCat(absl::Hex(progress.program, absl::kZeroPad16)));
+  json.Field("steps", progress.steps).Field("updates", progress.updates).Field("micro", progress.micro).Field("accumulate", progress.accumulate);
+  json.Key("scalers").BeginObject();
+  for (const auto& [name, skips] : progress.scalers) {
+    json.Key(name).BeginObject(JsonWriter::kInline).Field("skipped", skips.skipped).Field("in_a_row", skips.in_a_row).EndObject();
+  }
+  json.EndObject().Key("position").BeginObject();
+  for (const auto& [name, value] : progress.position) json.Field(name, value);
+  json.EndObject().Key("variables").BeginObject();
+  for (const auto& [name, type] : types) json.Field(name, type);
+  json.EndObject().EndObject();
+  return json.Take();
+}
+
+absl::Status ParseTrainingJson(absl::string_view text, TrainingProgress* progress, VariableTypes* types) {
+  AMPC_ASSIGN_OR_RETURN(const JsonValue json, ParseJson(text));
+  std::string format;
+  int64_t version = 0;
+  AMPC_RETURN_IF_ERROR(Read(json, "format", &format));
+  AMPC_RETURN_IF_ERROR(Read(json, "version", &version));
+  if (format != "ampc checkpoint" || version != 1) return BadInputError(absl::StrCat("is '", format, "' version ", version, ", needs 'ampc checkpoint' version 1"));
+  AMPC_RETURN_IF_ERROR(ReadCounts(json, progress));
+  AMPC_ASSIGN_OR_RETURN(const JsonValue* scalers, Member(json, "scalers", JsonValue::Kind::kObject));
+  for (const JsonValue::Member& m : scalers->members) {
+    TrainingProgress::Skips& skips = progress->scalers[m.key];
+    AMPC_RETURN_IF_ERROR(Read(m.value, "skipped", &skips.skipped));
+    AMPC_RETURN_IF_ERROR(Read(m.value, "in_a_row", &skips.in_a_row));
+  }
+  AMPC_ASSIGN_OR_RETURN(const JsonValue* position, Member(json, "position", JsonValue::Kind::kObject));
+  for (const JsonValue::Member& m : position->members) {
+    if (!m.value.AsInt().has_value()) return Malformed(m.key);
+    progress->position[m.key] = *m.value.AsInt();
+  }
+  AMPC_ASSIGN_OR_RETURN(const JsonValue* variables, Member(json, "variables", JsonValue::Kind::kObject));
+  for (const JsonValue::Member& m : variables->members) {
+    if (!m.value.Is(JsonValue::Kind::kString)) return Malformed(m.key);
+    (*types)[m.key] = m.value.text;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteManifest(const std::string& directory, const std::vector<std::string>& names) {
+  JsonWriter json(JsonWriter::kIndented);
+  json.BeginObject().Key("files").BeginArray();
+  for (const std::string& name : names) {
+    AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(absl::StrCat(directory, "/", name)));
+    json.BeginObject(JsonWriter::kInline).Field("name", name).Field("bytes", file.bytes().size()).Field("crc32", Crc(file)).EndObject();
+  }
+  json.EndArray().EndObject();
+  return WriteFileAtomically(absl::StrCat(directory, "/", kManifest), json.text());
+}
+
+absl::Status CheckManifest(const std::string& directory) {
+  AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(absl::StrCat(directory, "/", kManifest)));
+  absl::StatusOr<JsonValue> json = ParseJson(file.text());
+  if (!json.ok()) return Annotate(json.status(), kManifest);
+  const JsonValue* files = json->Find("files");
+  if (files == nullptr || !files->Is(JsonValue::Kind::kArray) || files->items.empty()) return Annotate(Malformed("files"), kManifest);
+  for (const JsonValue& entry : files->items) AMPC_RETURN_IF_ERROR(CheckFile(directory, entry));
+  return absl::OkStatus();
+}
+
+absl::Status SyncDirectory(const std::string& directory) {
+  const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return IoError(absl::StrCat(directory, ": cannot be opened: ", std::strerror(errno)));
+  const bool synced = fsync(fd) == 0;
+  const int error = errno;
+  close(fd);
+  return synced ? absl::OkStatus() : IoError(absl::StrCat(directory, ": cannot be synced: ", std::strerror(error)));
+}
+
+}  // namespace ampc

@@ -1,0 +1,23 @@
+// Where a training program scales its loss, and how its optimizers get their rates: what logs show of a step.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/program.h"
+
+namespace ampc {
+
+struct ScalerView {
+  const Var* scale = nullptr;
+  std::vector<const Var*> found;  // flags [1]; the update was skipped where one is set
+};
+
+// One per scale variable, in program order: that of each update_loss_scaling op, with its flag; then those that only
+// check_finite_and_unscale ops read, with the flags of them all.
+std::vector<ScalerView> FindScalers(const Program& program);
+
+// The learning rates of ops with a Param and a LearningRate, each variable once, in program order.
+std::vector<const Var*> FindLearningRates(const Program& program);
+
+}  // namespace ampc

@@ -1,0 +1,263 @@
+#include "runtime/train/trainer.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/verify.h"
+#include "runtime/exec/check_finite.h"
+#include "runtime/exec/program_runner.h"
+#include "runtime/train/init_scope.h"
+#include "runtime/train/scalers.h"
+#include "runtime/train/step_runner.h"
+
+namespace ampc {
+namespace {
+
+// One number of a scope's variable, or of a literal; 0 for another variable.
+double Number(const Var& var, const Scope& scope) {
+  const Scope::Variable* kept = scope.Find(var.name());
+  const HostTensor* value = kept != nullptr ? &kept->value : var.literal.get();
+  if (value == nullptr || value->num_elements() != 1) return 0;
+  if (value->dtype() == DType::kF32) return value->values<float>()[0];
+  return value->dtype() == DType::kF64 ? value->values<double>()[0] : 0;
+}
+
+// Copies of variables, to be put back.
+using Snapshot = std::vector<HostTensor>;
+
+Snapshot Take(const std::vector<std::string>& names, const Scope& scope) {
+  Snapshot values;
+  for (const std::string& name : names) values.push_back(scope.Find(name)->value);
+  return values;
+}
+
+absl::Status PutBack(const std::vector<std::string>& names, const Snapshot& values, Scope& scope) {
+  for (size_t i = 0; i < names.size(); ++i) AMPC_RETURN_IF_ERROR(scope.Set(names[i], values[i]));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+struct Trainer::State {
+  // The batches since the last update, and the state in front of them: kept when the next overflow raises the alarm.
+  struct Watch {
+    Snapshot before;
+    std::vector<TensorMap> batches;
+  };
+
+  absl::StatusOr<TensorMap> Step(const TensorMap& feeds);
+  void StartWatch();
+  void CountSkips();
+  bool AlarmIsDue() const;
+  absl::StatusOr<std::string> FindOverflow();
+  CheckpointOptions Checkpoints() const;
+  void Report(const TensorMap& fetches, bool updated, std::string alarm) const;
+
+  Program main;
+  TrainerOptions options;
+  int threads = 1;
+  Scope scope;
+  std::optional<StepRunner> runner;
+  std::unique_ptr<ProgramRunner> test;
+  std::vector<const Var*> scales;  // as `scalers`
+  std::vector<const Var*> rates;
+  std::vector<ScalerReport> scalers;
+  int64_t steps = 0;
+  int64_t updates = 0;
+  int64_t micro = 0;
+  std::optional<Watch> watch;
+};
+
+void Trainer::State::StartWatch() {
+  watch.reset();
+  if (options.alarm_after <= 0) return;
+  const bool next = std::any_of(scalers.begin(), scalers.end(), [this](const ScalerReport& s) { return (s.skipped_in_a_row + 1) % options.alarm_after == 0; });
+  if (next) watch.emplace(Watch{Take(runner->written(), scope), {}});
+}
+
+void Trainer::State::CountSkips() {
+  for (size_t i = 0; i < scalers.size(); ++i) {
+    ScalerReport& s = scalers[i];
+    s.found_inf = runner->found_inf()[i];
+    s.skipped += s.found_inf ? 1 : 0;
+    s.skipped_in_a_row = s.found_inf ? s.skipped_in_a_row + 1 : 0;
+    s.scale = Number(*scales[i], scope);
+  }
+}
+
+bool Trainer::State::AlarmIsDue() const {
+  return watch.has_value() && std::any_of(scalers.begin(), scalers.end(), [this](const ScalerReport& s) {
+           return s.found_inf && s.skipped_in_a_row % options.alarm_after == 0;
+         });
+}
+
+// Runs the watched batches once more on the state in front of them, checked, and puts the present state back.
+absl::StatusOr<std::string> Trainer::State::FindOverflow() {
+  const Snapshot now = Take(runner->written(), scope);
+  AMPC_RETURN_IF_ERROR(PutBack(runner->written(), watch->before, scope));
+  FiniteObserver finite;
+  absl::Status found;
+  for (size_t i = 0; i < watch->batches.size() && found.ok(); ++i) {
+    AMPC_ASSIGN_OR_RETURN(const std::vector<const HostTensor*> values, OrderFeeds(main, watch->batches[i]));
+    TensorMap unused;
+    found = runner->Run(values, i + 1 == watch->batches.size(), &finite, &unused);
+  }
+  AMPC_RETURN_IF_ERROR(PutBack(runner->written(), now, scope));
+  int64_t in_a_row = 0;
+  for (const ScalerReport& s : scalers) in_a_row = std::max(in_a_row, s.skipped_in_a_row);
+  if (!found.ok() && ExitCodeOf(found) != ExitCode::kNo) return found;
+  return absl::StrCat(in_a_row, " steps in a row were skipped; ",
+                      found.ok() ? "every result of the last one was finite when it ran again" : std::string(found.message()));
+}
+
+void Trainer::State::Report(const TensorMap& fetches, bool updated, std::string alarm) const {
+  if (options.log == nullptr) return;
+  StepReport report;
+  report.step = steps - 1;
+  report.updated = updated;
+  report.fetches = &fetches;
+  report.scalers = scalers;
+  report.alarm = std::move(alarm);
+  for (const Var* rate : rates) report.learning_rates.push_back(Number(*rate, scope));
+  options.log(report);
+}
+
+absl::StatusOr<TensorMap> Trainer::State::Step(const TensorMap& feeds) {
+  AMPC_ASSIGN_OR_RETURN(const std::vector<const HostTensor*> values, OrderFeeds(main, feeds));
+  const bool update = micro + 1 >= options.accumulate;
+  if (micro == 0) StartWatch();
+  if (watch.has_value()) watch->batches.push_back(feeds);
+  FiniteObserver finite;
+  TensorMap fetches;
+  AMPC_RETURN_IF_ERROR(runner->Run(values, update, options.check_nan_inf ? &finite : nullptr, &fetches));
+  ++steps;
+  micro = update ? 0 : micro + 1;
+  std::string alarm;
+  if (update) {
+    ++updates;
+    CountSkips();
+    if (AlarmIsDue()) {
+      AMPC_ASSIGN_OR_RETURN(alarm, FindOverflow());
+    }
+  }
+  Report(fetches, update, std::move(alarm));
+  return fetches;
+}
+
+CheckpointOptions Trainer::State::Checkpoints() const {
+  CheckpointOptions out;
+  out.transient = runner->sums();
+  out.accumulate = options.accumulate;
+  return out;
+}
+
+Trainer::Trainer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Trainer::Trainer(Trainer&&) noexcept = default;
+Trainer& Trainer::operator=(Trainer&&) noexcept = default;
+Trainer::~Trainer() = default;
+
+absl::StatusOr<Trainer> Trainer::Create(absl::StatusOr<TrainingProgram> program, const TrainerOptions& options) {
+  AMPC_RETURN_IF_ERROR(program.status());
+  if (options.accumulate < 1) return UsageError(absl::StrCat("accumulate is ", options.accumulate, ", needs at least 1"));
+  if (options.alarm_after < 0) return UsageError(absl::StrCat("alarm_after is ", options.alarm_after, ", needs 0 (never) or more"));
+  auto state = std::make_unique<State>();
+  AMPC_ASSIGN_OR_RETURN(state->threads, CheckDevice(options.device, options.threads));
+  AMPC_RETURN_IF_ERROR(Verify(program->main));
+  AMPC_RETURN_IF_ERROR(Annotate(Verify(program->startup), "startup program"));
+  AMPC_RETURN_IF_ERROR(InitScope(*program, state->threads, state->scope));
+  state->options = options;
+  state->main = std::move(program->main);
+  for (const std::unique_ptr<Var>& var : state->main.main().vars()) var->weight = nullptr;
+  AMPC_ASSIGN_OR_RETURN(StepRunner runner, StepRunner::Create(state->main, options.accumulate, state->threads, state->scope));
+  state->runner.emplace(std::move(runner));
+  for (const ScalerView& scaler : FindScalers(state->main)) {
+    state->scales.push_back(scaler.scale);
+    ScalerReport report;
+    report.name = scaler.scale->name();
+    report.scale = Number(*scaler.scale, state->scope);
+    state->scalers.push_back(std::move(report));
+  }
+  state->rates = FindLearningRates(state->main);
+  return Trainer(std::move(state));
+}
+
+Scope& Trainer::scope() { return state_->scope; }
+const Scope& Trainer::scope() const { return state_->scope; }
+
+absl::StatusOr<TensorMap> Trainer::Step(const TensorMap& feeds) { return state_->Step(feeds); }
+
+absl::Status Trainer::SetTestProgram(Program program) {
+  AMPC_RETURN_IF_ERROR(Verify(program));
+  absl::Status writes;
+  ForEachOp(program, [&writes](const Op& op) {
+    for (const Var* var : op.outputs()) {
+      if (!writes.ok() || !LivesInScope(*var)) continue;
+      writes = UsageError(absl::StrCat("test program: ", Describe(op), " overwrites ", Name(var->kind), " '", var->name(), "', which only training may change"));
+    }
+  });
+  AMPC_RETURN_IF_ERROR(writes);
+  absl::StatusOr<std::unique_ptr<ProgramRunner>> test =
+      ProgramRunner::Create(std::move(program), {.threads = state_->threads, .fuse = true, .scope = &state_->scope});
+  if (!test.ok()) return Annotate(test.status(), "test program");
+  state_->test = *std::move(test);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TensorMap> Trainer::Test(const TensorMap& feeds) {
+  if (state_->test == nullptr) return UsageError("there is no test program; SetTestProgram comes first");
+  const Program& program = state_->test->program();
+  AMPC_ASSIGN_OR_RETURN(const std::vector<const HostTensor*> values, OrderFeeds(program, feeds));
+  AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, state_->test->Run(values, nullptr));
+  TensorMap out;
+  for (size_t i = 0; i < results.size(); ++i) out[program.fetches[i]->exported()] = std::move(results[i]);
+  return out;
+}
+
+int64_t Trainer::steps() const { return state_->steps; }
+int64_t Trainer::updates() const { return state_->updates; }
+const std::vector<ScalerReport>& Trainer::scalers() const { return state_->scalers; }
+
+absl::Status Trainer::Save(const std::string& directory, const DataPosition& position, int keep) const {
+  TrainingProgress progress;
+  progress.steps = state_->steps;
+  progress.updates = state_->updates;
+  progress.micro = state_->micro;
+  progress.accumulate = state_->options.accumulate;
+  for (const ScalerReport& s : state_->scalers) progress.scalers[s.name] = {s.skipped, s.skipped_in_a_row};
+  progress.position = position;
+  progress.program = Fingerprint(state_->main);
+  CheckpointOptions options = state_->Checkpoints();
+  options.keep = keep;
+  return SaveCheckpoint(directory, state_->scope, progress, options);
+}
+
+absl::StatusOr<RestoredCheckpoint> Trainer::Restore(const std::string& directory) {
+  AMPC_ASSIGN_OR_RETURN(LoadedCheckpoint loaded, LoadCheckpoint(directory, state_->scope, state_->Checkpoints()));
+  const TrainingProgress& progress = loaded.progress;
+  state_->steps = progress.steps;
+  state_->updates = progress.updates;
+  state_->micro = progress.micro;
+  state_->watch.reset();
+  for (size_t i = 0; i < state_->scalers.size(); ++i) {
+    ScalerReport& s = state_->scalers[i];
+    const auto it = progress.scalers.find(s.name);
+    const TrainingProgress::Skips skips = it == progress.scalers.end() ? TrainingProgress::Skips() : it->second;
+    s.skipped = skips.skipped;
+    s.skipped_in_a_row = skips.in_a_row;
+    s.found_inf = false;
+    s.scale = Number(*state_->scales[i], state_->scope);
+  }
+  if (progress.program != Fingerprint(state_->main)) {
+    loaded.notes.push_back(absl::StrCat("the program has changed since '", loaded.path, "' was saved; its variables are the same"));
+  }
+  return RestoredCheckpoint{std::move(loaded.path), progress.steps, progress.position, std::move(loaded.notes)};
+}
+
+const Program& Trainer::program() const { return state_->main; }
+int64_t Trainer::arena_bytes() const { return state_->runner->arena_bytes(); }
+
+}  // namespace ampc
