@@ -164,10 +164,11 @@ constexpr GradientRow kRows[] = {
     {"where", "Condition X Y", "Out", "X Y"},
 };
 
-// The type of the gradient of forward operand `slot`: the operand's own where the gradient op reads it, else what XShape remembers,
-// else that of the gradient it starts from.
+// The type of the gradient of forward operand `slot`: the operand's own where the gradient op reads it, else that of a result alike, else
+// what XShape remembers, else that of the gradient it starts from.
 TensorType GradientType(const InferContext& ctx, absl::string_view slot, int i) {
   if (ctx.Has(slot)) return ctx.In(slot, i);
+  if (ctx.Has("Softmax")) return ctx.In("Softmax");
   const SlotDef& start = ctx.op().def().inputs.back();  // <result>@GRAD comes last
   TensorType type = ctx.In(start.name);
   if (!ctx.Has("XShape")) return type;

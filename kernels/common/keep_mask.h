@@ -15,9 +15,10 @@ AMPC_HOST_DEVICE inline uint64_t MixBits(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// True with probability 1 - `drop` for element `i` under `seed`.
-AMPC_HOST_DEVICE inline bool Keep(uint64_t seed, uint64_t i, double drop) {
-  return static_cast<double>(MixBits(MixBits(seed) + i) >> 11) * 0x1p-53 >= drop;
-}
+// Elements are kept where a random number of 53 bits is not below this: with probability 1 - `drop`.
+AMPC_HOST_DEVICE inline uint64_t KeepThreshold(double drop) { return static_cast<uint64_t>(drop * 0x1p53); }
+
+// Whether element `i` is kept; `key` = MixBits(seed).
+AMPC_HOST_DEVICE inline bool Keep(uint64_t key, uint64_t i, uint64_t threshold) { return (MixBits(key + i) >> 11) >= threshold; }
 
 }  // namespace ampc

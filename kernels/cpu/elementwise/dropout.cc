@@ -1,11 +1,12 @@
-// dropout. is_test: X, times 1 - p for downgrade_in_infer. Training: an element is kept when a hash of (seed, its position) says so,
-// so the mask depends on the seed alone; the seed is the Seed operand or, with fix_seed, the attribute.
+// dropout. is_test: X, times 1 - p for downgrade_in_infer. Training: an element is kept when a hash of (seed, its position) says so. The
+// seed is the Seed operand mixed with the attribute, so that ops may share an operand, or with fix_seed the attribute alone.
+#include <algorithm>
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/common/keep_mask.h"
 #include "kernels/cpu/elementwise/unary_loop.h"
+#include "kernels/cpu/simd/gradient_rows.h"
 #include "kernels/parallel.h"
 
 namespace ampc {
@@ -29,37 +30,61 @@ std::unique_ptr<Kernel> MakeTest(const SpecView& view, double factor) {
   });
 }
 
-template <typename T>
-void Drop(const void* x, const void* mask, void* out, int64_t n, T factor) {
-  const uint8_t* keep = static_cast<const uint8_t*>(mask);
-  for (int64_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = keep[i] != 0 ? static_cast<const T*>(x)[i] * factor : T(0);
+void Drop(const float* x, const uint8_t* keep, double factor, float* out, int64_t n) {
+  simd::MaskRow(x, keep, /*inverse=*/false, static_cast<float>(factor), out, n);
+}
+void Drop(const double* x, const uint8_t* keep, double factor, double* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = keep[i] != 0 ? x[i] * factor : 0;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeTraining(const SpecView& view, double p, bool upscale) {
-  const ScalarInput seed(view, "Seed", static_cast<double>(view.op().GetInt("seed")));
-  if (seed.is_fixed() && view.In("Seed") < 0 && !view.op().GetBool("fix_seed")) {
-    return view.Unsupported("training needs a Seed operand or fix_seed, because a kernel keeps no random state");
-  }
-  if (view.Out("Mask") < 0) return view.Unsupported("training needs the result Mask, which its gradient reads");
-  const TensorDesc& out = view.OutDesc("Out");
-  KernelTraits traits;
-  traits.in_place_input = 0;
-  const double factor = !upscale ? 1 : p == 1 ? 0 : 1 / (1 - p);
-  const bool is_double = out.dtype == DType::kF64;
-  return MakeLambdaKernel(std::move(traits), [=, n = out.NumElements(), mask_at = view.Out("Mask")](const KernelArgs& args) {
-    const uint64_t key = static_cast<uint64_t>(static_cast<int64_t>(seed.Get(args)));
-    uint8_t* mask = static_cast<uint8_t*>(args.outputs[mask_at]);
+struct Training {
+  ScalarInput seed;
+  uint64_t own = 0;        // what tells this op from others with the same seed
+  uint64_t threshold = 0;  // of Keep
+  double factor = 1;
+  int mask = -1;
+  int64_t n = 0;
+
+  uint64_t Key(const KernelArgs& args) const { return MixBits(static_cast<uint64_t>(static_cast<int64_t>(seed.Get(args))) ^ own); }
+
+  template <typename T>
+  void Run(const KernelArgs& args) const {
+    constexpr int64_t kBlock = 1024;
+    const T* x = static_cast<const T*>(args.inputs[0]);
+    T* out = static_cast<T*>(args.outputs[0]);
+    uint8_t* all = mask < 0 ? nullptr : static_cast<uint8_t*>(args.outputs[mask]);
+    const uint64_t key = Key(args);
     ParallelFor(args.threads, n, 1 << 13, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) mask[i] = Keep(key, static_cast<uint64_t>(i), p) ? 1 : 0;
-      const int64_t size = is_double ? 8 : 4;
-      const char* x = static_cast<const char*>(args.inputs[0]) + first * size;
-      char* y = static_cast<char*>(args.outputs[0]) + first * size;
-      if (is_double) {
-        Drop<double>(x, mask + first, y, last - first, factor);
-      } else {
-        Drop<float>(x, mask + first, y, last - first, static_cast<float>(factor));
+      uint8_t block[kBlock];
+      for (int64_t i = first; i < last; i += kBlock) {
+        const int64_t size = std::min(kBlock, last - i);
+        uint8_t* keep = all == nullptr ? block : all + i;
+        for (int64_t k = 0; k < size; ++k) keep[k] = Keep(key, static_cast<uint64_t>(i + k), threshold) ? 1 : 0;
+        Drop(x + i, keep, factor, out + i, size);
       }
     });
+  }
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeTraining(const SpecView& view, double p, bool upscale) {
+  const bool given = view.In("Seed") >= 0;
+  if (!given && !view.op().GetBool("fix_seed")) {
+    return view.Unsupported("training needs a Seed operand or fix_seed, because a kernel keeps no random state");
+  }
+  const TensorDesc& out = view.OutDesc("Out");
+  const int64_t attribute = view.op().GetInt("seed");
+  const Training t{.seed = ScalarInput(view, "Seed", static_cast<double>(attribute)),
+                   .own = given && attribute != 0 ? MixBits(static_cast<uint64_t>(attribute)) : 0,
+                   .threshold = KeepThreshold(p),
+                   .factor = !upscale ? 1
+                             : p == 1 ? 0
+                                      : 1 / (1 - p),
+                   .mask = view.Out("Mask"),
+                   .n = out.NumElements()};
+  KernelTraits traits;
+  traits.in_place_input = 0;
+  return MakeLambdaKernel(std::move(traits), [t, narrow = StorageType(out.dtype) == DType::kF32](const KernelArgs& args) {
+    narrow ? t.Run<float>(args) : t.Run<double>(args);
     return absl::OkStatus();
   });
 }

@@ -1,7 +1,6 @@
 #include "kernels/cpu/simd/rows.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/cpu/simd/targets.h"
 
@@ -10,49 +9,11 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/cpu/simd/math-inl.h"
+#include "kernels/cpu/simd/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ampc::simd {
 namespace HWY_NAMESPACE {
-
-using D16 = hn::CappedTag<float, 16>;
-using V16 = hn::Vec<D16>;
-constexpr D16 kTag;
-constexpr int64_t kWidth = hn::MaxLanes(D16());
-
-// Loads and stores of the first `n` < kWidth floats; loads give zeros beyond.
-HWY_INLINE V16 LoadTail(const float* p, int64_t n) {
-#if HWY_MEM_OPS_MIGHT_FAULT
-  HWY_ALIGN float tail[kWidth] = {};
-  std::memcpy(tail, p, static_cast<size_t>(n) * sizeof(float));
-  return hn::Load(kTag, tail);
-#else
-  return hn::MaskedLoad(hn::FirstN(kTag, static_cast<size_t>(n)), kTag, p);
-#endif
-}
-HWY_INLINE void StoreTail(V16 v, float* p, int64_t n) {
-#if HWY_MEM_OPS_MIGHT_FAULT
-  HWY_ALIGN float tail[kWidth];
-  hn::Store(v, kTag, tail);
-  std::memcpy(p, tail, static_cast<size_t>(n) * sizeof(float));
-#else
-  hn::BlendedStore(v, hn::FirstN(kTag, static_cast<size_t>(n)), kTag, p);
-#endif
-}
-
-// Calls f(offset, load, store) for whole vectors and once for what is left, whose loads give zeros beyond the end.
-template <class F>
-HWY_INLINE void ForEachVector(int64_t n, F&& f) {
-  int64_t i = 0;
-  for (; i + kWidth <= n; i += kWidth) {
-    f(
-        i, [](const float* p) { return hn::LoadU(kTag, p); }, [](V16 v, float* p) { hn::StoreU(v, kTag, p); });
-  }
-  if (i == n) return;
-  const int64_t rest = n - i;
-  f(
-      i, [rest](const float* p) { return LoadTail(p, rest); }, [rest](V16 v, float* p) { StoreTail(v, p, rest); });
-}
 
 constexpr int64_t kLanes = 64, kVectors = kLanes / kWidth;  // partial results of a run, whatever the width of a vector
 

@@ -1,0 +1,145 @@
+// Gradients of cross_entropy and softmax_with_cross_entropy.
+//
+// Of a row with the softmax p and the label l, g being the gradient of its loss: with a hard label g * (p - one at l), 0 for ignore_index;
+// with soft labels g * (p * sum(l) - l). Of probabilities x: -g / x at l, or -g * l / x.
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "kernels/cpu/base/lambda_kernel.h"
+#include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/simd/gradient_rows.h"
+#include "kernels/parallel.h"
+
+namespace ampc {
+namespace {
+
+constexpr int64_t kGrain = 1 << 13;
+
+struct Plan {
+  std::string name;
+  int p = -1, label = -1, g = -1;  // flat operands; p: Softmax, or X
+  int64_t outer = 1, size = 0, inner = 1;
+  bool softmax = true, soft = false;
+  int64_t ignore = -100;
+  DType label_type = DType::kI64;
+};
+
+void Scale(const float* x, float factor, float* out, int64_t n) { simd::ScaleRow(x, factor, out, n); }
+void Scale(const double* x, double factor, double* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = x[i] * factor;
+}
+
+// Elements of a row are `inner` apart.
+template <typename T>
+void HardRow(const Plan& p, const T* x, T g, int64_t label, T* out) {
+  if (label == p.ignore) g = 0;
+  if (!p.softmax || g == 0) {
+    const T probability = label == p.ignore ? T(1) : x[label * p.inner];
+    for (int64_t i = 0; i < p.size; ++i) out[i * p.inner] = 0;
+    if (label != p.ignore && !p.softmax) out[label * p.inner] = -g / probability;
+    return;
+  }
+  if (p.inner == 1) {
+    Scale(x, g, out, p.size);
+  } else {
+    for (int64_t i = 0; i < p.size; ++i) out[i * p.inner] = x[i * p.inner] * g;
+  }
+  out[label * p.inner] -= g;
+}
+
+template <typename T>
+void SoftRow(const Plan& p, const T* x, T g, const T* label, T* out) {
+  double sum = 0;
+  for (int64_t i = 0; i < p.size * p.inner; i += p.inner) sum += static_cast<double>(label[i]);
+  const T total = static_cast<T>(sum);
+  for (int64_t i = 0; i < p.size * p.inner; i += p.inner) {
+    out[i] = p.softmax ? g * (x[i] * total - label[i]) : label[i] == 0 ? T(0) : -g * label[i] / x[i];
+  }
+}
+
+template <typename T>
+void Run(const Plan& p, const KernelArgs& args) {
+  const auto in = [&args](int i) { return static_cast<const T*>(args.inputs[i]); };
+  ParallelFor(args.threads, p.outer * p.inner, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, p.size)),
+              [&](int64_t first, int64_t last) {
+                for (int64_t r = first; r < last; ++r) {
+                  const int64_t at = r / p.inner * p.size * p.inner + r % p.inner;
+                  T* out = static_cast<T*>(args.outputs[0]) + at;
+                  const T *x = in(p.p) + at, g = in(p.g)[r];
+                  if (p.soft) {
+                    SoftRow(p, x, g, in(p.label) + at, out);
+                  } else {
+                    HardRow(p, x, g, ReadAsInt(args.inputs[p.label], p.label_type, r), out);
+                  }
+                }
+              });
+}
+
+absl::Status CheckLabels(const Plan& p, const void* labels) {
+  for (int64_t r = 0; r < p.outer * p.inner && !p.soft; ++r) {
+    const int64_t label = ReadAsInt(labels, p.label_type, r);
+    if (label != p.ignore && (label < 0 || label >= p.size)) {
+      return UsageError(absl::StrCat(p.name, ": label ", r, " is ", label, ", needs 0 to ", p.size - 1, " or ignore_index ", p.ignore));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const SpecView& view, Plan plan, int64_t axis) {
+  if (view.spec().outputs.empty()) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
+  const TensorDesc &x = view.spec().inputs[plan.p], &label = view.InDesc("Label");
+  AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64}));
+  const int64_t rank = static_cast<int64_t>(x.dims.size());
+  axis = FromEnd(axis, rank);
+  if (axis < 0 || axis >= rank) return view.Internal(absl::StrCat("axis ", axis, " lies outside rank ", rank));
+  for (int64_t d = 0; d < rank; ++d) {
+    if (d != axis) (d < axis ? plan.outer : plan.inner) *= x.dims[d];
+  }
+  plan.size = x.dims[axis];
+  plan.label = view.In("Label");
+  plan.soft = view.op().GetBool("soft_label");
+  plan.ignore = view.op().GetInt("ignore_index", -100);
+  plan.name = Describe(view.op());
+  plan.label_type = StorageType(label.dtype);
+  if (plan.soft ? plan.label_type != StorageType(x.dtype) : !IsInteger(label.dtype)) return view.Internal("Label has the wrong type");
+  if (label.NumElements() != plan.outer * plan.inner * (plan.soft ? plan.size : 1)) return view.Internal("Label has the wrong size");
+  KernelTraits traits;
+  traits.implementation = "ampc:simd";
+  traits.in_place_input = plan.p;
+  return MakeLambdaKernel(traits, [plan = std::move(plan), narrow = StorageType(x.dtype) == DType::kF32](const KernelArgs& args) {
+    const absl::Status labels = CheckLabels(plan, args.inputs[plan.label]);
+    if (labels.ok()) narrow ? Run<float>(plan, args) : Run<double>(plan, args);
+    return labels;
+  });
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeCrossEntropy(const KernelSpec& spec) {
+  const SpecView view(spec);
+  Plan plan;
+  plan.p = view.In("X");
+  plan.g = view.In("Y@GRAD");
+  plan.softmax = false;
+  return Make(view, std::move(plan), -1);
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeSoftmaxWithCrossEntropy(const KernelSpec& spec) {
+  const SpecView view(spec);
+  Plan plan;
+  plan.p = view.In("Softmax");
+  plan.g = view.In("Loss@GRAD");
+  plan.softmax = view.op().GetBool("use_softmax", true);
+  return Make(view, std::move(plan), view.op().GetInt("axis", -1));
+}
+
+}  // namespace
+
+absl::Status RegisterLossGradient(KernelRegistry* registry) {
+  const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64};
+  AMPC_RETURN_IF_ERROR(registry->Add({"cross_entropy_grad", &MakeCrossEntropy, types}));
+  return registry->Add({"softmax_with_cross_entropy_grad", &MakeSoftmaxWithCrossEntropy, types});
+}
+
+}  // namespace ampc
