@@ -34,6 +34,18 @@ std::vector<SlotValues> RequiredResults(const OpDef& def) {
   return results;
 }
 
+// Takes out the `increment` ops of states that only they read: what they counted for is_test turned off.
+void DropUnreadCounters(Block& block, const std::vector<int>& uses, std::vector<bool>& dead) {
+  std::vector<std::unique_ptr<ampc::Op>> kept;
+  for (std::unique_ptr<ampc::Op>& op : block.TakeOps()) {
+    const Var* counter = op->type() == "increment" ? op->output(0) : nullptr;
+    const bool unread = counter != nullptr && counter->kind == VarKind::kState && op->input(0) == counter && uses[counter->id()] == 1;
+    if (unread) dead[counter->id()] = true;
+    if (!unread) kept.push_back(std::move(op));
+  }
+  block.SetOps(std::move(kept));
+}
+
 std::shared_ptr<const WeightSource> AsSource(const HostTensor& tensor) {
   return WeightBuffer(std::string(static_cast<const char*>(tensor.data()), tensor.size_bytes()));
 }
@@ -194,6 +206,10 @@ Program ProgramBuilder::CloneForTest() const {
       const AttrDef* is_test = op->def().FindAttr("is_test");
       if (is_test == nullptr) continue;
       op->SetAttr("is_test", true);
+      if (const int seed = op->def().InputSlot("Seed"); seed >= 0 && op->input(seed) != nullptr) {
+        --uses[op->input(seed)->id()];
+        op->SetInputs(seed, {});
+      }
       for (size_t s = 0; s < op->def().outputs.size(); ++s) {
         const Var* var = op->output(static_cast<int>(s));
         if (var == nullptr || !op->def().outputs[s].optional || (var->kind == VarKind::kTemp && uses[var->id()] > 0)) continue;
@@ -201,6 +217,7 @@ Program ProgramBuilder::CloneForTest() const {
         op->SetOutputs(static_cast<int>(s), {});
       }
     }
+    DropUnreadCounters(test.block(b), uses, dead);
     test.block(b).RemoveVars(dead);
   }
   return test;

@@ -107,12 +107,13 @@ class ProgramBuilder {
   void Fail(absl::Status status);
   // `layer_0`, `layer_1`, ... for a layer type.
   std::string NextLayer(absl::string_view type);
+  // Op for a layer that NextLayer named: new results are called `<layer>.tmp_<k>`.
+  std::vector<Value> Append(absl::string_view layer, absl::string_view type, std::vector<SlotValues> operands, std::vector<Attr> attrs,
+                            std::vector<SlotValues> results);
 
  private:
   friend class Fp16Guard;
   Value Declare(std::string name, VarKind kind, DType dtype, Dims dims, const Initializer& init);
-  std::vector<Value> Append(absl::string_view layer, absl::string_view type, std::vector<SlotValues> operands, std::vector<Attr> attrs,
-                            std::vector<SlotValues> results);
   Value Append(absl::string_view layer, absl::string_view type, std::vector<SlotValues> operands, std::vector<Attr> attrs = {});
   Value Activate(absl::string_view layer, absl::string_view type, Value x);
   absl::Status CheckValues(absl::string_view type, const std::vector<SlotValues>& slots, bool results) const;

@@ -9,6 +9,7 @@ packages=(
   libabsl-dev libprotobuf-dev protobuf-compiler zlib1g-dev
   libdnnl-dev libhwy-dev libcli11-dev
   libgtest-dev libgmock-dev libbenchmark-dev
+  dataset-fashion-mnist
 )
 case "${1:-}" in
   "") ;;

@@ -1,0 +1,148 @@
+#include "tools/train/plot.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+
+namespace ampc {
+namespace {
+
+using Points = std::vector<std::pair<double, double>>;
+
+constexpr double kWidth = 760, kLeft = 64, kRight = 16, kHeight = 170, kGap = 44, kTop = 64;
+constexpr size_t kMaxPoints = 400;  // of one line
+constexpr const char* kColours[] = {"#1b6ca8", "#d1495b", "#3a7d44", "#b07d12", "#6a4c93", "#444444"};
+
+struct Panel {
+  const char* title;
+  Points TrainingCurve::*points;
+  bool log2;
+};
+constexpr Panel kPanels[] = {{"training loss", &TrainingCurve::loss, false},
+                             {"test accuracy", &TrainingCurve::accuracy, false},
+                             {"loss scale", &TrainingCurve::scale, true}};
+
+struct Range {
+  double low = INFINITY, high = -INFINITY;
+  void Add(double v) { low = std::min(low, v), high = std::max(high, v); }
+  double At(double v) const { return high > low ? (v - low) / (high - low) : 0.5; }
+};
+
+std::string Escape(absl::string_view text) { return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}}); }
+
+std::string Text(double x, double y, const char* anchor, absl::string_view text, absl::string_view more = "") {
+  return absl::StrFormat("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>%s</text>\n", x, y, anchor, more, Escape(text));
+}
+
+// Finite values only; neighbours are averaged where there are more than a picture can show.
+Points Drawn(const Points& points, bool log2) {
+  Points finite;
+  for (const auto& [x, y] : points) {
+    if (std::isfinite(y) && (!log2 || y > 0)) finite.emplace_back(x, log2 ? std::log2(y) : y);
+  }
+  const size_t group = log2 ? 1 : (finite.size() + kMaxPoints - 1) / kMaxPoints;
+  if (group <= 1) return finite;
+  Points out;
+  for (size_t i = 0; i < finite.size(); i += group) {
+    const size_t end = std::min(i + group, finite.size());
+    double x = 0, y = 0;
+    for (size_t k = i; k < end; ++k) x += finite[k].first, y += finite[k].second;
+    out.emplace_back(x / static_cast<double>(end - i), y / static_cast<double>(end - i));
+  }
+  return out;
+}
+
+// Steps of 1, 2 or 5 times a power of ten, about four over the range.
+double TickStep(double span) {
+  const double rough = span / 4, power = std::pow(10, std::floor(std::log10(rough)));
+  for (double m : {1.0, 2.0, 5.0}) {
+    if (m * power >= rough) return m * power;
+  }
+  return 10 * power;
+}
+
+std::string Axis(const Range& y, double top, bool log2) {
+  std::string out;
+  const double step = log2 ? std::max(1.0, std::ceil(TickStep(y.high - y.low))) : TickStep(y.high - y.low);
+  for (double v = std::ceil(y.low / step) * step; v <= y.high + step * 1e-9; v += step) {
+    const double at = top + kHeight * (1 - y.At(v));
+    absl::StrAppend(&out, absl::StrFormat("<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#ddd\"/>\n", kLeft, at, kWidth - kRight, at));
+    absl::StrAppend(&out, Text(kLeft - 6, at + 4, "end", log2 ? absl::StrFormat("2^%d", static_cast<int>(std::lround(v))) : absl::StrFormat("%g", std::abs(v) < step / 2 ? 0 : v)));
+  }
+  return out;
+}
+
+// As steps where a value holds until the next one.
+std::string Line(const Points& points, const Range& x, const Range& y, double top, bool steps, const char* colour) {
+  std::string path;
+  double before = 0;
+  for (const auto& [px, py] : points) {
+    const double at = kLeft + (kWidth - kLeft - kRight) * x.At(px), height = top + kHeight * (1 - y.At(py));
+    if (path.empty()) absl::StrAppend(&path, absl::StrFormat("M%.1f %.1f", at, height));
+    if (steps && height != before) absl::StrAppend(&path, absl::StrFormat("H%.1fV%.1f", at, height));
+    if (!steps) absl::StrAppend(&path, absl::StrFormat("L%.1f %.1f", at, height));
+    before = height;
+  }
+  if (steps && !points.empty()) absl::StrAppend(&path, absl::StrFormat("H%.1f", kLeft + (kWidth - kLeft - kRight) * x.At(points.back().first)));
+  std::string out = absl::StrFormat("<path d=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\"/>\n", path, colour);
+  if (points.size() <= 30 && !steps) {
+    for (const auto& [px, py] : points) {
+      absl::StrAppend(&out, absl::StrFormat("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n", kLeft + (kWidth - kLeft - kRight) * x.At(px),
+                                            top + kHeight * (1 - y.At(py)), colour));
+    }
+  }
+  return out;
+}
+
+std::string Legend(const std::vector<TrainingCurve>& curves) {
+  std::string out;
+  double x = kLeft;
+  for (size_t i = 0; i < curves.size(); ++i) {
+    const char* colour = kColours[i % std::size(kColours)];
+    absl::StrAppend(&out, absl::StrFormat("<rect x=\"%.1f\" y=\"36\" width=\"14\" height=\"4\" fill=\"%s\"/>\n", x, colour), Text(x + 19, 42, "start", curves[i].name));
+    x += 40 + 7.0 * static_cast<double>(curves[i].name.size());
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string PlotTraining(const std::string& title, const std::vector<TrainingCurve>& curves) {
+  Range x;
+  for (const TrainingCurve& curve : curves) {
+    for (const Panel& panel : kPanels) {
+      for (const auto& point : curve.*panel.points) x.Add(point.first);
+    }
+  }
+  std::string body = absl::StrCat(Text(kLeft, 22, "start", title, " font-size=\"15\" font-weight=\"bold\""), Legend(curves));
+  double top = kTop;
+  for (const Panel& panel : kPanels) {
+    Range y;
+    std::vector<Points> drawn;
+    for (const TrainingCurve& curve : curves) {
+      drawn.push_back(Drawn(curve.*panel.points, panel.log2));
+      for (const auto& point : drawn.back()) y.Add(point.second);
+    }
+    if (y.high < y.low) continue;
+    if (y.high == y.low) y.low -= 1, y.high += 1;
+    absl::StrAppend(&body, Text(kLeft, top - 6, "start", panel.title), Axis(y, top, panel.log2));
+    absl::StrAppend(&body, absl::StrFormat("<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"none\" stroke=\"#999\"/>\n", kLeft, top,
+                                           kWidth - kLeft - kRight, kHeight));
+    for (size_t i = 0; i < drawn.size(); ++i) absl::StrAppend(&body, Line(drawn[i], x, y, top, panel.log2, kColours[i % std::size(kColours)]));
+    top += kHeight + kGap;
+  }
+  if (x.high >= x.low) {
+    absl::StrAppend(&body, Text(kLeft, top - kGap + 18, "start", absl::StrFormat("step %g", x.low)),
+                    Text(kWidth - kRight, top - kGap + 18, "end", absl::StrFormat("%g", x.high)));
+  }
+  return absl::StrFormat(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" width=\"%g\" height=\"%g\" font-family=\"sans-serif\" font-size=\"12\">\n"
+      "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n%s</svg>\n",
+      kWidth, top, kWidth, top, body);
+}
+
+}  // namespace ampc
