@@ -37,10 +37,19 @@ bool AwareAccepts(const KernelSpec& spec) {
   if (ops::ChannelsLast(op.GetString("data_format")) || ops::ChannelsLast(op.GetString("data_layout"))) return false;
   for (size_t i = 1; i < spec.inputs.size(); ++i) {
     const std::string& slot = op.def().inputs[op.InputSlotOf(static_cast<int>(i))].name;
-    if (IsChannelsLast(spec.inputs[i]) && slot != "ResidualData" && slot != "Output@GRAD") return false;
+    if (IsChannelsLast(spec.inputs[i]) && slot != "ResidualData" && slot != "Output@GRAD" && slot != "Y@GRAD") return false;
   }
   if (IsChannelsLast(spec.outputs[0]) && op.def().outputs[op.OutputSlotOf(0)].name == "Filter@GRAD") return false;
   return std::none_of(spec.outputs.begin() + 1, spec.outputs.end(), IsChannelsLast);
+}
+
+// The gradient of the result, which the gradient op of a normalisation reads, lies as operand 0 does.
+bool FollowsGradient(const KernelSpec& spec) {
+  for (size_t i = 1; i < spec.inputs.size(); ++i) {
+    const std::string& slot = spec.op->def().inputs[spec.op->InputSlotOf(static_cast<int>(i))].name;
+    if (slot == "Y@GRAD" && spec.inputs[i].layout != spec.inputs[0].layout) return false;
+  }
+  return true;
 }
 
 void ToMemoryOrder(std::vector<TensorDesc>* tensors) {
@@ -66,7 +75,7 @@ bool AcceptsLayouts(const KernelEntry& entry, const KernelSpec& spec) {
     case LayoutSupport::kElementwise:
       return ElementwiseAccepts(spec);
     case LayoutSupport::kFollows:
-      return AwareAccepts(spec) && spec.inputs[0].layout == spec.outputs[0].layout;
+      return AwareAccepts(spec) && spec.inputs[0].layout == spec.outputs[0].layout && FollowsGradient(spec);
     case LayoutSupport::kAware:
       return AwareAccepts(spec);
   }

@@ -56,6 +56,17 @@ TEST(MapGradient, ProductsOfLargeOperandsSpreadOverChannels) {
   ExpectNear(r[1], dy);
 }
 
+TEST(MapGradient, ProductsOfManyRows) {
+  const Tensor x = Random({2100, 67}, 1), y = Random({67}, 2), g = Random({2100, 67}, 3);
+  std::vector<double> sums(67);
+  for (int64_t i = 0; i < 2100 * 67; ++i) sums[i % 67] += static_cast<double>(g.stored.values<float>()[i]) * x.stored.values<float>()[i];
+  OpRun second("elementwise_mul_grad"), first("elementwise_mul_grad");
+  ASSERT_OK_AND_ASSIGN(auto r, second.In("X", x).In("Y", y).In("Out@GRAD", g).Out("Y@GRAD").Run());
+  ExpectNear(r[0], sums);
+  ASSERT_OK_AND_ASSIGN(r, first.In("X", y).In("Y", x).In("Out@GRAD", g).Out("X@GRAD").Run());
+  ExpectNear(r[0], sums);
+}
+
 TEST(MapGradient, MeanAndReluOfLargeOperands) {
   const Tensor x = Random({100001}, 1), g = F32({1}, {2});
   ASSERT_OK_AND_ASSIGN(const auto m, OpRun("mean_grad").In("X", x).In("Out@GRAD", g).Out("X@GRAD").Run());
@@ -186,6 +197,20 @@ TEST(MapGradient, BatchNormFarFromZero) {
       ExpectNear(r[2], need.dbias);
     }
   }
+}
+
+TEST(MapGradient, BatchNormOfChannelsLast) {
+  const Tensor x = Random({4, 70, 3, 5}, 1), g = Random({4, 70, 3, 5}, 2), scale = Random({70}, 3, 0.5, 2), bias = Random({70}, 4);
+  const BatchNormNeeds need = BatchNorm(x, g, scale, 70, 15);
+  OpRun run("batch_norm_grad");
+  run.In("X", x).In("Scale", scale).In("Bias", bias).In("SavedMean", F32({70}, need.mean)).In("SavedVariance", F32({70}, need.inverse));
+  run.In("Y@GRAD", g).Out("X@GRAD").Out("Scale@GRAD").Out("Bias@GRAD");
+  OpRun mixed = run;
+  ASSERT_OK_AND_ASSIGN(const auto r, run.ChannelsLast("X").ChannelsLast("Y@GRAD").ChannelsLast("X@GRAD").Run());
+  ExpectNear(r[0], need.dx);
+  ExpectNear(r[1], need.dscale);
+  ExpectNear(r[2], need.dbias);
+  EXPECT_FALSE(mixed.ChannelsLast("X").ChannelsLast("X@GRAD").Run().ok());
 }
 
 TEST(MapGradient, BatchNormByGivenStatisticsReadsTheRunningOnes) {

@@ -49,11 +49,10 @@ void RunRow(const LayerNorm& n, int64_t row, const KernelArgs& args, const Sums&
   const double inverse = 1.0 / std::sqrt(variance + n.epsilon);
   float* dscale = Out(args, n.dscale) == nullptr ? nullptr : sums.part;
   float* dbias = Out(args, n.dbias) == nullptr ? nullptr : sums.part + n.size;
-  if (dscale != nullptr || dbias != nullptr) simd::AddProducts(x, mean, static_cast<float>(inverse), g, dscale, dbias, n.size);
+  const float* scale = In(args, n.scale);
+  const simd::ProductSums s = simd::AddProducts(x, mean, static_cast<float>(inverse), g, scale, dscale, dbias, n.size);
   float* dx = Out(args, n.dx);
   if (dx == nullptr) return;
-  const float* scale = In(args, n.scale);
-  const simd::ProductSums s = simd::SumProducts(x, mean, g, scale, n.size);
   const simd::Combination with{mean, static_cast<float>(inverse), static_cast<float>(-inverse * inverse * inverse * s.gx / count),
                                static_cast<float>(-inverse * s.g / count)};
   simd::CombineRow(x, g, scale, with, dx + row * n.size, n.size);

@@ -222,7 +222,7 @@ absl::Status Run(const Norm& n, const KernelArgs& args) {
 }
 
 Norm ReadShape(const SpecView& view, bool last) {
-  const Dims& dims = view.InDesc("X").dims;
+  const Dims& dims = view.InDesc("X").dims;  // channels at dim 1 where the layout, not the op, puts them last
   const size_t rank = dims.size(), channel = last ? rank - 1 : 1;
   Norm n{.x = view.In("X"),
          .scale = view.In("Scale"),
@@ -235,13 +235,17 @@ Norm ReadShape(const SpecView& view, bool last) {
   n.images = dims[0];
   n.channels = dims[channel];
   for (size_t i = 1; i < rank; ++i) n.spatial *= i == channel ? 1 : dims[i];
-  n.columns = last && n.spatial > 1;
+  n.columns = (last || view.InDesc("X").layout == Layout::kChannelsLast) && n.spatial > 1;
   n.epsilon = view.op().GetFloat("epsilon", 1e-5f);
   return n;
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeNorm(const SpecView& view, const Norm& n) {
   AMPC_RETURN_IF_ERROR(view.CheckType(view.InDesc("X").dtype, {DType::kF32}));
+  const Layout layout = view.InDesc("X").layout;
+  if (view.spec().inputs[n.g].layout != layout || (n.dx >= 0 && view.spec().outputs[n.dx].layout != layout)) {
+    return view.Unsupported("the cpu kernel needs gradients in the layout of X");
+  }
   for (int i : {n.mean, n.variance}) {
     if (i >= 0 && view.spec().inputs[i].NumElements() != n.stat_groups()) return view.Internal("a saved statistic has the wrong size");
   }
@@ -295,9 +299,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGroupNorm(const KernelSpec& spec) {
 
 absl::Status RegisterNormGradient(KernelRegistry* registry) {
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16};
-  AMPC_RETURN_IF_ERROR(registry->Add({"batch_norm_grad", &MakeBatchNorm, types}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"group_norm_grad", &MakeGroupNorm, types}));
-  return registry->Add({"instance_norm_grad", &MakeGroupNorm, types});
+  AMPC_RETURN_IF_ERROR(registry->Add({"batch_norm_grad", &MakeBatchNorm, types, LayoutSupport::kFollows}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"group_norm_grad", &MakeGroupNorm, types, LayoutSupport::kFollows}));
+  return registry->Add({"instance_norm_grad", &MakeGroupNorm, types, LayoutSupport::kFollows});
 }
 
 }  // namespace ampc

@@ -136,6 +136,9 @@ struct RowGradient::Loop {
       const int64_t stride = r.reduced_.g[0];
       return AddRows(g + kept.g + first * stride + column, last - first, stride, columns, sum);
     }
+    if constexpr (std::is_same_v<T, float>) {
+      if (AddProducts(kept, column, columns, first, last, sum)) return;
+    }
     T buffer[kBuffer];
     const int64_t rows = kBuffer / kColumns;
     for (int64_t k = first; k < last; k += rows) {
@@ -146,6 +149,24 @@ struct RowGradient::Loop {
       }
       AddRows(buffer, part, columns, columns, sum);
     }
+  }
+
+  // The sum of products with an operand that lies as g does; false where there is none.
+  bool AddProducts(At kept, int64_t column, int64_t columns, int64_t first, int64_t last, double* sum) const {
+    const bool with_y = r.op_ == simd::RowGradient::kMulGradX;
+    if (!with_y && r.op_ != simd::RowGradient::kMulGradY) return false;
+    if (r.reduced_.size.size() != 1 || (with_y ? iy : ix) != 1) return false;
+    const int64_t stride = r.reduced_.g[0];
+    if ((with_y ? r.reduced_.y[0] : r.reduced_.x[0]) != stride) return false;
+    const float* other = (with_y ? y + kept.y : x + kept.x) + first * stride + column;
+    const float* from = g + kept.g + first * stride + column;
+    float sum_g[kColumns], product[kColumns];
+    for (int64_t k = 0; k < last - first; k += simd::kProductRows) {
+      const int64_t rows = std::min(simd::kProductRows, last - first - k);
+      simd::SumColumnProducts(other + k * stride, nullptr, from + k * stride, rows, stride, sum_g, product, columns);
+      for (int64_t c = 0; c < columns; ++c) sum[c] += product[c];
+    }
+    return true;
   }
 
   void Reduced(int threads, double* parts) const {

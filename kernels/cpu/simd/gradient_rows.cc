@@ -75,6 +75,41 @@ ProductSums SumProductsLoop(const float* x, float center, const float* g, const 
   return total;
 }
 
+ProductSums AddProductsRun(const float* x, float mean, float factor, const float* g, const float* scale, float* sum_gx, float* sum_g,
+                           int64_t n) {
+  const V16 m = hn::Set(kTag, mean), f = hn::Set(kTag, factor);
+  V16 all_g[kVectors], all_gx[kVectors];
+  for (int64_t k = 0; k < kVectors; ++k) all_g[k] = all_gx[k] = hn::Zero(kTag);
+  ForRun(n, [&](int64_t i, int64_t k, auto load) {
+    const V16 v = load(g + i), d = load(x + i) - m;
+    const V16 scaled = scale == nullptr ? v : v * load(scale + i);
+    const auto add = [&](V16 term, float* sum) {
+      if (n - i >= kWidth) {
+        hn::StoreU(hn::LoadU(kTag, sum + i) + term, kTag, sum + i);
+      } else {
+        StoreTail(LoadTail(sum + i, n - i) + term, sum + i, n - i);
+      }
+    };
+    if (sum_gx != nullptr) add(v * (d * f), sum_gx);
+    if (sum_g != nullptr) add(v, sum_g);
+    all_g[k] = all_g[k] + scaled;
+    all_gx[k] = hn::MulAdd(scaled, d, all_gx[k]);
+  });
+  return {Total(all_g), Total(all_gx)};
+}
+
+ProductSums AddProductsLoop(const float* x, float mean, float factor, const float* g, const float* scale, float* sum_gx, float* sum_g,
+                            int64_t n) {
+  ProductSums total;
+  const auto at = [](auto* p, int64_t i) { return p == nullptr ? nullptr : p + i; };
+  for (int64_t i = 0; i < n; i += kRun) {
+    const ProductSums part = AddProductsRun(x + i, mean, factor, g + i, at(scale, i), at(sum_gx, i), at(sum_g, i), std::min(kRun, n - i));
+    total.g += part.g;
+    total.gx += part.gx;
+  }
+  return total;
+}
+
 void SumColumnProductsLoop(const float* x, const float* center, const float* g, int64_t rows, int64_t stride, float* sum_g, float* sum_gx,
                            int64_t n) {
   ForEachVector(n, [&](int64_t i, auto load, auto store) {
@@ -106,15 +141,6 @@ void CombineColumnsLoop(const float* x, const float* g, CombinationColumns with,
   ForEachVector(n, [&](int64_t i, auto load, auto store) {
     const V16 rest = hn::MulAdd(load(with.b + i), load(x + i) - load(with.mean + i), load(with.c + i));
     store(hn::MulAdd(load(with.a + i), load(g + i), rest), out + i);
-  });
-}
-
-void AddProductsLoop(const float* x, float mean, float factor, const float* g, float* sum_gx, float* sum_g, int64_t n) {
-  const V16 m = hn::Set(kTag, mean), f = hn::Set(kTag, factor);
-  ForEachVector(n, [&](int64_t i, auto load, auto store) {
-    const V16 v = load(g + i);
-    if (sum_gx != nullptr) store(hn::MulAdd(v, (load(x + i) - m) * f, load(sum_gx + i)), sum_gx + i);
-    if (sum_g != nullptr) store(load(sum_g + i) + v, sum_g + i);
   });
 }
 
@@ -177,8 +203,9 @@ void CombineRow(const float* x, const float* g, const float* scale, Combination 
 void CombineColumns(const float* x, const float* g, CombinationColumns with, float* out, int64_t n) {
   HWY_DYNAMIC_DISPATCH(CombineColumnsLoop)(x, g, with, out, n);
 }
-void AddProducts(const float* x, float mean, float factor, const float* g, float* sum_gx, float* sum_g, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(AddProductsLoop)(x, mean, factor, g, sum_gx, sum_g, n);
+ProductSums AddProducts(const float* x, float mean, float factor, const float* g, const float* scale, float* sum_gx, float* sum_g,
+                        int64_t n) {
+  return HWY_DYNAMIC_DISPATCH(AddProductsLoop)(x, mean, factor, g, scale, sum_gx, sum_g, n);
 }
 void SoftmaxGradient(const float* y, const float* g, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(SoftmaxGradientLoop)(y, g, out, n); }
 void LogSoftmaxGradient(const float* y, const float* g, float* out, int64_t n) {

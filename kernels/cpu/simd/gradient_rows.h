@@ -30,8 +30,9 @@ struct CombinationColumns {
 };
 void CombineColumns(const float* x, const float* g, CombinationColumns with, float* out, int64_t n);
 
-// sum_gx[i] += g[i] * (x[i] - mean) * factor and sum_g[i] += g[i]; a null array is left out.
-void AddProducts(const float* x, float mean, float factor, const float* g, float* sum_gx, float* sum_g, int64_t n);
+// sum_gx[i] += g[i] * (x[i] - mean) * factor and sum_g[i] += g[i], where these arrays are not null; returns what SumProducts does.
+ProductSums AddProducts(const float* x, float mean, float factor, const float* g, const float* scale, float* sum_gx, float* sum_g,
+                        int64_t n);
 
 // out = y * (g - sum(y * g)): the gradient of softmax, whose result is y.
 void SoftmaxGradient(const float* y, const float* g, float* out, int64_t n);
