@@ -95,7 +95,8 @@ bool Trainer::State::AlarmIsDue() const {
          });
 }
 
-// Runs the watched batches once more on the state in front of them, checked, and puts the present state back.
+// Runs the watched batches once more on the state in front of them, checked, and puts the present state back. With several ranks, the
+// gradients only: another rank may find its overflow before it would meet this one at the exchange.
 absl::StatusOr<std::string> Trainer::State::FindOverflow() {
   const Snapshot now = Take(runner->written(), scope);
   AMPC_RETURN_IF_ERROR(PutBack(runner->written(), watch->before, scope));
@@ -104,7 +105,8 @@ absl::StatusOr<std::string> Trainer::State::FindOverflow() {
   for (size_t i = 0; i < watch->batches.size() && found.ok(); ++i) {
     AMPC_ASSIGN_OR_RETURN(const std::vector<const HostTensor*> values, OrderFeeds(main, watch->batches[i]));
     TensorMap unused;
-    found = runner->Run(values, i + 1 == watch->batches.size(), &finite, &unused);
+    const bool update = i + 1 == watch->batches.size() && options.exchange.ranks == 1;
+    found = runner->Run(values, update, &finite, &unused);
   }
   AMPC_RETURN_IF_ERROR(PutBack(runner->written(), now, scope));
   int64_t in_a_row = 0;
@@ -172,7 +174,7 @@ absl::StatusOr<Trainer> Trainer::Create(absl::StatusOr<TrainingProgram> program,
   state->options = options;
   state->main = std::move(program->main);
   for (const std::unique_ptr<Var>& var : state->main.main().vars()) var->weight = nullptr;
-  AMPC_ASSIGN_OR_RETURN(StepRunner runner, StepRunner::Create(state->main, options.accumulate, state->threads, state->scope));
+  AMPC_ASSIGN_OR_RETURN(StepRunner runner, StepRunner::Create(state->main, options.accumulate, options.exchange, state->threads, state->scope));
   state->runner.emplace(std::move(runner));
   for (const ScalerView& scaler : FindScalers(state->main)) {
     state->scales.push_back(scaler.scale);
