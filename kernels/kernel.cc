@@ -31,13 +31,17 @@ bool ElementwiseAccepts(const KernelSpec& spec) {
   return std::all_of(spec.inputs.begin(), spec.inputs.end(), fits) && std::all_of(spec.outputs.begin(), spec.outputs.end(), fits);
 }
 
+// Operands beside the first that a layout-aware kernel takes channels-last: the residual, and what a gradient starts from.
+bool MayBeChannelsLast(const std::string& slot) {
+  return slot == "ResidualData" || slot == "Output@GRAD" || slot == "Out" || slot == "Out@GRAD" || slot == "Y@GRAD";
+}
+
 bool AwareAccepts(const KernelSpec& spec) {
   const Op& op = *spec.op;
   if (spec.inputs.empty() || spec.outputs.empty()) return false;
   if (ops::ChannelsLast(op.GetString("data_format")) || ops::ChannelsLast(op.GetString("data_layout"))) return false;
   for (size_t i = 1; i < spec.inputs.size(); ++i) {
-    const std::string& slot = op.def().inputs[op.InputSlotOf(static_cast<int>(i))].name;
-    if (IsChannelsLast(spec.inputs[i]) && slot != "ResidualData" && slot != "Output@GRAD" && slot != "Y@GRAD") return false;
+    if (IsChannelsLast(spec.inputs[i]) && !MayBeChannelsLast(op.def().inputs[op.InputSlotOf(static_cast<int>(i))].name)) return false;
   }
   if (IsChannelsLast(spec.outputs[0]) && op.def().outputs[op.OutputSlotOf(0)].name == "Filter@GRAD") return false;
   return std::none_of(spec.outputs.begin() + 1, spec.outputs.end(), IsChannelsLast);

@@ -238,55 +238,74 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   });
 }
 
-// One channel of one image: positions and results lie `in_step` and `out_step` elements apart.
-struct Channel {
-  const float *x, *out, *gradient;
+// Channels of one image: one that lies by itself, or up to kBlock neighbours where channels lie last; `step` elements from position to
+// position of the operand and of the result.
+struct Channels {
+  const float *x, *out, *gradient;  // out: null for a mean
   float* to;
-  int64_t in_step, out_step;
+  int64_t step, count;
 };
 
-// The first position of a window that holds its largest value; -1 for none, which NaN has.
-int64_t FirstLargest(const Pool& p, const Channel& c, float largest, const Range& dep, const Range& row, const Range& col) {
-  int64_t found = -1;  // searched from the end, without branches
-  for (int64_t z = dep.end; z-- > dep.begin;) {
-    for (int64_t y = row.end; y-- > row.begin;) {
-      const int64_t line = (z * p.in_h + y) * p.in_w;
-      for (int64_t x = col.end; x-- > col.begin;) found = c.x[(line + x) * c.in_step] == largest ? line + x : found;
-    }
-  }
-  return found;
-}
-
-void AddToWindow(const Pool& p, const Channel& c, float value, const Range& dep, const Range& row, const Range& col) {
+// The gradient of a window's largest value goes to the first position that holds it; NaN is held by none.
+void SpreadLargest(const Pool& p, const Channels& c, int64_t at, const Range& dep, const Range& row, const Range& col) {
+  float rest[kBlock];
+  std::copy_n(c.gradient + at, c.count, rest);
   for (int64_t z = dep.begin; z < dep.end; ++z) {
     for (int64_t y = row.begin; y < row.end; ++y) {
-      float* line = c.to + (z * p.in_h + y) * p.in_w * c.in_step;
-      for (int64_t x = col.begin; x < col.end; ++x) line[x * c.in_step] += value;
-    }
-  }
-}
-
-// Windows in order, so that sums do not depend on threads.
-void SpreadChannel(const Pool& p, const Channel& c) {
-  const int64_t size = p.in_d * p.in_h * p.in_w;
-  for (int64_t i = 0; i < size; ++i) c.to[i * c.in_step] = 0;
-  int64_t at = 0;
-  for (const Range& dep : p.d) {
-    for (const Range& row : p.h) {
-      for (const Range& col : p.w) {
-        const int64_t i = at++ * c.out_step;
-        if (p.empty(dep, row, col)) continue;
-        if (!p.max) {
-          AddToWindow(p, c, c.gradient[i] * p.factor(dep, row, col), dep, row, col);
-          continue;
+      for (int64_t x = col.begin; x < col.end; ++x) {
+        const int64_t i = ((z * p.in_h + y) * p.in_w + x) * c.step;
+        for (int64_t k = 0; k < c.count; ++k) {
+          const bool holds = c.x[i + k] == c.out[at + k];
+          c.to[i + k] += holds ? rest[k] : 0.0f;
+          rest[k] = holds ? 0.0f : rest[k];
         }
-        const int64_t largest = FirstLargest(p, c, c.out[i], dep, row, col);
-        if (largest >= 0) c.to[largest * c.in_step] += c.gradient[i];
       }
     }
   }
 }
 
+void SpreadMean(const Pool& p, const Channels& c, int64_t at, const Range& dep, const Range& row, const Range& col) {
+  const float factor = p.factor(dep, row, col);
+  for (int64_t z = dep.begin; z < dep.end; ++z) {
+    for (int64_t y = row.begin; y < row.end; ++y) {
+      float* line = c.to + (z * p.in_h + y) * p.in_w * c.step;
+      for (int64_t x = col.begin; x < col.end; ++x) {
+        for (int64_t k = 0; k < c.count; ++k) line[x * c.step + k] += c.gradient[at + k] * factor;
+      }
+    }
+  }
+}
+
+// Windows in order, so that sums do not depend on threads.
+void SpreadChannels(const Pool& p, const Channels& c) {
+  for (int64_t i = 0; i < p.in_d * p.in_h * p.in_w; ++i) std::fill_n(c.to + i * c.step, c.count, 0.0f);
+  int64_t at = 0;
+  for (const Range& dep : p.d) {
+    for (const Range& row : p.h) {
+      for (const Range& col : p.w) {
+        if (!p.empty(dep, row, col)) (p.max ? SpreadLargest : SpreadMean)(p, c, at, dep, row, col);
+        at += c.step;
+      }
+    }
+  }
+}
+
+// All in one order of memory.
+void RunGradient(const Pool& p, int threads, const float* x, const float* out, const float* gradient, float* to) {
+  const int64_t in_size = p.in_d * p.in_h * p.in_w, out_size = p.out_d() * p.out_h() * p.out_w();
+  const int64_t width = p.in_last ? std::min(kBlock, p.channels) : 1, blocks = (p.channels + width - 1) / width;
+  ParallelFor(threads, p.batch * blocks, std::max<int64_t>(1, (1 << 12) / (in_size * width)), [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t n = i / blocks, c = i % blocks * width;
+      const int64_t at = n * p.channels * in_size + (p.in_last ? c : c * in_size);
+      const int64_t from = n * p.channels * out_size + (p.in_last ? c : c * out_size);
+      SpreadChannels(
+          p, {x + at, p.max ? out + from : nullptr, gradient + from, to + at, p.in_last ? p.channels : 1, std::min(width, p.channels - c)});
+    }
+  });
+}
+
+// Computes in the order of X; the others are brought to it in the workspace, and the result out of it.
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
   const SpecView view(spec);
   const int x = view.In("X"), out = view.In("Out"), gradient = view.In("Out@GRAD");
@@ -294,19 +313,28 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
   AMPC_ASSIGN_OR_RETURN(Pool p, ReadPool(view, spec.inputs[x], spec.inputs[gradient]));
   if (p.max && out < 0) return view.Unsupported("the largest values of the windows are needed");
   if (spec.inputs[x].NumElements() == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
-  return MakeLambdaKernel({}, [=, p = std::move(p)](const KernelArgs& args) {
+  const bool nhwc = ops::ChannelsLast(view.op().GetString("data_format"));
+  KernelTraits traits;
+  const auto room = [&](const TensorDesc& t) {  // the place of its copy in the order of X, in elements; -1 where it lies so
+    if ((nhwc || t.layout == Layout::kChannelsLast) == p.in_last) return int64_t{-1};
+    const int64_t at = traits.workspace_bytes / static_cast<int64_t>(sizeof(float));
+    traits.workspace_bytes += (t.StorageBytes() + 63) / 64 * 64;
+    return at;
+  };
+  const int64_t out_at = p.max ? room(spec.inputs[out]) : -1, gradient_at = room(spec.inputs[gradient]), to_at = room(spec.outputs[0]);
+  return MakeLambdaKernel(traits, [=, p = std::move(p)](const KernelArgs& args) {
     const int64_t in_size = p.in_d * p.in_h * p.in_w, out_size = p.out_d() * p.out_h() * p.out_w();
-    const auto in = [&args](int i) { return i < 0 ? nullptr : static_cast<const float*>(args.inputs[i]); };
-    ParallelFor(args.threads, p.batch * p.channels, std::max<int64_t>(1, (1 << 12) / in_size), [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) {
-        const int64_t n = i / p.channels, c = i % p.channels;
-        const int64_t from = p.in_last ? n * in_size * p.channels + c : i * in_size;
-        const int64_t to = p.in_last ? n * out_size * p.channels + c : i * out_size;
-        const int64_t step = p.in_last ? p.channels : 1;
-        SpreadChannel(
-            p, {in(x) + from, p.max ? in(out) + to : nullptr, in(gradient) + to, static_cast<float*>(args.outputs[0]) + from, step, step});
-      }
-    });
+    float* const ws = static_cast<float*>(args.workspace);
+    const auto in = [&](int flat, int64_t at) {
+      const float* from = static_cast<const float*>(args.inputs[flat]);
+      if (at < 0) return from;
+      Transpose2D(args.threads, p.batch, p.in_last ? p.channels : out_size, p.in_last ? out_size : p.channels, from, ws + at);
+      return static_cast<const float*>(ws + at);
+    };
+    float *const result = static_cast<float*>(args.outputs[0]), *const to = to_at < 0 ? result : ws + to_at;
+    RunGradient(p, args.threads, static_cast<const float*>(args.inputs[x]), p.max ? in(out, out_at) : nullptr, in(gradient, gradient_at),
+                to);
+    if (to_at >= 0) Transpose2D(args.threads, p.batch, p.in_last ? in_size : p.channels, p.in_last ? p.channels : in_size, to, result);
     return absl::OkStatus();
   });
 }
@@ -317,8 +345,8 @@ absl::Status RegisterPool(KernelRegistry* registry) {
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16};
   AMPC_RETURN_IF_ERROR(registry->Add({"pool2d", &Make, types, LayoutSupport::kAware}));
   AMPC_RETURN_IF_ERROR(registry->Add({"pool3d", &Make, types}));
-  for (const char* op : {"pool2d_grad", "pool3d_grad"}) AMPC_RETURN_IF_ERROR(registry->Add({op, &MakeGradient, types}));
-  return absl::OkStatus();
+  AMPC_RETURN_IF_ERROR(registry->Add({"pool2d_grad", &MakeGradient, types, LayoutSupport::kAware}));
+  return registry->Add({"pool3d_grad", &MakeGradient, types});
 }
 
 }  // namespace ampc

@@ -34,18 +34,19 @@ class ConvertLayoutKernel : public Kernel {
   Layout to_;
 };
 
-// A value to another place, bit by bit.
+// An operand to another place, bit by bit.
 class CopyKernel : public Kernel {
  public:
-  explicit CopyKernel(int64_t bytes) : bytes_(static_cast<size_t>(bytes)) {}
+  CopyKernel(int input, int64_t bytes) : input_(input), bytes_(static_cast<size_t>(bytes)) {}
   absl::Status Run(const KernelArgs& args) const override {
-    if (bytes_ > 0 && args.outputs[0] != args.inputs[0]) std::memcpy(args.outputs[0], args.inputs[0], bytes_);
+    if (bytes_ > 0 && args.outputs[0] != args.inputs[input_]) std::memcpy(args.outputs[0], args.inputs[input_], bytes_);
     return absl::OkStatus();
   }
   bool rounds_results() const override { return true; }
   std::string implementation() const override { return "ampc:copy"; }
 
  private:
+  int input_;
   size_t bytes_;
 };
 
@@ -161,7 +162,7 @@ class PlanBuilder {
         ShareBuffer(op.outputs[0], op.inputs[input]);
         return absl::OkStatus();
       }
-      kernel = std::make_unique<CopyKernel>(s().descs[op.outputs[0]].StorageBytes());
+      kernel = std::make_unique<CopyKernel>(input, s().descs[op.outputs[0]].StorageBytes());
     }
     Step step;
     step.instance = &op;
@@ -194,7 +195,7 @@ class PlanBuilder {
     step.outputs = 1;
     plan_->operands.push_back(from);
     plan_->operands.push_back(ValuePlace(to));
-    step.kernel = std::make_unique<CopyKernel>(s().descs[to].StorageBytes());
+    step.kernel = std::make_unique<CopyKernel>(0, s().descs[to].StorageBytes());
     plan_->steps.push_back(std::move(step));
   }
 
@@ -208,7 +209,8 @@ class PlanBuilder {
 
   // A state has memory of its own; and a value may lie where a state does only while that is not overwritten.
   bool MayShare(ValueId result, ValueId input) const {
-    return values_[result].outside.kind != Place::kState && values_[result].last_use < values_[input].overwritten;
+    const int overwritten = values_[input].overwritten;
+    return values_[result].outside.kind != Place::kState && (overwritten == kNeverDies || values_[result].last_use < overwritten);
   }
 
   // The one result overwrites a state that the kernel reads in another way than element by element.

@@ -100,6 +100,26 @@ TEST(Gradient, PoolingDoesNotDependOnThreads) {
   }
 }
 
+TEST(Gradient, PoolingTakesChannelsLast) {
+  for (const bool max : {true, false}) {
+    const Tensor x = Random({3, 70, 7, 6}, 1);
+    const auto run = [max](OpRun r) {
+      return r.Attr("ksize", Ints{3, 2}).Attr("strides", Ints{2, 1}).Attr("pooling_type", std::string(max ? "max" : "avg")).Run();
+    };
+    ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> y, run(OpRun("pool2d").In("X", x).Out("Out")));
+    OpRun gradient("pool2d_grad");
+    gradient.In("X", x).In("Out", y[0]).In("Out@GRAD", Random({3, 70, 3, 5}, 3)).Out("X@GRAD");
+    ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> plain, run(gradient));
+    for (const std::vector<std::string>& last :
+         {std::vector<std::string>{"X"}, {"Out", "Out@GRAD"}, {"X@GRAD"}, {"X", "X@GRAD"}, {"X", "Out", "Out@GRAD", "X@GRAD"}}) {
+      OpRun r = gradient;
+      for (const std::string& slot : last) r.ChannelsLast(slot);
+      ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> out, run(r));
+      EXPECT_EQ(out[0].floats(), plain[0].floats());
+    }
+  }
+}
+
 struct ProductCase {
   Shape x, y, z;
   bool trans_x = false, trans_y = false;
