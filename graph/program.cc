@@ -157,40 +157,66 @@ std::vector<Var*> Mapped(absl::Span<Var* const> vars, const std::vector<Var*>& b
   return out;
 }
 
-}  // namespace
+// The block's number in the copy; -1 for one that is left out, and for a reference to no block.
+int Renumbered(int index, const std::vector<int>& to) { return index < 0 || index >= static_cast<int>(to.size()) ? index : to[index]; }
 
-Program Program::Clone() const {
-  Program copy(name);
-  copy.version = version;
-  copy.symbols = symbols;
-  copy.origin = origin;
-  std::vector<Var*> by_id(next_var_id_, nullptr);
-  for (int b = 0; b < num_blocks(); ++b) {
-    Block& to = b == 0 ? copy.main() : copy.AddBlock(block(b).parent(), block(b).name());
-    for (const std::unique_ptr<Var>& var : block(b).vars()) CopyVar(*var, to, by_id);
+AttrValue Renumbered(AttrValue value, const std::vector<int>& to) {
+  if (BlockRef* one = std::get_if<BlockRef>(&value)) one->index = Renumbered(one->index, to);
+  if (auto* list = std::get_if<std::vector<BlockRef>>(&value)) {
+    for (BlockRef& ref : *list) ref.index = Renumbered(ref.index, to);
   }
-  for (int b = 0; b < num_blocks(); ++b) {
-    for (const std::unique_ptr<Op>& op : block(b).ops()) {
-      const OpDef* def = &op->def();
-      if (def->opaque) {
-        std::vector<std::string> ins, outs;
-        for (const SlotDef& s : def->inputs) ins.push_back(s.name);
-        for (const SlotDef& s : def->outputs) outs.push_back(s.name);
-        def = copy.OpaqueDef(def->name, ins, outs);
-      }
-      std::unique_ptr<Op> to = copy.block(b).NewOp(def);
-      for (size_t s = 0; s < def->inputs.size(); ++s) to->SetInputs(static_cast<int>(s), Mapped(op->inputs(static_cast<int>(s)), by_id));
-      for (size_t s = 0; s < def->outputs.size(); ++s) to->SetOutputs(static_cast<int>(s), Mapped(op->outputs(static_cast<int>(s)), by_id));
-      for (const Attr& a : op->attrs()) to->SetAttr(a.name, a.value);
-      to->marks = op->marks;
-      to->line = op->line;
-      to->origin = op->origin;
-      copy.block(b).Append(std::move(to));
-    }
+  return value;
+}
+
+const OpDef* DefIn(Program& program, const OpDef& def) {
+  if (!def.opaque) return &def;
+  std::vector<std::string> ins, outs;
+  for (const SlotDef& s : def.inputs) ins.push_back(s.name);
+  for (const SlotDef& s : def.outputs) outs.push_back(s.name);
+  return program.OpaqueDef(def.name, ins, outs);
+}
+
+void CopyOp(const Op& op, Block& block, const std::vector<Var*>& by_id, const std::vector<int>& block_to) {
+  const OpDef* def = DefIn(block.program(), op.def());
+  std::unique_ptr<Op> to = block.NewOp(def);
+  for (size_t s = 0; s < def->inputs.size(); ++s) to->SetInputs(static_cast<int>(s), Mapped(op.inputs(static_cast<int>(s)), by_id));
+  for (size_t s = 0; s < def->outputs.size(); ++s) to->SetOutputs(static_cast<int>(s), Mapped(op.outputs(static_cast<int>(s)), by_id));
+  for (const Attr& a : op.attrs()) to->SetAttr(a.name, Renumbered(a.value, block_to));
+  to->marks = op.marks;
+  to->line = op.line;
+  to->origin = op.origin;
+  block.Append(std::move(to));
+}
+
+// All but the blocks for which `leave_out` is true.
+Program Copy(const Program& from, const std::vector<bool>& leave_out) {
+  Program copy(from.name);
+  copy.version = from.version;
+  copy.symbols = from.symbols;
+  copy.origin = from.origin;
+  std::vector<Var*> by_id(from.num_var_ids(), nullptr);
+  std::vector<int> block_to(from.num_blocks(), -1);
+  for (int b = 0; b < from.num_blocks(); ++b) {
+    if (leave_out[b]) continue;
+    const Block& block = from.block(b);
+    Block& to = b == 0 ? copy.main() : copy.AddBlock(Renumbered(block.parent(), block_to), block.name());
+    block_to[b] = to.index();
+    for (const std::unique_ptr<Var>& var : block.vars()) CopyVar(*var, to, by_id);
   }
-  copy.feeds = Mapped(feeds, by_id);
-  copy.fetches = Mapped(fetches, by_id);
+  for (int b = 0; b < from.num_blocks(); ++b) {
+    if (leave_out[b]) continue;
+    for (const std::unique_ptr<Op>& op : from.block(b).ops()) CopyOp(*op, copy.block(block_to[b]), by_id, block_to);
+  }
+  copy.feeds = Mapped(from.feeds, by_id);
+  copy.fetches = Mapped(from.fetches, by_id);
   return copy;
 }
+
+}  // namespace
+
+Program Program::Clone() const { return Copy(*this, std::vector<bool>(num_blocks(), false)); }
+
+// Declared in graph/without_blocks.h.
+Program WithoutBlocks(const Program& program, const std::vector<bool>& dead) { return Copy(program, dead); }
 
 }  // namespace ampc

@@ -13,11 +13,14 @@
 #include "passes/cleanup/drop_identity.h"
 #include "passes/cleanup/fold_casts.h"
 #include "passes/cleanup/fold_constants.h"
+#include "passes/cleanup/for_inference.h"
 #include "passes/cleanup/infer_types.h"
+#include "passes/cleanup/prune.h"
 #include "passes/fusion/fuse_bias_act.h"
 #include "passes/fusion/fuse_conv_affine.h"
 #include "passes/fusion/fuse_conv_bn.h"
 #include "passes/fusion/fuse_scale.h"
+#include "passes/parallel/data_parallel.h"
 #include "passes/pass.h"
 
 namespace ampc {

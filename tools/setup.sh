@@ -10,6 +10,7 @@ packages=(
   libdnnl-dev libhwy-dev libcli11-dev
   libgtest-dev libgmock-dev libbenchmark-dev
   dataset-fashion-mnist
+  openmpi-bin
 )
 case "${1:-}" in
   "") ;;

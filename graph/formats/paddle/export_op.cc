@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -178,10 +180,21 @@ void AddFrontEndAttrs(std::map<std::string, AttrValue>* attrs) {
   attrs->try_emplace("op_device", std::string());
 }
 
+// Paddle wants these results named also where the op does not write them, in a test: as the operands whose place they would take.
+void NameStatistics(const Op& op, const Naming& names, SlotList* outputs) {
+  if (op.type() != "batch_norm" || !op.GetBool("is_test")) return;
+  static const auto& slots = *new std::array<std::pair<std::string, absl::string_view>, 2>{{{"MeanOut", "Mean"}, {"VarianceOut", "Variance"}}};
+  for (const auto& [result, operand] : slots) {
+    if (op.output(result) == nullptr && op.input(operand) != nullptr) outputs->push_back({&result, {&names.InOp(*op.input(operand))}});
+  }
+}
+
 absl::Status MakeOp(const Op& op, const Naming& names, const std::string& undo, OpDesc* desc) {
   AMPC_ASSIGN_OR_RETURN(*desc->mutable_type(), PaddleType(op.def()));
   PatchSlots(NamesOf(op.def().inputs, op, true, names, "", 0, 0), desc->mutable_inputs());
-  PatchSlots(NamesOf(op.def().outputs, op, false, names, "", 0, 0), desc->mutable_outputs());
+  SlotList outputs = NamesOf(op.def().outputs, op, false, names, "", 0, 0);
+  NameStatistics(op, names, &outputs);
+  PatchSlots(outputs, desc->mutable_outputs());
   std::map<std::string, AttrValue> attrs;
   for (const Attr& attr : op.attrs()) attrs.insert_or_assign(attr.name, attr.value);
   for (const AttrDef& def : op.def().attrs) {
