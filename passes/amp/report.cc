@@ -9,11 +9,15 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
+#include "passes/amp/original_names.h"
 
 namespace ampc {
 namespace {
 
-std::string FirstResult(const Op& op) { return op.outputs().empty() ? std::string() : op.outputs()[0]->exported(); }
+// As selectors name it.
+std::string FirstResult(const Op& op, const OriginalNames& names) {
+  return op.outputs().empty() ? std::string() : names.Of(*op.outputs()[0]).exported();
+}
 
 const OpDecision& DecisionFor(const Op& op, const AmpDecision* decision) {
   static const OpDecision* const kNone = new OpDecision{false, true, "O0", "nothing becomes low at O0"};
@@ -29,10 +33,10 @@ DType FloatTypeOf(const Op& op) {
   return DType::kInvalid;
 }
 
-void AddOp(const Op& op, const AmpDecision* decision, AmpReport* report) {
+void AddOp(const Op& op, const OriginalNames& names, const AmpDecision* decision, AmpReport* report) {
   const OpDecision& d = DecisionFor(op, decision);
   ++(d.untouched ? report->untouched_ops : d.low ? report->low_ops : report->fp32_ops);
-  report->ops.push_back({op.type(), FirstResult(op),
+  report->ops.push_back({op.type(), FirstResult(op, names),
                          d.untouched ? "untouched"
                          : d.low     ? "low"
                                      : "fp32",
@@ -55,7 +59,7 @@ std::string WhyCast(const Op& op, int flat, DType to, const AmpDecision* decisio
   return absl::StrCat("operand ", slot, " of ", op.type(), " is ", LongName(to), " whatever the op computes in");
 }
 
-void AddCasts(const Program& program, const AmpDecision* decision, AmpReport* report) {
+void AddCasts(const Program& program, const OriginalNames& names, const AmpDecision* decision, AmpReport* report) {
   absl::flat_hash_map<int, size_t> by_result;  // Var::id -> index in casts
   ForEachOp(program, [&](const Op& op) {
     if (!IsInserted(op)) return;
@@ -70,7 +74,7 @@ void AddCasts(const Program& program, const AmpDecision* decision, AmpReport* re
       if (it == by_result.end()) continue;
       AmpCastEntry& cast = report->casts[it->second];
       if (cast.consumers.empty()) cast.reason = WhyCast(op, static_cast<int>(i), cast.to, decision);
-      cast.consumers.push_back(FirstResult(op));
+      cast.consumers.push_back(FirstResult(op, names));
     }
   });
   for (const Var* var : program.fetches) {
@@ -152,10 +156,11 @@ AmpReport MakeAmpReport(const Program& program, const AmpDecision* decision) {
   report.mode = decision == nullptr ? "own" : decision->mode;
   report.level = decision == nullptr ? "O0" : decision->level;
   if (decision != nullptr) report.low = decision->low;
+  const OriginalNames names(program);
   ForEachOp(program, [&](const Op& op) {
-    if (!IsInserted(op)) AddOp(op, decision, &report);
+    if (!IsInserted(op)) AddOp(op, names, decision, &report);
   });
-  AddCasts(program, decision, &report);
+  AddCasts(program, names, decision, &report);
   ForEachVar(program, [&](const Var& var) {
     if (var.kind != VarKind::kParam || !Lowered(var) || !IsLowPrecision(var.type.dtype)) return;
     const bool copy = decision == nullptr || !AmpDecision::Has(decision->low_param, var.id());
