@@ -21,7 +21,8 @@ absl::Status InferBatchNorm(InferContext& ctx) {
   ctx.Out("Y", x);
   const TensorType stats(StatDType(x.dtype), {channels});
   for (const char* slot : {"MeanOut", "VarianceOut", "SavedMean", "SavedVariance"}) ctx.Out(slot, stats);
-  OutDeclared(ctx, "ReserveSpace", TensorType(x.dtype, {kUnknownDim}));  // scratch of the library: any shape and type
+  // Scratch of a library, of any shape and type; where nothing says how much, a run needs none.
+  OutDeclared(ctx, "ReserveSpace", TensorType(x.dtype, {x.IsStatic() ? 0 : kUnknownDim}));
   return absl::OkStatus();
 }
 
