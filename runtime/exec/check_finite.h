@@ -16,4 +16,18 @@ class FiniteObserver : public StepObserver {
   absl::Status AfterStep(const ObservedStep& step) override { return CheckFinite(step); }
 };
 
+// Keeps what the first such step said, and lets runs go on to their end: other processes may wait for what follows.
+class FirstNotFinite : public StepObserver {
+ public:
+  bool wants_values() const override { return first_.ok(); }
+  absl::Status AfterStep(const ObservedStep& step) override {
+    if (first_.ok()) first_ = CheckFinite(step);
+    return absl::OkStatus();
+  }
+  const absl::Status& first() const { return first_; }
+
+ private:
+  absl::Status first_;
+};
+
 }  // namespace ampc

@@ -40,8 +40,7 @@ class DataParallel {
   bool is_main() const { return rank_ == 0; }
 
   // Adds the exchange of gradients to a program that trains (passes/parallel/data_parallel.h); one without an optimizer keeps as it is.
-  // The exchange is in the program then: TrainerOptions::exchange stays empty, and alarm_after 0, because a process that runs a batch
-  // again would make a call that the others do not.
+  // TrainerOptions::alarm_after must be the same everywhere: all processes run a batch again, or none.
   absl::Status Prepare(Program& main) const;
   // The values of process 0 everywhere. All scopes have the same variables.
   absl::Status Synchronize(Scope& scope) const;

@@ -6,20 +6,14 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/kernel.h"
 #include "passes/accumulate/accumulate.h"
 
 namespace ampc {
 
-absl::StatusOr<StepRunner> StepRunner::Create(const Program& main, int accumulate, const GradientExchange& exchange, int threads, Scope& scope) {
-  if (exchange.ranks < 1 || (exchange.ranks > 1 && exchange.all_reduce == nullptr)) {
-    return UsageError(absl::StrCat("training on ", exchange.ranks, " ranks needs at least 1, and an all_reduce where there are several"));
-  }
+absl::StatusOr<StepRunner> StepRunner::Create(const Program& main, int accumulate, int threads, Scope& scope) {
   StepRunner out;
-  out.exchange_ = exchange;
   const std::vector<ScalerView> scalers = FindScalers(main);
   out.found_inf_.assign(scalers.size(), false);
   std::set<std::string> written;
@@ -28,41 +22,35 @@ absl::StatusOr<StepRunner> StepRunner::Create(const Program& main, int accumulat
       if (LivesInScope(*var)) written.insert(var->name());
     }
   });
-  AMPC_RETURN_IF_ERROR(out.AddParts(main, accumulate, threads, scope, scalers));
-  written.insert(out.sums_.begin(), out.sums_.end());
+  std::vector<int> all(main.feeds.size());
+  std::iota(all.begin(), all.end(), 0);
+  if (accumulate == 1) {
+    Program program = main.Clone();
+    const size_t fetches = program.fetches.size();
+    AMPC_RETURN_IF_ERROR(out.AddFlags(scalers, program, scope));
+    AMPC_RETURN_IF_ERROR(out.AddPart(std::move(program), std::move(all), threads, scope));
+    out.parts_.back().fetches = fetches;
+  } else {
+    AMPC_ASSIGN_OR_RETURN(AccumulatingProgram split, SplitForAccumulation(main, accumulate));
+    for (const std::string& sum : split.sums) {
+      const TensorType& type = split.micro.main().FindVar(sum)->type;
+      AMPC_ASSIGN_OR_RETURN(HostTensor zeros, HostTensor::Create(StorageType(type.dtype), type.dims));
+      AMPC_RETURN_IF_ERROR(scope.Add(sum, type.dtype, std::move(zeros)));
+    }
+    written.insert(split.sums.begin(), split.sums.end());
+    out.sums_ = std::move(split.sums);
+    AMPC_RETURN_IF_ERROR(out.AddPart(std::move(split.micro), std::move(all), threads, scope));
+    const size_t fetches = split.update.fetches.size();
+    AMPC_RETURN_IF_ERROR(out.AddFlags(scalers, split.update, scope));
+    AMPC_RETURN_IF_ERROR(out.AddPart(std::move(split.update), std::move(split.update_feeds), threads, scope));
+    out.parts_.back().fetches = fetches;
+  }
   out.written_.assign(written.begin(), written.end());
   return out;
 }
 
-absl::Status StepRunner::AddParts(const Program& main, int accumulate, int threads, Scope& scope, const std::vector<ScalerView>& scalers) {
-  std::vector<int> all(main.feeds.size());
-  std::iota(all.begin(), all.end(), 0);
-  if (accumulate == 1 && exchange_.ranks == 1) {
-    Program program = main.Clone();
-    const size_t fetches = program.fetches.size();
-    AddFlags(scalers, program, scope);
-    AMPC_RETURN_IF_ERROR(AddPart(std::move(program), std::move(all), threads, scope));
-    parts_.back().fetches = fetches;
-    return absl::OkStatus();
-  }
-  AMPC_ASSIGN_OR_RETURN(AccumulatingProgram split, SplitForAccumulation(main, accumulate * exchange_.ranks));
-  for (const std::string& sum : split.sums) {
-    const TensorType& type = split.micro.main().FindVar(sum)->type;
-    AMPC_ASSIGN_OR_RETURN(HostTensor zeros, HostTensor::Create(StorageType(type.dtype), type.dims));
-    AMPC_RETURN_IF_ERROR(scope.Add(sum, type.dtype, std::move(zeros)));
-    if (exchange_.ranks > 1) exchanged_.push_back(scope.FindStorage(sum));
-  }
-  sums_ = std::move(split.sums);
-  AMPC_RETURN_IF_ERROR(AddPart(std::move(split.micro), std::move(all), threads, scope));
-  const size_t fetches = split.update.fetches.size();
-  AddFlags(scalers, split.update, scope);
-  AMPC_RETURN_IF_ERROR(AddPart(std::move(split.update), std::move(split.update_feeds), threads, scope));
-  parts_.back().fetches = fetches;
-  return absl::OkStatus();
-}
-
 // Makes fetches of the flags that no scope holds; passes keep what is fetched.
-void StepRunner::AddFlags(const std::vector<ScalerView>& scalers, Program& program, const Scope& scope) {
+absl::Status StepRunner::AddFlags(const std::vector<ScalerView>& scalers, Program& program, const Scope& scope) {
   for (size_t s = 0; s < scalers.size(); ++s) {
     for (const Var* found : scalers[s].found) {
       Flag flag;
@@ -80,6 +68,7 @@ void StepRunner::AddFlags(const std::vector<ScalerView>& scalers, Program& progr
       flags_.push_back(flag);
     }
   }
+  return absl::OkStatus();
 }
 
 absl::Status StepRunner::AddPart(Program program, std::vector<int> feeds, int threads, Scope& scope) {
@@ -106,7 +95,6 @@ absl::Status StepRunner::Run(absl::Span<const HostTensor* const> feeds, bool upd
   std::vector<const HostTensor*> values;
   for (size_t p = 0; p < last; ++p) {
     Part& part = parts_[p];
-    if (p > 0 && !exchanged_.empty()) AMPC_RETURN_IF_ERROR(exchange_.all_reduce(exchanged_));
     values.clear();
     for (int feed : part.feeds) values.push_back(feeds[feed]);
     AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, part.runner->Run(values, observed.has_value() ? &*observed : nullptr));

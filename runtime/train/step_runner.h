@@ -12,16 +12,14 @@
 #include "runtime/exec/program_runner.h"
 #include "runtime/exec/scope.h"
 #include "runtime/tensor_map.h"
-#include "runtime/train/gradient_exchange.h"
 #include "runtime/train/scalers.h"
 
 namespace ampc {
 
 class StepRunner {
  public:
-  // Adds the sums of gradients to `scope` when accumulate > 1 or there are several ranks. The scope has everything else that `main`
-  // keeps.
-  static absl::StatusOr<StepRunner> Create(const Program& main, int accumulate, const GradientExchange& exchange, int threads, Scope& scope);
+  // Adds the sums of gradients to `scope` when accumulate > 1. The scope has everything else that `main` keeps.
+  static absl::StatusOr<StepRunner> Create(const Program& main, int accumulate, int threads, Scope& scope);
 
   // `feeds` follow main.feeds. Runs the gradients and, with `update`, what uses them; `observer` may be null. Adds to `fetches`.
   absl::Status Run(absl::Span<const HostTensor* const> feeds, bool update, StepObserver* observer, TensorMap* fetches);
@@ -46,17 +44,14 @@ class StepRunner {
     size_t fetches = 0;      // of the caller; flags follow
   };
 
-  absl::Status AddParts(const Program& main, int accumulate, int threads, Scope& scope, const std::vector<ScalerView>& scalers);
   absl::Status AddPart(Program program, std::vector<int> feeds, int threads, Scope& scope);
-  void AddFlags(const std::vector<ScalerView>& scalers, Program& program, const Scope& scope);
+  absl::Status AddFlags(const std::vector<ScalerView>& scalers, Program& program, const Scope& scope);
   void ReadFlags(absl::Span<const HostTensor> results);
 
   std::vector<Part> parts_;  // gradients and update together, or one after the other
   std::vector<Flag> flags_;
   std::vector<bool> found_inf_;
   std::vector<std::string> sums_;
-  std::vector<HostTensor*> exchanged_;  // the values of sums_, where there are several ranks
-  GradientExchange exchange_;
   std::vector<std::string> written_;
 };
 

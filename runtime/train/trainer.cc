@@ -95,25 +95,23 @@ bool Trainer::State::AlarmIsDue() const {
          });
 }
 
-// Runs the watched batches once more on the state in front of them, checked, and puts the present state back. With several ranks, the
-// gradients only: another rank may find its overflow before it would meet this one at the exchange.
+// Runs the watched batches once more on the state in front of them, checked, and puts the present state back.
 absl::StatusOr<std::string> Trainer::State::FindOverflow() {
   const Snapshot now = Take(runner->written(), scope);
   AMPC_RETURN_IF_ERROR(PutBack(runner->written(), watch->before, scope));
-  FiniteObserver finite;
-  absl::Status found;
-  for (size_t i = 0; i < watch->batches.size() && found.ok(); ++i) {
-    AMPC_ASSIGN_OR_RETURN(const std::vector<const HostTensor*> values, OrderFeeds(main, watch->batches[i]));
+  FirstNotFinite finite;
+  absl::Status ran;
+  for (size_t i = 0; i < watch->batches.size() && ran.ok(); ++i) {
+    const absl::StatusOr<std::vector<const HostTensor*>> values = OrderFeeds(main, watch->batches[i]);
     TensorMap unused;
-    const bool update = i + 1 == watch->batches.size() && options.exchange.ranks == 1;
-    found = runner->Run(values, update, &finite, &unused);
+    ran = values.ok() ? runner->Run(*values, i + 1 == watch->batches.size(), &finite, &unused) : values.status();
   }
   AMPC_RETURN_IF_ERROR(PutBack(runner->written(), now, scope));
+  AMPC_RETURN_IF_ERROR(ran);
   int64_t in_a_row = 0;
   for (const ScalerReport& s : scalers) in_a_row = std::max(in_a_row, s.skipped_in_a_row);
-  if (!found.ok() && ExitCodeOf(found) != ExitCode::kNo) return found;
   return absl::StrCat(in_a_row, " steps in a row were skipped; ",
-                      found.ok() ? "every result of the last one was finite when it ran again" : std::string(found.message()));
+                      finite.first().ok() ? "every result of the last one was finite when it ran again" : finite.first().message());
 }
 
 void Trainer::State::Report(const TensorMap& fetches, bool updated, std::string alarm) const {
@@ -174,7 +172,7 @@ absl::StatusOr<Trainer> Trainer::Create(absl::StatusOr<TrainingProgram> program,
   state->options = options;
   state->main = std::move(program->main);
   for (const std::unique_ptr<Var>& var : state->main.main().vars()) var->weight = nullptr;
-  AMPC_ASSIGN_OR_RETURN(StepRunner runner, StepRunner::Create(state->main, options.accumulate, options.exchange, state->threads, state->scope));
+  AMPC_ASSIGN_OR_RETURN(StepRunner runner, StepRunner::Create(state->main, options.accumulate, state->threads, state->scope));
   state->runner.emplace(std::move(runner));
   for (const ScalerView& scaler : FindScalers(state->main)) {
     state->scales.push_back(scaler.scale);

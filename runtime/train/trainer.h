@@ -17,13 +17,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/training_program.h"
 #include "runtime/exec/scope.h"
 #include "runtime/tensor_map.h"
 #include "runtime/train/checkpoint.h"
-#include "runtime/train/gradient_exchange.h"
 
 namespace ampc {
 
@@ -49,11 +47,10 @@ struct TrainerOptions {
   std::string device = "cpu";  // others are refused with exit code 4
   int threads = 0;             // 0: all processors
   int accumulate = 1;          // calls of Step per update
-  GradientExchange exchange = {};
   // Stop with exit code 1 at the first result that is not finite, naming op, tensor, count and place. Slow.
   bool check_nan_inf = false;
   // After so many skipped steps in a row (and each multiple), the batch runs once more, checked, on the state from before the step;
-  // StepReport::alarm names the first op whose result was not finite, on this rank. The state of the training is not touched. 0: never.
+  // StepReport::alarm names the first op whose result was not finite. The state of the training is not touched. 0: never.
   int64_t alarm_after = 0;
   // Called after each Step, in its thread.
   std::function<void(const StepReport&)> log = nullptr;

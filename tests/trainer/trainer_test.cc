@@ -2,11 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <barrier>
 #include <cmath>
 #include <limits>
-#include <thread>
 
 #include "graph/base/half.h"
 #include "tests/testlib/status.h"
@@ -25,12 +22,6 @@ int64_t Count(const Trainer& t, absl::string_view name) { return t.scope().Find(
 TensorMap Bad(int64_t i, int64_t n) {
   TensorMap batch = Batch(i, n);
   batch.at("t").mutable_values<float>()[0] = 1000;  // times the scale, beyond f16
-  return batch;
-}
-
-TensorMap Huge(int64_t i, int64_t n) {
-  TensorMap batch = Batch(i, n);
-  batch.at("t").mutable_values<float>()[0] = kInf;
   return batch;
 }
 
@@ -181,68 +172,6 @@ TEST(Accumulation, AnOverflowDiscardsTheWindow) {
     EXPECT_FALSE(trainer.scalers()[0].found_inf);
     EXPECT_NE(Of(trainer, "w"), (std::vector<float>{1, -1}));
   }
-}
-
-// Ranks as threads. all_reduce adds in the order of the ranks.
-class Ranks {
- public:
-  explicit Ranks(int n) : n_(n), lists_(n), barrier_(n) {}
-  GradientExchange Exchange(int rank) {
-    return {n_, [this, rank](absl::Span<HostTensor* const> sums) {
-              lists_[rank] = {sums.begin(), sums.end()};
-              barrier_.arrive_and_wait();
-              std::vector<std::vector<float>> totals;
-              for (size_t i = 0; i < sums.size(); ++i) {
-                totals.emplace_back(sums[i]->num_elements(), 0.0f);
-                for (int r = 0; r < n_; ++r) {
-                  for (size_t k = 0; k < totals[i].size(); ++k) totals[i][k] += lists_[r][i]->values<float>()[k];
-                }
-              }
-              barrier_.arrive_and_wait();
-              for (size_t i = 0; i < sums.size(); ++i) std::copy(totals[i].begin(), totals[i].end(), sums[i]->mutable_values<float>().begin());
-              return absl::OkStatus();
-            }};
-  }
-
- private:
-  int n_;
-  std::vector<std::vector<HostTensor*>> lists_;
-  std::barrier<> barrier_;
-};
-
-TEST(Ranks, TwoAreOneWithTheJoinedBatch) {
-  ASSERT_OK_AND_ASSIGN(Trainer one, Trainer::Create(Regression(false), {.threads = 1}));
-  Ranks ranks(2);
-  std::vector<Trainer> two;
-  for (int r = 0; r < 2; ++r) {
-    ASSERT_OK_AND_ASSIGN(Trainer rank, Trainer::Create(Regression(false), {.threads = 1, .accumulate = 2, .exchange = ranks.Exchange(r)}));
-    two.push_back(std::move(rank));
-  }
-  constexpr int kUpdates = 10;
-  for (int i = 0; i < kUpdates; ++i) ASSERT_OK(one.Step(i == 4 ? Huge(i, 8) : Batch(i, 8)));
-  std::vector<std::thread> threads;
-  for (int r = 0; r < 2; ++r) {
-    threads.emplace_back([&two, r] {
-      for (int i = 0; i < 2 * kUpdates; ++i) {
-        // The first rank has the row that overflows.
-        const int64_t part = 2 * i + r;
-        EXPECT_THAT(two[r].Step(part == 16 ? Huge(part, 2) : Batch(part, 2)), testing::IsOk());
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (int k = 0; k < 2; ++k) {
-    EXPECT_NEAR(Of(one, "w")[k], Of(two[0], "w")[k], 4e-6);
-    EXPECT_EQ(Of(two[0], "w")[k], Of(two[1], "w")[k]);
-  }
-  EXPECT_EQ(one.scalers()[0].skipped, 1);
-  EXPECT_EQ(two[0].scalers()[0].skipped, 1);
-  EXPECT_EQ(two[1].scalers()[0].skipped, 1);
-  EXPECT_EQ(two[1].updates(), kUpdates);
-}
-
-TEST(Ranks, SeveralNeedAnExchange) {
-  EXPECT_THAT(Trainer::Create(Regression(), {.exchange = {.ranks = 2}}), StatusIs(ExitCode::kUsage, HasSubstr("training on 2 ranks")));
 }
 
 TEST(Accumulation, LowGradientsAreSummedInF32) {
