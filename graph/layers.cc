@@ -32,6 +32,13 @@ Initializer Glorot(double in, double out) {
   return Initializer::Uniform(-bound, bound);
 }
 
+// With the result XShape, from which the gradient takes the shape of x.
+Value View(ProgramBuilder& b, absl::string_view type, Value x, Attr attr) {
+  const std::vector<Value> out = b.Op(type, {{"X", {x}}}, {std::move(attr)}, {{"Out", {Value()}}, {"XShape", {Value()}}});
+  if (out[1].var != nullptr) out[1].var->stop_gradient = true;
+  return out[0];
+}
+
 // x [batch, tokens, features] times a matrix, as [batch, heads, tokens, features / heads].
 Value Project(ProgramBuilder& b, Value x, int heads, int size) {
   const Value h = Reshape(b, b.FullyConnected(x, size, {.flatten = 2}), {0, 0, heads, size / heads});
@@ -136,9 +143,9 @@ Value SelfAttention(ProgramBuilder& b, Value x, const SelfAttentionOptions& opti
   return b.FullyConnected(joined, size, {.flatten = 2});
 }
 
-Value Transpose(ProgramBuilder& b, Value x, std::vector<int> axes) { return b.Op("transpose2", {{"X", {x}}}, {{"axis", Ints(axes.begin(), axes.end())}}); }
+Value Transpose(ProgramBuilder& b, Value x, std::vector<int> axes) { return View(b, "transpose2", x, {"axis", Ints(axes.begin(), axes.end())}); }
 
-Value Reshape(ProgramBuilder& b, Value x, std::vector<int> dims) { return b.Op("reshape2", {{"X", {x}}}, {{"shape", Ints(dims.begin(), dims.end())}}); }
+Value Reshape(ProgramBuilder& b, Value x, std::vector<int> dims) { return View(b, "reshape2", x, {"shape", Ints(dims.begin(), dims.end())}); }
 
 Value Scale(ProgramBuilder& b, Value x, float scale, float bias) { return b.Op("scale", {{"X", {x}}}, {{"scale", scale}, {"bias", bias}}); }
 

@@ -1,0 +1,188 @@
+// ampc train: the reference training jobs, in fp32 and in mixed precision.
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graph/base/atomic_file.h"
+#include "graph/base/dtype.h"
+#include "graph/base/error.h"
+#include "graph/base/json_writer.h"
+#include "graph/base/status_macros.h"
+#include "runtime/train/data_parallel.h"
+#include "runtime/train/trainer.h"
+#include "tools/cli/command.h"
+#include "tools/cli/outputs.h"
+#include "tools/train/job.h"
+#include "tools/train/plot.h"
+#include "tools/train/save.h"
+
+namespace ampc {
+namespace {
+
+struct TrainFlags {
+  TrainRequest request;
+  std::string dtype = "fp16";
+  std::string output;
+  bool keep_casts = false;
+  std::string plot;
+  int log_every = 0;
+  bool verbose = false;
+  bool json = false;
+};
+
+// A line per record; on a terminal a bar while an epoch runs.
+class Reporter {
+ public:
+  Reporter(const TrainFlags& flags, Console& console) : flags_(flags), console_(console) {}
+
+  void Start(Trainer& trainer) {
+    if (flags_.verbose) {
+      for (const std::string& line : DescribeCasts(trainer.program())) console_.Note(line);
+    }
+    if (!flags_.json) console_.Out("epoch     step      loss  accuracy       scale  skipped  seconds\n");
+  }
+
+  void Step(const StepRecord& r) {
+    const double at = static_cast<double>(r.step);
+    curve_.loss.emplace_back(at, r.loss);
+    if (r.scale.has_value()) curve_.scale.emplace_back(at, *r.scale);
+    if (!r.alarm.empty()) console_.Note(absl::StrCat("ampc train: ", r.alarm));
+    if (!bar_.has_value()) bar_.emplace(console_, absl::StrCat("epoch ", r.epoch));
+    bar_->Update(r.progress, 1);
+    if (flags_.verbose && r.skipped) console_.Note(absl::StrFormat("step %d: skipped, a gradient is not finite; scale %g", r.step, r.scale.value_or(1)));
+    if (flags_.log_every == 0 || r.step % flags_.log_every != 0) return;
+    if (!flags_.json) return Text(absl::StrFormat("%5d %8d %9.4f %9s %11s %8s %8.4f\n", r.epoch, r.step, r.loss, "", Number(r.scale), r.skipped ? "yes" : "", r.seconds));
+    JsonWriter json;
+    json.BeginObject().Field("event", "step").Field("epoch", r.epoch).Field("step", r.step).Field("loss", r.loss);
+    if (r.scale.has_value()) json.Field("scale", *r.scale);
+    json.Field("skipped", r.skipped).Field("learning_rate", r.learning_rate).Field("seconds", r.seconds).EndObject();
+    Text(json.Take() + "\n");
+  }
+
+  void Epoch(const EpochRecord& r) {
+    bar_.reset();
+    if (r.accuracy.has_value()) curve_.accuracy.emplace_back(static_cast<double>(r.step), *r.accuracy);
+    if (!flags_.json) {
+      const std::string accuracy = r.accuracy.has_value() ? absl::StrFormat("%.4f", *r.accuracy) : "";
+      return Text(absl::StrFormat("%5d %8d %9.4f %9s %11s %8d %8.2f\n", r.epoch, r.step, r.loss, accuracy, Number(r.scale), r.skipped, r.seconds));
+    }
+    JsonWriter json;
+    json.BeginObject().Field("event", "epoch").Field("epoch", r.epoch).Field("step", r.step).Field("loss", r.loss);
+    if (r.accuracy.has_value()) json.Field("accuracy", *r.accuracy);
+    if (r.scale.has_value()) json.Field("scale", *r.scale);
+    json.Field("skipped", r.skipped).Field("seconds", r.seconds).Field("test_seconds", r.test_seconds).EndObject();
+    Text(json.Take() + "\n");
+  }
+
+  void Note(const std::string& note) { console_.Note(absl::StrCat("ampc train: ", note)); }
+
+  TrainingCurve Curve(std::string name) {
+    curve_.name = std::move(name);
+    return std::move(curve_);
+  }
+
+ private:
+  static std::string Number(std::optional<double> value) { return value.has_value() ? absl::StrFormat("%g", *value) : ""; }
+  void Text(const std::string& line) {
+    bar_.reset();
+    console_.Out(line);
+  }
+
+  const TrainFlags& flags_;
+  Console& console_;
+  std::optional<Progress> bar_;
+  TrainingCurve curve_;
+};
+
+absl::Status Check(const TrainFlags& flags) {
+  const TrainRequest& r = flags.request;
+  if (r.resume && r.checkpoint.empty()) return UsageError("--resume: found no --checkpoint, needed the folder to go on from");
+  if (r.checkpoint_every > 0 && r.checkpoint.empty()) return UsageError("--checkpoint-every: found no --checkpoint, needed the folder to save to");
+  if (r.init_scale.has_value() && r.level == "O0") return UsageError("--init-scale: found level O0, needed O1 or O2, which scale the loss");
+  AMPC_ASSIGN_OR_RETURN(const NetworkInfo* network, FindNetwork(r.network));
+  AMPC_RETURN_IF_ERROR(MakeOptimizer(r, *network).status());
+  return CheckOutputs({flags.output, flags.plot}, {});
+}
+
+absl::Status Run(TrainFlags flags, Console& console) {
+  flags.request.dtype = flags.dtype == "bf16" ? DType::kBF16 : DType::kF16;
+  if (flags.log_every == 0 && flags.json) flags.log_every = 100;
+  AMPC_RETURN_IF_ERROR(Check(flags));
+  AMPC_ASSIGN_OR_RETURN(const NetworkInfo* network, FindNetwork(flags.request.network));
+  Dataset data;
+  if (network->data == NetworkData::kImages) {
+    AMPC_ASSIGN_OR_RETURN(data, LoadImages(flags.request.data.empty() ? kFashionMnist : flags.request.data));
+  }
+  AMPC_ASSIGN_OR_RETURN(DataParallel parallel, DataParallel::FromEnvironment());
+  AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<TrainJob> job, TrainJob::Create(flags.request, &data, &parallel));
+  Reporter reporter(flags, console);
+  TrainEvents events;
+  if (parallel.is_main()) {
+    reporter.Start(job->trainer());
+    events.step = [&](const StepRecord& record) { reporter.Step(record); };
+    events.epoch = [&](const EpochRecord& record) { reporter.Epoch(record); };
+    events.note = [&](const std::string& note) { reporter.Note(note); };
+  }
+  AMPC_RETURN_IF_ERROR(job->Run(events));
+  AMPC_RETURN_IF_ERROR(parallel.Finish());
+  if (!parallel.is_main()) return absl::OkStatus();
+  if (!flags.plot.empty()) {
+    const std::string name = flags.request.level == "O0" ? "fp32" : absl::StrCat(flags.request.level, " ", flags.dtype);
+    AMPC_RETURN_IF_ERROR(WriteFileAtomically(flags.plot, PlotTraining(absl::StrCat("ampc train ", network->name), {reporter.Curve(name)})));
+  }
+  return flags.output.empty() ? absl::OkStatus() : SaveTrained(*job, flags.output, !flags.keep_casts);
+}
+
+void AddTrainOptions(CLI::App& app, TrainFlags& f) {
+  TrainRequest& r = f.request;
+  std::string names;
+  for (const NetworkInfo& info : Networks()) absl::StrAppend(&names, names.empty() ? "" : ", ", info.name);
+  app.add_option("network", r.network, names)->required();
+  app.add_option("--level", r.level, "O0: fp32; O1: lists; O2: everything that may be low")->check(CLI::IsMember({"O0", "O1", "O2"}))->capture_default_str();
+  app.add_option("--dtype", f.dtype, "fp16 or bf16")->check(CLI::IsMember({"fp16", "bf16"}))->capture_default_str();
+  app.add_flag("--guard,!--no-guard", r.guard, "O2: only what the network's fp16_guard holds (default)");
+  app.add_option("--init-scale", r.init_scale, "the first loss scale; default 65536, 1 with bf16")->check(CLI::PositiveNumber);
+  app.add_option("--optimizer", r.optimizer, "sgd, momentum, adam, adamw or lamb; default: the network's");
+  app.add_option("--lr", r.learning_rate, "learning rate; default: the network's")->check(CLI::NonNegativeNumber);
+  app.add_option("--schedule", r.schedule, "instead of --lr: piecewise:1000,2000:0.1,0.01,0.001 or cosine:0.1,10000, each also with +warmup:500,0,0.1 behind it")
+      ->excludes("--lr");
+  app.add_option("--momentum", r.momentum, "of the optimizer momentum; default 0.9")->check(CLI::Range(0.0, 1.0));
+  app.add_option("--weight-decay", r.weight_decay, "default: the optimizer's")->check(CLI::NonNegativeNumber);
+  app.add_option("--clip", r.clip, "gradients: value:LOW,HIGH, norm:N or global-norm:N");
+  app.add_option("--batch", r.batch, "rows of a step; default: the network's")->check(CLI::Range(1, 1 << 20));
+  app.add_option("--accumulate", r.accumulate, "steps per update")->check(CLI::Range(1, 1 << 20))->capture_default_str();
+  app.add_option("--epochs", r.epochs)->check(CLI::Range(int64_t{1}, int64_t{1} << 40))->capture_default_str();
+  app.add_option("--steps", r.steps, "stop after so many steps, instead of --epochs")->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
+  app.add_option("--seed", r.seed, "of first values and order")->capture_default_str();
+  app.add_option("--threads", r.threads, "0: all processors")->check(CLI::Range(0, 4096))->capture_default_str();
+  app.add_option("--data", r.data, absl::StrCat("folder with the data set; default ", kFashionMnist));
+  app.add_option("--checkpoint", r.checkpoint, "folder for checkpoints: one per epoch, the last three are kept");
+  app.add_option("--checkpoint-every", r.checkpoint_every, "also every so many steps")->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
+  app.add_flag("--resume", r.resume, "go on from the newest checkpoint");
+  app.add_flag("!--no-test", r.test, "no test after an epoch");
+  app.add_flag("--check-nan-inf", r.check_nan_inf, "stop at the first result that is not finite (exit 1)");
+  app.add_option("--output,-o", f.output, "save the trained network for inference: .ampc, .pdmodel or .prog");
+  app.add_flag("--keep-casts", f.keep_casts, "save it in mixed precision; else it is fp32 without casts");
+  app.add_option("--plot", f.plot, "picture of loss, accuracy and scale: an .svg file");
+  app.add_option("--log-every", f.log_every, "a line every so many steps; default none, 100 with --json")->check(CLI::Range(1, 1 << 30));
+  app.add_flag("--verbose", f.verbose, "every cast and who wanted it, every skipped step");
+  app.add_flag("--json", f.json, "a JSON object per line instead of a table");
+}
+
+}  // namespace
+
+Command TrainCommand() {
+  return {"train", "trains one of the example networks, in fp32 or mixed precision",
+          "  ampc train guarded --level O2 --epochs 5 --plot curve.svg -o fashion.pdmodel\n"
+          "  ampc train lenet --level O1 --dtype bf16 --optimizer adamw --schedule cosine:0.001,5000+warmup:200,0,0.001\n"
+          "  ampc train simplenet --level O2 --accumulate 10 --steps 50 --json\n"
+          "  ampc train resnet18 --level O2 --checkpoint runs/a --checkpoint-every 200     then the same with --resume\n"
+          "  mpirun -n 2 ampc train guarded --level O2 --threads 1     two processes, half of each batch each",
+          [](CLI::App& app) -> Action {
+            auto flags = std::make_shared<TrainFlags>();
+            AddTrainOptions(app, *flags);
+            return [flags](Console& console) { return Run(*flags, console); };
+          }};
+}
+
+}  // namespace ampc

@@ -1,0 +1,270 @@
+#include "tools/train/job.h"
+
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "runtime/train/decorate.h"
+#include "tools/cli/tensors.h"
+
+namespace ampc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int kTestBatch = 250;
+constexpr int64_t kAlarmAfter = 50;   // skipped steps in a row
+constexpr int64_t kRandomSteps = 50;  // of an epoch on random data, as in Paddle's tutorial
+
+double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+double ScalarOf(const TensorMap& tensors, const std::string& name) {
+  const auto it = tensors.find(name);
+  const std::vector<double> values = it == tensors.end() ? std::vector<double>() : ToDoubles(it->second);
+  return values.empty() ? NAN : values[0];
+}
+
+// Where training stands; travels in checkpoints as whole numbers.
+struct Position {
+  int64_t epoch = 0, batch = 0;  // the next ones
+  double loss_sum = 0;           // of this epoch
+  int64_t losses = 0, skipped = 0;
+
+  DataPosition Save() const {
+    return {{"epoch", epoch}, {"batch", batch}, {"loss_sum_bits", std::bit_cast<int64_t>(loss_sum)}, {"losses", losses}, {"skipped", skipped}};
+  }
+  static Position Load(const DataPosition& from) {
+    const auto at = [&from](const char* name) {
+      const auto it = from.find(name);
+      return it == from.end() ? int64_t{0} : it->second;
+    };
+    return {at("epoch"), at("batch"), std::bit_cast<double>(at("loss_sum_bits")), at("losses"), at("skipped")};
+  }
+};
+
+// What else decides the order of the data; a run that goes on has to have the same.
+DataPosition OrderOf(const TrainRequest& request) {
+  return {{"seed", std::bit_cast<int64_t>(request.seed)}, {"rows", request.batch}, {"accumulate", request.accumulate}};
+}
+
+}  // namespace
+
+struct TrainJob::State {
+  TrainRequest request;
+  const DataParallel* parallel = nullptr;
+  std::unique_ptr<BatchSource> train, test;
+  std::optional<Trainer> trainer;
+  Program test_program;
+  std::string loss, accuracy_name, output;
+  StepReport last;  // without its fetches
+  Position position;
+
+  bool is_main() const { return parallel == nullptr || parallel->is_main(); }
+  absl::Status Prepare(const NetworkInfo& network);
+  absl::StatusOr<TrainingProgram> Build(const ProgramBuilder& builder) const;
+  absl::Status MakeSources(const NetworkInfo& network, const Dataset* data);
+  absl::Status Step(const TrainEvents& events);
+  absl::Status EndEpoch(const TrainEvents& events, double seconds);
+  absl::Status SaveCheckpoint() const;
+  absl::Status Restore(const TrainEvents& events);
+  bool Done() const { return request.steps > 0 ? trainer->steps() >= request.steps : position.epoch >= request.epochs; }
+  absl::Status Accuracy(std::optional<double>& accuracy);
+};
+
+absl::Status TrainJob::State::MakeSources(const NetworkInfo& network, const Dataset* data) {
+  BatchOptions options;
+  options.batch = request.batch;
+  options.seed = request.seed;
+  options.drop_last = true;
+  if (network.data == NetworkData::kRandom) {
+    AMPC_ASSIGN_OR_RETURN(train, RandomBatches(network.features, kRandomSteps, options));
+    return absl::OkStatus();
+  }
+  if (data == nullptr) return InternalError("a network on images was given no images");
+  AMPC_ASSIGN_OR_RETURN(train, ImageBatches(data->train, options));
+  AMPC_ASSIGN_OR_RETURN(test, ImageBatches(data->test, {.batch = kTestBatch, .shuffle = false}));
+  return absl::OkStatus();
+}
+
+absl::Status TrainJob::State::Prepare(const NetworkInfo& network) {
+  AMPC_ASSIGN_OR_RETURN(Optimizer optimizer, MakeOptimizer(request, network));
+  ProgramBuilder b(network.name, request.seed);
+  const Network net = network.build(b);
+  AMPC_RETURN_IF_ERROR(b.status());
+  loss = net.loss.var->name();
+  output = net.output.var->name();
+  accuracy_name = net.accuracy.var == nullptr ? "" : net.accuracy.var->name();
+  for (const Value fetch : {net.loss, net.output, net.accuracy}) {
+    if (fetch.var != nullptr) b.Fetch(fetch);
+  }
+  test_program = b.CloneForTest();
+  b.program().fetches.resize(1);  // a step gives its loss
+
+  TrainerOptions place;
+  place.threads = request.threads;
+  place.accumulate = request.accumulate;
+  place.check_nan_inf = request.check_nan_inf;
+  place.alarm_after = kAlarmAfter;
+  place.log = [this](const StepReport& report) {
+    last = report;
+    last.fetches = nullptr;
+  };
+  if (request.level == "O0") {
+    AMPC_ASSIGN_OR_RETURN(const std::vector<VarGradient> gradients, AppendBackward(b.program(), *net.loss.var));
+    AMPC_RETURN_IF_ERROR(optimizer.ApplyGradients(b.program(), b.startup(), gradients).status());
+    AMPC_ASSIGN_OR_RETURN(trainer, Trainer::Create(Build(b), place));
+  } else {
+    amp::DecorateOptions options;
+    options.init_loss_scaling = request.init_scale;
+    options.level = request.level;
+    options.dtype = request.dtype;
+    options.use_pure_fp16 = request.level == "O2";
+    if (request.level == "O2") options.use_fp16_guard = request.guard;
+    const auto decorated = amp::Decorate(std::move(optimizer), options);
+    AMPC_RETURN_IF_ERROR(decorated->Minimize(b, net.loss));
+    AMPC_ASSIGN_OR_RETURN(trainer, Trainer::Create(Build(b), place));
+    AMPC_RETURN_IF_ERROR(decorated->AmpInit(place, trainer->scope(), {.test_program = &test_program, .use_fp16_test = request.level == "O2"}));
+  }
+  if (parallel != nullptr) AMPC_RETURN_IF_ERROR(parallel->Synchronize(trainer->scope()));
+  return trainer->SetTestProgram(test_program.Clone());
+}
+
+absl::StatusOr<TrainingProgram> TrainJob::State::Build(const ProgramBuilder& builder) const {
+  AMPC_ASSIGN_OR_RETURN(TrainingProgram program, builder.Build());
+  if (parallel != nullptr) AMPC_RETURN_IF_ERROR(parallel->Prepare(program.main));
+  return program;
+}
+
+absl::Status TrainJob::State::SaveCheckpoint() const {
+  if (!is_main()) return absl::OkStatus();
+  DataPosition all = position.Save();
+  all.merge(OrderOf(request));
+  return trainer->Save(request.checkpoint, all);
+}
+
+absl::Status TrainJob::State::Restore(const TrainEvents& events) {
+  AMPC_ASSIGN_OR_RETURN(const RestoredCheckpoint restored, trainer->Restore(request.checkpoint));
+  for (const auto& [name, value] : OrderOf(request)) {
+    const auto it = restored.position.find(name);
+    if (it == restored.position.end() || it->second == value) continue;
+    return UsageError(absl::StrCat("--resume: found a checkpoint made with --", name == "rows" ? "batch" : name, " ", it->second, " in '", restored.path,
+                                   "', needed the same as now, ", value));
+  }
+  position = Position::Load(restored.position);
+  if (parallel != nullptr) AMPC_RETURN_IF_ERROR(parallel->Synchronize(trainer->scope()));
+  if (events.note == nullptr) return absl::OkStatus();
+  for (const std::string& note : restored.notes) events.note(note);
+  events.note(absl::StrCat("going on from '", restored.path, "' after step ", restored.steps));
+  return absl::OkStatus();
+}
+
+absl::Status TrainJob::State::Step(const TrainEvents& events) {
+  const Clock::time_point start = Clock::now();
+  AMPC_ASSIGN_OR_RETURN(TensorMap feeds, train->Batch(position.epoch, position.batch));
+  if (parallel != nullptr) {
+    AMPC_ASSIGN_OR_RETURN(feeds, parallel->Share(feeds));
+  }
+  AMPC_ASSIGN_OR_RETURN(const TensorMap out, trainer->Step(feeds));
+  StepRecord record;
+  record.loss = ScalarOf(out, loss);
+  if (parallel != nullptr) {
+    AMPC_ASSIGN_OR_RETURN(record.loss, parallel->Mean(record.loss));
+  }
+  if (std::isfinite(record.loss)) position.loss_sum += record.loss, ++position.losses;
+  for (const ScalerReport& scaler : last.scalers) {
+    record.scale = scaler.scale;
+    record.skipped = record.skipped || (last.updated && scaler.found_inf);
+  }
+  position.skipped += record.skipped ? 1 : 0;
+  ++position.batch;
+  record.epoch = position.epoch + 1;
+  record.step = trainer->steps();
+  record.progress = static_cast<double>(position.batch) / static_cast<double>(train->steps());
+  record.learning_rate = last.learning_rates.empty() ? 0 : last.learning_rates[0];
+  record.alarm = last.alarm;
+  record.seconds = SecondsSince(start);
+  if (events.step != nullptr) events.step(record);
+  if (request.checkpoint_every > 0 && !request.checkpoint.empty() && trainer->steps() % request.checkpoint_every == 0) return SaveCheckpoint();
+  return absl::OkStatus();
+}
+
+absl::Status TrainJob::State::EndEpoch(const TrainEvents& events, double seconds) {
+  EpochRecord record;
+  record.epoch = position.epoch + 1;
+  record.step = trainer->steps();
+  record.loss = position.losses == 0 ? NAN : position.loss_sum / static_cast<double>(position.losses);
+  record.skipped = position.skipped;
+  record.seconds = seconds;
+  for (const ScalerReport& scaler : trainer->scalers()) record.scale = scaler.scale;
+  const Clock::time_point start = Clock::now();
+  if (request.test && is_main()) AMPC_RETURN_IF_ERROR(Accuracy(record.accuracy));
+  record.test_seconds = SecondsSince(start);
+  if (position.batch >= train->steps()) position = {position.epoch + 1, 0, 0, 0, 0};
+  if (events.epoch != nullptr) events.epoch(record);
+  return request.checkpoint.empty() ? absl::OkStatus() : SaveCheckpoint();
+}
+
+absl::Status TrainJob::State::Accuracy(std::optional<double>& accuracy) {
+  if (test == nullptr) return absl::OkStatus();
+  double right = 0, all = 0;
+  for (int64_t step = 0; step < test->steps(); ++step) {
+    AMPC_ASSIGN_OR_RETURN(const TensorMap feeds, test->Batch(0, step));
+    AMPC_ASSIGN_OR_RETURN(const TensorMap out, trainer->Test(feeds));
+    const double rows = static_cast<double>(feeds.at("y").num_elements());
+    right += rows * ScalarOf(out, accuracy_name);
+    all += rows;
+  }
+  accuracy = right / all;
+  return absl::OkStatus();
+}
+
+TrainJob::TrainJob(std::unique_ptr<State> state) : state_(std::move(state)) {}
+TrainJob::~TrainJob() = default;
+
+absl::StatusOr<std::unique_ptr<TrainJob>> TrainJob::Create(const TrainRequest& request, const Dataset* data, const DataParallel* parallel) {
+  AMPC_ASSIGN_OR_RETURN(const NetworkInfo* network, FindNetwork(request.network));
+  auto state = std::make_unique<State>();
+  state->request = request;
+  state->parallel = parallel;
+  if (request.batch <= 0) state->request.batch = network->batch;
+  AMPC_RETURN_IF_ERROR(state->MakeSources(*network, data));
+  AMPC_RETURN_IF_ERROR(state->Prepare(*network));
+  return std::unique_ptr<TrainJob>(new TrainJob(std::move(state)));
+}
+
+absl::Status TrainJob::Run(const TrainEvents& events) {
+  State& s = *state_;
+  if (s.request.resume) AMPC_RETURN_IF_ERROR(s.Restore(events));
+  while (!s.Done()) {
+    const Clock::time_point start = Clock::now();
+    while (s.position.batch < s.train->steps() && !(s.request.steps > 0 && s.Done())) AMPC_RETURN_IF_ERROR(s.Step(events));
+    AMPC_RETURN_IF_ERROR(s.EndEpoch(events, SecondsSince(start)));
+  }
+  return absl::OkStatus();
+}
+
+Trainer& TrainJob::trainer() { return *state_->trainer; }
+const Program& TrainJob::test_program() const { return state_->test_program; }
+const std::string& TrainJob::output_name() const { return state_->output; }
+
+std::vector<std::string> DescribeCasts(const Program& program) {
+  std::vector<std::vector<const Op*>> readers(program.num_var_ids());
+  for (const std::unique_ptr<Op>& op : program.main().ops()) {
+    for (const Var* var : op->inputs()) readers[var->id()].push_back(op.get());
+  }
+  std::vector<std::string> lines;
+  for (const std::unique_ptr<Op>& op : program.main().ops()) {
+    if (op->type() != "cast" || op->marks.amp != AmpMark::kInserted) continue;
+    const Var& from = *op->input(0);
+    const Var& to = *op->output(0);
+    std::string line = absl::StrCat("cast ", from.name(), " ", Name(from.type.dtype), " -> ", Name(to.type.dtype), " for");
+    for (const Op* reader : readers[to.id()]) absl::StrAppend(&line, reader == readers[to.id()][0] ? " " : ", ", Describe(*reader));
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace ampc

@@ -1,0 +1,19 @@
+// The network of a TrainJob as a file for inference.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tools/train/job.h"
+
+namespace ampc {
+
+// The part from x to the output with its values of the moment, in the format that the ending of `path` says. `strip`: in fp32 and without
+// casts, from the master weights; else as it tests.
+absl::Status SaveTrained(TrainJob& job, const std::string& path, bool strip);
+
+// The part of `images` for which the model in `path` is right, run by a Session.
+absl::StatusOr<double> AccuracyOfFile(const std::string& path, const ImageSet& images, int threads = 0);
+
+}  // namespace ampc
