@@ -264,6 +264,19 @@ void SpreadLargest(const Pool& p, const Channels& c, int64_t at, const Range& de
   }
 }
 
+// The same for one channel: searched from the end, without branches.
+void SpreadLargestOfOne(const Pool& p, const Channels& c, int64_t at, const Range& dep, const Range& row, const Range& col) {
+  const float largest = c.out[at];
+  int64_t found = -1;
+  for (int64_t z = dep.end; z-- > dep.begin;) {
+    for (int64_t y = row.end; y-- > row.begin;) {
+      const float* line = c.x + (z * p.in_h + y) * p.in_w * c.step;
+      for (int64_t x = col.end; x-- > col.begin;) found = line[x * c.step] == largest ? line + x * c.step - c.x : found;
+    }
+  }
+  if (found >= 0) c.to[found] += c.gradient[at];
+}
+
 void SpreadMean(const Pool& p, const Channels& c, int64_t at, const Range& dep, const Range& row, const Range& col) {
   const float factor = p.factor(dep, row, col);
   for (int64_t z = dep.begin; z < dep.end; ++z) {
@@ -279,11 +292,12 @@ void SpreadMean(const Pool& p, const Channels& c, int64_t at, const Range& dep, 
 // Windows in order, so that sums do not depend on threads.
 void SpreadChannels(const Pool& p, const Channels& c) {
   for (int64_t i = 0; i < p.in_d * p.in_h * p.in_w; ++i) std::fill_n(c.to + i * c.step, c.count, 0.0f);
+  const auto spread = !p.max ? &SpreadMean : c.count == 1 ? &SpreadLargestOfOne : &SpreadLargest;
   int64_t at = 0;
   for (const Range& dep : p.d) {
     for (const Range& row : p.h) {
       for (const Range& col : p.w) {
-        if (!p.empty(dep, row, col)) (p.max ? SpreadLargest : SpreadMean)(p, c, at, dep, row, col);
+        if (!p.empty(dep, row, col)) spread(p, c, at, dep, row, col);
         at += c.step;
       }
     }
