@@ -264,9 +264,23 @@ void SpreadLargest(const Pool& p, const Channels& c, int64_t at, const Range& de
   }
 }
 
-// The same for one channel: searched from the end, without branches.
+// The most common window, 2 x 2 of one channel.
+void SpreadLargestOfFour(const float* x, float* to, int64_t row, float largest, float gradient) {
+  const bool a = x[0] == largest, b = !a & (x[1] == largest), c = !(a | b) & (x[row] == largest);
+  const bool d = !(a | b | c) & (x[row + 1] == largest);
+  to[0] += a ? gradient : 0.0f;
+  to[1] += b ? gradient : 0.0f;
+  to[row] += c ? gradient : 0.0f;
+  to[row + 1] += d ? gradient : 0.0f;
+}
+
+// The same for any window of one channel: searched from the end, without branches.
 void SpreadLargestOfOne(const Pool& p, const Channels& c, int64_t at, const Range& dep, const Range& row, const Range& col) {
   const float largest = c.out[at];
+  if (p.in_d == 1 && c.step == 1 && row.size() == 2 && col.size() == 2) {
+    const int64_t i = row.begin * p.in_w + col.begin;
+    return SpreadLargestOfFour(c.x + i, c.to + i, p.in_w, largest, c.gradient[at]);
+  }
   int64_t found = -1;
   for (int64_t z = dep.end; z-- > dep.begin;) {
     for (int64_t y = row.end; y-- > row.begin;) {
@@ -291,7 +305,8 @@ void SpreadMean(const Pool& p, const Channels& c, int64_t at, const Range& dep, 
 
 // Windows in order, so that sums do not depend on threads.
 void SpreadChannels(const Pool& p, const Channels& c) {
-  for (int64_t i = 0; i < p.in_d * p.in_h * p.in_w; ++i) std::fill_n(c.to + i * c.step, c.count, 0.0f);
+  const int64_t size = p.in_d * p.in_h * p.in_w, lines = c.step == c.count ? 1 : size;
+  for (int64_t i = 0; i < lines; ++i) std::fill_n(c.to + i * c.step, size / lines * c.count, 0.0f);
   const auto spread = !p.max ? &SpreadMean : c.count == 1 ? &SpreadLargestOfOne : &SpreadLargest;
   int64_t at = 0;
   for (const Range& dep : p.d) {
