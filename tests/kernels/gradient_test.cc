@@ -100,6 +100,36 @@ TEST(Gradient, PoolingDoesNotDependOnThreads) {
   }
 }
 
+TEST(Gradient, TheFirstOfSeveralLargestValuesGetsAll) {
+  for (const std::string format : {"NCHW", "NHWC"}) {
+    const auto run = [&](int32_t size, int32_t stride, int64_t channels) {
+      const bool last = format == "NHWC";
+      const auto shape = [&](int64_t side) { return last ? Shape{1, side, side, channels} : Shape{1, channels, side, side}; };
+      std::vector<float> gradient;
+      for (int64_t i = 0; i < 4 * channels; ++i) gradient.push_back(static_cast<float>(last ? i / channels + 1 : i % 4 + 1));
+      return OpRun("pool2d_grad")
+          .In("X", F32(shape(4), std::vector<float>(16 * channels)))
+          .In("Out", F32(shape(2), std::vector<float>(4 * channels)))
+          .In("Out@GRAD", F32(shape(2), gradient))
+          .Attr("ksize", Ints{size, size})
+          .Attr("strides", Ints{stride, stride})
+          .Attr("pooling_type", std::string("max"))
+          .Attr("data_format", format)
+          .Out("X@GRAD")
+          .Run();
+    };
+    for (const int64_t channels : {1, 3}) {
+      ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> apart, run(2, 2, channels));
+      ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> overlapping, run(3, 1, channels));
+      for (int64_t i = 0; i < 16 * channels; ++i) {
+        const int64_t position = format == "NHWC" ? i / channels : i % 16, y = position / 4, x = position % 4;
+        EXPECT_EQ(apart[0].floats()[i], y % 2 == 0 && x % 2 == 0 ? static_cast<float>(y + x / 2 + 1) : 0.0f) << i;
+        EXPECT_EQ(overlapping[0].floats()[i], y < 2 && x < 2 ? static_cast<float>(y * 2 + x + 1) : 0.0f) << i;
+      }
+    }
+  }
+}
+
 TEST(Gradient, PoolingTakesChannelsLast) {
   for (const bool max : {true, false}) {
     const Tensor x = Random({3, 70, 7, 6}, 1);
