@@ -1,7 +1,9 @@
 // pool2d and pool3d: windows are cut to the operand at plan time; a result element is reduced by vectors of channels where channels lie
 // last, of columns where they do not.
 #include <algorithm>
+#include <bit>
 #include <cfloat>
+#include <cstdint>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -264,14 +266,16 @@ void SpreadLargest(const Pool& p, const Channels& c, int64_t at, const Range& de
   }
 }
 
-// The most common window, 2 x 2 of one channel.
+// The most common window, 2 x 2 of one channel. Which value is the largest cannot be predicted, so there are no branches.
 void SpreadLargestOfFour(const float* x, float* to, int64_t row, float largest, float gradient) {
-  const bool a = x[0] == largest, b = !a & (x[1] == largest), c = !(a | b) & (x[row] == largest);
-  const bool d = !(a | b | c) & (x[row + 1] == largest);
-  to[0] += a ? gradient : 0.0f;
-  to[1] += b ? gradient : 0.0f;
-  to[row] += c ? gradient : 0.0f;
-  to[row + 1] += d ? gradient : 0.0f;
+  const uint32_t a = x[0] == largest, b = (a ^ 1) & static_cast<uint32_t>(x[1] == largest);
+  const uint32_t c = ((a | b) ^ 1) & static_cast<uint32_t>(x[row] == largest);
+  const uint32_t d = ((a | b | c) ^ 1) & static_cast<uint32_t>(x[row + 1] == largest);
+  const auto part = [bits = std::bit_cast<uint32_t>(gradient)](uint32_t holds) { return std::bit_cast<float>(bits & (0 - holds)); };
+  to[0] += part(a);
+  to[1] += part(b);
+  to[row] += part(c);
+  to[row + 1] += part(d);
 }
 
 // The same for any window of one channel: searched from the end, without branches.
