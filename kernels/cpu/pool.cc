@@ -4,6 +4,7 @@
 #include <bit>
 #include <cfloat>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -250,16 +251,16 @@ struct Channels {
 
 // The gradient of a window's largest value goes to the first position that holds it; NaN is held by none.
 void SpreadLargest(const Pool& p, const Channels& c, int64_t at, const Range& dep, const Range& row, const Range& col) {
-  float rest[kBlock];
-  std::copy_n(c.gradient + at, c.count, rest);
+  uint32_t rest[kBlock];  // the bits of the gradient until it is given; no branches, which could not be predicted
+  std::memcpy(rest, c.gradient + at, c.count * sizeof(float));
   for (int64_t z = dep.begin; z < dep.end; ++z) {
     for (int64_t y = row.begin; y < row.end; ++y) {
       for (int64_t x = col.begin; x < col.end; ++x) {
         const int64_t i = ((z * p.in_h + y) * p.in_w + x) * c.step;
         for (int64_t k = 0; k < c.count; ++k) {
-          const bool holds = c.x[i + k] == c.out[at + k];
-          c.to[i + k] += holds ? rest[k] : 0.0f;
-          rest[k] = holds ? 0.0f : rest[k];
+          const uint32_t holds = 0 - static_cast<uint32_t>(c.x[i + k] == c.out[at + k]);
+          c.to[i + k] += std::bit_cast<float>(rest[k] & holds);
+          rest[k] &= ~holds;
         }
       }
     }
