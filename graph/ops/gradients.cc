@@ -1,6 +1,10 @@
 #include "graph/ops/gradients.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -11,12 +15,37 @@
 namespace ampc::ops {
 namespace {
 
+// Of `pad`: what was there before the padding.
+absl::Status InferPadGradient(InferContext& ctx) {
+  TensorType type = ctx.In("Out@GRAD");
+  const std::vector<int64_t> paddings = ctx.op().GetInts("paddings");
+  if (type.has_rank && paddings.size() != 2 * type.dims.size()) return Fail(ctx, 1, "paddings has ", paddings.size(), " numbers for rank ", type.rank());
+  for (size_t i = 0; i < type.dims.size(); ++i) {
+    if (IsKnown(type.dims[i])) type.dims[i] -= paddings[2 * i] + paddings[2 * i + 1];
+  }
+  ctx.Out("X@GRAD", std::move(type));
+  return absl::OkStatus();
+}
+
+// Of `pixel_shuffle`: channels go back into the depth.
+absl::Status InferPixelShuffleGradient(InferContext& ctx) {
+  TensorType type = ctx.In("Out@GRAD");
+  const int64_t factor = ctx.op().GetInt("upscale_factor", 1);
+  const bool last = ctx.op().GetString("data_format", "NCHW") == "NHWC";
+  if (type.has_rank && (type.rank() != 4 || factor < 1)) return Fail(ctx, 1, "needs 4 dimensions and a factor of 1 or more, the gradient is ", ToString(type));
+  for (size_t i = 1; i < type.dims.size(); ++i) {
+    if (IsKnown(type.dims[i])) type.dims[i] = i == (last ? 3 : 1) ? type.dims[i] * factor * factor : type.dims[i] / factor;
+  }
+  ctx.Out("X@GRAD", std::move(type));
+  return absl::OkStatus();
+}
+
 constexpr GradientRow kRows[] = {
     {"abs", "X", "Out", "X"},
     {"acos", "X", "Out", "X"},
     {"acosh", "X", "Out", "X"},
     {"addmm", "Input X Y", "Out", "Input X Y"},
-    {"affine_channel", "X Scale Bias", "Out", "X Scale Bias"},
+    {"affine_channel", "X Scale", "Out", "X Scale Bias", "Scale"},
     {"affine_grid", "Theta OutputShape", "Output", "Theta"},
     {"argsort", "X Indices", "Out", "X"},
     {"asin", "X", "Out", "X"},
@@ -24,7 +53,7 @@ constexpr GradientRow kRows[] = {
     {"atan", "X", "Out", "X"},
     {"atan2", "X1 X2", "Out", "X1 X2"},
     {"atanh", "X", "Out", "X"},
-    {"batch_norm", "X Scale Bias MeanOut VarianceOut SavedMean SavedVariance ReserveSpace", "Y", "X Scale Bias"},
+    {"batch_norm", "X Scale Bias MeanOut? VarianceOut? SavedMean SavedVariance ReserveSpace?", "Y", "X Scale Bias"},
     {"bicubic_interp_v2", "X OutSize SizeTensor Scale", "Out", "X"},
     {"bilinear_interp_v2", "X OutSize SizeTensor Scale", "Out", "X"},
     {"bmm", "X Y", "Out", "X Y"},
@@ -34,7 +63,7 @@ constexpr GradientRow kRows[] = {
     {"clip", "X Min Max", "Out", "X"},
     {"concat", "X AxisTensor", "Out", "X"},
     {"conv2d", "Input Filter", "Output", "Input Filter"},
-    {"conv2d_transpose", "Input Filter", "Output", "Input Filter"},
+    {"conv2d_transpose", "Input Filter Bias", "Output", "Input Filter"},
     {"conv3d", "Input Filter", "Output", "Input Filter"},
     {"conv3d_transpose", "Input Filter", "Output", "Input Filter"},
     {"cos", "X", "Out", "X"},
@@ -43,10 +72,10 @@ constexpr GradientRow kRows[] = {
     {"cumprod", "X Out", "Out", "X"},
     {"cumsum", "X", "Out", "X"},
     {"depthwise_conv2d", "Input Filter", "Output", "Input Filter"},
-    {"depthwise_conv2d_transpose", "Input Filter", "Output", "Input Filter"},
+    {"depthwise_conv2d_transpose", "Input Filter Bias", "Output", "Input Filter"},
     {"dot", "X Y", "Out", "X Y"},
     {"dropout", "Mask", "Out", "X"},
-    {"einsum", "Operands InnerCache", "Out", "Operands"},
+    {"einsum", "Operands InnerCache?", "Out", "Operands"},
     {"elementwise_add", "X Y", "Out", "X Y"},
     {"elementwise_div", "X Y Out", "Out", "X Y"},
     {"elementwise_fmax", "X Y", "Out", "X Y"},
@@ -57,7 +86,7 @@ constexpr GradientRow kRows[] = {
     {"elementwise_mul", "X Y", "Out", "X Y"},
     {"elementwise_pow", "X Y", "Out", "X Y"},
     {"elementwise_sub", "X Y", "Out", "X Y"},
-    {"elu", "X", "Out", "X"},
+    {"elu", "X Out", "Out", "X"},
     {"erf", "X", "Out", "X"},
     {"exp", "Out", "Out", "X"},
     {"expand_as_v2", "X Y", "Out", "X"},
@@ -72,13 +101,13 @@ constexpr GradientRow kRows[] = {
     {"gather_nd", "X Index", "Out", "X"},
     {"gelu", "X", "Out", "X"},
     {"grid_sampler", "X Grid", "Output", "X Grid"},
-    {"group_norm", "X Scale Bias Mean Variance", "Y", "X Scale Bias"},
+    {"group_norm", "X Y Scale Bias Mean Variance", "Y", "X Scale Bias"},
     {"hard_shrink", "X", "Out", "X"},
     {"hard_sigmoid", "Out", "Out", "X"},
     {"hard_swish", "X", "Out", "X"},
     {"index_sample", "X Index", "Out", "X"},
     {"index_select", "X Index", "Out", "X"},
-    {"instance_norm", "X Scale Bias SavedMean SavedVariance", "Y", "X Scale Bias"},
+    {"instance_norm", "X Scale SavedMean SavedVariance", "Y", "X Scale Bias", "Scale"},
     {"layer_norm", "X Scale Bias Mean Variance", "Y", "X Scale Bias"},
     {"leaky_relu", "X", "Out", "X"},
     {"linear_interp_v2", "X OutSize SizeTensor Scale", "Out", "X"},
@@ -101,10 +130,10 @@ constexpr GradientRow kRows[] = {
     {"mv", "X Vec", "Out", "X Vec"},
     {"nearest_interp_v2", "X OutSize SizeTensor Scale", "Out", "X"},
     {"p_norm", "X Out", "Out", "X"},
-    {"pad", "X", "Out", "X"},
+    {"pad", "", "Out", "X", "", InferPadGradient},
     {"pad2d", "X Paddings", "Out", "X"},
     {"pad3d", "X Paddings", "Out", "X"},
-    {"pixel_shuffle", "X", "Out", "X"},
+    {"pixel_shuffle", "", "Out", "X", "", InferPixelShuffleGradient},
     {"pool2d", "X Out", "Out", "X"},
     {"pool3d", "X Out", "Out", "X"},
     {"pow", "X FactorTensor", "Out", "X"},
@@ -119,7 +148,7 @@ constexpr GradientRow kRows[] = {
     {"relu6", "Out", "Out", "X"},
     {"reshape", "X", "Out", "X"},
     {"reshape2", "XShape", "Out", "X"},
-    {"rnn", "Input PreState WeightList SequenceLength DropoutState Reserve Out", "Out State", "Input PreState WeightList"},
+    {"rnn", "Input PreState WeightList SequenceLength DropoutState? Reserve? Out", "Out State", "Input PreState WeightList"},
     {"roi_align", "X ROIs RoisNum", "Out", "X"},
     {"roll", "X ShiftsTensor", "Out", "X"},
     {"round", "", "Out", "X"},
@@ -128,13 +157,12 @@ constexpr GradientRow kRows[] = {
     {"scatter_nd_add", "Index Updates", "Out", "X Updates"},
     {"selu", "Out", "Out", "X"},
     {"sigmoid", "Out", "Out", "X"},
-    {"sign", "", "Out", "X"},
-    {"silu", "X", "Out", "X"},
+    {"silu", "X Out", "Out", "X"},
     {"sin", "X", "Out", "X"},
     {"sinh", "X", "Out", "X"},
-    {"slice", "Input StartsTensor EndsTensor StridesTensor StartsTensorList EndsTensorList StridesTensorList", "Out", "Input"},
+    {"slice", "Input StartsTensor EndsTensor StartsTensorList EndsTensorList", "Out", "Input"},
     {"softmax", "Out", "Out", "X"},
-    {"softmax_with_cross_entropy", "Label Softmax", "Loss", "Logits"},
+    {"softmax_with_cross_entropy", "Label Softmax", "Loss", "Logits", "Softmax"},
     {"softplus", "X", "Out", "X"},
     {"softshrink", "X", "Out", "X"},
     {"softsign", "X", "Out", "X"},
@@ -153,24 +181,25 @@ constexpr GradientRow kRows[] = {
     {"thresholded_relu", "X", "Out", "X"},
     {"tile", "X RepeatTimes repeat_times_tensor", "Out", "X"},
     {"top_k", "X Indices", "Out", "X"},
-    {"top_k_v2", "X Indices", "Out", "X"},
-    {"transpose", "X", "Out", "X"},
+    {"top_k_v2", "X Indices K", "Out", "X"},
+    {"transpose", "X Out?", "Out", "X"},
     {"transpose2", "XShape", "Out", "X"},
-    {"tril_triu", "X", "Out", "X"},
+    {"tril_triu", "", "Out", "X"},
     {"trilinear_interp_v2", "X OutSize SizeTensor Scale", "Out", "X"},
     {"trunc", "", "Out", "X"},
     {"unsqueeze", "X", "Out", "X"},
-    {"unsqueeze2", "XShape", "Out", "X"},
+    {"unsqueeze2", "XShape AxesTensor AxesTensorList", "Out", "X"},
     {"where", "Condition X Y", "Out", "X Y"},
 };
 
-// The type of the gradient of forward operand `slot`: the operand's own where the gradient op reads it, else that of a result alike, else
-// what XShape remembers, else that of the gradient it starts from.
-TensorType GradientType(const InferContext& ctx, absl::string_view slot, int i) {
+// The type of the gradient of forward operand `slot`; `row` says where it comes from.
+TensorType GradientType(const InferContext& ctx, const GradientRow& row, absl::string_view slot, int i) {
   if (ctx.Has(slot)) return ctx.In(slot, i);
-  if (ctx.Has("Softmax")) return ctx.In("Softmax");
-  const SlotDef& start = ctx.op().def().inputs.back();  // <result>@GRAD comes last
-  TensorType type = ctx.In(start.name);
+  if (row.like[0] != 0) return ctx.Has(row.like) ? ctx.In(row.like) : TensorType::Unranked(DType::kInvalid);
+  const absl::string_view of = row.of;
+  const std::string start = absl::StrCat(of.substr(0, of.find(' ')), "@GRAD");
+  if (!ctx.Has(start)) return TensorType::Unranked(DType::kInvalid);
+  TensorType type = ctx.In(start);
   if (!ctx.Has("XShape")) return type;
   const TensorType& shape = ctx.In("XShape");
   if (!shape.has_rank || shape.rank() == 0) return TensorType::Unranked(type.dtype);
@@ -178,11 +207,13 @@ TensorType GradientType(const InferContext& ctx, absl::string_view slot, int i) 
 }
 
 absl::Status InferGradient(InferContext& ctx) {
+  const GradientRow& row = *FindGradientRow(ctx.op().type());
+  if (row.infer != nullptr) return row.infer(ctx);
   for (const SlotDef& slot : ctx.op().def().outputs) {
     const absl::string_view operand = absl::StripSuffix(slot.name, "@GRAD");
     for (int i = 0; i < ctx.NumOut(slot.name); ++i) {
       if (ctx.Has(operand) && i >= ctx.Count(operand)) return Fail(ctx, 1, slot.name, " has more results than ", operand, " operands");
-      ctx.Out(slot.name, i, GradientType(ctx, operand, i));
+      ctx.Out(slot.name, i, GradientType(ctx, row, operand, i));
     }
   }
   return absl::OkStatus();
@@ -191,10 +222,12 @@ absl::Status InferGradient(InferContext& ctx) {
 // The slots named in `names`, with `suffix`. A row may name slots that only some ops of its family have.
 void AddSlots(const OpDef& forward, absl::string_view names, absl::string_view suffix, std::vector<SlotDef>& to) {
   for (absl::string_view name : absl::StrSplit(names, ' ', absl::SkipEmpty())) {
+    const bool optional = absl::ConsumeSuffix(&name, "?");
     const int input = forward.InputSlot(name), output = forward.OutputSlot(name);
     if (input < 0 && output < 0) continue;
     SlotDef slot = input >= 0 ? forward.inputs[input] : forward.outputs[output];
     absl::StrAppend(&slot.name, suffix);
+    if (input < 0) slot.optional = optional;
     slot.precision = kAsIs;
     slot.overwrites = false;
     to.push_back(std::move(slot));
@@ -204,6 +237,13 @@ void AddSlots(const OpDef& forward, absl::string_view names, absl::string_view s
 }  // namespace
 
 absl::Span<const GradientRow> GradientRows() { return kRows; }
+
+const GradientRow* FindGradientRow(absl::string_view gradient_op) {
+  if (!absl::ConsumeSuffix(&gradient_op, "_grad")) return nullptr;
+  const auto before = [](const GradientRow& row, absl::string_view name) { return row.forward < name; };
+  const GradientRow* row = std::lower_bound(std::begin(kRows), std::end(kRows), gradient_op, before);
+  return row != std::end(kRows) && row->forward == gradient_op ? row : nullptr;
+}
 
 OpDef GradientOf(const OpDef& forward, const GradientRow& row) {
   OpDef def(forward.gradient);

@@ -1,6 +1,7 @@
 // Records of gradient ops, made from the records of the ops that they differentiate.
 #pragma once
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/op_def.h"
 
@@ -8,14 +9,22 @@ namespace ampc::ops {
 
 // Which values a gradient op reads and gives, by the slots of its forward op; several names are separated by blanks.
 struct GradientRow {
-  const char* forward;  // the forward op, whose record's `gradient` names the gradient op
-  const char* needs;    // operands and results of the forward op that are read
+  const char* forward;  // the forward op; the gradient op is named <forward>_grad
+  // Operands and results of the forward op that are read. A result without `?` has to be there, so append-backward adds it to the forward op
+  // where it is missing; with `?` it is read where the forward op has it.
+  const char* needs;
   const char* of;       // results whose gradient is read, as slot `<result>@GRAD`
   const char* gives;    // operands whose gradient is computed, as slot `<operand>@GRAD`; each is optional
+  // The slot whose type the gradient of an operand has that is not read itself; without it what XShape remembers, else the first of `of`.
+  const char* like = "";
+  InferFn infer = nullptr;  // instead of those rules
 };
 
 // The table: Paddle's gradient ops with Paddle's slots, sorted by forward op.
 absl::Span<const GradientRow> GradientRows();
+
+// The row of a gradient op; null for any other name.
+const GradientRow* FindGradientRow(absl::string_view gradient_op);
 
 // The record: slots by the row, attributes of `forward`. Inference gives a gradient the type of its operand.
 OpDef GradientOf(const OpDef& forward, const GradientRow& row);

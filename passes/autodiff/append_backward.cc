@@ -1,212 +1,175 @@
 #include "passes/autodiff/append_backward.h"
 
 #include <algorithm>
-#include <set>
+#include <optional>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/infer_context.h"
 #include "graph/op_registry.h"
-#include "passes/make_pass.h"
+#include "passes/append_op.h"
+#include "passes/autodiff/gradient_flow.h"
 #include "passes/autodiff/special_gradients.h"
+#include "passes/make_pass.h"
 
 namespace ampc {
 namespace {
 
 constexpr absl::string_view kSuffix = "@GRAD";
-constexpr int32_t kBackward = 1;  // Paddle's op_role
-constexpr int32_t kLossRole = 256;
+
+absl::Status CheckLoss(const Var& loss) {
+  if (loss.type.IsFloat() && loss.type.kind == TypeKind::kTensor && loss.type.NumElements() == 1) return absl::OkStatus();
+  return UsageError(absl::StrCat("the loss '", loss.name(), "' is ", ToString(loss.type), ", needs one floating-point element"));
+}
 
 class Backward {
  public:
-  explicit Backward(Program& program) : program_(program), block_(program.main()) {}
+  Backward(Program& program, GradientFlow flow)
+      : block_(program.main()), flow_(std::move(flow)), first_new_(program.num_var_ids()), parts_(program.num_var_ids()) {}
 
-  absl::StatusOr<std::vector<VarGradient>> FromLoss(Var& loss, const BackwardOptions& options) {
-    AMPC_RETURN_IF_ERROR(CheckLoss(loss));
-    AMPC_RETURN_IF_ERROR(FindFlow(options));
-    if (!flows_[loss.id()]) return UsageError(absl::StrCat("the loss '", loss.name(), "' depends on no variable whose gradient is wanted"));
-    const std::vector<const Op*> ops = OpsToward({{&loss, nullptr}});
-    gradients_.resize(program_.num_var_ids());
+  absl::StatusOr<std::vector<VarGradient>> FromLoss(Var& loss) {
+    if (!flow_.Passes(loss)) return UsageError(absl::StrCat("the loss '", loss.name(), "' depends on no variable whose gradient is wanted"));
+    const std::vector<Op*> ops = flow_.OpsToward({&loss});
+    if (!ops.empty()) {
+      Op& last = *ops.front();  // the one that computes the loss
+      last.SetAttr("op_role", RoleOf(last) | kRoleLoss);
+    }
     AMPC_RETURN_IF_ERROR(Start(loss));
     return Run(ops);
   }
 
-  absl::StatusOr<std::vector<VarGradient>> FromSeeds(absl::Span<const VarGradient> seeds, const BackwardOptions& options) {
-    AMPC_RETURN_IF_ERROR(FindFlow(options));
-    const std::vector<const Op*> ops = OpsToward(seeds);
-    gradients_.resize(program_.num_var_ids());
-    for (const VarGradient& seed : seeds) gradients_[seed.var->id()].push_back(seed.gradient);
-    return Run(ops);
+  absl::StatusOr<std::vector<VarGradient>> FromSeeds(absl::Span<const VarGradient> seeds) {
+    std::vector<const Var*> ends;
+    for (const VarGradient& seed : seeds) {
+      ends.push_back(seed.var);
+      parts_[seed.var->id()].push_back(seed.gradient);
+      order_.push_back(seed.var);
+    }
+    return Run(flow_.OpsToward(ends));
   }
 
  private:
-  absl::StatusOr<std::vector<VarGradient>> Run(const std::vector<const Op*>& ops) {
-    for (const Op* op : ops) AMPC_RETURN_IF_ERROR(Differentiate(*op));
+  absl::StatusOr<std::vector<VarGradient>> Run(absl::Span<Op* const> ops) {
+    for (Op* op : ops) AMPC_RETURN_IF_ERROR(Differentiate(*op));
+    std::vector<bool> wanted(first_new_, false);
+    for (const Var* source : flow_.sources()) wanted[source->id()] = true;
+    // As Paddle does: what is left to add up, in the order in which first parts came.
+    for (const Var* var : order_) {
+      if (wanted[var->id()]) AMPC_RETURN_IF_ERROR(GradientOf(*var).status());
+    }
     std::vector<VarGradient> out;
-    for (Var* var : sources_) {
+    for (Var* var : flow_.sources()) {
       AMPC_ASSIGN_OR_RETURN(Var * gradient, GradientOf(*var));
       out.push_back({var, gradient});
     }
     return out;
   }
 
-  static absl::Status CheckLoss(const Var& loss) {
-    if (!IsFloat(loss.type.dtype) || loss.type.NumElements() != 1) {
-      return UsageError(absl::StrCat("the loss '", loss.name(), "' is ", ToString(loss.type), ", needs one floating-point element"));
-    }
-    return absl::OkStatus();
-  }
-
-  // Where gradients end, and where they must not pass.
-  absl::Status FindSources(const BackwardOptions& options) {
-    flows_.assign(program_.num_var_ids(), false);
-    blocked_.assign(program_.num_var_ids(), false);
-    for (const std::string& name : options.no_grad) {
-      AMPC_ASSIGN_OR_RETURN(const Var* var, Named(name, "no_grad"));
-      blocked_[var->id()] = true;
-    }
-    if (options.wanted.empty()) {
-      for (const std::unique_ptr<Var>& var : block_.vars()) {
-        if (var->kind == VarKind::kParam && var->trainable && !var->stop_gradient && !blocked_[var->id()]) sources_.push_back(var.get());
-      }
-    }
-    for (const std::string& name : options.wanted) {
-      AMPC_ASSIGN_OR_RETURN(Var * var, Named(name, "wanted"));
-      if (var->kind == VarKind::kTemp) return UsageError(absl::StrCat("'", name, "' is computed by an op; a param, state or feed is needed"));
-      sources_.push_back(var);
-    }
-    for (const Var* var : sources_) flows_[var->id()] = IsFloat(var->type.dtype);
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<Var*> Named(const std::string& name, absl::string_view list) const {
-    Var* var = block_.FindVar(name);
-    if (var == nullptr) return UsageError(absl::StrCat(list, ": the program has no variable '", name, "'"));
-    return var;
-  }
-
-  bool Passes(const Var& result) const {
-    return IsFloat(result.type.dtype) && !result.stop_gradient && !blocked_[result.id()] && result.kind == VarKind::kTemp;
-  }
-
-  absl::Status FindFlow(const BackwardOptions& options) {
-    AMPC_RETURN_IF_ERROR(FindSources(options));
-    for (const std::unique_ptr<Op>& op : block_.ops()) {
-      if (std::none_of(op->inputs().begin(), op->inputs().end(), [this](const Var* v) { return flows_[v->id()]; })) continue;
-      for (const Var* result : op->outputs()) {
-        if (Passes(*result)) flows_[result->id()] = true;
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  // Ops between the sources and the ends, last one first.
-  std::vector<const Op*> OpsToward(absl::Span<const VarGradient> ends) const {
-    std::vector<bool> needed(program_.num_var_ids(), false);
-    for (const VarGradient& end : ends) needed[end.var->id()] = true;
-    std::vector<const Op*> ops;
-    for (auto it = block_.ops().rbegin(); it != block_.ops().rend(); ++it) {
-      const Op& op = **it;
-      const auto counts = [&](const Var* v) { return needed[v->id()] && flows_[v->id()]; };
-      if (std::none_of(op.outputs().begin(), op.outputs().end(), counts)) continue;
-      ops.push_back(&op);
-      for (const Var* v : op.inputs()) needed[v->id()] = true;
-    }
-    return ops;
-  }
-
   absl::Status Start(const Var& loss) {
     AMPC_ASSIGN_OR_RETURN(Op * op, Append("fill_constant", nullptr));
-    std::vector<int64_t> shape(loss.type.dims.begin(), loss.type.dims.end());
-    op->SetAttr("shape", shape);
+    op->SetAttr("shape", std::vector<int64_t>(loss.type.dims.begin(), loss.type.dims.end()));
     op->SetAttr("value", 1.0f);
     op->SetAttr("dtype", loss.type.dtype);
-    op->SetAttr("op_role", kBackward | kLossRole);
-    Var* one = NewGradient(loss);
-    op->SetOutputs(0, {one});
-    gradients_[loss.id()].push_back(one);
+    op->SetAttr("op_role", kRoleBackward | kRoleLoss);
+    op->SetOutputs(op->def().OutputSlot("Out"), {NewPart(loss)});
     return absl::OkStatus();
   }
 
   absl::StatusOr<Op*> Append(absl::string_view type, const Op* forward) {
     const OpDef* def = Ops().Find(type);
     if (def == nullptr) {
-      return UnsupportedError(absl::StrCat(forward == nullptr ? "the loss" : Describe(*forward), ": there is no op '", type, "' to compute its gradient"));
+      return UnsupportedError(absl::StrCat(forward == nullptr ? "the gradient" : Describe(*forward), ": there is no op '", type, "' to compute it"));
     }
     Op* op = block_.Append(block_.NewOp(def));
-    op->SetAttr("op_role", kBackward);
+    op->SetAttr("op_role", int32_t{kRoleBackward});
     if (forward != nullptr) op->marks.guard = forward->marks.guard;
     return op;
   }
 
-  Var* NewGradient(const Var& var) {
-    return block_.AddVar(block_.UniqueName(absl::StrCat(var.name(), kSuffix)), VarKind::kTemp, var.type);
+  // A name that a part gave up is free again.
+  std::string FreeName(std::string name) const { return block_.FindVar(name) == nullptr ? name : block_.UniqueName(name); }
+
+  Var* NewGradient(const Var& var, absl::string_view suffix) {
+    return block_.AddVar(FreeName(absl::StrCat(var.name(), kSuffix, suffix)), VarKind::kTemp, var.type);
   }
 
-  // What was added up for `var` so far; null for nothing.
+  // One more part of the gradient of `var`. A single part is the gradient; several are told apart by Paddle's names.
+  Var* NewPart(const Var& var) {
+    std::vector<Var*>& parts = parts_[var.id()];
+    if (parts.empty()) order_.push_back(&var);
+    if (parts.size() == 1 && parts[0]->id() >= first_new_) block_.RenameVar(parts[0], FreeName(absl::StrCat(var.name(), kSuffix, PartSuffix(0))));
+    Var* part = NewGradient(var, parts.empty() ? "" : PartSuffix(parts.size()));
+    parts.push_back(part);
+    return part;
+  }
+
+  static std::string PartSuffix(size_t i) { return absl::StrCat("@RENAME@block0@", i); }
+
+  // What came together for `var` so far, added up; null for nothing.
   absl::StatusOr<Var*> GradientOf(const Var& var) {
-    std::vector<Var*>& parts = gradients_[var.id()];
-    if (parts.empty()) return nullptr;
+    if (var.id() >= static_cast<int>(parts_.size()) || parts_[var.id()].empty()) return nullptr;
+    std::vector<Var*>& parts = parts_[var.id()];
     if (parts.size() == 1) return parts[0];
-    for (size_t i = 0; i < parts.size(); ++i) block_.RenameVar(parts[i], block_.UniqueName(absl::StrCat(var.name(), kSuffix, "@RENAME@block0@", i)));
     AMPC_ASSIGN_OR_RETURN(Op * sum, Append("sum", nullptr));
-    sum->SetInputs(0, parts);
-    Var* total = block_.AddVar(absl::StrCat(var.name(), kSuffix), VarKind::kTemp, var.type);
-    sum->SetOutputs(0, {total});
+    sum->SetInputs(sum->def().InputSlot("X"), parts);
+    Var* total = NewGradient(var, "");
+    sum->SetOutputs(sum->def().OutputSlot("Out"), {total});
     parts = {total};
     return total;
   }
 
-  // Zeros where other results of the same op have a gradient and this one does not matter.
+  // Zeros for a result that does not reach the loss while another result of the same op does.
   absl::StatusOr<Var*> GradientOrZeros(Var& result, const Op& forward) {
     AMPC_ASSIGN_OR_RETURN(Var * gradient, GradientOf(result));
     if (gradient != nullptr) return gradient;
-    AMPC_ASSIGN_OR_RETURN(Op * zeros, Append("fill_any_like", &forward));
-    zeros->SetInputs(0, {&result});
-    zeros->SetAttr("value", 0.0f);
-    Var* out = NewGradient(result);
-    zeros->SetOutputs(0, {out});
-    return out;
+    AMPC_ASSIGN_OR_RETURN(Op * zeros, Append("fill_zeros_like", &forward));
+    zeros->SetInputs(zeros->def().InputSlot("X"), {&result});
+    zeros->SetOutputs(zeros->def().OutputSlot("Out"), {NewPart(result)});
+    return parts_[result.id()][0];
   }
 
-  absl::Status Differentiate(const Op& op) {
+  absl::Status Differentiate(Op& op) {
     const std::string& gradient = op.def().gradient;
-    if (op.def().opaque || absl::StartsWith(gradient, "none: ")) {
-      const absl::string_view why = op.def().opaque ? "no record describes this op" : absl::StripPrefix(gradient, "none: ");
-      return UnsupportedError(absl::StrCat(Describe(op), " lies between a trained variable and the loss and has no gradient: ", why));
+    const auto refuse = [&op](absl::string_view why) {
+      return UnsupportedError(absl::StrCat(Describe(op), " lies between a value whose gradient is wanted and the loss and has no gradient: ", why));
+    };
+    if (op.def().opaque) return refuse("no record describes this op");
+    if (absl::StartsWith(gradient, "none: ")) return refuse(absl::StripPrefix(gradient, "none: "));
+    if (!op.SubBlocks().empty()) return refuse("it runs another block");
+    for (const Var* result : op.outputs()) {
+      if (result->kind == VarKind::kCarry) return refuse(absl::StrCat("it overwrites '", result->name(), "', which control flow uses"));
     }
     return HasSpecialGradient(op) ? DifferentiateSpecial(op) : DifferentiateByRecord(op);
   }
 
-  absl::Status DifferentiateSpecial(const Op& op) {
-    std::vector<int> wanted;
-    for (size_t i = 0; i < op.inputs().size(); ++i) {
-      if (flows_[op.inputs()[i]->id()]) wanted.push_back(static_cast<int>(i));
-    }
+  absl::Status DifferentiateSpecial(Op& op) {
     std::vector<Var*> gradients;
     for (Var* result : op.outputs()) {
-      AMPC_ASSIGN_OR_RETURN(Var * gradient, GradientOrZeros(*result, op));
+      AMPC_ASSIGN_OR_RETURN(Var * gradient, PairsOperandsWithResults(op) ? GradientOf(*result) : GradientOrZeros(*result, op));
       gradients.push_back(gradient);
     }
-    for (SpecialGradient& special : SpecialGradients(op, gradients, wanted)) {
+    for (size_t i = 0; i < op.inputs().size(); ++i) {
+      const Var& operand = *op.inputs()[i];
+      if (!flow_.Passes(operand) || (PairsOperandsWithResults(op) && gradients[i] == nullptr)) continue;
+      SpecialGradient special = SpecialGradientOf(op, gradients, static_cast<int>(i));
       AMPC_ASSIGN_OR_RETURN(Op * out, Append(op.def().gradient, &op));
       for (const auto& [slot, vars] : special.inputs) out->SetInputs(out->def().InputSlot(slot), vars);
       for (Attr& attr : special.attrs) out->SetAttr(attr.name, std::move(attr.value));
-      const Var& operand = *op.inputs()[special.operand];
-      Var* result = NewGradient(operand);
-      out->SetOutputs(0, {result});
-      gradients_[operand.id()].push_back(result);
+      out->SetOutputs(0, {NewPart(operand)});
     }
     return absl::OkStatus();
   }
 
   // Slots of the gradient op are named after those of the forward op; see graph/ops/gradients.h.
-  absl::Status DifferentiateByRecord(const Op& op) {
+  absl::Status DifferentiateByRecord(Op& op) {
     const OpDef* def = Ops().Find(op.def().gradient);
     if (def == nullptr) return UnsupportedError(absl::StrCat(Describe(op), ": there is no op '", op.def().gradient, "' to compute its gradient"));
+    AMPC_RETURN_IF_ERROR(CheckWays(op, *def));
     std::vector<std::vector<Var*>> operands;
     for (const SlotDef& slot : def->inputs) {
       AMPC_ASSIGN_OR_RETURN(std::vector<Var*> vars, OperandsFor(op, slot));
@@ -215,23 +178,39 @@ class Backward {
     AMPC_ASSIGN_OR_RETURN(Op * out, Append(def->name, &op));
     for (size_t s = 0; s < operands.size(); ++s) out->SetInputs(static_cast<int>(s), operands[s]);
     for (const Attr& attr : op.attrs()) {
-      if (def->FindAttr(attr.name) != nullptr && !absl::StartsWith(attr.name, "op_")) out->SetAttr(attr.name, attr.value);
+      if (attr.name != "op_role" && attr.name != "op_role_var" && def->FindAttr(attr.name) != nullptr) out->SetAttr(attr.name, attr.value);
     }
     for (size_t s = 0; s < def->outputs.size(); ++s) {
-      const int slot = op.def().InputSlot(absl::StripSuffix(def->outputs[s].name, kSuffix));
-      const absl::Span<Var* const> vars = op.inputs(slot);
-      if (std::none_of(vars.begin(), vars.end(), [this](const Var* v) { return flows_[v->id()]; })) continue;
+      const absl::Span<Var* const> vars = op.inputs(op.def().InputSlot(absl::StripSuffix(def->outputs[s].name, kSuffix)));
+      if (std::none_of(vars.begin(), vars.end(), [this](const Var* v) { return flow_.Passes(*v); })) continue;
       std::vector<Var*> results;
-      for (Var* v : vars) results.push_back(NewGradient(*v));
+      // A list has no holes: what nobody wants of it is computed beside the rest.
+      for (Var* v : vars) results.push_back(flow_.Passes(*v) ? NewPart(*v) : NewGradient(*v, ""));
       out->SetOutputs(static_cast<int>(s), results);
-      for (size_t i = 0; i < vars.size(); ++i) {
-        if (flows_[vars[i]->id()]) gradients_[vars[i]->id()].push_back(results[i]);
-      }
     }
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<Var*>> OperandsFor(const Op& op, const SlotDef& slot) {
+  // Gradients come in through the results that the gradient op asks for and go out through the operands that it gives, through no others.
+  absl::Status CheckWays(const Op& op, const OpDef& gradient) const {
+    for (size_t i = 0; i < op.inputs().size(); ++i) {
+      const Var& operand = *op.inputs()[i];
+      const std::string& slot = op.def().inputs[op.InputSlotOf(static_cast<int>(i))].name;
+      if (!flow_.Passes(operand) || gradient.OutputSlot(absl::StrCat(slot, kSuffix)) >= 0) continue;
+      return UnsupportedError(absl::StrCat(Describe(op), ": a gradient is wanted for its operand '", operand.name(), "' (", slot, "); '", gradient.name,
+                                           "' does not compute it"));
+    }
+    for (size_t i = 0; i < op.outputs().size(); ++i) {
+      const Var& result = *op.outputs()[i];
+      const std::string& slot = op.def().outputs[op.OutputSlotOf(static_cast<int>(i))].name;
+      if (result.id() >= first_new_ || parts_[result.id()].empty() || gradient.InputSlot(absl::StrCat(slot, kSuffix)) >= 0) continue;
+      return UnsupportedError(absl::StrCat(Describe(op), ": its result '", result.name(), "' (", slot, ") lies on the way to the loss; '", gradient.name,
+                                           "' has no gradient for it"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<Var*>> OperandsFor(Op& op, const SlotDef& slot) {
     std::vector<Var*> vars;
     if (absl::EndsWith(slot.name, kSuffix)) {
       for (Var* result : op.outputs(op.def().OutputSlot(absl::StripSuffix(slot.name, kSuffix)))) {
@@ -240,27 +219,48 @@ class Backward {
       }
       return vars;
     }
-    const int input = op.def().InputSlot(slot.name);
-    const absl::Span<Var* const> from = input >= 0 ? op.inputs(input) : op.outputs(op.def().OutputSlot(slot.name));
+    const int input = op.def().InputSlot(slot.name), output = op.def().OutputSlot(slot.name);
+    if (input < 0 && op.outputs(output).empty() && !slot.optional) AMPC_RETURN_IF_ERROR(AddResult(op, output));
+    const absl::Span<Var* const> from = input >= 0 ? op.inputs(input) : op.outputs(output);
+    for (const Var* var : from) {
+      if (input >= 0 && flow_.IsOverwrittenAfter(op, *var)) {
+        return UnsupportedError(absl::StrCat(Describe(op), ": its gradient reads '", var->name(), "', which a later op overwrites"));
+      }
+    }
     return std::vector<Var*>(from.begin(), from.end());
   }
 
-  Program& program_;
+  // An optional result that the gradient reads and nobody asked for: XShape, Mean, Mask.
+  absl::Status AddResult(Op& op, int slot) {
+    const std::string base = absl::StrCat(op.outputs().empty() ? op.type() : op.outputs()[0]->name(), ".", absl::AsciiStrToLower(op.def().outputs[slot].name));
+    Var* var = block_.AddVar(block_.UniqueName(base), VarKind::kTemp, TensorType::Unranked(DType::kInvalid));
+    var->stop_gradient = true;
+    op.SetOutputs(slot, {var});
+    AMPC_ASSIGN_OR_RETURN(const std::vector<std::optional<TensorType>> types, InferOp(op, TypeEnv()));
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (op.outputs()[i] == var && types[i].has_value()) var->type = *types[i];
+    }
+    return absl::OkStatus();
+  }
+
   Block& block_;
-  std::vector<Var*> sources_;
-  std::vector<bool> flows_;    // by Var::id: a gradient is wanted for it or for something it is computed from
-  std::vector<bool> blocked_;  // by Var::id
-  std::vector<std::vector<Var*>> gradients_;  // by Var::id: the parts to be added up
+  const GradientFlow flow_;
+  const int first_new_;                        // Var::id from which on variables were made here
+  std::vector<std::vector<Var*>> parts_;       // by Var::id of variables that were there before: the gradients to be added up
+  std::vector<const Var*> order_;              // variables with parts, by their first one
 };
 
 }  // namespace
 
 absl::StatusOr<std::vector<VarGradient>> AppendBackward(Program& program, Var& loss, const BackwardOptions& options) {
-  return Backward(program).FromLoss(loss, options);
+  AMPC_RETURN_IF_ERROR(CheckLoss(loss));
+  AMPC_ASSIGN_OR_RETURN(GradientFlow flow, GradientFlow::Find(program, options.wanted, options.no_grad));
+  return Backward(program, std::move(flow)).FromLoss(loss);
 }
 
 absl::StatusOr<std::vector<VarGradient>> AppendGradients(Program& program, absl::Span<const VarGradient> seeds, const BackwardOptions& options) {
-  return Backward(program).FromSeeds(seeds, options);
+  AMPC_ASSIGN_OR_RETURN(GradientFlow flow, GradientFlow::Find(program, options.wanted, options.no_grad));
+  return Backward(program, std::move(flow)).FromSeeds(seeds);
 }
 
 PassInfo AppendBackwardPass() {

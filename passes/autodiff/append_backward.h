@@ -20,8 +20,8 @@ struct VarGradient {
 };
 
 struct BackwardOptions {
-  std::vector<std::string> wanted;   // names of params or feeds; empty: every trainable param
-  std::vector<std::string> no_grad;  // names of values through which no gradient flows
+  std::vector<std::string> wanted = {};   // names of params or feeds; empty: every trainable param
+  std::vector<std::string> no_grad = {};  // names of values through which no gradient flows
 };
 
 // Appends to the main block; `loss` is a float value of it with one element. The gradient of x is named `x@GRAD`; a gradient op stands in

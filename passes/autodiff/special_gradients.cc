@@ -1,17 +1,27 @@
 #include "passes/autodiff/special_gradients.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 
 namespace ampc {
 namespace {
 
+// Copies an attribute that the gradient has in common with `forward`.
+void Copy(const Op& forward, absl::string_view name, std::vector<Attr>& to) {
+  if (const AttrValue* value = forward.attr(name)) to.push_back({std::string(name), *value});
+}
+
 std::vector<Attr> AttributesOf(const Op& forward, const Var& operand) {
   const std::string& type = forward.type();
+  std::vector<Attr> attrs;
   if (type == "cast") return {{"in_dtype", forward.output(0)->type.dtype}, {"out_dtype", operand.type.dtype}};
   if (type == "amp_cast" || type == "amp_multicast") return {{"dtype", operand.type.dtype}};
-  if (type == "scale") return {{"scale", static_cast<float>(forward.GetFloat("scale"))}};
-  if (type == "split") return {{"axis", static_cast<int32_t>(forward.GetInt("axis"))}};
-  return {};
+  if (type == "sum") return {{"scale", 1.0f}};
+  if (type == "sign") return {{"scale", 0.0f}};
+  if (type == "scale") Copy(forward, "scale", attrs);
+  if (type == "split" || type == "unstack" || type == "unbind" || type == "flip") Copy(forward, "axis", attrs);
+  return attrs;
 }
 
 }  // namespace
@@ -21,23 +31,17 @@ bool HasSpecialGradient(const Op& forward) {
   return !gradient.empty() && !absl::EndsWith(gradient, "_grad") && !absl::StartsWith(gradient, "none: ");
 }
 
-std::vector<SpecialGradient> SpecialGradients(const Op& forward, absl::Span<Var* const> gradients, absl::Span<const int> wanted) {
-  std::vector<SpecialGradient> out;
-  for (const int operand : wanted) {
-    SpecialGradient gradient;
-    gradient.operand = operand;
-    if (gradients.size() == 1) {
-      gradient.inputs = {{"X", {gradients[0]}}};
-    } else if (forward.type() == "amp_multicast") {
-      gradient.inputs = {{"X", {gradients[operand]}}};
-    } else {
-      gradient.inputs = {{"X", {gradients.begin(), gradients.end()}}};
-    }
-    if (Var* scale = forward.input("ScaleTensor")) gradient.inputs.push_back({"ScaleTensor", {scale}});
-    gradient.attrs = AttributesOf(forward, *forward.inputs()[operand]);
-    out.push_back(std::move(gradient));
+bool PairsOperandsWithResults(const Op& forward) { return forward.type() == "amp_multicast"; }
+
+SpecialGradient SpecialGradientOf(const Op& forward, absl::Span<Var* const> gradients, int operand) {
+  SpecialGradient gradient;
+  if (PairsOperandsWithResults(forward)) gradients = gradients.subspan(operand, 1);
+  gradient.inputs = {{"X", {gradients.begin(), gradients.end()}}};
+  for (const char* slot : {"ScaleTensor", "AxisTensor"}) {
+    if (Var* var = forward.input(slot)) gradient.inputs.push_back({slot, {var}});
   }
-  return out;
+  gradient.attrs = AttributesOf(forward, *forward.inputs()[operand]);
+  return gradient;
 }
 
 }  // namespace ampc

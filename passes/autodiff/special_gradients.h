@@ -10,9 +10,8 @@
 
 namespace ampc {
 
-// One op to append: its operands by slot, its attributes; its first result is the gradient of the flat operand `operand`.
+// The operands by slot and the attributes of the op that computes the gradient of one operand.
 struct SpecialGradient {
-  int operand = 0;
   std::vector<std::pair<std::string, std::vector<Var*>>> inputs;
   std::vector<Attr> attrs;
 };
@@ -20,7 +19,10 @@ struct SpecialGradient {
 // True where the record of `forward` names as its gradient an op that is no gradient op.
 bool HasSpecialGradient(const Op& forward);
 
-// One entry per flat operand in `wanted`. `gradients` are those of the results, none of them null.
-std::vector<SpecialGradient> SpecialGradients(const Op& forward, absl::Span<Var* const> gradients, absl::Span<const int> wanted);
+// The gradient of operand i needs the gradient of result i only; else those of all results.
+bool PairsOperandsWithResults(const Op& forward);
+
+// `gradients` are those of the results, in order; those that the gradient of the flat operand `operand` needs are not null.
+SpecialGradient SpecialGradientOf(const Op& forward, absl::Span<Var* const> gradients, int operand);
 
 }  // namespace ampc

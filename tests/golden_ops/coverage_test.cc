@@ -29,8 +29,6 @@ const std::map<absl::string_view, absl::string_view>& WithoutKernel() {
       {"read_from_array", "the runtime holds tensor arrays"},
       {"lod_array_length", "the runtime holds tensor arrays"},
       {"tensor_array_to_tensor", "the runtime holds tensor arrays"},
-      {"adam", "training"},
-      {"momentum", "training"},
   };
   return *kReasons;
 }
@@ -40,6 +38,7 @@ const std::map<absl::string_view, absl::string_view>& Fp32Only() {
   static const auto* const kReasons = new std::map<absl::string_view, absl::string_view>{
       {"assign_value", "makes the values that the program holds, in fp32"},
       {"range", "counts in fp32"},
+      {"lr_schedule", "keeps its state in fp32"},
   };
   return *kReasons;
 }

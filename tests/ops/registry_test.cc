@@ -7,8 +7,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "graph/op_registry.h"
+#include "graph/ops/gradients.h"
 #include "gtest/gtest.h"
 #include "tests/testlib/case_file.h"
 
@@ -106,10 +109,42 @@ TEST(Registry, PaddlesCommonAttributesAreCarried) {
   }
 }
 
-// An op has a case that shows what is inferred, and one with its exact error.
+bool HasSlot(const OpDef& def, absl::string_view slot) { return def.InputSlot(slot) >= 0 || def.OutputSlot(slot) >= 0; }
+
+// Rows of the table of gradients name slots of their forward ops, and are found.
+TEST(Gradients, RowsFitTheirForwardOps) {
+  absl::string_view last;
+  for (const ops::GradientRow& row : ops::GradientRows()) {
+    SCOPED_TRACE(row.forward);
+    EXPECT_LT(last, row.forward) << "not sorted";
+    last = row.forward;
+    EXPECT_EQ(ops::FindGradientRow(absl::StrCat(row.forward, "_grad")), &row);
+    const OpDef* forward = Ops().Find(row.forward);
+    ASSERT_NE(forward, nullptr);
+    EXPECT_EQ(forward->gradient, absl::StrCat(row.forward, "_grad"));
+    for (absl::string_view slot : absl::StrSplit(row.needs, ' ', absl::SkipEmpty())) {
+      EXPECT_TRUE(HasSlot(*forward, absl::StripSuffix(slot, "?"))) << "needs " << slot;
+    }
+    for (absl::string_view slot : absl::StrSplit(row.of, ' ')) EXPECT_GE(forward->OutputSlot(slot), 0) << "of " << slot;
+    for (absl::string_view slot : absl::StrSplit(row.gives, ' ')) EXPECT_GE(forward->InputSlot(slot), 0) << "gives " << slot;
+    EXPECT_TRUE(absl::StrContains(row.needs, row.like)) << "like " << row.like;
+  }
+  EXPECT_EQ(ops::FindGradientRow("relu"), nullptr);
+  EXPECT_EQ(ops::FindGradientRow("while_grad"), nullptr);
+}
+
+TEST(Gradients, EveryDifferentiableOpHasItsGradientOp) {
+  for (const OpDef* def : Ops().All()) {
+    if (absl::StartsWith(def->gradient, "none: ")) continue;
+    EXPECT_NE(Ops().Find(def->gradient), nullptr) << def->name << " names the gradient op " << def->gradient;
+  }
+}
+
+// An op has a case that shows what is inferred, and one with its exact error; tests/autodiff has those of gradients made from the table.
 TEST(Registry, EveryOpHasItsCases) {
   const std::vector<testing::Case> cases = AllCases();
   for (const OpDef* def : Ops().All()) {
+    if (ops::FindGradientRow(def->name) != nullptr) continue;
     bool infers = false;
     bool fails = false;
     for (const testing::Case& c : cases) {

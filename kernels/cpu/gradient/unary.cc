@@ -80,7 +80,7 @@ constexpr Row kRows[] = {
 };
 
 // Step functions: their slope is 0 wherever it exists.
-constexpr const char* kFlat[] = {"ceil_grad", "floor_grad", "round_grad", "sign_grad", "trunc_grad"};
+constexpr const char* kFlat[] = {"ceil_grad", "floor_grad", "round_grad", "trunc_grad"};
 
 double Read(const Op& op, const Row::Parameter& p) { return p.name == nullptr ? p.fixed : op.GetFloat(p.name, p.fixed); }
 
