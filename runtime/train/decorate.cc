@@ -35,6 +35,21 @@ void DropRunningStatistics(Program& program) {
   }
 }
 
+// An update in place of another one's: the second would read gradients by what the first has changed, and could not skip it.
+absl::Status CheckNotUpdated(const Program& program, const std::vector<VarGradient>& gradients) {
+  std::vector<const Op*> update(program.num_var_ids(), nullptr);
+  for (const std::unique_ptr<Op>& op : program.main().ops()) {
+    if (const Var* param = op->input("Grad") == nullptr ? nullptr : op->output("ParamOut")) update[param->id()] = op.get();
+  }
+  for (const VarGradient& g : gradients) {
+    if (const Op* op = update[g.var->id()]) {
+      return UsageError(absl::StrCat(Describe(*op), " updates the parameter '", g.var->name(),
+                                     "' already; losses that share parameters need one optimizer: Backward for each, then ApplyGradients once"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // The parameters with the flags of the same losses are updated together.
 struct Fate {
   std::vector<Var*> flags;
@@ -112,6 +127,7 @@ absl::StatusOr<std::vector<VarGradient>> OptimizerWithMixedPrecision::TryBackwar
 }
 
 absl::StatusOr<std::vector<ParamUpdate>> OptimizerWithMixedPrecision::TryApply(Program& main, Program& startup, std::vector<VarGradient> gradients) {
+  AMPC_RETURN_IF_ERROR(CheckNotUpdated(main, gradients));
   AMPC_RETURN_IF_ERROR(SetGradientRoles(main, gradients));
   absl::flat_hash_map<int, size_t> loss_of;
   for (size_t i = 0; i < losses_.size(); ++i) {

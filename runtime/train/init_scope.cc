@@ -1,13 +1,16 @@
 #include "runtime/train/init_scope.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/infer_context.h"
 #include "graph/weight.h"
 #include "kernels/kernel.h"
 #include "runtime/exec/program_runner.h"
@@ -91,6 +94,23 @@ Names Written(const Program& program) {
 }
 
 }  // namespace
+
+absl::Status FillStateDims(TrainingProgram& program) {
+  for (const std::unique_ptr<Op>& op : program.startup.main().ops()) {
+    AMPC_ASSIGN_OR_RETURN(const std::vector<std::optional<TensorType>> types, InferOp(*op, TypeEnv()));
+    for (size_t i = 0; i < types.size(); ++i) {
+      Var& filled = *op->outputs()[i];
+      if (!LivesInScope(filled) || !types[i].has_value() || !types[i]->IsStatic()) continue;
+      Var* var = program.main.main().FindVar(filled.name());
+      for (Var* open : {&filled, var}) {
+        if (open != nullptr && !open->type.IsStatic() && Compatible(open->type, types[i]->WithDType(open->type.dtype))) {
+          open->type = types[i]->WithDType(open->type.dtype);
+        }
+      }
+    }
+  }
+  return absl::OkStatus();
+}
 
 absl::Status InitScope(const TrainingProgram& program, int threads, Scope& scope) {
   Names unset;

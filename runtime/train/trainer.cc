@@ -168,6 +168,7 @@ absl::StatusOr<Trainer> Trainer::Create(absl::StatusOr<TrainingProgram> program,
   AMPC_ASSIGN_OR_RETURN(state->threads, CheckDevice(options.device, options.threads));
   AMPC_RETURN_IF_ERROR(Verify(program->main));
   AMPC_RETURN_IF_ERROR(Annotate(Verify(program->startup), "startup program"));
+  AMPC_RETURN_IF_ERROR(FillStateDims(*program));
   AMPC_RETURN_IF_ERROR(InitScope(*program, state->threads, state->scope));
   state->options = options;
   state->main = std::move(program->main);

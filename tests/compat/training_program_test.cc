@@ -51,7 +51,7 @@ TEST_P(TrainingProgramTest, IsReproduced) {
     startup = *std::move(loaded);
   }
   const auto optimizer = amp::Decorate(OptimizerOf(c), c.Options());
-  const BackwardOptions wanted = {.wanted = absl::StrSplit(c["params"], ',')};
+  const BackwardOptions wanted = {.wanted = absl::StrSplit(c["params"], ','), .no_grad = {}};
   ASSERT_OK(optimizer->Minimize(*program, startup, *program->main().FindVar(c["loss"]), wanted));
   ASSERT_OK(SaveModel(*program, folder_ / "out.pdmodel", {.no_sync = true, .program_only = true}));
   ASSERT_OK(SaveModel(startup, folder_ / "startup.pdmodel", {.no_sync = true, .program_only = true}));

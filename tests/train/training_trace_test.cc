@@ -48,20 +48,11 @@ HostTensor Batch(const HostTensor& all, int64_t i) {
   return out;
 }
 
-// A state without dims is one number in this release; the file format says the same of a tensor whose dims are not known.
-void GiveRankZero(Program& program) {
-  for (const auto& var : program.main().vars()) {
-    if (var->kind == VarKind::kState && !var->type.has_rank) var->type.has_rank = true;
-  }
-}
-
 absl::StatusOr<TrainingProgram> PaddlesProgram(const std::string& name) {
   LoadOptions only;
   only.program_only = true;
   AMPC_ASSIGN_OR_RETURN(Program main, LoadModel(absl::StrCat(kData, "train_", name, ".train.pdmodel"), only));
   AMPC_ASSIGN_OR_RETURN(Program startup, LoadModel(absl::StrCat(kData, "train_", name, ".startup.pdmodel"), only));
-  GiveRankZero(main);
-  GiveRankZero(startup);
   return TrainingProgram{std::move(main), std::move(startup)};
 }
 
