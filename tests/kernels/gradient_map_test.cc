@@ -286,5 +286,9 @@ TEST(MapGradient, DropoutKeepsWhatTheForwardPassKept) {
   }
 }
 
+TEST(MapGradient, OfDropoutNeedsTheMask) {
+  EXPECT_THAT(OpRun("dropout_grad").In("Out@GRAD", F32({1}, {1})).Out("X@GRAD").Run(), StatusIs(ExitCode::kUnsupported, HasSubstr("Mask")));
+}
+
 }  // namespace
 }  // namespace ampc::testing

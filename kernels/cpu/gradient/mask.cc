@@ -54,6 +54,7 @@ std::unique_ptr<Kernel> MakeParts(const SpecView& view, int mask, std::vector<Pa
 }
 
 absl::Status Check(const SpecView& view, int mask, std::initializer_list<DType> mask_types) {
+  if (mask < 0) return view.Unsupported("needs the Mask of the forward op, which has none");
   const TensorDesc& g = view.InDesc("Out@GRAD");
   AMPC_RETURN_IF_ERROR(view.CheckType(g.dtype, {DType::kF32, DType::kF64}));
   AMPC_RETURN_IF_ERROR(view.CheckType(view.spec().inputs[mask].dtype, mask_types));
