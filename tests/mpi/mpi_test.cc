@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -15,6 +18,7 @@ namespace ampc::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class Mpi : public ::testing::Test {
  protected:
@@ -22,17 +26,25 @@ class Mpi : public ::testing::Test {
     for (const char* place : {"/usr/bin/mpirun", "/usr/local/bin/mpirun"}) {
       if (mpirun_.empty() && std::filesystem::exists(place)) mpirun_ = place;
     }
+    ASSERT_NE(mkdtemp(session_.data()), nullptr) << session_;
     ASSERT_FALSE(mpirun_.empty()) << "mpirun is not installed: tools/setup.sh installs Debian's openmpi-bin";
+  }
+
+  void TearDown() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(session_, ignored);
   }
 
   // Two processes of the worker.
   Outcome RunTwo(const std::string& what, const std::string& binary = "tests/mpi/worker", const std::string& folder = "") const {
     const std::string worker = std::filesystem::absolute(binary).string();
     return RunProcess(mpirun_, {"-n", "2", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", worker, what, folder}, ::testing::TempDir(),
-                      {"OMPI_MCA_orte_tmpdir_base=/tmp", "OMPI_MCA_btl_vader_single_copy_mechanism=none", "OMPI_MCA_rmaps_base_oversubscribe=1"});
+                      {"OMPI_MCA_orte_tmpdir_base=" + session_, "OMPI_MCA_btl_vader_single_copy_mechanism=none", "OMPI_MCA_rmaps_base_oversubscribe=1"});
   }
 
   std::string mpirun_;
+  // Of mpirun: two that start at the same time get into each other's way; its sockets need a short path.
+  std::string session_ = "/tmp/ampc_mpi_XXXXXX";
 };
 
 TEST_F(Mpi, OneProcessNeedsNoLibrary) {
@@ -63,6 +75,28 @@ TEST_F(Mpi, AProcessThatFailsEndsTheJobWithItsExitCode) {
 
 constexpr char kTrain[] = "tests/mpi/train_worker";
 
+// Two processes that train, and what each of them wrote.
+struct Training {
+  Outcome job;
+  std::string out[2];
+};
+
+class MpiTraining : public Mpi {
+ protected:
+  static std::string Folder(const std::string& what) { return (std::filesystem::path(::testing::TempDir()) / what).string(); }
+
+  Training TrainTwo(const std::string& what) const {
+    const std::string folder = Folder(what);
+    std::filesystem::create_directories(folder);
+    Training training{RunTwo(what, kTrain, folder), {}};
+    for (int rank = 0; rank < 2; ++rank) {
+      std::ifstream file(folder + "/process." + std::to_string(rank));
+      training.out[rank] = {std::istreambuf_iterator<char>(file), {}};
+    }
+    return training;
+  }
+};
+
 // Lines that start with `key`, without it.
 std::vector<std::string> Lines(const std::string& text, const std::string& key) {
   std::vector<std::string> out;
@@ -73,15 +107,18 @@ std::vector<std::string> Lines(const std::string& text, const std::string& key) 
   return out;
 }
 
-TEST_F(Mpi, TwoProcessesTrainAsOneOnTheWholeBatch) {
-  const Outcome one = RunProcess(kTrain, {"train"}, ::testing::TempDir());
-  const Outcome two = RunTwo("train", kTrain);
+// The same bits on both processes.
+void ExpectSameStates(const Training& two) {
+  const std::vector<std::string> digest = Lines(two.out[0], "digest ");
+  ASSERT_EQ(digest.size(), 1u) << two.out[0];
+  EXPECT_EQ(Lines(two.out[1], "digest "), digest);
+}
+
+void ExpectTrainsAsOne(const Outcome& one, const Training& two) {
   ASSERT_EQ(one.code, 0) << one.err;
-  ASSERT_EQ(two.code, 0) << two.out << two.err;
-  const std::vector<std::string> digests = Lines(two.out, "digest ");
-  ASSERT_EQ(digests.size(), 2u) << two.out;
-  EXPECT_EQ(digests[0], digests[1]);  // the same bits on both
-  const std::vector<std::string> want = Lines(one.out, "value "), found = Lines(two.out, "value ");
+  ASSERT_EQ(two.job.code, 0) << two.job.out << two.job.err;
+  ExpectSameStates(two);
+  const std::vector<std::string> want = Lines(one.out, "value "), found = Lines(two.out[0], "value ");
   ASSERT_EQ(found.size(), want.size());
   ASSERT_GT(want.size(), 100u);  // params and moments
   for (size_t i = 0; i < want.size(); ++i) {
@@ -91,12 +128,48 @@ TEST_F(Mpi, TwoProcessesTrainAsOneOnTheWholeBatch) {
   }
 }
 
-TEST_F(Mpi, TheLastCheckpointOfAKilledJobIsWhole) {
-  const std::string folder = (std::filesystem::path(::testing::TempDir()) / "checkpoints").string();
-  const Outcome killed = RunTwo("crash", kTrain, folder);
-  EXPECT_EQ(killed.code, 137) << killed.out << killed.err;
-  EXPECT_THAT(killed.out + killed.err, HasSubstr("exited on signal 9 (Killed)"));
-  const Outcome resumed = RunProcess(kTrain, {"resume", folder}, ::testing::TempDir());
+TEST_F(MpiTraining, TwoProcessesTrainAsOneOnTheWholeBatch) {
+  ExpectTrainsAsOne(RunProcess(kTrain, {"train"}, ::testing::TempDir()), TrainTwo("train"));
+}
+
+TEST_F(MpiTraining, TwoProcessesAccumulateAsOne) {
+  const Outcome one = RunProcess(kTrain, {"accumulate"}, ::testing::TempDir());
+  ExpectTrainsAsOne(one, TrainTwo("accumulate"));
+  EXPECT_NE(Lines(one.out, "value fc_0"), Lines(RunProcess(kTrain, {"train"}, ::testing::TempDir()).out, "value fc_0"));
+}
+
+// Step 4, the first of the third window, overflows on process 1. Both skip the window, and run it again for the alarm.
+TEST_F(MpiTraining, AnOverflowOnOneProcessSkipsTheStepOnAll) {
+  const Training two = TrainTwo("mixed");
+  ASSERT_EQ(two.job.code, 0) << two.job.out << two.job.err;
+  ExpectSameStates(two);
+  for (const std::string& out : two.out) {
+    const std::vector<std::string> steps = Lines(out, "step ");
+    ASSERT_EQ(steps.size(), 12u);
+    // The first step has nothing in front of it to compare with.
+    for (int step = 1; step < 12; ++step) {
+      const bool update = step % 2 == 1 && step != 5;
+      EXPECT_EQ(steps[step], std::to_string(step) + (update ? " moved 1" : " moved 0") + (step < 5 ? " scale 1024 skipped 0" : " scale 512 skipped 1"));
+    }
+    EXPECT_EQ(Lines(out, "alarm 1 steps in a row were skipped; ").size(), 1u) << out;
+  }
+  // What process 0 computes before the gradients meet is finite.
+  EXPECT_THAT(two.out[0], HasSubstr("op 'c_allreduce_sum'"));
+  EXPECT_THAT(two.out[1], Not(HasSubstr("op 'c_allreduce_sum'")));
+}
+
+TEST_F(MpiTraining, CheckedTrainingEndsTheJobWhereTheFirstProcessFindsInfinity) {
+  const Training two = TrainTwo("checked");
+  EXPECT_EQ(two.job.code, 1) << two.job.out << two.job.err;
+  EXPECT_THAT(two.job.out + two.job.err, HasSubstr("infinite values of"));
+  EXPECT_EQ(Lines(two.out[1], "step ").size(), 4u);
+}
+
+TEST_F(MpiTraining, TheLastCheckpointOfAKilledJobIsWhole) {
+  const Training two = TrainTwo("crash");
+  EXPECT_EQ(two.job.code, 137) << two.job.out << two.job.err;
+  EXPECT_THAT(two.job.out + two.job.err, HasSubstr("exited on signal 9 (Killed)"));
+  const Outcome resumed = RunProcess(kTrain, {"resume", Folder("crash")}, ::testing::TempDir());
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   const std::vector<std::string> steps = Lines(resumed.out, "steps ");
   ASSERT_EQ(steps.size(), 1u);
