@@ -86,7 +86,7 @@ constexpr GradientRow kRows[] = {
     {"elementwise_mul", "X Y", "Out", "X Y"},
     {"elementwise_pow", "X Y", "Out", "X Y"},
     {"elementwise_sub", "X Y", "Out", "X Y"},
-    {"elu", "X Out", "Out", "X"},
+    {"elu", "X Out?", "Out", "X"},
     {"erf", "X", "Out", "X"},
     {"exp", "Out", "Out", "X"},
     {"expand_as_v2", "X Y", "Out", "X"},
@@ -101,7 +101,7 @@ constexpr GradientRow kRows[] = {
     {"gather_nd", "X Index", "Out", "X"},
     {"gelu", "X", "Out", "X"},
     {"grid_sampler", "X Grid", "Output", "X Grid"},
-    {"group_norm", "X Y Scale Bias Mean Variance", "Y", "X Scale Bias"},
+    {"group_norm", "X Y? Scale Bias Mean Variance", "Y", "X Scale Bias"},
     {"hard_shrink", "X", "Out", "X"},
     {"hard_sigmoid", "Out", "Out", "X"},
     {"hard_swish", "X", "Out", "X"},
@@ -157,7 +157,7 @@ constexpr GradientRow kRows[] = {
     {"scatter_nd_add", "Index Updates", "Out", "X Updates"},
     {"selu", "Out", "Out", "X"},
     {"sigmoid", "Out", "Out", "X"},
-    {"silu", "X Out", "Out", "X"},
+    {"silu", "X Out?", "Out", "X"},
     {"sin", "X", "Out", "X"},
     {"sinh", "X", "Out", "X"},
     {"slice", "Input StartsTensor EndsTensor StartsTensorList EndsTensorList", "Out", "Input"},
@@ -227,7 +227,7 @@ void AddSlots(const OpDef& forward, absl::string_view names, absl::string_view s
     if (input < 0 && output < 0) continue;
     SlotDef slot = input >= 0 ? forward.inputs[input] : forward.outputs[output];
     absl::StrAppend(&slot.name, suffix);
-    if (input < 0) slot.optional = optional;
+    slot.optional = slot.optional || optional;
     slot.precision = kAsIs;
     slot.overwrites = false;
     to.push_back(std::move(slot));
@@ -243,6 +243,11 @@ const GradientRow* FindGradientRow(absl::string_view gradient_op) {
   const auto before = [](const GradientRow& row, absl::string_view name) { return row.forward < name; };
   const GradientRow* row = std::lower_bound(std::begin(kRows), std::end(kRows), gradient_op, before);
   return row != std::end(kRows) && row->forward == gradient_op ? row : nullptr;
+}
+
+bool IsReadIfThere(const GradientRow& row, absl::string_view slot) {
+  const std::vector<absl::string_view> names = absl::StrSplit(row.needs, ' ');
+  return std::find(names.begin(), names.end(), absl::StrCat(slot, "?")) != names.end();
 }
 
 OpDef GradientOf(const OpDef& forward, const GradientRow& row) {

@@ -10,8 +10,8 @@ namespace ampc::ops {
 // Which values a gradient op reads and gives, by the slots of its forward op; several names are separated by blanks.
 struct GradientRow {
   const char* forward;  // the forward op; the gradient op is named <forward>_grad
-  // Operands and results of the forward op that are read. A result without `?` has to be there, so append-backward adds it to the forward op
-  // where it is missing; with `?` it is read where the forward op has it.
+  // Operands and results of the forward op that are read. An optional result that the forward op lacks is added to it by append-backward, but not
+  // where the name ends in `?`: that is read where the forward op has it. A gradient op made by others may do without either.
   const char* needs;
   const char* of;       // results whose gradient is read, as slot `<result>@GRAD`
   const char* gives;    // operands whose gradient is computed, as slot `<operand>@GRAD`; each is optional
@@ -25,6 +25,9 @@ absl::Span<const GradientRow> GradientRows();
 
 // The row of a gradient op; null for any other name.
 const GradientRow* FindGradientRow(absl::string_view gradient_op);
+
+// The row names the slot with `?`.
+bool IsReadIfThere(const GradientRow& row, absl::string_view slot);
 
 // The record: slots by the row, attributes of `forward`. Inference gives a gradient the type of its operand.
 OpDef GradientOf(const OpDef& forward, const GradientRow& row);

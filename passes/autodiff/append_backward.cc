@@ -12,6 +12,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/infer_context.h"
 #include "graph/op_registry.h"
+#include "graph/ops/gradients.h"
 #include "passes/append_op.h"
 #include "passes/autodiff/gradient_flow.h"
 #include "passes/autodiff/special_gradients.h"
@@ -172,7 +173,7 @@ class Backward {
     AMPC_RETURN_IF_ERROR(CheckWays(op, *def));
     std::vector<std::vector<Var*>> operands;
     for (const SlotDef& slot : def->inputs) {
-      AMPC_ASSIGN_OR_RETURN(std::vector<Var*> vars, OperandsFor(op, slot));
+      AMPC_ASSIGN_OR_RETURN(std::vector<Var*> vars, OperandsFor(op, *def, slot));
       operands.push_back(std::move(vars));
     }
     AMPC_ASSIGN_OR_RETURN(Op * out, Append(def->name, &op));
@@ -210,7 +211,7 @@ class Backward {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<Var*>> OperandsFor(Op& op, const SlotDef& slot) {
+  absl::StatusOr<std::vector<Var*>> OperandsFor(Op& op, const OpDef& gradient, const SlotDef& slot) {
     std::vector<Var*> vars;
     if (absl::EndsWith(slot.name, kSuffix)) {
       for (Var* result : op.outputs(op.def().OutputSlot(absl::StripSuffix(slot.name, kSuffix)))) {
@@ -220,7 +221,10 @@ class Backward {
       return vars;
     }
     const int input = op.def().InputSlot(slot.name), output = op.def().OutputSlot(slot.name);
-    if (input < 0 && op.outputs(output).empty() && !slot.optional) AMPC_RETURN_IF_ERROR(AddResult(op, output));
+    if (input < 0 && op.outputs(output).empty()) {
+      const ops::GradientRow* row = ops::FindGradientRow(gradient.name);
+      if (row != nullptr && !ops::IsReadIfThere(*row, slot.name)) AMPC_RETURN_IF_ERROR(AddResult(op, output));
+    }
     const absl::Span<Var* const> from = input >= 0 ? op.inputs(input) : op.outputs(output);
     for (const Var* var : from) {
       if (input >= 0 && flow_.IsOverwrittenAfter(op, *var)) {
