@@ -40,25 +40,19 @@ absl::Status InferConvTranspose(InferContext& ctx) {
     ctx.Out("Output", TensorType::Unranked(x.dtype));
     return absl::OkStatus();
   }
-  const bool last = ChannelsLast(ctx.op().GetString("data_format"));
-  const int64_t groups = ctx.op().GetInt("groups");
-  const Dims in = x.has_rank ? x.dims : Dims(kSpatial + 2, kUnknownDim);
-  const int channel_dim = last ? kSpatial + 1 : 1;
-  const int64_t channels = in[channel_dim];
-  if (Differ(channels, w.dims[0])) return Fail(ctx, 5, "Input has ", channels, " channels, needs ", w.dims[0], " like the Filter");
-  if (IsKnown(w.dims[0]) && w.dims[0] % groups != 0) {
-    return Fail(ctx, 6, "Filter has ", w.dims[0], " input channels, needs a multiple of ", groups, " groups");
+  const ConvInput in = ReadConvInput(ctx, kSpatial);
+  if (Differ(in.channels, w.dims[0])) return Fail(ctx, 5, "Input has ", in.channels, " channels, needs ", w.dims[0], " like the Filter");
+  if (IsKnown(w.dims[0]) && w.dims[0] % in.groups != 0) {
+    return Fail(ctx, 6, "Filter has ", w.dims[0], " input channels, needs a multiple of ", in.groups, " groups");
   }
-  const int first = last ? 1 : 2;
-  const absl::StatusOr<Windows> windows = ReadWindows(ctx.op(), Slice(in, first, first + kSpatial), Slice(w.dims, 2, kSpatial + 2));
-  if (!windows.ok()) return Fail(ctx, 7, windows.status().message());
+  AMPC_ASSIGN_OR_RETURN(const Windows windows, ReadConvWindows(ctx, in));
   Dims out(kSpatial + 2, kUnknownDim);
-  out[0] = in[0];
-  out[channel_dim] = IsKnown(w.dims[1]) ? w.dims[1] * groups : kUnknownDim;
+  out[0] = in.dims[0];
+  out[in.channel] = IsKnown(w.dims[1]) ? w.dims[1] * in.groups : kUnknownDim;
   for (int i = 0; i < kSpatial; ++i) {
-    AMPC_ASSIGN_OR_RETURN(out[first + i], OutputDim(ctx, kSpatial, i, (*windows)[i], in[first + i]));
+    AMPC_ASSIGN_OR_RETURN(out[in.first + i], OutputDim(ctx, kSpatial, i, windows[i], in.dims[in.first + i]));
   }
-  AMPC_RETURN_IF_ERROR(CheckConvBias(ctx, out[channel_dim], 10));
+  AMPC_RETURN_IF_ERROR(CheckConvBias(ctx, out[in.channel], 10));
   ctx.Out("Output", TensorType(x.dtype, std::move(out)));
   return absl::OkStatus();
 }

@@ -19,29 +19,23 @@ absl::Status InferConv(InferContext& ctx) {
     ctx.Out("Output", TensorType::Unranked(x.dtype));
     return absl::OkStatus();
   }
-  const bool last = ChannelsLast(ctx.op().GetString("data_format"));
-  const int64_t groups = ctx.op().GetInt("groups");
-  const Dims in = x.has_rank ? x.dims : Dims(kSpatial + 2, kUnknownDim);
-  const int channel_dim = last ? kSpatial + 1 : 1;
-  const int64_t channels = in[channel_dim];
-  if (IsKnown(channels) && IsKnown(w.dims[1]) && channels != w.dims[1] * groups) {
-    return Fail(ctx, 5, "Input has ", channels, " channels, needs ", w.dims[1] * groups, ": ", w.dims[1], " of the Filter times ", groups,
+  const ConvInput in = ReadConvInput(ctx, kSpatial);
+  if (IsKnown(in.channels) && IsKnown(w.dims[1]) && in.channels != w.dims[1] * in.groups) {
+    return Fail(ctx, 5, "Input has ", in.channels, " channels, needs ", w.dims[1] * in.groups, ": ", w.dims[1], " of the Filter times ", in.groups,
                 " groups");
   }
-  if (IsKnown(w.dims[0]) && w.dims[0] % groups != 0) {
-    return Fail(ctx, 6, "Filter has ", w.dims[0], " output channels, needs a multiple of ", groups, " groups");
+  if (IsKnown(w.dims[0]) && w.dims[0] % in.groups != 0) {
+    return Fail(ctx, 6, "Filter has ", w.dims[0], " output channels, needs a multiple of ", in.groups, " groups");
   }
-  const int first = last ? 1 : 2;
-  const absl::StatusOr<Windows> windows = ReadWindows(ctx.op(), Slice(in, first, first + kSpatial), Slice(w.dims, 2, kSpatial + 2));
-  if (!windows.ok()) return Fail(ctx, 7, windows.status().message());
+  AMPC_ASSIGN_OR_RETURN(const Windows windows, ReadConvWindows(ctx, in));
   Dims out(kSpatial + 2, kUnknownDim);
-  out[0] = in[0];
-  out[channel_dim] = w.dims[0];
+  out[0] = in.dims[0];
+  out[in.channel] = w.dims[0];
   for (int i = 0; i < kSpatial; ++i) {
-    const Window& win = (*windows)[i];
-    out[first + i] = WindowOutput(win, in[first + i]);
-    if (IsKnown(out[first + i]) && out[first + i] <= 0) {
-      return Fail(ctx, 8, "the window of ", win.kernel, " does not fit ", in[first + i], " positions with padding ", win.before, " + ",
+    const Window& win = windows[i];
+    out[in.first + i] = WindowOutput(win, in.dims[in.first + i]);
+    if (IsKnown(out[in.first + i]) && out[in.first + i] <= 0) {
+      return Fail(ctx, 8, "the window of ", win.kernel, " does not fit ", in.dims[in.first + i], " positions with padding ", win.before, " + ",
                   win.after);
     }
   }
@@ -56,10 +50,6 @@ Cost ConvCost(const Op& op) {
   const double filters = w.rank() > 0 && IsKnown(w.dims[0]) && w.dims[0] > 0 ? static_cast<double>(w.dims[0]) : 1.0;
   return {2.0 * ResultElements(op) * Elements(w) / filters, TotalBytes(op)};
 }
-
-}  // namespace
-
-namespace {
 
 // Filter and bias are of Input's type, or fp32 beside a low Input: what a fusion folded into them keeps its precision.
 absl::Status NeedSameOrFp32(const InferContext& ctx, const char* slot, int c) {
@@ -79,6 +69,26 @@ absl::Status CheckConvOperands(const InferContext& ctx, int spatial) {
   }
   if (ctx.op().GetInt("groups") <= 0) return Fail(ctx, 3, "groups is ", ctx.op().GetInt("groups"), ", needs a positive number");
   return NeedSameOrFp32(ctx, "Filter", 4);
+}
+
+ConvInput ReadConvInput(const InferContext& ctx, int spatial) {
+  const TensorType& x = ctx.In("Input");
+  const bool last = ChannelsLast(ctx.op().GetString("data_format"));
+  ConvInput in;
+  in.dims = x.has_rank ? x.dims : Dims(spatial + 2, kUnknownDim);
+  in.groups = ctx.op().GetInt("groups");
+  in.channel = last ? spatial + 1 : 1;
+  in.first = last ? 1 : 2;
+  in.channels = in.dims[in.channel];
+  return in;
+}
+
+absl::StatusOr<Windows> ReadConvWindows(const InferContext& ctx, const ConvInput& in) {
+  const int spatial = static_cast<int>(in.dims.size()) - 2;
+  absl::StatusOr<Windows> windows =
+      ReadWindows(ctx.op(), Slice(in.dims, in.first, in.first + spatial), Slice(ctx.In("Filter").dims, 2, spatial + 2));
+  if (!windows.ok()) return Fail(ctx, 7, windows.status().message());
+  return windows;
 }
 
 absl::Status CheckConvBias(const InferContext& ctx, int64_t channels, int c) {

@@ -3,6 +3,7 @@
 
 #include "graph/infer_context.h"
 #include "graph/op_def.h"
+#include "graph/ops/window.h"
 
 namespace ampc::ops {
 
@@ -14,6 +15,17 @@ OpDef ConvolutionTransposed(std::string name, int spatial, std::string doc);
 OpDef& ConvExtras(OpDef& def);
 // Constraints c1 (ranks), c2 (data_format), c3 (groups), c4 (one dtype).
 absl::Status CheckConvOperands(const InferContext& ctx, int spatial);
+// Input of a convolution whose operands CheckConvOperands found good and whose Filter has a rank.
+struct ConvInput {
+  Dims dims;             // unknown ones where Input has no rank
+  int64_t channels = 0;  // or unknown
+  int64_t groups = 1;
+  int channel = 1;       // which of dims: the channels
+  int first = 2;         // the first of the spatial ones
+};
+ConvInput ReadConvInput(const InferContext& ctx, int spatial);
+// Constraint c7 (strides, paddings, dilations).
+absl::StatusOr<Windows> ReadConvWindows(const InferContext& ctx, const ConvInput& in);
 // Bias has one element per output channel, of the type of Input.
 absl::Status CheckConvBias(const InferContext& ctx, int64_t channels, int c);
 
