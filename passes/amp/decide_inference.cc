@@ -29,7 +29,7 @@ class InferenceDecider {
         low_(program.num_op_ids(), false),
         forbidden_(names_.num_cells(), false),
         writers_(names_.num_cells()),
-        out_(std::make_unique<AmpDecision>()) {
+        out_(NewDecision(options, policy, program)) {
     black_.insert(options.black_list.begin(), options.black_list.end());
     for (const std::string& type : without_kernels_) low_kernels_.erase(type);
     for (const std::string& type : without_kernels_) f32_kernels_.erase(type);
@@ -38,13 +38,6 @@ class InferenceDecider {
   }
 
   std::unique_ptr<AmpDecision> Run() {
-    out_->low = options_.low;
-    out_->level = options_.level;
-    out_->own_slots = false;
-    out_->inputs = policy_.inputs;
-    out_->outputs = policy_.outputs;
-    out_->widen_native = true;
-    out_->ops.assign(program_.num_op_ids(), {false, true, "", ""});
     ForEachOp(program_, [this](const Op& op) { Classify(op); });
     ForEachOp(program_, [this](const Op& op) {
       if (low_[op.id()] && TouchesForbidden(op)) Refuse(op, "forbidden-value");

@@ -40,19 +40,6 @@ struct Lists {
   }
 };
 
-std::unique_ptr<AmpDecision> NewDecision(const DecideOptions& options, const PaddlePolicy& policy, const Program& program) {
-  auto out = std::make_unique<AmpDecision>();
-  out->low = options.low;
-  out->level = options.level;
-  out->own_slots = false;
-  out->inputs = policy.inputs;
-  out->outputs = policy.outputs;
-  out->widen_native = true;
-  out->lists_casts = policy.lists_casts;
-  out->ops.assign(program.num_op_ids(), {false, true, "", ""});
-  return out;
-}
-
 bool IsReader(const Op& op) { return op.type() == "create_py_reader" || op.type() == "read"; }
 
 enum class Color : uint8_t { kNone, kBlack, kWhite };
@@ -142,6 +129,19 @@ void DecideBody(const Program& program, int body, bool converts, AmpDecision* ou
 }
 
 }  // namespace
+
+std::unique_ptr<AmpDecision> NewDecision(const DecideOptions& options, const PaddlePolicy& policy, const Program& program) {
+  auto out = std::make_unique<AmpDecision>();
+  out->low = options.low;
+  out->level = options.level;
+  out->own_slots = false;
+  out->inputs = policy.inputs;
+  out->outputs = policy.outputs;
+  out->widen_native = true;
+  out->lists_casts = policy.lists_casts;
+  out->ops.assign(program.num_op_ids(), {false, true, "", ""});
+  return out;
+}
 
 DecisionOr DecideLegacyO1(const DecideOptions& options, const PaddlePolicy& policy, const Program& program) {
   Colorist colorist(options, policy, program);

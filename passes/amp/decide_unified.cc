@@ -18,7 +18,12 @@ bool IsNarrowFloat(DType t) { return t == DType::kF32 || IsLowPrecision(t); }
 class UnifiedDecider {
  public:
   UnifiedDecider(const DecideOptions& options, const PaddlePolicy& policy, const Program& program)
-      : options_(options), policy_(policy), program_(program), roots_(program), names_(program, IsLoaded(program)), out_(std::make_unique<AmpDecision>()) {
+      : options_(options),
+        policy_(policy),
+        program_(program),
+        roots_(program),
+        names_(program, IsLoaded(program)),
+        out_(NewDecision(options, policy, program)) {
     MakeLists();
     set_.assign(program.num_op_ids(), Set::kNone);
     type_.assign(names_.num_cells(), DType::kInvalid);
@@ -30,13 +35,6 @@ class UnifiedDecider {
   }
 
   std::unique_ptr<AmpDecision> Run() {
-    out_->low = options_.low;
-    out_->level = options_.level;
-    out_->own_slots = false;
-    out_->inputs = policy_.inputs;
-    out_->outputs = policy_.outputs;
-    out_->widen_native = true;
-    out_->ops.resize(program_.num_op_ids());
     if (options_.level == "O2") LowerParams();
     ForEachOp(program_, [this](const Op& op) { out_->ops[op.id()] = Decide(op); });
     LowerCarries();
