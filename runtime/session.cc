@@ -12,6 +12,7 @@
 namespace ampc {
 
 struct Session::State {
+  explicit State(std::unique_ptr<ProgramRunner> r) : runner(std::move(r)) {}
   absl::StatusOr<TensorMap> Run(const TensorMap& feeds, StepObserver* observer);
 
   std::unique_ptr<ProgramRunner> runner;
