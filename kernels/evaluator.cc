@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/convert.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/infer_context.h"
 #include "kernels/kernel.h"
+#include "kernels/storage.h"
 
 namespace ampc {
 namespace {
@@ -41,31 +41,6 @@ class OperandEnv final : public TypeEnv {
   std::vector<TensorType> types_;
 };
 
-absl::StatusOr<HostTensor> ToStorage(const HostTensor& t) {
-  AMPC_ASSIGN_OR_RETURN(HostTensor out, HostTensor::CreateUninitialized(StorageType(t.dtype()), t.dims()));
-  const size_t n = static_cast<size_t>(t.num_elements());
-  switch (t.dtype()) {
-    case DType::kF16:
-      F16ToF32(t.values<Half>().data(), out.mutable_values<float>().data(), n);
-      break;
-    case DType::kBF16:
-      BF16ToF32(t.values<BFloat16>().data(), out.mutable_values<float>().data(), n);
-      break;
-    default:
-      break;
-  }
-  return out;
-}
-
-absl::StatusOr<HostTensor> FromStorage(HostTensor stored, DType declared) {
-  if (stored.dtype() == declared) return stored;
-  AMPC_ASSIGN_OR_RETURN(HostTensor out, HostTensor::CreateUninitialized(declared, stored.dims()));
-  const size_t n = static_cast<size_t>(stored.num_elements());
-  if (declared == DType::kF16) F32ToF16(stored.values<float>().data(), out.mutable_values<Half>().data(), n);
-  if (declared == DType::kBF16) F32ToBF16(stored.values<float>().data(), out.mutable_values<BFloat16>().data(), n);
-  return out;
-}
-
 absl::StatusOr<std::vector<TensorDesc>> ResultDescs(const Op& op, absl::Span<const HostTensor* const> operands) {
   AMPC_ASSIGN_OR_RETURN(const std::vector<std::optional<TensorType>> types, InferOp(op, OperandEnv(op, operands)));
   std::vector<TensorDesc> descs;
@@ -95,7 +70,8 @@ class CpuEvaluator final : public Evaluator {
       spec.inputs.push_back({t->dtype(), Dims(t->dims().begin(), t->dims().end())});
       const bool stored = StorageType(t->dtype()) == t->dtype();
       if (!stored) {
-        AMPC_ASSIGN_OR_RETURN(HostTensor wide, ToStorage(*t));
+        AMPC_ASSIGN_OR_RETURN(HostTensor wide, HostTensor::CreateUninitialized(StorageType(t->dtype()), t->dims()));
+        Widen(*t, wide.mutable_values<float>().data());
         widened.push_back(std::move(wide));
       }
       spec.values.push_back(stored ? t : &widened.back());
@@ -124,7 +100,8 @@ class CpuEvaluator final : public Evaluator {
       AMPC_RETURN_IF_ERROR(kernel->Run({in, absl::MakeSpan(out), workspace.mutable_data(), 1}));
     }
     for (size_t i = 0; i < results.size(); ++i) {
-      AMPC_ASSIGN_OR_RETURN(results[i], FromStorage(std::move(results[i]), spec.outputs[i].dtype));
+      if (!IsLowPrecision(spec.outputs[i].dtype)) continue;
+      AMPC_ASSIGN_OR_RETURN(results[i], FromStorage(results[i], spec.outputs[i].dtype));
     }
     return results;
   }

@@ -4,6 +4,8 @@
 // has been rounded to that type (see RoundTo). A kernel therefore computes in float32 only; the executor rounds results
 // once, to nearest even, unless the kernel only moves values (moves_data) or rounds by itself. This is exactly "half
 // storage, fp32 arithmetic, one rounding", at fp32 speed. f64 and integers are stored as they are; bool is one byte.
+//
+// On a device every value is stored in its declared type. A kernel reads halves, computes in float32 and rounds once when it stores.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +20,8 @@
 
 namespace ampc {
 
+class Device;       // kernels/device/device.h
+class Stream;       // kernels/device/device.h
 class WeightCache;  // kernels/weight_cache.h
 
 // The element type in memory of a value declared `t`: kF32 for f16 and bf16, else `t`.
@@ -47,6 +51,7 @@ struct KernelSpec {
   std::vector<const HostTensor*> values;  // per input: the value if it is constant (in storage type), else null
   int threads = 1;
   WeightCache* weights = nullptr;         // where packed constants are shared with other plans; null: each kernel keeps its own
+  Device* device = nullptr;               // null: the CPU
 };
 
 struct KernelArgs {
@@ -54,6 +59,7 @@ struct KernelArgs {
   absl::Span<void* const> outputs;
   void* workspace = nullptr;              // workspace_bytes(), 64-byte aligned; not kept between runs
   int threads = 1;
+  Stream* stream = nullptr;               // where a device's kernel puts its work; operands are in the device's memory. Null on the CPU
 };
 
 // A prepared kernel: immutable, so several threads may run one at the same time with their own arguments.
@@ -61,7 +67,7 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual int64_t workspace_bytes() const { return 0; }
-  // Computes; neither allocates nor fails for reasons that the spec could have told.
+  // Computes, or on a device enqueues; neither allocates nor fails for reasons that the spec could have told.
   virtual absl::Status Run(const KernelArgs& args) const = 0;
   // Results are exact in the declared type already: the executor does not round them.
   virtual bool rounds_results() const { return false; }
@@ -71,6 +77,8 @@ class Kernel {
   virtual int in_place_input() const { return -1; }
   // The result *is* the input's memory (reshape): the plan aliases and never runs the kernel; -1 for none.
   virtual int alias_input() const { return -1; }
+  // Run waits for the device, so it cannot be part of a captured graph.
+  virtual bool synchronizes() const { return false; }
   virtual std::string implementation() const = 0;  // e.g. "onednn:brgemm:avx512_core", "ampc:avx2": for --verbose and profiles
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "graph/base/status_macros.h"
+#include "kernels/cpu/base/axis_split.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/simd/rows.h"
@@ -15,13 +16,9 @@ namespace {
 constexpr int64_t kGrain = 1 << 12;
 constexpr int64_t kColumns = 64;  // columns that are worked on together
 
-struct Shape {
-  int64_t outer = 1, size = 1, inner = 1;
-};
-
 // `columns` <= kColumns neighbours; the axis has elements `inner` apart.
 template <typename T>
-void Columns(const Shape& s, const T* x, T* out, int64_t columns) {
+void Columns(const AxisSplit& s, const T* x, T* out, int64_t columns) {
   T max[kColumns];
   double sum[kColumns] = {};
   std::copy(x, x + columns, max);
@@ -68,7 +65,7 @@ void Row(const T* x, T* out, int64_t n) {
 }
 
 template <typename T>
-void Run(const Shape& s, const KernelArgs& args) {
+void Run(const AxisSplit& s, const KernelArgs& args) {
   const T* x = static_cast<const T*>(args.inputs[0]);
   T* out = static_cast<T*>(args.outputs[0]);
   if (s.inner == 1) {
@@ -93,8 +90,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const int64_t rank = static_cast<int64_t>(dims.size());
   const int64_t axis = FromEnd(view.op().GetInt("axis", -1), rank);
   if (rank > 0 && (axis < 0 || axis >= rank)) return view.Internal("the axis is outside the operand");
-  Shape s;
-  for (int64_t i = 0; i < rank; ++i) (i < axis ? s.outer : i == axis ? s.size : s.inner) *= dims[i];
+  const AxisSplit s = SplitAt(dims, axis);
   KernelTraits traits;
   traits.in_place_input = 0;
   if (s.outer * s.size * s.inner == 0) return MakeLambdaKernel(traits, [](const KernelArgs&) { return absl::OkStatus(); });

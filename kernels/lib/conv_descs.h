@@ -1,8 +1,11 @@
 // How oneDNN is told about the tensors of a convolution: for its forward and its gradient. Only kernels/lib includes this.
 #pragma once
 
+#include <string>
+
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "kernels/lib/conv.h"
 #include "kernels/lib/onednn_primitive.h"
 
@@ -30,6 +33,21 @@ absl::StatusOr<MemoryDesc> FilterDesc(const ConvSpec& s, dnnl_data_type_t type, 
 
 // The operand is converted to bf16 before the run, which pays where each element is used often and fills the matrix unit.
 inline bool Bf16Pays(const ConvSpec& s) { return s.groups == 1 && s.out_c >= 16 && (s.in_c >= 16 || s.out_c >= 32); }
+
+// What `choose(s, type)` gives for bf16 where that pays and is no fallback of oneDNN, else for f32. The choice's `pd` is null when oneDNN
+// has nothing for the shape.
+template <typename Choose>
+auto ChooseType(const ConvSpec& s, Choose choose) -> decltype(choose(s, dnnl_f32)) {
+  if (s.native_bf16 && Bf16Pays(s) && dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx512_core_bf16) {
+    auto choice = choose(s, dnnl_bf16);
+    if (!choice.ok()) return choice;
+    if (choice->pd != nullptr) {
+      const std::string name = ImplementationOf(choice->pd.get());
+      if (!absl::StrContains(name, "ref") && !absl::StrContains(name, "gemm")) return choice;
+    }
+  }
+  return choose(s, dnnl_f32);
+}
 
 // Multiply-adds.
 inline double Work(const ConvSpec& s) {

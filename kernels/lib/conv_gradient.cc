@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/convert.h"
 #include "graph/base/error.h"
@@ -50,14 +49,7 @@ absl::StatusOr<Choice> Choose(const ConvSpec& s, dnnl_data_type_t type) {
 }
 
 absl::StatusOr<Choice> ChooseBest(const ConvSpec& s) {
-  if (s.native_bf16 && Bf16Pays(s) && dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx512_core_bf16) {
-    AMPC_ASSIGN_OR_RETURN(Choice c, Choose(s, dnnl_bf16));
-    if (c.pd != nullptr) {
-      const std::string name = ImplementationOf(c.pd.get());
-      if (!absl::StrContains(name, "ref") && !absl::StrContains(name, "gemm")) return c;
-    }
-  }
-  AMPC_ASSIGN_OR_RETURN(Choice c, Choose(s, dnnl_f32));
+  AMPC_ASSIGN_OR_RETURN(Choice c, ChooseType(s, Choose));
   if (c.pd == nullptr) return UnsupportedError("oneDNN has no gradient of a convolution's filter for this shape");
   return c;
 }

@@ -9,6 +9,7 @@
 #include "graph/base/error.h"
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
+#include "kernels/storage.h"
 
 namespace ampc {
 namespace {

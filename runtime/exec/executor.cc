@@ -8,6 +8,7 @@
 #include "kernels/layout.h"
 #include "kernels/parallel.h"
 #include "kernels/round.h"
+#include "kernels/storage.h"
 
 namespace ampc {
 namespace {
@@ -19,15 +20,6 @@ void Narrow(const void* from, DType to, int64_t n, HostTensor& out) {
     case DType::kF16: F32ToF16(static_cast<const float*>(from), out.mutable_values<Half>().data(), n); break;
     case DType::kBF16: F32ToBF16(static_cast<const float*>(from), out.mutable_values<BFloat16>().data(), n); break;
     default: std::memcpy(out.mutable_data(), from, out.size_bytes());
-  }
-}
-
-void Widen(const HostTensor& from, float* to) {
-  const size_t n = static_cast<size_t>(from.num_elements());
-  if (from.dtype() == DType::kF16) {
-    F16ToF32(from.values<Half>().data(), to, n);
-  } else {
-    BF16ToF32(from.values<BFloat16>().data(), to, n);
   }
 }
 

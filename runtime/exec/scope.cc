@@ -4,24 +4,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/convert.h"
 #include "graph/base/error.h"
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
 #include "kernels/kernel.h"
 #include "kernels/round.h"
+#include "kernels/storage.h"
 
 namespace ampc {
 namespace {
-
-void Widen(const HostTensor& from, float* to) {
-  const size_t n = static_cast<size_t>(from.num_elements());
-  if (from.dtype() == DType::kF16) {
-    F16ToF32(from.values<Half>().data(), to, n);
-  } else {
-    BF16ToF32(from.values<BFloat16>().data(), to, n);
-  }
-}
 
 std::string TypeText(DType dtype, absl::Span<const int64_t> dims) { return absl::StrCat(Name(dtype), " ", ShapeToString(dims)); }
 
@@ -42,13 +33,9 @@ absl::Status Scope::Add(const std::string& name, DType dtype, HostTensor value) 
   if (value.dtype() != dtype && value.dtype() != StorageType(dtype)) {
     return UsageError(absl::StrCat("the value of '", name, "' is ", Name(value.dtype()), ", needs ", Name(dtype)));
   }
-  if (IsLowPrecision(value.dtype())) {
-    AMPC_ASSIGN_OR_RETURN(HostTensor wide, HostTensor::CreateUninitialized(DType::kF32, value.dims()));
-    Widen(value, wide.mutable_values<float>().data());
-    value = std::move(wide);
-  }
-  Round(dtype, value);
-  variables_.emplace(name, Variable{dtype, std::move(value)});
+  AMPC_ASSIGN_OR_RETURN(HostTensor stored, ToStorage(std::move(value)));
+  Round(dtype, stored);
+  variables_.emplace(name, Variable{dtype, std::move(stored)});
   return absl::OkStatus();
 }
 
@@ -65,16 +52,7 @@ HostTensor* Scope::FindStorage(absl::string_view name) {
 absl::StatusOr<HostTensor> Scope::Get(absl::string_view name) const {
   const Variable* v = Find(name);
   if (v == nullptr) return Absent(*this, name);
-  if (!IsLowPrecision(v->dtype)) return v->value;
-  AMPC_ASSIGN_OR_RETURN(HostTensor out, HostTensor::CreateUninitialized(v->dtype, v->value.dims()));
-  const size_t n = static_cast<size_t>(v->value.num_elements());
-  const float* from = v->value.values<float>().data();
-  if (v->dtype == DType::kF16) {
-    F32ToF16(from, out.mutable_values<Half>().data(), n);
-  } else {
-    F32ToBF16(from, out.mutable_values<BFloat16>().data(), n);
-  }
-  return out;
+  return FromStorage(v->value, v->dtype);
 }
 
 absl::Status Scope::Set(absl::string_view name, const HostTensor& value) {

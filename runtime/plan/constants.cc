@@ -1,37 +1,11 @@
 #include "runtime/plan/constants.h"
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/convert.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/storage.h"
 
 namespace ampc {
-
-absl::StatusOr<HostTensor> ToStorage(HostTensor value) {
-  if (!IsLowPrecision(value.dtype())) return value;
-  AMPC_ASSIGN_OR_RETURN(HostTensor wide, HostTensor::CreateUninitialized(DType::kF32, value.dims()));
-  const size_t n = static_cast<size_t>(value.num_elements());
-  float* out = wide.mutable_values<float>().data();
-  if (value.dtype() == DType::kF16) {
-    F16ToF32(value.values<Half>().data(), out, n);
-  } else {
-    BF16ToF32(value.values<BFloat16>().data(), out, n);
-  }
-  return wide;
-}
-
-absl::StatusOr<HostTensor> FromStorage(const HostTensor& value, DType declared) {
-  if (!IsLowPrecision(declared)) return value;
-  AMPC_ASSIGN_OR_RETURN(HostTensor narrow, HostTensor::CreateUninitialized(declared, value.dims()));
-  const size_t n = static_cast<size_t>(value.num_elements());
-  const float* from = value.values<float>().data();
-  if (declared == DType::kF16) {
-    F32ToF16(from, narrow.mutable_values<Half>().data(), n);
-  } else {
-    F32ToBF16(from, narrow.mutable_values<BFloat16>().data(), n);
-  }
-  return narrow;
-}
 
 absl::StatusOr<Constants> Constants::Load(const Program& program, const StateTable* states) {
   Constants constants;

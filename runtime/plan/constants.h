@@ -26,9 +26,4 @@ class Constants {
   std::vector<std::unique_ptr<const HostTensor>> values_;  // by Var::id
 };
 
-// The same values with f16 and bf16 widened to the storage type f32; other types unchanged.
-absl::StatusOr<HostTensor> ToStorage(HostTensor value);
-// A copy of a value in storage type, in its declared type.
-absl::StatusOr<HostTensor> FromStorage(const HostTensor& value, DType declared);
-
 }  // namespace ampc

@@ -15,6 +15,8 @@
 #include "absl/strings/strip.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/text/parser.h"
+#include "passes/pipeline.h"
 
 namespace ampc::testing {
 namespace {
@@ -186,6 +188,16 @@ absl::StatusOr<HostTensor> MakeFeed(const GradientCase& c, const Var& feed) {
     default: return UsageError(absl::StrCat("feed '", feed.name(), "' is ", ToString(feed.type), "; f32, i32, i64 or bool is needed"));
   }
   return out;
+}
+
+absl::StatusOr<Program> ParseTyped(const std::string& text) {
+  ParseOptions options;
+  options.bare = true;
+  absl::StatusOr<Program> program = ParseProgram(text, options);
+  if (!program.ok()) return program;
+  PassContext ctx;
+  AMPC_RETURN_IF_ERROR(RunPipeline(Pipeline().Add("infer-types"), {}, ctx, *program));
+  return program;
 }
 
 }  // namespace ampc::testing

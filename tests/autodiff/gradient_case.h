@@ -34,6 +34,9 @@ struct GradientCase {
 // One entry for each title and each of its `with` lines. Errors name the line.
 absl::StatusOr<std::vector<GradientCase>> ParseGradientCases(absl::string_view text);
 
+// A program as it stands in a case, with the types of its values.
+absl::StatusOr<Program> ParseTyped(const std::string& text);
+
 // Values for a feed of a static type, the same for the same case. Floats lie on a grid of 1/1024.
 absl::StatusOr<HostTensor> MakeFeed(const GradientCase& c, const Var& feed);
 

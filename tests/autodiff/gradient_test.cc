@@ -11,11 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "graph/text/parser.h"
 #include "graph/text/printer.h"
 #include "graph/verify.h"
 #include "passes/autodiff/append_backward.h"
-#include "passes/pipeline.h"
 #include "runtime/session.h"
 #include "tests/autodiff/gradient_case.h"
 #include "tests/testlib/status.h"
@@ -26,22 +24,12 @@ namespace {
 
 constexpr int kSample = 48;  // elements of one feed that are compared
 
-absl::StatusOr<Program> Parse(const std::string& text) {
-  ParseOptions options;
-  options.bare = true;
-  absl::StatusOr<Program> program = ParseProgram(text, options);
-  if (!program.ok()) return program;
-  PassContext ctx;
-  if (absl::Status status = RunPipeline(Pipeline().Add("infer-types"), {}, ctx, *program); !status.ok()) return status;
-  return program;
-}
-
 class GradientCheck {
  public:
   explicit GradientCheck(const GradientCase& c) : case_(c), random_(99) {}
 
   void Run() {
-    ASSERT_OK_AND_ASSIGN(Program forward, Parse(case_.program));
+    ASSERT_OK_AND_ASSIGN(Program forward, ParseTyped(case_.program));
     ASSERT_NO_FATAL_FAILURE(MakeFeeds(forward));
     ASSERT_NO_FATAL_FAILURE(ComputeGradients(forward));
     ASSERT_OK_AND_ASSIGN(const Session session, Session::Create(std::move(forward), {.threads = 1, .strict_rounding = true}));

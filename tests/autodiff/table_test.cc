@@ -15,11 +15,9 @@
 #include "absl/strings/string_view.h"
 #include "graph/op_registry.h"
 #include "graph/ops/gradients.h"
-#include "graph/text/parser.h"
 #include "graph/text/printer.h"
 #include "graph/verify.h"
 #include "passes/autodiff/append_backward.h"
-#include "passes/pipeline.h"
 #include "tests/autodiff/gradient_case.h"
 #include "tests/testlib/case_file.h"
 #include "tests/testlib/status.h"
@@ -42,16 +40,6 @@ std::vector<std::string> Texts(absl::string_view directory) {
   }
   EXPECT_FALSE(texts.empty()) << directory;
   return texts;
-}
-
-absl::StatusOr<Program> Parse(const std::string& text) {
-  ParseOptions options;
-  options.bare = true;
-  absl::StatusOr<Program> program = ParseProgram(text, options);
-  if (!program.ok()) return program;
-  PassContext ctx;
-  if (absl::Status status = RunPipeline(Pipeline().Add("infer-types"), {}, ctx, *program); !status.ok()) return status;
-  return program;
 }
 
 // Appends the gradients of the program's float fetches; false where there are none to compute.
@@ -91,7 +79,7 @@ TEST(GradientTable, GradientsHaveTheTypesOfOperands) {
     for (const Case& c : cases) {
       if (c.expect != Expect::kOut) continue;
       SCOPED_TRACE(c.title);
-      absl::StatusOr<Program> program = Parse(c.in);
+      absl::StatusOr<Program> program = ParseTyped(c.in);
       if (!program.ok() || !AppendAll(*program)) continue;
       EXPECT_OK(Verify(*program)) << PrintProgram(*program);
       ForEachOp(*program, [&seen](const Op& op) { seen.insert(op.type()); });
@@ -101,7 +89,7 @@ TEST(GradientTable, GradientsHaveTheTypesOfOperands) {
     ASSERT_OK_AND_ASSIGN(const std::vector<GradientCase> cases, ParseGradientCases(text));
     for (const GradientCase& c : cases) {
       SCOPED_TRACE(c.name);
-      ASSERT_OK_AND_ASSIGN(Program program, Parse(c.program));
+      ASSERT_OK_AND_ASSIGN(Program program, ParseTyped(c.program));
       ASSERT_TRUE(AppendAll(program, c.fixed));
       EXPECT_OK(Verify(program)) << PrintProgram(program);
       ForEachOp(program, [&seen](const Op& op) { seen.insert(op.type()); });
@@ -115,7 +103,7 @@ TEST(GradientTable, EveryGradientHasACase) {
   for (const std::string& text : Texts("tests/autodiff/")) {
     ASSERT_OK_AND_ASSIGN(const std::vector<GradientCase> cases, ParseGradientCases(text));
     for (const GradientCase& c : cases) {
-      ASSERT_OK_AND_ASSIGN(const Program program, Parse(c.program));
+      ASSERT_OK_AND_ASSIGN(const Program program, ParseTyped(c.program));
       ForEachOp(program, [&seen](const Op& op) { seen.insert(op.type()); });
     }
   }

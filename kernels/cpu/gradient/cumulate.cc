@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
+#include "kernels/cpu/base/axis_split.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/parallel.h"
@@ -13,8 +14,7 @@ namespace {
 constexpr int64_t kGrain = 1 << 13;
 constexpr int64_t kColumns = 64;  // neighbours that are worked on together
 
-struct Plan {
-  int64_t outer = 1, size = 1, inner = 1;
+struct Plan : AxisSplit {
   bool product = false, exclusive = false, reverse = false;
   int x = -1, out = -1, g = -1;  // flat operands; X and Out for products only
 };
@@ -87,7 +87,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const TensorDesc& to = spec.outputs[0];
   AMPC_RETURN_IF_ERROR(view.CheckType(to.dtype, {DType::kF32, DType::kF64}));
   if (StorageType(view.InDesc("Out@GRAD").dtype) != StorageType(to.dtype)) return view.Internal("the gradient of Out has another type");
-  Plan p{.product = view.op().type() == "cumprod_grad", .g = view.In("Out@GRAD")};
+  Plan p;
+  p.product = view.op().type() == "cumprod_grad";
+  p.g = view.In("Out@GRAD");
   if (p.product) {
     p.x = view.In("X");
     p.out = view.In("Out");
@@ -100,7 +102,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
     p.size = to.NumElements();
   } else {
     if (axis < 0 || axis >= rank) return view.Internal(absl::StrCat("axis ", axis, " lies outside rank ", rank));
-    for (int64_t d = 0; d < rank; ++d) (d < axis ? p.outer : d == axis ? p.size : p.inner) *= to.dims[d];
+    static_cast<AxisSplit&>(p) = SplitAt(to.dims, axis);
   }
   KernelTraits traits;
   if (!p.product) traits.in_place_input = p.g;

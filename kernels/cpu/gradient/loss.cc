@@ -3,13 +3,11 @@
 // Of a row with the softmax p and the label l, g being the gradient of its loss: with a hard label g * (p - one at l), 0 for ignore_index;
 // with soft labels g * (p * sum(l) - l). Of probabilities x: -g / x at l, or -g * l / x.
 #include <algorithm>
-#include <string>
 
-#include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/loss/loss_rows.h"
 #include "kernels/cpu/simd/gradient_rows.h"
 #include "kernels/parallel.h"
 
@@ -18,13 +16,9 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 13;
 
-struct Plan {
-  std::string name;
-  int p = -1, label = -1, g = -1;  // flat operands; p: Softmax, or X
-  int64_t outer = 1, size = 0, inner = 1;
-  bool softmax = true, soft = false;
-  int64_t ignore = -100;
-  DType label_type = DType::kI64;
+struct Plan : LossRows {
+  int p = -1, g = -1;  // flat operands; p: Softmax, or X
+  bool softmax = true;
 };
 
 void Scale(const float* x, float factor, float* out, int64_t n) { simd::ScaleRow(x, factor, out, n); }
@@ -78,34 +72,10 @@ void Run(const Plan& p, const KernelArgs& args) {
               });
 }
 
-absl::Status CheckLabels(const Plan& p, const void* labels) {
-  for (int64_t r = 0; r < p.outer * p.inner && !p.soft; ++r) {
-    const int64_t label = ReadAsInt(labels, p.label_type, r);
-    if (label != p.ignore && (label < 0 || label >= p.size)) {
-      return UsageError(absl::StrCat(p.name, ": label ", r, " is ", label, ", needs 0 to ", p.size - 1, " or ignore_index ", p.ignore));
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const SpecView& view, Plan plan, int64_t axis) {
   if (view.spec().outputs.empty()) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
-  const TensorDesc &x = view.spec().inputs[plan.p], &label = view.InDesc("Label");
-  AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64}));
-  const int64_t rank = static_cast<int64_t>(x.dims.size());
-  axis = FromEnd(axis, rank);
-  if (axis < 0 || axis >= rank) return view.Internal(absl::StrCat("axis ", axis, " lies outside rank ", rank));
-  for (int64_t d = 0; d < rank; ++d) {
-    if (d != axis) (d < axis ? plan.outer : plan.inner) *= x.dims[d];
-  }
-  plan.size = x.dims[axis];
-  plan.label = view.In("Label");
-  plan.soft = view.op().GetBool("soft_label");
-  plan.ignore = view.op().GetInt("ignore_index", -100);
-  plan.name = Describe(view.op());
-  plan.label_type = StorageType(label.dtype);
-  if (plan.soft ? plan.label_type != StorageType(x.dtype) : !IsInteger(label.dtype)) return view.Internal("Label has the wrong type");
-  if (label.NumElements() != plan.outer * plan.inner * (plan.soft ? plan.size : 1)) return view.Internal("Label has the wrong size");
+  const TensorDesc& x = view.spec().inputs[plan.p];
+  AMPC_RETURN_IF_ERROR(ReadLossRows(view, x, axis, &plan));
   KernelTraits traits;
   traits.implementation = "ampc:simd";
   traits.in_place_input = plan.p;

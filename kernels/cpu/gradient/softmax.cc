@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "graph/base/status_macros.h"
+#include "kernels/cpu/base/axis_split.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/simd/gradient_rows.h"
@@ -14,8 +15,7 @@ namespace {
 constexpr int64_t kGrain = 1 << 13;
 constexpr int64_t kColumns = 64;  // neighbours that are worked on together
 
-struct Plan {
-  int64_t outer = 1, size = 1, inner = 1;
+struct Plan : AxisSplit {
   bool log = false;
   int y = -1, g = -1;
 };
@@ -72,8 +72,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const int64_t rank = static_cast<int64_t>(to.dims.size());
   const int64_t axis = FromEnd(view.op().GetInt("axis", -1), rank);
   if (rank > 0 && (axis < 0 || axis >= rank)) return view.Internal("the axis is outside the operand");
-  Plan p{.log = view.op().type() == "log_softmax_grad", .y = view.In("Out"), .g = view.In("Out@GRAD")};
-  for (int64_t i = 0; i < rank; ++i) (i < axis ? p.outer : i == axis ? p.size : p.inner) *= to.dims[i];
+  const Plan p{SplitAt(to.dims, axis), view.op().type() == "log_softmax_grad", view.In("Out"), view.In("Out@GRAD")};
   KernelTraits traits;
   traits.implementation = "ampc:simd";
   traits.in_place_input = p.g;

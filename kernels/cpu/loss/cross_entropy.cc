@@ -8,10 +8,10 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/loss/loss_rows.h"
 #include "kernels/cpu/simd/elementwise.h"
 #include "kernels/cpu/simd/reduce.h"
 #include "kernels/parallel.h"
@@ -19,13 +19,9 @@
 namespace ampc {
 namespace {
 
-struct LossPlan {
-  std::string name;
-  int x = -1, label = -1, softmax = -1, loss = -1;  // flat operands and results; softmax -1: not wanted
-  int64_t outer = 1, size = 0, inner = 1;
-  bool normalise = true, stable = true, soft = false;
-  int64_t ignore = -100;
-  DType label_type = DType::kI64;
+struct LossPlan : LossRows {
+  int x = -1, softmax = -1, loss = -1;  // flat operand and results; softmax -1: not wanted
+  bool normalise = true, stable = true;
   int64_t chunks = 1;  // parts of the rows, each with its own scratch
 };
 
@@ -102,16 +98,6 @@ void RunChunk(const LossPlan& p, const KernelArgs& args, int64_t first, int64_t 
   }
 }
 
-absl::Status CheckLabels(const LossPlan& p, const void* labels) {
-  for (int64_t r = 0; r < p.outer * p.inner && !p.soft; ++r) {
-    const int64_t label = ReadAsInt(labels, p.label_type, r);
-    if (label != p.ignore && (label < 0 || label >= p.size)) {
-      return UsageError(absl::StrCat(p.name, ": label ", r, " is ", label, ", needs 0 to ", p.size - 1, " or ignore_index ", p.ignore));
-    }
-  }
-  return absl::OkStatus();
-}
-
 template <typename T>
 std::unique_ptr<Kernel> MakeLoss(LossPlan plan) {
   KernelTraits traits;
@@ -131,21 +117,8 @@ std::unique_ptr<Kernel> MakeLoss(LossPlan plan) {
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const SpecView& view, LossPlan plan, int64_t axis) {
-  const TensorDesc &x = view.spec().inputs[plan.x], &label = view.spec().inputs[plan.label];
-  AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64}));
-  const int64_t rank = static_cast<int64_t>(x.dims.size());
-  axis = FromEnd(axis, rank);
-  if (axis < 0 || axis >= rank) return view.Internal(absl::StrCat("axis ", axis, " lies outside rank ", rank));
-  plan.size = x.dims[axis];
-  for (int64_t d = 0; d < rank; ++d) {
-    if (d != axis) (d < axis ? plan.outer : plan.inner) *= x.dims[d];
-  }
-  plan.soft = view.op().GetBool("soft_label");
-  plan.ignore = view.op().GetInt("ignore_index", -100);
-  plan.name = Describe(view.op());
-  plan.label_type = StorageType(label.dtype);
-  if (plan.soft ? plan.label_type != StorageType(x.dtype) : !IsInteger(label.dtype)) return view.Internal("Label has the wrong type");
-  if (label.NumElements() != plan.outer * plan.inner * (plan.soft ? plan.size : 1)) return view.Internal("Label has the wrong size");
+  const TensorDesc& x = view.spec().inputs[plan.x];
+  AMPC_RETURN_IF_ERROR(ReadLossRows(view, x, axis, &plan));
   if (plan.size == 0 && plan.outer * plan.inner > 0) return view.Unsupported("there is no class");
   const bool worth = plan.outer * plan.inner * plan.size >= (1 << 13);
   plan.chunks = worth ? std::max(1, view.spec().threads) : 1;
@@ -157,7 +130,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeCrossEntropy(const KernelSpec& spec)
   const SpecView view(spec);
   LossPlan plan;
   plan.x = view.In("X");
-  plan.label = view.In("Label");
   plan.loss = view.Out("Y");
   plan.normalise = false;
   return Make(view, std::move(plan), -1);
@@ -167,7 +139,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeSoftmaxWithCrossEntropy(const Kernel
   const SpecView view(spec);
   LossPlan plan;
   plan.x = view.In("Logits");
-  plan.label = view.In("Label");
   plan.softmax = view.Out("Softmax");
   plan.loss = view.Out("Loss");
   plan.normalise = view.op().GetBool("use_softmax", true);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/common/functors.h"
+#include "kernels/cpu/base/axis_split.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/simd/reduce.h"
@@ -17,12 +18,8 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 13;
 
-struct Shape {
-  int64_t outer = 1, size = 1, inner = 1;
-};
-
 template <typename T, bool max>
-int64_t Find(const T* x, const Shape& s) {
+int64_t Find(const T* x, const AxisSplit& s) {
   T best = max ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
   int64_t at = 0;
   for (int64_t i = 0; i < s.size; ++i) {
@@ -50,10 +47,10 @@ int64_t FindInRow(const float* x, int64_t n) {
   return std::find(x, x + n, best) - x;
 }
 
-using RunFn = void (*)(const void* x, const Shape& s, bool wide, void* out, int threads);
+using RunFn = void (*)(const void* x, const AxisSplit& s, bool wide, void* out, int threads);
 
 template <typename T, bool max>
-void Run(const void* x, const Shape& s, bool wide, void* out, int threads) {
+void Run(const void* x, const AxisSplit& s, bool wide, void* out, int threads) {
   const T* in = static_cast<const T*>(x);
   ParallelFor(threads, s.outer * s.inner, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.size)), [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
@@ -100,14 +97,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const TensorDesc& x = spec.inputs[0];
   AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64, DType::kU8, DType::kI8, DType::kI16, DType::kI32, DType::kI64}));
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kI32, DType::kI64}));
-  Shape s;
+  AxisSplit s;
   const int64_t rank = static_cast<int64_t>(x.dims.size());
   const int64_t axis = FromEnd(view.op().GetInt("axis"), rank);
   if (view.op().GetBool("flatten") || rank == 0) {
     s.size = x.NumElements();
   } else {
     if (axis < 0 || axis >= rank) return view.Internal(absl::StrCat("axis ", axis, " lies outside rank ", rank));
-    for (int64_t d = 0; d < rank; ++d) (d < axis ? s.outer : d == axis ? s.size : s.inner) *= x.dims[d];
+    s = SplitAt(x.dims, axis);
   }
   if (s.size == 0 && s.outer * s.inner > 0) return view.Unsupported("the largest of no elements has no position");
   const bool wide = spec.outputs[0].dtype == DType::kI64;

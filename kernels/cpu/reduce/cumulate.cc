@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/common/integer.h"
+#include "kernels/cpu/base/axis_split.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/parallel.h"
@@ -15,8 +16,7 @@ namespace {
 constexpr int64_t kGrain = 1 << 13;
 constexpr int64_t kColumns = 64;  // neighbours that are worked on together
 
-struct Plan {
-  int64_t outer = 1, size = 1, inner = 1;
+struct Plan : AxisSplit {
   bool product = false, exclusive = false, reverse = false;
 };
 
@@ -87,7 +87,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
     p.size = spec.inputs[0].NumElements();
   } else {
     if (axis < 0 || axis >= rank) return view.Internal(absl::StrCat("axis ", axis, " lies outside rank ", rank));
-    for (int64_t d = 0; d < rank; ++d) (d < axis ? p.outer : d == axis ? p.size : p.inner) *= x[d];
+    static_cast<AxisSplit&>(p) = SplitAt(x, axis);
   }
   KernelTraits traits;
   traits.in_place_input = 0;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
+#include "kernels/cpu/base/axis_split.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/parallel.h"
@@ -14,8 +15,7 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 12;
 
-struct Sorter {
-  int64_t outer = 1, size = 1, inner = 1;
+struct Sorter : AxisSplit {
   int64_t kept = 1;  // along the axis of the results
 };
 
@@ -91,7 +91,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const SpecView& view, int64_t axis,
   if (rank > 0) {
     axis = FromEnd(axis, rank);
     if (axis < 0 || axis >= rank) return view.Internal(absl::StrCat("axis ", axis, " lies outside rank ", rank));
-    for (int64_t d = 0; d < rank; ++d) (d < axis ? s.outer : d == axis ? s.size : s.inner) *= x.dims[d];
+    static_cast<AxisSplit&>(s) = SplitAt(x.dims, axis);
     s.kept = out.dims[axis];
   }
   if (s.kept > s.size) return view.Internal("the results are longer than the operand");
