@@ -1,0 +1,62 @@
+// CachingAllocator: a device's memory, kept and handed out again, because asking the driver waits for the device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace ampc {
+
+class CachingAllocator;
+class Device;
+class Stream;
+
+// Owns a piece of device memory. Freed memory goes to the stream's next allocation at once: its work comes later anyhow.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  DeviceBuffer(DeviceBuffer&& other) noexcept { *this = std::move(other); }
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept;
+  ~DeviceBuffer();
+  void* data() const { return data_; }
+  int64_t bytes() const { return bytes_; }  // as asked for
+
+ private:
+  friend class CachingAllocator;
+  CachingAllocator* allocator_ = nullptr;
+  void* data_ = nullptr;
+  int64_t bytes_ = 0;
+  int64_t block_ = -1;
+};
+
+struct AllocatorStats {
+  int64_t in_use_bytes = 0;
+  int64_t reserved_bytes = 0;       // from the driver
+  int64_t peak_in_use_bytes = 0;
+  int64_t driver_allocations = 0;
+};
+
+// Thread-safe. Blocks are split and merged; the best fit is taken, one of the same stream only, unless nothing of its stream is
+// left to run. Out of memory gives back what is cached and tries once more; then ResourceExhausted, which names `what`, its bytes,
+// what is in use and the limit or the device's memory.
+class CachingAllocator {
+ public:
+  // `limit_bytes` of memory in use and cached; 0: what the device has.
+  explicit CachingAllocator(Device& device, int64_t limit_bytes = 0);
+  ~CachingAllocator();
+  absl::StatusOr<DeviceBuffer> Allocate(int64_t bytes, Stream& stream, absl::string_view what);
+  void SetLimit(int64_t bytes);
+  void ReleaseCached();
+  AllocatorStats stats() const;
+
+ private:
+  friend class DeviceBuffer;
+  struct State;
+  void Free(int64_t block);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ampc

@@ -1,0 +1,17 @@
+// The emulated device: a Device whose memory is the host's and whose streams do their work on the CPU, as late as a device may: when
+// somebody waits. What reads results without waiting, reuses staging memory too early or waits during a capture is thereby wrong
+// here as it is there. For tests; slow.
+#pragma once
+
+#include <memory>
+
+#include "kernels/device/open_device.h"
+
+namespace ampc {
+
+// Makes "emulated:0" and "emulated:1" known to OpenDevice, with the kernels of `kernels`.
+void AddEmulatedDevice(const KernelRegistry& kernels);
+
+std::shared_ptr<Device> NewEmulatedDevice(int index, int64_t memory_bytes = int64_t{8} << 30);
+
+}  // namespace ampc
