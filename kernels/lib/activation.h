@@ -1,34 +1,13 @@
-// The activation that a fused kernel applies to its result.
+// Reads and applies the activation that a fused kernel applies to its result.
 #pragma once
 
 #include <cstdint>
 
 #include "absl/status/statusor.h"
 #include "graph/op.h"
+#include "kernels/common/activation.h"
 
 namespace ampc {
-
-enum class ActivationKind : uint8_t {
-  kNone,
-  kRelu,
-  kRelu6,
-  kLeakyRelu,
-  kSigmoid,
-  kTanh,
-  kGelu,
-  kGeluTanh,
-  kSwish,
-  kHardSwish,
-  kHardSigmoid
-};
-
-struct Activation {
-  ActivationKind kind = ActivationKind::kNone;
-  float alpha =
-      0;  // relu6: threshold; leaky_relu: slope below 0; swish: beta; hard_sigmoid: slope; hard_swish: threshold, scale 6, offset 3
-  float beta = 0;              // hard_sigmoid: offset
-  float scale = 1, shift = 0;  // scale * activation(x) + shift
-};
 
 // Reads fuse_activation with fuse_alpha and fuse_beta (where absent: the defaults of the op of that name), fuse_relu, fuse_brelu,
 // fuse_with_relu, activation_type; fuse_scale and fuse_shift. Unimplemented for a name outside the list above, spelled as the op is;
