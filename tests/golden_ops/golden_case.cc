@@ -132,7 +132,7 @@ bool CanBeLow(const GoldenCase& golden) {
   return can;
 }
 
-absl::StatusOr<TensorMap> RunCase(const GoldenCase& golden, const Variant& variant, DType rounded) {
+absl::StatusOr<ReadyCase> MakeReady(const GoldenCase& golden, const Variant& variant, DType rounded) {
   GoldenCase used = golden;
   AMPC_ASSIGN_OR_RETURN(Program declared, ImportCase(golden, {}));
   if (const Op* op = SingleOp(declared)) {  // only what a low op would read low is rounded
@@ -143,11 +143,18 @@ absl::StatusOr<TensorMap> RunCase(const GoldenCase& golden, const Variant& varia
       of[name] = Convert(of[name], rounded, DType::kF32);
     }
   }
-  AMPC_ASSIGN_OR_RETURN(Program program, ImportCase(used, variant));
-  TensorMap feeds;
-  for (const Var* feed : program.feeds) feeds[feed->exported()] = Convert(used.in[feed->exported()], DType::kF32, feed->type.dtype);
-  AMPC_ASSIGN_OR_RETURN(const Session session, Session::Create(std::move(program), {.threads = 1, .strict_rounding = true}));
-  return session.Run(feeds);
+  ReadyCase ready;
+  AMPC_ASSIGN_OR_RETURN(ready.program, ImportCase(used, variant));
+  for (const Var* feed : ready.program.feeds) {
+    ready.feeds[feed->exported()] = Convert(used.in[feed->exported()], DType::kF32, feed->type.dtype);
+  }
+  return ready;
+}
+
+absl::StatusOr<TensorMap> RunCase(const GoldenCase& golden, const Variant& variant, DType rounded) {
+  AMPC_ASSIGN_OR_RETURN(ReadyCase ready, MakeReady(golden, variant, rounded));
+  AMPC_ASSIGN_OR_RETURN(const Session session, Session::Create(std::move(ready.program), {.threads = 1, .strict_rounding = true}));
+  return session.Run(ready.feeds);
 }
 
 }  // namespace ampc::testing

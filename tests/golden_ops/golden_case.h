@@ -37,7 +37,13 @@ Op* SingleOp(Program& program);
 // The op has an operand or an attribute that ImportCase can make low.
 bool CanBeLow(const GoldenCase& golden);
 
-// Runs with strict rounding on one thread. Feeds are rounded to `rounded` first and given in the types that the program declares.
+// A case ready to run: operands that the op's type concerns are rounded to `rounded`, feeds are in the types that the program declares.
+struct ReadyCase {
+  Program program;
+  TensorMap feeds;
+};
+absl::StatusOr<ReadyCase> MakeReady(const GoldenCase& golden, const Variant& variant, DType rounded);
+// Runs it with strict rounding on one thread.
 absl::StatusOr<TensorMap> RunCase(const GoldenCase& golden, const Variant& variant, DType rounded);
 
 // "" or the first difference of one result. `op` chooses the tolerance of GoldenToleranceFor.

@@ -1,0 +1,54 @@
+"""device_kernels_test: the kernels of families of //kernels/cuda against the CPU's, on all cases of golden ops and gradients."""
+
+load("//tools/bazel:cuda_rules.bzl", "NEEDS_CUDA")
+
+_DATA = ["//tests/golden/ops:data", "//tests/autodiff:cases"]
+
+def device_kernels_test(name, families, register, cases = [], emulated_code = None, **kwargs):
+    """`name`_test on the emulated device, and `name`_cuda_test with the code of nvcc on cuda:0 (skips without one).
+
+    Args:
+      name: of the tests, without _test.
+      families: packages of //kernels/cuda with :family, :code and :code_emulated.
+      register: the names in AMPC_KERNEL lines whose Register functions make the registry under test.
+      cases: more *.case files, in the format of tests/autodiff; for ops without a gradient all float feeds are `fixed`.
+      **kwargs: for both cc_test.
+    """
+    lines = ["#include \\"absl/status/status.h\\"", "#include \\"graph/base/status_macros.h\\"", "#include \\"kernels/kernel.h\\"", "namespace ampc::cuda {"]
+    lines += ["absl::Status Register%s(KernelRegistry* registry);" % r for r in register]
+    lines += ["}  // namespace ampc::cuda", "namespace ampc::testing {", "absl::Status RegisterKernelsUnderTest(KernelRegistry* registry) {"]
+    lines += ["  AMPC_RETURN_IF_ERROR(cuda::Register%s(registry));" % r for r in register]
+    lines += ["  return absl::OkStatus();", "}", "}  // namespace ampc::testing"]
+    native.genrule(
+        name = name + "_register",
+        outs = [name + "_register.cc"],
+        cmd = "printf '%s\\n' " + " ".join(['"%s"' % line for line in lines]) + " > $@",
+    )
+    data = _DATA + cases
+    args = ["$(locations %s)" % d for d in _DATA] + ["$(location %s)" % c for c in cases]
+    common = [
+        "//graph/base:status_macros",
+        "//kernels:kernel",
+        "//tests/cuda:device_kernels_main",
+        "@system//absl:status",
+    ] + [f + ":family" for f in families]
+    native.cc_test(
+        name = name + "_test",
+        size = "medium",
+        srcs = [name + "_register.cc"],
+        args = args,
+        data = data,
+        deps = common + ["//tests/cuda:emulated_under_test"] + [f + ":code_emulated" for f in families],
+        **kwargs
+    )
+    native.cc_test(
+        name = name + "_cuda_test",
+        size = "medium",
+        srcs = [name + "_register.cc"],
+        args = args,
+        data = data,
+        tags = ["gpu"],
+        target_compatible_with = NEEDS_CUDA,
+        deps = common + ["//tests/cuda:cuda_under_test"] + [f + ":code" for f in families],
+        **kwargs
+    )
