@@ -9,6 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "graph/ops/window.h"
+#include "kernels/cpu/base/lambda_kernel.h"
+#include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/base/types.h"
 #include "kernels/cpu/move/move.h"
 #include "kernels/parallel.h"
 
@@ -239,9 +242,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
   if (x.dims.size() < 3 || x.dims.size() > 5 || gradient.dims.size() != x.dims.size()) return view.Internal("needs 3 to 5 dimensions");
   if (x.NumElements() == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
   if (gradient.dims == x.dims) {
-    const int64_t n = x.NumElements();
-    const int in = view.In("Out@GRAD");
-    return MakeMove({{in, 0, view.Out("X@GRAD"), 0, StridedCopy({n}, {1}, {1}, ElementSize(x.dtype))}}, /*alias_input=*/in);
+    return MakeAlias(spec, view.In("Out@GRAD"), view.Out("X@GRAD"));
   }
   return x.dtype == DType::kF64 ? MakeGradientFor<double>(view) : MakeGradientFor<float>(view);
 }
@@ -254,8 +255,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   if (out.layout != x.layout) return view.Unsupported("the cpu kernel needs Out in the layout of X");
   if (out.NumElements() == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
   if (out.dims == x.dims) {  // a copy, whatever the scale
-    const int64_t n = x.NumElements();
-    return MakeMove({{0, 0, 0, 0, StridedCopy({n}, {1}, {1}, ElementSize(x.dtype))}}, /*alias_input=*/0);
+    return MakeAlias(spec, 0, 0);
   }
   return x.dtype == DType::kF64 ? MakeFor<double>(view) : MakeFor<float>(view);
 }

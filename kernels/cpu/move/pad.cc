@@ -6,8 +6,10 @@
 #include "absl/strings/strip.h"
 #include "graph/base/status_macros.h"
 #include "graph/ops/window.h"
+#include "kernels/cpu/base/lambda_kernel.h"
+#include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/base/types.h"
 #include "kernels/cpu/elementwise/cast_loop.h"
-#include "kernels/cpu/move/move.h"
 #include "kernels/parallel.h"
 
 namespace ampc {

@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/simd/reduce.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/move/repeat_spec.h"
 
 namespace ampc {
 namespace {
@@ -36,21 +37,8 @@ double SumOf(const T* x, int64_t n) {
 }  // namespace
 
 RepeatSum::RepeatSum(absl::Span<const int64_t> dims, const std::vector<bool>& summed) {
-  struct Joined {
-    int64_t size, stride;
-    bool summed;
-  };
-  std::vector<Joined> axes;  // innermost first
-  int64_t stride = 1;
-  for (size_t d = dims.size(); d-- > 0; stride *= dims[d]) {
-    if (dims[d] == 1) continue;
-    if (!axes.empty() && axes.back().summed == summed[d]) {
-      axes.back().size *= dims[d];
-    } else {
-      axes.push_back({dims[d], stride, summed[d]});
-    }
-  }
-  for (const Joined& a : axes) (a.summed ? terms_ : rows_) *= a.size;
+  std::vector<RepeatAxis> axes = JoinRepeats(dims, summed);
+  for (const RepeatAxis& a : axes) (a.summed ? terms_ : rows_) *= a.size;
   if (rows_ == 0 || terms_ == 0) return;
   if (!axes.empty()) {
     (axes[0].summed ? sum_run_ : run_) = axes[0].size;

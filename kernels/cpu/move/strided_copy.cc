@@ -5,6 +5,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/move/strided_axes.h"
 
 namespace ampc {
 namespace {
@@ -25,18 +26,13 @@ inline void CopyOne(const char* from, char* to) {
 
 StridedCopy::StridedCopy(absl::Span<const int64_t> dims, absl::Span<const int64_t> from, absl::Span<const int64_t> to, int64_t size)
     : unit_(size), rows_(1) {
-  for (int64_t d = static_cast<int64_t>(dims.size()) - 1; d >= 0; --d) {  // innermost first
-    if (dims[d] == 1) continue;
-    if (dims[d] == 0) {
+  const std::vector<StridedAxis> axes = JoinAxes(dims, from, to);
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {  // innermost first
+    if (axis->size == 0) {
       *this = StridedCopy();
       return;
     }
-    const Axis axis{dims[d], from[d] * size, to[d] * size};
-    if (!outer_.empty() && axis.from == outer_.back().from * outer_.back().size && axis.to == outer_.back().to * outer_.back().size) {
-      outer_.back().size *= axis.size;
-    } else {
-      outer_.push_back(axis);
-    }
+    outer_.push_back({axis->size, axis->from * size, axis->to * size});
   }
   if (!outer_.empty() && outer_[0].from == size && outer_[0].to == size) {
     unit_ = size * outer_[0].size;

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/spec/move/move_spec.h"
 
 namespace ampc {
 
@@ -37,5 +38,12 @@ struct RollSpec {
   std::vector<RolledBlock> blocks;
 };
 absl::StatusOr<RollSpec> ReadRoll(const SpecView& view, const Dims& in);
+MoveSpec RollMove(const RollSpec& roll, int in, int out, bool back);  // `back`: from the result's order to the operand's
+
+// pixel_shuffle of an operand of `x` without empty dims: sizes, and strides in the operand and in the result.
+struct ShuffleSpec {
+  std::vector<int64_t> dims, from, to;
+};
+ShuffleSpec ReadShuffle(const Op& op, const Dims& x);
 
 }  // namespace ampc

@@ -1,4 +1,4 @@
-#include "kernels/cpu/move/view_spec.h"
+#include "kernels/spec/move/view_spec.h"
 
 #include <algorithm>
 #include <cstdlib>
