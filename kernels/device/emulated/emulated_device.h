@@ -1,6 +1,7 @@
 // The emulated device: a Device whose memory is the host's and whose streams do their work on the CPU, as late as a device may: when
-// somebody waits. What reads results without waiting, reuses staging memory too early or waits during a capture is thereby wrong
-// here as it is there. For tests; slow.
+// somebody waits, and then only the work of that stream and what it waits for. What reads results without waiting, forgets that one stream
+// waits for another, uses freed or staging memory too early or waits during a capture is thereby wrong here as it is there; fresh and
+// freed memory is poisoned, copies check that addresses are the device's. For tests; slow.
 #pragma once
 
 #include <memory>
@@ -13,5 +14,8 @@ namespace ampc {
 void AddEmulatedDevice(const KernelRegistry& kernels);
 
 std::shared_ptr<Device> NewEmulatedDevice(int index, int64_t memory_bytes = int64_t{8} << 30);
+
+// How often Event::Done says no about work that nobody has waited for before the work is done; 0 after NewEmulatedDevice.
+void SetEmulatedDelay(Device& device, int asks);
 
 }  // namespace ampc
