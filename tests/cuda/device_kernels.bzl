@@ -14,7 +14,7 @@ def device_kernels_test(name, families, register, cases = [], emulated_code = No
       cases: more *.case files, in the format of tests/autodiff; for ops without a gradient all float feeds are `fixed`.
       **kwargs: for both cc_test.
     """
-    lines = ["#include \\"absl/status/status.h\\"", "#include \\"graph/base/status_macros.h\\"", "#include \\"kernels/kernel.h\\"", "namespace ampc::cuda {"]
+    lines = ["#include \"absl/status/status.h\"", "#include \"graph/base/status_macros.h\"", "#include \"kernels/kernel.h\"", "namespace ampc::cuda {"]
     lines += ["absl::Status Register%s(KernelRegistry* registry);" % r for r in register]
     lines += ["}  // namespace ampc::cuda", "namespace ampc::testing {", "absl::Status RegisterKernelsUnderTest(KernelRegistry* registry) {"]
     lines += ["  AMPC_RETURN_IF_ERROR(cuda::Register%s(registry));" % r for r in register]
@@ -22,7 +22,7 @@ def device_kernels_test(name, families, register, cases = [], emulated_code = No
     native.genrule(
         name = name + "_register",
         outs = [name + "_register.cc"],
-        cmd = "printf '%s\\n' " + " ".join(['"%s"' % line for line in lines]) + " > $@",
+        cmd = "printf '%s\\n' " + " ".join(["'%s'" % line for line in lines]) + " > $@",
     )
     data = _DATA + cases
     args = ["$(locations %s)" % d for d in _DATA] + ["$(location %s)" % c for c in cases]
