@@ -19,6 +19,7 @@ struct CompareFlags {
   std::string params_a, params_b;
   std::vector<std::string> inputs;
   double tolerance = -1;
+  std::string device = "cpu", device_b;
   int threads = 0;
   bool all = false;
   bool json = false;
@@ -149,9 +150,10 @@ Layer CompareFetch(const std::string& name, const HostTensor& a, const HostTenso
 
 absl::StatusOr<std::vector<Layer>> CompareModels(const CompareFlags& flags, Console& console) {
   Progress progress(console, "comparing");
-  SessionOptions options{.threads = flags.threads, .strict_rounding = true, .params = flags.params_a};
+  SessionOptions options{.device = flags.device, .threads = flags.threads, .strict_rounding = true, .params = flags.params_a};
   AMPC_ASSIGN_OR_RETURN(const Session a, Session::Load(flags.a, options));
   options.params = flags.params_b;
+  if (!flags.device_b.empty()) options.device = flags.device_b;
   AMPC_ASSIGN_OR_RETURN(const Session b, Session::Load(flags.b, options));
   progress.Update(1, 3);
   AMPC_ASSIGN_OR_RETURN(const TensorMap feeds_a, ReadFeeds(flags.inputs, a.inputs()));
@@ -195,7 +197,8 @@ absl::Status Run(const CompareFlags& flags, Console& console) {
 Command CompareCommand() {
   return {"compare", "runs two models on the same inputs and compares them value by value",
           "  ampc compare model.pdmodel model_fp16.pdmodel --input in.npz\n"
-          "  ampc compare model.pdmodel model_fp16.pdmodel --input in.npz --tolerance 0.02 --all   exit 1 when a fetch differs by more",
+          "  ampc compare model.pdmodel model_fp16.pdmodel --input in.npz --tolerance 0.02 --all   exit 1 when a fetch differs by more\n"
+          "  ampc compare model.pdmodel model.pdmodel --input in.npz --device-b cuda:0     one model on two devices",
           [](CLI::App& app) -> Action {
             auto flags = std::make_shared<CompareFlags>();
             app.add_option("a", flags->a, "the reference model")->required();
@@ -204,6 +207,8 @@ Command CompareCommand() {
             app.add_option("--params-a", flags->params_a, "file with the weights of the first model");
             app.add_option("--params-b", flags->params_b, "file with the weights of the second model");
             app.add_option("--tolerance", flags->tolerance, "largest allowed max rel of a fetch; without it only non-finite values and dims count");
+            app.add_option("--device", flags->device, "cpu, or cuda:N in a build with CUDA")->capture_default_str();
+            app.add_option("--device-b", flags->device_b, "where the second model runs; default: --device");
             app.add_option("--threads", flags->threads, "threads of one run; 0: all processors")->capture_default_str();
             app.add_flag("--all", flags->all, "list every value, not only fetches and divergences");
             AddJsonFlag(app, &flags->json);

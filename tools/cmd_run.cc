@@ -125,7 +125,7 @@ Command RunCommand() {
             app.add_option("--input,-i", flags->inputs, "feeds: .npz, .safetensors, or NAME=file.npy; may be given again")->required();
             app.add_option("--output,-o", flags->output, "fetches: .npz or .safetensors");
             app.add_option("--params", flags->session.params, "file with the weights");
-            app.add_option("--device", flags->session.device, "cpu")->capture_default_str();
+            app.add_option("--device", flags->session.device, "cpu, or cuda:N in a build with CUDA")->capture_default_str();
             app.add_option("--threads", flags->session.threads, "threads of one run; 0: all processors")->capture_default_str();
             app.add_option("--repeat", flags->repeat, "run this often and print latencies")->check(CLI::Range(1, 1000000))->capture_default_str();
             app.add_flag("--strict-rounding", flags->session.strict_rounding, "no fusion: every op rounds its result to its type");

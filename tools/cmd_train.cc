@@ -154,6 +154,7 @@ void AddTrainOptions(CLI::App& app, TrainFlags& f) {
   app.add_option("--epochs", r.epochs)->check(CLI::Range(int64_t{1}, int64_t{1} << 40))->capture_default_str();
   app.add_option("--steps", r.steps, "stop after so many steps, instead of --epochs")->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
   app.add_option("--seed", r.seed, "of first values and order")->capture_default_str();
+  app.add_option("--device", r.device, "cpu, or cuda:N in a build with CUDA")->capture_default_str();
   app.add_option("--threads", r.threads, "0: all processors")->check(CLI::Range(0, 4096))->capture_default_str();
   app.add_option("--data", r.data, absl::StrCat("folder with the data set; default ", kFashionMnist));
   app.add_option("--checkpoint", r.checkpoint, "folder for checkpoints: one per epoch, the last three are kept");

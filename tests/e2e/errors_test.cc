@@ -243,7 +243,7 @@ TEST_F(FailingTest, WhatBelongsToLaterVersions) {
     args.insert(args.end(), option.begin(), option.end());
     ExpectFailure(args, 4, option[0]);
   }
-  for (const char* verb : {"bench", "explain", "tune"}) {
+  for (const char* verb : {"explain", "tune"}) {
     ExpectFailure({verb}, 4, verb);
     ExpectFailure({verb, "mlp.pdmodel"}, 4, verb);
     ExpectFailure({verb, "--help"}, 4, verb);

@@ -104,6 +104,7 @@ absl::Status TrainJob::State::Prepare(const NetworkInfo& network) {
   b.program().fetches.resize(1);  // a step gives its loss
 
   TrainerOptions place;
+  place.device = request.device;
   place.threads = request.threads;
   place.accumulate = request.accumulate;
   place.check_nan_inf = request.check_nan_inf;

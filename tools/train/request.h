@@ -27,6 +27,7 @@ struct TrainRequest {
   int64_t steps = 0;               // 0: whole epochs; else the number of steps, over as many epochs as that takes
   uint64_t seed = 0;               // of the initial values and the order of the data
   int accumulate = 1;
+  std::string device = "cpu";
   int threads = 0;
   std::string data;                // "": Fashion-MNIST
   std::string checkpoint;

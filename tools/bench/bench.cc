@@ -1,0 +1,253 @@
+#include "tools/bench/bench.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <random>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "kernels/evaluator.h"
+#include "kernels/storage.h"
+#include "passes/analysis/target_support.h"
+#include "passes/autodiff/append_backward.h"
+#include "passes/pipelines.h"
+#include "passes/train/optimizer.h"
+#include "runtime/session.h"
+#include "runtime/train/decorate.h"
+#include "runtime/train/trainer.h"
+#include "tools/bench/networks.h"
+#include "tools/cli/tensors.h"
+#include "tools/train/request.h"
+
+namespace ampc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kWarmUp = 3;  // runs; a device captures its work in the last of them
+constexpr int64_t kMinRuns = 10;
+
+double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+int64_t PeakBytes() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss * 1024;
+}
+
+double Percentile(const std::vector<double>& sorted, double part) {
+  return sorted[static_cast<size_t>(part * static_cast<double>(sorted.size() - 1) + 0.5)];
+}
+
+// `runs` hold seconds per run.
+void Summarize(std::vector<double> runs, BenchLine* line) {
+  std::sort(runs.begin(), runs.end());
+  line->runs = static_cast<int64_t>(runs.size());
+  line->best = runs.front();
+  line->p50 = Percentile(runs, 0.5);
+  line->p90 = Percentile(runs, 0.9);
+  line->p99 = Percentile(runs, 0.99);
+  line->items_per_second = static_cast<double>(line->batch) / line->p50;
+  line->peak_bytes = PeakBytes();
+}
+
+absl::StatusOr<std::vector<double>> Measure(double seconds, const std::function<absl::Status()>& run) {
+  std::vector<double> runs;
+  const Clock::time_point start = Clock::now();
+  while (static_cast<int64_t>(runs.size()) < kMinRuns || SecondsSince(start) < seconds) {
+    const Clock::time_point begin = Clock::now();
+    AMPC_RETURN_IF_ERROR(run());
+    runs.push_back(SecondsSince(begin));
+  }
+  return runs;
+}
+
+absl::Status BenchSession(const BenchRequest& request, const Session& session, const TensorMap& feeds, Clock::time_point start, BenchLine* line) {
+  const auto run = [&] { return session.Run(feeds).status(); };
+  AMPC_RETURN_IF_ERROR(run());
+  line->prepare_seconds = SecondsSince(start);
+  for (int i = 1; i < kWarmUp; ++i) AMPC_RETURN_IF_ERROR(run());
+  AMPC_ASSIGN_OR_RETURN(std::vector<double> runs, Measure(request.seconds, run));
+  line->arena_bytes = session.arena_bytes();
+  Summarize(std::move(runs), line);
+  return absl::OkStatus();
+}
+
+SessionOptions OptionsOf(const BenchRequest& request) {
+  SessionOptions options;
+  options.device = request.device;
+  options.threads = request.threads;
+  options.strict_rounding = request.strict_rounding;
+  options.params = request.params;
+  return options;
+}
+
+absl::StatusOr<std::map<std::string, std::vector<int64_t>>> ParseDims(const std::vector<std::string>& given) {
+  std::map<std::string, std::vector<int64_t>> dims;
+  for (const std::string& text : given) {
+    const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
+    for (absl::string_view word : absl::StrSplit(parts.second, ',')) {
+      int64_t dim = 0;
+      if (!absl::SimpleAtoi(word, &dim) || dim < 0) return UsageError(absl::StrCat("--dims: found '", text, "', needed NAME=1,3,48,320"));
+      dims[parts.first].push_back(dim);
+    }
+  }
+  return dims;
+}
+
+// Floats in [-1, 1), the same each time; zeros of other types, which are right for indexes and masks.
+absl::StatusOr<HostTensor> SomeValues(DType dtype, const std::vector<int64_t>& dims) {
+  if (!IsFloat(dtype) || dtype == DType::kF64) return HostTensor::Create(dtype, dims);
+  AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::Create(DType::kF32, dims));
+  std::minstd_rand random(1);
+  for (float& v : t.mutable_values<float>()) v = static_cast<float>(random() % 4096) / 2048.0f - 1;
+  return FromStorage(t, dtype);
+}
+
+absl::StatusOr<TensorMap> RandomFeeds(const BenchRequest& request, const Session& session, int64_t batch) {
+  AMPC_ASSIGN_OR_RETURN(const auto given, ParseDims(request.dims));
+  TensorMap feeds;
+  for (const ValueInfo& input : session.inputs()) {
+    std::vector<int64_t> dims(input.type.dims.begin(), input.type.dims.end());
+    if (const auto at = given.find(input.name); at != given.end()) dims = at->second;
+    if (!dims.empty() && dims[0] < 0) dims[0] = batch;
+    if (std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; })) {
+      return UsageError(absl::StrCat("feed '", input.name, "' is ", ToString(input.type), ", needed its dims: --dims ", input.name, "=", absl::StrJoin(dims, ","),
+                                     " with numbers for all, or --input"));
+    }
+    AMPC_ASSIGN_OR_RETURN(feeds[input.name], SomeValues(input.type.dtype, dims));
+  }
+  return feeds;
+}
+
+absl::Status BenchFile(const BenchRequest& request, const std::function<void(const BenchLine&)>& report) {
+  if (request.train) {
+    std::vector<std::string> names;
+    for (const BenchNetwork& network : BenchNetworks()) names.push_back(network.name);
+    return UsageError(absl::StrCat("--train: found a model in a file, needed one of ", absl::StrJoin(names, ", ")));
+  }
+  for (int64_t batch : request.batches) {
+    const Clock::time_point start = Clock::now();
+    AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(request.model, OptionsOf(request)));
+    BenchLine line;
+    line.batch = batch;
+    TensorMap feeds;
+    if (request.inputs.empty()) {
+      AMPC_ASSIGN_OR_RETURN(feeds, RandomFeeds(request, session, batch));
+    } else {
+      AMPC_ASSIGN_OR_RETURN(feeds, ReadFeeds(request.inputs, session.inputs()));
+      if (!feeds.empty() && !feeds.begin()->second.dims().empty()) line.batch = feeds.begin()->second.dims()[0];
+    }
+    AMPC_RETURN_IF_ERROR(BenchSession(request, session, feeds, start, &line));
+    report(line);
+    if (!request.inputs.empty()) break;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BenchInference(const BenchRequest& request, const BenchNetwork& network, const std::string& level,
+                            const std::function<void(const BenchLine&)>& report) {
+  const Clock::time_point start = Clock::now();
+  ProgramBuilder b(network.name);
+  b.Fetch(network.build(b).output);
+  AMPC_RETURN_IF_ERROR(b.status());
+  Program program = b.CloneForTest();
+  std::erase_if(program.feeds, [](const Var* feed) { return feed->name() == "y"; });
+  AMPC_ASSIGN_OR_RETURN(const PrecisionSupport* support, TargetSupport("cuda"));
+  const std::unique_ptr<Evaluator> evaluator = MakeCpuEvaluator();
+  PassContext ctx;
+  ctx.support = support;
+  ctx.evaluator = evaluator.get();
+  ConvertOptions convert;
+  convert.level = level;
+  convert.dtype = request.dtype;
+  AMPC_RETURN_IF_ERROR(RunPipeline(Pipeline().Add("drop-dead"), {}, ctx, program));
+  AMPC_RETURN_IF_ERROR(RunPipeline(ConvertPipeline(convert), {}, ctx, program));
+  AMPC_ASSIGN_OR_RETURN(const Session session, Session::Create(std::move(program), OptionsOf(request)));
+  for (int64_t batch : request.batches) {
+    BenchLine line;
+    line.level = level;
+    line.batch = batch;
+    AMPC_RETURN_IF_ERROR(BenchSession(request, session, network.feeds(batch, false), start, &line));
+    report(line);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Trainer> MakeTrainer(const BenchRequest& request, const BenchNetwork& network, const std::string& level) {
+  ProgramBuilder b(network.name);
+  const Network net = network.build(b);
+  b.Fetch(net.loss);
+  AMPC_RETURN_IF_ERROR(b.status());
+  TrainRequest train;
+  train.optimizer = request.optimizer;
+  NetworkInfo info = {};
+  info.optimizer = "momentum";
+  info.learning_rate = 1e-4;
+  AMPC_ASSIGN_OR_RETURN(Optimizer optimizer, MakeOptimizer(train, info));
+  TrainerOptions place;
+  place.device = request.device;
+  place.threads = request.threads;
+  place.accumulate = request.accumulate;
+  if (level == "O0") {
+    AMPC_ASSIGN_OR_RETURN(const std::vector<VarGradient> gradients, AppendBackward(b.program(), *net.loss.var));
+    AMPC_RETURN_IF_ERROR(optimizer.ApplyGradients(b.program(), b.startup(), gradients).status());
+    return Trainer::Create(b.Build(), place);
+  }
+  amp::DecorateOptions options;
+  options.level = level;
+  options.dtype = request.dtype;
+  options.use_pure_fp16 = level == "O2";
+  const auto decorated = amp::Decorate(std::move(optimizer), options);
+  AMPC_RETURN_IF_ERROR(decorated->Minimize(b, net.loss));
+  AMPC_ASSIGN_OR_RETURN(Trainer trainer, Trainer::Create(b.Build(), place));
+  AMPC_RETURN_IF_ERROR(decorated->AmpInit(place, trainer.scope(), {}));
+  return trainer;
+}
+
+absl::Status BenchTraining(const BenchRequest& request, const BenchNetwork& network, const std::string& level,
+                           const std::function<void(const BenchLine&)>& report) {
+  for (int64_t batch : request.batches) {
+    const Clock::time_point start = Clock::now();
+    BenchLine line;
+    line.level = level;
+    line.batch = batch;
+    AMPC_ASSIGN_OR_RETURN(Trainer trainer, MakeTrainer(request, network, level));
+    const TensorMap feeds = network.feeds(batch, true);
+    const auto step = [&]() -> absl::Status {
+      AMPC_ASSIGN_OR_RETURN(const TensorMap out, trainer.Step(feeds));
+      if (!out.empty()) line.loss = ToDoubles(out.begin()->second)[0];
+      return absl::OkStatus();
+    };
+    AMPC_RETURN_IF_ERROR(step());
+    line.prepare_seconds = SecondsSince(start);
+    for (int i = 1; i < kWarmUp * request.accumulate; ++i) AMPC_RETURN_IF_ERROR(step());
+    AMPC_ASSIGN_OR_RETURN(std::vector<double> runs, Measure(request.seconds, step));
+    line.arena_bytes = trainer.arena_bytes();
+    Summarize(std::move(runs), &line);
+    report(line);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RunBench(const BenchRequest& request, const std::function<void(const BenchLine&)>& line) {
+  const BenchNetwork* network = FindBenchNetwork(request.model);
+  if (network == nullptr) return BenchFile(request, line);
+  for (const std::string& level : request.levels) {
+    AMPC_RETURN_IF_ERROR(request.train ? BenchTraining(request, *network, level, line) : BenchInference(request, *network, level, line));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ampc

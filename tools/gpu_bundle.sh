@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Builds one folder that proves and measures ampc on any x86-64 Linux machine with an NVIDIA driver, cuBLASLt and cuDNN 9:
+#   tools/gpu_bundle.sh [FOLDER]        default: ampc_gpu; run.sh in it says how to run it
+# Everything is built here; the other machine needs neither compiler nor Bazel. `--archs ci` builds for compute capability 9.0 only.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+folder=ampc_gpu config=cuda_release
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --archs) [ "$2" = ci ] && config=cuda; shift ;;
+    -*) echo "gpu_bundle.sh: unknown argument '$1', needed [--archs ci] [FOLDER]" >&2; exit 2 ;;
+    *) folder=$1 ;;
+  esac
+  shift
+done
+tools/setup.sh --cuda
+mapfile -t tests < <(bazel query --noshow_progress 'attr(tags, "gpu_bundle", //tests/...)' 2> /dev/null)
+bazel build --noshow_progress --config="$config" //tools:ampc //tests/gpu:roofline //tests/gpu:report "${tests[@]}"
+
+rm -rf "$folder.part"
+mkdir -p "$folder.part"/{bin,lib,data/ops,data/cases}
+install_program() { install -m 755 "bazel-bin/$1" "$folder.part/bin/$2" && strip "$folder.part/bin/$2"; }
+install_program tools/ampc ampc
+install_program tests/gpu/roofline roofline
+install_program tests/gpu/report report
+for test in "${tests[@]}"; do
+  path=${test#//}
+  name=${path##*:}
+  name=${name%_cuda_test}
+  install_program "${path/:/\/}" "${name%_test}_test"
+done
+# The libraries that a program needs, but those of the C library, which have to be the machine's own.
+for program in "$folder.part"/bin/*; do ldd "$program"; done | awk '$3 ~ /^\// { print $3 }' | sort -u |
+  grep -vE '/(libc|libm|libdl|librt|libpthread|ld-linux[^/]*|libresolv|libutil)\.so' | while read -r library; do cp -L "$library" "$folder.part/lib/"; done
+cp tests/golden/ops/*.safetensors "$folder.part/data/ops/"
+cp tests/autodiff/*.case "$folder.part/data/cases/"
+cp tests/gpu/run.sh tests/gpu/torch_peer.py "$folder.part/"
+quick=$(du -sm "$folder.part" | cut -f1)
+if [ -d /usr/share/datasets/fashion-mnist ]; then cp -rL /usr/share/datasets/fashion-mnist "$folder.part/data/"; fi
+total=$(du -sm "$folder.part" | cut -f1)
+rm -rf "$folder"
+mv "$folder.part" "$folder"
+echo "$folder: $total MB, without the data set $quick MB; on the machine with the GPU: $folder/run.sh"
+[ "$quick" -le 50 ] && [ "$total" -le 150 ] || { echo "gpu_bundle.sh: found $quick and $total MB, needed at most 50 and 150" >&2; exit 1; }
