@@ -7,6 +7,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/formats/format.h"
 #include "graph/verify.h"
+#include "runtime/exec/choose_device.h"
 #include "runtime/exec/program_runner.h"
 
 namespace ampc {
@@ -43,10 +44,14 @@ absl::StatusOr<Session> Session::Load(const std::string& path, const SessionOpti
 }
 
 absl::StatusOr<Session> Session::Create(Program program, const SessionOptions& options) {
-  AMPC_ASSIGN_OR_RETURN(const int threads, CheckDevice(options.device, options.threads));
+  AMPC_ASSIGN_OR_RETURN(const DeviceChoice where, ChooseDevice({.device = options.device,
+                                                                .threads = options.threads,
+                                                                .tf32 = options.tf32,
+                                                                .memory_limit_bytes = options.memory_limit_bytes}));
   AMPC_RETURN_IF_ERROR(Verify(program));
-  AMPC_ASSIGN_OR_RETURN(std::unique_ptr<ProgramRunner> runner,
-                        ProgramRunner::Create(std::move(program), {.threads = threads, .fuse = !options.strict_rounding}));
+  RunnerOptions how{.threads = where.threads, .fuse = !options.strict_rounding};
+  if (where.target.has_value()) how.target = &*where.target;
+  AMPC_ASSIGN_OR_RETURN(std::unique_ptr<ProgramRunner> runner, ProgramRunner::Create(std::move(program), how));
   return Session(std::make_unique<State>(std::move(runner)));
 }
 

@@ -3,10 +3,13 @@
 //   absl::StatusOr<ampc::Session> s = ampc::Session::Load("rec_fp16.pdmodel", {.device = "cpu", .threads = 2});
 //   absl::StatusOr<ampc::TensorMap> out = s->Run({{"x", image}});
 //
+// On a device the values are in its memory in their declared types, feeds and fetches are copied, and ops that it has no kernel for
+// run on the host; results are those of the CPU within the rounding of sums and transcendental functions.
 // Thread-safe: any number of threads may Run one Session at the same time; each run has a private arena. A Session is
 // movable; moving it while a Run is under way is an error of the caller.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,10 +23,12 @@
 namespace ampc {
 
 struct SessionOptions {
-  std::string device = "cpu";    // "cpu"; others are refused with exit code 4
+  std::string device = "cpu";    // or "cuda", "cuda:1"; exit code 4 where that cannot be
   int threads = 0;               // for one run; 0: all processors
   bool strict_rounding = false;  // no fusion: every op rounds its result to its declared type
   std::string params = {};       // file with the weights where the model's name does not imply it
+  bool tf32 = false;             // on a device: f32 products and convolutions may round their operands to TF32
+  int64_t memory_limit_bytes = 0;  // of the device's memory, for all sessions and trainers of the process together; 0: all of it
 };
 
 struct ValueInfo {

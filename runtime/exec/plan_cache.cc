@@ -14,7 +14,7 @@ absl::StatusOr<std::shared_ptr<const Executor>> PlanCache::Get(const Key& key, B
   }
   AMPC_ASSIGN_OR_RETURN(std::unique_ptr<const ExecutionPlan> plan, build());
   arena_bytes_ = plan->arena_bytes;
-  entries_.emplace_front(key, std::make_shared<const Executor>(std::move(plan)));
+  entries_.emplace_front(key, MakeExecutor(std::move(plan)));
   by_key_[key] = entries_.begin();
   if (entries_.size() > capacity_) {
     by_key_.erase(entries_.back().first);

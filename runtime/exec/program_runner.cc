@@ -1,8 +1,8 @@
 #include "runtime/exec/program_runner.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -38,38 +38,32 @@ absl::Status Prepare(Program& program, bool fuse) {
 // The narrower of two float types in one storage cannot hold the other's values.
 bool Holds(DType declared, DType scope) { return declared == scope || (declared == DType::kF32 && IsLowPrecision(scope)); }
 
-absl::StatusOr<HostTensor*> FindState(const Var& var, Scope& scope) {
-  const Scope::Variable* found = scope.Find(var.name());
+absl::StatusOr<Scope::Variable*> FindState(const Var& var, Scope& scope) {
+  Scope::Variable* found = scope.FindVariable(var.name());
   if (found == nullptr) return UsageError(absl::StrCat(Name(var.kind), " '", var.name(), "' is not in the scope"));
   const TensorType have(found->dtype, Dims(found->value.dims().begin(), found->value.dims().end()));
   if (!Holds(var.type.dtype, found->dtype) || !Compatible(have.WithDType(var.type.dtype), var.type)) {
     return UsageError(absl::StrCat(Name(var.kind), " '", var.name(), "' is ", ToString(have), " in the scope, the program needs ", ToString(var.type)));
   }
-  return scope.FindStorage(var.name());
+  return found;
 }
 
 // Without their weights, nothing that a pass or a plan does can depend on first values.
-absl::Status DropWeights(Program& program, const Scope& scope) {
+absl::Status DropWeights(Program& program, Scope& scope) {
   for (int b = 0; b < program.num_blocks(); ++b) {
     for (const std::unique_ptr<Var>& var : program.block(b).vars()) {
       if (!LivesInScope(*var)) continue;
-      if (scope.Find(var->name()) == nullptr) return UsageError(absl::StrCat(Name(var->kind), " '", var->name(), "' is not in the scope"));
+      if (scope.FindVariable(var->name()) == nullptr) return UsageError(absl::StrCat(Name(var->kind), " '", var->name(), "' is not in the scope"));
       var->weight = nullptr;
     }
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<const StateTable>> BindStates(const Program& program, Scope& scope) {
-  auto states = std::make_unique<StateTable>(program);
-  for (int b = 0; b < program.num_blocks(); ++b) {
-    for (const std::unique_ptr<Var>& var : program.block(b).vars()) {
-      if (!LivesInScope(*var)) continue;
-      AMPC_ASSIGN_OR_RETURN(HostTensor * state, FindState(*var, scope));
-      states->Set(*var, state);
-    }
-  }
-  return states;
+std::set<const Var*> Written(const Program& program) {
+  std::set<const Var*> written;
+  ForEachOp(program, [&written](const Op& op) { written.insert(op.outputs().begin(), op.outputs().end()); });
+  return written;
 }
 
 absl::Status CheckFeed(const Var& feed, const HostTensor& value) {
@@ -93,26 +87,64 @@ std::vector<std::string> Names(const std::vector<Var*>& vars) {
 absl::StatusOr<std::unique_ptr<ProgramRunner>> ProgramRunner::Create(Program program, const RunnerOptions& options) {
   if (options.scope != nullptr) AMPC_RETURN_IF_ERROR(DropWeights(program, *options.scope));
   AMPC_RETURN_IF_ERROR(Prepare(program, options.fuse));
-  std::unique_ptr<const StateTable> states;
+  States states;
   if (options.scope != nullptr) {
-    AMPC_ASSIGN_OR_RETURN(states, BindStates(program, *options.scope));
+    AMPC_ASSIGN_OR_RETURN(states, BindStates(program, *options.scope, options.target));
   }
-  AMPC_ASSIGN_OR_RETURN(Constants constants, Constants::Load(program, states.get()));
-  return std::unique_ptr<ProgramRunner>(new ProgramRunner(std::move(program), std::move(states), std::move(constants), options.threads));
+  AMPC_ASSIGN_OR_RETURN(Constants constants, Constants::Load(program, states.table.get()));
+  return std::unique_ptr<ProgramRunner>(new ProgramRunner(std::move(program), std::move(states), std::move(constants), options));
 }
 
-ProgramRunner::ProgramRunner(Program program, std::unique_ptr<const StateTable> states, Constants constants, int threads)
+absl::StatusOr<ProgramRunner::States> ProgramRunner::BindStates(const Program& program, Scope& scope, const DeviceTarget* target) {
+  States states;
+  auto table = std::make_unique<StateTable>(program);
+  if (target != nullptr) {
+    AMPC_ASSIGN_OR_RETURN(ScopeMirror * mirror, scope.Mirror(target->device));
+    states.mirrored.emplace(*mirror);
+  }
+  const std::set<const Var*> written = Written(program);
+  for (int b = 0; b < program.num_blocks(); ++b) {
+    for (const std::unique_ptr<Var>& var : program.block(b).vars()) {
+      if (!LivesInScope(*var)) continue;
+      AMPC_ASSIGN_OR_RETURN(Scope::Variable * variable, FindState(*var, scope));
+      if (!states.mirrored.has_value()) {
+        table->Set(*var, &variable->value);
+        continue;
+      }
+      AMPC_ASSIGN_OR_RETURN(ScopeMirror::Copy * copy, states.mirrored->mirror().Bind(var->name(), *variable, var->type.dtype));
+      table->Set(*var, &variable->value, copy->memory.data());
+      states.mirrored->Add(copy, written.contains(var.get()));
+    }
+  }
+  states.table = std::move(table);
+  return states;
+}
+
+ProgramRunner::ProgramRunner(Program program, States states, Constants constants, const RunnerOptions& options)
     : program_(std::move(program)),
       states_(std::move(states)),
+      threads_(options.threads),
       constants_(std::move(constants)),
-      liveness_(program_, states_.get()),
-      context_{program_, constants_, liveness_, CpuKernels(), &weights_, threads, states_.get()},
+      liveness_(program_, states_.table.get()),
+      context_(Context(options.target)),
       plans_(kMaxPlans),
       runner_(context_),
       needs_runner_(BlockRunner::NeededBy(program_, context_.kernels)) {
   for (const std::unique_ptr<const HostTensor>& value : constants_.all()) {
-    if (value != nullptr) weights_.AddLasting(value.get());
+    if (value == nullptr) continue;
+    weights_.AddLasting(value.get());
+    if (device_constants_.has_value()) device_constants_->AddLasting(value.get());
   }
+}
+
+PlanContext ProgramRunner::Context(const DeviceTarget* target) {
+  PlanContext context{program_, constants_, liveness_, CpuKernels(), &weights_, threads_, states_.table.get()};
+  if (target == nullptr) return context;
+  device_constants_.emplace(target->device);
+  target_ = PlanTarget{*target, &*device_constants_, nullptr};
+  if (states_.mirrored.has_value()) target_->stream = &states_.mirrored->mirror().stream();
+  context.target = &*target_;
+  return context;
 }
 
 absl::StatusOr<std::shared_ptr<const Executor>> ProgramRunner::ExecutorFor(absl::Span<const HostTensor* const> feeds) {
@@ -128,13 +160,41 @@ absl::StatusOr<std::shared_ptr<const Executor>> ProgramRunner::ExecutorFor(absl:
   });
 }
 
+absl::StatusOr<std::shared_ptr<const Executor>> ProgramRunner::WholePlan(absl::Span<const HostTensor* const> feeds) {
+  if (needs_runner_.load(std::memory_order_relaxed)) return nullptr;
+  AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const Executor> executor, ExecutorFor(feeds));
+  if (executor->plan().specialized.stopped.ok()) return executor;
+  needs_runner_.store(true, std::memory_order_relaxed);
+  return nullptr;
+}
+
+// Its states are on the host.
+absl::StatusOr<std::vector<HostTensor>> ProgramRunner::RunBlocks(absl::Span<const HostTensor* const> feeds, ObservedRun* observed) {
+  if (!states_.mirrored.has_value()) return runner_.Run(feeds, observed);
+  AMPC_RETURN_IF_ERROR(states_.mirrored->BeforeHostRun());
+  absl::StatusOr<std::vector<HostTensor>> results = runner_.Run(feeds, observed);
+  states_.mirrored->AfterHostRun();
+  return results;
+}
+
 absl::StatusOr<std::vector<HostTensor>> ProgramRunner::Run(absl::Span<const HostTensor* const> feeds, ObservedRun* observed) {
-  if (!needs_runner_.load(std::memory_order_relaxed)) {
-    AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const Executor> executor, ExecutorFor(feeds));
-    if (executor->plan().specialized.stopped.ok()) return executor->Run(feeds, observed);
-    needs_runner_.store(true, std::memory_order_relaxed);
-  }
-  return runner_.Run(feeds, observed);
+  AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<const Executor> executor, WholePlan(feeds));
+  if (executor == nullptr) return RunBlocks(feeds, observed);
+  if (!states_.mirrored.has_value()) return executor->Run(feeds, observed);
+  AMPC_RETURN_IF_ERROR(states_.mirrored->BeforeRun());
+  absl::StatusOr<std::vector<HostTensor>> results = executor->Run(feeds, observed);
+  states_.mirrored->AfterRun();
+  return results;
+}
+
+absl::Status ProgramRunner::Enqueue(absl::Span<const HostTensor* const> feeds) {
+  AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<const Executor> executor, WholePlan(feeds));
+  if (executor == nullptr) return RunBlocks(feeds, nullptr).status();
+  if (!states_.mirrored.has_value()) return executor->Enqueue(feeds);
+  AMPC_RETURN_IF_ERROR(states_.mirrored->BeforeRun());
+  const absl::Status status = executor->Enqueue(feeds);
+  states_.mirrored->AfterRun();
+  return status;
 }
 
 int64_t ProgramRunner::arena_bytes() const { return std::max(plans_.arena_bytes(), runner_.arena_bytes()); }
@@ -158,12 +218,6 @@ absl::StatusOr<std::vector<const HostTensor*>> OrderFeeds(const Program& program
   const auto unknown = [&known](const auto& feed) { return std::find(known.begin(), known.end(), feed.first) == known.end(); };
   const auto it = std::find_if(feeds.begin(), feeds.end(), unknown);
   return UsageError(absl::StrCat("the model has no feed '", it->first, "'; it has ", absl::StrJoin(known, ", ")));
-}
-
-absl::StatusOr<int> CheckDevice(const std::string& device, int threads) {
-  if (device != "cpu") return UnsupportedError(absl::StrCat("device '", device, "' is not supported by this build; supported: cpu"));
-  if (threads < 0) return UsageError(absl::StrCat("threads is ", threads, ", 0 (all processors) or more is needed"));
-  return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 }  // namespace ampc

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -10,12 +11,16 @@
 #include "absl/types/span.h"
 #include "graph/base/host_tensor.h"
 #include "graph/program.h"
+#include "kernels/device/open_device.h"
 #include "kernels/weight_cache.h"
 #include "runtime/exec/block_runner.h"
 #include "runtime/exec/plan_cache.h"
 #include "runtime/exec/scope.h"
+#include "runtime/exec/scope_mirror.h"
 #include "runtime/plan/constants.h"
+#include "runtime/plan/device_constants.h"
 #include "runtime/plan/liveness.h"
+#include "runtime/plan/plan_target.h"
 #include "runtime/plan/state_table.h"
 #include "runtime/tensor_map.h"
 
@@ -28,6 +33,8 @@ struct RunnerOptions {
   // the scope, by name, whatever weights the program brings along: runs read and overwrite them there, plans bake nothing of them in.
   // The scope must outlive the runner.
   Scope* scope = nullptr;
+  // Null: the CPU. Otherwise the program runs on this device, a scope's variables in copies there (runtime/exec/scope_mirror.h).
+  const DeviceTarget* target = nullptr;
 };
 
 // Thread-safe as far as runs do not share a scope.
@@ -41,6 +48,9 @@ class ProgramRunner {
   // null.
   absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor* const> feeds, ObservedRun* observed);
 
+  // Run without fetches. On a device the host does not wait, unless the program needs it to (control flow, an op that only the host has).
+  absl::Status Enqueue(absl::Span<const HostTensor* const> feeds);
+
   // As it runs: after the passes.
   const Program& program() const { return program_; }
   int num_plans() const { return plans_.size() + runner_.num_plans(); }
@@ -48,14 +58,27 @@ class ProgramRunner {
   int64_t arena_bytes() const;
 
  private:
-  ProgramRunner(Program program, std::unique_ptr<const StateTable> states, Constants constants, int threads);
+  // A program's states, in memory and on a device.
+  struct States {
+    std::unique_ptr<const StateTable> table;   // null without a scope
+    std::optional<MirroredStates> mirrored;    // on a device
+  };
+  ProgramRunner(Program program, States states, Constants constants, const RunnerOptions& options);
+  static absl::StatusOr<States> BindStates(const Program& program, Scope& scope, const DeviceTarget* target);
+  PlanContext Context(const DeviceTarget* target);
+  absl::StatusOr<std::vector<HostTensor>> RunBlocks(absl::Span<const HostTensor* const> feeds, ObservedRun* observed);
+  // Null where the program needs the block runner.
+  absl::StatusOr<std::shared_ptr<const Executor>> WholePlan(absl::Span<const HostTensor* const> feeds);
   absl::StatusOr<std::shared_ptr<const Executor>> ExecutorFor(absl::Span<const HostTensor* const> feeds);
 
   const Program program_;
-  const std::unique_ptr<const StateTable> states_;  // null without a scope
+  const States states_;
+  const int threads_;
   const Constants constants_;
   const Liveness liveness_;
   WeightCache weights_;
+  std::optional<DeviceConstants> device_constants_;
+  std::optional<PlanTarget> target_;  // none: the CPU
   const PlanContext context_;
   PlanCache plans_;     // of the whole program
   BlockRunner runner_;  // for what one plan cannot hold
@@ -67,8 +90,5 @@ bool LivesInScope(const Var& var);
 
 // The feeds of `program` in its order. UsageError for one that is missing, unknown, or of another type.
 absl::StatusOr<std::vector<const HostTensor*>> OrderFeeds(const Program& program, const TensorMap& feeds);
-
-// `device` and `threads` as options give them (0: all processors); the number of threads. Exit codes 4 and 2.
-absl::StatusOr<int> CheckDevice(const std::string& device, int threads);
 
 }  // namespace ampc

@@ -10,6 +10,7 @@
 #include "kernels/kernel.h"
 #include "kernels/round.h"
 #include "kernels/storage.h"
+#include "runtime/exec/scope_mirror.h"
 
 namespace ampc {
 namespace {
@@ -28,6 +29,9 @@ absl::Status Absent(const Scope& scope, absl::string_view name) {
 
 }  // namespace
 
+Scope::Scope() = default;
+Scope::~Scope() = default;
+
 absl::Status Scope::Add(const std::string& name, DType dtype, HostTensor value) {
   if (variables_.contains(name)) return UsageError(absl::StrCat("variable '", name, "' is in the scope already"));
   if (value.dtype() != dtype && value.dtype() != StorageType(dtype)) {
@@ -41,18 +45,30 @@ absl::Status Scope::Add(const std::string& name, DType dtype, HostTensor value) 
 
 const Scope::Variable* Scope::Find(absl::string_view name) const {
   const auto it = variables_.find(name);
+  if (it == variables_.end()) return nullptr;
+  const Variable* variable = &it->second;
+  if (mirror_ != nullptr) mirror_->Remember(mirror_->Download({&variable, 1}));
+  return variable;
+}
+
+Scope::Variable* Scope::FindVariable(absl::string_view name) {
+  const auto it = variables_.find(name);
   return it == variables_.end() ? nullptr : &it->second;
 }
 
 HostTensor* Scope::FindStorage(absl::string_view name) {
-  const auto it = variables_.find(name);
-  return it == variables_.end() ? nullptr : &it->second.value;
+  if (Find(name) == nullptr) return nullptr;
+  Variable& variable = variables_.find(name)->second;
+  if (mirror_ != nullptr) mirror_->HostWritten(variable);
+  return &variable.value;
 }
 
 absl::StatusOr<HostTensor> Scope::Get(absl::string_view name) const {
-  const Variable* v = Find(name);
-  if (v == nullptr) return Absent(*this, name);
-  return FromStorage(v->value, v->dtype);
+  const auto it = variables_.find(name);
+  if (it == variables_.end()) return Absent(*this, name);
+  const Variable* variable = &it->second;
+  if (mirror_ != nullptr) AMPC_RETURN_IF_ERROR(mirror_->Download({&variable, 1}));
+  return FromStorage(variable->value, variable->dtype);
 }
 
 absl::Status Scope::Set(absl::string_view name, const HostTensor& value) {
@@ -69,6 +85,7 @@ absl::Status Scope::Set(absl::string_view name, const HostTensor& value) {
   } else {
     Widen(value, storage.mutable_values<float>().data());
   }
+  if (mirror_ != nullptr) mirror_->HostWritten(it->second);
   return absl::OkStatus();
 }
 
@@ -79,10 +96,38 @@ absl::Status Scope::SetDType(absl::string_view name, DType dtype) {
   if (StorageType(dtype) != DType::kF32 || it->second.value.dtype() != DType::kF32) {
     return UsageError(absl::StrCat("variable '", name, "' is ", Name(it->second.dtype), ", which cannot become ", Name(dtype)));
   }
+  const Variable* variable = &it->second;
+  if (mirror_ != nullptr) AMPC_RETURN_IF_ERROR(mirror_->Download({&variable, 1}));
   it->second.dtype = dtype;
   Round(dtype, it->second.value);
+  if (mirror_ != nullptr) mirror_->HostWritten(it->second);
   return absl::OkStatus();
 }
+
+const std::map<std::string, Scope::Variable, std::less<>>& Scope::variables() const {
+  if (mirror_ != nullptr) mirror_->Remember(mirror_->DownloadAll());
+  return variables_;
+}
+
+absl::StatusOr<ScopeMirror*> Scope::Mirror(const std::shared_ptr<Device>& device) {
+  if (mirror_ == nullptr) {
+    AMPC_ASSIGN_OR_RETURN(mirror_, ScopeMirror::Create(device));
+  }
+  if (mirror_->device().name() == device->name()) return mirror_.get();
+  return UsageError(absl::StrCat("the scope's variables are on '", mirror_->device().name(), "', so no program can use them on '", device->name(), "'"));
+}
+
+absl::Status Scope::Refresh(absl::Span<const std::string> names) const {
+  if (mirror_ == nullptr) return absl::OkStatus();
+  std::vector<const Variable*> variables;
+  for (const std::string& name : names) {
+    const auto it = variables_.find(name);
+    if (it != variables_.end()) variables.push_back(&it->second);
+  }
+  return mirror_->Download(variables);
+}
+
+absl::Status Scope::RefreshAll() const { return mirror_ == nullptr ? absl::OkStatus() : mirror_->DownloadAll(); }
 
 int64_t Scope::bytes() const {
   int64_t bytes = 0;

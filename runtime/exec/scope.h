@@ -2,25 +2,33 @@
 //
 // A variable is held in storage type (kernels/kernel.h): one declared f16 or bf16 is f32 values that are rounded to that type.
 // Plans point into a Scope: a variable keeps its address until the Scope dies, so it is neither removed nor resized.
+// With a mirror, programs on a device read and overwrite copies of the variables there; whoever reads a value here gets the newest one,
+// waiting for its copy, but a pointer that was taken before a run sees the old one until the next Find, FindStorage or variables().
 // Not thread-safe: nothing else may use a Scope while a program runs on it, and a writer is alone.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "graph/base/dtype.h"
 #include "graph/base/host_tensor.h"
 
 namespace ampc {
 
+class Device;       // kernels/device/device.h
+class ScopeMirror;  // runtime/exec/scope_mirror.h
+
 class Scope {
  public:
-  Scope() = default;
+  Scope();
+  ~Scope();
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
@@ -45,11 +53,21 @@ class Scope {
   // program has taken a master copy of it. A wider type keeps the values.
   absl::Status SetDType(absl::string_view name, DType dtype);
 
-  const std::map<std::string, Variable, std::less<>>& variables() const { return variables_; }
+  const std::map<std::string, Variable, std::less<>>& variables() const;
   int64_t bytes() const;  // of all values as stored
+
+  // The copies on `device`, which is the same in all calls; made at the first.
+  absl::StatusOr<ScopeMirror*> Mirror(const std::shared_ptr<Device>& device);
+  // Brings the values of these variables (all of them) up to date, with one wait where they are small. Reading them does that too, but
+  // cannot say what went wrong.
+  absl::Status Refresh(absl::Span<const std::string> names) const;
+  absl::Status RefreshAll() const;
+  // The variable itself, for a mirror's use: its value may be an old one. Null when absent.
+  Variable* FindVariable(absl::string_view name);
 
  private:
   std::map<std::string, Variable, std::less<>> variables_;  // nodes do not move
+  std::unique_ptr<ScopeMirror> mirror_;                     // null without a device
 };
 
 }  // namespace ampc

@@ -1,54 +1,22 @@
 #include <algorithm>
-#include <cstring>
 #include <limits>
+#include <string>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
-#include "kernels/layout.h"
 #include "runtime/plan/execution_plan.h"
+#include "runtime/plan/host_fallback.h"
 #include "runtime/plan/layout_plan.h"
 #include "runtime/plan/memory_plan.h"
+#include "runtime/plan/move_kernels.h"
 
 namespace ampc {
 namespace {
 
 constexpr int kNeverDies = std::numeric_limits<int>::max() / 2;
-
-// A value from one memory order to the other; where both orders are the same, an alias.
-class ConvertLayoutKernel : public Kernel {
- public:
-  ConvertLayoutKernel(const TensorDesc& from, const TensorDesc& to) : dims_(from.dims), from_(from.layout), to_(to.layout) {}
-  absl::Status Run(const KernelArgs& args) const override {
-    ConvertLayout(args.threads, dims_, from_, to_, static_cast<const float*>(args.inputs[0]), static_cast<float*>(args.outputs[0]));
-    return absl::OkStatus();
-  }
-  bool rounds_results() const override { return true; }
-  int alias_input() const override { return SameInBothLayouts(dims_) ? 0 : -1; }
-  std::string implementation() const override { return "ampc:layout"; }
-
- private:
-  Dims dims_;
-  Layout from_;
-  Layout to_;
-};
-
-// An operand to another place, bit by bit.
-class CopyKernel : public Kernel {
- public:
-  CopyKernel(int input, int64_t bytes) : input_(input), bytes_(static_cast<size_t>(bytes)) {}
-  absl::Status Run(const KernelArgs& args) const override {
-    if (bytes_ > 0 && args.outputs[0] != args.inputs[input_]) std::memcpy(args.outputs[0], args.inputs[input_], bytes_);
-    return absl::OkStatus();
-  }
-  bool rounds_results() const override { return true; }
-  std::string implementation() const override { return "ampc:copy"; }
-
- private:
-  int input_;
-  size_t bytes_;
-};
 
 // Of steps that no op asked for.
 const OpInstance kNoOp;
@@ -62,6 +30,7 @@ class PlanBuilder {
   PlanBuilder(const PlanContext& context, Specialized specialized) : context_(context), plan_(std::make_unique<ExecutionPlan>()) {
     plan_->specialized = std::move(specialized);
     plan_->threads = context.threads;
+    if (context.target != nullptr) plan_->target = *context.target;
   }
 
   absl::StatusOr<std::unique_ptr<const ExecutionPlan>> Build() {
@@ -72,6 +41,7 @@ class PlanBuilder {
     for (size_t i = 0; i < s().ops.size(); ++i) AMPC_RETURN_IF_ERROR(AddStep(s().ops[i], static_cast<int>(i)));
     for (ValueId v : s().fetches) plan_->fetches.push_back(ValuePlace(v));
     AssignOffsets();
+    if (on_device()) DescribeLargest();
     return std::move(plan_);
   }
 
@@ -80,10 +50,13 @@ class PlanBuilder {
     int last_use = -1;
     int buffer = -1;
     Place outside;  // kConstant, kFeed or kState when buffer is -1
+    const HostTensor* constant = nullptr;  // kConstant: the value, on the host
     int overwritten = kNeverDies;  // kState: the op that puts another value there
   };
 
   const Specialized& s() const { return plan_->specialized; }
+  bool on_device() const { return context_.target != nullptr; }
+  int64_t BytesOf(ValueId v) const { return plan_->BytesOf(s().descs[v]); }
 
   void FindLastUses() {
     for (size_t i = 0; i < s().ops.size(); ++i) {
@@ -97,6 +70,7 @@ class PlanBuilder {
       if (s().values[v] == nullptr) continue;
       values_[v].outside.kind = Place::kConstant;
       values_[v].outside.constant = s().values[v]->data();
+      values_[v].constant = s().values[v];
     }
     const Region& region = s().region;
     for (size_t i = 0; i < region.feeds.size(); ++i) {
@@ -104,8 +78,8 @@ class PlanBuilder {
       ValueState& value = values_[v];
       const TensorDesc& desc = s().descs[v];
       if (s().values[v] != nullptr) continue;
-      if (IsLowPrecision(desc.dtype) && !region.inner) {
-        value.buffer = NewBuffer(desc.StorageBytes(), 0, std::max(0, value.last_use));
+      if (on_device() ? value.last_use >= 0 : IsLowPrecision(desc.dtype) && !region.inner) {
+        value.buffer = NewBuffer(BytesOf(v), 0, std::max(0, value.last_use));
         plan_->feed_copies.push_back({static_cast<int>(i), BufferPlace(value.buffer)});
       } else {
         value.outside.kind = Place::kFeed;
@@ -120,7 +94,7 @@ class PlanBuilder {
       HostTensor* state = s().states[v];
       if (state == nullptr) continue;
       values_[v].outside.kind = Place::kState;
-      values_[v].outside.state = state->mutable_data();
+      values_[v].outside.state = on_device() ? context_.states->DeviceMemory(state) : state->mutable_data();
       newest.emplace(state, static_cast<ValueId>(v));  // the version that a run begins with comes first
     }
     for (size_t i = 0; i < s().ops.size(); ++i) {
@@ -149,10 +123,26 @@ class PlanBuilder {
   Place ValuePlace(ValueId v) const { return values_[v].buffer >= 0 ? BufferPlace(values_[v].buffer) : values_[v].outside; }
 
   absl::StatusOr<std::unique_ptr<Kernel>> Bind(const OpInstance& op) const {
-    if (op.op == nullptr) return std::make_unique<ConvertLayoutKernel>(s().descs[op.inputs[0]], s().descs[op.outputs[0]]);
+    if (op.op == nullptr) return MakeLayoutConversion(context_.target, s().descs[op.inputs[0]], s().descs[op.outputs[0]]);
+    const KernelSpec spec = SpecOf(op, s(), context_);
+    if (on_device()) return MakeKernelFor(*context_.target, context_.kernels, spec);
     const KernelEntry* entry = context_.kernels.Find(op.op->type());
     if (entry == nullptr) return NoKernel(*op.op);
-    return MakeKernel(*entry, SpecOf(op, s(), context_));
+    return MakeKernel(*entry, spec);
+  }
+
+  // Where the kernel finds an operand: constants are uploaded unless the kernel has what it needs of them.
+  absl::StatusOr<Place> OperandPlace(const OpInstance& op, const Kernel& kernel, int input) {
+    const ValueId v = op.inputs[input];
+    Place place = ValuePlace(v);
+    if (!on_device() || place.kind != Place::kConstant) return place;
+    place.constant = nullptr;
+    if (kernel.consumes(input)) return place;
+    const std::string what = absl::StrCat("constant '", op.op == nullptr ? "" : op.op->inputs()[input]->name(), "'");
+    AMPC_ASSIGN_OR_RETURN(DeviceConstants::Buffer buffer, context_.target->constants->Get(*values_[v].constant, s().descs[v].dtype, what));
+    place.constant = buffer->data();
+    plan_->constants.push_back(std::move(buffer));
+    return place;
   }
 
   absl::Status AddStep(const OpInstance& op, int now) {
@@ -162,25 +152,29 @@ class PlanBuilder {
         ShareBuffer(op.outputs[0], op.inputs[input]);
         return absl::OkStatus();
       }
-      kernel = std::make_unique<CopyKernel>(input, s().descs[op.outputs[0]].StorageBytes());
+      kernel = MakeCopy(input, BytesOf(op.outputs[0]));
     }
     Step step;
     step.instance = &op;
     step.first = static_cast<int>(plan_->operands.size());
     step.inputs = static_cast<int>(op.inputs.size());
     step.outputs = static_cast<int>(op.outputs.size());
-    for (ValueId v : op.inputs) plan_->operands.push_back(ValuePlace(v));
-    const Place aside = NeedsMemoryAside(op, *kernel) ? BufferPlace(NewBuffer(s().descs[op.outputs[0]].StorageBytes(), now, now)) : Place();
+    for (int i = 0; i < step.inputs; ++i) {
+      AMPC_ASSIGN_OR_RETURN(Place place, OperandPlace(op, *kernel, i));
+      plan_->operands.push_back(place);
+    }
+    const Place aside = NeedsMemoryAside(op, *kernel) ? BufferPlace(NewBuffer(BytesOf(op.outputs[0]), now, now)) : Place();
     FindReadTwice(op);
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       const ValueId v = op.outputs[i];
       PlaceResult(op, *kernel, static_cast<int>(i), now);
       plan_->operands.push_back(aside.kind != Place::kNone ? aside : ValuePlace(v));
-      if (IsLowPrecision(s().descs[v].dtype) && !kernel->rounds_results()) {
+      if (!on_device() && IsLowPrecision(s().descs[v].dtype) && !kernel->rounds_results()) {
         step.roundings.push_back({static_cast<int>(i), s().descs[v].NumElements(), s().descs[v].dtype});
       }
     }
     if (kernel->workspace_bytes() > 0) step.workspace = BufferPlace(NewBuffer(kernel->workspace_bytes(), now, now));
+    step.bytes_through_host = BytesThroughHost(*kernel);
     step.kernel = std::move(kernel);
     plan_->steps.push_back(std::move(step));
     if (aside.kind != Place::kNone) AddCopy(aside, op.outputs[0]);
@@ -195,7 +189,7 @@ class PlanBuilder {
     step.outputs = 1;
     plan_->operands.push_back(from);
     plan_->operands.push_back(ValuePlace(to));
-    step.kernel = std::make_unique<CopyKernel>(0, s().descs[to].StorageBytes());
+    step.kernel = MakeCopy(0, BytesOf(to));
     plan_->steps.push_back(std::move(step));
   }
 
@@ -204,7 +198,7 @@ class PlanBuilder {
     if (values_[v].outside.kind == Place::kState) return;
     const int reused = ReusableInput(op, kernel, result, now);
     if (reused >= 0) return ShareBuffer(v, op.inputs[reused]);
-    values_[v].buffer = NewBuffer(s().descs[v].StorageBytes(), now, std::max(now, values_[v].last_use));
+    values_[v].buffer = NewBuffer(BytesOf(v), now, std::max(now, values_[v].last_use));
   }
 
   // A state has memory of its own; and a value may lie where a state does only while that is not overwritten.
@@ -235,6 +229,7 @@ class PlanBuilder {
     const int last_use = values_[result].last_use;
     values_[result].buffer = values_[input].buffer;
     values_[result].outside = values_[input].outside;
+    values_[result].constant = values_[input].constant;
     values_[result].overwritten = values_[input].overwritten;
     if (values_[input].buffer >= 0) {
       LiveRange& range = ranges_[values_[input].buffer];
@@ -258,7 +253,7 @@ class PlanBuilder {
 
   bool MayOverwrite(ValueId input, ValueId result, int now) const {
     const int buffer = values_[input].buffer;
-    return buffer >= 0 && ranges_[buffer].last == now && ranges_[buffer].bytes >= s().descs[result].StorageBytes();
+    return buffer >= 0 && ranges_[buffer].last == now && ranges_[buffer].bytes >= BytesOf(result);
   }
 
   void FindReadTwice(const OpInstance& op) {
@@ -280,6 +275,22 @@ class PlanBuilder {
     for (Place& place : plan_->fetches) resolve(place);
     for (FeedCopy& copy : plan_->feed_copies) resolve(copy.to);
     for (Step& step : plan_->steps) resolve(step.workspace);
+  }
+
+  void DescribeLargest() {
+    constexpr size_t kShown = 5;
+    std::vector<std::pair<int64_t, const Var*>> sizes;
+    for (const OpInstance& op : s().ops) {
+      if (op.op == nullptr) continue;
+      for (size_t i = 0; i < op.outputs.size(); ++i) {
+        if (values_[op.outputs[i]].buffer >= 0) sizes.emplace_back(BytesOf(op.outputs[i]), op.op->outputs()[i]);
+      }
+    }
+    std::stable_sort(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    for (size_t i = 0; i < std::min(kShown, sizes.size()); ++i) {
+      const Var& var = *sizes[i].second;
+      absl::StrAppend(&plan_->largest, i > 0 ? ", " : "", "'", var.name(), "' (", Name(var.type.dtype), ", ", sizes[i].first, " bytes)");
+    }
   }
 
   const PlanContext& context_;

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "kernels/kernel.h"
+#include "runtime/plan/device_constants.h"
+#include "runtime/plan/plan_target.h"
 #include "runtime/plan/specialize.h"
 
 namespace ampc {
@@ -16,9 +19,9 @@ struct Place {
   enum Kind : uint8_t { kNone, kArena, kConstant, kFeed, kState };
   Kind kind = kNone;
   int64_t offset = 0;              // kArena: bytes from the arena's start
-  const void* constant = nullptr;  // kConstant
+  const void* constant = nullptr;  // kConstant: on a device, for an operand, in its memory; of a fetch always on the host
   int feed = -1;                   // kFeed: index into region.feeds
-  void* state = nullptr;           // kState: memory that the plan does not own
+  void* state = nullptr;           // kState: memory that the plan does not own; on a device there
 };
 
 struct Rounding {
@@ -34,16 +37,19 @@ struct Step {
   int inputs = 0;
   int outputs = 0;
   Place workspace;
-  std::vector<Rounding> roundings;
+  std::vector<Rounding> roundings;  // on the CPU; kernels of a device round
+  int64_t bytes_through_host = 0;   // a device's step that the host computes: what is copied each time
 };
 
-// A feed given as f16 or bf16 is widened into the arena before the first step.
+// A feed given as f16 or bf16 is widened into the arena before the first step; on a device every feed that is read is copied there.
 struct FeedCopy {
   int feed = 0;
   Place to;
 };
 
 struct ExecutionPlan {
+  std::optional<PlanTarget> target;  // none: the CPU
+  std::vector<DeviceConstants::Buffer> constants;  // on the device
   std::vector<Step> steps;
   std::vector<Place> operands;
   std::vector<FeedCopy> feed_copies;
@@ -51,8 +57,13 @@ struct ExecutionPlan {
   int64_t arena_bytes = 0;
   int threads = 1;
   Specialized specialized;  // descs of every value; owns folded constants
+  std::string largest;      // "'x' f16 [64, 256] 32768 bytes, ...": the largest values in the arena of a device's plan
 
   const Region& region() const { return specialized.region; }
+  // Bytes of a value in the plan's memory: in storage type on the CPU, in the declared type on a device.
+  int64_t BytesOf(const TensorDesc& desc) const {
+    return target.has_value() ? desc.NumElements() * static_cast<int64_t>(SizeOf(desc.dtype)) : desc.StorageBytes();
+  }
 };
 
 // Binds kernels, aliases and reuses buffers in place, places them in the arena. Ops run in program order, so an op that reads a state
@@ -64,7 +75,7 @@ struct ExecutionPlan {
 // those of kernels.
 absl::StatusOr<std::unique_ptr<const ExecutionPlan>> BuildPlan(const PlanContext& context, Region region, absl::Span<const KnownFeed> feeds);
 
-// One line per step: index, op, implementation, result types, places; then the arena's size.
+// One line per step: index, op, implementation, places; then the arena's size.
 std::string ToString(const ExecutionPlan& plan);
 
 }  // namespace ampc

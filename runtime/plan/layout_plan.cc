@@ -9,8 +9,6 @@
 namespace ampc {
 namespace {
 
-bool CanBeChannelsLast(const TensorDesc& desc) { return desc.dims.size() == 4 && StorageType(desc.dtype) == DType::kF32; }
-
 class LayoutAssigner {
  public:
   LayoutAssigner(const PlanContext& context, Specialized& s) : context_(context), s_(s), copy_of_(s.descs.size(), -1) {}
@@ -28,10 +26,15 @@ class LayoutAssigner {
   }
 
  private:
+  // On a device the tensors that its convolution library computes fastest in that order.
+  bool CanBeChannelsLast(const TensorDesc& desc) const {
+    return desc.dims.size() == 4 && (context_.target != nullptr ? IsLowPrecision(desc.dtype) : StorageType(desc.dtype) == DType::kF32);
+  }
+
   absl::Status Visit(OpInstance& op) {
-    const KernelEntry* entry = context_.kernels.Find(op.op->type());
-    if (entry == nullptr) return NoKernel(*op.op);
-    if (WritesLargeState(op)) return SetInputs(op, Layout::kPlain);
+    const KernelEntry* entry = (context_.target != nullptr ? *context_.target->device.kernels : context_.kernels).Find(op.op->type());
+    if (entry == nullptr && context_.target == nullptr) return NoKernel(*op.op);
+    if (entry == nullptr || WritesLargeState(op)) return SetInputs(op, Layout::kPlain);
     const bool keeps = entry->layouts == LayoutSupport::kAware || entry->layouts == LayoutSupport::kFollows;
     if (keeps && TryAware(op, *entry)) return absl::OkStatus();
     if (entry->layouts == LayoutSupport::kElementwise && LargestIsChannelsLast(op) && TryElementwise(op, *entry)) {
@@ -67,7 +70,7 @@ class LayoutAssigner {
 
   bool TryElementwise(OpInstance& op, const KernelEntry& entry) {
     KernelSpec spec = SpecOf(op, s_, context_);
-    const auto make_last = [](std::vector<TensorDesc>& descs) {
+    const auto make_last = [this](std::vector<TensorDesc>& descs) {
       for (TensorDesc& d : descs) {
         if (CanBeChannelsLast(d)) d.layout = Layout::kChannelsLast;
       }
@@ -121,8 +124,6 @@ class LayoutAssigner {
 };
 
 }  // namespace
-
-bool SameInBothLayouts(const Dims& dims) { return dims[1] == 1 || dims[2] * dims[3] == 1; }
 
 absl::Status AssignLayouts(const PlanContext& context, Specialized& s) { return LayoutAssigner(context, s).Run(); }
 

@@ -10,6 +10,7 @@
 #include "kernels/kernel.h"
 #include "runtime/plan/constants.h"
 #include "runtime/plan/liveness.h"
+#include "runtime/plan/plan_target.h"
 #include "runtime/plan/region.h"
 #include "runtime/plan/state_table.h"
 
@@ -25,6 +26,7 @@ struct PlanContext {
   WeightCache* weights = nullptr;  // may be null
   int threads = 1;
   const StateTable* states = nullptr;  // may be null: then states are written for the rest of the run only
+  const PlanTarget* target = nullptr;  // null: the CPU. Otherwise `kernels` fold constants and stand in for what the device lacks
 };
 
 // What is known of a feed before the run.
@@ -64,7 +66,7 @@ absl::StatusOr<Specialized> Specialize(const PlanContext& context, Region region
 // "there is no cpu kernel for this op", exit code 4.
 absl::Status NoKernel(const Op& op);
 
-// The spec of one op under these descs and values.
+// The spec of one op under these descs and values, for the CPU.
 KernelSpec SpecOf(const OpInstance& op, const Specialized& s, const PlanContext& context);
 
 }  // namespace ampc

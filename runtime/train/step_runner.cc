@@ -12,8 +12,10 @@
 
 namespace ampc {
 
-absl::StatusOr<StepRunner> StepRunner::Create(const Program& main, int accumulate, int threads, Scope& scope) {
+absl::StatusOr<StepRunner> StepRunner::Create(const Program& main, int accumulate, int threads, Scope& scope, const DeviceTarget* target) {
   StepRunner out;
+  out.scope_ = &scope;
+  const RunnerOptions options{.threads = threads, .fuse = false, .scope = &scope, .target = target};
   const std::vector<ScalerView> scalers = FindScalers(main);
   out.found_inf_.assign(scalers.size(), false);
   std::set<std::string> written;
@@ -27,8 +29,8 @@ absl::StatusOr<StepRunner> StepRunner::Create(const Program& main, int accumulat
   if (accumulate == 1) {
     Program program = main.Clone();
     const size_t fetches = program.fetches.size();
-    AMPC_RETURN_IF_ERROR(out.AddFlags(scalers, program, scope));
-    AMPC_RETURN_IF_ERROR(out.AddPart(std::move(program), std::move(all), threads, scope));
+    out.AddFlags(scalers, program);
+    AMPC_RETURN_IF_ERROR(out.AddPart(std::move(program), std::move(all), options));
     out.parts_.back().fetches = fetches;
   } else {
     AMPC_ASSIGN_OR_RETURN(AccumulatingProgram split, SplitForAccumulation(main, accumulate));
@@ -39,10 +41,10 @@ absl::StatusOr<StepRunner> StepRunner::Create(const Program& main, int accumulat
     }
     written.insert(split.sums.begin(), split.sums.end());
     out.sums_ = std::move(split.sums);
-    AMPC_RETURN_IF_ERROR(out.AddPart(std::move(split.micro), std::move(all), threads, scope));
+    AMPC_RETURN_IF_ERROR(out.AddPart(std::move(split.micro), std::move(all), options));
     const size_t fetches = split.update.fetches.size();
-    AMPC_RETURN_IF_ERROR(out.AddFlags(scalers, split.update, scope));
-    AMPC_RETURN_IF_ERROR(out.AddPart(std::move(split.update), std::move(split.update_feeds), threads, scope));
+    out.AddFlags(scalers, split.update);
+    AMPC_RETURN_IF_ERROR(out.AddPart(std::move(split.update), std::move(split.update_feeds), options));
     out.parts_.back().fetches = fetches;
   }
   out.written_.assign(written.begin(), written.end());
@@ -50,7 +52,7 @@ absl::StatusOr<StepRunner> StepRunner::Create(const Program& main, int accumulat
 }
 
 // Makes fetches of the flags that no scope holds; passes keep what is fetched.
-absl::Status StepRunner::AddFlags(const std::vector<ScalerView>& scalers, Program& program, const Scope& scope) {
+void StepRunner::AddFlags(const std::vector<ScalerView>& scalers, Program& program) {
   for (size_t s = 0; s < scalers.size(); ++s) {
     for (const Var* found : scalers[s].found) {
       Flag flag;
@@ -58,34 +60,35 @@ absl::Status StepRunner::AddFlags(const std::vector<ScalerView>& scalers, Progra
       Var* var = program.main().FindVar(found->name());
       if (var == nullptr) continue;
       if (LivesInScope(*var)) {
-        flag.value = &scope.Find(var->name())->value;
+        flag.variable = var->name();
       } else if (const auto at = std::find(program.fetches.begin(), program.fetches.end(), var); at != program.fetches.end()) {
         flag.fetch = static_cast<int>(at - program.fetches.begin());
       } else {
         flag.fetch = static_cast<int>(program.fetches.size());
         program.fetches.push_back(var);
       }
-      flags_.push_back(flag);
+      flags_.push_back(std::move(flag));
     }
   }
-  return absl::OkStatus();
 }
 
-absl::Status StepRunner::AddPart(Program program, std::vector<int> feeds, int threads, Scope& scope) {
+absl::Status StepRunner::AddPart(Program program, std::vector<int> feeds, const RunnerOptions& options) {
   Part part;
   part.feeds = std::move(feeds);
   part.fetches = program.fetches.size();
-  AMPC_ASSIGN_OR_RETURN(part.runner, ProgramRunner::Create(std::move(program), {.threads = threads, .fuse = false, .scope = &scope}));
+  AMPC_ASSIGN_OR_RETURN(part.runner, ProgramRunner::Create(std::move(program), options));
   parts_.push_back(std::move(part));
   return absl::OkStatus();
 }
 
-void StepRunner::ReadFlags(absl::Span<const HostTensor> results) {
+absl::Status StepRunner::ReadFlags(absl::Span<const HostTensor> results) {
   std::fill(found_inf_.begin(), found_inf_.end(), false);
   for (const Flag& flag : flags_) {
-    const HostTensor& value = flag.fetch >= 0 ? results[flag.fetch] : *flag.value;
+    if (flag.fetch < 0) AMPC_RETURN_IF_ERROR(scope_->Refresh({&flag.variable, 1}));
+    const HostTensor& value = flag.fetch >= 0 ? results[flag.fetch] : scope_->Find(flag.variable)->value;
     if (value.num_elements() > 0 && *static_cast<const bool*>(value.data())) found_inf_[flag.scaler] = true;
   }
+  return absl::OkStatus();
 }
 
 absl::Status StepRunner::Run(absl::Span<const HostTensor* const> feeds, bool update, StepObserver* observer, TensorMap* fetches) {
@@ -98,9 +101,20 @@ absl::Status StepRunner::Run(absl::Span<const HostTensor* const> feeds, bool upd
     values.clear();
     for (int feed : part.feeds) values.push_back(feeds[feed]);
     AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, part.runner->Run(values, observed.has_value() ? &*observed : nullptr));
-    if (p + 1 == parts_.size()) ReadFlags(results);
+    if (p + 1 == parts_.size()) AMPC_RETURN_IF_ERROR(ReadFlags(results));
     const std::vector<Var*>& names = part.runner->program().fetches;
     for (size_t i = 0; i < part.fetches; ++i) (*fetches)[names[i]->exported()] = std::move(results[i]);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StepRunner::Enqueue(absl::Span<const HostTensor* const> feeds, bool update) {
+  const size_t last = update ? parts_.size() : 1;
+  std::vector<const HostTensor*> values;
+  for (size_t p = 0; p < last; ++p) {
+    values.clear();
+    for (int feed : parts_[p].feeds) values.push_back(feeds[feed]);
+    AMPC_RETURN_IF_ERROR(parts_[p].runner->Enqueue(values));
   }
   return absl::OkStatus();
 }

@@ -9,6 +9,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/verify.h"
 #include "runtime/exec/check_finite.h"
+#include "runtime/exec/choose_device.h"
 #include "runtime/exec/program_runner.h"
 #include "runtime/train/init_scope.h"
 #include "runtime/train/scalers.h"
@@ -50,8 +51,10 @@ struct Trainer::State {
   };
 
   absl::StatusOr<TensorMap> Step(const TensorMap& feeds);
+  absl::Status Enqueue(const TensorMap& feeds);
+  const DeviceTarget* target() const { return where.target.has_value() ? &*where.target : nullptr; }
   void StartWatch();
-  void CountSkips();
+  absl::Status CountSkips();
   bool AlarmIsDue() const;
   absl::StatusOr<std::string> FindOverflow();
   CheckpointOptions Checkpoints() const;
@@ -59,12 +62,13 @@ struct Trainer::State {
 
   Program main;
   TrainerOptions options;
-  int threads = 1;
+  DeviceChoice where;
   Scope scope;
   std::optional<StepRunner> runner;
   std::unique_ptr<ProgramRunner> test;
   std::vector<const Var*> scales;  // as `scalers`
   std::vector<const Var*> rates;
+  std::vector<std::string> shown;  // names of both
   std::vector<ScalerReport> scalers;
   int64_t steps = 0;
   int64_t updates = 0;
@@ -79,7 +83,8 @@ void Trainer::State::StartWatch() {
   if (next) watch.emplace(Watch{Take(runner->written(), scope), {}});
 }
 
-void Trainer::State::CountSkips() {
+absl::Status Trainer::State::CountSkips() {
+  AMPC_RETURN_IF_ERROR(scope.Refresh(shown));
   for (size_t i = 0; i < scalers.size(); ++i) {
     ScalerReport& s = scalers[i];
     s.found_inf = runner->found_inf()[i];
@@ -87,6 +92,7 @@ void Trainer::State::CountSkips() {
     s.skipped_in_a_row = s.found_inf ? s.skipped_in_a_row + 1 : 0;
     s.scale = Number(*scales[i], scope);
   }
+  return absl::OkStatus();
 }
 
 bool Trainer::State::AlarmIsDue() const {
@@ -139,13 +145,25 @@ absl::StatusOr<TensorMap> Trainer::State::Step(const TensorMap& feeds) {
   std::string alarm;
   if (update) {
     ++updates;
-    CountSkips();
+    AMPC_RETURN_IF_ERROR(CountSkips());
     if (AlarmIsDue()) {
       AMPC_ASSIGN_OR_RETURN(alarm, FindOverflow());
     }
   }
   Report(fetches, update, std::move(alarm));
   return fetches;
+}
+
+absl::Status Trainer::State::Enqueue(const TensorMap& feeds) {
+  if (options.check_nan_inf) return UsageError("Enqueue does not check results; check_nan_inf needs Step");
+  AMPC_ASSIGN_OR_RETURN(const std::vector<const HostTensor*> values, OrderFeeds(main, feeds));
+  const bool update = micro + 1 >= options.accumulate;
+  watch.reset();
+  AMPC_RETURN_IF_ERROR(runner->Enqueue(values, update));
+  ++steps;
+  micro = update ? 0 : micro + 1;
+  updates += update ? 1 : 0;
+  return absl::OkStatus();
 }
 
 CheckpointOptions Trainer::State::Checkpoints() const {
@@ -165,15 +183,18 @@ absl::StatusOr<Trainer> Trainer::Create(absl::StatusOr<TrainingProgram> program,
   if (options.accumulate < 1) return UsageError(absl::StrCat("accumulate is ", options.accumulate, ", needs at least 1"));
   if (options.alarm_after < 0) return UsageError(absl::StrCat("alarm_after is ", options.alarm_after, ", needs 0 (never) or more"));
   auto state = std::make_unique<State>();
-  AMPC_ASSIGN_OR_RETURN(state->threads, CheckDevice(options.device, options.threads));
+  AMPC_ASSIGN_OR_RETURN(state->where, ChooseDevice({.device = options.device,
+                                                    .threads = options.threads,
+                                                    .tf32 = options.tf32,
+                                                    .memory_limit_bytes = options.memory_limit_bytes}));
   AMPC_RETURN_IF_ERROR(Verify(program->main));
   AMPC_RETURN_IF_ERROR(Annotate(Verify(program->startup), "startup program"));
   AMPC_RETURN_IF_ERROR(FillStateDims(*program));
-  AMPC_RETURN_IF_ERROR(InitScope(*program, state->threads, state->scope));
+  AMPC_RETURN_IF_ERROR(InitScope(*program, state->where.threads, state->scope));
   state->options = options;
   state->main = std::move(program->main);
   for (const std::unique_ptr<Var>& var : state->main.main().vars()) var->weight = nullptr;
-  AMPC_ASSIGN_OR_RETURN(StepRunner runner, StepRunner::Create(state->main, options.accumulate, state->threads, state->scope));
+  AMPC_ASSIGN_OR_RETURN(StepRunner runner, StepRunner::Create(state->main, options.accumulate, state->where.threads, state->scope, state->target()));
   state->runner.emplace(std::move(runner));
   for (const ScalerView& scaler : FindScalers(state->main)) {
     state->scales.push_back(scaler.scale);
@@ -183,6 +204,9 @@ absl::StatusOr<Trainer> Trainer::Create(absl::StatusOr<TrainingProgram> program,
     state->scalers.push_back(std::move(report));
   }
   state->rates = FindLearningRates(state->main);
+  for (const std::vector<const Var*>* list : {&state->scales, &state->rates}) {
+    for (const Var* var : *list) state->shown.push_back(var->name());
+  }
   return Trainer(std::move(state));
 }
 
@@ -190,6 +214,8 @@ Scope& Trainer::scope() { return state_->scope; }
 const Scope& Trainer::scope() const { return state_->scope; }
 
 absl::StatusOr<TensorMap> Trainer::Step(const TensorMap& feeds) { return state_->Step(feeds); }
+
+absl::Status Trainer::Enqueue(const TensorMap& feeds) { return state_->Enqueue(feeds); }
 
 absl::Status Trainer::SetTestProgram(Program program) {
   AMPC_RETURN_IF_ERROR(Verify(program));
@@ -202,7 +228,7 @@ absl::Status Trainer::SetTestProgram(Program program) {
   });
   AMPC_RETURN_IF_ERROR(writes);
   absl::StatusOr<std::unique_ptr<ProgramRunner>> test =
-      ProgramRunner::Create(std::move(program), {.threads = state_->threads, .fuse = true, .scope = &state_->scope});
+      ProgramRunner::Create(std::move(program), {.threads = state_->where.threads, .fuse = true, .scope = &state_->scope, .target = state_->target()});
   if (!test.ok()) return Annotate(test.status(), "test program");
   state_->test = *std::move(test);
   return absl::OkStatus();
@@ -223,6 +249,7 @@ int64_t Trainer::updates() const { return state_->updates; }
 const std::vector<ScalerReport>& Trainer::scalers() const { return state_->scalers; }
 
 absl::Status Trainer::Save(const std::string& directory, const DataPosition& position, int keep) const {
+  AMPC_RETURN_IF_ERROR(state_->scope.RefreshAll());
   TrainingProgress progress;
   progress.steps = state_->steps;
   progress.updates = state_->updates;

@@ -44,7 +44,7 @@ struct StepReport {
 };
 
 struct TrainerOptions {
-  std::string device = "cpu";  // others are refused with exit code 4
+  std::string device = "cpu";  // or "cuda", "cuda:1"; exit code 4 where that cannot be. The startup program runs on the CPU
   int threads = 0;             // 0: all processors
   int accumulate = 1;          // calls of Step per update
   // Stop with exit code 1 at the first result that is not finite, naming op, tensor, count and place. Slow.
@@ -54,6 +54,8 @@ struct TrainerOptions {
   int64_t alarm_after = 0;
   // Called after each Step, in its thread.
   std::function<void(const StepReport&)> log = nullptr;
+  bool tf32 = false;               // as in SessionOptions
+  int64_t memory_limit_bytes = 0;  // as in SessionOptions
 };
 
 struct RestoredCheckpoint {
@@ -79,12 +81,16 @@ class Trainer {
   // One batch. Feeds and fetches as Session::Run; the fetch of a param or state is its value after the step. Fetches of Optimize ops
   // are absent from a call that only accumulates.
   absl::StatusOr<TensorMap> Step(const TensorMap& feeds);
+  // Step without fetches, reports and alarms: scalers() stays as the last Step left it, and skips of this step are not counted in it; the
+  // scale itself and its counters are in the scope. On a device the host does not wait: the call returns when the work is enqueued, and an
+  // error of the work comes with a later call that waits (Step, Test, Save, scope().Get). Not with check_nan_inf (usage error).
+  absl::Status Enqueue(const TensorMap& feeds);
   // A program that reads the scope by name and writes nothing in it. A param or state of it must be in the scope with the same dims
   // and a declared type that is as wide (usage error otherwise). Test always sees the values of the moment.
   absl::Status SetTestProgram(Program program);
   absl::StatusOr<TensorMap> Test(const TensorMap& feeds);
 
-  int64_t steps() const;    // calls of Step that went through
+  int64_t steps() const;    // calls of Step and Enqueue that went through
   int64_t updates() const;  // of those, how many ended a window of accumulation; skipped ones count
   const std::vector<ScalerReport>& scalers() const;
 

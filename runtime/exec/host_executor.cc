@@ -1,0 +1,163 @@
+#include "runtime/exec/host_executor.h"
+
+#include <cstring>
+#include <deque>
+
+#include "graph/base/status_macros.h"
+#include "kernels/parallel.h"
+#include "kernels/round.h"
+#include "kernels/storage.h"
+#include "runtime/exec/values.h"
+
+namespace ampc {
+namespace {
+
+// `operands`: the step's inputs, then its results.
+absl::Status RunStep(const Step& step, void* const* operands, void* workspace, int threads) {
+  void* const* out = operands + step.inputs;
+  AMPC_RETURN_IF_ERROR(step.kernel->Run({absl::MakeConstSpan(operands, step.inputs), absl::MakeConstSpan(out, step.outputs), workspace, threads}));
+  for (const Rounding& r : step.roundings) RoundTo(r.to, static_cast<float*>(out[r.result]), r.elements, threads);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+struct HostExecutor::Arena {
+  HostTensor memory;
+  std::vector<void*> operands;    // as plan.operands, resolved
+  std::vector<void*> workspaces;  // by step
+  char* at(int64_t offset) { return static_cast<char*>(memory.mutable_data()) + offset; }
+};
+
+HostExecutor::HostExecutor(std::unique_ptr<const ExecutionPlan> p) : Executor(std::move(p)) {
+  for (size_t i = 0; i < plan().operands.size(); ++i) {
+    if (plan().operands[i].kind == Place::kFeed) feed_operands_.emplace_back(static_cast<int>(i), plan().operands[i].feed);
+  }
+}
+
+HostExecutor::~HostExecutor() = default;
+
+absl::StatusOr<std::unique_ptr<HostExecutor::Arena>> HostExecutor::TakeArena() const {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!free_.empty()) {
+      std::unique_ptr<Arena> arena = std::move(free_.back());
+      free_.pop_back();
+      return arena;
+    }
+  }
+  auto arena = std::make_unique<Arena>();
+  AMPC_ASSIGN_OR_RETURN(arena->memory, HostTensor::CreateUninitialized(DType::kU8, {plan().arena_bytes}));
+  for (const Place& place : plan().operands) {
+    void* p = nullptr;
+    if (place.kind == Place::kArena) p = arena->at(place.offset);
+    if (place.kind == Place::kConstant) p = const_cast<void*>(place.constant);
+    if (place.kind == Place::kState) p = place.state;
+    arena->operands.push_back(p);
+  }
+  for (const Step& step : plan().steps) {
+    arena->workspaces.push_back(step.workspace.kind == Place::kArena ? arena->at(step.workspace.offset) : nullptr);
+  }
+  return arena;
+}
+
+void HostExecutor::GiveBack(std::unique_ptr<Arena> arena) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  free_.push_back(std::move(arena));
+}
+
+absl::Status HostExecutor::Execute(Arena& arena) const {
+  for (size_t i = 0; i < plan().steps.size(); ++i) {
+    const Step& step = plan().steps[i];
+    AMPC_RETURN_IF_ERROR(RunStep(step, arena.operands.data() + step.first, arena.workspaces[i], plan().threads));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HostExecutor::ExecuteObserved(Arena& arena, ObservedRun& observed) const {
+  const Specialized& s = plan().specialized;
+  for (size_t i = 0; i < plan().steps.size(); ++i) {
+    const Step& step = plan().steps[i];
+    void* const* operands = arena.operands.data() + step.first;
+    void* const* out = operands + step.inputs;
+    ObservedStep seen;
+    seen.index = observed.next_index++;
+    seen.implementation = step.kernel->implementation();
+    seen.start_seconds = observed.Seconds();
+    AMPC_RETURN_IF_ERROR(RunStep(step, operands, arena.workspaces[i], plan().threads));
+    seen.seconds = observed.Seconds() - seen.start_seconds;
+    if (step.instance->op == nullptr) continue;  // a copy or a conversion between layouts computes nothing
+    seen.op = step.instance->op;
+    std::vector<ObservedValue> results;
+    std::deque<HostTensor> plain;
+    for (int k = 0; k < step.outputs; ++k) {
+      ObservedValue value{seen.op->outputs()[k], s.descs[step.instance->outputs[k]], out[k]};
+      if (observed.observer.wants_values()) AMPC_RETURN_IF_ERROR(MakePlain(value, plain));
+      results.push_back(value);
+    }
+    seen.results = results;
+    AMPC_RETURN_IF_ERROR(observed.observer.AfterStep(seen));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<HostTensor>> HostExecutor::CopyFetches(const Arena& arena, absl::Span<const HostTensor* const> feeds) const {
+  std::vector<HostTensor> out;
+  for (size_t i = 0; i < plan().fetches.size(); ++i) {
+    const TensorDesc& desc = plan().specialized.descs[plan().specialized.fetches[i]];
+    AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(desc.dtype, desc.dims));
+    const Place& place = plan().fetches[i];
+    switch (place.kind) {
+      case Place::kArena: Narrow(static_cast<const char*>(arena.memory.data()) + place.offset, desc.dtype, desc.NumElements(), t); break;
+      case Place::kConstant: Narrow(place.constant, desc.dtype, desc.NumElements(), t); break;
+      case Place::kState: Narrow(place.state, desc.dtype, desc.NumElements(), t); break;
+      case Place::kFeed: std::memcpy(t.mutable_data(), feeds[place.feed]->data(), t.size_bytes()); break;
+      case Place::kNone: break;
+    }
+    out.push_back(std::move(t));
+  }
+  return out;
+}
+
+absl::StatusOr<SharedTensor> HostExecutor::ShareFetch(size_t i, const Arena& arena, absl::Span<const SharedTensor> feeds) const {
+  const Specialized& s = plan().specialized;
+  const TensorDesc& desc = s.descs[s.fetches[i]];
+  const Place& place = plan().fetches[i];
+  if (const HostTensor* value = s.values[s.fetches[i]]; value != nullptr) return SharedTensor(shared_from_this(), value);
+  if (place.kind == Place::kFeed && feeds[place.feed]->dims() == absl::MakeConstSpan(desc.dims)) return feeds[place.feed];
+  AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(StorageType(desc.dtype), desc.dims));
+  const void* from = place.constant;
+  if (place.kind == Place::kArena) from = static_cast<const char*>(arena.memory.data()) + place.offset;
+  if (place.kind == Place::kFeed) from = feeds[place.feed]->data();
+  if (t.size_bytes() > 0) std::memcpy(t.mutable_data(), from, t.size_bytes());
+  return std::make_shared<const HostTensor>(std::move(t));
+}
+
+absl::StatusOr<std::vector<HostTensor>> HostExecutor::Run(absl::Span<const HostTensor* const> feeds, ObservedRun* observed) const {
+  const ScopedThreads threads(plan().threads);
+  AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Arena> arena, TakeArena());
+  for (const auto& [operand, feed] : feed_operands_) arena->operands[operand] = const_cast<void*>(feeds[feed]->data());
+  for (const FeedCopy& copy : plan().feed_copies) Widen(*feeds[copy.feed], reinterpret_cast<float*>(arena->at(copy.to.offset)));
+  const absl::Status status = observed == nullptr ? Execute(*arena) : ExecuteObserved(*arena, *observed);
+  absl::StatusOr<std::vector<HostTensor>> fetches = status.ok() ? CopyFetches(*arena, feeds) : status;
+  GiveBack(std::move(arena));
+  return fetches;
+}
+
+absl::StatusOr<std::vector<SharedTensor>> HostExecutor::RunInner(absl::Span<const SharedTensor> feeds, ObservedRun* observed) const {
+  const ScopedThreads threads(plan().threads);
+  AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Arena> arena, TakeArena());
+  for (const auto& [operand, feed] : feed_operands_) arena->operands[operand] = const_cast<void*>(feeds[feed]->data());
+  absl::Status status = observed == nullptr ? Execute(*arena) : ExecuteObserved(*arena, *observed);
+  std::vector<SharedTensor> fetches(plan().fetches.size());
+  for (size_t i = 0; i < fetches.size() && status.ok(); ++i) {
+    absl::StatusOr<SharedTensor> fetch = ShareFetch(i, *arena, feeds);
+    status = fetch.status();
+    if (status.ok()) fetches[i] = *std::move(fetch);
+  }
+  GiveBack(std::move(arena));
+  if (!status.ok()) return status;
+  return fetches;
+}
+
+}  // namespace ampc

@@ -1,0 +1,35 @@
+// HostExecutor: runs a plan for the CPU.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "runtime/exec/executor.h"
+
+namespace ampc {
+
+class HostExecutor : public Executor {
+ public:
+  explicit HostExecutor(std::unique_ptr<const ExecutionPlan> plan);
+  ~HostExecutor() override;
+  absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor* const> feeds, ObservedRun* observed) const override;
+  absl::StatusOr<std::vector<SharedTensor>> RunInner(absl::Span<const SharedTensor> feeds, ObservedRun* observed) const override;
+  absl::Status Enqueue(absl::Span<const HostTensor* const> feeds) const override { return Run(feeds, nullptr).status(); }
+
+ private:
+  struct Arena;
+  absl::StatusOr<std::unique_ptr<Arena>> TakeArena() const;
+  void GiveBack(std::unique_ptr<Arena> arena) const;
+  absl::Status Execute(Arena& arena) const;
+  absl::Status ExecuteObserved(Arena& arena, ObservedRun& observed) const;
+  absl::StatusOr<std::vector<HostTensor>> CopyFetches(const Arena& arena, absl::Span<const HostTensor* const> feeds) const;
+  absl::StatusOr<SharedTensor> ShareFetch(size_t i, const Arena& arena, absl::Span<const SharedTensor> feeds) const;
+
+  std::vector<std::pair<int, int>> feed_operands_;  // {index into plan().operands, feed}
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Arena>> free_;
+};
+
+}  // namespace ampc

@@ -1,0 +1,66 @@
+#include "runtime/plan/move_kernels.h"
+
+#include <cstring>
+#include <string>
+
+#include "kernels/device/device.h"
+#include "kernels/layout.h"
+#include "runtime/plan/host_fallback.h"
+
+namespace ampc {
+namespace {
+
+class ConvertLayoutKernel : public Kernel {
+ public:
+  ConvertLayoutKernel(const TensorDesc& from, const TensorDesc& to) : dims_(from.dims), from_(from.layout), to_(to.layout) {}
+  absl::Status Run(const KernelArgs& args) const override {
+    ConvertLayout(args.threads, dims_, from_, to_, static_cast<const float*>(args.inputs[0]), static_cast<float*>(args.outputs[0]));
+    return absl::OkStatus();
+  }
+  bool rounds_results() const override { return true; }
+  int alias_input() const override { return SameInBothLayouts(dims_) ? 0 : -1; }
+  std::string implementation() const override { return "ampc:layout"; }
+
+ private:
+  Dims dims_;
+  Layout from_;
+  Layout to_;
+};
+
+class CopyKernel : public Kernel {
+ public:
+  CopyKernel(int input, int64_t bytes) : input_(input), bytes_(bytes) {}
+  absl::Status Run(const KernelArgs& args) const override {
+    if (bytes_ == 0 || args.outputs[0] == args.inputs[input_]) return absl::OkStatus();
+    if (args.stream != nullptr) return args.stream->CopyOnDevice(args.outputs[0], args.inputs[input_], bytes_);
+    std::memcpy(args.outputs[0], args.inputs[input_], static_cast<size_t>(bytes_));
+    return absl::OkStatus();
+  }
+  bool rounds_results() const override { return true; }
+  std::string implementation() const override { return "ampc:copy"; }
+
+ private:
+  int input_;
+  int64_t bytes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> MakeCopy(int input, int64_t bytes) { return std::make_unique<CopyKernel>(input, bytes); }
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeLayoutConversion(const PlanTarget* target, const TensorDesc& from, const TensorDesc& to) {
+  auto host = std::make_unique<ConvertLayoutKernel>(from, to);
+  if (target == nullptr) return host;
+  KernelSpec spec;
+  spec.inputs = {from};
+  spec.outputs = {to};
+  spec.values = {nullptr};
+  const KernelEntry* entry = target->device.kernels->Find(kConvertLayout);
+  if (entry == nullptr || host->alias_input() == 0) return MakeHostFallback(std::move(host), spec);
+  spec.device = target->device.device.get();
+  return entry->make(spec);
+}
+
+bool SameInBothLayouts(const Dims& dims) { return dims[1] == 1 || dims[2] * dims[3] == 1; }
+
+}  // namespace ampc
