@@ -1,34 +1,78 @@
 #include "kernels/device/open_device.h"
 
+#include <algorithm>
 #include <map>
+#include <mutex>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "kernels/device/cuda_backend.h"
 
 namespace ampc {
 namespace {
 
-std::map<std::string, OpenBackendFn>& Backends() {
-  static auto* const backends = new std::map<std::string, OpenBackendFn>;
-  return *backends;
+absl::StatusOr<DeviceTarget> OpenCuda(int index) {
+  AMPC_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenCudaDevice(index));
+  return DeviceTarget{std::move(device), KernelsOfCudaDevices(), CollectivesOfCudaDevices()};
+}
+
+struct OpenedDevice {
+  std::weak_ptr<Device> device;
+  const KernelRegistry* kernels = nullptr;
+  CollectiveLibrary* collectives = nullptr;
+};
+
+struct State {
+  std::mutex mutex;
+  std::map<std::string, OpenBackendFn> backends = {{"cuda", &OpenCuda}};
+  std::map<std::pair<std::string, int>, OpenedDevice> opened;
+};
+
+State& TheState() {
+  static auto* const state = new State;
+  return *state;
+}
+
+absl::Status BadName(const std::string& name) { return UsageError(absl::StrCat("device '", name, "' is not of the form cpu, cuda or cuda:N")); }
+
+// -1 unless `digits` are a number.
+int IndexOf(const std::string& digits) {
+  int index = -1;
+  const bool all_digits = std::all_of(digits.begin(), digits.end(), [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); });
+  return all_digits && absl::SimpleAtoi(digits, &index) ? index : -1;
 }
 
 }  // namespace
 
-absl::StatusOr<DeviceTarget> OpenDevice(const std::string& name) {
-  const std::pair<std::string, std::string> parts = absl::StrSplit(name, absl::MaxSplits(':', 1));
-  int index = 0;
-  if (!parts.second.empty() && !absl::SimpleAtoi(parts.second, &index)) {
-    return UsageError(absl::StrCat("device '", name, "' is not of the form cpu, cuda or cuda:N"));
+absl::StatusOr<DeviceTarget> OpenDevice(const std::string& name, const std::function<void(const std::string&)>& warn) {
+  if (name == "cpu") return DeviceTarget{};
+  const size_t colon = name.find(':');
+  const std::string kind = name.substr(0, colon);
+  const int index = colon == std::string::npos ? 0 : IndexOf(name.substr(colon + 1));
+  State& state = TheState();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  const auto backend = state.backends.find(kind);
+  if (backend == state.backends.end() || index < 0) return BadName(name);
+  OpenedDevice& opened = state.opened[{kind, index}];
+  DeviceTarget target = {opened.device.lock(), opened.kernels, opened.collectives};
+  if (target.device == nullptr) {
+    AMPC_ASSIGN_OR_RETURN(target, backend->second(index));
+    opened = {target.device, target.kernels, target.collectives};
   }
-  const auto backend = Backends().find(parts.first);
-  if (backend == Backends().end()) return UnsupportedError(absl::StrCat("device '", name, "' is not supported by this build; supported: cpu"));
-  return backend->second(index);
+  const DeviceInfo& info = target.device->info();
+  if (warn && !info.has_tensor_cores) {
+    warn(absl::StrCat(target.device->name(), " is a ", info.name, ", which has no tensor cores: float16 will not be faster than float32 on it"));
+  }
+  return target;
 }
 
-void AddDeviceBackend(const std::string& name, OpenBackendFn open) { Backends()[name] = open; }
+void AddDeviceBackend(const std::string& name, OpenBackendFn open) {
+  const std::lock_guard<std::mutex> lock(TheState().mutex);
+  TheState().backends[name] = open;
+}
 
 }  // namespace ampc

@@ -11,6 +11,7 @@
 #include "graph/base/status_macros.h"
 #include "kernels/device/allocator.h"
 #include "kernels/device/conv_library.h"
+#include "kernels/device/emulated/emulated_collectives.h"
 #include "kernels/device/emulated/emulated_conv.h"
 #include "kernels/device/emulated/emulated_matmul.h"
 #include "kernels/device/emulated/emulated_stream.h"
@@ -126,7 +127,7 @@ const KernelRegistry* kernels_of_emulated_device = nullptr;
 
 absl::StatusOr<DeviceTarget> Open(int index) {
   if (index > 1) return UnsupportedError(absl::StrCat("emulated:", index, ": there are the emulated devices 0 and 1"));
-  return DeviceTarget{NewEmulatedDevice(index), kernels_of_emulated_device};
+  return DeviceTarget{NewEmulatedDevice(index), kernels_of_emulated_device, &EmulatedCollectives()};
 }
 
 }  // namespace

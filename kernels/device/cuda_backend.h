@@ -1,0 +1,19 @@
+// The CUDA backend as OpenDevice sees it. //kernels/device/cuda defines it with --config=cuda, no_cuda_backend.cc otherwise.
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "kernels/device/device.h"
+#include "kernels/kernel.h"
+
+namespace ampc {
+
+class CollectiveLibrary;  // kernels/device/collectives.h
+
+// Exit code 4 in one sentence: a build without CUDA, no driver or too old a one, no such device, compute capability below 7.5.
+absl::StatusOr<std::shared_ptr<Device>> OpenCudaDevice(int index);
+const KernelRegistry* KernelsOfCudaDevices();
+CollectiveLibrary* CollectivesOfCudaDevices();
+
+}  // namespace ampc
