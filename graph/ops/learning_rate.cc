@@ -1,8 +1,6 @@
 #include "graph/ops/learning_rate.h"
 
-#include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
@@ -50,12 +48,17 @@ absl::Status LearningRateRule::Check() const {
   return absl::OkStatus();
 }
 
+LearningRateKind LearningRateRule::Kind() const {
+  if (kind == "piecewise") return LearningRateKind::kPiecewise;
+  return kind == "cosine" ? LearningRateKind::kCosine : LearningRateKind::kConstant;
+}
+
 double LearningRateRule::At(int64_t step) const {
-  if (step < warm_up_steps) return warm_up_from + (warm_up_to - warm_up_from) * static_cast<double>(step) / static_cast<double>(warm_up_steps);
-  step -= warm_up_steps;
-  if (kind == "piecewise") return values[std::upper_bound(boundaries.begin(), boundaries.end(), step) - boundaries.begin()];
-  if (kind != "cosine") return base;
-  return least + (base - least) * (1 + std::cos(std::numbers::pi * static_cast<double>(step) / static_cast<double>(steps))) / 2;
+  const LearningRateFormula<const int64_t*, const double*> formula{Kind(),        base,  static_cast<int64_t>(boundaries.size()),
+                                                                   boundaries.data(), values.data(), steps,
+                                                                   least,         warm_up_steps, warm_up_from,
+                                                                   warm_up_to};
+  return formula.At(step);
 }
 
 std::vector<Attr> LearningRateAttrs(const LearningRateRule& rule) {

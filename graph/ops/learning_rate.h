@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "graph/attr.h"
 #include "graph/op.h"
+#include "graph/ops/learning_rate_formula.h"
 
 namespace ampc {
 
@@ -22,6 +23,7 @@ struct LearningRateRule {
   int64_t warm_up_steps = 0;         // linear from `warm_up_from` to `warm_up_to` first; the rule's own step 0 comes after that
   double warm_up_from = 0, warm_up_to = 0;
 
+  LearningRateKind Kind() const;  // constant where `kind` is unknown
   bool IsConstant() const { return kind == "constant" && warm_up_steps == 0; }
   // Says which field has which wrong value: an unknown kind, rates below 0 or not finite, boundaries not positive and rising, counts
   // that do not fit.

@@ -12,6 +12,7 @@
 #include "graph/program.h"
 #include "kernels/layout.h"
 #include "kernels/round.h"
+#include "tests/kernels/device_run.h"
 
 namespace ampc::testing {
 namespace {
@@ -198,11 +199,19 @@ absl::StatusOr<std::vector<Tensor>> RunOnce(const KernelSpec& spec, const Kernel
   return results;
 }
 
+// What RunOpsOn chose.
+struct ChosenDevice {
+  const KernelRegistry* kernels = nullptr;
+  Device* device = nullptr;
+} chosen;
+
 bool SameBits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) { return x.stored == y.stored; });
 }
 
 }  // namespace
+
+void RunOpsOn(const KernelRegistry& kernels, Device& device) { chosen = {&kernels, &device}; }
 
 absl::StatusOr<std::vector<Tensor>> OpRun::Run() const {
   std::vector<Tensor> first;
@@ -226,6 +235,12 @@ absl::StatusOr<std::vector<Tensor>> OpRun::Run() const {
     if (const int i = p->kernel->alias_input(); i >= 0) {
       if (operands[i]->bytes() != plain[0].stored.bytes()) return InternalError("alias_input has other bytes than the result");
     }
+    const KernelEntry* entry = threads == 1 || chosen.kernels == nullptr ? nullptr : chosen.kernels->Find(op_);
+    if (entry == nullptr) continue;
+    std::vector<const HostTensor*> on_cpu;
+    for (const Tensor& t : plain) on_cpu.push_back(&t.stored);
+    AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, RunKernelOnDevice(*entry, p->spec, operands, on_cpu, *chosen.device));
+    for (size_t i = 0; i < results.size(); ++i) first[i].stored = std::move(results[i]);
   }
   return first;
 }

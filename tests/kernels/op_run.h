@@ -13,6 +13,7 @@
 #include "graph/base/host_tensor.h"
 #include "graph/op_registry.h"
 #include "graph/type.h"
+#include "kernels/device/device.h"
 #include "kernels/kernel.h"
 
 namespace ampc::testing {
@@ -45,6 +46,9 @@ inline Tensor I64(const Shape& dims, const std::vector<int64_t>& values) { retur
 Tensor Low(DType dtype, const Shape& dims, const std::vector<float>& values);
 // Pseudo-random values in [low, high), a function of `seed`.
 Tensor Random(const Shape& dims, uint32_t seed, float low = -2, float high = 2);
+
+// From now on ops that `kernels` has also run on `device` (device_run.h says how); Run gives the device's results.
+void RunOpsOn(const KernelRegistry& kernels, Device& device);
 
 class OpRun {
  public:

@@ -15,6 +15,7 @@
 #include "kernels/cpu/simd/elementwise.h"
 #include "kernels/parallel.h"
 #include "kernels/round.h"
+#include "kernels/spec/optimizer/loss_scaling_spec.h"
 
 namespace ampc {
 namespace {
@@ -142,9 +143,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeUpdate(const KernelSpec& spec) {
   Update u;
   AMPC_ASSIGN_OR_RETURN(u.gradients, ReadGradients(view));
   const Op& op = view.op();
-  u.policy = {static_cast<int32_t>(op.GetInt("incr_every_n_steps")), static_cast<int32_t>(op.GetInt("decr_every_n_nan_or_inf")),
-              static_cast<float>(op.GetFloat("incr_ratio")), static_cast<float>(op.GetFloat("decr_ratio")),
-              static_cast<float>(op.GetFloat("min_loss_scaling")), static_cast<float>(op.GetFloat("max_loss_scaling"))};
+  u.policy = ReadLossScalePolicy(op);
   u.always_stop = op.GetBool("stop_update");
   u.found = view.In("FoundInfinite");
   u.scale = view.In("PrevLossScaling");

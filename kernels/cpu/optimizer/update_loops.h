@@ -1,8 +1,10 @@
-// Vector loops of the optimizers over runs of elements. Each multiplication and addition is rounded by itself, in the order of the
-// formulas, so a result depends neither on the instruction set nor on the element's position. T is float or double.
+// Vector loops of the optimizers over runs of elements: the formulas of kernels/common/update_rules.h, operation by operation, so a
+// result depends neither on the instruction set nor on the element's position. T is float or double.
 #pragma once
 
 #include <cstdint>
+
+#include "kernels/common/update_rules.h"
 
 namespace ampc::simd {
 
@@ -17,32 +19,6 @@ struct UpdateRun {
   T* copy_out;  // the new parameter once more: what is rounded to a low type beside a master weight; may be null
   T* moment1_out;
   T* moment2_out;
-};
-
-template <typename T>
-struct SgdRule {
-  T lr;  // p - lr * g
-};
-
-template <typename T>
-struct MomentumRule {
-  T lr, mu, rescale, decay;
-  bool nesterov;  // g = g * rescale + decay * p; v = v * mu + g; p - lr * v, or p - (g + v * mu) * lr
-};
-
-template <typename T>
-struct AdamRule {
-  T beta1, beta2;
-  T rate;     // lr * (sqrt(1 - beta2^t) / (1 - beta1^t))
-  T epsilon;  // epsilon * sqrt(1 - beta2^t)
-  T keep;     // adamw: p * keep first
-};
-
-template <typename T>
-struct LambRule {
-  T beta1, beta2, epsilon, decay;
-  T correct1, correct2;  // 1 - beta1^t, 1 - beta2^t
-  T rate;                // lr * |p| / |d|
 };
 
 void Update(const SgdRule<float>& rule, const UpdateRun<float>& run, int64_t n);

@@ -1,88 +1,173 @@
-// sgd, momentum, adam, adamw: the device kernels' rules (rescale_grad and lr_ratio always count; the framework's CPU kernels leave them
-// out in places), in f32 on the master weight where there is one. The learning rate is not rounded to the type of a low parameter.
-#include <cmath>
+// sgd, momentum, adam, adamw, lamb, and grouped_update, which is one of them on several parameters: the device kernels' rules (rescale_grad
+// and lr_ratio always count; the framework's CPU kernels leave them out in places), in f32 on the master weight where there is one. The
+// learning rate is not rounded to the type of a low parameter.
+#include <algorithm>
+#include <cstring>
 
+#include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
-#include "kernels/cpu/optimizer/update_plan.h"
+#include "kernels/common/update_rules.h"
+#include "kernels/cpu/base/lambda_kernel.h"
+#include "kernels/cpu/optimizer/squares.h"
+#include "kernels/cpu/optimizer/update_loops.h"
+#include "kernels/cpu/simd/elementwise.h"
+#include "kernels/parallel.h"
+#include "kernels/round.h"
+#include "kernels/spec/optimizer/update_spec.h"
 
 namespace ampc {
 namespace {
 
-struct SgdStep {
-  template <typename T>
-  void operator()(const UpdatePlan& plan, const KernelArgs& args) const {
-    UpdateAll<T>(plan, args, simd::SgdRule<T>{static_cast<T>(plan.lr.Get(args))});
-  }
-};
+constexpr int64_t kTile = 1 << 11;
+constexpr int64_t kGrain = 1 << 14;
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeSgd(const KernelSpec& spec) {
-  AMPC_ASSIGN_OR_RETURN(UpdatePlan plan, ReadUpdatePlan(SpecView(spec), {}, {}));
-  KernelTraits traits = plan.Traits();
-  return MakeUpdateKernel(std::move(plan), std::move(traits), SgdStep());
+// The arrays of a parameter's elements from `first` on.
+template <typename T>
+simd::UpdateRun<T> RunAt(const UpdateOperands& p, const KernelArgs& args, int64_t first) {
+  const auto in = [&](int at) { return at < 0 ? nullptr : static_cast<const T*>(args.inputs[at]) + first; };
+  const auto out = [&](int at) { return at < 0 ? nullptr : static_cast<T*>(args.outputs[at]) + first; };
+  return {in(p.weight),      in(p.grad),      in(p.moments[0]),      in(p.moments[1]),
+          out(p.weight_out), out(p.low_out), out(p.moments_out[0]), out(p.moments_out[1])};
 }
 
-struct MomentumStep {
-  double mu, rescale, decay;
-  bool nesterov;
+// Rounds what was computed in f32 to the declared low types.
+void RoundRun(const UpdateSpec& spec, const simd::UpdateRun<float>& run, int64_t n) {
+  RoundTo(spec.param_type, run.copy_out != nullptr ? run.copy_out : run.param_out, n);
+  if (run.moment1_out != nullptr) RoundTo(spec.moment_type, run.moment1_out, n);
+  if (run.moment2_out != nullptr) RoundTo(spec.moment_type, run.moment2_out, n);
+}
+void RoundRun(const UpdateSpec&, const simd::UpdateRun<double>&, int64_t) {}
 
-  template <typename T>
-  void operator()(const UpdatePlan& plan, const KernelArgs& args) const {
-    UpdateAll<T>(plan, args,
-                 simd::MomentumRule<T>{static_cast<T>(plan.lr.Get(args)), static_cast<T>(mu), static_cast<T>(rescale),
-                                       static_cast<T>(decay), nesterov});
-  }
-};
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeMomentum(const KernelSpec& spec) {
-  AMPC_ASSIGN_OR_RETURN(UpdatePlan plan, ReadUpdatePlan(SpecView(spec), {"Velocity"}, {}));
-  const Op& op = *spec.op;
-  const double decay = op.GetString("regularization_method") == "l2_decay" ? op.GetFloat("regularization_coeff") : 0;
-  KernelTraits traits = plan.Traits();
-  return MakeUpdateKernel(std::move(plan), std::move(traits),
-                          MomentumStep{op.GetFloat("mu"), op.GetFloat("rescale_grad"), decay, op.GetBool("use_nesterov")});
+// update(run, n) for pieces of the parameter, and rounds what it wrote.
+template <typename T, typename Update>
+void ForTiles(const UpdateSpec& spec, const UpdateOperands& p, const KernelArgs& args, Update update) {
+  ParallelFor(args.threads, p.elements, kGrain, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; i += kTile) {
+      const int64_t n = std::min(kTile, last - i);
+      simd::UpdateRun<T> run = RunAt<T>(p, args, i);
+      update(run, n);
+      RoundRun(spec, run, n);
+    }
+  });
 }
 
-struct AdamStep {
-  ScalarInput beta1, beta2, epsilon;
-  bool own_powers;
-  double lr_ratio = 1, coeff = 0;  // adamw
+template <typename T, typename Rule>
+void UpdateAll(const UpdateSpec& spec, const UpdateOperands& p, const KernelArgs& args, const Rule& rule) {
+  ForTiles<T>(spec, p, args, [&rule](simd::UpdateRun<T>& run, int64_t n) { simd::Update(rule, run, n); });
+}
 
-  template <typename T>
-  void operator()(const UpdatePlan& plan, const KernelArgs& args) const {
-    const T b1 = static_cast<T>(beta1.Get(args)), b2 = static_cast<T>(beta2.Get(args));
-    const T power1 = *static_cast<const T*>(args.inputs[plan.powers[0]]), power2 = *static_cast<const T*>(args.inputs[plan.powers[1]]);
-    const T lr = static_cast<T>(plan.lr.Get(args)) * static_cast<T>(lr_ratio);
-    const T root = std::sqrt(1 - power2);
-    UpdateAll<T>(plan, args,
-                 simd::AdamRule<T>{b1, b2, lr * (root / (1 - power1)), static_cast<T>(epsilon.Get(args)) * root,
-                                   1 - lr * static_cast<T>(coeff)});
-    *static_cast<T*>(args.outputs[plan.powers_out[0]]) = own_powers ? power1 * b1 : power1;
-    *static_cast<T*>(args.outputs[plan.powers_out[1]]) = own_powers ? power2 * b2 : power2;
-  }
+// beta1^t and beta2^t.
+template <typename T>
+struct Powers {
+  Powers(const UpdateOperands& p, const KernelArgs& args)
+      : first(*static_cast<const T*>(args.inputs[p.powers[0]])), second(*static_cast<const T*>(args.inputs[p.powers[1]])) {}
+  T first, second;
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeAdam(const KernelSpec& spec) {
-  const SpecView view(spec);
-  AMPC_ASSIGN_OR_RETURN(UpdatePlan plan, ReadUpdatePlan(view, {"Moment1", "Moment2"}, {"Beta1Pow", "Beta2Pow"}));
-  const Op& op = *spec.op;
-  AdamStep step{ScalarInput(view, "Beta1Tensor", op.GetFloat("beta1")), ScalarInput(view, "Beta2Tensor", op.GetFloat("beta2")),
-                ScalarInput(view, "EpsilonTensor", op.GetFloat("epsilon")), !op.GetBool("use_global_beta_pow")};
-  if (op.type() == "adamw") {
-    step.lr_ratio = op.GetFloat("lr_ratio");
-    step.coeff = op.GetBool("with_decay") ? op.GetFloat("coeff") : 0;
+template <typename T>
+void StorePowers(const UpdateOperands& p, const KernelArgs& args, T first, T second) {
+  *static_cast<T*>(args.outputs[p.powers_out[0]]) = first;
+  *static_cast<T*>(args.outputs[p.powers_out[1]]) = second;
+}
+
+template <typename T>
+void Adam(const UpdateSpec& spec, const UpdateOperands& p, const KernelArgs& args) {
+  const T beta1 = static_cast<T>(spec.beta1.Get(args)), beta2 = static_cast<T>(spec.beta2.Get(args));
+  const Powers<T> powers(p, args);
+  const T lr = static_cast<T>(spec.lr.Get(args)) * static_cast<T>(spec.lr_ratio);
+  UpdateAll<T>(spec, p, args,
+               MakeAdamRule<T>(beta1, beta2, static_cast<T>(spec.epsilon.Get(args)), lr, static_cast<T>(spec.coeff), powers.first, powers.second));
+  StorePowers<T>(p, args, spec.own_powers ? powers.first * beta1 : powers.first, spec.own_powers ? powers.second * beta2 : powers.second);
+}
+
+// The first sweep of lamb: the new moments, and |param| / |direction|. The norms are added up in double over blocks of fixed size.
+template <typename T>
+T LambMoments(const UpdateSpec& spec, const UpdateOperands& p, const KernelArgs& args, const LambRule<T>& rule) {
+  const int64_t blocks = NumBlocks(p.elements);
+  double* of_param = static_cast<double*>(args.workspace);
+  double* of_step = of_param + blocks;
+  ParallelFor(args.threads, blocks, 1, [&](int64_t first, int64_t last) {
+    for (int64_t b = first; b < last; ++b) {
+      of_param[b] = of_step[b] = 0;
+      const int64_t end = std::min((b + 1) * kNormBlock, p.elements);
+      for (int64_t i = b * kNormBlock; i < end; i += kTile) {
+        const int64_t n = std::min(kTile, end - i);
+        const simd::UpdateRun<T> run = RunAt<T>(p, args, i);
+        T direction[kTile];
+        simd::LambMoments(rule, run, direction, n);
+        if (!spec.adapts) continue;
+        of_param[b] += Squares(run.param, n);
+        of_step[b] += Squares(direction, n);
+      }
+    }
+  });
+  return spec.adapts ? TrustRatio<T>(Total(of_param, blocks), Total(of_step, blocks)) : T(1);
+}
+
+template <typename T>
+void Lamb(const UpdateSpec& spec, const UpdateOperands& p, const KernelArgs& args) {
+  const Powers<T> powers(p, args);
+  LambRule<T> rule = MakeLambRule<T>(static_cast<T>(spec.beta1.Get(args)), static_cast<T>(spec.beta2.Get(args)),
+                                     static_cast<T>(spec.epsilon.Get(args)), static_cast<T>(spec.decay), static_cast<T>(spec.lr.Get(args)),
+                                     powers.first, powers.second);
+  rule.rate *= LambMoments<T>(spec, p, args, rule);
+  ForTiles<T>(spec, p, args, [&rule](simd::UpdateRun<T>& run, int64_t n) {
+    run.moment1 = run.moment1_out;
+    run.moment2 = run.moment2_out;
+    simd::Update(rule, run, n);
+  });
+  StorePowers<T>(p, args, powers.first * rule.beta1, powers.second * rule.beta2);
+}
+
+template <typename T>
+void UpdateParam(const UpdateSpec& spec, const UpdateOperands& p, const KernelArgs& args) {
+  const T lr = static_cast<T>(spec.lr.Get(args));
+  switch (spec.kind) {
+    case UpdateKind::kSgd: return UpdateAll<T>(spec, p, args, SgdRule<T>{lr});
+    case UpdateKind::kMomentum:
+      return UpdateAll<T>(spec, p, args,
+                          MomentumRule<T>{lr, static_cast<T>(spec.mu), static_cast<T>(spec.rescale), static_cast<T>(spec.decay), spec.nesterov});
+    case UpdateKind::kAdam: return Adam<T>(spec, p, args);
+    case UpdateKind::kLamb: return Lamb<T>(spec, p, args);
   }
-  KernelTraits traits = plan.Traits();
-  return MakeUpdateKernel(std::move(plan), std::move(traits), step);
+}
+
+struct Kept {
+  int from, to;
+  size_t bytes;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeUpdate(const KernelSpec& kernel_spec) {
+  AMPC_ASSIGN_OR_RETURN(UpdateSpec spec, ReadUpdateSpec(SpecView(kernel_spec)));
+  std::vector<Kept> kept;
+  for (const auto& [from, to] : KeptValues(spec)) kept.push_back({from, to, static_cast<size_t>(kernel_spec.outputs[to].StorageBytes())});
+  KernelTraits traits;
+  traits.implementation = absl::StrCat("ampc:", simd::TargetName());
+  traits.rounds_results = true;
+  if (!spec.params.empty()) traits.in_place_input = spec.params[0].low >= 0 ? spec.params[0].low : spec.params[0].weight;
+  for (const UpdateOperands& p : spec.params) {
+    if (spec.kind != UpdateKind::kLamb) break;
+    traits.workspace_bytes = std::max(traits.workspace_bytes, 2 * NumBlocks(p.elements) * static_cast<int64_t>(sizeof(double)));
+  }
+  return MakeLambdaKernel(std::move(traits), [spec = std::move(spec), kept = std::move(kept)](const KernelArgs& args) {
+    if (spec.skip >= 0 && *static_cast<const bool*>(args.inputs[spec.skip])) {
+      for (const Kept& k : kept) {
+        if (args.inputs[k.from] != args.outputs[k.to]) std::memcpy(args.outputs[k.to], args.inputs[k.from], k.bytes);
+      }
+      return absl::OkStatus();
+    }
+    for (const UpdateOperands& p : spec.params) spec.is_double ? UpdateParam<double>(spec, p, args) : UpdateParam<float>(spec, p, args);
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace
 
 absl::Status RegisterOptimizers(KernelRegistry* registry) {
-  const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64};
-  AMPC_RETURN_IF_ERROR(registry->Add({"sgd", &MakeSgd, types}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"momentum", &MakeMomentum, types}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"adam", &MakeAdam, types}));
-  return registry->Add({"adamw", &MakeAdam, types});
+  for (const char* op : {"sgd", "momentum", "adam", "adamw", "lamb"}) {
+    AMPC_RETURN_IF_ERROR(registry->Add({op, &MakeUpdate, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}}));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace ampc

@@ -1,0 +1,149 @@
+#include "tests/kernels/device_run.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "kernels/storage.h"
+#include "tests/testlib/device_tolerance.h"
+
+namespace ampc::testing {
+namespace {
+
+constexpr int64_t kGuard = 256;
+constexpr int kPoison = 0xcd;
+
+// Device memory with a guard behind it; freed with the object.
+class Memory {
+ public:
+  Memory(Device& device, Stream& stream) : device_(device), stream_(stream) {}
+  Memory(Memory&& other) noexcept : device_(other.device_), stream_(other.stream_), bytes_(other.bytes_), data_(std::exchange(other.data_, nullptr)) {}
+  ~Memory() { device_.FreeRaw(data_); }
+
+  absl::Status Allocate(int64_t bytes) {
+    bytes_ = bytes;
+    AMPC_ASSIGN_OR_RETURN(data_, device_.AllocateRaw(bytes + kGuard));
+    return stream_.FillBytes(data_, kPoison, bytes + kGuard);
+  }
+  absl::StatusOr<HostTensor> Read(const TensorDesc& desc) const {
+    AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(desc.dtype, desc.dims));
+    AMPC_RETURN_IF_ERROR(stream_.CopyToHost(t.mutable_data(), data_, bytes_));
+    AMPC_RETURN_IF_ERROR(stream_.Synchronize());
+    return ToStorage(std::move(t));
+  }
+  absl::Status CheckGuard(absl::string_view what) const {
+    std::vector<unsigned char> guard(kGuard);
+    AMPC_RETURN_IF_ERROR(stream_.CopyToHost(guard.data(), static_cast<const char*>(data_) + bytes_, kGuard));
+    AMPC_RETURN_IF_ERROR(stream_.Synchronize());
+    const bool intact = std::all_of(guard.begin(), guard.end(), [](unsigned char b) { return b == kPoison; });
+    return intact ? absl::OkStatus() : InternalError(absl::StrCat("the device's kernel wrote beyond ", what));
+  }
+  void* data() const { return data_; }
+
+ private:
+  Device& device_;
+  Stream& stream_;
+  int64_t bytes_ = 0;
+  void* data_ = nullptr;
+};
+
+int64_t BytesOf(const TensorDesc& desc) { return desc.NumElements() * static_cast<int64_t>(SizeOf(desc.dtype)); }
+
+// The operand slot whose memory a result of the slot takes over.
+std::string TakenFrom(const std::string& result) {
+  if (result == "LossScaling") return "PrevLossScaling";
+  if (result == "OutGoodSteps") return "InGoodSteps";
+  if (result == "OutBadSteps") return "InBadSteps";
+  if (result == "Out") return "X";
+  return result.ends_with("Out") ? result.substr(0, result.size() - 3) : "";
+}
+
+// By result: the operand whose memory it takes over, or -1.
+std::vector<int> Placement(const KernelSpec& spec, const Kernel& kernel) {
+  const Op& op = *spec.op;
+  std::vector<int> from(spec.outputs.size(), -1);
+  if (!from.empty()) from[0] = kernel.in_place_input();
+  const bool pairs = op.type() == "check_finite_and_unscale" || op.type() == "update_loss_scaling" || op.def().InputSlot("Param") >= 0;
+  for (size_t slot = 0, flat = 0; pairs && from.size() > 1 && slot < op.def().outputs.size(); ++slot) {
+    const int operand_slot = op.def().InputSlot(TakenFrom(op.def().outputs[slot].name));
+    for (size_t i = 0; i < op.outputs(static_cast<int>(slot)).size(); ++i, ++flat) {
+      if (operand_slot < 0) continue;
+      int before = 0;
+      for (int s = 0; s < operand_slot; ++s) before += static_cast<int>(op.inputs(s).size());
+      from[flat] = before + static_cast<int>(i);
+    }
+  }
+  return from;
+}
+
+absl::StatusOr<std::vector<HostTensor>> RunOnce(const KernelSpec& spec, const Kernel& kernel, absl::Span<const HostTensor* const> operands,
+                                                const std::vector<int>& placement, Device& device) {
+  AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device.NewStream());
+  std::vector<Memory> inputs, outputs;
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    AMPC_ASSIGN_OR_RETURN(const HostTensor value, FromStorage(*operands[i], spec.inputs[i].dtype));
+    inputs.emplace_back(device, *stream);
+    AMPC_RETURN_IF_ERROR(inputs.back().Allocate(BytesOf(spec.inputs[i])));
+    AMPC_RETURN_IF_ERROR(stream->CopyToDevice(inputs.back().data(), value.data(), BytesOf(spec.inputs[i])));
+    AMPC_RETURN_IF_ERROR(stream->Synchronize());
+    in.push_back(inputs.back().data());
+  }
+  for (size_t i = 0; i < spec.outputs.size(); ++i) {
+    outputs.emplace_back(device, *stream);
+    AMPC_RETURN_IF_ERROR(outputs.back().Allocate(BytesOf(spec.outputs[i])));
+    out.push_back(placement[i] < 0 ? outputs.back().data() : inputs[placement[i]].data());
+  }
+  Memory workspace(device, *stream);
+  AMPC_RETURN_IF_ERROR(workspace.Allocate(kernel.workspace_bytes()));
+  AMPC_RETURN_IF_ERROR(kernel.Run({in, absl::MakeSpan(out), workspace.data(), 1, stream.get()}));
+  AMPC_RETURN_IF_ERROR(workspace.CheckGuard("its workspace"));
+  for (size_t i = 0; i < inputs.size(); ++i) AMPC_RETURN_IF_ERROR(inputs[i].CheckGuard(absl::StrCat("operand ", i)));
+  std::vector<HostTensor> results;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    AMPC_RETURN_IF_ERROR(outputs[i].CheckGuard(absl::StrCat("result ", i)));
+    AMPC_ASSIGN_OR_RETURN(HostTensor t, (placement[i] < 0 ? outputs[i] : inputs[placement[i]]).Read(spec.outputs[i]));
+    results.push_back(std::move(t));
+  }
+  return results;
+}
+
+template <typename T>
+absl::Status Compare(const HostTensor& found, const HostTensor& needed, const Op& op, DType declared) {
+  const auto have = found.values<T>(), want = needed.values<T>();
+  double largest = 0;
+  for (const T v : want) largest = std::isfinite(static_cast<double>(v)) ? std::max(largest, std::abs(static_cast<double>(v))) : largest;
+  for (size_t i = 0; i < want.size(); ++i) {
+    const auto a = static_cast<double>(have[i]), b = static_cast<double>(want[i]);
+    if (WithinDeviceTolerance(a, b, declared, largest, DeviceToleranceFor(op.type(), declared))) continue;
+    return InternalError(absl::StrCat(op.type(), ": element ", i, " is ", a, " on the device, ", b, " on the CPU"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<HostTensor>> RunKernelOnDevice(const KernelEntry& entry, KernelSpec spec, absl::Span<const HostTensor* const> operands,
+                                                          absl::Span<const HostTensor* const> on_cpu, Device& device) {
+  spec.device = &device;
+  AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel, MakeKernel(entry, spec));
+  AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> apart, RunOnce(spec, *kernel, operands, std::vector<int>(spec.outputs.size(), -1), device));
+  AMPC_ASSIGN_OR_RETURN(const std::vector<HostTensor> placed, RunOnce(spec, *kernel, operands, Placement(spec, *kernel), device));
+  for (size_t i = 0; i < apart.size(); ++i) {
+    if (!(apart[i] == placed[i])) return InternalError(absl::StrCat(spec.op->type(), ": result ", i, " differs in its operand's memory"));
+    const DType declared = spec.outputs[i].dtype;
+    if (apart[i].dtype() == DType::kF64) {
+      AMPC_RETURN_IF_ERROR(Compare<double>(apart[i], *on_cpu[i], *spec.op, declared));
+    } else if (apart[i].dtype() == DType::kF32) {
+      AMPC_RETURN_IF_ERROR(Compare<float>(apart[i], *on_cpu[i], *spec.op, declared));
+    } else if (!(apart[i] == *on_cpu[i])) {
+      return InternalError(absl::StrCat(spec.op->type(), ": result ", i, " differs from the CPU's"));
+    }
+  }
+  return apart;
+}
+
+}  // namespace ampc::testing
