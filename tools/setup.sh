@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that a build needs, by name, when they are missing. Quick when nothing is.
-#   tools/setup.sh        what tools/test.sh needs
-#   tools/setup.sh --ci   also what .ci/run needs: clang, its linker and run-time libraries
+# Installs what a build needs, by the packages' names, when it is missing. Quick when nothing is.
+#   tools/setup.sh          what tools/test.sh needs
+#   tools/setup.sh --ci     also what .ci/run needs: clang, its linker and run-time libraries
+#   tools/setup.sh --cuda   also the CUDA toolkit for --config=cuda, into ~/.cache/ampc/cuda, unless $CUDA_HOME or /usr/local/cuda has one
 set -euo pipefail
 
 packages=(
@@ -12,20 +13,32 @@ packages=(
   dataset-fashion-mnist
   openmpi-bin
 )
-case "${1:-}" in
-  "") ;;
-  --ci) packages+=(clang libomp-dev libclang-rt-14-dev lld) ;;
-  *) echo "setup.sh: unknown argument '$1', the only one is --ci" >&2; exit 2 ;;
-esac
+cuda=
+for option in "$@"; do
+  case "$option" in
+    --ci) packages+=(clang libomp-dev libclang-rt-14-dev lld) ;;
+    --cuda) cuda=wanted ;;
+    *) echo "setup.sh: unknown argument '$option', there are --ci and --cuda" >&2; exit 2 ;;
+  esac
+done
+
+run_as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
 
 installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null || true)
 missing=()
 for package in "${packages[@]}"; do
   [[ $'\n'"$installed"$'\n' == *$'\n'"installed $package"$'\n'* ]] || missing+=("$package")
 done
-[ ${#missing[@]} -eq 0 ] && exit 0
+if [ ${#missing[@]} -gt 0 ]; then
+  echo "setup.sh: installing ${missing[*]}" >&2
+  run_as_root apt-get update -qq
+  run_as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+fi
 
-run_as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
-echo "setup.sh: installing ${missing[*]}" >&2
-run_as_root apt-get update -qq
-run_as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+if [ -n "$cuda" ] && ! [ -x "${CUDA_HOME:-/none}/bin/nvcc" ] && ! [ -x /usr/local/cuda/bin/nvcc ]; then
+  here=$(dirname "$(readlink -f "$0")")
+  before=$(cat ~/.cache/ampc/cuda/packages 2>/dev/null || true)
+  PIP="${PIP:-python3 -m pip --retries 2}" python3 "$here/fetch_cuda.py" ~/.cache/ampc/cuda
+  # Bazel looks for the toolkit once per server.
+  [ "$before" = "$(cat ~/.cache/ampc/cuda/packages)" ] || (cd "$here/.." && bazel shutdown) || true
+fi

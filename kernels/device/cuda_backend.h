@@ -1,4 +1,4 @@
-// The CUDA backend as OpenDevice sees it. //kernels/device/cuda defines it with --config=cuda, no_cuda_backend.cc otherwise.
+// The CUDA backend as OpenDevice sees it; defined in programs that link //kernels/device:cuda and are built with --config=cuda.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace ampc {
 
 class CollectiveLibrary;  // kernels/device/collectives.h
 
-// Exit code 4 in one sentence: a build without CUDA, no driver or too old a one, no such device, compute capability below 7.5.
+// Exit code 4 in one sentence: no driver or too old a one, no such device, compute capability below 7.5.
 absl::StatusOr<std::shared_ptr<Device>> OpenCudaDevice(int index);
 const KernelRegistry* KernelsOfCudaDevices();
 CollectiveLibrary* CollectivesOfCudaDevices();

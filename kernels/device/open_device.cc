@@ -13,9 +13,18 @@
 #include "kernels/device/cuda_backend.h"
 
 namespace ampc {
+
+// Null in a program without the backend.
+__attribute__((weak)) absl::StatusOr<std::shared_ptr<Device>> OpenCudaDevice(int index);
+__attribute__((weak)) const KernelRegistry* KernelsOfCudaDevices();
+__attribute__((weak)) CollectiveLibrary* CollectivesOfCudaDevices();
+
 namespace {
 
 absl::StatusOr<DeviceTarget> OpenCuda(int index) {
+  if (OpenCudaDevice == nullptr) {
+    return UnsupportedError(absl::StrCat("device 'cuda:", index, "': this build has no CUDA, build with --config=cuda"));
+  }
   AMPC_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenCudaDevice(index));
   return DeviceTarget{std::move(device), KernelsOfCudaDevices(), CollectivesOfCudaDevices()};
 }

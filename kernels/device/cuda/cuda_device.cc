@@ -55,6 +55,7 @@ class CudaDevice : public Device {
     void* memory = nullptr;
     if (bytes == 0) return memory;
     AMPC_CUDA(cudaSetDevice, shared_.index);
+    const RelaxedCapture relaxed;
     AMPC_CUDA(cudaMalloc, &memory, static_cast<size_t>(bytes));
     return memory;
   }
@@ -65,6 +66,7 @@ class CudaDevice : public Device {
     void* memory = nullptr;
     if (bytes == 0) return memory;
     AMPC_CUDA(cudaSetDevice, shared_.index);
+    const RelaxedCapture relaxed;
     AMPC_CUDA(cudaHostAlloc, &memory, static_cast<size_t>(bytes), cudaHostAllocPortable);
     return memory;
   }

@@ -12,6 +12,17 @@ namespace ampc {
 // cudaGetLastError, so that no launch after it reports it.
 absl::Status CudaStatus(cudaError_t code, absl::string_view call);
 
+// While it lives, this thread may ask for memory and for what is done although it captures work, which would spoil the capture otherwise.
+class RelaxedCapture {
+ public:
+  RelaxedCapture() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~RelaxedCapture() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
 }  // namespace ampc
 
 // Returns from the function when the call fails: AMPC_CUDA(cudaSetDevice, index).

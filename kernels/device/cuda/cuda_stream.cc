@@ -19,6 +19,7 @@ class CudaEvent : public Event {
   ~CudaEvent() override { (void)cudaEventDestroy(event_); }
 
   absl::StatusOr<bool> Done() override {
+    const RelaxedCapture relaxed;
     const cudaError_t code = cudaEventQuery(event_);
     if (code == cudaErrorNotReady) {
       (void)cudaGetLastError();
@@ -112,6 +113,7 @@ class CudaStream : public Stream {
   bool Idle() {
     const std::lock_guard<std::mutex> lock(shared_.captures);
     if (Capturing()) return false;
+    const RelaxedCapture relaxed;
     const cudaError_t code = cudaStreamQuery(stream_);
     if (code != cudaSuccess) (void)cudaGetLastError();
     return code == cudaSuccess;
@@ -126,9 +128,13 @@ class CudaStream : public Stream {
     return bytes == 0 ? absl::OkStatus() : CudaStatus(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), kind, stream_), "cudaMemcpyAsync");
   }
   absl::Status CopyHost(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind, const void* host) {
+    if (bytes == 0) return absl::OkStatus();
     cudaPointerAttributes attributes = {};
-    AMPC_CUDA(cudaPointerGetAttributes, &attributes, host);
-    if (bytes == 0 || attributes.type == cudaMemoryTypeHost) return Copy(to, from, bytes, kind);
+    {
+      const RelaxedCapture relaxed;
+      AMPC_CUDA(cudaPointerGetAttributes, &attributes, host);
+    }
+    if (attributes.type == cudaMemoryTypeHost) return Copy(to, from, bytes, kind);
     if (Capturing()) return InternalError("a copy of memory that is not pinned cannot be captured");
     AMPC_RETURN_IF_ERROR(Copy(to, from, bytes, kind));
     return Synchronize();
