@@ -13,6 +13,7 @@ namespace ampc {
 namespace {
 
 constexpr int64_t kSmallBytes = 64 << 10;
+constexpr int kUploads = 16;  // small ones on their way
 
 int64_t BytesOf(const ScopeMirror::Copy& copy) {
   return copy.entry->variable->value.num_elements() * static_cast<int64_t>(SizeOf(copy.dtype));
@@ -32,6 +33,7 @@ absl::StatusOr<std::unique_ptr<ScopeMirror>> ScopeMirror::Create(std::shared_ptr
   mirror->device_ = std::move(device);
   AMPC_ASSIGN_OR_RETURN(mirror->stream_, mirror->device_->NewStream());
   AMPC_ASSIGN_OR_RETURN(mirror->small_, PinnedMemory::Allocate(*mirror->device_, kSmallBytes));
+  mirror->uploads_.emplace(*mirror->device_, kUploads);
   return mirror;
 }
 
@@ -53,13 +55,24 @@ absl::StatusOr<ScopeMirror::Copy*> ScopeMirror::Bind(const std::string& name, Sc
   return entry.copies.back().get();
 }
 
+absl::Status ScopeMirror::UploadOne(const Copy& copy) {
+  const HostTensor& value = copy.entry->variable->value;
+  const int64_t bytes = BytesOf(copy);
+  if (bytes == 0) return absl::OkStatus();
+  if (bytes > kSmallBytes) return UploadDeclared(value, copy.dtype, copy.memory.data(), *stream_);
+  AMPC_ASSIGN_OR_RETURN(const PinnedRing::Slot slot, uploads_->Acquire(bytes));
+  ToDeclared(value, copy.dtype, slot.data);
+  AMPC_RETURN_IF_ERROR(stream_->CopyToDevice(copy.memory.data(), slot.data, bytes));
+  return uploads_->Release(slot, *stream_);
+}
+
 absl::Status ScopeMirror::Upload(absl::Span<Copy* const> copies) {
   AMPC_RETURN_IF_ERROR(std::exchange(error_, absl::OkStatus()));
   for (Copy* copy : copies) {
     if (copy->current) continue;
     const Scope::Variable* variable = copy->entry->variable;
     AMPC_RETURN_IF_ERROR(Download({&variable, 1}));
-    if (copy->memory.data() != nullptr) AMPC_RETURN_IF_ERROR(UploadDeclared(variable->value, copy->dtype, copy->memory.data(), *stream_));
+    AMPC_RETURN_IF_ERROR(UploadOne(*copy));
     copy->current = true;
   }
   return absl::OkStatus();

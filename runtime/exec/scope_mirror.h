@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "absl/types/span.h"
 #include "kernels/device/allocator.h"
 #include "kernels/device/device.h"
+#include "kernels/device/pinned_ring.h"
 #include "runtime/exec/device_arena.h"
 #include "runtime/exec/scope.h"
 
@@ -45,7 +47,7 @@ class ScopeMirror {
   // The variable's copy as `dtype`; its memory stays where it is. Not brought up to date. ResourceExhausted names the variable.
   absl::StatusOr<Copy*> Bind(const std::string& name, Scope::Variable& variable, DType dtype);
 
-  // Brings copies, or the host's values, up to date. Waits for the device if something is copied.
+  // Brings copies, or the host's values, up to date. The host waits where it reads what the device has, and for large uploads.
   absl::Status Upload(absl::Span<Copy* const> copies);
   absl::Status Download(absl::Span<const Scope::Variable* const> variables);
   absl::Status DownloadAll();
@@ -58,10 +60,12 @@ class ScopeMirror {
 
  private:
   ScopeMirror() = default;
+  absl::Status UploadOne(const Copy& copy);
 
   std::shared_ptr<Device> device_;
   std::unique_ptr<Stream> stream_;
   PinnedMemory small_;  // downloads of small variables go through it together
+  std::optional<PinnedRing> uploads_;  // small ones
   absl::node_hash_map<const Scope::Variable*, Entry> entries_;
   absl::Status error_;
 };

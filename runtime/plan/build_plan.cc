@@ -332,6 +332,7 @@ std::string ToString(const ExecutionPlan& plan) {
     for (int k = 0; k < step.inputs + step.outputs; ++k) {
       absl::StrAppend(&out, k == step.inputs ? " -> " : " ", PlaceText(plan.operands[step.first + k]));
     }
+    if (step.bytes_through_host > 0) absl::StrAppend(&out, "  on the host, ", step.bytes_through_host, " bytes copied");
     absl::StrAppend(&out, "\n");
   }
   absl::StrAppend(&out, "arena ", plan.arena_bytes, " bytes\n");

@@ -1,31 +1,30 @@
 // Sessions on the emulated device, against the CPU.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <string>
 #include <thread>
 
+#include "absl/strings/str_replace.h"
 #include "graph/base/error.h"
 #include "kernels/cuda/cuda_kernels.h"
 #include "kernels/device/emulated/emulated_device.h"
 #include "runtime/session.h"
+#include "tests/cuda/session/lazy_kernels.h"
 #include "tests/runtime/text_session.h"
 #include "tests/testlib/status.h"
 
 namespace ampc {
 namespace {
 
-const KernelRegistry& NoKernels() {
-  static const auto* const none = new KernelRegistry;
-  return *none;
-}
-
-// With the kernels of the device, and with none: the host computes everything.
-class OnDevice : public ::testing::TestWithParam<bool> {
+// With the kernels of the device; with the CPU's as work of the device; and with none: the host computes everything.
+class OnDevice : public ::testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override { AddEmulatedDevice(GetParam() ? CudaKernels() : NoKernels()); }
+  bool Is(absl::string_view kernels) const { return GetParam() == kernels; }
+  void SetUp() override { AddEmulatedDevice(Is("device") ? CudaKernels() : Is("lazy") ? LazyKernels() : NoKernels()); }
 };
-INSTANTIATE_TEST_SUITE_P(Kernels, OnDevice, ::testing::Bool(), [](const auto& info) { return info.param ? "device" : "host"; });
+INSTANTIATE_TEST_SUITE_P(Kernels, OnDevice, ::testing::Values("device", "lazy", "host"), [](const auto& info) { return std::string(info.param); });
 
 SessionOptions Device(bool strict = false) { return {.device = "emulated:0", .threads = 1, .strict_rounding = strict}; }
 
@@ -189,9 +188,53 @@ TEST_P(OnDevice, ObserversSeeSteps) {
   EXPECT_EQ(values.ops, (std::vector<std::string>{"matmul_v2", "elementwise_add", "relu"}));
   EXPECT_EQ(times.ops, values.ops);
   EXPECT_EQ(values.last, 5.5f);
-  if (!GetParam()) {
+  if (Is("host")) {
     EXPECT_EQ(times.places, (std::set<std::string>{"host"}));
     EXPECT_EQ(times.copied, 4 * (2 + 3 + 3 + 3 + 3 + 3));
+  }
+}
+
+TEST(SessionDevice, ReplaysFromTheThirdRunOn) {
+  AddEmulatedDevice(LazyKernels());
+  ASSERT_OK_AND_ASSIGN(const Session session, FromText(kMlp, Device(true)));
+  std::vector<int64_t> runs;
+  for (int i = 0; i < 5; ++i) {
+    const int64_t before = LazyRuns();
+    const float v = static_cast<float>(i);
+    ASSERT_OK_AND_ASSIGN(const TensorMap out, session.Run({{"x", F({1, 2}, {v, 0})}}));
+    EXPECT_EQ(Floats(out.at("y"))[0], v + 0.5f);
+    runs.push_back(LazyRuns() - before);
+  }
+  EXPECT_EQ(runs, (std::vector<int64_t>{3, 3, 3, 0, 0}));
+}
+
+struct LayoutsSeen : StepObserver {
+  absl::Status AfterStep(const ObservedStep& step) override {
+    for (const ObservedValue& value : step.results) layouts[value.var->name()] = value.desc.layout;
+    return absl::OkStatus();
+  }
+  std::map<std::string, Layout> layouts;
+};
+
+TEST(SessionDevice, OnlyConvolutionsInHalvesAreChannelsLast) {
+  AddEmulatedDevice(LazyKernels());
+  for (const bool low : {true, false}) {
+    std::string text = R"(
+feed  x : f16 [1, 2, 4, 4]
+const w : f16 [2, 2, 1, 1] = [1.0, 2.0, 3.0, 4.0]
+conv2d(Input=x, Filter=w) -> Output=c : f16 [1, 2, 4, 4]
+r = relu(c) : f16 [1, 2, 4, 4]
+m = transpose(r) axis=[0, 1, 3, 2] : f16 [1, 2, 4, 4]
+fetch m
+)";
+    if (!low) text = absl::StrReplaceAll(text, {{"f16", "f32"}});
+    ASSERT_OK_AND_ASSIGN(const Session session, FromText(text, Device(true)));
+    LayoutsSeen seen;
+    absl::StatusOr<HostTensor> x = HostTensor::Create(low ? DType::kF16 : DType::kF32, {1, 2, 4, 4});
+    ASSERT_OK(session.Run({{"x", *x}}, seen).status());
+    EXPECT_EQ(seen.layouts.at("c") == Layout::kChannelsLast, low);
+    EXPECT_EQ(seen.layouts.at("r") == Layout::kChannelsLast, low);
+    EXPECT_EQ(seen.layouts.at("m"), Layout::kPlain);
   }
 }
 
