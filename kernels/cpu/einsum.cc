@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -11,71 +10,18 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "graph/ops/einsum_equation.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/move/strided_copy.h"
 #include "kernels/cpu/simd/reduce.h"
 #include "kernels/lib/matmul.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/product/einsum_spec.h"
 
 namespace ampc {
 namespace {
 
-using Labels = std::vector<int>;
-
-bool Has(const Labels& labels, int label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
-
 int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
-// A tensor by label: the stride of a label that it has twice is that of its diagonal.
-struct Labelled {
-  Labels labels;  // each once
-  std::map<int, int64_t> sizes, strides;
-
-  int64_t Product(const Labels& of) const {
-    int64_t n = 1;
-    for (int label : of) n *= sizes.at(label);
-    return n;
-  }
-  std::vector<int64_t> Sizes(const Labels& order) const {
-    std::vector<int64_t> all;
-    for (int label : order) all.push_back(sizes.at(label));
-    return all;
-  }
-  std::vector<int64_t> Strides(const Labels& order) const {
-    std::vector<int64_t> all;
-    for (int label : order) all.push_back(strides.at(label));
-    return all;
-  }
-};
-
-// Dense in the order of `labels`.
-Labelled Dense(const Labels& labels, const std::map<int, int64_t>& sizes) {
-  Labelled t;
-  t.labels = labels;
-  int64_t stride = 1;
-  for (auto label = labels.rbegin(); label != labels.rend(); ++label) {
-    t.sizes[*label] = sizes.at(*label);
-    t.strides[*label] = stride;
-    stride *= sizes.at(*label);
-  }
-  return t;
-}
-
-// An operand; a dimension of an ellipsis that repeats has no label, since its index is always 0.
-Labelled Operand(const Labels& labels, const Dims& dims, const std::map<int, int64_t>& sizes) {
-  Labelled t;
-  int64_t stride = 1;
-  for (size_t i = dims.size(); i-- > 0; stride *= dims[i]) {
-    const int label = labels[i];
-    if (dims[i] == 1 && sizes.at(label) != 1) continue;
-    if (!Has(t.labels, label)) t.labels.insert(t.labels.begin(), label);
-    t.sizes[label] = dims[i];
-    t.strides[label] += stride;
-  }
-  return t;
-}
 
 // An operand brought to the order `rows`, with the labels that only it has and the result lacks summed away.
 struct Packed {
@@ -129,32 +75,6 @@ const float* RunPack(const Packed& p, const KernelArgs& args, float* out) {
   return at;
 }
 
-struct Equation {
-  std::vector<Labelled> operands;
-  Labels result;
-  std::map<int, int64_t> sizes;
-};
-
-// Of the op or its gradient.
-absl::StatusOr<Equation> Read(const SpecView& view) {
-  std::vector<int> ranks;
-  const int n = view.NumIn("Operands");
-  for (int i = 0; i < n; ++i) ranks.push_back(static_cast<int>(view.InDesc("Operands", i).dims.size()));
-  const absl::StatusOr<ops::EinsumEquation> parsed = ops::ParseEinsum(view.op().GetString("equation"), ranks);
-  if (!parsed.ok()) return view.Internal(parsed.status().message());
-  Equation e;
-  e.result = parsed->result;
-  for (int i = 0; i < n; ++i) {
-    const Dims& dims = view.InDesc("Operands", i).dims;
-    for (size_t k = 0; k < dims.size(); ++k) {
-      const auto [at, added] = e.sizes.try_emplace(parsed->operands[i][k], dims[k]);
-      if (!added && at->second == 1) at->second = dims[k];
-    }
-  }
-  for (int i = 0; i < n; ++i) e.operands.push_back(Operand(parsed->operands[i], view.InDesc("Operands", i).dims, e.sizes));
-  return e;
-}
-
 // Copies the elements that are the result in the order `from`.
 StridedCopy ToResult(const Equation& e, const Labels& from) {
   const Labelled source = Dense(from, e.sizes), target = Dense(e.result, e.sizes);
@@ -196,34 +116,6 @@ std::unique_ptr<Kernel> MakeUnary(const Equation& e) {
     if (at != out) std::copy(at, at + p.rows, out);
     return absl::OkStatus();
   });
-}
-
-// What each label of a product is.
-struct Roles {
-  Labels batch, rows, cols, inner, sum_a, sum_b;
-};
-
-Roles RolesOf(const Equation& e) {
-  Roles r;
-  const Labels &a = e.operands[0].labels, &b = e.operands[1].labels;
-  for (int label : e.result) {
-    const bool in_a = Has(a, label), in_b = Has(b, label);
-    (in_a && in_b ? r.batch : in_a ? r.rows : r.cols).push_back(label);
-  }
-  for (int label : a) {
-    if (!Has(e.result, label)) (Has(b, label) ? r.inner : r.sum_a).push_back(label);
-  }
-  for (int label : b) {
-    if (!Has(e.result, label) && !Has(a, label)) r.sum_b.push_back(label);
-  }
-  return r;
-}
-
-Labels Joined(const Labels& a, const Labels& b, const Labels& c) {
-  Labels all = a;
-  all.insert(all.end(), b.begin(), b.end());
-  all.insert(all.end(), c.begin(), c.end());
-  return all;
 }
 
 class ProductKernel final : public Kernel {
@@ -344,7 +236,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
   for (int i = 0; i < n; ++i) {
     if (view.InDesc("Operands", i).NumElements() == 0) return view.Unsupported("an operand without elements has no cpu kernel");
   }
-  AMPC_ASSIGN_OR_RETURN(const Equation e, Read(view));
+  AMPC_ASSIGN_OR_RETURN(const Equation e, ReadEinsum(view));
   if (n == 2) return MakeFactorGradients(view, e);
   const Spread spread = SpreadTo(e.operands[0], e.result, spec.outputs[0].NumElements());
   return MakeLambdaKernel({}, [spread, gradient](const KernelArgs& args) {
@@ -360,7 +252,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   if (n > 2) return view.Unsupported(absl::StrCat("the cpu kernel takes 1 or 2 operands, not ", n));
   const int64_t total = spec.outputs[0].NumElements();
   if (total == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
-  AMPC_ASSIGN_OR_RETURN(const Equation e, Read(view));
+  AMPC_ASSIGN_OR_RETURN(const Equation e, ReadEinsum(view));
   for (int i = 0; i < n; ++i) {
     if (spec.inputs[view.In("Operands", i)].NumElements() > 0) continue;
     return MakeLambdaKernel({}, [total](const KernelArgs& args) {  // sums of nothing

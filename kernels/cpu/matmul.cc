@@ -9,6 +9,7 @@
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/product_spec.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/lib/activation.h"
 #include "kernels/lib/matmul.h"
 #include "kernels/parallel.h"
 
@@ -47,33 +48,15 @@ struct Slots {
   Addend add = {};
 };
 
-absl::StatusOr<MatmulSpec> ReadFc(const SpecView& view) {
-  const Dims& x = view.InDesc("Input").dims;
-  const Dims& w = view.InDesc("W").dims;
-  const size_t n = static_cast<size_t>(view.op().GetInt("in_num_col_dims", 1));
-  MatmulSpec s;
-  s.m = Product(x, 0, n);
-  s.k = Product(x, n, x.size());
-  s.n = view.OutDesc("Out").dims.back();
-  if (s.n != w[1]) s.b_row = w[1];  // padding_weights
-  s.has_bias = view.In("Bias") >= 0;
-  AMPC_ASSIGN_OR_RETURN(s.activation, ReadActivation(view.op()));
-  s.native_bf16 = view.InDesc("Input").dtype == DType::kBF16;
-  s.threads = view.spec().threads;
-  return s;
-}
-
 // Input is oneDNN's bias where it is one row and nothing is scaled, else it is added to the product.
-void ReadAddend(const SpecView& view, MatmulSpec& s, Slots* slots) {
-  const Dims& in = view.InDesc("Input").dims;
-  const int64_t rows = in.size() > 1 ? in[0] : 1, cols = in.back();
-  const float beta = static_cast<float>(view.op().GetFloat("Beta", 1));
-  if (beta == 0) return;
-  if (rows == 1 && cols == s.n && beta == 1 && s.scale == 1) {
+void PlaceAddend(const SpecView& view, MatmulSpec& s, Slots* slots) {
+  const ProductAddend add = ReadAddend(view);
+  if (add.factor == 0) return;
+  if (add.row_stride == 0 && add.col_stride == 1 && add.factor == 1 && s.scale == 1) {
     s.has_bias = true;
     slots->bias = view.In("Input");
   } else {
-    slots->add = {view.In("Input"), beta, rows == 1 ? 0 : cols, cols == 1 ? 0 : 1, s.m, s.n};
+    slots->add = {view.In("Input"), add.factor, add.row_stride, add.col_stride, s.m, s.n};
   }
 }
 
@@ -81,7 +64,7 @@ absl::StatusOr<MatmulSpec> ReadSpec(const SpecView& view, Slots* slots) {
   if (view.op().type() == "fc") return ReadFc(view);
   const std::vector<TensorDesc>& in = view.spec().inputs;
   AMPC_ASSIGN_OR_RETURN(MatmulSpec s, ReadProduct(view, view.op().type(), in[slots->a].dims, in[slots->b].dims, slots->a));
-  if (view.op().type() == "addmm") ReadAddend(view, s, slots);
+  if (view.op().type() == "addmm") PlaceAddend(view, s, slots);
   return s;
 }
 

@@ -27,32 +27,6 @@ int64_t Product(const std::vector<int64_t>& dims) {
   return n;
 }
 
-// As few leading dims as possible: those over which b repeats become rows of a; neighbours that repeat alike are joined.
-MatmulSpec Simplified(MatmulSpec s) {
-  if (Product(s.b_batch) == 1 && !s.trans_a) {
-    s.m *= Product(s.a_batch);
-    s.a_batch.clear();
-    s.b_batch.clear();
-    return s;
-  }
-  std::vector<int64_t> a, b;
-  for (size_t i = 0; i < s.a_batch.size(); ++i) {
-    const int64_t da = s.a_batch[i], db = s.b_batch[i];
-    if (da == 1 && db == 1) continue;
-    const bool joins = !a.empty() && ((a.back() == b.back()) == (da == db)) && (a.back() == 1) == (da == 1) && (b.back() == 1) == (db == 1);
-    if (joins) {
-      a.back() *= da;
-      b.back() *= db;
-    } else {
-      a.push_back(da);
-      b.push_back(db);
-    }
-  }
-  s.a_batch = std::move(a);
-  s.b_batch = std::move(b);
-  return s;
-}
-
 // A stack of matrices with `row` and `col` as element strides inside one.
 absl::StatusOr<MemoryDesc> MatrixDesc(const std::vector<int64_t>& batch, int64_t rows, int64_t cols, int64_t row, int64_t col, int64_t size,
                                       dnnl_data_type_t type) {

@@ -4,26 +4,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
-#include "kernels/lib/activation.h"
+#include "kernels/lib/matmul_spec.h"
 #include "kernels/weight_cache.h"
 
 namespace ampc::onednn {
-
-// out[.., m, n] = activation(scale * sum_k a[.., m, k] * b[.., k, n] + bias[n]); operands and result are dense f32.
-struct MatmulSpec {
-  std::vector<int64_t> a_batch, b_batch;  // leading dims, as many of one as of the other; 1 repeats
-  int64_t m = 0, n = 0, k = 0;
-  bool trans_a = false, trans_b = false;  // stored [.., k, m]; [.., n, k]
-  int64_t b_row = 0;                      // elements from row to row of b where they are more than the row has; 0: dense
-  float scale = 1;                        // not with has_bias
-  bool has_bias = false;
-  bool native_bf16 = false;  // operands hold bf16 values: multiply in bf16, accumulate in f32, where the CPU is faster so
-  Activation activation;
-  int threads = 1;
-};
 
 struct MatmulBuffers {
   const float* a = nullptr;

@@ -13,7 +13,9 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "graph/base/bfloat16.h"
 #include "graph/base/error.h"
+#include "graph/base/half.h"
 #include "graph/base/status_macros.h"
 #include "graph/text/parser.h"
 #include "passes/pipeline.h"
@@ -182,10 +184,12 @@ absl::StatusOr<HostTensor> MakeFeed(const GradientCase& c, const Var& feed) {
   if (values.empty()) return UsageError(absl::StrCat("'", feed.name(), "': the range has no place left beside what it avoids"));
   switch (out.dtype()) {
     case DType::kF32: Fill<float>(values, &out); break;
+    case DType::kF16: Fill<Half>(values, &out); break;
+    case DType::kBF16: Fill<BFloat16>(values, &out); break;
     case DType::kI32: Fill<int32_t>(values, &out); break;
     case DType::kI64: Fill<int64_t>(values, &out); break;
     case DType::kBool: Fill<bool>(values, &out); break;
-    default: return UsageError(absl::StrCat("feed '", feed.name(), "' is ", ToString(feed.type), "; f32, i32, i64 or bool is needed"));
+    default: return UsageError(absl::StrCat("feed '", feed.name(), "' is ", ToString(feed.type), "; f32, f16, bf16, i32, i64 or bool is needed"));
   }
   return out;
 }

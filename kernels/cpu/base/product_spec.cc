@@ -1,7 +1,11 @@
 #include "kernels/cpu/base/product_spec.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
+
+#include "graph/base/status_macros.h"
+#include "kernels/lib/activation.h"
 
 namespace ampc {
 namespace {
@@ -50,13 +54,86 @@ MatmulSpec ReadDot(const Dims& x) {
   return s;
 }
 
+int64_t Product(const std::vector<int64_t>& dims) {
+  int64_t n = 1;
+  for (int64_t d : dims) n *= d;
+  return n;
+}
+
 }  // namespace
+
+absl::StatusOr<MatmulSpec> ReadFc(const SpecView& view) {
+  const Dims& x = view.InDesc("Input").dims;
+  const Dims& w = view.InDesc("W").dims;
+  const size_t n = static_cast<size_t>(view.op().GetInt("in_num_col_dims", 1));
+  MatmulSpec s;
+  s.m = Product(x, 0, n);
+  s.k = Product(x, n, x.size());
+  s.n = view.OutDesc("Out").dims.back();
+  if (s.n != w[1]) s.b_row = w[1];  // padding_weights
+  s.has_bias = view.In("Bias") >= 0;
+  AMPC_ASSIGN_OR_RETURN(s.activation, ReadActivation(view.op()));
+  s.native_bf16 = view.InDesc("Input").dtype == DType::kBF16;
+  s.threads = view.spec().threads;
+  return s;
+}
+
+ProductAddend ReadAddend(const SpecView& view) {
+  const Dims &in = view.InDesc("Input").dims, &out = view.OutDesc("Out").dims;
+  const int64_t rows = in.size() > 1 ? in[0] : 1, cols = in.back();
+  return {static_cast<float>(view.op().GetFloat("Beta", 1)), rows == 1 ? 0 : cols, cols == 1 && out[1] != 1 ? 0 : 1};
+}
+
+std::vector<int64_t> BatchOf(const MatmulSpec& s) {
+  std::vector<int64_t> batch = s.a_batch;
+  for (size_t i = 0; i < batch.size(); ++i) batch[i] = std::max(batch[i], s.b_batch[i]);
+  return batch;
+}
+
+MatmulSpec GradientOfA(const MatmulSpec& s) {
+  MatmulSpec t = s;
+  t.a_batch = BatchOf(s);
+  t.k = s.n;
+  t.m = s.m;
+  t.n = s.k;
+  t.trans_a = false;
+  t.trans_b = !s.trans_b;
+  if (!s.trans_a) return t;
+  std::swap(t.a_batch, t.b_batch);
+  std::swap(t.m, t.n);
+  t.trans_a = s.trans_b;
+  t.trans_b = true;
+  return t;
+}
+
+void JoinRows(MatmulSpec& s) {
+  if (s.trans_a || Product(s.b_batch) != 1) return;
+  s.m *= Product(s.a_batch);
+  s.a_batch.clear();
+  s.b_batch.clear();
+}
+
+MatmulSpec GradientOfB(const MatmulSpec& s) {
+  MatmulSpec t = s;
+  t.b_batch = BatchOf(s);
+  t.k = s.m;
+  t.m = s.k;
+  t.n = s.n;
+  t.trans_a = !s.trans_a;
+  t.trans_b = false;
+  if (!s.trans_b) return t;
+  std::swap(t.a_batch, t.b_batch);
+  std::swap(t.m, t.n);
+  t.trans_a = true;
+  t.trans_b = s.trans_a;
+  return t;
+}
 
 absl::StatusOr<MatmulSpec> ReadProduct(const SpecView& view, absl::string_view type, const Dims& x, const Dims& y, int factor) {
   const Op& op = view.op();
   for (const char* fused :
        {"fused_reshape_X", "fused_reshape_Y", "fused_transpose_X", "fused_transpose_Y", "fused_reshape_Out", "fused_transpose_Out"}) {
-    if (!op.GetInts(fused).empty()) return view.Unsupported("the cpu kernel does not reshape or transpose inside a product");
+    if (!op.GetInts(fused).empty()) return view.Unsupported("the kernel does not reshape or transpose inside a product");
   }
   MatmulSpec s;
   if (type == "mul") {

@@ -11,6 +11,7 @@
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/product_spec.h"
 #include "kernels/cpu/move/repeat_sum.h"
+#include "kernels/lib/matmul.h"
 #include "kernels/parallel.h"
 
 namespace ampc {
@@ -42,54 +43,6 @@ struct Term {
     return absl::OkStatus();
   }
 };
-
-// Leading dims of the product.
-std::vector<int64_t> BatchOf(const MatmulSpec& s) {
-  std::vector<int64_t> batch = s.a_batch;
-  for (size_t i = 0; i < batch.size(); ++i) batch[i] = std::max(batch[i], s.b_batch[i]);
-  return batch;
-}
-
-// `gradient` [.., m, n] times b: the gradient of a as it is stored.
-MatmulSpec ForA(const MatmulSpec& s) {
-  MatmulSpec t = s;
-  t.a_batch = BatchOf(s);
-  t.k = s.n;
-  t.m = s.m;
-  t.n = s.k;
-  t.trans_a = false;
-  t.trans_b = !s.trans_b;
-  if (!s.trans_a) return t;
-  std::swap(t.a_batch, t.b_batch);
-  std::swap(t.m, t.n);
-  t.trans_a = s.trans_b;
-  t.trans_b = true;
-  return t;
-}
-
-// Stacks that share b are one stack of rows.
-void JoinRows(MatmulSpec& s) {
-  if (s.trans_a || Product(s.b_batch) != 1) return;
-  s.m *= Product(s.a_batch);
-  s.a_batch.clear();
-  s.b_batch.clear();
-}
-
-MatmulSpec ForB(const MatmulSpec& s) {
-  MatmulSpec t = s;
-  t.b_batch = BatchOf(s);
-  t.k = s.m;
-  t.m = s.k;
-  t.n = s.n;
-  t.trans_a = !s.trans_a;
-  t.trans_b = false;
-  if (!s.trans_b) return t;
-  std::swap(t.a_batch, t.b_batch);
-  std::swap(t.m, t.n);
-  t.trans_a = true;
-  t.trans_b = s.trans_a;
-  return t;
-}
 
 // `own` are the leading dims of the factor.
 absl::StatusOr<Term> MakeTerm(const MatmulSpec& product, std::vector<int64_t> own, int a, int b, int out, int64_t* workspace) {
@@ -163,8 +116,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
     return absl::OkStatus();
   };
   JoinRows(s);
-  if (dx >= 0) AMPC_RETURN_IF_ERROR(add(ForA(s), s.a_batch, s.trans_a ? y : gradient, s.trans_a ? gradient : y, dx));
-  if (dy >= 0) AMPC_RETURN_IF_ERROR(add(ForB(s), s.b_batch, s.trans_b ? gradient : x, s.trans_b ? x : gradient, dy));
+  if (dx >= 0) AMPC_RETURN_IF_ERROR(add(GradientOfA(s), s.a_batch, s.trans_a ? y : gradient, s.trans_a ? gradient : y, dx));
+  if (dy >= 0) AMPC_RETURN_IF_ERROR(add(GradientOfB(s), s.b_batch, s.trans_b ? gradient : x, s.trans_b ? x : gradient, dy));
   const Addend addend = type == "addmm" ? MakeAddend(view) : Addend();
   const int64_t scratch = traits.workspace_bytes;
   int64_t largest = 0;

@@ -5,11 +5,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "kernels/common/rnn_mode.h"
 #include "kernels/cpu/base/spec_view.h"
 
 namespace ampc {
-
-enum class RnnMode { kLstm, kGru, kTanh, kRelu };
 
 struct RnnSizes {
   int64_t time = 0, batch = 0, features = 0, hidden = 0, gates = 1, layers = 1, directions = 1;
