@@ -9,7 +9,7 @@
 
 namespace ampc {
 
-// `device` outlives it. Exit code 4 where the library cannot be opened.
+// `device` outlives it. Exit code 4 where the library cannot be opened, Internal with its text where it cannot be used.
 absl::StatusOr<std::unique_ptr<MatmulLibrary>> NewCublasLt(Device& device);
 
 }  // namespace ampc
