@@ -80,8 +80,10 @@ absl::StatusOr<DeviceTarget> OpenDevice(const std::string& name, const std::func
 }
 
 void AddDeviceBackend(const std::string& name, OpenBackendFn open) {
-  const std::lock_guard<std::mutex> lock(TheState().mutex);
-  TheState().backends[name] = open;
+  State& state = TheState();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  state.backends[name] = open;
+  std::erase_if(state.opened, [&](const auto& opened) { return opened.first.first == name; });
 }
 
 }  // namespace ampc
