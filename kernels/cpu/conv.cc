@@ -16,19 +16,6 @@ namespace {
 using onednn::ConvBuffers;
 using onednn::ConvSpec;
 
-absl::StatusOr<ConvSpec> ReadSpec(const SpecView& view) {
-  const TensorDesc& y = view.OutDesc("Output");
-  AMPC_ASSIGN_OR_RETURN(ConvSpec spec, ReadConv(view, view.op().type(), view.InDesc("Input"), y));
-  spec.has_bias = view.In("Bias") >= 0;
-  spec.has_residual = view.In("ResidualData") >= 0;
-  if (spec.has_residual) {
-    if (view.InDesc("ResidualData").dims != y.dims) return view.Unsupported("the cpu kernel needs ResidualData with the shape of Output");
-    spec.residual = ConvLayout(view, view.InDesc("ResidualData"));
-  }
-  AMPC_ASSIGN_OR_RETURN(spec.activation, ReadActivation(view.op()));
-  return spec;
-}
-
 // Flat positions of the operands; -1 when absent.
 struct Slots {
   int in, filter, bias, residual;
@@ -72,7 +59,7 @@ std::unique_ptr<Kernel> MakeEmptySum(const ConvSpec& s, Slots slots) {
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
-  AMPC_ASSIGN_OR_RETURN(const ConvSpec s, ReadSpec(view));
+  AMPC_ASSIGN_OR_RETURN(const ConvSpec s, ReadFusedConv(view));
   const Slots slots{view.In("Input"), view.In("Filter"), view.In("Bias"), view.In("ResidualData")};
   if (spec.outputs[0].NumElements() == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
   if (spec.inputs[slots.in].NumElements() == 0 || spec.inputs[slots.filter].NumElements() == 0) {

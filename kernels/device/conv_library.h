@@ -14,24 +14,27 @@ namespace ampc {
 class Stream;
 
 enum class ConvKind : uint8_t { kForward, kInputGradient, kFilterGradient };
+// kRelu and kClip of NaN are 0 and the lower bound.
 enum class ConvActivation : uint8_t { kNone, kRelu, kClip, kSwish };
 
 // Dims in the order [n, c, spatial...]; filters [output channels, input channels / groups, spatial...]. Strides of memory say the
 // layout: row-major or channels last. y is the result of the forward convolution also where its gradient is read.
 struct ConvDesc {
   ConvKind kind = ConvKind::kForward;
-  DType type = DType::kF32;   // of x, w and y: f32, f16, bf16; accumulated in f32
+  DType type = DType::kF32;  // of x, w and y: f32, f16, bf16; accumulated in f32
+  bool f32_result = false;   // what is written is f32, whatever the type
   bool tf32 = false;
   std::vector<int64_t> x, w, y;
-  bool channels_last = false;   // x and y
+  bool channels_last = false;  // x and y
   bool filter_channels_last = false;
   std::vector<int64_t> pads_begin, pads_end, strides, dilations;  // per spatial dim
   int64_t groups = 1;
   // Forward only, in this order: + bias[c], + residual (as y), activation.
   bool bias = false;
+  DType bias_type = DType::kF32;  // `type` or f32
   bool residual = false;
   ConvActivation activation = ConvActivation::kNone;
-  float lower = 0, upper = 0;   // kClip
+  float lower = 0, upper = 0;  // kClip
   bool operator==(const ConvDesc&) const = default;
 };
 

@@ -4,6 +4,7 @@
 #include "absl/types/span.h"
 #include "graph/base/status_macros.h"
 #include "graph/ops/window.h"
+#include "kernels/lib/activation.h"
 
 namespace ampc {
 namespace {
@@ -45,6 +46,19 @@ absl::StatusOr<ConvSpec> ReadConv(const SpecView& view, absl::string_view type, 
   spec.native_bf16 = in.dtype == DType::kBF16;
   spec.threads = view.spec().threads;
   AMPC_RETURN_IF_ERROR(ReadAxes(view, in.dims, out.dims, nhwc, &spec));
+  return spec;
+}
+
+absl::StatusOr<ConvSpec> ReadFusedConv(const SpecView& view) {
+  const TensorDesc& y = view.OutDesc("Output");
+  AMPC_ASSIGN_OR_RETURN(ConvSpec spec, ReadConv(view, view.op().type(), view.InDesc("Input"), y));
+  spec.has_bias = view.In("Bias") >= 0;
+  spec.has_residual = view.In("ResidualData") >= 0;
+  if (spec.has_residual) {
+    if (view.InDesc("ResidualData").dims != y.dims) return view.Unsupported("the kernel needs ResidualData with the shape of Output");
+    spec.residual = ConvLayout(view, view.InDesc("ResidualData"));
+  }
+  AMPC_ASSIGN_OR_RETURN(spec.activation, ReadActivation(view.op()));
   return spec;
 }
 

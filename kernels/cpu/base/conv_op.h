@@ -11,6 +11,9 @@ namespace ampc {
 // The op is of `type` or its gradient; `in` and `out` are the convolution's operand and result. Without bias, residual and activation.
 absl::StatusOr<onednn::ConvSpec> ReadConv(const SpecView& view, absl::string_view type, const TensorDesc& in, const TensorDesc& out);
 
+// The op itself, with bias, residual and activation.
+absl::StatusOr<onednn::ConvSpec> ReadFusedConv(const SpecView& view);
+
 // Tensors of an NHWC op lie as channels-last ones of an NCHW op do.
 Layout ConvLayout(const SpecView& view, const TensorDesc& t);
 
