@@ -4,11 +4,9 @@
 
 #include <array>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
@@ -16,11 +14,10 @@
 #include "kernels/device/cuda/cublaslt_api.h"
 #include "kernels/device/cuda/cuda_status.h"
 #include "kernels/device/device.h"
+#include "kernels/device/matmul_plan_cache.h"
 
 namespace ampc {
 namespace {
-
-constexpr size_t kMostPlans = 4096;  // then the cache starts anew; plans in use live on
 
 // The handle and the functions; kept by every plan.
 struct Session {
@@ -108,38 +105,17 @@ class CublasLtPlan : public MatmulPlan {
   const std::string name_;
 };
 
-struct Key {
-  MatmulDesc desc;
-  int64_t limit = 0;
-  bool operator==(const Key&) const = default;
-  template <typename H>
-  friend H AbslHashValue(H h, const Key& key) {
-    const MatmulDesc& d = key.desc;
-    return H::combine(std::move(h), d.transpose_a, d.transpose_b, d.m, d.n, d.k, d.lda, d.ldb, d.ldd, d.batch, d.stride_a, d.stride_b,
-                      d.stride_d, d.type_ab, d.type_d, d.tf32, d.alpha, d.beta, d.epilogue, d.aux_ld, d.alignment, key.limit);
-  }
-};
-
 class CublasLt : public MatmulLibrary {
  public:
   explicit CublasLt(std::shared_ptr<const Session> session) : session_(std::move(session)) {}
 
   absl::StatusOr<std::shared_ptr<const MatmulPlan>> Plan(const MatmulDesc& desc, int64_t workspace_limit) override {
-    const Key key{desc, workspace_limit};
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (const auto at = plans_.find(key); at != plans_.end()) return at->second;
-    }
-    AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const MatmulPlan> plan, CublasLtPlan::Make(session_, desc, workspace_limit));
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (plans_.size() >= kMostPlans) plans_.clear();
-    return plans_.try_emplace(key, std::move(plan)).first->second;
+    return plans_.Find(desc, workspace_limit, [&] { return CublasLtPlan::Make(session_, desc, workspace_limit); });
   }
 
  private:
   const std::shared_ptr<const Session> session_;
-  std::mutex mutex_;
-  absl::flat_hash_map<Key, std::shared_ptr<const MatmulPlan>> plans_;
+  MatmulPlanCache plans_;
 };
 
 }  // namespace
