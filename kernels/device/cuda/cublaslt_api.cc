@@ -89,10 +89,7 @@ absl::Status SetEpilogue(const CublasLtApi& api, const MatmulDesc& desc, CublasL
   if (desc.epilogue == MatmulEpilogue::kNone) return absl::OkStatus();
   const EpilogueTraits traits = TraitsOf(desc.epilogue);
   AMPC_RETURN_IF_ERROR(Set(api, p->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<uint32_t>(EpilogueOf(desc.epilogue))));
-  if (traits.reads_bias || traits.writes_bias) {
-    AMPC_RETURN_IF_ERROR(Set(api, p->operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<int32_t>(TypeOf(desc.type_d))));
-    AMPC_RETURN_IF_ERROR(p->SetBias(api, AlignedAddress(desc.alignment)));
-  }
+  if (traits.reads_bias || traits.writes_bias) AMPC_RETURN_IF_ERROR(p->SetBias(api, AlignedAddress(desc.alignment)));  // of D's type
   if (!traits.aux) return absl::OkStatus();
   AMPC_RETURN_IF_ERROR(Set(api, p->operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, desc.aux_ld));
   return p->SetAux(api, AlignedAddress(std::max<int64_t>(16, desc.alignment)));

@@ -87,7 +87,6 @@ TEST_F(CublasLtDescriptorsTest, AttributesArriveAsTheyWereSet) {
   EXPECT_EQ(read(CUBLASLT_MATMUL_DESC_TRANSA, int32_t{0}), CUBLAS_OP_T);
   EXPECT_EQ(read(CUBLASLT_MATMUL_DESC_TRANSB, int32_t{0}), CUBLAS_OP_N);
   EXPECT_EQ(read(CUBLASLT_MATMUL_DESC_COMPUTE_TYPE, int32_t{0}), CUBLAS_COMPUTE_32F);
-  EXPECT_EQ(read(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, int32_t{0}), CUDA_R_16F);
 }
 
 TEST_F(CublasLtDescriptorsTest, AWrongDescIsRefusedBeforeTheLibrary) {
