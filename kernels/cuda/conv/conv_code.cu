@@ -128,15 +128,38 @@ AMPC_HOST_DEVICE inline VolumeIndex FilterPosition(const DirectConv& p, int64_t 
   return at;
 }
 
+// One thread adds up one filter element over a part of the positions of y, walking from one to the next without a division.
 template <class T>
 struct FilterPartial {
   DirectConv p;
   float* partial;
   AMPC_DEVICE void operator()(int64_t i) const {
     const int64_t elements = Elements(p.w), parts = Parts(p), terms = Terms(p), part = i / elements;
+    const int64_t begin = terms * part / parts, end = terms * (part + 1) / parts;
     const VolumeIndex filter = FilterPosition(p, i % elements);
+    const int64_t x_channel = (filter.n / (p.y.c / p.groups) * p.w.c + filter.c) * p.x.stride_c;
+    int64_t n = begin, y[3], first[3];
+    for (int a = 2; a >= 0; --a) {
+      y[a] = n % p.y.size[a];
+      n /= p.y.size[a];
+      first[a] = filter.s[a] * p.dilation[a] - p.before[a];
+    }
     float sum = 0;
-    for (int64_t t = terms * part / parts; t < terms * (part + 1) / parts; ++t) sum += FilterTerm<T>(p, filter, t);
+    for (int64_t t = begin; t < end; ++t) {
+      int64_t from_x = x_channel + n * p.x.stride_n, from_y = filter.n * p.y.stride_c + n * p.y.stride_n;
+      bool inside = true;
+      for (int a = 0; a < 3; ++a) {
+        const int64_t x = y[a] * p.step[a] + first[a];
+        inside = inside && x >= 0 && x < p.x.size[a];
+        from_x += x * p.x.stride[a];
+        from_y += y[a] * p.y.stride[a];
+      }
+      if (inside) sum += At<T>(p.x, from_x) * At<T>(p.y, from_y);
+      for (int a = 2; a >= 0 && ++y[a] == p.y.size[a]; --a) {
+        y[a] = 0;
+        if (a == 0) ++n;
+      }
+    }
     partial[i] = sum;
   }
 };
