@@ -51,13 +51,16 @@ class ConvKernel final : public Kernel {
     task.residual = s.has_residual, task.residual_layout = s.residual, task.activation = s.activation;
     if (task.residual && spec.inputs[slots.residual].dtype != task.type) return view.Unsupported("ResidualData needs the type of Input");
     kernel->transposed_ = s.transposed;
-    AMPC_ASSIGN_OR_RETURN(kernel->step_, MakeConvStep(task, *spec.device, spec.values[slots.filter]));
+    AMPC_ASSIGN_OR_RETURN(kernel->step_,
+                          MakeConvStep(task, *spec.device, spec.values[slots.filter], slots.bias < 0 ? nullptr : spec.values[slots.bias]));
     return kernel;
   }
 
   int64_t workspace_bytes() const override { return step_->workspace_bytes(); }
   bool rounds_results() const override { return true; }
-  bool consumes(int flat) const override { return step_->owns_filter() && flat == slots_.filter; }
+  bool consumes(int flat) const override {
+    return (step_->owns_filter() && flat == slots_.filter) || (step_->owns_bias() && flat == slots_.bias);
+  }
   std::string implementation() const override { return step_->implementation(); }
   absl::Status Run(const KernelArgs& args) const override {
     const auto at = [&args](int i) { return i < 0 ? nullptr : const_cast<void*>(args.inputs[i]); };  // operands are only read
@@ -88,12 +91,12 @@ class ConvGradient final : public Kernel {
     if (slots.filter_gradient >= 0) {
       ConvTask task = TaskOf(view, s, ConvKind::kFilterGradient, slots.filter);
       task.filter_type = spec.outputs[slots.filter_gradient].dtype;
-      AMPC_ASSIGN_OR_RETURN(kernel->weights_, MakeConvStep(task, *spec.device, nullptr));
+      AMPC_ASSIGN_OR_RETURN(kernel->weights_, MakeConvStep(task, *spec.device, nullptr, nullptr));
     }
     if (slots.in_gradient >= 0) {
       s.in = ConvLayout(view, spec.outputs[slots.in_gradient]);
       const ConvTask task = TaskOf(view, s, s.transposed ? ConvKind::kForward : ConvKind::kInputGradient, slots.filter);
-      AMPC_ASSIGN_OR_RETURN(kernel->data_, MakeConvStep(task, *spec.device, spec.values[slots.filter]));
+      AMPC_ASSIGN_OR_RETURN(kernel->data_, MakeConvStep(task, *spec.device, spec.values[slots.filter], nullptr));
     }
     return kernel;
   }

@@ -179,7 +179,7 @@ std::vector<Candidate> Candidates(const ConvTask& task, const ConvDesc& bare) {
   ConvTask none = act;
   none.activation = {};
   ConvDesc sum = bare, wide = bare;
-  sum.bias = task.bias, sum.bias_type = task.bias_type, sum.residual = task.residual;
+  sum.bias = task.bias, sum.bias_type = task.type, sum.residual = task.residual;
   wide.f32_result = true;
   const bool plain = forward && a.scale == 1 && a.shift == 0, swish = plain && a.kind == ActivationKind::kSwish && a.alpha == 1;
   if (swish || (plain && a.kind == ActivationKind::kRelu && task.bias)) {
@@ -199,7 +199,8 @@ std::vector<Candidate> Candidates(const ConvTask& task, const ConvDesc& bare) {
 
 class LibraryStep final : public ConvStep {
  public:
-  static absl::StatusOr<std::unique_ptr<ConvStep>> Make(const ConvTask& task, Device& device, const HostTensor* filter) {
+  static absl::StatusOr<std::unique_ptr<ConvStep>> Make(const ConvTask& task, Device& device, const HostTensor* filter,
+                                                        const HostTensor* bias) {
     AMPC_ASSIGN_OR_RETURN(ConvLibrary* const library, device.conv());
     const ConvSpec& s = task.conv;
     const bool x_last = s.in == Layout::kChannelsLast, y_last = s.out == Layout::kChannelsLast;
@@ -211,17 +212,20 @@ class LibraryStep final : public ConvStep {
       status = plan.status();
       if (!status.ok()) continue;
       step->plan_ = *std::move(plan);
-      step->rest_ = candidate.rest, step->reads_residual_ = candidate.desc.residual, step->f32_result_ = candidate.desc.f32_result;
+      step->rest_ = candidate.rest, step->reads_residual_ = candidate.desc.residual,
+      step->converts_bias_ = candidate.desc.bias && task.bias_type != task.type, step->f32_result_ = candidate.desc.f32_result;
       break;
     }
     AMPC_RETURN_IF_ERROR(status);
     AMPC_RETURN_IF_ERROR(step->PlanOperands(filter));
+    AMPC_RETURN_IF_ERROR(step->PlanBias(bias));
     return step;
   }
 
   int64_t workspace_bytes() const override { return workspace_bytes_ == 0 ? 0 : workspace_bytes_ + kAlignment; }
   std::string implementation() const override { return absl::StrCat(plan_->implementation(), HasEpilogue(rest_) ? "+epilogue" : ""); }
   bool owns_filter() const override { return filter_ != nullptr; }
+  bool owns_bias() const override { return bias_ != nullptr; }
 
   absl::Status Run(Stream& stream, const ConvArgs& args) const override {
     char* const ws = reinterpret_cast<char*>(Aligned(reinterpret_cast<int64_t>(args.workspace)));
@@ -230,18 +234,18 @@ class LibraryStep final : public ConvStep {
     const ConvArgs own{place(x_at_, args.x),
                        filter_ != nullptr ? filter_.get() : place(w_at_, args.w),
                        place(y_at_, args.y),
-                       args.bias,
+                       bias_ != nullptr ? bias_.get() : place(bias_at_, const_cast<void*>(args.bias)),
                        place(residual_at_, const_cast<void*>(args.residual)),
                        ws};
     if (x_at_ >= 0 && kind != ConvKind::kInputGradient) AMPC_RETURN_IF_ERROR(Move(stream, x_, true, args.x, own.x));
     if (y_at_ >= 0 && kind != ConvKind::kForward) AMPC_RETURN_IF_ERROR(Move(stream, y_, true, args.y, own.y));
     if (w_at_ >= 0 && kind != ConvKind::kFilterGradient) AMPC_RETURN_IF_ERROR(Move(stream, w_, true, args.w, own.w));
+    if (bias_at_ >= 0) AMPC_RETURN_IF_ERROR(Move(stream, BiasForm(), true, args.bias, const_cast<void*>(own.bias)));
     if (residual_at_ >= 0) AMPC_RETURN_IF_ERROR(Move(stream, residual_, true, args.residual, const_cast<void*>(own.residual)));
     AMPC_RETURN_IF_ERROR(plan_->Run(stream, own));
     if (kind == ConvKind::kFilterGradient) return w_at_ >= 0 ? Move(stream, w_, false, own.w, args.w) : absl::OkStatus();
-    const bool forward = kind == ConvKind::kForward;
-    if (f32_result_ || HasEpilogue(rest_)) return Finish(stream, args, forward ? own.y : own.x);
-    if (y_at_ >= 0 && forward) return Move(stream, y_, false, own.y, args.y);
+    if (f32_result_ || HasEpilogue(rest_)) return Finish(stream, args, forward() ? own.y : own.x);
+    if (y_at_ >= 0 && forward()) return Move(stream, y_, false, own.y, args.y);
     if (x_at_ >= 0 && kind == ConvKind::kInputGradient) return Move(stream, x_, false, own.x, args.x);
     return absl::OkStatus();
   }
@@ -265,9 +269,8 @@ class LibraryStep final : public ConvStep {
   // From what the library has written to the result, with the rest of the epilogue.
   absl::Status Finish(Stream& stream, const ConvArgs& args, void* written) const {
     const DirectConv d = Direct(task_);
-    const bool forward = task_.kind == ConvKind::kForward;
-    Volume to = forward ? d.y : d.x, from = to;
-    to.data = forward ? args.y : args.x;
+    Volume to = forward() ? d.y : d.x, from = to;
+    to.data = forward() ? args.y : args.x;
     if (written != to.data) from.channels_last = last_;
     if (f32_result_) from.type = DType::kF32;
     SetStrides(&from);
@@ -302,25 +305,36 @@ class LibraryStep final : public ConvStep {
       w_at_ = take(w_);
       return absl::OkStatus();
     }
-    return CopyFilter(*filter);
+    return Copy(*filter, s.out_c, s.in_c / s.groups, s.window(), &filter_);
   }
 
-  absl::Status CopyFilter(const HostTensor& filter) {
-    const ConvSpec& s = task_.conv;
+  Form BiasForm() const { return {1, 1, forward() ? task_.conv.out_c : task_.conv.in_c, task_.bias_type, task_.type}; }
+
+  absl::Status PlanBias(const HostTensor* bias) {
+    if (!converts_bias_) return absl::OkStatus();
+    if (bias != nullptr) return Copy(*bias, 1, 1, bias->num_elements(), &bias_);
+    bias_at_ = workspace_bytes_;
+    workspace_bytes_ += Aligned(BiasForm().bytes());
+    return absl::OkStatus();
+  }
+
+  // [o, i, window] as the library takes it.
+  absl::Status Copy(const HostTensor& value, int64_t o, int64_t i, int64_t window, std::shared_ptr<void>* to) const {
     const auto copy = [&](const auto& packed) -> absl::Status {
-      AMPC_ASSIGN_OR_RETURN(filter_, CopyToDevice(device_, packed.data(), static_cast<int64_t>(packed.size() * sizeof(packed[0]))));
+      AMPC_ASSIGN_OR_RETURN(*to, CopyToDevice(device_, packed.data(), static_cast<int64_t>(packed.size() * sizeof(packed[0]))));
       return absl::OkStatus();
     };
-    const int64_t o = s.out_c, i = s.in_c / s.groups;
     switch (task_.type) {
       case DType::kF16:
-        return copy(PackFilter<Half>(filter, o, i, s.window(), last_));
+        return copy(PackFilter<Half>(value, o, i, window, last_));
       case DType::kBF16:
-        return copy(PackFilter<BFloat16>(filter, o, i, s.window(), last_));
+        return copy(PackFilter<BFloat16>(value, o, i, window, last_));
       default:
-        return copy(PackFilter<float>(filter, o, i, s.window(), last_));
+        return copy(PackFilter<float>(value, o, i, window, last_));
     }
   }
+
+  bool forward() const { return task_.kind == ConvKind::kForward; }
 
   const ConvTask task_;
   Device& device_;
@@ -330,8 +344,9 @@ class LibraryStep final : public ConvStep {
   bool f32_result_ = false;      // what the plan writes, in the workspace
   ConvTask rest_;                // with the epilogue that the plan leaves to device code
   Form x_, w_, y_, residual_;
-  std::shared_ptr<void> filter_;  // on the device, as the library takes it; null: what is given with each run
-  int64_t x_at_ = -1, w_at_ = -1, y_at_ = -1, residual_at_ = -1;  // in the workspace; -1: used where it lies
+  bool converts_bias_ = false;
+  std::shared_ptr<void> filter_, bias_;  // on the device, as the library takes them; null: what is given with each run
+  int64_t bias_at_ = -1, x_at_ = -1, w_at_ = -1, y_at_ = -1, residual_at_ = -1;  // in the workspace; -1: used where it lies
   int64_t workspace_bytes_ = 0;
 };
 
@@ -340,11 +355,12 @@ bool IsDepthwise(const ConvSpec& s) { return s.groups > 1 && s.in_c == s.groups 
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ConvStep>> MakeConvStep(const ConvTask& task, Device& device, const HostTensor* filter) {
+absl::StatusOr<std::unique_ptr<ConvStep>> MakeConvStep(const ConvTask& task, Device& device, const HostTensor* filter,
+                                                       const HostTensor* bias) {
   const ConvSpec& s = task.conv;
   const bool empty = s.batch * s.in_c * s.in_positions() * s.out_c * s.out_positions() * s.window() == 0;
   if (!empty && !IsDepthwise(s)) {
-    absl::StatusOr<std::unique_ptr<ConvStep>> step = LibraryStep::Make(task, device, filter);
+    absl::StatusOr<std::unique_ptr<ConvStep>> step = LibraryStep::Make(task, device, filter, bias);
     if (step.ok()) return step;
     if (absl::IsResourceExhausted(step.status())) return step.status();
   }

@@ -33,13 +33,17 @@ class ConvStep {
   virtual ~ConvStep() = default;
   virtual int64_t workspace_bytes() const = 0;
   virtual std::string implementation() const = 0;
-  // Whether it has its own copy of the filter, so that ConvArgs::w is not read.
+  // Whether it has its own copy of the filter, or of the bias, so that ConvArgs::w, or bias, is not read.
   virtual bool owns_filter() const { return false; }
+  virtual bool owns_bias() const { return false; }
   // Enqueues. Pointers as in ConvArgs; filters are row-major; the workspace is 64-byte aligned.
   virtual absl::Status Run(Stream& stream, const ConvArgs& args) const = 0;
 };
 
-// `filter`: its value in storage type if that is constant, else null. Sizes may be 0.
-absl::StatusOr<std::unique_ptr<ConvStep>> MakeConvStep(const ConvTask& task, Device& device, const HostTensor* filter);
+// `filter` and `bias`: the value in storage type if that is constant, else null. Sizes may be 0. The library takes an f32 filter, and an
+// f32 bias that it adds, beside halves in their type: its engines for the mixture are compiled for each shape, which takes longer than most
+// runs.
+absl::StatusOr<std::unique_ptr<ConvStep>> MakeConvStep(const ConvTask& task, Device& device, const HostTensor* filter,
+                                                       const HostTensor* bias);
 
 }  // namespace ampc::cuda
