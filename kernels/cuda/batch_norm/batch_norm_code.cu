@@ -58,7 +58,7 @@ AMPC_HOST_DEVICE inline Moments MomentsOf(const Sums& sums, float center, int64_
 // The sums of a channel are cut into parts, added up in order: many threads, whatever the channels, and the same result each time.
 AMPC_HOST_DEVICE inline bool Columns(const BatchNormShape& s) { return s.spatial == 1; }
 AMPC_HOST_DEVICE inline int64_t Parts(const BatchNormShape& s) {
-  const int64_t least = Columns(s) ? 32 : 4096, threads = Columns(s) ? int64_t{1} << 17 : 2048;
+  const int64_t least = Columns(s) ? 32 : 4096, threads = Columns(s) ? int64_t{1} << 18 : 2048;
   const int64_t most = threads / (s.channels < 1 ? 1 : s.channels), parts = s.count() / least;
   const int64_t fitting = parts < most ? parts : most;
   return fitting < 1 ? 1 : fitting;
@@ -76,22 +76,29 @@ Scratch ScratchIn(const BatchNormShape& s, void* workspace) {
   return {parts, floats, floats + s.channels, floats + 2 * s.channels, floats + 3 * s.channels, floats + 4 * s.channels};
 }
 
-// One team per channel and part: neighbouring threads read neighbouring positions.
-template <class T, int kTerm>
+template <int kTerm, class T, int kPack>
+AMPC_HOST_DEVICE inline Sums SumOf(const Pack<T, kPack>& x, const Pack<T, kPack>& g, float center) {
+  Sums sums{0, 0};
+  for (int k = 0; k < kPack; ++k) sums = AddSums()(sums, TermOf<kTerm>(Load(x.at[k]), Load(g.at[k]), center));
+  return sums;
+}
+
+// One team per channel and part: neighbouring threads read neighbouring packs.
+template <class T, int kPack, int kTerm>
 struct RowParts {
   BatchNormShape s;
   Scratch to;
   const T *x, *g;
   template <class Team>
   AMPC_DEVICE void operator()(Team& team, int64_t t) const {
-    const int64_t parts = Parts(s), channel = t / parts, part = t % parts, first = s.count() * part / parts,
-                  last = s.count() * (part + 1) / parts;
-    const int64_t spatial = s.spatial, channels = s.channels;
-    const T *const from = x, *const gradient = g;
+    const int64_t parts = Parts(s), channel = t / parts, part = t % parts, count = s.count() / kPack;
+    const int64_t first = count * part / parts, last = count * (part + 1) / parts, spatial = s.spatial / kPack, channels = s.channels;
+    const auto* const from = reinterpret_cast<const Pack<T, kPack>*>(x);
+    const auto* const gradient = reinterpret_cast<const Pack<T, kPack>*>(kTerm == kGradient ? g : x);
     const float center = kTerm == kMoments ? CenterOf(s, x, channel) : to.mean[channel];
     const auto load = [=](int64_t i) {
       const int64_t e = first + i, at = (e / spatial * channels + channel) * spatial + e % spatial;
-      return TermOf<kTerm>(Load(from[at]), kTerm == kGradient ? Load(gradient[at]) : 0.0f, center);
+      return SumOf<kTerm>(from[at], gradient[at], center);
     };
     const Sums sums = team.Reduce(last - first, Sums{0, 0}, load, AddSums());
     Sums* const result = to.parts + part * channels + channel;
@@ -99,35 +106,58 @@ struct RowParts {
   }
 };
 
+constexpr int kRows = 4;  // whose values are on their way at a time
+
 // One thread per pack of neighbouring channels and part.
 template <class T, int kPack, int kTerm>
 struct ColumnParts {
   BatchNormShape s;
   Scratch to;
   const T *x, *g;
+
   AMPC_DEVICE void operator()(int64_t i) const {
     const int64_t packs = s.channels / kPack, part = i / packs, channel = i % packs * kPack, parts = Parts(s);
+    const int64_t end = s.count() * (part + 1) / parts;
     Sums sums[kPack];
     float center[kPack];
     for (int k = 0; k < kPack; ++k) {
       sums[k] = {0, 0};
       center[k] = kTerm == kMoments ? CenterOf(s, x, channel + k) : to.mean[channel + k];
     }
-    for (int64_t row = s.count() * part / parts; row < s.count() * (part + 1) / parts; ++row) {
-      const int64_t at = row * s.channels + channel;
-      const Pack<T, kPack> v = *reinterpret_cast<const Pack<T, kPack>*>(x + at);
-      const Pack<T, kPack> w = kTerm == kGradient ? *reinterpret_cast<const Pack<T, kPack>*>(g + at) : v;
-      for (int k = 0; k < kPack; ++k) sums[k] = AddSums()(sums[k], TermOf<kTerm>(Load(v.at[k]), Load(w.at[k]), center[k]));
-    }
+    int64_t row = s.count() * part / parts;
+    for (; row + kRows <= end; row += kRows) AddRows<kRows>(row, channel, center, sums);
+    for (; row < end; ++row) AddRows<1>(row, channel, center, sums);
     for (int k = 0; k < kPack; ++k) to.parts[part * s.channels + channel + k] = sums[k];
+  }
+
+  template <int kCount>
+  AMPC_HOST_DEVICE void AddRows(int64_t row, int64_t channel, const float* center, Sums* sums) const {
+    Pack<T, kPack> v[kCount], w[kCount];
+    for (int r = 0; r < kCount; ++r) {
+      const int64_t at = (row + r) * s.channels + channel;
+      v[r] = *reinterpret_cast<const Pack<T, kPack>*>(x + at);
+      w[r] = kTerm == kGradient ? *reinterpret_cast<const Pack<T, kPack>*>(g + at) : v[r];
+    }
+    for (int r = 0; r < kCount; ++r) {
+      for (int k = 0; k < kPack; ++k) sums[k] = AddSums()(sums[k], TermOf<kTerm>(Load(v[r].at[k]), Load(w[r].at[k]), center[k]));
+    }
   }
 };
 
+template <class T, int kPack, int kTerm>
+int SumPacks(void* stream, const BatchNormShape& s, const Scratch& to, const T* x, const T* g) {
+  if (Columns(s)) return ForEach(stream, s.channels / kPack * Parts(s), ColumnParts<T, kPack, kTerm>{s, to, x, g});
+  return ForEachTeam(stream, s.channels * Parts(s), s.count() / kPack / Parts(s), RowParts<T, kPack, kTerm>{s, to, x, g});
+}
+
+template <class T>
+bool InPacks(const BatchNormShape& s) {
+  return (Columns(s) ? s.channels : s.spatial) % kWide<T> == 0;
+}
+
 template <class T, int kTerm>
 int SumParts(void* stream, const BatchNormShape& s, const Scratch& to, const T* x, const T* g) {
-  if (!Columns(s)) return ForEachTeam(stream, s.channels * Parts(s), s.count() / Parts(s), RowParts<T, kTerm>{s, to, x, g});
-  if (s.channels % kWide<T> != 0) return ForEach(stream, s.channels * Parts(s), ColumnParts<T, 1, kTerm>{s, to, x, g});
-  return ForEach(stream, s.channels / kWide<T> * Parts(s), ColumnParts<T, kWide<T>, kTerm>{s, to, x, g});
+  return InPacks<T>(s) ? SumPacks<T, kWide<T>, kTerm>(stream, s, to, x, g) : SumPacks<T, 1, kTerm>(stream, s, to, x, g);
 }
 
 // finish(channel, sums) for each channel, once.
@@ -239,11 +269,6 @@ struct Combine {
     reinterpret_cast<Pack<T, kPack>*>(to)[i] = w;
   }
 };
-
-template <class T>
-bool InPacks(const BatchNormShape& s) {
-  return (Columns(s) ? s.channels : s.spatial) % kWide<T> == 0;
-}
 
 template <class T>
 int RunForward(void* stream, const BatchNormRun& run) {

@@ -18,8 +18,9 @@ namespace {
 
 using onednn::ConvSpec;
 
-constexpr int64_t kWorkspaceLimit = int64_t{1} << 30;
 constexpr int64_t kAlignment = 256;  // of the library's workspace and what lies beside it
+
+int64_t WorkspaceLimit(const Device& device) { return std::min(int64_t{1} << 30, device.info().memory_bytes / 16); }
 
 int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -208,7 +209,7 @@ class LibraryStep final : public ConvStep {
     step->last_ = x_last || y_last;
     absl::Status status;
     for (const Candidate& candidate : Candidates(task, DescOf(task, step->last_))) {
-      absl::StatusOr<std::shared_ptr<const ConvPlan>> plan = library->Plan(candidate.desc, kWorkspaceLimit);
+      absl::StatusOr<std::shared_ptr<const ConvPlan>> plan = library->Plan(candidate.desc, WorkspaceLimit(device));
       status = plan.status();
       if (!status.ok()) continue;
       step->plan_ = *std::move(plan);
