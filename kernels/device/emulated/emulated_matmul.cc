@@ -22,18 +22,43 @@ using cuda::TypeTag;
 
 constexpr int64_t kWorkspaceBytes = 512;  // not used, but a caller that gives none is found
 
-// What a product of T is accumulated for and scaled in.
+// What a product of type T is scaled in.
 template <class T>
 using Scalar = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-// op(x) as k lines of `rows` numbers: line p holds x(0..rows-1, p).
+constexpr int64_t kTile = 32;  // rows of a product that are summed together
+
+// A factor as `rows` lines of k numbers. `along_k`: so it lies in memory, but for the leading dimension.
 template <class T>
-std::vector<Scalar<T>> Lines(const T* x, bool along_k, int64_t rows, int64_t k, int64_t ld) {
-  std::vector<Scalar<T>> lines(static_cast<size_t>(rows * k));
-  for (int64_t p = 0; p < k; ++p) {
-    for (int64_t i = 0; i < rows; ++i) lines[p * rows + i] = cuda::Load(along_k ? x[p + i * ld] : x[i + p * ld]);
+std::vector<double> Lines(const T* x, bool along_k, int64_t rows, int64_t k, int64_t ld) {
+  std::vector<double> lines(static_cast<size_t>(rows * k));
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t p = 0; p < k; ++p) lines[i * k + p] = cuda::Load(along_k ? x[p + i * ld] : x[i + p * ld]);
   }
   return lines;
+}
+
+// kTile lines side by side: element p * kTile + i is number p of line first + i; zeros where there are no more lines.
+std::vector<double> Panel(const std::vector<double>& lines, int64_t rows, int64_t k, int64_t first) {
+  std::vector<double> panel(static_cast<size_t>(k * kTile));
+  for (int64_t i = 0; i < std::min(kTile, rows - first); ++i) {
+    for (int64_t p = 0; p < k; ++p) panel[p * kTile + i] = lines[(first + i) * k + p];
+  }
+  return panel;
+}
+
+// sums[i] = the sum over p of panel(i, p) * line[p], four at a time. The loops over a tile have a known length: they become vector code.
+void SumProducts(const double* panel, const double* line, int64_t k, double* sums) {
+  std::fill_n(sums, kTile, 0.0);
+  int64_t p = 0;
+  for (; p + 4 <= k; p += 4) {
+    const double* const a = panel + p * kTile;
+    const double b0 = line[p], b1 = line[p + 1], b2 = line[p + 2], b3 = line[p + 3];
+    for (int64_t i = 0; i < kTile; ++i) sums[i] += (a[i] * b0 + a[i + kTile] * b1) + (a[i + 2 * kTile] * b2 + a[i + 3 * kTile] * b3);
+  }
+  for (; p < k; ++p) {
+    for (int64_t i = 0; i < kTile; ++i) sums[i] += panel[p * kTile + i] * line[p];
+  }
 }
 
 constexpr double kRootOfTwoOverPi = 0.79788456080286536;
@@ -69,11 +94,11 @@ Scalar<TD> Finish(const MatmulDesc& d, const EpilogueTraits& traits, const Matmu
   return value;
 }
 
-template <class T, class TD>
-void SumLines(const std::vector<Scalar<T>>& lines, int64_t rows, int64_t k, void* to) {
+template <class TD>
+void SumLines(const std::vector<double>& lines, int64_t rows, int64_t k, void* to) {
   for (int64_t i = 0; i < rows; ++i) {
     double sum = 0;
-    for (int64_t p = 0; p < k; ++p) sum += lines[p * rows + i];
+    for (int64_t p = 0; p < k; ++p) sum += lines[i * k + p];
     cuda::Store(static_cast<TD*>(to)[i], static_cast<ComputeType<TD>>(sum));
   }
 }
@@ -82,23 +107,22 @@ template <class T, class TD>
 void MultiplyOne(const MatmulDesc& d, const MatmulArgs& args, const T* a, const T* b, const TD* c, TD* to) {
   using S = Scalar<TD>;
   const EpilogueTraits traits = TraitsOf(d.epilogue);
-  const std::vector<Scalar<T>> rows = Lines(a, d.transpose_a, d.m, d.k, d.lda), cols = Lines(b, !d.transpose_b, d.n, d.k, d.ldb);
-  std::vector<double> sums(static_cast<size_t>(d.m));
-  for (int64_t j = 0; j < d.n; ++j) {
-    std::fill(sums.begin(), sums.end(), 0.0);
-    for (int64_t p = 0; p < d.k; ++p) {
-      const double factor = cols[p * d.n + j];
-      const Scalar<T>* const row = rows.data() + p * d.m;
-      for (int64_t i = 0; i < d.m; ++i) sums[i] += row[i] * factor;
-    }
-    for (int64_t i = 0; i < d.m; ++i) {
-      S value = static_cast<S>(d.alpha) * static_cast<S>(sums[i]);
-      if (d.beta != 0) value += static_cast<S>(d.beta) * cuda::Load(c[i + j * d.ldd]);
-      cuda::Store(to[i + j * d.ldd], Finish<TD>(d, traits, args, i, j, value));
+  const std::vector<double> rows = Lines(a, d.transpose_a, d.m, d.k, d.lda), cols = Lines(b, !d.transpose_b, d.n, d.k, d.ldb);
+  double sums[kTile];
+  for (int64_t first = 0; first < d.m; first += kTile) {
+    const std::vector<double> panel = Panel(rows, d.m, d.k, first);
+    const int64_t last = std::min(d.m, first + kTile);
+    for (int64_t j = 0; j < d.n; ++j) {
+      SumProducts(panel.data(), cols.data() + j * d.k, d.k, sums);
+      for (int64_t i = first; i < last; ++i) {
+        S value = static_cast<S>(d.alpha) * static_cast<S>(sums[i - first]);
+        if (d.beta != 0) value += static_cast<S>(d.beta) * cuda::Load(c[i + j * d.ldd]);
+        cuda::Store(to[i + j * d.ldd], Finish<TD>(d, traits, args, i, j, value));
+      }
     }
   }
-  if (d.epilogue == MatmulEpilogue::kBiasGradA) SumLines<T, TD>(rows, d.m, d.k, args.bias);
-  if (d.epilogue == MatmulEpilogue::kBiasGradB) SumLines<T, TD>(cols, d.n, d.k, args.bias);
+  if (d.epilogue == MatmulEpilogue::kBiasGradA) SumLines<TD>(rows, d.m, d.k, args.bias);
+  if (d.epilogue == MatmulEpilogue::kBiasGradB) SumLines<TD>(cols, d.n, d.k, args.bias);
 }
 
 template <class T, class TD>
