@@ -4,8 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/lambda_kernel.h"
@@ -14,6 +12,7 @@
 #include "kernels/cpu/index/nd_index.h"
 #include "kernels/cpu/index/slices.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/index/index_spec.h"
 
 namespace ampc {
 namespace {
@@ -26,26 +25,18 @@ absl::StatusOr<const int64_t*> Positions(const NdIndex& index, const KernelArgs&
   return at;
 }
 
-// A one-dimensional index into `slots` slices; a number equal to `padding` (from 0 on) names none.
-struct FlatIndex {
-  std::string name;
-  int flat = 0;
-  DType type = DType::kI64;
-  int64_t count = 0, slots = 0, padding = -1;
-
-  absl::StatusOr<const int64_t*> Positions(const KernelArgs& args) const {
-    int64_t* const at = static_cast<int64_t*>(args.workspace);
-    for (int64_t i = 0; i < count; ++i) {
-      at[i] = ReadAsInt(args.inputs[flat], type, i);
-      if (padding >= 0 && at[i] == padding) {
-        at[i] = -1;
-      } else if (at[i] < 0 || at[i] >= slots) {
-        return BadIndex(name, i, at[i], slots);
-      }
+absl::StatusOr<const int64_t*> Positions(const SliceIndexSpec& s, const std::string& name, const KernelArgs& args) {
+  int64_t* const at = static_cast<int64_t*>(args.workspace);
+  for (int64_t i = 0; i < s.count; ++i) {
+    at[i] = ReadAsInt(args.inputs[s.flat], s.type, i);
+    if (s.padding >= 0 && at[i] == s.padding) {
+      at[i] = -1;
+    } else if (at[i] < 0 || at[i] >= s.slots) {
+      return BadIndex(name, i, at[i], s.slots);
     }
-    return at;
   }
-};
+  return at;
+}
 
 // `positions` is `absl::StatusOr<const int64_t*>(const KernelArgs&)`, whose workspace has room for them.
 template <typename F>
@@ -61,44 +52,22 @@ std::unique_ptr<Kernel> MakeSliceSum(const SliceSum& sum, DType dtype, int in, i
       });
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeFlat(const SpecView& view, absl::string_view table, absl::string_view ids, int64_t axis) {
-  const std::string slot = absl::StrCat(table, "@GRAD");
-  const TensorDesc &x = view.OutDesc(slot), &index = view.InDesc(ids);
-  AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64}));
-  AMPC_RETURN_IF_ERROR(view.CheckType(index.dtype, {DType::kI32, DType::kI64}));
-  const int64_t rank = static_cast<int64_t>(x.dims.size());
-  axis = FromEnd(axis, rank);
-  if (axis < 0 || axis >= rank) return view.Internal(absl::StrCat("axis ", axis, " lies outside rank ", rank));
-  SliceSum sum{1, x.dims[axis], index.NumElements(), 1};
-  for (int64_t d = 0; d < rank; ++d) {
-    if (d != axis) (d < axis ? sum.outer : sum.width) *= x.dims[d];
-  }
-  if (sum.outer * sum.count * sum.width != view.InDesc("Out@GRAD").NumElements())
-    return view.Internal("the gradient does not fit the index");
-  FlatIndex flat{Describe(view.op()), view.In(ids), index.dtype, sum.count, sum.slots, -1};
-  if (table == "W") flat.padding = view.op().GetInt("padding_idx", -1);
-  return MakeSliceSum(sum, x.dtype, view.In("Out@GRAD"), view.Out(slot), [flat](const KernelArgs& args) { return flat.Positions(args); });
-}
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeGather(const KernelSpec& spec) {
+absl::StatusOr<std::unique_ptr<Kernel>> MakeSlices(const KernelSpec& spec) {
   const SpecView view(spec);
-  int64_t axis = view.op().GetInt(absl::StartsWith(view.op().type(), "index_select") ? "dim" : "axis", 0);
-  if (view.In("Axis") >= 0) {
-    const auto value = view.Ints("Axis");
-    if (!value || value->empty()) return view.Unsupported("Axis must be known before the run");
-    axis = (*value)[0];
-  }
-  return MakeFlat(view, "X", "Index", axis);
+  AMPC_ASSIGN_OR_RETURN(const SliceIndexSpec s, ReadSliceIndex(view));
+  const DType dtype = spec.outputs[s.table].dtype;
+  AMPC_RETURN_IF_ERROR(view.CheckType(dtype, {DType::kF32, DType::kF64}));
+  return MakeSliceSum({s.outer, s.slots, s.count, s.width}, dtype, view.In("Out@GRAD"), s.table,
+                      [s, name = Describe(view.op())](const KernelArgs& args) { return Positions(s, name, args); });
 }
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeLookup(const KernelSpec& spec) { return MakeFlat(SpecView(spec), "W", "Ids", 0); }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGatherNd(const KernelSpec& spec) {
   const SpecView view(spec);
   const TensorDesc& x = view.OutDesc("X@GRAD");
   AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64}));
-  AMPC_ASSIGN_OR_RETURN(const NdIndex index, NdIndex::Make(view, "Index", x.dims));
-  const int64_t slots = index.row_elements() == 0 ? 0 : x.NumElements() / index.row_elements();
+  AMPC_ASSIGN_OR_RETURN(NdIndexSpec read, ReadNdIndex(view, "Index", x.dims));
+  const int64_t slots = read.row_elements == 0 ? 0 : read.slots();
+  const NdIndex index(Describe(view.op()), std::move(read));
   return MakeSliceSum({1, slots, index.rows(), index.row_elements()}, x.dtype, view.In("Out@GRAD"), view.Out("X@GRAD"),
                       [index](const KernelArgs& args) { return Positions(index, args); });
 }
@@ -137,11 +106,13 @@ struct ScatterGradient {
   }
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeScatter(const SpecView& view, ScatterGradient s) {
-  const TensorDesc& gradient = view.InDesc("Out@GRAD");
-  s.gradient = view.In("Out@GRAD");
-  s.x = view.Out("X@GRAD");
-  s.updates = view.Out("Updates@GRAD");
+absl::StatusOr<std::unique_ptr<Kernel>> MakeScatter(const KernelSpec& spec) {
+  const SpecView view(spec);
+  AMPC_ASSIGN_OR_RETURN(ScatterGradientSpec read, ReadScatterGradient(view));
+  const TensorDesc& gradient = spec.inputs[read.gradient];
+  ScatterGradient s{NdIndex(Describe(view.op()), std::move(read.index)), read.gradient, read.x, read.updates};
+  s.replaces = read.replaces;
+  s.last_wins = read.last_wins;
   s.bytes = gradient.StorageBytes();
   s.row = s.index.row_elements() * ElementSize(gradient.dtype);
   s.slots = s.row == 0 ? 0 : s.bytes / s.row;
@@ -153,57 +124,39 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeScatter(const SpecView& view, Scatte
   return MakeLambdaKernel(std::move(traits), [s = std::move(s)](const KernelArgs& args) { return s.Run(args); });
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeScatterRows(const KernelSpec& spec) {
-  const SpecView view(spec);
-  KernelSpec column = spec;
-  TensorDesc& ids = column.inputs[view.In("Ids")];
-  if (ids.dims.size() != 2) ids.dims.push_back(1);
-  ScatterGradient s;
-  AMPC_ASSIGN_OR_RETURN(s.index, NdIndex::Make(SpecView(column), "Ids", view.InDesc("Out@GRAD").dims));
-  s.replaces = true;
-  s.last_wins = view.op().GetBool("overwrite");
-  return MakeScatter(view, std::move(s));
-}
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeScatterNdAdd(const KernelSpec& spec) {
-  const SpecView view(spec);
-  ScatterGradient s;
-  AMPC_ASSIGN_OR_RETURN(s.index, NdIndex::Make(view, "Index", view.InDesc("Out@GRAD").dims));
-  return MakeScatter(view, std::move(s));
-}
-
 // What lies at [o, j, i] of the gradient is added at [o, index[o, j, i], i].
 struct AlongAxis {
   std::string name;
-  int gradient = 0, indexes = 0, out = 0;
-  int64_t outer = 1, slots = 0, count = 0, inner = 1;
-  DType index_type = DType::kI64;
+  AlongAxisSpec spec;
 
   template <typename T>
   void Run(const KernelArgs& args) const {
-    const T* from = static_cast<const T*>(args.inputs[gradient]);
-    T* to = static_cast<T*>(args.outputs[out]);
-    const int64_t blocks = (inner + kBlock - 1) / kBlock, line = std::min(inner, kBlock) * (slots + count);
-    ParallelFor(args.threads, outer * blocks, std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(1, line)),
-                [&](int64_t begin, int64_t end) {
-                  for (int64_t b = begin; b < end; ++b) {
-                    const int64_t o = b / blocks, first = b % blocks * kBlock, last = std::min(inner, first + kBlock);
-                    for (int64_t j = 0; j < slots; ++j)
-                      std::fill(to + (o * slots + j) * inner + first, to + (o * slots + j) * inner + last, T(0));
-                    for (int64_t j = 0; j < count; ++j) {
-                      for (int64_t i = first; i < last; ++i) {
-                        const int64_t at = (o * count + j) * inner + i;
-                        to[(o * slots + ReadAsInt(args.inputs[indexes], index_type, at)) * inner + i] += from[at];
-                      }
-                    }
-                  }
-                });
+    const AlongAxisSpec& s = spec;
+    const void* const index = args.inputs[s.flat];
+    const T* from = static_cast<const T*>(args.inputs[s.gradient]);
+    T* to = static_cast<T*>(args.outputs[s.table]);
+    const int64_t blocks = (s.inner + kBlock - 1) / kBlock, line = std::min(s.inner, kBlock) * (s.slots + s.count);
+    const auto add_block = [&](int64_t o, int64_t first) {
+      const int64_t last = std::min(s.inner, first + kBlock);
+      for (int64_t j = 0; j < s.slots; ++j) {
+        std::fill(to + (o * s.slots + j) * s.inner + first, to + (o * s.slots + j) * s.inner + last, T(0));
+      }
+      for (int64_t j = 0; j < s.count; ++j) {
+        for (int64_t i = first; i < last; ++i) {
+          const int64_t at = (o * s.count + j) * s.inner + i;
+          to[(o * s.slots + ReadAsInt(index, s.type, at)) * s.inner + i] += from[at];
+        }
+      }
+    };
+    ParallelFor(args.threads, s.outer * blocks, std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(1, line)), [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b) add_block(b / blocks, b % blocks * kBlock);
+    });
   }
 
   absl::Status Check(const KernelArgs& args) const {
-    for (int64_t i = 0; i < outer * count * inner; ++i) {
-      const int64_t v = ReadAsInt(args.inputs[indexes], index_type, i);
-      if (v < 0 || v >= slots) return BadIndex(name, i, v, slots);
+    for (int64_t i = 0; i < spec.outer * spec.count * spec.inner; ++i) {
+      const int64_t v = ReadAsInt(args.inputs[spec.flat], spec.type, i);
+      if (v < 0 || v >= spec.slots) return BadIndex(name, i, v, spec.slots);
     }
     return absl::OkStatus();
   }
@@ -212,46 +165,17 @@ struct AlongAxis {
   static constexpr int64_t kBlock = 64;
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeAlongAxis(const SpecView& view, absl::string_view x, absl::string_view index,
-                                                      absl::string_view out, int64_t axis) {
-  const std::string slot = absl::StrCat(x, "@GRAD"), gradient = absl::StrCat(out, "@GRAD");
-  const TensorDesc &to = view.OutDesc(slot), &indexes = view.InDesc(index);
-  AMPC_RETURN_IF_ERROR(view.CheckType(to.dtype, {DType::kF32, DType::kF64}));
-  AMPC_RETURN_IF_ERROR(view.CheckType(indexes.dtype, {DType::kI32, DType::kI64}));
-  const int64_t rank = static_cast<int64_t>(to.dims.size());
-  AlongAxis a{.name = Describe(view.op()), .gradient = view.In(gradient), .indexes = view.In(index), .out = view.Out(slot)};
-  a.index_type = indexes.dtype;
-  a.slots = a.count = 1;
-  if (rank > 0) {
-    axis = FromEnd(axis, rank);
-    if (axis < 0 || axis >= rank || indexes.dims.size() != to.dims.size()) return view.Internal("the axis or the index does not fit");
-    a.slots = to.dims[axis];
-    a.count = indexes.dims[axis];
-    for (int64_t d = 0; d < rank; ++d) {
-      if (d == axis) continue;
-      (d < axis ? a.outer : a.inner) *= to.dims[d];
-      if (indexes.dims[d] != to.dims[d]) return view.Internal("the index and the operand differ beside the axis");
-    }
-  }
-  if (view.InDesc(gradient).NumElements() != indexes.NumElements()) return view.Internal("the index and the gradient differ in size");
-  return MakeLambdaKernel({}, [a = std::move(a), wide = to.dtype == DType::kF64](const KernelArgs& args) -> absl::Status {
+absl::StatusOr<std::unique_ptr<Kernel>> MakeAlongAxis(const KernelSpec& spec) {
+  const SpecView view(spec);
+  AlongAxis a{Describe(view.op()), {}};
+  AMPC_ASSIGN_OR_RETURN(a.spec, ReadAlongAxis(view));
+  const DType dtype = spec.outputs[a.spec.table].dtype;
+  AMPC_RETURN_IF_ERROR(view.CheckType(dtype, {DType::kF32, DType::kF64}));
+  return MakeLambdaKernel({}, [a = std::move(a), wide = dtype == DType::kF64](const KernelArgs& args) -> absl::Status {
     AMPC_RETURN_IF_ERROR(a.Check(args));
     wide ? a.Run<double>(args) : a.Run<float>(args);
     return absl::OkStatus();
   });
-}
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeIndexSample(const KernelSpec& spec) {
-  return MakeAlongAxis(SpecView(spec), "X", "Index", "Out", 1);
-}
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeTakeAlongAxis(const KernelSpec& spec) {
-  return MakeAlongAxis(SpecView(spec), "Input", "Index", "Result", spec.op->GetInt("Axis"));
-}
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeSorted(const KernelSpec& spec) {
-  const int64_t axis = spec.op->type() == "top_k_grad" ? -1 : spec.op->GetInt("axis", -1);
-  return MakeAlongAxis(SpecView(spec), "X", "Indices", "Out", axis);
 }
 
 template <typename T>
@@ -288,19 +212,19 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeMaskedSelect(const KernelSpec& spec)
 
 absl::Status RegisterIndexGradient(KernelRegistry* registry) {
   const std::pair<const char*, MakeKernelFn> kernels[] = {
-      {"argsort_grad", &MakeSorted},
-      {"gather_grad", &MakeGather},
+      {"argsort_grad", &MakeAlongAxis},
+      {"gather_grad", &MakeSlices},
       {"gather_nd_grad", &MakeGatherNd},
-      {"index_sample_grad", &MakeIndexSample},
-      {"index_select_grad", &MakeGather},
-      {"lookup_table_grad", &MakeLookup},
-      {"lookup_table_v2_grad", &MakeLookup},
+      {"index_sample_grad", &MakeAlongAxis},
+      {"index_select_grad", &MakeSlices},
+      {"lookup_table_grad", &MakeSlices},
+      {"lookup_table_v2_grad", &MakeSlices},
       {"masked_select_grad", &MakeMaskedSelect},
-      {"scatter_grad", &MakeScatterRows},
-      {"scatter_nd_add_grad", &MakeScatterNdAdd},
-      {"take_along_axis_grad", &MakeTakeAlongAxis},
-      {"top_k_grad", &MakeSorted},
-      {"top_k_v2_grad", &MakeSorted},
+      {"scatter_grad", &MakeScatter},
+      {"scatter_nd_add_grad", &MakeScatter},
+      {"take_along_axis_grad", &MakeAlongAxis},
+      {"top_k_grad", &MakeAlongAxis},
+      {"top_k_v2_grad", &MakeAlongAxis},
   };
   for (const auto& [op, make] : kernels) {
     AMPC_RETURN_IF_ERROR(registry->Add({op, make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}}));

@@ -8,6 +8,7 @@
 #include "kernels/cpu/base/types.h"
 #include "kernels/cpu/index/nd_index.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/index/index_spec.h"
 
 namespace ampc {
 namespace {
@@ -76,50 +77,26 @@ struct Scatterer {
   }
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> Make(const SpecView& view, Scatterer s, bool adds) {
-  const TensorDesc &x = view.InDesc("X"), &updates = view.InDesc("Updates");
-  s.x = view.In("X");
-  s.updates = view.In("Updates");
-  s.bytes = x.StorageBytes();
-  s.size = ElementSize(x.dtype);
-  if (adds) {
-    AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64, DType::kI32, DType::kI64}));
-    s.add = AddFor(StorageType(x.dtype));
-  }
-  if (updates.NumElements() != s.index.rows() * s.index.row_elements()) return view.Internal("the index and the updates differ in size");
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
+  const SpecView view(spec);
+  AMPC_ASSIGN_OR_RETURN(ScatterSpec read, ReadScatter(view));
+  const TensorDesc& x = spec.inputs[read.x];
+  Scatterer s{NdIndex(Describe(view.op()), std::move(read.index)), read.x, read.updates, x.StorageBytes(), ElementSize(x.dtype)};
+  if (read.adds) s.add = AddFor(StorageType(x.dtype));
+  s.from_zero = read.from_zero;
   KernelTraits traits;
-  traits.implementation = adds ? "ampc:plain" : "ampc:copy";
-  traits.rounds_results = !adds;
+  traits.implementation = read.adds ? "ampc:plain" : "ampc:copy";
+  traits.rounds_results = !read.adds;
   traits.in_place_input = s.x;
   return MakeLambdaKernel(std::move(traits), [s = std::move(s)](const KernelArgs& args) { return s.Run(args); });
-}
-
-// Ids [n] or [n, 1] names rows: an index of depth 1.
-absl::StatusOr<std::unique_ptr<Kernel>> MakeScatter(const KernelSpec& spec) {
-  const SpecView view(spec);
-  KernelSpec column = spec;
-  TensorDesc& ids = column.inputs[view.In("Ids")];
-  if (ids.dims.size() != 2) ids.dims.push_back(1);
-  Scatterer s;
-  AMPC_ASSIGN_OR_RETURN(s.index, NdIndex::Make(SpecView(column), "Ids", view.InDesc("X").dims));
-  const bool adds = !view.op().GetBool("overwrite");
-  s.from_zero = adds;
-  return Make(view, std::move(s), adds);
-}
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeScatterNdAdd(const KernelSpec& spec) {
-  const SpecView view(spec);
-  Scatterer s;
-  AMPC_ASSIGN_OR_RETURN(s.index, NdIndex::Make(view, "Index", view.InDesc("X").dims));
-  return Make(view, std::move(s), true);
 }
 
 }  // namespace
 
 absl::Status RegisterScatter(KernelRegistry* registry) {
-  AMPC_RETURN_IF_ERROR(registry->Add({"scatter", &MakeScatter, MovableTypes()}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"scatter", &Make, MovableTypes()}));
   return registry->Add(
-      {"scatter_nd_add", &MakeScatterNdAdd, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32, DType::kI64}});
+      {"scatter_nd_add", &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32, DType::kI64}});
 }
 
 }  // namespace ampc

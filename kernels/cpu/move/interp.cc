@@ -2,29 +2,21 @@
 // before the run; positions are computed as the framework does, with ratios in float32.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
-#include "graph/ops/window.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/base/types.h"
 #include "kernels/cpu/move/move.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/move/interp_spec.h"
 
 namespace ampc {
 namespace {
 
 constexpr int64_t kGrain = 1 << 13;
-
-struct Sampling {
-  int taps = 1;  // neighbours along an axis: 1 nearest, 2 linear, 4 cubic
-  bool align_corners = true;
-  bool half_pixel = false;  // pixel centres lie at i + 0.5
-};
 
 // Of one spatial dimension: result position i is the sum over k < taps of weight[i * taps + k] times source position at[i * taps + k].
 template <typename T>
@@ -34,45 +26,15 @@ struct Axis {
   std::vector<T> weight = {1};
 };
 
-float Ratio(int64_t in, int64_t out, float scale, bool align_corners) {
-  if (out <= 1) return 0;
-  if (align_corners) return static_cast<float>(in - 1) / static_cast<float>(out - 1);
-  return scale > 0 ? 1 / scale : static_cast<float>(in) / static_cast<float>(out);
-}
-
-// Weights of the positions -1, 0, 1, 2 for a point at `t` in [0, 1), by cubic convolution with a = -0.75.
 template <typename T>
-std::array<T, 4> CubicWeights(T t) {
-  constexpr T a = -0.75;
-  const auto near = [](T x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
-  const auto far = [](T x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; };
-  return {far(t + 1), near(t), near(1 - t), far(2 - t)};
-}
-
-template <typename T>
-Axis<T> MakeAxis(int64_t in, int64_t out, float scale, const Sampling& s) {
-  Axis<T> axis{in, out, {}, {}};
-  const float ratio = Ratio(in, out, scale, s.align_corners);
-  const auto add = [&](int64_t at, T weight) {
-    axis.at.push_back(std::clamp<int64_t>(at, 0, in - 1));
-    axis.weight.push_back(weight);
-  };
-  for (int64_t i = 0; i < out; ++i) {
-    const double plain = ratio * static_cast<float>(i);
-    const double point = s.half_pixel ? ratio * (static_cast<double>(i) + 0.5) - 0.5 : plain;
-    if (s.taps == 1) {
-      add(static_cast<int64_t>(plain + (s.align_corners ? 0.5 : 0.0)), 1);
-    } else if (s.taps == 2) {
-      const double inside = std::max(point, 0.0);
-      const int64_t low = std::min(static_cast<int64_t>(inside), in - 1);
-      const T high = static_cast<T>(static_cast<float>(inside) - static_cast<float>(low));
-      add(low, 1 - high);
-      add(low + 1, high);
-    } else {
-      const T at = static_cast<T>(point);
-      const T low = std::floor(at);
-      const std::array<T, 4> weights = CubicWeights<T>(at - low);
-      for (int k = 0; k < 4; ++k) add(static_cast<int64_t>(low) - 1 + k, weights[k]);
+Axis<T> MakeAxis(const InterpAxis& spec) {
+  Axis<T> axis{spec.in, spec.out, {}, {}};
+  std::array<T, kMaxTaps> weight;
+  for (int64_t i = 0; i < spec.out; ++i) {
+    const int64_t first = InterpTaps<T>(spec, i, weight.data());
+    for (int k = 0; k < spec.taps; ++k) {
+      axis.at.push_back(InterpPosition(spec, first + k));
+      axis.weight.push_back(weight[k]);
     }
   }
   return axis;
@@ -149,45 +111,10 @@ void Run(const Resize<T>& g, const KernelArgs& args) {
               });
 }
 
-// The factor of each spatial dimension, 0 where the size was given instead.
-absl::StatusOr<std::vector<float>> Scales(const SpecView& view, size_t spatial) {
-  std::vector<double> scale;
-  if (const int flat = view.In("Scale"); flat >= 0 && view.NumIn("SizeTensor") == 0) {
-    const HostTensor* value = view.spec().values[flat];
-    for (int64_t i = 0; value != nullptr && i < value->num_elements(); ++i) scale.push_back(ReadAsDouble(value->data(), value->dtype(), i));
-  } else if (view.NumIn("SizeTensor") == 0) {
-    scale = view.op().GetFloats("scale");
-  }
-  if (scale.empty()) scale = {0};
-  if (scale.size() == 1) scale.resize(spatial, scale[0]);
-  if (scale.size() != spatial) return view.Internal("scale has neither one number nor one per spatial dimension");
-  return std::vector<float>(scale.begin(), scale.end());
-}
-
-Sampling ReadSampling(const Op& op) {
-  Sampling s;
-  s.taps = absl::StartsWith(op.type(), "nearest") ? 1 : absl::StartsWith(op.type(), "bicubic") ? 4 : 2;
-  s.align_corners = op.GetBool("align_corners", true);
-  s.half_pixel = !s.align_corners && (s.taps == 4 || op.GetInt("align_mode", 1) == 0);
-  return s;
-}
-
 template <typename T>
 absl::StatusOr<Resize<T>> ReadResize(const SpecView& view, const TensorDesc& x, const TensorDesc& out) {
-  const bool last = ops::ChannelsLast(view.op().GetString("data_layout")) || x.layout == Layout::kChannelsLast;
-  const bool last_dims = ops::ChannelsLast(view.op().GetString("data_layout"));
-  const size_t spatial = x.dims.size() - 2, first = last_dims ? 1 : 2;
-  const int64_t channels = last_dims ? x.dims.back() : x.dims[1];
-  AMPC_ASSIGN_OR_RETURN(const std::vector<float> scales, Scales(view, spatial));
-  const Sampling s = ReadSampling(view.op());
-  Resize<T> g{last ? x.dims[0] : x.dims[0] * channels, last ? channels : 1, s.taps, {}, {}, {}};
-  const std::array<Axis<T>*, 3> axes = {&g.d, &g.h, &g.w};
-  for (size_t i = 0; i < spatial; ++i) {
-    const int64_t in = x.dims[first + i];
-    if (in == 0) return view.Unsupported("there is no position to sample");
-    *axes[3 - spatial + i] = MakeAxis<T>(in, out.dims[first + i], scales[i], s);
-  }
-  return g;
+  AMPC_ASSIGN_OR_RETURN(const InterpSpec s, ReadInterp(view, x, out));
+  return Resize<T>{s.planes, s.channels, s.taps, MakeAxis<T>(s.axes[0]), MakeAxis<T>(s.axes[1]), MakeAxis<T>(s.axes[2])};
 }
 
 template <typename T>

@@ -2,15 +2,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "graph/base/status_macros.h"
-#include "graph/ops/window.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/base/types.h"
 #include "kernels/cpu/elementwise/cast_loop.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/move/pad_spec.h"
 
 namespace ampc {
 namespace {
@@ -18,26 +16,9 @@ namespace {
 constexpr int64_t kGrainBytes = 1 << 16;
 
 // Source position of each result position of a dimension; -1 for the constant.
-absl::StatusOr<std::vector<int64_t>> Sources(const SpecView& view, int64_t in, int64_t before, int64_t out, const std::string& mode) {
+std::vector<int64_t> Sources(PadMode mode, int64_t in, int64_t before, int64_t out) {
   std::vector<int64_t> from(out);
-  for (int64_t i = 0; i < out; ++i) {
-    int64_t at = i - before;
-    if (at < 0 || at >= in) {
-      if (mode == "constant") {
-        at = -1;
-      } else if (in == 0) {
-        return view.Unsupported(absl::StrCat("mode ", mode, " needs at least one position to copy"));
-      } else if (mode == "replicate" || mode == "edge") {
-        at = std::clamp<int64_t>(at, 0, in - 1);
-      } else if (mode == "circular") {
-        at = (at % in + in) % in;
-      } else {  // reflect, without the edge itself
-        at = at < 0 ? -at : 2 * (in - 1) - at;
-        if (at < 0 || at >= in) return view.Internal("reflects more positions than there are");
-      }
-    }
-    from[i] = at;
-  }
+  for (int64_t i = 0; i < out; ++i) from[i] = PadSource(mode, i, in, before);
   return from;
 }
 
@@ -96,57 +77,22 @@ std::vector<char> ConstantOf(double value, DType dtype) {
   return bytes;
 }
 
-struct Padding {
-  std::vector<int64_t> before;  // per dimension of X
-  std::string mode = "constant";
-  double value = 0;
-};
-
-// The op is of `type` or its gradient.
-absl::StatusOr<Padding> ReadPadding(const SpecView& view, absl::string_view type, size_t rank) {
-  std::vector<int64_t> pads = view.op().GetInts("paddings");
-  if (view.In("Paddings") >= 0) {
-    const auto value = view.Ints("Paddings");
-    if (!value) return view.Unsupported("Paddings must be known before the run");
-    pads = *value;
-  }
-  Padding p;
-  p.before.resize(rank);
-  if (type == "pad") {
-    if (pads.size() != 2 * rank) return view.Internal("needs two paddings per dimension");
-    for (size_t i = 0; i < rank; ++i) p.before[i] = pads[2 * i];
-    p.value = view.op().GetFloat("pad_value", 0);
-    return p;
-  }
-  // pad3d lists its dimensions from the last one.
-  const bool backward = type == "pad3d";
-  if (pads.size() != 2 * (rank - 2)) return view.Internal("needs two paddings per spatial dimension");
-  const size_t first = ops::ChannelsLast(view.op().GetString("data_format")) ? 1 : 2;
-  for (size_t i = 0; i < rank - 2; ++i) p.before[first + i] = pads[2 * (backward ? rank - 3 - i : i)];
-  p.mode = view.op().GetString("mode", "constant");
-  p.value = view.op().GetFloat(backward ? "value" : "pad_value", 0);
-  return p;
-}
-
 // Dimensions without padding become bytes of a position (the last ones) or one dimension of those around them.
-absl::StatusOr<Padder> MakePadder(const SpecView& view, const Padding& padding) {
+Padder MakePadder(const SpecView& view, const PadSpec& padding) {
   const TensorDesc &x = view.InDesc("X"), &out = view.OutDesc("Out");
   const auto is_padded = [&](size_t i) { return padding.before[i] != 0 || x.dims[i] != out.dims[i]; };
   Padder p;
   p.unit = ElementSize(x.dtype);
   size_t last = x.dims.size();
   while (last > 1 && !is_padded(last - 1)) p.unit *= x.dims[--last];
-  AMPC_ASSIGN_OR_RETURN(const std::vector<int64_t> inner,
-                        Sources(view, x.dims[last - 1], padding.before[last - 1], out.dims[last - 1], padding.mode));
-  p.inner = RunsOf(inner);
+  p.inner = RunsOf(Sources(padding.mode, x.dims[last - 1], padding.before[last - 1], out.dims[last - 1]));
   p.row = out.dims[last - 1] * p.unit;
   int64_t step = x.dims[last - 1] * p.unit;
   for (size_t i = last - 1; i-- > 0;) {
     int64_t in = x.dims[i], size = out.dims[i];
     const bool padded = is_padded(i);
     for (; !padded && i > 0 && !is_padded(i - 1); --i) in *= x.dims[i - 1], size *= out.dims[i - 1];
-    AMPC_ASSIGN_OR_RETURN(std::vector<int64_t> from, Sources(view, in, padding.before[i], size, padding.mode));
-    p.outer.insert(p.outer.begin(), {std::move(from), step});
+    p.outer.insert(p.outer.begin(), {Sources(padding.mode, in, padding.before[i], size), step});
     p.rows *= size;
     step *= in;
   }
@@ -161,8 +107,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const TensorDesc& x = view.InDesc("X");
   AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64, DType::kI32, DType::kI64}));
   if (x.dims.empty() || view.OutDesc("Out").dims.size() != x.dims.size()) return view.Internal("needs the result in the rank of X");
-  AMPC_ASSIGN_OR_RETURN(const Padding padding, ReadPadding(view, view.op().type(), x.dims.size()));
-  AMPC_ASSIGN_OR_RETURN(Padder p, MakePadder(view, padding));
+  AMPC_ASSIGN_OR_RETURN(const PadSpec padding, ReadPadding(view, x.dims, view.OutDesc("Out").dims));
+  Padder p = MakePadder(view, padding);
   KernelTraits traits;
   traits.implementation = "ampc:copy";
   traits.rounds_results = true;
@@ -221,11 +167,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
   const TensorDesc &gradient = view.InDesc("Out@GRAD"), &x = view.OutDesc("X@GRAD");
   AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64}));
   if (x.NumElements() == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
-  AMPC_ASSIGN_OR_RETURN(const Padding padding, ReadPadding(view, absl::StripSuffix(view.op().type(), "_grad"), x.dims.size()));
+  AMPC_ASSIGN_OR_RETURN(const PadSpec padding, ReadPadding(view, x.dims, gradient.dims));
   PadGradient g;
   int64_t step = 1;
   for (size_t i = x.dims.size(); i-- > 0;) {
-    AMPC_ASSIGN_OR_RETURN(const std::vector<int64_t> from, Sources(view, x.dims[i], padding.before[i], gradient.dims[i], padding.mode));
+    const std::vector<int64_t> from = Sources(padding.mode, x.dims[i], padding.before[i], gradient.dims[i]);
     std::vector<std::vector<int64_t>> shown(x.dims[i]);
     for (size_t at = 0; at < from.size(); ++at) {
       if (from[at] >= 0) shown[from[at]].push_back(static_cast<int64_t>(at));

@@ -6,6 +6,7 @@
 
 #include "graph/base/status_macros.h"
 #include "graph/initializer.h"
+#include "kernels/common/normal_quantile.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 
@@ -20,19 +21,6 @@ struct Draw {
   uint64_t seed = 0;
   std::string name;
 };
-
-// The x with P(normal < x) = p, for p in (0.02, 0.98): bisection would do, Newton's method is there in a few steps.
-double NormalQuantile(double p) {
-  double x = 0;
-  for (int i = 0; i < 40; ++i) {
-    const double below = 0.5 * std::erfc(-x / std::numbers::sqrt2);
-    const double density = std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
-    const double step = (below - p) / density;
-    x -= step;
-    if (std::abs(step) < 1e-14) break;
-  }
-  return x;
-}
 
 template <typename T>
 void Truncate(const Draw& draw, const HostTensor& shares, void* out) {

@@ -3,12 +3,12 @@
 #include <numeric>
 #include <type_traits>
 
-#include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/axis_split.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/index/sort_spec.h"
 
 namespace ampc {
 namespace {
@@ -83,45 +83,28 @@ RunFn FindRun(DType storage) {
   }
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> Make(const SpecView& view, int64_t axis, bool descending) {
-  const TensorDesc &x = view.InDesc("X"), &out = view.OutDesc("Out");
-  AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64, DType::kU8, DType::kI16, DType::kI32, DType::kI64}));
-  Sorter s;
-  const int64_t rank = static_cast<int64_t>(x.dims.size());
-  if (rank > 0) {
-    axis = FromEnd(axis, rank);
-    if (axis < 0 || axis >= rank) return view.Internal(absl::StrCat("axis ", axis, " lies outside rank ", rank));
-    static_cast<AxisSplit&>(s) = SplitAt(x.dims, axis);
-    s.kept = out.dims[axis];
-  }
-  if (s.kept > s.size) return view.Internal("the results are longer than the operand");
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
+  const SpecView view(spec);
+  AMPC_ASSIGN_OR_RETURN(const SortSpec read, ReadSort(view));
+  const Sorter s{read.split, read.kept};
+  const DType storage = StorageType(view.InDesc("X").dtype);
   KernelTraits traits;
   traits.rounds_results = true;
   traits.workspace_bytes = s.outer * s.size * s.inner * static_cast<int64_t>(sizeof(int64_t));
-  const RunFn run = descending ? FindRun<true>(StorageType(x.dtype)) : FindRun<false>(StorageType(x.dtype));
+  const RunFn run = read.descending ? FindRun<true>(storage) : FindRun<false>(storage);
   return MakeLambdaKernel(std::move(traits), [s, run, values = view.Out("Out"), indices = view.Out("Indices")](const KernelArgs& args) {
     run(s, args, values, indices);
     return absl::OkStatus();
   });
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeArgsort(const KernelSpec& spec) {
-  return Make(SpecView(spec), spec.op->GetInt("axis"), spec.op->GetBool("descending"));
-}
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeTopK(const KernelSpec& spec) { return Make(SpecView(spec), -1, true); }
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeTopKV2(const KernelSpec& spec) {
-  return Make(SpecView(spec), spec.op->GetInt("axis"), spec.op->GetBool("largest"));
-}
-
 }  // namespace
 
 absl::Status RegisterSort(KernelRegistry* registry) {
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kU8, DType::kI16, DType::kI32, DType::kI64};
-  AMPC_RETURN_IF_ERROR(registry->Add({"argsort", &MakeArgsort, types}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"top_k", &MakeTopK, types}));
-  return registry->Add({"top_k_v2", &MakeTopKV2, types});
+  AMPC_RETURN_IF_ERROR(registry->Add({"argsort", &Make, types}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"top_k", &Make, types}));
+  return registry->Add({"top_k_v2", &Make, types});
 }
 
 }  // namespace ampc

@@ -1,0 +1,42 @@
+// Reading an index; for device code.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/common/host_device.h"
+#include "kernels/cuda/index/index.h"
+
+namespace ampc::cuda {
+
+AMPC_HOST_DEVICE inline int64_t NumberAt(const void* index, DType type, int64_t i) {
+  return type == DType::kI32 ? static_cast<int64_t>(static_cast<const int32_t*>(index)[i]) : static_cast<const int64_t*>(index)[i];
+}
+
+inline constexpr int64_t kPadding = -1, kOutside = -2;
+
+// The slice that row `row` names, or kPadding, kOutside.
+AMPC_HOST_DEVICE inline int64_t PositionOf(const Positions& p, int64_t row) {
+  int64_t position = 0;
+  for (int k = 0; k < p.depth; ++k) {
+    const int64_t n = NumberAt(p.index, p.type, row * p.depth + k);
+    if (p.padding >= 0 && n == p.padding) return kPadding;
+    if (n < 0 || n >= p.sizes[k]) return kOutside;
+    position = position * p.sizes[k] + n;
+  }
+  return position;
+}
+
+// The element of the table that element i belongs to, or kOutside.
+AMPC_HOST_DEVICE inline int64_t PositionAlong(const AlongAxis& a, int64_t i) {
+  const int64_t n = NumberAt(a.index, a.type, i), block = a.count * a.inner;
+  if (n < 0 || n >= a.slots) return kOutside;
+  return (i / block * a.slots + n) * a.inner + i % a.inner;
+}
+
+// The widest access that rows of `bytes` bytes at these addresses allow.
+inline int64_t UnitOf(int64_t bytes, const void* a, const void* b) {
+  const uint64_t bits = static_cast<uint64_t>(bytes) | reinterpret_cast<uint64_t>(a) | reinterpret_cast<uint64_t>(b) | 16;
+  return static_cast<int64_t>(bits & (~bits + 1));
+}
+
+}  // namespace ampc::cuda

@@ -1,0 +1,155 @@
+#include "kernels/cuda/move/interp.h"
+
+#include "kernels/cuda/launch/launch.h"
+#include "kernels/cuda/launch/value.h"
+#include "kernels/cuda/move/offsets.h"
+
+namespace ampc::cuda {
+namespace {
+
+// Positions of the dimensions by which an element is numbered.
+struct Place {
+  int64_t plane, at[3], channel;
+};
+
+struct Numbering {
+  Divider channels, sizes[3];
+
+  AMPC_HOST_DEVICE Place Of(int64_t i) const {
+    Place place;
+    int64_t rest = channels.Quotient(i);
+    place.channel = i - rest * channels.divisor;
+    for (int d = 2; d >= 0; --d) {
+      const int64_t next = sizes[d].Quotient(rest);
+      place.at[d] = rest - next * sizes[d].divisor;
+      rest = next;
+    }
+    place.plane = rest;
+    return place;
+  }
+};
+
+Numbering NumberingOf(const InterpParams& p, bool operand) {
+  Numbering n;
+  n.channels = Divider(p.channels);
+  for (int d = 0; d < 3; ++d) n.sizes[d] = Divider(operand ? p.axes[d].in : p.axes[d].out);
+  return n;
+}
+
+template <class T>
+AMPC_HOST_DEVICE inline void Sample(const InterpParams& p, const Place& place, const T* plane, T& out) {
+  using C = ComputeType<T>;
+  C weight[3][kMaxTaps];
+  int64_t first[3];
+  for (int d = 0; d < 3; ++d) first[d] = InterpTaps<C>(p.axes[d], place.at[d], weight[d]);
+  const InterpAxis &depth = p.axes[0], &height = p.axes[1], &width = p.axes[2];
+  if (width.taps == 1) {  // the nearest
+    const int64_t row = InterpPosition(depth, first[0]) * height.in + InterpPosition(height, first[1]);
+    out = plane[(row * width.in + InterpPosition(width, first[2])) * p.channels];
+    return;
+  }
+  C sum = 0;
+  for (int i = 0; i < depth.taps; ++i) {
+    for (int j = 0; j < height.taps; ++j) {
+      const T* const row = plane + (InterpPosition(depth, first[0] + i) * height.in + InterpPosition(height, first[1] + j)) * width.in * p.channels;
+      C part = Load(row[InterpPosition(width, first[2]) * p.channels]) * weight[2][0];
+      for (int k = 1; k < width.taps; ++k) part += Load(row[InterpPosition(width, first[2] + k) * p.channels]) * weight[2][k];
+      sum += part * (weight[0][i] * weight[1][j]);
+    }
+  }
+  Store(out, sum);
+}
+
+template <class T>
+int Interp(void* stream, const InterpParams& p, const T* x, T* out) {
+  const Numbering numbering = NumberingOf(p, false);
+  const int64_t plane = p.axes[0].in * p.axes[1].in * p.axes[2].in * p.channels;
+  const int64_t n = p.planes * p.axes[0].out * p.axes[1].out * p.axes[2].out * p.channels;
+  return ForEach(stream, n, [=] AMPC_DEVICE(int64_t i) {
+    const Place place = numbering.Of(i);
+    Sample(p, place, x + place.plane * plane + place.channel, out[i]);
+  });
+}
+
+// The first result whose taps start at `start` or later; their starts do not fall.
+template <class C>
+AMPC_HOST_DEVICE inline int64_t FirstFrom(const InterpAxis& axis, int64_t start) {
+  C weight[kMaxTaps];
+  int64_t low = 0, high = axis.out;
+  while (low < high) {
+    const int64_t middle = (low + high) / 2;
+    if (InterpTaps<C>(axis, middle, weight) >= start) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+// Results [begin, end) may be made of position `at`.
+struct Reach {
+  int64_t begin, end;
+};
+
+template <class C>
+AMPC_HOST_DEVICE inline Reach ReachOf(const InterpAxis& axis, int64_t at) {
+  return {at == 0 ? 0 : FirstFrom<C>(axis, at - axis.taps + 1), at == axis.in - 1 ? axis.out : FirstFrom<C>(axis, at + 1)};
+}
+
+template <class T>
+AMPC_HOST_DEVICE inline void Gather(const InterpParams& p, const Place& place, const T* gradient, T& out) {
+  using C = ComputeType<T>;
+  const InterpAxis &depth = p.axes[0], &height = p.axes[1], &width = p.axes[2];
+  const Reach zs = ReachOf<C>(depth, place.at[0]), ys = ReachOf<C>(height, place.at[1]), xs = ReachOf<C>(width, place.at[2]);
+  C wz[kMaxTaps], wy[kMaxTaps], wx[kMaxTaps], sum = 0;
+  for (int64_t z = zs.begin; z < zs.end; ++z) {
+    const int64_t z0 = InterpTaps<C>(depth, z, wz);
+    for (int64_t y = ys.begin; y < ys.end; ++y) {
+      const int64_t y0 = InterpTaps<C>(height, y, wy);
+      for (int i = 0; i < depth.taps; ++i) {
+        if (InterpPosition(depth, z0 + i) != place.at[0]) continue;
+        for (int j = 0; j < height.taps; ++j) {
+          if (InterpPosition(height, y0 + j) != place.at[1]) continue;
+          for (int64_t x = xs.begin; x < xs.end; ++x) {
+            const int64_t x0 = InterpTaps<C>(width, x, wx);
+            const C value = Load(gradient[((z * height.out + y) * width.out + x) * p.channels]);
+            for (int k = 0; k < width.taps; ++k) {
+              if (InterpPosition(width, x0 + k) == place.at[2]) sum += value * ((wz[i] * wy[j]) * wx[k]);
+            }
+          }
+        }
+      }
+    }
+  }
+  Store(out, sum);
+}
+
+template <class T>
+int InterpGradient(void* stream, const InterpParams& p, const T* gradient, T* out) {
+  const Numbering numbering = NumberingOf(p, true);
+  const int64_t plane = p.axes[0].out * p.axes[1].out * p.axes[2].out * p.channels;
+  const int64_t n = p.planes * p.axes[0].in * p.axes[1].in * p.axes[2].in * p.channels;
+  return ForEach(stream, n, [=] AMPC_DEVICE(int64_t i) {
+    const Place place = numbering.Of(i);
+    Gather(p, place, gradient + place.plane * plane + place.channel, out[i]);
+  });
+}
+
+}  // namespace
+
+int LaunchInterp(void* stream, const InterpParams& p, const void* x, void* out) {
+  return VisitFloat(p.type, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    return Interp<T>(stream, p, static_cast<const T*>(x), static_cast<T*>(out));
+  });
+}
+
+int LaunchInterpGradient(void* stream, const InterpParams& p, const void* gradient, void* out) {
+  return VisitFloat(p.type, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    return InterpGradient<T>(stream, p, static_cast<const T*>(gradient), static_cast<T*>(out));
+  });
+}
+
+}  // namespace ampc::cuda

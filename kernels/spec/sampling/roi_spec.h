@@ -1,0 +1,11 @@
+// What roi_align and its gradient say.
+#pragma once
+
+#include "kernels/common/roi_align.h"
+#include "kernels/cpu/base/spec_view.h"
+
+namespace ampc {
+
+RoiAlign ReadRoiAlign(const SpecView& view);
+
+}  // namespace ampc
