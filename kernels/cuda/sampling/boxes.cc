@@ -37,16 +37,15 @@ absl::Status CheckOneType(const SpecView& view) {
 // Where RoisNum does not add up, boxes that no image has are NaN: nobody on the host sees the counts.
 absl::StatusOr<std::unique_ptr<Kernel>> MakeRoiAlign(const KernelSpec& spec) {
   const SpecView view(spec);
-  AMPC_RETURN_IF_ERROR(CheckOneType(view));
   const RoiAlign r = ReadRoiAlign(view);
   const int num = view.In("RoisNum"), gradient = view.In("Out@GRAD");
   if (num < 0 && r.images > 1) return view.Unsupported("without RoisNum the boxes of several images cannot be told apart");
   if (spec.outputs[0].NumElements() == 0) return MakeNothing("cuda:roi_align");
   if (r.images * r.in_h * r.in_w == 0) return view.Unsupported("there is no position to sample");
-  const DType type = spec.outputs[0].dtype, num_type = num < 0 ? DType::kI32 : spec.inputs[num].dtype;
+  const DType type = spec.outputs[0].dtype, rois_type = view.InDesc("ROIs").dtype, num_type = num < 0 ? DType::kI32 : spec.inputs[num].dtype;
   AMPC_RETURN_IF_ERROR(view.CheckType(num_type, {DType::kI32, DType::kI64}));
   return MakeDeviceKernel(Named("cuda:roi_align"), [=, x = view.In("X"), rois = view.In("ROIs")](const KernelArgs& args, void* stream) {
-    const RoiInputs in{args.inputs[rois], num < 0 ? nullptr : args.inputs[num], num_type};
+    const RoiInputs in{rois_type, args.inputs[rois], num < 0 ? nullptr : args.inputs[num], num_type};
     if (gradient >= 0) return LaunchRoiAlignGradient(stream, type, r, in, args.inputs[gradient], args.outputs[0]);
     return LaunchRoiAlign(stream, type, r, in, args.inputs[x], args.outputs[0]);
   });

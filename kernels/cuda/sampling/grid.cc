@@ -20,18 +20,19 @@ KernelTraits Named(const char* name) {
 }
 
 struct GridGradient {
-  DType type;
+  DType type, grid_type;
   GridSampler s;
   Ordering ordering;
   int x, grid, gradient, x_gradient, grid_gradient;  // flat; -1: not wanted
 
   int Launch(const KernelArgs& args, void* stream) const {
+    const GridPositions at{grid_type, args.inputs[grid]};
     int code = 0;
     if (x_gradient >= 0) {
       void* const weights = static_cast<char*>(args.workspace) + ordering.workspace_bytes();
       const int64_t bytes = s.images * s.channels * s.plane * static_cast<int64_t>(SizeOf(type));
       code = LaunchFill(stream, args.outputs[x_gradient], bytes, 1, FillElement());
-      if (code == 0) code = LaunchGridKeys(stream, type, s, args.inputs[grid], ordering.keys(args.workspace), weights);
+      if (code == 0) code = LaunchGridKeys(stream, type, s, at, ordering.keys(args.workspace), weights);
       if (code == 0) code = ordering.Launch(stream, args.workspace);
       if (code == 0) {
         code = LaunchGridSpread(stream, type, s, ordering.sorted_keys(args.workspace), ordering.order(args.workspace), weights,
@@ -39,24 +40,24 @@ struct GridGradient {
       }
     }
     if (code != 0 || grid_gradient < 0) return code;
-    return LaunchGridSlopes(stream, type, s, args.inputs[x], args.inputs[grid], args.inputs[gradient], args.outputs[grid_gradient]);
+    return LaunchGridSlopes(stream, type, s, args.inputs[x], at, args.inputs[gradient], args.outputs[grid_gradient]);
   }
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeSampler(const KernelSpec& spec) {
   const SpecView view(spec);
-  const DType type = spec.outputs[0].dtype;
-  if (view.InDesc("Grid").dtype != type || view.InDesc("X").dtype != type) return view.Unsupported("the device's kernel needs Grid in the type of X");
+  const DType type = view.InDesc("X").dtype, grid_type = view.InDesc("Grid").dtype;
+  if (StorageType(grid_type) != StorageType(type)) return view.Unsupported("the device's kernel needs X and Grid both in f64 or neither");
   if (spec.outputs[0].NumElements() == 0) return MakeDeviceKernel(Named("cuda:grid_sampler"), [](const KernelArgs&, void*) { return 0; });
   AMPC_ASSIGN_OR_RETURN(const GridSampler s, ReadGridSampler(view));
   const int x = view.In("X"), grid = view.In("Grid"), gradient = view.In("Output@GRAD");
   KernelTraits traits = Named("cuda:grid_sampler");
   if (gradient < 0) {
     return MakeDeviceKernel(std::move(traits), [=](const KernelArgs& args, void* stream) {
-      return LaunchGridSample(stream, type, s, args.inputs[x], args.inputs[grid], args.outputs[0]);
+      return LaunchGridSample(stream, type, s, args.inputs[x], {grid_type, args.inputs[grid]}, args.outputs[0]);
     });
   }
-  GridGradient g{type, s, {}, x, grid, gradient, view.Out("X@GRAD"), view.Out("Grid@GRAD")};
+  GridGradient g{type, grid_type, s, {}, x, grid, gradient, view.Out("X@GRAD"), view.Out("Grid@GRAD")};
   if (g.x_gradient >= 0) {
     const int64_t corners = s.images * s.points * GridCornersOf(s);
     AMPC_ASSIGN_OR_RETURN(g.ordering, Ordering::Plan(view, corners, s.images * s.plane + 1));

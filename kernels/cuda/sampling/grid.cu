@@ -2,19 +2,20 @@
 
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/cuda/launch/value.h"
+#include "kernels/cuda/sampling/any_float.h"
 
 namespace ampc::cuda {
 namespace {
 
 constexpr int64_t kChannels = 8;  // for which a thread uses a position
 
-template <class T>
-AMPC_HOST_DEVICE inline void LoadPosition(const GridSampler& s, const T* grid, int64_t point, ComputeType<T>* at) {
-  for (int k = 0; k < s.rank; ++k) at[k] = Load(grid[point * s.rank + k]);
+template <class C>
+AMPC_HOST_DEVICE inline void LoadPosition(const GridSampler& s, const GridPositions& grid, int64_t point, C* at) {
+  for (int k = 0; k < s.rank; ++k) at[k] = LoadFloat<C>({grid.type, grid.at}, point * s.rank + k);
 }
 
 template <class T>
-int Sample(void* stream, const GridSampler& s, const T* x, const T* grid, T* out) {
+int Sample(void* stream, const GridSampler& s, const T* x, const GridPositions& grid, T* out) {
   const int64_t groups = (s.channels + kChannels - 1) / kChannels;
   return ForEach(stream, s.images * groups * s.points, [=] AMPC_DEVICE(int64_t i) {
     using C = ComputeType<T>;
@@ -36,7 +37,7 @@ int Sample(void* stream, const GridSampler& s, const T* x, const T* grid, T* out
 }
 
 template <class T>
-int Keys(void* stream, const GridSampler& s, const T* grid, uint32_t* keys, ComputeType<T>* weights) {
+int Keys(void* stream, const GridSampler& s, const GridPositions& grid, uint32_t* keys, ComputeType<T>* weights) {
   const int corners = 1 << s.rank;
   return ForEach(stream, s.images * s.points, [=] AMPC_DEVICE(int64_t i) {
     using C = ComputeType<T>;
@@ -72,7 +73,7 @@ int Spread(void* stream, const GridSampler& s, const uint32_t* keys, const uint3
 }
 
 template <class T>
-int Slopes(void* stream, const GridSampler& s, const T* x, const T* grid, const T* gradient, T* out) {
+int Slopes(void* stream, const GridSampler& s, const T* x, const GridPositions& grid, const T* gradient, void* out) {
   return ForEach(stream, s.images * s.points, [=] AMPC_DEVICE(int64_t i) {
     using C = ComputeType<T>;
     const int64_t image = i / s.points, point = i - image * s.points;
@@ -90,7 +91,7 @@ int Slopes(void* stream, const GridSampler& s, const T* x, const T* grid, const 
         for (int k = 0; k < s.rank; ++k) sum[k] += term.growth[k] * value;
       }
     }
-    for (int k = 0; k < s.rank; ++k) Store(out[i * s.rank + k], sum[k]);
+    for (int k = 0; k < s.rank; ++k) StoreFloat(grid.type, out, i * s.rank + k, sum[k]);
   });
 }
 
@@ -168,17 +169,17 @@ struct AffineRow {
 
 }  // namespace
 
-int LaunchGridSample(void* stream, DType type, const GridSampler& s, const void* x, const void* grid, void* out) {
+int LaunchGridSample(void* stream, DType type, const GridSampler& s, const void* x, const GridPositions& grid, void* out) {
   return VisitFloat(type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return Sample<T>(stream, s, static_cast<const T*>(x), static_cast<const T*>(grid), static_cast<T*>(out));
+    return Sample<T>(stream, s, static_cast<const T*>(x), grid, static_cast<T*>(out));
   });
 }
 
-int LaunchGridKeys(void* stream, DType type, const GridSampler& s, const void* grid, uint32_t* keys, void* weights) {
+int LaunchGridKeys(void* stream, DType type, const GridSampler& s, const GridPositions& grid, uint32_t* keys, void* weights) {
   return VisitFloat(type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return Keys<T>(stream, s, static_cast<const T*>(grid), keys, static_cast<ComputeType<T>*>(weights));
+    return Keys<T>(stream, s, grid, keys, static_cast<ComputeType<T>*>(weights));
   });
 }
 
@@ -190,10 +191,10 @@ int LaunchGridSpread(void* stream, DType type, const GridSampler& s, const uint3
   });
 }
 
-int LaunchGridSlopes(void* stream, DType type, const GridSampler& s, const void* x, const void* grid, const void* gradient, void* out) {
+int LaunchGridSlopes(void* stream, DType type, const GridSampler& s, const void* x, const GridPositions& grid, const void* gradient, void* out) {
   return VisitFloat(type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return Slopes<T>(stream, s, static_cast<const T*>(x), static_cast<const T*>(grid), static_cast<const T*>(gradient), static_cast<T*>(out));
+    return Slopes<T>(stream, s, static_cast<const T*>(x), grid, static_cast<const T*>(gradient), out);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/cuda/launch/value.h"
+#include "kernels/cuda/sampling/any_float.h"
 
 namespace ampc::cuda {
 namespace {
@@ -23,10 +24,10 @@ AMPC_HOST_DEVICE inline int64_t ImageOf(const RoiAlign& r, const RoiInputs& in, 
   return image;
 }
 
-template <class T>
-AMPC_HOST_DEVICE inline RoiBox BoxAt(const RoiAlign& r, const T* rois, int64_t box) {
-  const T* const b = rois + box * 4;
-  return MakeRoiBox(r, static_cast<float>(Load(b[0])), static_cast<float>(Load(b[1])), static_cast<float>(Load(b[2])), static_cast<float>(Load(b[3])));
+AMPC_HOST_DEVICE inline RoiBox BoxAt(const RoiAlign& r, const RoiInputs& in, int64_t box) {
+  float corner[4];
+  for (int k = 0; k < 4; ++k) corner[k] = LoadFloat<float>({in.type, in.rois}, box * 4 + k);
+  return MakeRoiBox(r, corner[0], corner[1], corner[2], corner[3]);
 }
 
 template <class T>
@@ -40,7 +41,7 @@ int Align(void* stream, const RoiAlign& r, const RoiInputs& in, const T* x, T* o
   return ForEach(stream, r.boxes * r.channels * r.out_h * r.out_w, [=] AMPC_DEVICE(int64_t i) {
     const int64_t column = i % r.out_w, row = i / r.out_w % r.out_h, channel = i / (r.out_w * r.out_h) % r.channels;
     const int64_t box = i / (r.out_w * r.out_h * r.channels), image = ImageOf(r, in, box);
-    const RoiBox b = BoxAt(r, static_cast<const T*>(in.rois), box);
+    const RoiBox b = BoxAt(r, in, box);
     float mean = std::numeric_limits<float>::quiet_NaN();
     if (b.ok && image < r.images) {
       mean = MeanOfRoiBin(PlaneOf<T>{x + (image * r.channels + channel) * r.in_h * r.in_w}, r, b.Rows(r, row), b.Columns(r, column));
@@ -81,7 +82,7 @@ int AlignGradient(void* stream, const RoiAlign& r, const RoiInputs& in, const T*
     }
     float sum = 0;
     for (int64_t box = begin < 0 ? 0 : begin; box < end; ++box) {
-      const RoiBox b = BoxAt(r, static_cast<const T*>(in.rois), box);
+      const RoiBox b = BoxAt(r, in, box);
       if (!b.ok || !MayTouch(b.y0, b.height, r.in_h, row) || !MayTouch(b.x0, b.width, r.in_w, column)) continue;
       const T* const bins = gradient + (box * r.channels + channel) * r.out_h * r.out_w;
       for (int64_t y = 0; y < r.out_h; ++y) {

@@ -1,4 +1,4 @@
-// roi_align and its gradient. X, boxes and results have the type `type`, a float; means are computed in f32.
+// roi_align and its gradient. X and what is made of it have the type `type`, a float; means are computed in f32.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 namespace ampc::cuda {
 
 struct RoiInputs {
+  DType type = DType::kF32;    // of rois, a float
   const void* rois = nullptr;  // [boxes, 4]
   const void* num = nullptr;   // boxes of each image, i32 or i64; null: all belong to image 0
   DType num_type = DType::kI32;
