@@ -17,7 +17,8 @@ inline constexpr int64_t kPadding = -1, kOutside = -2;
 // The slice that row `row` names, or kPadding, kOutside.
 AMPC_HOST_DEVICE inline int64_t PositionOf(const Positions& p, int64_t row) {
   int64_t position = 0;
-  for (int k = 0; k < p.depth; ++k) {
+  for (int k = 0; k < kMaxDepth; ++k) {  // a bound that the compiler knows keeps the sizes out of local memory
+    if (k >= p.depth) break;
     const int64_t n = NumberAt(p.index, p.type, row * p.depth + k);
     if (p.padding >= 0 && n == p.padding) return kPadding;
     if (n < 0 || n >= p.sizes[k]) return kOutside;
