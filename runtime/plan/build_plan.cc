@@ -253,6 +253,8 @@ class PlanBuilder {
 
   bool MayOverwrite(ValueId input, ValueId result, int now) const {
     const int buffer = values_[input].buffer;
+    // On a device elements of another width would overwrite some that other threads have not read yet.
+    if (on_device() && SizeOf(s().descs[input].dtype) != SizeOf(s().descs[result].dtype)) return false;
     return buffer >= 0 && ranges_[buffer].last == now && ranges_[buffer].bytes >= BytesOf(result);
   }
 

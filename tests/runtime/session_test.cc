@@ -161,7 +161,8 @@ TEST(SessionErrors, FeedsThatDoNotFit) {
 }
 
 TEST(SessionErrors, WhatCannotRun) {
-  ExpectError(FromText(kMlp, {.device = "tpu"}).status(), ExitCode::kUnsupported, "device 'tpu'");
+  ExpectError(FromText(kMlp, {.device = "tpu"}).status(), ExitCode::kUsage, "device 'tpu'");
+  ExpectError(FromText(kMlp, {.device = "cuda:0"}).status(), ExitCode::kUnsupported, "cuda:0");
   ExpectError(FromText(kMlp, {.threads = -1}).status(), ExitCode::kUsage, "threads");
   ASSERT_OK_AND_ASSIGN(const Session session, FromText("feed x : f32 [2]\nstrange(X=x) -> Out=y !opaque : f32 [2]\nfetch y\n"));
   ExpectError(session.Run({{"x", Ramp({2}, 0, 1)}}).status(), ExitCode::kUnsupported, "strange");

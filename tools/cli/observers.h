@@ -26,7 +26,7 @@ class RunObserver : public StepObserver {
 
  private:
   struct Event {
-    std::string name, type, implementation, results;
+    std::string name, type, implementation, place, results;
     double start, seconds;
   };
   Options options_;

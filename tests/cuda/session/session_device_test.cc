@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "graph/base/error.h"
 #include "kernels/cuda/cuda_kernels.h"
+#include "kernels/device/device.h"
 #include "kernels/device/emulated/emulated_device.h"
 #include "runtime/session.h"
 #include "tests/cuda/session/lazy_kernels.h"
@@ -206,6 +207,34 @@ TEST(SessionDevice, ReplaysFromTheThirdRunOn) {
     runs.push_back(LazyRuns() - before);
   }
   EXPECT_EQ(runs, (std::vector<int64_t>{3, 3, 3, 0, 0}));
+}
+
+// A kernel that cannot be captured and does not say so.
+struct Waits : Kernel {
+  std::unique_ptr<Kernel> kernel;
+  absl::Status Run(const KernelArgs& args) const override {
+    if (absl::Status s = args.stream->Synchronize(); !s.ok()) return s;
+    return kernel->Run(args);
+  }
+  std::string implementation() const override { return "waits"; }
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeWaits(const KernelSpec& spec) {
+  auto waits = std::make_unique<Waits>();
+  absl::StatusOr<std::unique_ptr<Kernel>> kernel = LazyKernels().Find(spec.op->type())->make(spec);
+  if (!kernel.ok()) return kernel;
+  waits->kernel = *std::move(kernel);
+  return waits;
+}
+
+TEST(SessionDevice, WhatCannotBeCapturedRunsStepByStep) {
+  KernelRegistry kernels;
+  ASSERT_OK(kernels.Add({.op = "matmul_v2", .make = &MakeWaits, .dtypes = {DType::kF32}}));
+  ASSERT_OK(kernels.Add(*LazyKernels().Find("elementwise_add")));
+  ASSERT_OK(kernels.Add(*LazyKernels().Find("relu")));
+  AddEmulatedDevice(kernels);
+  Compare(kMlp, {{"x", F({2, 2}, {1, 1, 2, 3})}}, false, 6);
+  AddEmulatedDevice(NoKernels());
 }
 
 struct LayoutsSeen : StepObserver {

@@ -184,6 +184,40 @@ fetch y
   }
 }
 
+// Blocks keep their states on the host, so that they go from one to the other at each step.
+TEST_P(ExactTrainer, StatesOfAProgramWithALoop) {
+  constexpr char kLoop[] = R"(
+feed  x : f32 [2]
+param w : f32 [2]
+state s : f16 [2]
+const zero : i64 [1] = [0]
+const three : i64 [1] = [3]
+carry i : i64 [1]
+carry more : bool [1]
+i <- assign(zero)
+more <- less_than(i, three)
+while(X=[x, three, w], Condition=more) -> Out<-[i, more, w] sub_block=&body
+s <- cast(w) in_dtype=f32 out_dtype=f16
+fetch w
+block body parent=main {
+  w <- elementwise_add(w, x)
+  i <- increment(i)
+  more <- less_than(i, three)
+}
+)";
+  ParseOptions parse;
+  parse.bare = true;
+  ASSERT_OK_AND_ASSIGN(Trainer trainer, Trainer::Create(ParseTraining(kLoop, "", {{"w", F({2}, {1, 2})}}), {.device = kDevice, .threads = 1}));
+  ASSERT_OK_AND_ASSIGN(Program test, ParseProgram("state s : f16 [2]\ny = scale(s) scale=2.0 : f16 [2]\nfetch y\n", parse));
+  ASSERT_OK(trainer.SetTestProgram(std::move(test)));
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_OK(trainer.Enqueue({{"x", F({2}, {1, 0})}}));
+    ASSERT_OK_AND_ASSIGN(TensorMap out, trainer.Test({}));
+    EXPECT_EQ(static_cast<float>(out.at("y").values<Half>()[0]), 2 * (1 + 3 * static_cast<float>(i + 1)));
+  }
+  EXPECT_EQ(Of(trainer, "w"), (std::vector<float>{13, 2}));
+}
+
 TEST_P(ExactTrainer, TheFirstResultThatIsNotFinite) {
   TrainerOptions options{.device = kDevice, .threads = 1, .check_nan_inf = true};
   ASSERT_OK_AND_ASSIGN(Trainer trainer, Trainer::Create(Regression(), options));
