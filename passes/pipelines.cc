@@ -72,7 +72,8 @@ Pipeline PlanPipeline(const PlanOptions& options) {
     p.Add("fuse-bias-act");
     p.Add("fuse-scale");        // what no convolution took
   }
-  p.Add("drop-dead");       // last: everything above leaves unread values
+  p.Add("drop-dead");       // everything above leaves unread values
+  if (options.group_updates) p.Add("group-updates");  // last: what looks at update ops has done so
   return p;
 }
 

@@ -30,7 +30,8 @@ Pipeline ConvertPipeline(const ConvertOptions& options);
 Pipeline StripPipeline();
 
 struct PlanOptions {
-  bool fuse = true;  // false: every op rounds its own result (--strict-rounding)
+  bool fuse = true;           // false: every op rounds its own result (--strict-rounding)
+  bool group_updates = false;  // for a device: updates of all parameters in one launch
 };
 // Clean-up for execution; what it drops is not for export.
 Pipeline PlanPipeline(const PlanOptions& options = {});

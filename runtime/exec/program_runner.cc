@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kMaxPlans = 16;
 
 // Runs on the program once: what the plan needs is written into it, what a run does not need is dropped.
-absl::Status Prepare(Program& program, bool fuse) {
+absl::Status Prepare(Program& program, const RunnerOptions& options) {
   for (const Var* feed : program.feeds) {
     if (feed->type.lod_level > 0) {
       return UnsupportedError(absl::StrCat("feed '", feed->name(), "' carries level-of-detail information (lod_level ", feed->type.lod_level,
@@ -32,7 +32,7 @@ absl::Status Prepare(Program& program, bool fuse) {
   PassContext ctx;
   ctx.support = support;
   ctx.evaluator = evaluator.get();
-  return RunPipeline(PlanPipeline({.fuse = fuse}), {}, ctx, program);
+  return RunPipeline(PlanPipeline({.fuse = options.fuse, .group_updates = options.target != nullptr}), {}, ctx, program);
 }
 
 // The narrower of two float types in one storage cannot hold the other's values.
@@ -86,7 +86,7 @@ std::vector<std::string> Names(const std::vector<Var*>& vars) {
 
 absl::StatusOr<std::unique_ptr<ProgramRunner>> ProgramRunner::Create(Program program, const RunnerOptions& options) {
   if (options.scope != nullptr) AMPC_RETURN_IF_ERROR(DropWeights(program, *options.scope));
-  AMPC_RETURN_IF_ERROR(Prepare(program, options.fuse));
+  AMPC_RETURN_IF_ERROR(Prepare(program, options));
   States states;
   if (options.scope != nullptr) {
     AMPC_ASSIGN_OR_RETURN(states, BindStates(program, *options.scope, options.target));

@@ -88,7 +88,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeUpdate(const KernelSpec& kernel_spec
 }  // namespace
 
 absl::Status RegisterOptimizers(KernelRegistry* registry) {
-  for (const char* op : {"sgd", "momentum", "adam", "adamw", "lamb"}) {
+  for (const char* op : {"sgd", "momentum", "adam", "adamw", "lamb", "grouped_update"}) {
     AMPC_RETURN_IF_ERROR(registry->Add({op, &MakeUpdate, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}}));
   }
   return absl::OkStatus();

@@ -1,0 +1,186 @@
+#include "passes/train/group_updates.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "graph/base/error.h"
+#include "graph/op_registry.h"
+#include "passes/append_op.h"
+#include "passes/make_pass.h"
+
+namespace ampc {
+namespace {
+
+// Groups that may grow at one time: more kinds of updates side by side than a program has.
+constexpr size_t kMostOpen = 16;
+
+struct Group {
+  std::vector<std::unique_ptr<Op>> ops;
+};
+
+bool IsUpdate(const Op& op) {
+  static const auto* const types = new absl::flat_hash_set<std::string>{"sgd", "momentum", "adam", "adamw", "lamb"};
+  return types->contains(op.type());
+}
+
+// Operands that all parameters of a group share.
+bool IsShared(const std::string& slot) { return slot == "LearningRate" || slot == "SkipUpdate"; }
+
+// Whether grouped_update can stand for the op: it has all its operands, and results for all states, each written over its operand.
+bool Fits(const Op& op, const OpDef& grouped) {
+  for (size_t s = 0; s < op.def().inputs.size(); ++s) {
+    if (!op.inputs(static_cast<int>(s)).empty() && grouped.InputSlot(op.def().inputs[s].name) < 0) return false;
+  }
+  for (size_t s = 0; s < op.def().outputs.size(); ++s) {
+    const std::string& name = op.def().outputs[s].name;
+    const Var* result = op.output(static_cast<int>(s));
+    const Var* operand = op.input(name.substr(0, name.size() - 3));  // without "Out"
+    if (grouped.OutputSlot(name) < 0 || result != operand) return false;
+    if (result != nullptr && !result->IsWritable()) return false;
+  }
+  return true;
+}
+
+bool Alike(const Op& a, const Op& b) {
+  if (a.type() != b.type() || RoleOf(a) != RoleOf(b)) return false;
+  for (const AttrDef& attr : a.def().attrs) {
+    if (!attr.extra && *a.attr(attr.name) != *b.attr(attr.name)) return false;
+  }
+  for (size_t s = 0; s < a.def().inputs.size(); ++s) {
+    const int slot = static_cast<int>(s);
+    const Var* x = a.input(slot);
+    const Var* y = b.input(slot);
+    if ((x == nullptr) != (y == nullptr)) return false;
+    if (x != nullptr && (IsShared(a.def().inputs[s].name) ? x != y : x->type.dtype != y->type.dtype)) return false;
+  }
+  return true;
+}
+
+class Grouper {
+ public:
+  Grouper(Block& block, const OpDef& grouped) : block_(block), grouped_(grouped) {}
+
+  bool Run() {
+    std::vector<std::unique_ptr<Op>> ops = block_.TakeOps();
+    out_.reserve(ops.size());
+    for (std::unique_ptr<Op>& op : ops) {
+      if (!op->SubBlocks().empty()) CloseAll();  // its bodies may read and write anything
+      CloseTouched(*op);
+      if (IsUpdate(*op) && Fits(*op, grouped_)) {
+        Join(std::move(op));
+      } else {
+        out_.push_back(std::move(op));
+      }
+    }
+    CloseAll();
+    block_.SetOps(std::move(out_));
+    return changed_;
+  }
+
+ private:
+  // Ends the groups whose ops may not move behind `op`.
+  void CloseTouched(const Op& op) {
+    for (const Var* var : op.inputs()) {
+      if (const auto at = writer_.find(var); at != writer_.end()) Close(at->second);
+    }
+    for (const Var* var : op.outputs()) {
+      if (const auto at = writer_.find(var); at != writer_.end()) Close(at->second);
+      const auto readers = readers_.find(var);
+      if (readers == readers_.end()) continue;
+      const std::vector<int> open(readers->second.begin(), readers->second.end());
+      for (const int id : open) Close(id);
+    }
+  }
+
+  void Join(std::unique_ptr<Op> op) {
+    auto at = std::find_if(open_.begin(), open_.end(), [&](int id) { return Alike(*groups_[id].ops[0], *op); });
+    if (at == open_.end()) {
+      if (open_.size() == kMostOpen) Close(open_[0]);
+      open_.push_back(static_cast<int>(groups_.size()));
+      groups_.emplace_back();
+      at = open_.end() - 1;
+    }
+    for (const Var* var : op->inputs()) readers_[var].insert(*at);
+    for (const Var* var : op->outputs()) writer_[var] = *at;
+    groups_[*at].ops.push_back(std::move(op));
+  }
+
+  void CloseAll() {
+    while (!open_.empty()) Close(open_[0]);
+  }
+
+  void Close(int id) {
+    std::erase(open_, id);
+    std::vector<std::unique_ptr<Op>> ops = std::move(groups_[id].ops);
+    for (const std::unique_ptr<Op>& op : ops) {
+      for (const Var* var : op->inputs()) readers_[var].erase(id);
+      for (const Var* var : op->outputs()) writer_.erase(var);
+    }
+    if (ops.size() == 1) {
+      out_.push_back(std::move(ops[0]));
+    } else if (!ops.empty()) {
+      out_.push_back(Merge(ops));
+      changed_ = true;
+    }
+  }
+
+  std::unique_ptr<Op> Merge(const std::vector<std::unique_ptr<Op>>& ops) {
+    const Op& first = *ops[0];
+    std::unique_ptr<Op> merged = block_.NewOp(&grouped_);
+    const auto all = [&ops](auto var_of) {
+      std::vector<Var*> vars;
+      for (const std::unique_ptr<Op>& op : ops) {
+        if (Var* var = var_of(*op); var != nullptr) vars.push_back(var);
+      }
+      return vars;
+    };
+    for (size_t s = 0; s < grouped_.inputs.size(); ++s) {
+      const std::string& slot = grouped_.inputs[s].name;
+      std::vector<Var*> vars = all([&slot](const Op& op) { return op.input(slot); });
+      if (IsShared(slot) && !vars.empty()) vars.resize(1);
+      merged->SetInputs(static_cast<int>(s), vars);
+    }
+    for (size_t s = 0; s < grouped_.outputs.size(); ++s) {
+      merged->SetOutputs(static_cast<int>(s), all([&](const Op& op) { return op.output(grouped_.outputs[s].name); }));
+    }
+    merged->SetAttr("op", first.type());
+    for (const AttrDef& attr : grouped_.attrs) {
+      const AttrDef* own = first.def().FindAttr(attr.name);
+      if (own != nullptr && !attr.extra && *first.attr(attr.name) != attr.value) merged->SetAttr(attr.name, *first.attr(attr.name));
+    }
+    if (RoleOf(first) != kRoleForward) merged->SetAttr("op_role", RoleOf(first));
+    merged->marks = first.marks;
+    merged->line = first.line;
+    return merged;
+  }
+
+  Block& block_;
+  const OpDef& grouped_;
+  std::vector<Group> groups_;
+  std::vector<int> open_;  // into groups_, in the order of their first ops
+  absl::flat_hash_map<const Var*, int> writer_;                             // the open group that writes a variable
+  absl::flat_hash_map<const Var*, absl::flat_hash_set<int>> readers_;  // those that read it
+  std::vector<std::unique_ptr<Op>> out_;
+  bool changed_ = false;
+};
+
+absl::StatusOr<bool> GroupUpdates(PassContext&, Program& program) {
+  const OpDef* grouped = Ops().Find("grouped_update");
+  if (grouped == nullptr) return InternalError("there is no record of 'grouped_update'");
+  bool changed = false;
+  for (int b = 0; b < program.num_blocks(); ++b) changed |= Grouper(program.block(b), *grouped).Run();
+  return changed;
+}
+
+}  // namespace
+
+PassInfo GroupUpdatesPass() {
+  return SimplePass("group-updates", "update ops that differ in their parameter only become one op", &GroupUpdates);
+}
+
+}  // namespace ampc
