@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "graph/base/status_macros.h"
-#include "graph/ops/window.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/simd/reduce.h"
 #include "kernels/cpu/simd/rows.h"
 #include "kernels/parallel.h"
 #include "kernels/round.h"
+#include "kernels/spec/norm_spec.h"
 
 namespace ampc {
 namespace {
@@ -18,12 +18,8 @@ namespace {
 constexpr int64_t kColumns = simd::kReduceColumns;
 constexpr int64_t kRows = 16 * simd::kReduceRows;  // of a part of an image whose channels lie last
 
-// X as [images, groups, channels of a group, spatial], or [images, spatial, channels] when the channels lie last.
-struct GroupNorm {
-  int64_t images = 1, channels = 1, groups = 1, spatial = 1;
-  bool columns = false;
+struct GroupNorm : NormShape {
   bool saves_inverse = false;  // 1 / sqrt(variance + epsilon) in place of the variance
-  double epsilon = 1e-5;
   DType type = DType::kF32;
   int x, scale, bias, y, mean, variance;  // flat positions; -1 when absent
   int64_t size() const { return channels / groups; }
@@ -76,7 +72,7 @@ Scratch ScratchIn(const GroupNorm& n, void* workspace) {
 
 int64_t WorkspaceBytes(const GroupNorm& n) {
   const int64_t size = n.images * n.channels;
-  return n.columns ? size * n.parts() * static_cast<int64_t>(sizeof(double)) + 3 * size * static_cast<int64_t>(sizeof(float)) : 0;
+  return n.last ? size * n.parts() * static_cast<int64_t>(sizeof(double)) + 3 * size * static_cast<int64_t>(sizeof(float)) : 0;
 }
 
 // Per part and channel the sum of X, or of the squares about the mean.
@@ -148,23 +144,16 @@ void RunEmpty(const GroupNorm& n, const KernelArgs& args) {
 
 absl::StatusOr<GroupNorm> Read(const SpecView& view) {
   const bool instance = view.op().type() == "instance_norm";
-  GroupNorm n{.x = view.In("X"),
-              .scale = view.In("Scale"),
-              .bias = view.In("Bias"),
-              .y = view.Out("Y"),
-              .mean = view.Out(instance ? "SavedMean" : "Mean"),
-              .variance = view.Out(instance ? "SavedVariance" : "Variance")};
+  GroupNorm n;
+  n.x = view.In("X");
+  n.scale = view.In("Scale");
+  n.bias = view.In("Bias");
+  n.y = view.Out("Y");
+  n.mean = view.Out(instance ? "SavedMean" : "Mean");
+  n.variance = view.Out(instance ? "SavedVariance" : "Variance");
   const TensorDesc& x = view.spec().inputs[n.x];
-  const size_t rank = x.dims.size();
-  const bool last = !instance && ops::ChannelsLast(view.op().GetString("data_layout"));
-  const size_t channel_dim = last ? rank - 1 : 1;
-  n.images = x.dims[0];
-  n.channels = x.dims[channel_dim];
-  n.groups = instance ? n.channels : view.op().GetInt("groups", 1);
-  for (size_t i = 1; i < rank; ++i) n.spatial *= i == channel_dim ? 1 : x.dims[i];
-  n.columns = (last || x.layout == Layout::kChannelsLast) && n.spatial > 1;
+  static_cast<NormShape&>(n) = ReadNormShape(view.op(), x);
   n.saves_inverse = instance;
-  n.epsilon = view.op().GetFloat("epsilon", 1e-5f);
   n.type = view.spec().outputs[n.y].dtype;
   if (view.spec().outputs[n.y].layout != x.layout) return view.Unsupported("the cpu kernel needs Y in the layout of X");
   return n;
@@ -184,7 +173,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   }
   traits.workspace_bytes = WorkspaceBytes(n);
   return MakeLambdaKernel(traits, [n](const KernelArgs& args) {
-    if (n.columns) {
+    if (n.last) {
       RunColumns(n, args);
       return absl::OkStatus();
     }

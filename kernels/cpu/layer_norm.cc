@@ -9,13 +9,12 @@
 #include "kernels/cpu/simd/rows.h"
 #include "kernels/parallel.h"
 #include "kernels/round.h"
+#include "kernels/spec/norm_spec.h"
 
 namespace ampc {
 namespace {
 
-struct LayerNorm {
-  int64_t rows = 1, size = 1;
-  double epsilon = 1e-5;
+struct LayerNorm : LayerNormShape {
   DType type = DType::kF32;
   // Flat positions; -1 when absent.
   int x = 0, scale = -1, bias = -1, y = 0, mean = -1, variance = -1;
@@ -37,17 +36,15 @@ void RunRow(const LayerNorm& n, int64_t row, const KernelArgs& args) {
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
-  LayerNorm n{.x = view.In("X"),
-              .scale = view.In("Scale"),
-              .bias = view.In("Bias"),
-              .y = view.Out("Y"),
-              .mean = view.Out("Mean"),
-              .variance = view.Out("Variance")};
-  const Dims& dims = spec.inputs[n.x].dims;
-  const int64_t begin = view.op().GetInt("begin_norm_axis", 1);
-  for (int64_t i = 0; i < static_cast<int64_t>(dims.size()); ++i) (i < begin ? n.rows : n.size) *= dims[i];
+  LayerNorm n;
+  static_cast<LayerNormShape&>(n) = ReadLayerNorm(view.op(), view.InDesc("X").dims);
+  n.x = view.In("X");
+  n.scale = view.In("Scale");
+  n.bias = view.In("Bias");
+  n.y = view.Out("Y");
+  n.mean = view.Out("Mean");
+  n.variance = view.Out("Variance");
   n.type = spec.outputs[n.y].dtype;
-  n.epsilon = view.op().GetFloat("epsilon", 1e-5f);
   KernelTraits traits;
   traits.implementation = "ampc:simd";
   traits.in_place_input = n.y == 0 ? n.x : -1;

@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "graph/base/status_macros.h"
-#include "kernels/cpu/base/axis_split.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/simd/rows.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/reduce_spec.h"
 
 namespace ampc {
 namespace {
@@ -86,11 +86,7 @@ void Run(const AxisSplit& s, const KernelArgs& args) {
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32, DType::kF64}));
-  const Dims& dims = spec.inputs[0].dims;
-  const int64_t rank = static_cast<int64_t>(dims.size());
-  const int64_t axis = FromEnd(view.op().GetInt("axis", -1), rank);
-  if (rank > 0 && (axis < 0 || axis >= rank)) return view.Internal("the axis is outside the operand");
-  const AxisSplit s = SplitAt(dims, axis);
+  AMPC_ASSIGN_OR_RETURN(const AxisSplit s, ReadSoftmaxAxis(view, spec.inputs[0].dims));
   KernelTraits traits;
   traits.in_place_input = 0;
   if (s.outer * s.size * s.inner == 0) return MakeLambdaKernel(traits, [](const KernelArgs&) { return absl::OkStatus(); });

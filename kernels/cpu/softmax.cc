@@ -8,6 +8,7 @@
 #include "kernels/cpu/simd/rows.h"
 #include "kernels/parallel.h"
 #include "kernels/round.h"
+#include "kernels/spec/reduce_spec.h"
 
 namespace ampc {
 namespace {
@@ -41,13 +42,8 @@ void SoftmaxColumns(const float* x, float* out, int64_t size, int64_t stride, in
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
-  const Dims& dims = spec.inputs[0].dims;
-  const int64_t rank = static_cast<int64_t>(dims.size());
-  const int64_t axis = FromEnd(view.op().GetInt("axis", -1), rank);
-  if (rank > 0 && (axis < 0 || axis >= rank)) return view.Internal("the axis is outside the operand");
-  int64_t outer = 1, inner = 1;
-  for (int64_t i = 0; i < rank; ++i) (i < axis ? outer : inner) *= i == axis ? 1 : dims[i];
-  const int64_t size = rank == 0 ? 1 : dims[axis];
+  AMPC_ASSIGN_OR_RETURN(const AxisSplit s, ReadSoftmaxAxis(view, spec.inputs[0].dims));
+  const int64_t outer = s.outer, size = s.size, inner = s.inner;
   KernelTraits traits;
   traits.implementation = "ampc:simd";
   traits.in_place_input = 0;

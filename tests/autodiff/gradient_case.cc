@@ -184,12 +184,13 @@ absl::StatusOr<HostTensor> MakeFeed(const GradientCase& c, const Var& feed) {
   if (values.empty()) return UsageError(absl::StrCat("'", feed.name(), "': the range has no place left beside what it avoids"));
   switch (out.dtype()) {
     case DType::kF32: Fill<float>(values, &out); break;
+    case DType::kF64: Fill<double>(values, &out); break;
     case DType::kF16: Fill<Half>(values, &out); break;
     case DType::kBF16: Fill<BFloat16>(values, &out); break;
     case DType::kI32: Fill<int32_t>(values, &out); break;
     case DType::kI64: Fill<int64_t>(values, &out); break;
     case DType::kBool: Fill<bool>(values, &out); break;
-    default: return UsageError(absl::StrCat("feed '", feed.name(), "' is ", ToString(feed.type), "; f32, f16, bf16, i32, i64 or bool is needed"));
+    default: return UsageError(absl::StrCat("feed '", feed.name(), "' is ", ToString(feed.type), "; f32, f16, bf16, f64, i32, i64 or bool is needed"));
   }
   return out;
 }

@@ -23,7 +23,7 @@ inline DeviceTolerance DeviceToleranceFor(std::string_view op, DType declared) {
   if (!IsFloat(declared)) return {0, 0};
   const bool low = IsLowPrecision(declared);
   const double sum = declared == DType::kF64 ? 1e-14 : 1e-5;
-  for (std::string_view part : {"softmax", "norm", "cross_entropy", "loss", "reduce", "cum", "mean", "var", "std", "dist", "trace", "lamb"}) {
+  for (std::string_view part : {"softmax", "norm", "cross_entropy", "loss", "logsumexp", "reduce", "cum", "mean", "var", "std", "dist", "trace", "lamb"}) {
     if (op.find(part) != std::string_view::npos) return {1, sum};
   }
   if (SumsTerms(op) || op == "dot" || op == "mv") return {1, sum};

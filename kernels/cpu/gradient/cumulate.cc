@@ -1,12 +1,11 @@
 // Gradients of cumsum and cumprod: sums that run the other way. They accumulate in double and round once for each result.
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
-#include "kernels/cpu/base/axis_split.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/reduce_spec.h"
 
 namespace ampc {
 namespace {
@@ -14,8 +13,7 @@ namespace {
 constexpr int64_t kGrain = 1 << 13;
 constexpr int64_t kColumns = 64;  // neighbours that are worked on together
 
-struct Plan : AxisSplit {
-  bool product = false, exclusive = false, reverse = false;
+struct Plan : Cumulation {
   int x = -1, out = -1, g = -1;  // flat operands; X and Out for products only
 };
 
@@ -88,21 +86,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   AMPC_RETURN_IF_ERROR(view.CheckType(to.dtype, {DType::kF32, DType::kF64}));
   if (StorageType(view.InDesc("Out@GRAD").dtype) != StorageType(to.dtype)) return view.Internal("the gradient of Out has another type");
   Plan p;
-  p.product = view.op().type() == "cumprod_grad";
+  AMPC_ASSIGN_OR_RETURN(static_cast<Cumulation&>(p), ReadCumulation(view, to));
   p.g = view.In("Out@GRAD");
   if (p.product) {
     p.x = view.In("X");
     p.out = view.In("Out");
-  }
-  p.exclusive = !p.product && view.op().GetBool("exclusive");
-  p.reverse = !p.product && view.op().GetBool("reverse");
-  const int64_t rank = static_cast<int64_t>(to.dims.size());
-  const int64_t axis = FromEnd(view.op().GetInt(p.product ? "dim" : "axis", -1), rank);
-  if (rank == 0 || (!p.product && view.op().GetBool("flatten"))) {
-    p.size = to.NumElements();
-  } else {
-    if (axis < 0 || axis >= rank) return view.Internal(absl::StrCat("axis ", axis, " lies outside rank ", rank));
-    static_cast<AxisSplit&>(p) = SplitAt(to.dims, axis);
   }
   KernelTraits traits;
   if (!p.product) traits.in_place_input = p.g;

@@ -11,6 +11,7 @@
 #include "kernels/cpu/simd/reduce.h"
 #include "kernels/cpu/simd/rows.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/norm_spec.h"
 
 namespace ampc {
 namespace {
@@ -18,9 +19,8 @@ namespace {
 constexpr int64_t kGrain = 1 << 13;
 constexpr int64_t kMaxBlocks = 64;
 
-struct LayerNorm {
-  int64_t rows = 1, size = 1, block_rows = 1, blocks = 1;
-  double epsilon = 1e-5;
+struct LayerNorm : LayerNormShape {
+  int64_t block_rows = 1, blocks = 1;
   int x, scale, mean, variance, g, dx, dscale, dbias;  // flat positions; -1 when absent
   bool sums() const { return dscale >= 0 || dbias >= 0; }
 };
@@ -86,17 +86,16 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   const TensorDesc& x = view.InDesc("X");
   AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32}));
-  LayerNorm n{.x = view.In("X"),
-              .scale = view.In("Scale"),
-              .mean = view.In("Mean"),
-              .variance = view.In("Variance"),
-              .g = view.In("Y@GRAD"),
-              .dx = view.Out("X@GRAD"),
-              .dscale = view.Out("Scale@GRAD"),
-              .dbias = view.Out("Bias@GRAD")};
-  const int64_t begin = view.op().GetInt("begin_norm_axis", 1);
-  for (int64_t i = 0; i < static_cast<int64_t>(x.dims.size()); ++i) (i < begin ? n.rows : n.size) *= x.dims[i];
-  n.epsilon = view.op().GetFloat("epsilon", 1e-5f);
+  LayerNorm n;
+  static_cast<LayerNormShape&>(n) = ReadLayerNorm(view.op(), x.dims);
+  n.x = view.In("X");
+  n.scale = view.In("Scale");
+  n.mean = view.In("Mean");
+  n.variance = view.In("Variance");
+  n.g = view.In("Y@GRAD");
+  n.dx = view.Out("X@GRAD");
+  n.dscale = view.Out("Scale@GRAD");
+  n.dbias = view.Out("Bias@GRAD");
   n.block_rows = std::max<int64_t>(std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n.size)), (n.rows + kMaxBlocks - 1) / kMaxBlocks);
   n.blocks = std::max<int64_t>(1, (n.rows + n.block_rows - 1) / n.block_rows);
   KernelTraits traits;

@@ -7,13 +7,13 @@
 #include <cmath>
 
 #include "graph/base/status_macros.h"
-#include "graph/ops/window.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/simd/gradient_rows.h"
 #include "kernels/cpu/simd/reduce.h"
 #include "kernels/cpu/simd/rows.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/norm_spec.h"
 
 namespace ampc {
 namespace {
@@ -22,18 +22,14 @@ constexpr int64_t kGrain = 1 << 14;
 constexpr int64_t kColumns = simd::kReduceColumns;
 constexpr int64_t kPartRows = 16 * simd::kProductRows;  // of a sum over rows whose channels lie last
 
-// X as [images, channels, spatial], or [images, spatial, channels] when the channels lie last. The groups of batch_norm go through all
-// images, which then count as one when the channels lie last.
-struct Norm {
-  int64_t images = 1, channels = 1, spatial = 1, groups = 1;
-  bool columns = false;
+// The groups of batch_norm go through all images, which then count as one when the channels lie last.
+struct Norm : NormShape {
   bool batch = false;              // groups are channels, through all images
   bool given = false;              // statistics do not depend on X
   bool variance_inverted = false;  // the operand `variance` holds 1 / sqrt(variance + epsilon)
-  double epsilon = 1e-5;
   int x, scale, mean, variance, g, dx, dscale, dbias;  // flat positions; -1 when absent
 
-  int64_t parts() const { return columns ? (spatial + kPartRows - 1) / kPartRows : 1; }
+  int64_t parts() const { return last ? (spatial + kPartRows - 1) / kPartRows : 1; }
   int64_t size() const { return batch ? 1 : channels / groups; }  // channels of a group
   int64_t stat_groups() const { return batch ? channels : images * groups; }
   int64_t count() const { return (batch ? images : size()) * spatial; }  // elements of a group
@@ -63,7 +59,7 @@ int64_t WorkspaceBytes(const Norm& n) {
 
 // The sums of g and g * (x - mean) per image, part and channel; without g those of (x - mean)^2 in place of the latter.
 void SumAll(const Norm& n, const Scratch& s, const float* x, const float* g, int threads) {
-  if (!n.columns) {
+  if (!n.last) {
     ParallelFor(threads, n.images * n.channels, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n.spatial)),
                 [&](int64_t first, int64_t last) {
                   for (int64_t r = first; r < last; ++r) {
@@ -194,11 +190,11 @@ void WriteParameterGradients(const Norm& n, const KernelArgs& args, const Scratc
 void Combine(const Norm& n, const KernelArgs& args, const Scratch& s) {
   const float *x = In(args, n.x), *g = In(args, n.g);
   float* out = Out(args, n.dx);
-  const int64_t size = n.columns ? n.channels : n.spatial, rows = n.images * (n.columns ? n.spatial : n.channels);
+  const int64_t size = n.last ? n.channels : n.spatial, rows = n.images * (n.last ? n.spatial : n.channels);
   ParallelFor(args.threads, rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, size)), [&](int64_t first, int64_t last) {
     for (int64_t r = first; r < last; ++r) {
       const int64_t at = r * size;
-      if (n.columns) {
+      if (n.last) {
         const int64_t f = n.FactorOf(r / n.spatial);
         simd::CombineColumns(x + at, g + at, {s.mean + f, s.a + f, s.b + f, s.c + f}, out + at, size);
       } else {
@@ -221,22 +217,16 @@ absl::Status Run(const Norm& n, const KernelArgs& args) {
   return absl::OkStatus();
 }
 
-Norm ReadShape(const SpecView& view, bool last) {
-  const Dims& dims = view.InDesc("X").dims;  // channels at dim 1 where the layout, not the op, puts them last
-  const size_t rank = dims.size(), channel = last ? rank - 1 : 1;
-  Norm n{.x = view.In("X"),
-         .scale = view.In("Scale"),
-         .mean = -1,
-         .variance = -1,
-         .g = view.In("Y@GRAD"),
-         .dx = view.Out("X@GRAD"),
-         .dscale = view.Out("Scale@GRAD"),
-         .dbias = view.Out("Bias@GRAD")};
-  n.images = dims[0];
-  n.channels = dims[channel];
-  for (size_t i = 1; i < rank; ++i) n.spatial *= i == channel ? 1 : dims[i];
-  n.columns = (last || view.InDesc("X").layout == Layout::kChannelsLast) && n.spatial > 1;
-  n.epsilon = view.op().GetFloat("epsilon", 1e-5f);
+Norm ReadNorm(const SpecView& view) {
+  Norm n;
+  static_cast<NormShape&>(n) = ReadNormShape(view.op(), view.InDesc("X"));
+  n.x = view.In("X");
+  n.scale = view.In("Scale");
+  n.mean = n.variance = -1;
+  n.g = view.In("Y@GRAD");
+  n.dx = view.Out("X@GRAD");
+  n.dscale = view.Out("Scale@GRAD");
+  n.dbias = view.Out("Bias@GRAD");
   return n;
 }
 
@@ -260,14 +250,13 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNorm(const KernelSpec& spec) {
   const SpecView view(spec);
   const Op& op = view.op();
   if (op.GetBool("fuse_with_relu")) return view.Unsupported("a batch_norm with a fused relu has no gradient");
-  Norm n = ReadShape(view, ops::ChannelsLast(op.GetString("data_layout")));
+  Norm n = ReadNorm(view);
   n.batch = true;
-  n.groups = n.channels;
   n.given = op.GetBool("is_test") || op.GetBool("use_global_stats");
-  if (n.columns || n.spatial == 1) {  // rows of channels
+  if (n.last || n.spatial == 1) {  // rows of channels
     n.spatial *= n.images;
     n.images = 1;
-    n.columns = true;
+    n.last = true;
   }
   const bool running = n.given && view.In("MeanOut") >= 0 && view.In("VarianceOut") >= 0;
   const bool saved = view.In("SavedMean") >= 0 && view.In("SavedVariance") >= 0;
@@ -284,8 +273,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeBatchNorm(const KernelSpec& spec) {
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGroupNorm(const KernelSpec& spec) {
   const SpecView view(spec);
   const bool instance = view.op().type() == "instance_norm_grad";
-  Norm n = ReadShape(view, !instance && ops::ChannelsLast(view.op().GetString("data_layout")));
-  n.groups = instance ? n.channels : view.op().GetInt("groups", 1);
+  Norm n = ReadNorm(view);
   const char *mean = instance ? "SavedMean" : "Mean", *variance = instance ? "SavedVariance" : "Variance";
   if (view.In(mean) >= 0 && view.In(variance) >= 0) {
     n.mean = view.In(mean);

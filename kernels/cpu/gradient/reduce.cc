@@ -10,6 +10,7 @@
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/gradient/row_gradient.h"
 #include "kernels/cpu/simd/elementwise.h"
+#include "kernels/spec/reduce_spec.h"
 
 namespace ampc {
 namespace {
@@ -17,16 +18,11 @@ namespace {
 using Op1 = simd::RowGradient;
 using functors::Params;
 
-// Which dimensions of X went; by the attributes `axes` and `all`.
-absl::StatusOr<Dims> Kept(const SpecView& view, const Dims& x, std::vector<int64_t> axes, bool all) {
-  const int64_t rank = static_cast<int64_t>(x.size());
-  Dims kept = x;
-  if (all || axes.empty()) kept.assign(kept.size(), 1);
-  for (int64_t a : axes) {
-    const int64_t axis = FromEnd(a, rank);
-    if (axis < 0 || (axis >= rank && rank > 0)) return view.Internal(absl::StrCat("axis ", a, " lies outside rank ", rank));
-    if (rank > 0) kept[axis] = 1;
-  }
+// Dims of X with 1 for those that went.
+absl::StatusOr<Dims> Kept(const SpecView& view) {
+  AMPC_ASSIGN_OR_RETURN(const std::vector<bool> reduce, ReadReducedDims(view));
+  Dims kept = view.InDesc("X").dims;
+  for (size_t d = 0; d < kept.size(); ++d) kept[d] = reduce[d] ? 1 : kept[d];
   return kept;
 }
 
@@ -56,8 +52,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeReduce(const KernelSpec& spec) {
   const SpecView view(spec);
   const std::string& type = view.op().type();
   const TensorDesc& x = view.InDesc("X");
-  AMPC_ASSIGN_OR_RETURN(const Dims kept,
-                        Kept(view, x.dims, view.op().GetInts("dim"), type == "mean_grad" || view.op().GetBool("reduce_all")));
+  AMPC_ASSIGN_OR_RETURN(const Dims kept, Kept(view));
   const int64_t results = TensorDesc{x.dtype, kept}.NumElements();
   const bool mean = type == "mean_grad" || type == "reduce_mean_grad";
   return Make(view, kept, op, {mean && results > 0 ? static_cast<double>(results) / static_cast<double>(x.NumElements()) : 1, 0, 0});
@@ -65,7 +60,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeReduce(const KernelSpec& spec) {
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeLogSumExp(const KernelSpec& spec) {
   const SpecView view(spec);
-  AMPC_ASSIGN_OR_RETURN(const Dims kept, Kept(view, view.InDesc("X").dims, view.op().GetInts("axis"), view.op().GetBool("reduce_all")));
+  AMPC_ASSIGN_OR_RETURN(const Dims kept, Kept(view));
   return Make(view, kept, Op1::kLogSumExpGrad, {});
 }
 
@@ -77,7 +72,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakePNorm(const KernelSpec& spec) {
                  : order == 1      ? Op1::kNormOneGrad
                  : order == 2      ? Op1::kNormTwoGrad
                                    : Op1::kNormPowerGrad;
-  AMPC_ASSIGN_OR_RETURN(const Dims kept, Kept(view, view.InDesc("X").dims, {view.op().GetInt("axis", -1)}, view.op().GetBool("asvector")));
+  AMPC_ASSIGN_OR_RETURN(const Dims kept, Kept(view));
   return Make(view, kept, op, {order, 0, 0});
 }
 

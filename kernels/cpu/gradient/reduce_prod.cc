@@ -1,12 +1,11 @@
 // The gradient of reduce_prod: for each element the product of the others, exact where some are 0.
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
-#include "kernels/cpu/reduce/reduce_plan.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/reduce_spec.h"
 
 namespace ampc {
 namespace {
@@ -64,14 +63,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   if (StorageType(view.InDesc("Out@GRAD").dtype) != StorageType(x.dtype)) {
     return view.Unsupported("Out has another type than X, which its gradient cannot have");
   }
-  const int64_t rank = static_cast<int64_t>(x.dims.size());
-  const std::vector<int64_t> dims = view.op().GetInts("dim");
-  std::vector<bool> reduce(rank, view.op().GetBool("reduce_all") || dims.empty());
-  for (int64_t d : dims) {
-    const int64_t axis = FromEnd(d, rank);
-    if (axis < 0 || (axis >= rank && rank > 0)) return view.Internal(absl::StrCat("dim has ", d, ", the operand has rank ", rank));
-    if (rank > 0) reduce[axis] = true;
-  }
+  AMPC_ASSIGN_OR_RETURN(const std::vector<bool> reduce, ReadReducedDims(view));
   KernelTraits traits;
   traits.in_place_input = view.In("X");
   const bool narrow = StorageType(x.dtype) == DType::kF32;

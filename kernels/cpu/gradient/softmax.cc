@@ -3,11 +3,11 @@
 #include <cmath>
 
 #include "graph/base/status_macros.h"
-#include "kernels/cpu/base/axis_split.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/simd/gradient_rows.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/reduce_spec.h"
 
 namespace ampc {
 namespace {
@@ -69,10 +69,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   if (spec.outputs.empty()) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
   const TensorDesc& to = spec.outputs[0];
   AMPC_RETURN_IF_ERROR(view.CheckType(to.dtype, {DType::kF32, DType::kF64}));
-  const int64_t rank = static_cast<int64_t>(to.dims.size());
-  const int64_t axis = FromEnd(view.op().GetInt("axis", -1), rank);
-  if (rank > 0 && (axis < 0 || axis >= rank)) return view.Internal("the axis is outside the operand");
-  const Plan p{SplitAt(to.dims, axis), view.op().type() == "log_softmax_grad", view.In("Out"), view.In("Out@GRAD")};
+  AMPC_ASSIGN_OR_RETURN(const AxisSplit axis, ReadSoftmaxAxis(view, to.dims));
+  const Plan p{axis, view.op().type() == "log_softmax_grad", view.In("Out"), view.In("Out@GRAD")};
   KernelTraits traits;
   traits.implementation = "ampc:simd";
   traits.in_place_input = p.g;

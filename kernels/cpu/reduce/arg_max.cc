@@ -4,14 +4,13 @@
 #include <limits>
 #include <type_traits>
 
-#include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/common/functors.h"
-#include "kernels/cpu/base/axis_split.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/simd/reduce.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/reduce_spec.h"
 
 namespace ampc {
 namespace {
@@ -97,16 +96,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const TensorDesc& x = spec.inputs[0];
   AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64, DType::kU8, DType::kI8, DType::kI16, DType::kI32, DType::kI64}));
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kI32, DType::kI64}));
-  AxisSplit s;
-  const int64_t rank = static_cast<int64_t>(x.dims.size());
-  const int64_t axis = FromEnd(view.op().GetInt("axis"), rank);
-  if (view.op().GetBool("flatten") || rank == 0) {
-    s.size = x.NumElements();
-  } else {
-    if (axis < 0 || axis >= rank) return view.Internal(absl::StrCat("axis ", axis, " lies outside rank ", rank));
-    s = SplitAt(x.dims, axis);
-  }
-  if (s.size == 0 && s.outer * s.inner > 0) return view.Unsupported("the largest of no elements has no position");
+  AMPC_ASSIGN_OR_RETURN(const AxisSplit s, ReadArgAxis(view));
   const bool wide = spec.outputs[0].dtype == DType::kI64;
   return MakeLambdaKernel({}, [s, wide, run = FindRun<max>(StorageType(x.dtype))](const KernelArgs& args) {
     run(args.inputs[0], s, wide, args.outputs[0], args.threads);

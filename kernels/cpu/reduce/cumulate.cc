@@ -2,23 +2,18 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/common/integer.h"
-#include "kernels/cpu/base/axis_split.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/reduce_spec.h"
 
 namespace ampc {
 namespace {
 
 constexpr int64_t kGrain = 1 << 13;
 constexpr int64_t kColumns = 64;  // neighbours that are worked on together
-
-struct Plan : AxisSplit {
-  bool product = false, exclusive = false, reverse = false;
-};
 
 template <typename Acc>
 Acc Join(bool product, Acc a, Acc b) {
@@ -28,7 +23,7 @@ Acc Join(bool product, Acc a, Acc b) {
 
 // `columns` <= kColumns neighbours; the dimension's elements are `inner` apart.
 template <typename T>
-void Columns(const Plan& p, const T* x, T* out, int64_t columns) {
+void Columns(const Cumulation& p, const T* x, T* out, int64_t columns) {
   using Acc = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
   Acc acc[kColumns];
   std::fill(acc, acc + columns, Acc(p.product ? 1 : 0));
@@ -43,7 +38,7 @@ void Columns(const Plan& p, const T* x, T* out, int64_t columns) {
 }
 
 template <typename T>
-void Run(const Plan& p, const KernelArgs& args) {
+void Run(const Cumulation& p, const KernelArgs& args) {
   const T* x = static_cast<const T*>(args.inputs[0]);
   T* out = static_cast<T*>(args.outputs[0]);
   const int64_t tiles = (p.inner + kColumns - 1) / kColumns;
@@ -56,7 +51,7 @@ void Run(const Plan& p, const KernelArgs& args) {
   });
 }
 
-using RunFn = void (*)(const Plan& p, const KernelArgs& args);
+using RunFn = void (*)(const Cumulation& p, const KernelArgs& args);
 
 RunFn FindRun(DType storage) {
   switch (storage) {
@@ -75,20 +70,8 @@ RunFn FindRun(DType storage) {
 
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
-  const Dims& x = spec.inputs[0].dims;
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.inputs[0].dtype, {DType::kF32, DType::kF64, DType::kI32, DType::kI64}));
-  Plan p;
-  p.product = view.op().type() == "cumprod";
-  p.exclusive = !p.product && view.op().GetBool("exclusive");
-  p.reverse = !p.product && view.op().GetBool("reverse");
-  const int64_t rank = static_cast<int64_t>(x.size());
-  const int64_t axis = FromEnd(view.op().GetInt(p.product ? "dim" : "axis"), rank);
-  if (rank == 0 || (!p.product && view.op().GetBool("flatten"))) {
-    p.size = spec.inputs[0].NumElements();
-  } else {
-    if (axis < 0 || axis >= rank) return view.Internal(absl::StrCat("axis ", axis, " lies outside rank ", rank));
-    static_cast<AxisSplit&>(p) = SplitAt(x, axis);
-  }
+  AMPC_ASSIGN_OR_RETURN(const Cumulation p, ReadCumulation(view, spec.inputs[0]));
   KernelTraits traits;
   traits.in_place_input = 0;
   return MakeLambdaKernel(traits, [p, run = FindRun(StorageType(spec.inputs[0].dtype))](const KernelArgs& args) {

@@ -6,11 +6,9 @@
 #include <type_traits>
 
 #include "graph/base/dtype.h"
+#include "kernels/common/reduction.h"
 
 namespace ampc {
-
-// kAny and kAll ask whether some or every element is not 0, and answer 0 or 1.
-enum class Reduction : uint8_t { kSum, kMean, kMax, kMin, kProd, kAny, kAll };
 
 inline constexpr int64_t kChunkRun = 4096;    // elements of a contiguous chunk
 inline constexpr int64_t kChunkRows = 1024;   // rows of a column chunk

@@ -7,9 +7,9 @@
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/reduce/partials.h"
-#include "kernels/cpu/reduce/reduce_plan.h"
 #include "kernels/cpu/simd/elementwise.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/reduce_spec.h"
 
 namespace ampc {
 namespace {
@@ -146,29 +146,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeReducer(const KernelSpec& spec, Redu
   });
 }
 
-absl::StatusOr<std::vector<bool>> ReducedDims(const SpecView& view) {
-  const int64_t rank = static_cast<int64_t>(view.spec().inputs[0].dims.size());
-  std::vector<int64_t> dims = view.op().GetInts("dim");
-  for (const char* slot : {"AxisTensor", "AxisTensorList"}) {
-    if (view.In(slot) < 0) continue;
-    dims.clear();
-    for (int i = 0; i < view.NumIn(slot); ++i) {
-      const auto value = view.Ints(slot, i);
-      if (!value) return view.Unsupported(absl::StrCat(slot, " must be known before the run"));
-      dims.insert(dims.end(), value->begin(), value->end());
-    }
-  }
-  const bool all = view.op().type() == "mean" || view.op().GetBool("reduce_all") || dims.empty();
-  std::vector<bool> reduce(rank, all);
-  if (all) return reduce;
-  for (int64_t d : dims) {
-    const int64_t axis = FromEnd(d, rank);
-    if (axis < 0 || (axis >= rank && rank > 0)) return view.Internal(absl::StrCat("dim has ", d, ", the operand has rank ", rank));
-    if (rank > 0) reduce[axis] = true;
-  }
-  return reduce;
-}
-
 template <Reduction op>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
@@ -177,7 +154,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
                                               DType::kI8,  DType::kI16, DType::kI32,  DType::kI64};
   AMPC_RETURN_IF_ERROR(view.CheckType(from, types));
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, types));
-  AMPC_ASSIGN_OR_RETURN(const std::vector<bool> reduce, ReducedDims(view));
+  AMPC_ASSIGN_OR_RETURN(const std::vector<bool> reduce, ReadReducedDims(view));
   return IsFloat(from) ? MakeReducer<double>(spec, op, reduce) : MakeReducer<int64_t>(spec, op, reduce);
 }
 

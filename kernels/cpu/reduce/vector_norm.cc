@@ -3,12 +3,11 @@
 #include <cmath>
 #include <limits>
 
-#include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
-#include "kernels/cpu/reduce/reduce_plan.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/reduce_spec.h"
 
 namespace ampc {
 namespace {
@@ -17,24 +16,13 @@ constexpr int64_t kGrain = 1 << 13;
 constexpr int64_t kColumns = 64;  // neighbours that are worked on together
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-enum class Kind : uint8_t { kCount, kOne, kTwo, kPower, kLargest, kSmallest, kLogSumExp };
-
-Kind NormOf(double order) {
-  return order == kInf    ? Kind::kLargest
-         : order == -kInf ? Kind::kSmallest
-         : order == 0     ? Kind::kCount
-         : order == 1     ? Kind::kOne
-         : order == 2     ? Kind::kTwo
-                          : Kind::kPower;
-}
+using Kind = VectorNormKind;
 
 double Larger(double a, double b) { return b > a || b != b ? b : a; }
 double Smaller(double a, double b) { return b < a || b != b ? b : a; }
 
-struct Norm {
+struct Norm : VectorNorm {
   ReducePlan plan;
-  Kind kind = Kind::kTwo;
-  double order = 2;
 
   double Start() const { return kind == Kind::kSmallest ? kInf : 0; }
 
@@ -110,50 +98,26 @@ struct Norm {
   }
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeNorm(const SpecView& view, std::vector<int64_t> axes, bool all, Kind kind, double order) {
-  const TensorDesc& x = view.spec().inputs[0];
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
+  const SpecView view(spec);
+  const TensorDesc& x = spec.inputs[0];
   AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64}));
-  if (StorageType(view.spec().outputs[0].dtype) != StorageType(x.dtype)) return view.Internal("the result has another type than X");
-  const int64_t rank = static_cast<int64_t>(x.dims.size());
-  std::vector<bool> reduce(rank, all || axes.empty());
-  for (int64_t a : axes) {
-    const int64_t axis = FromEnd(a, rank);
-    if (axis < 0 || (axis >= rank && rank > 0)) return view.Internal(absl::StrCat("axis ", a, " lies outside rank ", rank));
-    if (rank > 0) reduce[axis] = true;
-  }
-  Norm norm;
-  norm.plan = PlanReduce(x.dims, reduce);
-  norm.kind = kind;
-  norm.order = order;
+  if (StorageType(spec.outputs[0].dtype) != StorageType(x.dtype)) return view.Internal("the result has another type than X");
+  AMPC_ASSIGN_OR_RETURN(const std::vector<bool> reduce, ReadReducedDims(view));
+  Norm norm{ReadVectorNorm(view.op()), PlanReduce(x.dims, reduce)};
   return MakeLambdaKernel({}, [norm, narrow = StorageType(x.dtype) == DType::kF32](const KernelArgs& args) {
     narrow ? norm.Run<float>(args) : norm.Run<double>(args);
     return absl::OkStatus();
   });
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakePNorm(const KernelSpec& spec) {
-  const SpecView view(spec);
-  const double order = view.op().GetFloat("porder");
-  return MakeNorm(view, {view.op().GetInt("axis")}, view.op().GetBool("asvector"), NormOf(order), order);
-}
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeFrobenius(const KernelSpec& spec) {
-  const SpecView view(spec);
-  return MakeNorm(view, view.op().GetInts("dim"), view.op().GetBool("reduce_all"), Kind::kTwo, 2);
-}
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeLogSumExp(const KernelSpec& spec) {
-  const SpecView view(spec);
-  return MakeNorm(view, view.op().GetInts("axis"), view.op().GetBool("reduce_all"), Kind::kLogSumExp, 0);
-}
-
 }  // namespace
 
 absl::Status RegisterVectorNorm(KernelRegistry* registry) {
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64};
-  AMPC_RETURN_IF_ERROR(registry->Add({"frobenius_norm", &MakeFrobenius, types}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"logsumexp", &MakeLogSumExp, types}));
-  return registry->Add({"p_norm", &MakePNorm, types});
+  AMPC_RETURN_IF_ERROR(registry->Add({"frobenius_norm", &Make, types}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"logsumexp", &Make, types}));
+  return registry->Add({"p_norm", &Make, types});
 }
 
 }  // namespace ampc

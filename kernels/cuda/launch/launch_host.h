@@ -34,6 +34,15 @@ class Team {
     for (int64_t i = 0; i < n; ++i) value = combine(value, load(i));
     return value;
   }
+  template <class T, class Load, class Combine, class Store>
+  void Scan(int64_t n, T identity, Load load, Combine combine, Store store) {
+    T before = identity;
+    for (int64_t i = 0; i < n; ++i) {
+      const T after = combine(before, load(i));
+      store(i, before, after);
+      before = after;
+    }
+  }
   template <class F>
   void Once(F f) {
     f();

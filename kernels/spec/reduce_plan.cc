@@ -1,4 +1,4 @@
-#include "kernels/cpu/reduce/reduce_plan.h"
+#include "kernels/spec/reduce_plan.h"
 
 #include <functional>
 #include <numeric>
