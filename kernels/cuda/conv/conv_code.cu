@@ -1,6 +1,7 @@
 #include "kernels/cuda/conv/conv_code.h"
 
 #include "kernels/cuda/conv/epilogue.h"
+#include "kernels/cuda/conv/visit_types.h"
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/cuda/launch/value.h"
 
@@ -185,16 +186,6 @@ int RunFilterGradient(void* stream, const DirectConv& p, void* partial) {
   return code != 0 ? code : ForEach(stream, elements, AddFilterParts<W>{p, sums});
 }
 
-template <class T, class From>
-struct Epilogue {
-  Volume from, to;
-  ConvEpilogue e;
-  AMPC_DEVICE void operator()(int64_t i) const {
-    const VolumeIndex at = IndexAt(to, i);
-    Store(static_cast<T*>(to.data)[i], Finish<T>(e, at, At<From>(from, OffsetOf(from, at))));
-  }
-};
-
 constexpr int64_t kTile = 32;
 
 template <class From, class To>
@@ -228,26 +219,6 @@ int RunTranspose(void* stream, int64_t batch, int64_t rows, int64_t cols, const 
                      static_cast<int>(kTile * (kTile + 1) * sizeof(float)));
 }
 
-template <class F>
-int VisitStored(DType type, F f) {
-  switch (type) {
-    case DType::kF32:
-      return f(TypeTag<float>{});
-    case DType::kF16:
-      return f(TypeTag<Half>{});
-    case DType::kBF16:
-      return f(TypeTag<BFloat16>{});
-    default:
-      return -1;
-  }
-}
-
-// A type, and another that may be f32 beside a half.
-template <class F>
-int VisitTypes(DType type, DType filter, F f) {
-  return VisitStored(type, [&](auto t) { return filter == DType::kF32 ? f(t, TypeTag<float>{}) : f(t, t); });
-}
-
 template <template <class, class> class Functor>
 int RunDirect(void* stream, const DirectConv& p, const ConvEpilogue& e, const Volume& result) {
   return VisitTypes(p.y.type, p.w.type, [&](auto t, auto w) {
@@ -273,12 +244,6 @@ int LaunchDirectFilterGradient(void* stream, const DirectConv& conv, void* parti
 
 int64_t DirectFilterPartialBytes(const DirectConv& conv) {
   return conv.y.channels_last ? Elements(conv.w) * Parts(conv) * static_cast<int64_t>(sizeof(float)) : 0;
-}
-
-int LaunchConvEpilogue(void* stream, const Volume& from, const Volume& to, const ConvEpilogue& epilogue) {
-  return VisitTypes(to.type, from.type, [&](auto t, auto f) {
-    return ForEach(stream, Elements(to), Epilogue<typename decltype(t)::Type, typename decltype(f)::Type>{from, to, epilogue});
-  });
 }
 
 int LaunchConvTranspose(void* stream, int64_t batch, int64_t rows, int64_t cols, DType from_type, const void* from, DType to_type,
