@@ -5,58 +5,16 @@
 
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/cuda/launch/value.h"
+#include "kernels/cuda/pool/packed.h"
+#include "kernels/cuda/pool/windows.h"
 
 namespace ampc::cuda {
 namespace {
-
-// The positions [begin, end) of a window along one axis, and how many a mean divides by.
-struct Range {
-  int64_t begin, end;
-  double count;
-};
-
-AMPC_HOST_DEVICE inline int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
-AMPC_HOST_DEVICE inline int64_t Most(int64_t a, int64_t b) { return a > b ? a : b; }
-
-AMPC_HOST_DEVICE inline Range WindowAt(const Pool& p, int axis, int64_t i) {
-  const PoolAxis& a = p.axis[axis];
-  const int64_t in = p.x.size[axis], out = p.out.size[axis];
-  if (a.adaptive) {
-    const int64_t begin = i * in / out, end = ((i + 1) * in + out - 1) / out;
-    return {begin, end, static_cast<double>(end - begin)};
-  }
-  const int64_t begin = i * a.stride - a.before, padded_end = Least(begin + a.kernel, in + a.after);
-  const int64_t first = Most(begin, 0), last = Least(padded_end, in);
-  if (first >= last) return {0, 0, 1};
-  return {first, last, static_cast<double>(p.exclusive ? last - first : padded_end - begin)};
-}
-
-// The windows [begin, end) that may have the position.
-AMPC_HOST_DEVICE inline Range WindowsOver(const Pool& p, int axis, int64_t i) {
-  const PoolAxis& a = p.axis[axis];
-  const int64_t in = p.x.size[axis], out = p.out.size[axis];
-  if (a.adaptive) return {i * out / in, Least(out, ((i + 1) * out + in - 1) / in), 0};
-  const int64_t at = i + a.before;
-  return {at < a.kernel ? 0 : (at - a.kernel) / a.stride + 1, Least(out, at / a.stride + 1), 0};
-}
-
-struct Box {
-  Range d, h, w;
-};
-
-AMPC_HOST_DEVICE inline Box BoxAt(const Pool& p, const int64_t* s) {
-  return {WindowAt(p, 0, s[0]), WindowAt(p, 1, s[1]), WindowAt(p, 2, s[2])};
-}
-AMPC_HOST_DEVICE inline int64_t Length(const Range& r) { return r.end > r.begin ? r.end - r.begin : 0; }
-AMPC_HOST_DEVICE inline int64_t Positions(const Box& b) { return Length(b.d) * Length(b.h) * Length(b.w); }
-AMPC_HOST_DEVICE inline float FactorOf(const Box& b) { return static_cast<float>(1.0 / (b.d.count * b.h.count * b.w.count)); }
 
 template <class T>
 AMPC_HOST_DEVICE inline float At(const Volume& v, int64_t offset) {
   return Load(static_cast<const T*>(v.data)[offset]);
 }
-
-AMPC_HOST_DEVICE inline float Larger(float value, float largest) { return value > largest || value != value ? value : largest; }
 
 template <class T>
 struct PoolOne {
@@ -134,10 +92,7 @@ struct Gradient {
       for (window.s[1] = over_h.begin; window.s[1] < over_h.end; ++window.s[1]) {
         for (window.s[2] = over_w.begin; window.s[2] < over_w.end; ++window.s[2]) {
           const Box box = BoxAt(p, window.s);
-          const Range* const ranges[3] = {&box.d, &box.h, &box.w};
-          bool inside = true;
-          for (int a = 0; a < 3; ++a) inside = inside && at.s[a] >= ranges[a]->begin && at.s[a] < ranges[a]->end;
-          if (!inside || (p.max && !(At<T>(p.out, OffsetOf(p.out, window)) == x && IsFirst<T>(p, box, at, x)))) continue;
+          if (!Has(box, at.s) || (p.max && !(At<T>(p.out, OffsetOf(p.out, window)) == x && IsFirst<T>(p, box, at, x)))) continue;
           const float g = At<T>(gradient, OffsetOf(gradient, window));
           sum += p.max ? g : g * FactorOf(box);
         }
@@ -155,7 +110,15 @@ int Run(void* stream, const Pool& p) {
   int64_t window = 1;
   for (int a = 0; a < 3; ++a) window *= p.axis[a].adaptive ? (p.x.size[a] + p.out.size[a] - 1) / p.out.size[a] : p.axis[a].kernel;
   if (window >= kLargeWindow && !p.x.channels_last) return ForEachTeam(stream, Elements(p.out), window, PoolByTeam<T>{p});
+  if (InPacks<T>(p.x, p.out)) return ForEach(stream, Elements(p.out) / kPack<T>, PoolPack<T>{p});
   return ForEach(stream, Elements(p.out), PoolOne<T>{p});
+}
+
+template <class T>
+int RunGradient(void* stream, const Pool& p, const Volume& gradient, const Volume& to) {
+  const bool packs = InPacks<T>(to, gradient) && (!p.max || InPacks<T>(p.x, p.out));
+  if (packs) return ForEach(stream, Elements(to) / kPack<T>, GradientPack<T>{p, gradient, to});
+  return ForEach(stream, Elements(to), Gradient<T>{p, gradient, to});
 }
 
 template <class F>
@@ -180,9 +143,7 @@ int LaunchPool(void* stream, const Pool& pool) {
 }
 
 int LaunchPoolGradient(void* stream, const Pool& pool, const Volume& gradient, const Volume& to) {
-  return Visit(pool.x.type, [&](auto t) {
-    return ForEach(stream, Elements(to), Gradient<typename decltype(t)::Type>{pool, gradient, to});
-  });
+  return Visit(pool.x.type, [&](auto t) { return RunGradient<typename decltype(t)::Type>(stream, pool, gradient, to); });
 }
 
 }  // namespace ampc::cuda
