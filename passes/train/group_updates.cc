@@ -8,7 +8,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "graph/base/error.h"
 #include "graph/op_registry.h"
 #include "passes/append_op.h"
 #include "passes/make_pass.h"
@@ -23,24 +22,30 @@ struct Group {
   std::vector<std::unique_ptr<Op>> ops;
 };
 
-bool IsUpdate(const Op& op) {
-  static const auto* const types = new absl::flat_hash_set<std::string>{"sgd", "momentum", "adam", "adamw", "lamb"};
-  return types->contains(op.type());
+// The op that stands for several of a type: their slots with lists. Null: for none.
+const OpDef* GroupedOf(const Op& op) {
+  static const auto* const types = new absl::flat_hash_map<std::string, const OpDef*>{
+      {"sgd", Ops().Find("grouped_update")},   {"momentum", Ops().Find("grouped_update")}, {"adam", Ops().Find("grouped_update")},
+      {"adamw", Ops().Find("grouped_update")}, {"lamb", Ops().Find("grouped_update")},     {"squared_l2_norm", Ops().Find("grouped_squared_l2_norm")}};
+  const auto at = types->find(op.type());
+  return at == types->end() ? nullptr : at->second;
 }
 
 // Operands that all parameters of a group share.
 bool IsShared(const std::string& slot) { return slot == "LearningRate" || slot == "SkipUpdate"; }
 
-// Whether grouped_update can stand for the op: it has all its operands, and results for all states, each written over its operand.
+// Whether `grouped` can stand for the op: it has all its operands and results, and what an update writes is written over its operand.
 bool Fits(const Op& op, const OpDef& grouped) {
   for (size_t s = 0; s < op.def().inputs.size(); ++s) {
     if (!op.inputs(static_cast<int>(s)).empty() && grouped.InputSlot(op.def().inputs[s].name) < 0) return false;
   }
   for (size_t s = 0; s < op.def().outputs.size(); ++s) {
     const std::string& name = op.def().outputs[s].name;
+    if (grouped.OutputSlot(name) < 0) return false;
+    if (grouped.pure) continue;
     const Var* result = op.output(static_cast<int>(s));
     const Var* operand = op.input(name.substr(0, name.size() - 3));  // without "Out"
-    if (grouped.OutputSlot(name) < 0 || result != operand) return false;
+    if (result != operand) return false;
     if (result != nullptr && !result->IsWritable()) return false;
   }
   return true;
@@ -63,7 +68,7 @@ bool Alike(const Op& a, const Op& b) {
 
 class Grouper {
  public:
-  Grouper(Block& block, const OpDef& grouped) : block_(block), grouped_(grouped) {}
+  explicit Grouper(Block& block) : block_(block) {}
 
   bool Run() {
     std::vector<std::unique_ptr<Op>> ops = block_.TakeOps();
@@ -71,7 +76,7 @@ class Grouper {
     for (std::unique_ptr<Op>& op : ops) {
       if (!op->SubBlocks().empty()) CloseAll();  // its bodies may read and write anything
       CloseTouched(*op);
-      if (IsUpdate(*op) && Fits(*op, grouped_)) {
+      if (const OpDef* grouped = GroupedOf(*op); grouped != nullptr && Fits(*op, *grouped)) {
         Join(std::move(op));
       } else {
         out_.push_back(std::move(op));
@@ -131,7 +136,8 @@ class Grouper {
 
   std::unique_ptr<Op> Merge(const std::vector<std::unique_ptr<Op>>& ops) {
     const Op& first = *ops[0];
-    std::unique_ptr<Op> merged = block_.NewOp(&grouped_);
+    const OpDef& grouped = *GroupedOf(first);
+    std::unique_ptr<Op> merged = block_.NewOp(&grouped);
     const auto all = [&ops](auto var_of) {
       std::vector<Var*> vars;
       for (const std::unique_ptr<Op>& op : ops) {
@@ -139,17 +145,17 @@ class Grouper {
       }
       return vars;
     };
-    for (size_t s = 0; s < grouped_.inputs.size(); ++s) {
-      const std::string& slot = grouped_.inputs[s].name;
+    for (size_t s = 0; s < grouped.inputs.size(); ++s) {
+      const std::string& slot = grouped.inputs[s].name;
       std::vector<Var*> vars = all([&slot](const Op& op) { return op.input(slot); });
       if (IsShared(slot) && !vars.empty()) vars.resize(1);
       merged->SetInputs(static_cast<int>(s), vars);
     }
-    for (size_t s = 0; s < grouped_.outputs.size(); ++s) {
-      merged->SetOutputs(static_cast<int>(s), all([&](const Op& op) { return op.output(grouped_.outputs[s].name); }));
+    for (size_t s = 0; s < grouped.outputs.size(); ++s) {
+      merged->SetOutputs(static_cast<int>(s), all([&](const Op& op) { return op.output(grouped.outputs[s].name); }));
     }
-    merged->SetAttr("op", first.type());
-    for (const AttrDef& attr : grouped_.attrs) {
+    if (grouped.FindAttr("op") != nullptr) merged->SetAttr("op", first.type());
+    for (const AttrDef& attr : grouped.attrs) {
       const AttrDef* own = first.def().FindAttr(attr.name);
       if (own != nullptr && !attr.extra && *first.attr(attr.name) != attr.value) merged->SetAttr(attr.name, *first.attr(attr.name));
     }
@@ -160,7 +166,6 @@ class Grouper {
   }
 
   Block& block_;
-  const OpDef& grouped_;
   std::vector<Group> groups_;
   std::vector<int> open_;  // into groups_, in the order of their first ops
   absl::flat_hash_map<const Var*, int> writer_;                             // the open group that writes a variable
@@ -170,17 +175,15 @@ class Grouper {
 };
 
 absl::StatusOr<bool> GroupUpdates(PassContext&, Program& program) {
-  const OpDef* grouped = Ops().Find("grouped_update");
-  if (grouped == nullptr) return InternalError("there is no record of 'grouped_update'");
   bool changed = false;
-  for (int b = 0; b < program.num_blocks(); ++b) changed |= Grouper(program.block(b), *grouped).Run();
+  for (int b = 0; b < program.num_blocks(); ++b) changed |= Grouper(program.block(b)).Run();
   return changed;
 }
 
 }  // namespace
 
 PassInfo GroupUpdatesPass() {
-  return SimplePass("group-updates", "update ops that differ in their parameter only become one op", &GroupUpdates);
+  return SimplePass("group-updates", "updates and norms that differ in their tensor only become one op", &GroupUpdates);
 }
 
 }  // namespace ampc

@@ -1,7 +1,9 @@
 #include "tests/kernels/device_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"

@@ -174,6 +174,18 @@ TEST(Norms, LowGradientsAreAddedUpInF32) {
   EXPECT_TRUE(std::isinf(low[0].floats()[0]));
 }
 
+TEST(Norms, OfSeveralTensors) {
+  OpRun many("grouped_squared_l2_norm");
+  std::vector<Tensor> tensors;
+  for (uint32_t i = 0; i < 1200; ++i) tensors.push_back(Random({i % 83 == 2 ? 40'000 - i : i % 50}, i));
+  for (const Tensor& t : tensors) many.In("X", t);
+  ASSERT_OK_AND_ASSIGN(const auto found, many.Out("Out", static_cast<int>(tensors.size())).Run());
+  for (size_t i = 0; i < tensors.size(); i += 7) {
+    ASSERT_OK_AND_ASSIGN(const auto one, OpRun("squared_l2_norm").In("X", tensors[i]).Out("Out").Run());
+    EXPECT_EQ(found[i].floats()[0], one[0].floats()[0]) << i;
+  }
+}
+
 TEST(Norms, ClipByNorm) {
   const auto run = [](float most) { return OpRun("clip_by_norm").In("X", F32({2}, {3, -4})).Attr("max_norm", most).Out("Out").Run(); };
   ASSERT_OK_AND_ASSIGN(const auto shorter, run(1));

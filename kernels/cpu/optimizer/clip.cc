@@ -1,6 +1,8 @@
-// squared_l2_norm and clip_by_norm.
+// squared_l2_norm, also of several tensors, and clip_by_norm.
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/lambda_kernel.h"
@@ -24,9 +26,12 @@ double SumOfSquares(const void* x, int64_t n, int threads, void* parts) {
   return Total(sums, blocks);
 }
 
+// Result i of operand i, for one of them or many.
 template <typename T>
-void SquaredNorm(const KernelArgs& args, int64_t n) {
-  *static_cast<T*>(args.outputs[0]) = static_cast<T>(SumOfSquares<T>(args.inputs[0], n, args.threads, args.workspace));
+void SquaredNorms(const KernelArgs& args, const std::vector<int64_t>& elements) {
+  for (size_t i = 0; i < elements.size(); ++i) {
+    *static_cast<T*>(args.outputs[i]) = static_cast<T>(SumOfSquares<T>(args.inputs[i], elements[i], args.threads, args.workspace));
+  }
 }
 
 template <typename T>
@@ -41,17 +46,21 @@ void ClipByNorm(const KernelArgs& args, int64_t n, double most) {
   });
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeSquaredNorm(const KernelSpec& spec) {
+absl::StatusOr<std::unique_ptr<Kernel>> MakeSquaredNorms(const KernelSpec& spec) {
   const SpecView view(spec);
   const DType storage = StorageType(spec.inputs[0].dtype);
   AMPC_RETURN_IF_ERROR(view.CheckType(storage, {DType::kF32, DType::kF64}));
-  if (StorageType(spec.outputs[0].dtype) != storage) return view.Unsupported("computes in the type of X only");
-  const int64_t n = spec.inputs[0].NumElements();
   KernelTraits traits;
-  traits.workspace_bytes = NumBlocks(n) * static_cast<int64_t>(sizeof(double));
-  const auto run = storage == DType::kF64 ? &SquaredNorm<double> : &SquaredNorm<float>;
-  return MakeLambdaKernel(traits, [run, n](const KernelArgs& args) {
-    run(args, n);
+  std::vector<int64_t> elements;
+  for (size_t i = 0; i < spec.inputs.size(); ++i) {
+    if (StorageType(spec.inputs[i].dtype) != storage) return view.Unsupported("runs only on operands of one storage type");
+    if (StorageType(spec.outputs[i].dtype) != storage) return view.Unsupported("computes in the type of X only");
+    elements.push_back(spec.inputs[i].NumElements());
+    traits.workspace_bytes = std::max(traits.workspace_bytes, NumBlocks(elements.back()) * static_cast<int64_t>(sizeof(double)));
+  }
+  const auto run = storage == DType::kF64 ? &SquaredNorms<double> : &SquaredNorms<float>;
+  return MakeLambdaKernel(traits, [run, elements = std::move(elements)](const KernelArgs& args) {
+    run(args, elements);
     return absl::OkStatus();
   });
 }
@@ -75,7 +84,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeClipByNorm(const KernelSpec& spec) {
 
 absl::Status RegisterGradientClip(KernelRegistry* registry) {
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64};
-  AMPC_RETURN_IF_ERROR(registry->Add({"squared_l2_norm", &MakeSquaredNorm, types}));
+  for (const char* op : {"squared_l2_norm", "grouped_squared_l2_norm"}) AMPC_RETURN_IF_ERROR(registry->Add({op, &MakeSquaredNorms, types}));
   return registry->Add({"clip_by_norm", &MakeClipByNorm, types});
 }
 
