@@ -8,6 +8,7 @@
 #include "tools/bench/bench.h"
 #include "tools/bench/networks.h"
 #include "tools/cli/command.h"
+#include "tools/cli/device_check.h"
 
 namespace ampc {
 namespace {
@@ -38,6 +39,7 @@ void PrintJson(Console& console, const BenchFlags& flags, const BenchLine& l) {
 
 absl::Status Run(BenchFlags flags, Console& console) {
   flags.request.dtype = flags.dtype == "bf16" ? DType::kBF16 : DType::kF16;
+  AMPC_RETURN_IF_ERROR(CheckDevice(flags.request.device, console));
   bool first = true;
   return RunBench(flags.request, [&](const BenchLine& line) {
     if (flags.json) return PrintJson(console, flags, line);

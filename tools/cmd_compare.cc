@@ -9,6 +9,7 @@
 #include "graph/base/status_macros.h"
 #include "runtime/session.h"
 #include "tools/cli/command.h"
+#include "tools/cli/device_check.h"
 #include "tools/cli/tensors.h"
 
 namespace ampc {
@@ -174,6 +175,9 @@ absl::StatusOr<std::vector<Layer>> CompareModels(const CompareFlags& flags, Cons
 }
 
 absl::Status Run(const CompareFlags& flags, Console& console) {
+  for (const std::string& device : {flags.device, flags.device_b}) {
+    if (!device.empty()) AMPC_RETURN_IF_ERROR(CheckDevice(device, console));
+  }
   AMPC_ASSIGN_OR_RETURN(const std::vector<Layer> layers, CompareModels(flags, console));
   const Layer* first = nullptr;
   const Layer* failed_fetch = nullptr;

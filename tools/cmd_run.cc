@@ -11,6 +11,7 @@
 #include "graph/base/status_macros.h"
 #include "runtime/session.h"
 #include "tools/cli/command.h"
+#include "tools/cli/device_check.h"
 #include "tools/cli/observers.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/tensors.h"
@@ -84,6 +85,7 @@ absl::Status CheckFiles(const RunFlags& flags) {
 
 absl::Status Run(const RunFlags& flags, Console& console) {
   AMPC_RETURN_IF_ERROR(CheckFiles(flags));
+  AMPC_RETURN_IF_ERROR(CheckDevice(flags.session.device, console));
   Timing timing;
   const Clock::time_point start = Clock::now();
   AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(flags.model, flags.session));

@@ -11,6 +11,7 @@
 #include "runtime/train/data_parallel.h"
 #include "runtime/train/trainer.h"
 #include "tools/cli/command.h"
+#include "tools/cli/device_check.h"
 #include "tools/cli/outputs.h"
 #include "tools/train/job.h"
 #include "tools/train/plot.h"
@@ -108,6 +109,7 @@ absl::Status Run(TrainFlags flags, Console& console) {
   flags.request.dtype = flags.dtype == "bf16" ? DType::kBF16 : DType::kF16;
   if (flags.log_every == 0 && flags.json) flags.log_every = 100;
   AMPC_RETURN_IF_ERROR(Check(flags));
+  AMPC_RETURN_IF_ERROR(CheckDevice(flags.request.device, console));
   AMPC_ASSIGN_OR_RETURN(const NetworkInfo* network, FindNetwork(flags.request.network));
   Dataset data;
   if (network->data == NetworkData::kImages) {
