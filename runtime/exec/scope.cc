@@ -129,6 +129,8 @@ absl::Status Scope::Refresh(absl::Span<const std::string> names) const {
 
 absl::Status Scope::RefreshAll() const { return mirror_ == nullptr ? absl::OkStatus() : mirror_->DownloadAll(); }
 
+absl::Status Scope::Wait() const { return mirror_ == nullptr ? absl::OkStatus() : mirror_->stream().Synchronize(); }
+
 int64_t Scope::bytes() const {
   int64_t bytes = 0;
   for (const auto& [name, variable] : variables_) bytes += static_cast<int64_t>(variable.value.size_bytes());

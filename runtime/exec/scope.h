@@ -62,6 +62,8 @@ class Scope {
   // cannot say what went wrong.
   absl::Status Refresh(absl::Span<const std::string> names) const;
   absl::Status RefreshAll() const;
+  // Until the work that programs on a device have enqueued is done; its error, which reading by Find does not return.
+  absl::Status Wait() const;
   // The variable itself, for a mirror's use: its value may be an old one. Null when absent.
   Variable* FindVariable(absl::string_view name);
 

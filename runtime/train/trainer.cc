@@ -217,6 +217,8 @@ absl::StatusOr<TensorMap> Trainer::Step(const TensorMap& feeds) { return state_-
 
 absl::Status Trainer::Enqueue(const TensorMap& feeds) { return state_->Enqueue(feeds); }
 
+absl::Status Trainer::Wait() { return state_->scope.Wait(); }
+
 absl::Status Trainer::SetTestProgram(Program program) {
   AMPC_RETURN_IF_ERROR(Verify(program));
   absl::Status writes;

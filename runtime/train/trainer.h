@@ -83,8 +83,10 @@ class Trainer {
   absl::StatusOr<TensorMap> Step(const TensorMap& feeds);
   // Step without fetches, reports and alarms: scalers() stays as the last Step left it, and skips of this step are not counted in it; the
   // scale itself and its counters are in the scope. On a device the host does not wait: the call returns when the work is enqueued, and an
-  // error of the work comes with a later call that waits (Step, Test, Save, scope().Get). Not with check_nan_inf (usage error).
+  // error of the work comes with a later call that waits (Wait, Step, Test, Save, scope().Get). Not with check_nan_inf (usage error).
   absl::Status Enqueue(const TensorMap& feeds);
+  // Until all that was enqueued is done; its first error.
+  absl::Status Wait();
   // A program that reads the scope by name and writes nothing in it. A param or state of it must be in the scope with the same dims
   // and a declared type that is as wide (usage error otherwise). Test always sees the values of the moment.
   absl::Status SetTestProgram(Program program);

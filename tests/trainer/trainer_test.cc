@@ -53,7 +53,7 @@ TEST(Trainer, LearnsAndReportsEveryStep) {
 
 TEST(Trainer, AnErrorOfTheBuilderComesThrough) {
   EXPECT_THAT(Trainer::Create(UsageError("no such layer")), StatusIs(ExitCode::kUsage, "no such layer"));
-  EXPECT_THAT(Trainer::Create(Regression(), {.device = "cuda"}), StatusIs(ExitCode::kUnsupported, HasSubstr("'cuda'")));
+  EXPECT_THAT(Trainer::Create(Regression(), {.device = "cuda"}), StatusIs(ExitCode::kUnsupported, HasSubstr("'cuda:0'")));
   EXPECT_THAT(Trainer::Create(Regression(), {.accumulate = 0}), StatusIs(ExitCode::kUsage, HasSubstr("accumulate is 0")));
 }
 
