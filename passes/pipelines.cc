@@ -72,6 +72,7 @@ Pipeline PlanPipeline(const PlanOptions& options) {
     p.Add("fuse-bias-act");
     p.Add("fuse-scale");        // what no convolution took
   }
+  if (options.elementwise) p.Add("fuse-elementwise");  // what is left between products and convolutions
   p.Add("drop-dead");       // everything above leaves unread values
   if (options.group_updates) p.Add("group-updates");  // last: what looks at update ops has done so
   return p;

@@ -30,7 +30,8 @@ Pipeline ConvertPipeline(const ConvertOptions& options);
 Pipeline StripPipeline();
 
 struct PlanOptions {
-  bool fuse = true;           // false: every op rounds its own result (--strict-rounding)
+  bool fuse = true;            // false: every op rounds its own result (--strict-rounding)
+  bool elementwise = false;    // for a device: element-wise ops in one sweep, each still rounding its own result
   bool group_updates = false;  // for a device: updates of all parameters in one launch
 };
 // Clean-up for execution; what it drops is not for export.

@@ -19,6 +19,7 @@
 #include "passes/fusion/fuse_bias_act.h"
 #include "passes/fusion/fuse_conv_affine.h"
 #include "passes/fusion/fuse_conv_bn.h"
+#include "passes/fusion/fuse_elementwise.h"
 #include "passes/fusion/fuse_scale.h"
 #include "passes/parallel/data_parallel.h"
 #include "passes/train/group_updates.h"

@@ -32,7 +32,9 @@ absl::Status Prepare(Program& program, const RunnerOptions& options) {
   PassContext ctx;
   ctx.support = support;
   ctx.evaluator = evaluator.get();
-  return RunPipeline(PlanPipeline({.fuse = options.fuse, .group_updates = options.target != nullptr}), {}, ctx, program);
+  const bool device = options.target != nullptr;
+  const bool elementwise = options.fuse && device && options.target->kernels->Find("fused_elementwise") != nullptr;
+  return RunPipeline(PlanPipeline({.fuse = options.fuse, .elementwise = elementwise, .group_updates = device}), {}, ctx, program);
 }
 
 // The narrower of two float types in one storage cannot hold the other's values.

@@ -1,18 +1,17 @@
 // elementwise_{add,sub,mul,div,max,min,pow,fmax,fmin,mod,floordiv} and atan2.
-#include <cmath>
 #include <optional>
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "kernels/common/functors.h"
-#include "kernels/common/integer.h"
+#include "kernels/common/binary_math.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/elementwise/broadcast.h"
 #include "kernels/cpu/elementwise/run_rows.h"
 #include "kernels/cpu/simd/elementwise.h"
+#include "kernels/spec/elementwise_spec.h"
 
 namespace ampc {
 namespace {
@@ -23,99 +22,13 @@ using simd::Spread;
 // One row. Returns false when an integer was divided by zero.
 using RowFn = bool (*)(const void* x, const void* y, void* out, int64_t n);
 
-enum class Op2 : uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin, kPow, kFMax, kFMin, kMod, kFloorDiv, kAtan2 };
-
-template <typename T>
-bool ComputeInteger(Op2 op, T x, T y, T* out) {
-  switch (op) {
-    case Op2::kAdd:
-      *out = integer::Add(x, y);
-      return true;
-    case Op2::kSub:
-      *out = integer::Sub(x, y);
-      return true;
-    case Op2::kMul:
-      *out = integer::Mul(x, y);
-      return true;
-    case Op2::kMax:
-    case Op2::kFMax:
-      *out = x < y ? y : x;
-      return true;
-    case Op2::kMin:
-    case Op2::kFMin:
-      *out = y < x ? y : x;
-      return true;
-    case Op2::kPow:
-      *out = integer::Pow(x, y);
-      return true;
-    default:
-      break;
-  }
-  if (y == 0) return false;
-  *out = op == Op2::kDiv ? integer::Div(x, y) : op == Op2::kMod ? integer::FloorMod(x, y) : integer::FloorDiv(x, y);
-  return true;
-}
-
-template <typename T>
-void ComputeFloat(Op2 op, T x, T y, T* out) {
-  using M = functors::ScalarMath<T>;
-  switch (op) {
-    case Op2::kAdd:
-      *out = x + y;
-      break;
-    case Op2::kSub:
-      *out = x - y;
-      break;
-    case Op2::kMul:
-      *out = x * y;
-      break;
-    case Op2::kDiv:
-      *out = x / y;
-      break;
-    case Op2::kMax:
-      *out = functors::Max::Apply(M{}, x, y);
-      break;
-    case Op2::kMin:
-      *out = functors::Min::Apply(M{}, x, y);
-      break;
-    case Op2::kPow:
-      *out = std::pow(x, y);
-      break;
-    case Op2::kFMax:
-      *out = functors::FMax::Apply(M{}, x, y);
-      break;
-    case Op2::kFMin:
-      *out = functors::FMin::Apply(M{}, x, y);
-      break;
-    case Op2::kAtan2:
-      *out = std::atan2(x, y);
-      break;
-    case Op2::kMod:
-      *out = functors::FloorMod(x, y);
-      break;
-    case Op2::kFloorDiv:
-      *out = functors::FloorDiv(x, y);
-      break;
-  }
-}
-
-template <typename T>
-bool Compute(Op2 op, T x, T y, T* out) {
-  if constexpr (std::is_integral_v<T>) {
-    return ComputeInteger(op, x, y, out);
-  } else {
-    ComputeFloat(op, x, y, out);
-    return true;
-  }
-}
-
 template <typename T, Op2 op, int sx, int sy>
 bool Row(const void* x, const void* y, void* out, int64_t n) {
   const T* a = static_cast<const T*>(x);
   const T* b = static_cast<const T*>(y);
   T* o = static_cast<T*>(out);
   bool ok = true;
-  for (int64_t i = 0; i < n; ++i) ok &= Compute(op, a[i * sx], b[i * sy], o + i);
+  for (int64_t i = 0; i < n; ++i) ok &= ComputeBinary(op, a[i * sx], b[i * sy], o + i);
   return ok;
 }
 
@@ -203,9 +116,9 @@ RowFn PlainRow(DType storage, Op2 op, const BroadcastPlan& plan) {
 constexpr BinaryOp kVector[] = {BinaryOp::kAdd, BinaryOp::kSub, BinaryOp::kMul,  BinaryOp::kDiv, BinaryOp::kMax,
                                 BinaryOp::kMin, BinaryOp::kPow, BinaryOp::kFMax, BinaryOp::kFMin};
 
-template <Op2 op>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
+  const Op2 op = FindBinary(view.op())->functor;
   const DType storage = StorageType(spec.outputs[0].dtype);
   AMPC_RETURN_IF_ERROR(
       view.CheckType(spec.outputs[0].dtype, {DType::kF32, DType::kF64, DType::kU8, DType::kI8, DType::kI16, DType::kI32, DType::kI64}));
@@ -233,21 +146,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterElementwiseBinary(KernelRegistry* registry) {
-  const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kU8,
-                                    DType::kI8,  DType::kI16, DType::kI32,  DType::kI64};
-  const LayoutSupport any = LayoutSupport::kElementwise;
-  AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_add", &Make<Op2::kAdd>, types, any}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_sub", &Make<Op2::kSub>, types, any}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_mul", &Make<Op2::kMul>, types, any}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_div", &Make<Op2::kDiv>, types, any}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_max", &Make<Op2::kMax>, types, any}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_min", &Make<Op2::kMin>, types, any}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_pow", &Make<Op2::kPow>, types, any}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_fmax", &Make<Op2::kFMax>, types, any}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_fmin", &Make<Op2::kFMin>, types, any}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"atan2", &Make<Op2::kAtan2>, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}, any}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"elementwise_mod", &Make<Op2::kMod>, types, any}));
-  return registry->Add({"elementwise_floordiv", &Make<Op2::kFloorDiv>, types, any});
+  for (const BinaryRow& row : BinaryRows()) {
+    AMPC_RETURN_IF_ERROR(registry->Add({row.op, &Make, TypesOf(row), LayoutSupport::kElementwise}));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace ampc

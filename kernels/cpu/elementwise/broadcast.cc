@@ -46,21 +46,27 @@ std::vector<Axis> JoinedAxes(const std::vector<int64_t>& x, const std::vector<in
 
 }  // namespace
 
-std::optional<BroadcastPlan> PlanBroadcast(absl::Span<const int64_t> x, absl::Span<const int64_t> y, int64_t axis,
-                                           absl::Span<const int64_t> out) {
+std::optional<AlignedDims> AlignDims(absl::Span<const int64_t> x, absl::Span<const int64_t> y, int64_t axis, absl::Span<const int64_t> out) {
   const int64_t xr = static_cast<int64_t>(x.size()), yr = static_cast<int64_t>(y.size());
   const int64_t rank = std::max(xr, yr);
   if (static_cast<int64_t>(out.size()) != rank) return std::nullopt;
   if (axis < 0) axis = rank - std::min(xr, yr);
-  const std::optional<std::vector<int64_t>> xa = Aligned(x, rank, xr < yr ? axis : 0);
-  const std::optional<std::vector<int64_t>> ya = Aligned(y, rank, xr < yr ? 0 : axis);
+  std::optional<std::vector<int64_t>> xa = Aligned(x, rank, xr < yr ? axis : 0);
+  std::optional<std::vector<int64_t>> ya = Aligned(y, rank, xr < yr ? 0 : axis);
   if (!xa || !ya) return std::nullopt;
   for (int64_t d = 0; d < rank; ++d) {
     const int64_t want = (*xa)[d] == 1 ? (*ya)[d] : (*xa)[d];
     if (out[d] != want || ((*ya)[d] != 1 && (*ya)[d] != want)) return std::nullopt;
   }
+  return AlignedDims{*std::move(xa), *std::move(ya)};
+}
+
+std::optional<BroadcastPlan> PlanBroadcast(absl::Span<const int64_t> x, absl::Span<const int64_t> y, int64_t axis,
+                                           absl::Span<const int64_t> out) {
+  const std::optional<AlignedDims> aligned = AlignDims(x, y, axis, out);
+  if (!aligned) return std::nullopt;
   BroadcastPlan plan;
-  const std::vector<Axis> axes = JoinedAxes(*xa, *ya, out);
+  const std::vector<Axis> axes = JoinedAxes(aligned->x, aligned->y, out);
   if (axes.empty()) return plan;
   plan.inner = axes[0].size;
   plan.x_inner = axes[0].x == 0 ? 0 : 1;

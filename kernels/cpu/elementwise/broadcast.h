@@ -24,6 +24,12 @@ struct BroadcastPlan {
 std::optional<BroadcastPlan> PlanBroadcast(absl::Span<const int64_t> x, absl::Span<const int64_t> y, int64_t axis,
                                            absl::Span<const int64_t> out);
 
+// Both operands' dims with 1 in every dimension of the result that they do not have, aligned by the same rule; nullopt where they do not fit.
+struct AlignedDims {
+  std::vector<int64_t> x, y;
+};
+std::optional<AlignedDims> AlignDims(absl::Span<const int64_t> x, absl::Span<const int64_t> y, int64_t axis, absl::Span<const int64_t> out);
+
 // Calls row(out_offset, x_offset, y_offset) for rows [first, last).
 template <typename F>
 void ForEachRow(const BroadcastPlan& plan, int64_t first, int64_t last, F&& row) {

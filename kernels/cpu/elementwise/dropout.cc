@@ -8,13 +8,14 @@
 #include "kernels/cpu/elementwise/unary_loop.h"
 #include "kernels/cpu/simd/gradient_rows.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/elementwise_spec.h"
 
 namespace ampc {
 namespace {
 
 using simd::UnaryOp;
 
-std::unique_ptr<Kernel> MakeTest(const SpecView& view, double factor) {
+absl::StatusOr<std::unique_ptr<Kernel>> MakeTest(const SpecView& view, double factor) {
   const TensorDesc& out = view.OutDesc("Out");
   const UnaryLoop loop(UnaryOp::kScaleThenBias, out.dtype, out.NumElements());
   KernelTraits traits = loop.traits();
@@ -66,7 +67,7 @@ struct Training {
   }
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeTraining(const SpecView& view, double p, bool upscale) {
+absl::StatusOr<std::unique_ptr<Kernel>> MakeTraining(const SpecView& view) {
   const bool given = view.In("Seed") >= 0;
   if (!given && !view.op().GetBool("fix_seed")) {
     return view.Unsupported("training needs a Seed operand or fix_seed, because a kernel keeps no random state");
@@ -75,10 +76,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeTraining(const SpecView& view, doubl
   const int64_t attribute = view.op().GetInt("seed");
   const Training t{.seed = ScalarInput(view, "Seed", static_cast<double>(attribute)),
                    .own = given && attribute != 0 ? MixBits(static_cast<uint64_t>(attribute)) : 0,
-                   .threshold = KeepThreshold(p),
-                   .factor = !upscale ? 1
-                             : p == 1 ? 0
-                                      : 1 / (1 - p),
+                   .threshold = KeepThreshold(view.op().GetFloat("dropout_prob", 0.5)),
+                   .factor = DropoutFactor(view.op()),
                    .mask = view.Out("Mask"),
                    .n = out.NumElements()};
   KernelTraits traits;
@@ -92,11 +91,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeTraining(const SpecView& view, doubl
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   AMPC_RETURN_IF_ERROR(view.CheckType(view.OutDesc("Out").dtype, {DType::kF32, DType::kF64}));
-  const double p = view.op().GetFloat("dropout_prob", 0.5);
-  const bool upscale = view.op().GetString("dropout_implementation", "downgrade_in_infer") == "upscale_in_train";
-  if (!view.op().GetBool("is_test")) return MakeTraining(view, p, upscale);
-  // The difference in the type of the attribute: 1 - 0.1f is what a program trained with 0.1f means.
-  return MakeTest(view, upscale ? 1 : static_cast<double>(1.0f - static_cast<float>(p)));
+  return view.op().GetBool("is_test") ? MakeTest(view, DropoutFactor(view.op())) : MakeTraining(view);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/elementwise/unary_loop.h"
+#include "kernels/spec/elementwise_spec.h"
 
 namespace ampc {
 namespace {
@@ -33,16 +34,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeClip(const KernelSpec& spec) {
   const ScalarInput low(view, "Min", view.op().GetFloat("min"));
   const ScalarInput high(view, "Max", view.op().GetFloat("max"));
   return MakeLoop(spec, UnaryOp::kClip, [low, high](const KernelArgs& args) { return Params<double>{low.Get(args), high.Get(args), 0}; });
-}
-
-// Exponents that need no power function. Only for floats: an integer power has its own definition.
-UnaryOp PowerFunctor(double exponent) {
-  return exponent == 1     ? UnaryOp::kScaleThenBias
-         : exponent == 2   ? UnaryOp::kSquare
-         : exponent == 3   ? UnaryOp::kCube
-         : exponent == -1  ? UnaryOp::kReciprocal
-         : exponent == 0.5 ? UnaryOp::kPowHalf
-                           : UnaryOp::kPowScalar;
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakePow(const KernelSpec& spec) {

@@ -6,32 +6,12 @@
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/simd/elementwise.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/elementwise_spec.h"
 
 namespace ampc {
 namespace {
 
 constexpr int64_t kGrain = 1 << 15;
-
-// The operand as outer x slopes x inner elements.
-struct Shape {
-  int64_t outer = 1, slopes = 1, inner = 1;
-};
-
-absl::StatusOr<Shape> ShapeOf(const SpecView& view) {
-  const Dims& x = view.InDesc("X").dims;
-  const std::string mode = view.op().GetString("mode");
-  const int64_t rank = static_cast<int64_t>(x.size());
-  Shape s;
-  s.slopes = view.InDesc("Alpha").NumElements();
-  const int64_t channel = view.op().GetString("data_format") == "NHWC" ? rank - 1 : 1;
-  int64_t slopes = 1;
-  for (int64_t d = 0; d < rank; ++d) {
-    const bool own = mode == "channel" ? d == channel : mode == "element" && d > 0;
-    (own ? slopes : mode == "channel" ? (d < channel ? s.outer : s.inner) : mode == "all" ? s.inner : s.outer) *= x[d];
-  }
-  if (slopes != s.slopes) return view.Internal("Alpha has another size than its mode needs");
-  return s;
-}
 
 template <typename T>
 void OneByOne(const T* x, const T* alpha, T* out, int64_t n) {
@@ -46,7 +26,7 @@ void Spread(const double* x, double alpha, double* out, int64_t n) {
 }
 
 template <typename T>
-void Run(const Shape& s, const KernelArgs& args) {
+void Run(const PreluShape& s, const KernelArgs& args) {
   const T* x = static_cast<const T*>(args.inputs[0]);
   const T* alpha = static_cast<const T*>(args.inputs[1]);
   T* out = static_cast<T*>(args.outputs[0]);
@@ -74,7 +54,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   for (const TensorDesc& in : spec.inputs) {
     if (StorageType(in.dtype) != storage) return view.Internal("an operand has another type than the result");
   }
-  AMPC_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(view));
+  const PreluShape shape = PreluShapeOf(view.op(), view.InDesc("X").dims);
+  if (shape.slopes != view.InDesc("Alpha").NumElements()) return view.Internal("Alpha has another size than its mode needs");
   KernelTraits traits;
   traits.in_place_input = 0;
   return MakeLambdaKernel(traits, [shape, narrow = storage == DType::kF32](const KernelArgs& args) {

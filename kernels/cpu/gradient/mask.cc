@@ -7,6 +7,7 @@
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/simd/gradient_rows.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/elementwise_spec.h"
 
 namespace ampc {
 namespace {
@@ -75,13 +76,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWhere(const KernelSpec& spec) {
 absl::StatusOr<std::unique_ptr<Kernel>> MakeDropout(const KernelSpec& spec) {
   const SpecView view(spec);
   const int mask = view.In("Mask");
-  const double p = view.op().GetFloat("dropout_prob", 0.5);
-  const bool upscale = view.op().GetString("dropout_implementation", "downgrade_in_infer") == "upscale_in_train";
-  double factor = !upscale ? 1 : p == 1 ? 0 : 1 / (1 - p);
-  if (view.op().GetBool("is_test")) factor = upscale ? 1 : static_cast<double>(1.0f - static_cast<float>(p));
   AMPC_RETURN_IF_ERROR(Check(view, mask, {DType::kU8}));
   std::vector<Part> parts;
-  if (const int out = view.Out("X@GRAD"); out >= 0) parts.push_back({.factor = factor, .out = out});
+  if (const int out = view.Out("X@GRAD"); out >= 0) parts.push_back({.factor = DropoutFactor(view.op()), .out = out});
   return MakeParts(view, mask, std::move(parts));
 }
 

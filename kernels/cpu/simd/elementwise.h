@@ -5,16 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/common/functors.h"
+#include "kernels/common/functor_ids.h"
 
 namespace ampc::simd {
 
-#define AMPC_ENUM(name) k##name,
-enum class UnaryOp : uint8_t { AMPC_UNARY_FUNCTORS(AMPC_ENUM) };
-enum class BinaryOp : uint8_t { AMPC_BINARY_FUNCTORS(AMPC_ENUM) };
-#undef AMPC_ENUM
-
+using functors::BinaryOp;
 using functors::Params;
+using functors::UnaryOp;
 using UnaryFn = void (*)(const float* x, float* out, size_t n, Params<float> params);
 using BinaryFn = void (*)(const float* x, const float* y, float* out, size_t n);
 

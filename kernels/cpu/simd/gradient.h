@@ -5,15 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/common/gradient_functors.h"
+#include "kernels/common/functor_ids.h"
 
 namespace ampc::simd {
 
-#define AMPC_ENUM(name) k##name,
-enum class UnaryGradient : uint8_t { AMPC_UNARY_GRADIENTS(AMPC_ENUM) };
-enum class RowGradient : uint8_t { AMPC_BROADCAST_GRADIENTS(AMPC_ENUM) AMPC_REDUCTION_GRADIENTS(AMPC_ENUM) };
-#undef AMPC_ENUM
-
+using functors::RowGradient;
+using functors::UnaryGradient;
 using UnaryGradientFn = void (*)(const float* v, const float* g, float* out, size_t n, functors::Params<float> params);
 using RowGradientFn = void (*)(const float* x, const float* y, const float* g, float* out, size_t n, functors::Params<float> params);
 
