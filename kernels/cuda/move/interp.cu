@@ -36,38 +36,39 @@ Numbering NumberingOf(const InterpParams& p, bool operand) {
   return n;
 }
 
-template <class T>
+// kTaps along the width, and along those of depth and height that are not of size 1 on both sides.
+template <int kTaps, class T>
 AMPC_HOST_DEVICE inline void Sample(const InterpParams& p, const Place& place, const T* plane, T& out) {
   using C = ComputeType<T>;
-  C weight[3][kMaxTaps];
-  int64_t first[3];
-  for (int d = 0; d < 3; ++d) first[d] = InterpTaps<C>(p.axes[d], place.at[d], weight[d]);
   const InterpAxis &depth = p.axes[0], &height = p.axes[1], &width = p.axes[2];
-  if (width.taps == 1) {  // the nearest
-    const int64_t row = InterpPosition(depth, first[0]) * height.in + InterpPosition(height, first[1]);
-    out = plane[(row * width.in + InterpPosition(width, first[2])) * p.channels];
-    return;
-  }
+  C deep[kMaxTaps], high[kMaxTaps], wide[kMaxTaps];
+  const int64_t z = InterpTaps<C>(depth, place.at[0], deep), y = InterpTaps<C>(height, place.at[1], high), x = InterpTaps<C>(width, place.at[2], wide);
+  int64_t column[kTaps];
+  for (int k = 0; k < kTaps; ++k) column[k] = InterpPosition(width, x + k) * p.channels;
   C sum = 0;
-  for (int i = 0; i < depth.taps; ++i) {
-    for (int j = 0; j < height.taps; ++j) {
-      const T* const row = plane + (InterpPosition(depth, first[0] + i) * height.in + InterpPosition(height, first[1] + j)) * width.in * p.channels;
-      C part = Load(row[InterpPosition(width, first[2]) * p.channels]) * weight[2][0];
-      for (int k = 1; k < width.taps; ++k) part += Load(row[InterpPosition(width, first[2] + k) * p.channels]) * weight[2][k];
-      sum += part * (weight[0][i] * weight[1][j]);
+  for (int i = 0; i < kTaps && i < depth.taps; ++i) {
+    for (int j = 0; j < kTaps && j < height.taps; ++j) {
+      const T* const row = plane + (InterpPosition(depth, z + i) * height.in + InterpPosition(height, y + j)) * width.in * p.channels;
+      if constexpr (kTaps == 1) {  // the nearest
+        out = row[column[0]];
+        return;
+      }
+      C part = Load(row[column[0]]) * wide[0];
+      for (int k = 1; k < kTaps; ++k) part += Load(row[column[k]]) * wide[k];
+      sum += part * (deep[i] * high[j]);
     }
   }
   Store(out, sum);
 }
 
-template <class T>
+template <int kTaps, class T>
 int Interp(void* stream, const InterpParams& p, const T* x, T* out) {
   const Numbering numbering = NumberingOf(p, false);
   const int64_t plane = p.axes[0].in * p.axes[1].in * p.axes[2].in * p.channels;
   const int64_t n = p.planes * p.axes[0].out * p.axes[1].out * p.axes[2].out * p.channels;
   return ForEach(stream, n, [=] AMPC_DEVICE(int64_t i) {
     const Place place = numbering.Of(i);
-    Sample(p, place, x + place.plane * plane + place.channel, out[i]);
+    Sample<kTaps>(p, place, x + place.plane * plane + place.channel, out[i]);
   });
 }
 
@@ -141,7 +142,10 @@ int InterpGradient(void* stream, const InterpParams& p, const T* gradient, T* ou
 int LaunchInterp(void* stream, const InterpParams& p, const void* x, void* out) {
   return VisitFloat(p.type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return Interp<T>(stream, p, static_cast<const T*>(x), static_cast<T*>(out));
+    const T* const from = static_cast<const T*>(x);
+    T* const to = static_cast<T*>(out);
+    const int taps = p.axes[2].taps;
+    return taps == 1 ? Interp<1>(stream, p, from, to) : taps == 2 ? Interp<2>(stream, p, from, to) : Interp<4>(stream, p, from, to);
   });
 }
 
