@@ -74,6 +74,7 @@ Pipeline PlanPipeline(const PlanOptions& options) {
   }
   if (options.elementwise) p.Add("fuse-elementwise");  // what is left between products and convolutions
   p.Add("drop-dead");       // everything above leaves unread values
+  if (options.bucket_gradients) p.Add("bucket-gradients");  // nothing moves gradients after this
   if (options.group_updates) p.Add("group-updates");  // last: what looks at update ops has done so
   return p;
 }

@@ -33,6 +33,7 @@ struct PlanOptions {
   bool fuse = true;            // false: every op rounds its own result (--strict-rounding)
   bool elementwise = false;    // for a device: element-wise ops in one sweep, each still rounding its own result
   bool group_updates = false;  // for a device: updates of all parameters in one launch
+  bool bucket_gradients = false;  // for the devices of a job: exchanges overlap with the backward part
 };
 // Clean-up for execution; what it drops is not for export.
 Pipeline PlanPipeline(const PlanOptions& options = {});

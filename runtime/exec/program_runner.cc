@@ -10,6 +10,7 @@
 #include "graph/base/error.h"
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
+#include "kernels/device/device_job.h"
 #include "kernels/evaluator.h"
 #include "passes/analysis/target_support.h"
 #include "passes/pipelines.h"
@@ -32,9 +33,11 @@ absl::Status Prepare(Program& program, const RunnerOptions& options) {
   PassContext ctx;
   ctx.support = support;
   ctx.evaluator = evaluator.get();
-  const bool device = options.target != nullptr;
-  const bool elementwise = options.fuse && device && options.target->kernels->Find("fused_elementwise") != nullptr;
-  return RunPipeline(PlanPipeline({.fuse = options.fuse, .elementwise = elementwise, .group_updates = device}), {}, ctx, program);
+  const bool on_device = options.target != nullptr;
+  const bool elementwise = options.fuse && on_device && options.target->kernels->Find("fused_elementwise") != nullptr;
+  const bool in_job = on_device && ProcessDeviceJob(*options.target->device) != nullptr;
+  const PlanOptions plan = {.fuse = options.fuse, .elementwise = elementwise, .group_updates = on_device, .bucket_gradients = in_job};
+  return RunPipeline(PlanPipeline(plan), {}, ctx, program);
 }
 
 // The narrower of two float types in one storage cannot hold the other's values.

@@ -9,6 +9,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/communicator.h"
+#include "kernels/device/device_job.h"
 #include "passes/parallel/data_parallel.h"
 #include "runtime/train/mpi.h"
 
@@ -86,6 +87,7 @@ absl::Status DataParallel::Barrier() const { return size_ == 1 ? absl::OkStatus(
 absl::Status DataParallel::Finish() {
   if (size_ == 1) return absl::OkStatus();
   AMPC_RETURN_IF_ERROR(Barrier());
+  SetProcessDeviceJob(nullptr);
   SetProcessCommunicator(nullptr);
   size_ = 1;
   return absl::OkStatus();

@@ -12,6 +12,7 @@
 #include "runtime/exec/choose_device.h"
 #include "runtime/exec/program_runner.h"
 #include "runtime/train/init_scope.h"
+#include "runtime/train/join_devices.h"
 #include "runtime/train/scalers.h"
 #include "runtime/train/step_runner.h"
 
@@ -183,10 +184,11 @@ absl::StatusOr<Trainer> Trainer::Create(absl::StatusOr<TrainingProgram> program,
   if (options.accumulate < 1) return UsageError(absl::StrCat("accumulate is ", options.accumulate, ", needs at least 1"));
   if (options.alarm_after < 0) return UsageError(absl::StrCat("alarm_after is ", options.alarm_after, ", needs 0 (never) or more"));
   auto state = std::make_unique<State>();
-  AMPC_ASSIGN_OR_RETURN(state->where, ChooseDevice({.device = options.device,
+  AMPC_ASSIGN_OR_RETURN(state->where, ChooseDevice({.device = DeviceOfProcess(options.device),
                                                     .threads = options.threads,
                                                     .tf32 = options.tf32,
                                                     .memory_limit_bytes = options.memory_limit_bytes}));
+  if (state->where.target.has_value()) AMPC_RETURN_IF_ERROR(JoinDevices(*state->where.target));
   AMPC_RETURN_IF_ERROR(Verify(program->main));
   AMPC_RETURN_IF_ERROR(Annotate(Verify(program->startup), "startup program"));
   AMPC_RETURN_IF_ERROR(FillStateDims(*program));

@@ -74,6 +74,7 @@ TEST_F(Mpi, AProcessThatFailsEndsTheJobWithItsExitCode) {
 }
 
 constexpr char kTrain[] = "tests/mpi/train_worker";
+constexpr char kTrainOnDevice[] = "tests/mpi/device_train_worker";
 
 // Two processes that train, and what each of them wrote.
 struct Training {
@@ -85,10 +86,10 @@ class MpiTraining : public Mpi {
  protected:
   static std::string Folder(const std::string& what) { return (std::filesystem::path(::testing::TempDir()) / what).string(); }
 
-  Training TrainTwo(const std::string& what) const {
-    const std::string folder = Folder(what);
+  Training TrainTwo(const std::string& what, const std::string& binary = kTrain) const {
+    const std::string folder = Folder(binary == kTrain ? what : "device_" + what);
     std::filesystem::create_directories(folder);
-    Training training{RunTwo(what, kTrain, folder), {}};
+    Training training{RunTwo(what, binary, folder), {}};
     for (int rank = 0; rank < 2; ++rank) {
       std::ifstream file(folder + "/process." + std::to_string(rank));
       training.out[rank] = {std::istreambuf_iterator<char>(file), {}};
@@ -156,6 +157,29 @@ TEST_F(MpiTraining, AnOverflowOnOneProcessSkipsTheStepOnAll) {
   // What process 0 computes before the gradients meet is finite.
   EXPECT_THAT(two.out[0], HasSubstr("op 'c_allreduce_sum'"));
   EXPECT_THAT(two.out[1], Not(HasSubstr("op 'c_allreduce_sum'")));
+}
+
+TEST_F(Mpi, DevicesExchangeInBuckets) {
+  const Outcome outcome = RunTwo("", "tests/mpi/device_worker");
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("rank 0 of 2 ok\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("rank 1 of 2 ok\n"));
+}
+
+// Two processes with a device each have the bits that they have without: gradients meet between the devices. The convolution of the mixed
+// network may lie in another order there; its steps, the skipped ones among them, are the same.
+TEST_F(MpiTraining, DevicesTrainAsTheHosts) {
+  for (const std::string what : {"train", "accumulate", "mixed"}) {
+    SCOPED_TRACE(what);
+    const Training host = TrainTwo(what), device = TrainTwo(what, kTrainOnDevice);
+    ASSERT_EQ(host.job.code, 0) << host.job.out << host.job.err;
+    ASSERT_EQ(device.job.code, 0) << device.job.out << device.job.err;
+    ExpectSameStates(device);
+    for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(Lines(device.out[rank], "step "), Lines(host.out[rank], "step "));
+    if (what == "mixed") continue;
+    EXPECT_EQ(Lines(device.out[0], "value "), Lines(host.out[0], "value "));
+    EXPECT_EQ(Lines(device.out[1], "digest "), Lines(host.out[1], "digest "));
+  }
 }
 
 TEST_F(MpiTraining, CheckedTrainingEndsTheJobWhereTheFirstProcessFindsInfinity) {

@@ -31,6 +31,7 @@
 #include "runtime/train/data_parallel.h"
 #include "runtime/train/decorate.h"
 #include "runtime/train/trainer.h"
+#include "tests/mpi/worker_device.h"
 
 namespace ampc {
 namespace {
@@ -93,7 +94,7 @@ absl::Status Train(const std::string& folder, int accumulate, bool crash) {
   AMPC_ASSIGN_OR_RETURN(DataParallel job, Join(folder));
   AMPC_ASSIGN_OR_RETURN(TrainingProgram program, Network());
   AMPC_RETURN_IF_ERROR(job.Prepare(program.main));
-  AMPC_ASSIGN_OR_RETURN(Trainer trainer, Trainer::Create(std::move(program), {.threads = 1, .accumulate = accumulate}));
+  AMPC_ASSIGN_OR_RETURN(Trainer trainer, Trainer::Create(std::move(program), {.device = testing::WorkerDevice(), .threads = 1, .accumulate = accumulate}));
   AMPC_RETURN_IF_ERROR(job.Synchronize(trainer.scope()));
   for (int step = 0; step < 20; ++step) {
     if (crash && step == 6 && job.rank() == 1) std::raise(SIGKILL);
@@ -140,6 +141,7 @@ absl::Status Mixed(const std::string& folder, bool check_nan_inf) {
   AMPC_ASSIGN_OR_RETURN(TrainingProgram program, MixedNetwork());
   AMPC_RETURN_IF_ERROR(job.Prepare(program.main));
   TrainerOptions options{.threads = 1, .accumulate = 2, .check_nan_inf = check_nan_inf, .alarm_after = 1};
+  options.device = testing::WorkerDevice();
   options.log = [](const StepReport& report) {
     if (!report.alarm.empty()) std::printf("alarm %s\n", report.alarm.c_str());
   };

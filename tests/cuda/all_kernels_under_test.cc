@@ -1,0 +1,8 @@
+#include "kernels/cuda/cuda_kernels.h"
+#include "kernels/kernel.h"
+
+namespace ampc::testing {
+
+absl::Status RegisterKernelsUnderTest(KernelRegistry* registry) { return RegisterCudaKernels(registry); }
+
+}  // namespace ampc::testing

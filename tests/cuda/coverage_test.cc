@@ -1,0 +1,52 @@
+// Every CPU kernel has a device kernel, or stands here with the reason why the host computes it.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "kernels/cpu/kernels_registry.h"
+#include "kernels/cuda/cuda_kernels.h"
+#include "kernels/kernel.h"
+#include "tests/testlib/status.h"
+
+namespace ampc::testing {
+namespace {
+
+const std::map<std::string, std::string> kOnTheHost = {
+};
+
+TEST(Coverage, TheListIsWellFormed) {
+  KernelRegistry registry;
+  EXPECT_OK(RegisterCudaKernels(&registry));  // no two kernels for one op
+}
+
+TEST(Coverage, EveryKernelIsOnTheDeviceOrSaysWhyNot) {
+  std::set<std::string> missing;
+  for (const KernelEntry* cpu : CpuKernels().All()) {
+    if (cpu->make == nullptr) continue;  // its shape depends on data: the host computes it between two plans
+    if (CudaKernels().Find(cpu->op) == nullptr) missing.insert(cpu->op);
+  }
+  for (const std::string& op : missing) EXPECT_TRUE(kOnTheHost.contains(op)) << op << " has no device kernel and no reason";
+  for (const auto& [op, reason] : kOnTheHost) EXPECT_TRUE(missing.contains(op)) << op << " is listed, but has a device kernel, or none on the CPU";
+}
+
+TEST(Coverage, NoDeviceKernelIsForAnUnknownOp) {
+  for (const KernelEntry* device : CudaKernels().All()) EXPECT_NE(CpuKernels().Find(device->op), nullptr) << device->op;
+}
+
+// A type that the CPU computes in and the device does not would silently run on the host.
+TEST(Coverage, FloatTypesAreThoseOfTheCpu) {
+  for (const KernelEntry* device : CudaKernels().All()) {
+    const KernelEntry* cpu = CpuKernels().Find(device->op);
+    if (cpu == nullptr) continue;
+    const std::set<DType> types(device->dtypes.begin(), device->dtypes.end());
+    for (const DType type : cpu->dtypes) {
+      const bool common = type == DType::kF32 || type == DType::kF16 || type == DType::kBF16;
+      EXPECT_TRUE(!common || types.contains(type)) << device->op << " in " << Name(type);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ampc::testing

@@ -1,0 +1,7 @@
+#include "tests/mpi/worker_device.h"
+
+namespace ampc::testing {
+
+std::string WorkerDevice() { return "cpu"; }
+
+}  // namespace ampc::testing
