@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/layout.h"
 #include "kernels/storage.h"
 #include "tests/testlib/device_tolerance.h"
 
@@ -87,7 +88,8 @@ absl::StatusOr<std::vector<HostTensor>> RunOnce(const KernelSpec& spec, const Ke
   std::vector<const void*> in;
   std::vector<void*> out;
   for (size_t i = 0; i < operands.size(); ++i) {
-    AMPC_ASSIGN_OR_RETURN(const HostTensor value, FromStorage(*operands[i], spec.inputs[i].dtype));
+    const HostTensor in_memory = InLayout(*operands[i], spec.inputs[i], Layout::kPlain, spec.inputs[i].layout);
+    AMPC_ASSIGN_OR_RETURN(const HostTensor value, FromStorage(in_memory, spec.inputs[i].dtype));
     inputs.emplace_back(device, *stream);
     AMPC_RETURN_IF_ERROR(inputs.back().Allocate(BytesOf(spec.inputs[i])));
     AMPC_RETURN_IF_ERROR(stream->CopyToDevice(inputs.back().data(), value.data(), BytesOf(spec.inputs[i])));
@@ -108,7 +110,7 @@ absl::StatusOr<std::vector<HostTensor>> RunOnce(const KernelSpec& spec, const Ke
   for (size_t i = 0; i < outputs.size(); ++i) {
     AMPC_RETURN_IF_ERROR(outputs[i].CheckGuard(absl::StrCat("result ", i)));
     AMPC_ASSIGN_OR_RETURN(HostTensor t, (placement[i] < 0 ? outputs[i] : inputs[placement[i]]).Read(spec.outputs[i]));
-    results.push_back(std::move(t));
+    results.push_back(InLayout(t, spec.outputs[i], spec.outputs[i].layout, Layout::kPlain));
   }
   return results;
 }
@@ -130,6 +132,12 @@ absl::Status Compare(const HostTensor& found, const HostTensor& needed, const Op
 }
 
 }  // namespace
+
+HostTensor InLayout(const HostTensor& t, const TensorDesc& desc, Layout from, Layout to) {
+  HostTensor out = t;
+  if (from != to) ConvertLayout(1, desc.dims, from, to, t.values<float>().data(), out.mutable_values<float>().data());
+  return out;
+}
 
 absl::StatusOr<std::vector<HostTensor>> RunKernelOnDevice(const KernelEntry& entry, KernelSpec spec, absl::Span<const HostTensor* const> operands,
                                                           absl::Span<const HostTensor* const> on_cpu, Device& device) {

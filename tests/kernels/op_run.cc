@@ -150,12 +150,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> OpRun::Make() const {
 
 namespace {
 
-HostTensor InLayout(const HostTensor& t, const TensorDesc& desc, Layout from, Layout to) {
-  HostTensor out = t;
-  if (from != to) ConvertLayout(1, desc.dims, from, to, t.values<float>().data(), out.mutable_values<float>().data());
-  return out;
-}
-
 // One run. `in_place`: the first result lies in the memory of that operand.
 absl::StatusOr<std::vector<Tensor>> RunOnce(const KernelSpec& spec, const Kernel& kernel, absl::Span<const HostTensor* const> operands,
                                             int threads, int in_place) {
