@@ -41,7 +41,7 @@ template <int kTaps, class T>
 AMPC_HOST_DEVICE inline void Sample(const InterpParams& p, const Place& place, const T* plane, T& out) {
   using C = ComputeType<T>;
   const InterpAxis &depth = p.axes[0], &height = p.axes[1], &width = p.axes[2];
-  C deep[kMaxTaps], high[kMaxTaps], wide[kMaxTaps];
+  C deep[kMaxTaps] = {}, high[kMaxTaps] = {}, wide[kMaxTaps] = {};
   const int64_t z = InterpTaps<C>(depth, place.at[0], deep), y = InterpTaps<C>(height, place.at[1], high), x = InterpTaps<C>(width, place.at[2], wide);
   int64_t column[kTaps];
   for (int k = 0; k < kTaps; ++k) column[k] = InterpPosition(width, x + k) * p.channels;
@@ -54,7 +54,7 @@ AMPC_HOST_DEVICE inline void Sample(const InterpParams& p, const Place& place, c
         return;
       }
       C part = Load(row[column[0]]) * wide[0];
-      for (int k = 1; k < kTaps; ++k) part += Load(row[column[k]]) * wide[k];
+      for (int k = 1; k < kTaps && k < width.taps; ++k) part += Load(row[column[k]]) * wide[k];
       sum += part * (deep[i] * high[j]);
     }
   }
