@@ -32,7 +32,7 @@ struct BenchRequest {
 struct BenchLine {
   std::string level;  // "" for a file
   int64_t batch = 0;
-  int64_t runs = 0;
+  int64_t runs = 0;             // timed; of training on a device each is the mean of ten updates without a wait in between
   double prepare_seconds = 0;   // load, convert, and the first run, which plans
   double best = 0, p50 = 0, p90 = 0, p99 = 0;  // seconds
   double items_per_second = 0;  // batch over the median
