@@ -14,7 +14,11 @@ namespace ampc::testing {
 namespace {
 
 const std::map<std::string, std::string> kOnTheHost = {
+    {"feed", "a plan copies feeds to the device by itself"},
+    {"fetch", "a plan copies fetches from the device by itself"},
 };
+
+const std::set<std::string> kOfPlans = {"convert_layout"};  // what a plan puts between ops, for which the CPU has no entry
 
 TEST(Coverage, TheListIsWellFormed) {
   KernelRegistry registry;
@@ -32,7 +36,9 @@ TEST(Coverage, EveryKernelIsOnTheDeviceOrSaysWhyNot) {
 }
 
 TEST(Coverage, NoDeviceKernelIsForAnUnknownOp) {
-  for (const KernelEntry* device : CudaKernels().All()) EXPECT_NE(CpuKernels().Find(device->op), nullptr) << device->op;
+  for (const KernelEntry* device : CudaKernels().All()) {
+    EXPECT_TRUE(kOfPlans.contains(device->op) || CpuKernels().Find(device->op) != nullptr) << device->op;
+  }
 }
 
 // A type that the CPU computes in and the device does not would silently run on the host.
