@@ -97,6 +97,10 @@ std::optional<Program> AsStep(const OpDef& def, DType type) {
   op->SetOutputs(0, {&out, 1});
   if (const AttrDef* to = def.FindAttr("out_dtype"); to != nullptr) op->SetAttr("out_dtype", type);
   if (const AttrDef* to = def.FindAttr("dtype"); to != nullptr) op->SetAttr("dtype", type);
+  if (def.name.starts_with("clip")) {
+    op->SetAttr("min", -0.5f);
+    op->SetAttr("max", 0.5f);
+  }
   if (!ops::MayBeFusedStep(*op)) return std::nullopt;
   const std::string step = PrintOp(*op);
   main.Append(std::move(op));
