@@ -18,7 +18,7 @@ mapfile -t tests < <(bazel query --noshow_progress 'attr(tags, "gpu_bundle", //t
 bazel build --noshow_progress --config="$config" //tools:ampc //tests/gpu:roofline //tests/gpu:report "${tests[@]}"
 
 rm -rf "$folder.part"
-mkdir -p "$folder.part"/{bin,lib,data/ops,data/cases}
+mkdir -p "$folder.part"/{bin,lib,data/ops,data/cases,tests/golden}
 install_program() { install -m 755 "bazel-bin/$1" "$folder.part/bin/$2" && strip "$folder.part/bin/$2"; }
 install_program tools/ampc ampc
 install_program tests/gpu/roofline roofline
@@ -34,6 +34,7 @@ for program in "$folder.part"/bin/*; do ldd "$program"; done | awk '$3 ~ /^\// {
   grep -vE '/(libc|libm|libdl|librt|libpthread|ld-linux[^/]*|libresolv|libutil)\.so' | while read -r library; do cp -L "$library" "$folder.part/lib/"; done
 cp tests/golden/ops/*.safetensors "$folder.part/data/ops/"
 cp tests/autodiff/*.case "$folder.part/data/cases/"
+cp -r tests/golden/models "$folder.part/tests/golden/"
 cp tests/gpu/run.sh tests/gpu/torch_peer.py "$folder.part/"
 quick=$(du -sm "$folder.part" | cut -f1)
 if [ -d /usr/share/datasets/fashion-mnist ]; then cp -rL /usr/share/datasets/fashion-mnist "$folder.part/data/"; fi
