@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/cuda/base/activate.h"
+#include "kernels/cuda/base/visit_single.h"
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/cuda/launch/value.h"
 
@@ -336,20 +337,6 @@ int RunGradient(void* stream, const BatchNormGradientRun& run) {
   return ForEach(stream, total, Combine<T, 1>{s, scratch, x, g, to});
 }
 
-template <class F>
-int Visit(DType type, F f) {
-  switch (type) {
-    case DType::kF32:
-      return f(TypeTag<float>{});
-    case DType::kF16:
-      return f(TypeTag<Half>{});
-    case DType::kBF16:
-      return f(TypeTag<BFloat16>{});
-    default:
-      return -1;
-  }
-}
-
 }  // namespace
 
 int64_t BatchNormWorkspace(const BatchNormShape& s) {
@@ -357,11 +344,11 @@ int64_t BatchNormWorkspace(const BatchNormShape& s) {
 }
 
 int LaunchBatchNorm(void* stream, const BatchNormRun& run) {
-  return Visit(run.shape.type, [&](auto t) { return RunForward<typename decltype(t)::Type>(stream, run); });
+  return VisitSingle(run.shape.type, [&](auto t) { return RunForward<typename decltype(t)::Type>(stream, run); });
 }
 
 int LaunchBatchNormGradient(void* stream, const BatchNormGradientRun& run) {
-  return Visit(run.shape.type, [&](auto t) { return RunGradient<typename decltype(t)::Type>(stream, run); });
+  return VisitSingle(run.shape.type, [&](auto t) { return RunGradient<typename decltype(t)::Type>(stream, run); });
 }
 
 }  // namespace ampc::cuda

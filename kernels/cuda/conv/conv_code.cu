@@ -248,8 +248,8 @@ int64_t DirectFilterPartialBytes(const DirectConv& conv) {
 
 int LaunchConvTranspose(void* stream, int64_t batch, int64_t rows, int64_t cols, DType from_type, const void* from, DType to_type,
                         void* to) {
-  return VisitStored(from_type, [&](auto f) {
-    return VisitStored(to_type, [&](auto t) {
+  return VisitSingle(from_type, [&](auto f) {
+    return VisitSingle(to_type, [&](auto t) {
       return RunTranspose<typename decltype(f)::Type, typename decltype(t)::Type>(stream, batch, rows, cols, from, to);
     });
   });

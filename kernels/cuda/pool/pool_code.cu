@@ -3,6 +3,7 @@
 #include <cfloat>
 #include <cmath>
 
+#include "kernels/cuda/base/visit_single.h"
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/cuda/launch/value.h"
 #include "kernels/cuda/pool/packed.h"
@@ -121,29 +122,15 @@ int RunGradient(void* stream, const Pool& p, const Volume& gradient, const Volum
   return ForEach(stream, Elements(to), Gradient<T>{p, gradient, to});
 }
 
-template <class F>
-int Visit(DType type, F f) {
-  switch (type) {
-    case DType::kF32:
-      return f(TypeTag<float>{});
-    case DType::kF16:
-      return f(TypeTag<Half>{});
-    case DType::kBF16:
-      return f(TypeTag<BFloat16>{});
-    default:
-      return -1;
-  }
-}
-
 }  // namespace
 
 int LaunchPool(void* stream, const Pool& pool) {
   if (Elements(pool.out) == 0) return 0;
-  return Visit(pool.x.type, [&](auto t) { return Run<typename decltype(t)::Type>(stream, pool); });
+  return VisitSingle(pool.x.type, [&](auto t) { return Run<typename decltype(t)::Type>(stream, pool); });
 }
 
 int LaunchPoolGradient(void* stream, const Pool& pool, const Volume& gradient, const Volume& to) {
-  return Visit(pool.x.type, [&](auto t) { return RunGradient<typename decltype(t)::Type>(stream, pool, gradient, to); });
+  return VisitSingle(pool.x.type, [&](auto t) { return RunGradient<typename decltype(t)::Type>(stream, pool, gradient, to); });
 }
 
 }  // namespace ampc::cuda
