@@ -55,7 +55,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   KernelTraits traits;
   traits.rounds_results = true;
   return MakeLambdaKernel(traits, [=, name = Describe(view.op())](const KernelArgs& args) -> absl::Status {
-    std::memset(args.outputs[0], 0, bytes);
+    if (bytes > 0) std::memset(args.outputs[0], 0, bytes);
     for (int64_t i = 0; i < n; ++i) {
       const int64_t index = ReadAsInt(args.inputs[x], from, i);
       if (index >= 0 && index < depth) {

@@ -46,7 +46,7 @@ bool PlanMap(absl::Span<const std::vector<int64_t>> operands, absl::Span<const i
   if (shape->n == 0) return true;
   shape->rank = static_cast<int>(axes.size());
   for (int d = 0; d < shape->rank; ++d) {
-    shape->size[d] = Divider(axes[d].size, shape->n);
+    shape->size[d] = Divider(axes[d].size);
     for (size_t i = 0; i < operands.size(); ++i) in[i].stride[d] = axes[d].stride[i];
   }
   for (size_t i = 0; i < operands.size(); ++i) {

@@ -21,10 +21,10 @@ AMPC_HOST_DEVICE inline T First(const Missing& missing) {
 template <class T>
 int Take(void* stream, const TakeParams& p, const T* x, T* out) {
   const Divider units(p.bytes / static_cast<int64_t>(sizeof(T))), count(p.count);
-  return ForEach(stream, p.outer * p.count * units.divisor, [=] AMPC_DEVICE(int64_t i) {
-    const int64_t row = units.Quotient(i), unit = i - row * units.divisor, outer = count.Quotient(row);
-    const int64_t at = PositionOf(p.at, row - outer * count.divisor);
-    out[i] = at >= 0 ? x[(outer * p.slots + at) * units.divisor + unit] : at == kPadding ? T{} : First<T>(p.missing);
+  return ForEach(stream, p.outer * p.count * units.divisor(), [=] AMPC_DEVICE(int64_t i) {
+    const int64_t row = units.Quotient(i), unit = i - row * units.divisor(), outer = count.Quotient(row);
+    const int64_t at = PositionOf(p.at, row - outer * count.divisor());
+    out[i] = at >= 0 ? x[(outer * p.slots + at) * units.divisor() + unit] : at == kPadding ? T{} : First<T>(p.missing);
   });
 }
 

@@ -45,7 +45,7 @@ int SumStretches(void* stream, Rows<T> rows) {
   rows.items = Divider(stretches);
   return ForEach(stream, rows.r.outer * stretches * rows.r.width, [=] AMPC_DEVICE(int64_t i) {
     const int64_t line = rows.width.Quotient(i), column = i - line * rows.r.width, outer = rows.items.Quotient(line);
-    const int64_t first = (line - outer * rows.items.divisor) * kStretch;
+    const int64_t first = (line - outer * rows.items.divisor()) * kStretch;
     if (!rows.IsStretch(first)) return;
     ComputeType<T> sum = rows.Value(outer, first, column);
     for (int64_t p = first + 1; p < first + kStretch; ++p) sum = AddedTo(sum, rows.Value(outer, p, column));

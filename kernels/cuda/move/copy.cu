@@ -31,7 +31,7 @@ int CopyUnits(void* stream, const UnitCopy& c, const T* from, T* to) {
   return ForEach(stream, c.count, [=] AMPC_DEVICE(int64_t i) {
     int64_t f = 0, t = 0;
     for (int d = c.from.rank - 1; d >= 0; --d) {
-      const int64_t rest = c.from.size[d].Quotient(i), at = i - rest * c.from.size[d].divisor;
+      const int64_t rest = c.from.size[d].Quotient(i), at = i - rest * c.from.size[d].divisor();
       f += at * c.from.stride[d];
       t += at * c.to.stride[d];
       i = rest;
@@ -151,7 +151,7 @@ int CopyRows(void* stream, const RowsTable& table, int64_t units) {
       }
     }
     const Entry& e = table.entries[low];
-    const int64_t at = i - e.first, row = e.width.Quotient(at), column = at - row * e.width.divisor;
+    const int64_t at = i - e.first, row = e.width.Quotient(at), column = at - row * e.width.divisor();
     reinterpret_cast<T*>(e.to + row * e.to_row)[column] = reinterpret_cast<const T*>(e.from + row * e.from_row)[column];
   });
 }

@@ -50,7 +50,7 @@ template <class T>
 int Eye(void* stream, int64_t n, const Divider& columns, T* out) {
   return ForEach(stream, n, [=] AMPC_DEVICE(int64_t i) {
     const int64_t row = columns.Quotient(i);
-    Store(out[i], static_cast<ComputeType<T>>(i - row * columns.divisor == row ? 1 : 0));
+    Store(out[i], static_cast<ComputeType<T>>(i - row * columns.divisor() == row ? 1 : 0));
   });
 }
 
@@ -59,7 +59,7 @@ int OneHot(void* stream, DType index_type, const void* index, int64_t n, const D
   return ForEach(stream, n, [=] AMPC_DEVICE(int64_t i) {
     const int64_t row = depth.Quotient(i);
     const int64_t at = index_type == DType::kI32 ? static_cast<const int32_t*>(index)[row] : static_cast<const int64_t*>(index)[row];
-    Store(out[i], static_cast<ComputeType<T>>(i - row * depth.divisor == at ? 1 : 0));
+    Store(out[i], static_cast<ComputeType<T>>(i - row * depth.divisor() == at ? 1 : 0));
   });
 }
 

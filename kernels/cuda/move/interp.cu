@@ -18,10 +18,10 @@ struct Numbering {
   AMPC_HOST_DEVICE Place Of(int64_t i) const {
     Place place;
     int64_t rest = channels.Quotient(i);
-    place.channel = i - rest * channels.divisor;
+    place.channel = i - rest * channels.divisor();
     for (int d = 2; d >= 0; --d) {
       const int64_t next = sizes[d].Quotient(rest);
-      place.at[d] = rest - next * sizes[d].divisor;
+      place.at[d] = rest - next * sizes[d].divisor();
       rest = next;
     }
     place.plane = rest;

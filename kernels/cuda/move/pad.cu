@@ -11,36 +11,36 @@ namespace {
 template <class T>
 int Pad(void* stream, const PadParams& p, const T* x, T* out) {
   int64_t rows = 1;
-  for (int d = 0; d < p.rank; ++d) rows *= p.axes[d].out.divisor;
+  for (int d = 0; d < p.rank; ++d) rows *= p.axes[d].out.divisor();
   const Divider units(p.run / static_cast<int64_t>(sizeof(T)));
   T constant;
   memcpy(&constant, p.element.bytes, sizeof(T));
-  return ForEach(stream, rows * units.divisor, [=] AMPC_DEVICE(int64_t i) {
+  return ForEach(stream, rows * units.divisor(), [=] AMPC_DEVICE(int64_t i) {
     int64_t row = units.Quotient(i), from = 0;
-    const int64_t unit = i - row * units.divisor;
+    const int64_t unit = i - row * units.divisor();
     bool inside = true;
     for (int d = p.rank - 1; d >= 0; --d) {
       const PadAxis& axis = p.axes[d];
-      const int64_t rest = axis.out.Quotient(row), source = PadSource(p.mode, row - rest * axis.out.divisor, axis.in, axis.before);
+      const int64_t rest = axis.out.Quotient(row), source = PadSource(p.mode, row - rest * axis.out.divisor(), axis.in, axis.before);
       inside = inside && source >= 0;
       from += source * axis.step;
       row = rest;
     }
-    out[i] = inside ? x[from * units.divisor + unit] : constant;
+    out[i] = inside ? x[from * units.divisor() + unit] : constant;
   });
 }
 
 template <class T>
 int PadGradient(void* stream, const PadGradientParams& p, const T* gradient, T* out) {
   int64_t n = 1;
-  for (int d = 0; d < p.rank; ++d) n *= p.axes[d].in.divisor;
+  for (int d = 0; d < p.rank; ++d) n *= p.axes[d].in.divisor();
   return ForEach(stream, n, [=] AMPC_DEVICE(int64_t i) {
     PadTargets targets[kMaxAxes];
     int64_t terms = 1, rest = i;
     for (int d = p.rank - 1; d >= 0; --d) {
       const auto& axis = p.axes[d];
       const int64_t next = axis.in.Quotient(rest);
-      targets[d] = PadTargetsOf(p.mode, rest - next * axis.in.divisor, axis.in.divisor, axis.before, axis.shown);
+      targets[d] = PadTargetsOf(p.mode, rest - next * axis.in.divisor(), axis.in.divisor(), axis.before, axis.shown);
       terms *= targets[d].count;
       rest = next;
     }

@@ -20,7 +20,7 @@ TEST(Divider, DividesAsDivisionDoes) {
   numbers.push_back((int64_t{1} << 31) - 1);
   for (const int64_t divisor : numbers) {
     if (divisor < 1) continue;
-    const Divider narrow(divisor, int64_t{1} << 31);
+    const Divider narrow(divisor);
     EXPECT_EQ(narrow.divisor(), divisor);
     for (const int64_t n : numbers) ASSERT_EQ(narrow.Quotient(n), n / divisor) << n << " / " << divisor;
   }
@@ -29,7 +29,7 @@ TEST(Divider, DividesAsDivisionDoes) {
 TEST(Divider, TakesLargeNumbers) {
   const int64_t bound = int64_t{1} << 40;
   for (const int64_t divisor : {int64_t{1}, int64_t{3}, int64_t{1} << 20, (int64_t{1} << 32) + 7}) {
-    const Divider wide(divisor, bound);
+    const Divider wide(divisor);
     for (const int64_t n : {int64_t{0}, divisor - 1, divisor, (int64_t{1} << 31) + 5, bound - 1}) EXPECT_EQ(wide.Quotient(n), n / divisor);
   }
 }
