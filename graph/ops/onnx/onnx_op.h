@@ -1,0 +1,65 @@
+// OnnxOp: the record of one ONNX operator: what its schemas (schema.h) leave open. It makes the OpDef `onnx.<Type>.<since>` of each version.
+//
+//   void AddActivations(OnnxOps& ops) {
+//     ops.Add("Relu").SameAs("relu");                       // slots, inference, AMP class, cost, lowering are the native record's
+//     ops.Add("Softmax").Like("softmax").Lower(&LowerSoftmax);  // AMP class of the native record; types and cost by lowering
+//   }
+#pragma once
+
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/op_def.h"
+#include "graph/ops/onnx/schema.h"
+
+namespace ampc::onnx {
+
+class Lowering;
+using LowerFn = void (*)(Lowering& l);
+
+struct OnnxOp {
+  std::string type;
+  std::string native;         // the op of ours with the same or nearly the same meaning; "" for none
+  bool same = false;          // operands and results correspond one to one, and no attribute matters
+  std::vector<std::string> in_slots, out_slots;  // SameAs: names of the native record
+  LowerFn lower = nullptr;    // null: it cannot be executed
+  InferFn infer = nullptr;    // null: by lowering
+  AmpClass amp = AmpClass::kNever;  // without a native op
+  std::string amp_reason;
+  AmpClassFn amp_when = nullptr;
+  bool pure = true;
+  std::vector<std::pair<std::string, SlotPrecision>> precision;  // of formals that do not follow the op's compute type
+  std::string doc;
+
+  // The operands in order are the slots `in` of the native record (its required and optional slots in order when empty), the results `out`.
+  OnnxOp& SameAs(std::string native_op, std::vector<std::string> in = {}, std::vector<std::string> out = {});
+  OnnxOp& Like(std::string native_op);
+  OnnxOp& Amp(AmpClass c, std::string reason);
+  OnnxOp& AmpWhen(AmpClassFn fn);
+  OnnxOp& Lower(LowerFn fn);
+  OnnxOp& Infer(InferFn fn);
+  // Formals (of any version) whose operand stays fp32, or as it is. Operands that can only be integers or bool are kAsIs anyway.
+  OnnxOp& Fp32(std::vector<std::string> formals);
+  OnnxOp& AsIs(std::vector<std::string> formals);
+  OnnxOp& Impure();
+};
+
+// What one version of an operator becomes. Every OpDef whose name starts with "onnx." and that is not opaque is one of these.
+struct OnnxDef : OpDef {
+  using OpDef::OpDef;
+  const Schema* schema = nullptr;
+  const OnnxOp* op = nullptr;
+};
+
+class OnnxOps {
+ public:
+  OnnxOp& Add(std::string type);
+  const std::deque<OnnxOp>& all() const { return ops_; }
+
+ private:
+  std::deque<OnnxOp> ops_;  // references stay valid
+};
+
+}  // namespace ampc::onnx
