@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/ops/gradients.h"
+#include "graph/ops/onnx/dialect.h"
 
 namespace ampc {
 
@@ -60,7 +61,7 @@ absl::Status OpRegistry::Add(OpDef def) {
 
 const OpDef* OpRegistry::Find(absl::string_view name) const {
   const auto it = defs_.find(name);
-  return it == defs_.end() ? nullptr : it->second.get();
+  return it == defs_.end() ? onnx::FindOp(name) : it->second.get();
 }
 
 std::vector<const OpDef*> OpRegistry::All() const {

@@ -1,0 +1,179 @@
+#include "graph/ops/onnx/by_lowering.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status_macros.h"
+#include "graph/op_registry.h"
+#include "graph/ops/onnx/lowering.h"
+
+namespace ampc::onnx {
+namespace {
+
+const OnnxDef& DefOf(const Op& op) { return static_cast<const OnnxDef&>(op.def()); }
+
+std::string Names(TypeSet set) {
+  std::string names;
+  for (int i = 1; i < kNumDTypes; ++i) {
+    const DType dtype = static_cast<DType>(i);
+    if ((set & Bit(dtype)) != 0) absl::StrAppend(&names, names.empty() ? "" : ", ", Name(dtype));
+  }
+  return names;
+}
+
+// The element type of each of the schema's type variables, as far as the operands tell.
+absl::StatusOr<std::vector<DType>> BindTypes(const InferContext& ctx) {
+  const Op& op = ctx.op();
+  const Schema& schema = *DefOf(op).schema;
+  std::vector<DType> bound(schema.types.size(), DType::kInvalid);
+  for (size_t s = 0; s < schema.inputs.size(); ++s) {
+    const Formal& formal = schema.inputs[s];
+    const std::string& slot = op.def().inputs[s].name;
+    for (int i = 0; i < static_cast<int>(op.inputs(static_cast<int>(s)).size()); ++i) {
+      const TensorType& type = ctx.In(slot, i);
+      if (type.kind != TypeKind::kTensor || type.dtype == DType::kInvalid) continue;
+      const TypeSet allowed = schema.types[formal.type];
+      if ((allowed & Bit(type.dtype)) == 0) {
+        return ctx.Error(absl::StrCat("operand '", op.inputs(static_cast<int>(s))[i]->name(), "' is ", Name(type.dtype), ", needs ", Names(allowed)), schema.type);
+      }
+      DType& variable = bound[formal.type];
+      if (variable == DType::kInvalid) variable = type.dtype;
+      if (variable != type.dtype && !formal.heterogeneous) {
+        return ctx.Error(absl::StrCat("operand '", op.inputs(static_cast<int>(s))[i]->name(), "' is ", Name(type.dtype), ", needs ", Name(variable), " like the others"),
+                         schema.type);
+      }
+    }
+  }
+  return bound;
+}
+
+// A literal with the operand's known value, null for none.
+std::shared_ptr<const HostTensor> KnownValue(const InferContext& ctx, absl::string_view slot, int i) {
+  const TensorType& type = ctx.In(slot, i);
+  if (!type.IsStatic()) return nullptr;
+  absl::StatusOr<HostTensor> value = HostTensor::Create(type.dtype, type.dims);
+  if (!value.ok()) return nullptr;
+  if (const std::optional<std::vector<int64_t>> ints = ctx.Ints(slot, i)) {
+    if (static_cast<int64_t>(ints->size()) != value->num_elements()) return nullptr;
+    const auto fill = [&](auto values) { std::copy_n(ints->begin(), values.size(), values.begin()); };
+    fill(value->mutable_values<bool>());
+    fill(value->mutable_values<uint8_t>());
+    fill(value->mutable_values<int8_t>());
+    fill(value->mutable_values<int16_t>());
+    fill(value->mutable_values<int32_t>());
+    fill(value->mutable_values<int64_t>());
+    return std::make_shared<const HostTensor>(*std::move(value));
+  }
+  if (i != 0 || value->num_elements() != 1) return nullptr;
+  const std::optional<double> number = ctx.Float(slot);
+  if (!number.has_value() || (type.dtype != DType::kF32 && type.dtype != DType::kF64)) return nullptr;
+  if (type.dtype == DType::kF32) value->mutable_values<float>()[0] = static_cast<float>(*number);
+  if (type.dtype == DType::kF64) value->mutable_values<double>()[0] = *number;
+  return std::make_shared<const HostTensor>(*std::move(value));
+}
+
+// A copy of the op, alone in a program, whose operands are as given by `type` and `value`, both called with slot and position.
+class Scratch {
+ public:
+  template <typename TypeOf, typename ValueOf>
+  Scratch(const Op& op, const TypeOf& type, const ValueOf& value) : op_(program_.main().NewOp(&op.def())) {
+    Block& block = program_.main();
+    // First: messages name the op by its result.
+    for (size_t s = 0; s < op.def().outputs.size(); ++s) {
+      std::vector<Var*> vars;
+      for (const Var* var : op.outputs(static_cast<int>(s))) vars.push_back(Add(block, *var, TensorType()));
+      op_->SetOutputs(static_cast<int>(s), vars);
+    }
+    for (size_t s = 0; s < op.def().inputs.size(); ++s) {
+      std::vector<Var*> vars;
+      for (int i = 0; i < static_cast<int>(op.inputs(static_cast<int>(s)).size()); ++i) {
+        Var* var = Add(block, *op.inputs(static_cast<int>(s))[i], type(op.def().inputs[s].name, i));
+        var->literal = value(op.def().inputs[s].name, i);
+        if (var->literal != nullptr) var->kind = VarKind::kConst;
+        vars.push_back(var);
+      }
+      op_->SetInputs(static_cast<int>(s), vars);
+    }
+    for (const Attr& attr : op.attrs()) op_->SetAttr(attr.name, attr.value);
+    op_->line = op.line;
+  }
+
+  const Op& op() const { return *op_; }
+  Block& block() { return program_.main(); }
+
+ private:
+  static Var* Add(Block& block, const Var& like, TensorType type) { return block.AddVar(block.UniqueName(like.name()), VarKind::kTemp, std::move(type)); }
+
+  Program program_;
+  std::unique_ptr<Op> op_;
+};
+
+absl::Status InferByLowering(InferContext& ctx) {
+  Scratch scratch(
+      ctx.op(), [&](const std::string& slot, int i) { return ctx.In(slot, i); }, [&](const std::string& slot, int i) { return KnownValue(ctx, slot, i); });
+  Lowering lowering(scratch.op(), scratch.block(), nullptr);
+  DefOf(ctx.op()).op->lower(lowering);
+  if (lowering.needs_shape()) return absl::OkStatus();
+  AMPC_RETURN_IF_ERROR(lowering.status());
+  int flat = 0;
+  for (size_t s = 0; s < ctx.op().def().outputs.size(); ++s) {
+    for (int i = 0; i < static_cast<int>(ctx.op().outputs(static_cast<int>(s)).size()); ++i, ++flat) {
+      const Var* result = lowering.results()[flat];
+      if (result != nullptr && result->type.dtype != DType::kInvalid) ctx.Out(ctx.op().def().outputs[s].name, i, result->type);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InferResults(InferContext& ctx) {
+  const OnnxDef& def = DefOf(ctx.op());
+  if (def.op->infer != nullptr) return def.op->infer(ctx);
+  if (def.op->same) return Ops().Find(def.op->native)->infer(ctx);
+  return def.op->lower != nullptr ? InferByLowering(ctx) : absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status InferOnnx(InferContext& ctx) {
+  AMPC_ASSIGN_OR_RETURN(const std::vector<DType> bound, BindTypes(ctx));
+  AMPC_RETURN_IF_ERROR(InferResults(ctx));
+  const Op& op = ctx.op();
+  const Schema& schema = *DefOf(op).schema;
+  int flat = 0;
+  for (size_t s = 0; s < schema.outputs.size(); ++s) {
+    const Formal& formal = schema.outputs[s];
+    const TypeSet allowed = schema.types[formal.type];
+    DType dtype = bound[formal.type];
+    for (int i = 1; i < kNumDTypes && dtype == DType::kInvalid; ++i) {
+      if (allowed == Bit(static_cast<DType>(i))) dtype = static_cast<DType>(i);
+    }
+    for (int i = 0; i < static_cast<int>(op.outputs(static_cast<int>(s)).size()); ++i, ++flat) {
+      if (ctx.results()[flat].has_value() || dtype == DType::kInvalid || formal.heterogeneous) continue;
+      ctx.Out(op.def().outputs[s].name, i, TensorType::Unranked(dtype));
+    }
+  }
+  return absl::OkStatus();
+}
+
+Cost CostOnnx(const Op& op) {
+  const OnnxDef& def = DefOf(op);
+  if (def.op->same) return Ops().Find(def.op->native)->cost(op);
+  Cost total;
+  if (def.op->lower == nullptr) return total;
+  const auto operand = [&](const std::string& slot, int i) { return op.inputs(op.def().InputSlot(slot))[i]; };
+  Scratch scratch(
+      op, [&](const std::string& slot, int i) { return operand(slot, i)->type; }, [&](const std::string& slot, int i) { return operand(slot, i)->literal; });
+  Lowering lowering(scratch.op(), scratch.block(), nullptr);
+  def.op->lower(lowering);
+  if (!lowering.ok()) return total;
+  for (const std::unique_ptr<Op>& native : lowering.TakeOps()) {
+    if (native->def().cost == nullptr) continue;
+    const Cost cost = native->def().cost(*native);
+    total.flops += cost.flops;
+    total.bytes += cost.bytes;
+  }
+  return total;
+}
+
+}  // namespace ampc::onnx

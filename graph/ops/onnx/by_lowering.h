@@ -1,0 +1,15 @@
+// Inference and cost of ONNX ops from what they are lowered to.
+#pragma once
+
+#include "absl/status/status.h"
+#include "graph/infer_context.h"
+
+namespace ampc::onnx {
+
+// InferFn of every record of the dialect: operands must be of types that the schema allows, and of one type where it says so; the results are
+// what the record's inference, its native record or its lowering says, and otherwise of the type that the schema ties to the operands.
+absl::Status InferOnnx(InferContext& ctx);
+// CostFn of every record.
+Cost CostOnnx(const Op& op);
+
+}  // namespace ampc::onnx

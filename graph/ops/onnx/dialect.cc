@@ -1,0 +1,185 @@
+#include "graph/ops/onnx/dialect.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <deque>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "graph/op_registry.h"
+#include "graph/ops/onnx/by_lowering.h"
+#include "graph/ops/onnx/lowering.h"
+#include "graph/ops/onnx/onnx_op.h"
+
+namespace ampc::onnx {
+
+#define AMPC_ONNX_FAMILY(name) void Add##name(OnnxOps& ops);
+#include "graph/ops/onnx/families.inc"
+#undef AMPC_ONNX_FAMILY
+
+namespace {
+
+constexpr absl::string_view kPrefix = "onnx.";
+constexpr TypeSet kFloats = Bit(DType::kF16) | Bit(DType::kBF16) | Bit(DType::kF32) | Bit(DType::kF64);
+constexpr TypeSet kIndexes = Bit(DType::kI32) | Bit(DType::kI64);
+
+SlotPrecision PrecisionOf(const OnnxOp& op, const Formal& formal, TypeSet types) {
+  for (const auto& [name, precision] : op.precision) {
+    if (name == formal.name) return precision;
+  }
+  return (types & kFloats) == 0 ? SlotPrecision::kAsIs : SlotPrecision::kFollow;
+}
+
+std::vector<SlotDef> MakeSlots(const OnnxOp& op, const Schema& schema, const std::vector<Formal>& formals, const std::vector<std::string>& names,
+                               const std::vector<SlotDef>& native) {
+  std::vector<SlotDef> slots;
+  for (size_t i = 0; i < formals.size(); ++i) {
+    const TypeSet types = schema.types[formals[i].type];
+    SlotDef slot;
+    slot.name = !op.same ? formals[i].name : i < names.size() ? names[i] : native[i].name;
+    // A subgraph's operands and results may be none at all.
+    slot.optional = formals[i].optional || formals[i].heterogeneous;
+    slot.variadic = formals[i].variadic;
+    slot.precision = PrecisionOf(op, formals[i], types);
+    slot.host_value = (types & ~kIndexes) == 0;
+    slots.push_back(std::move(slot));
+  }
+  return slots;
+}
+
+void AddAttrs(const Schema& schema, OnnxDef& def) {
+  for (const FormalAttr& attr : schema.attrs) {
+    if (attr.kind == '?') continue;
+    if (attr.required) {
+      def.Required(attr.name, attr.value);
+    } else {
+      def.A(attr.name, attr.value);
+    }
+    if (attr.kind == 't') def.A(absl::StrCat(attr.name, "_dtype"), DType::kInvalid);
+    if (attr.kind == 'g' && def.InputSlot(kCaptures) < 0) def.OptVarIn(std::string(kCaptures), SlotPrecision::kAsIs);
+  }
+}
+
+OnnxDef MakeDef(const Schema& schema, const OnnxOp& op) {
+  OnnxDef def(absl::StrCat(kPrefix, schema.type, ".", schema.since));
+  const OpDef* native = op.native.empty() ? nullptr : Ops().Find(op.native);
+  if (native == nullptr && !op.native.empty()) std::abort();  // a mistake in a record, met by every test
+  def.schema = &schema;
+  def.op = &op;
+  def.Doc(absl::StrCat("ONNX's ", schema.type, " of operator set ", schema.since, "."));
+  static const std::vector<SlotDef> kNone;
+  def.inputs = MakeSlots(op, schema, schema.inputs, op.in_slots, native == nullptr ? kNone : native->inputs);
+  def.outputs = MakeSlots(op, schema, schema.outputs, op.out_slots, native == nullptr ? kNone : native->outputs);
+  AddAttrs(schema, def);
+  if (op.same) {
+    // The native inference reads its attributes' defaults.
+    for (const AttrDef& attr : native->attrs) {
+      if (def.FindAttr(attr.name) == nullptr) def.Extra(attr.name, attr.value);
+    }
+  }
+  def.Amp(op.amp, op.amp_reason).AmpWhen(op.amp_when);
+  if (op.amp_reason.empty() && native != nullptr) def.Amp(native->amp, native->amp_reason);
+  if (def.amp_reason.empty()) def.amp_reason = "nothing is known of its behaviour in low precision";
+  def.pure = op.pure && (native == nullptr || native->pure) && def.InputSlot(kCaptures) < 0;
+  def.Infer(&InferOnnx);
+  return def;
+}
+
+// The ops that begin and end a subgraph.
+OpDef MakeEnter() {
+  OpDef def{std::string(kEnter)};
+  def.Doc("Defines the inputs of a subgraph: the first op of its block.").VarOut("inputs");
+  return def;
+}
+OpDef MakeYield() {
+  OpDef def{std::string(kYield)};
+  def.Doc("Gives the outputs of a subgraph to the op that has it: the last op of its block.").OptVarIn("outputs");
+  return def;
+}
+OpDef Boundary(OpDef def) {
+  def.Infer([](InferContext&) { return absl::OkStatus(); }).CostIs([](const Op&) { return Cost(); }).Amp(AmpClass::kNever, "what crosses the border of a subgraph keeps its type");
+  def.Impure().Gradient("none: control flow is not differentiated");
+  return def;
+}
+
+class Dialect {
+ public:
+  Dialect() {
+#define AMPC_ONNX_FAMILY(name) Add##name(ops_);
+#include "graph/ops/onnx/families.inc"
+#undef AMPC_ONNX_FAMILY
+    absl::flat_hash_map<absl::string_view, const OnnxOp*> records;
+    for (const OnnxOp& op : ops_.all()) {
+      if (!records.emplace(op.type, &op).second) std::abort();  // twins: a mistake in the records, met by every test
+    }
+    for (const Schema& schema : Schemas()) {
+      const auto record = records.find(schema.type);
+      if (record == records.end() || schema.deprecated) continue;
+      defs_.push_back(MakeDef(schema, *record->second));
+      OnnxDef& def = defs_.back();
+      def.CostIs(&CostOnnx).Gradient("none: an ONNX model is not differentiated").Alias("onnx", schema.type);
+      by_name_[def.name] = &def;
+      by_name_[absl::string_view(def.name).substr(0, def.name.rfind('.'))] = &def;  // the newest comes last
+      by_version_[{schema.type, schema.since}] = &def;
+    }
+    for (const OpDef* def : {&enter_, &yield_}) by_name_[def->name] = def;
+  }
+
+  const OpDef* Find(absl::string_view name) const {
+    const auto it = by_name_.find(name);
+    return it == by_name_.end() ? nullptr : it->second;
+  }
+  const OpDef* Find(absl::string_view type, int since) const {
+    const auto it = by_version_.find({type, since});
+    return it == by_version_.end() ? nullptr : it->second;
+  }
+  std::vector<const OpDef*> All() const {
+    std::vector<const OpDef*> all;
+    for (const OnnxDef& def : defs_) all.push_back(&def);
+    all.push_back(&enter_);
+    all.push_back(&yield_);
+    return all;
+  }
+
+ private:
+  OnnxOps ops_;
+  std::deque<OnnxDef> defs_;
+  OpDef enter_ = Boundary(MakeEnter());
+  OpDef yield_ = Boundary(MakeYield());
+  absl::flat_hash_map<absl::string_view, const OpDef*> by_name_;
+  absl::flat_hash_map<std::pair<absl::string_view, int>, const OpDef*> by_version_;
+};
+
+const Dialect& TheDialect() {
+  static const Dialect& dialect = *new Dialect();
+  return dialect;
+}
+
+}  // namespace
+
+const OpDef* FindOp(absl::string_view name) { return TheDialect().Find(name); }
+
+const OpDef* FindOp(absl::string_view type, int opset) {
+  const Schema* schema = FindSchema(type, opset);
+  return schema == nullptr ? nullptr : TheDialect().Find(schema->type, schema->since);
+}
+
+std::vector<const OpDef*> AllOps() { return TheDialect().All(); }
+
+const OnnxDef* DefOf(const OpDef& def) { return def.infer == &InferOnnx ? static_cast<const OnnxDef*>(&def) : nullptr; }
+
+absl::string_view TypeName(const OpDef& def) {
+  const OnnxDef* onnx = DefOf(def);
+  return onnx == nullptr ? absl::string_view(def.name) : onnx->schema->type;
+}
+
+absl::string_view NativeName(const OpDef& def) {
+  const OnnxDef* onnx = DefOf(def);
+  if (onnx != nullptr) return onnx->op->native;
+  return absl::StartsWith(def.name, kPrefix) ? absl::string_view() : def.name;
+}
+
+}  // namespace ampc::onnx

@@ -1,0 +1,269 @@
+#include "graph/ops/onnx/lowering.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/bfloat16.h"
+#include "graph/base/error.h"
+#include "graph/base/half.h"
+#include "graph/infer_context.h"
+#include "graph/op_registry.h"
+
+namespace ampc::onnx {
+namespace {
+
+// Larger results stay ops: a literal is held by the program and by every plan.
+constexpr int64_t kMostFolded = 1 << 16;
+
+const Schema& SchemaOf(const ampc::Op& op) { return *static_cast<const OnnxDef&>(op.def()).schema; }
+
+int IndexOf(const std::vector<Formal>& formals, absl::string_view name) {
+  for (size_t i = 0; i < formals.size(); ++i) {
+    if (formals[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace
+
+Lowering::Lowering(const ampc::Op& op, Block& block, const Evaluator* evaluator)
+    : op_(op), block_(block), evaluator_(evaluator), results_(op.outputs().size(), nullptr) {}
+
+int Lowering::since() const { return SchemaOf(op_).since; }
+
+int Lowering::Count(absl::string_view formal) const {
+  const int slot = IndexOf(SchemaOf(op_).inputs, formal);
+  return slot < 0 ? 0 : static_cast<int>(op_.inputs(slot).size());
+}
+
+bool Lowering::Has(absl::string_view formal) const { return Count(formal) > 0; }
+
+Var* Lowering::In(absl::string_view formal, int i) {
+  const int slot = IndexOf(SchemaOf(op_).inputs, formal);
+  if (slot >= 0 && i < static_cast<int>(op_.inputs(slot).size())) return op_.inputs(slot)[i];
+  Fail(InternalError(absl::StrCat(Describe(op_), ": its lowering reads operand '", formal, "', which it does not have")));
+  return NewVar({});
+}
+
+bool Lowering::WantsResult(absl::string_view formal) const {
+  const int slot = IndexOf(SchemaOf(op_).outputs, formal);
+  return slot >= 0 && !op_.outputs(slot).empty();
+}
+
+bool Lowering::HasAttr(absl::string_view name) const { return op_.explicit_attr(name) != nullptr; }
+
+int Lowering::Rank(const Var* var) {
+  if (var->type.has_rank) return var->type.rank();
+  NeedsShape(absl::StrCat("the rank of '", var->name(), "'"));
+  return -1;
+}
+
+std::optional<std::vector<int64_t>> Lowering::Shape(const Var* var) {
+  if (var->type.IsStatic()) return std::vector<int64_t>(var->type.dims.begin(), var->type.dims.end());
+  NeedsShape(absl::StrCat("the shape of '", var->name(), "'"));
+  return std::nullopt;
+}
+
+const HostTensor* Lowering::Value(const Var* var) const { return var->literal.get(); }
+
+std::optional<std::vector<int64_t>> Lowering::Ints(const Var* var) const {
+  const HostTensor* value = Value(var);
+  if (value == nullptr || (!IsInteger(value->dtype()) && value->dtype() != DType::kBool)) return std::nullopt;
+  std::vector<int64_t> ints;
+  ints.reserve(value->num_elements());
+  const auto append = [&](auto values) { ints.insert(ints.end(), values.begin(), values.end()); };
+  append(value->values<bool>());
+  append(value->values<uint8_t>());
+  append(value->values<int8_t>());
+  append(value->values<int16_t>());
+  append(value->values<int32_t>());
+  append(value->values<int64_t>());
+  return ints;
+}
+
+std::optional<double> Lowering::Float(const Var* var) const {
+  const HostTensor* value = Value(var);
+  if (value == nullptr || value->num_elements() != 1) return std::nullopt;
+  switch (value->dtype()) {
+    case DType::kF16: return static_cast<float>(value->values<Half>()[0]);
+    case DType::kBF16: return static_cast<float>(value->values<BFloat16>()[0]);
+    case DType::kF32: return value->values<float>()[0];
+    case DType::kF64: return value->values<double>()[0];
+    default: break;
+  }
+  const std::optional<std::vector<int64_t>> ints = Ints(var);
+  if (!ints.has_value()) return std::nullopt;
+  return static_cast<double>((*ints)[0]);
+}
+
+std::optional<std::vector<int64_t>> Lowering::NeedInts(const Var* var) {
+  std::optional<std::vector<int64_t>> ints = Ints(var);
+  if (!ints.has_value()) NeedsShape(absl::StrCat("the value of '", var->name(), "'"));
+  return ints;
+}
+
+Var* Lowering::NewVar(TensorType type) {
+  const absl::string_view base = op_.outputs().empty() ? absl::string_view("value") : op_.outputs()[0]->name();
+  return block_.AddVar(block_.UniqueName(base), VarKind::kTemp, std::move(type));
+}
+
+std::vector<Var*> Lowering::Emit(absl::string_view type, std::vector<Operand>& operands, Attrs& attrs,
+                                 std::vector<std::pair<int, int>> results) {
+  std::vector<Var*> vars;
+  for (const auto& [slot, count] : results) {
+    for (int i = 0; i < count; ++i) vars.push_back(NewVar({}));
+  }
+  const OpDef* def = ampc::Ops().Find(type);
+  if (def == nullptr || std::any_of(results.begin(), results.end(), [](const auto& r) { return r.first < 0; })) {
+    Fail(InternalError(absl::StrCat(Describe(op_), ": its lowering uses '", type, "' with a slot that does not exist")));
+  }
+  if (!ok()) return vars;
+  std::unique_ptr<ampc::Op> op = block_.NewOp(def);
+  for (const Operand& operand : operands) {
+    const int slot = def->InputSlot(operand.slot);
+    if (slot < 0) {
+      Fail(InternalError(absl::StrCat(Describe(op_), ": its lowering uses slot '", operand.slot, "' of '", type, "', which does not exist")));
+      return vars;
+    }
+    op->SetInputs(slot, operand.vars);
+  }
+  size_t next = 0;
+  for (const auto& [slot, count] : results) {
+    op->SetOutputs(slot, absl::MakeSpan(vars).subspan(next, count));
+    next += count;
+  }
+  for (Attr& attr : attrs) op->SetAttr(attr.name, std::move(attr.value));
+  absl::StatusOr<std::vector<std::optional<TensorType>>> types = InferOp(*op, TypeEnv());
+  if (!types.ok()) {
+    Fail(types.status());
+    return vars;
+  }
+  for (size_t i = 0; i < vars.size(); ++i) {
+    if ((*types)[i].has_value()) op->outputs()[i]->type = *std::move((*types)[i]);
+  }
+  if (!Fold(*op, vars)) ops_.push_back(std::move(op));
+  return vars;
+}
+
+bool Lowering::Fold(const ampc::Op& op, const std::vector<Var*>& results) {
+  if (op.type() == "shape" && op.inputs()[0]->type.IsStatic() && results[0]->type.dtype != DType::kInvalid) {
+    const Dims& dims = op.inputs()[0]->type.dims;
+    const int64_t count[] = {static_cast<int64_t>(dims.size())};
+    const std::vector<int32_t> small(dims.begin(), dims.end());
+    const HostTensor value = results[0]->type.dtype == DType::kI32 ? HostTensor::FromValues<int32_t>(count, small) : HostTensor::FromValues<int64_t>(count, dims);
+    results[0]->kind = VarKind::kConst;
+    results[0]->type = TensorType(value.dtype(), {count[0]});
+    results[0]->literal = std::make_shared<const HostTensor>(value);
+    return true;
+  }
+  if (evaluator_ == nullptr || !op.def().pure || op.inputs().empty()) return false;
+  std::vector<const HostTensor*> operands;
+  for (const Var* var : op.inputs()) {
+    if (var->kind != VarKind::kConst || var->literal == nullptr || var->literal->num_elements() > kMostFolded) return false;
+    operands.push_back(var->literal.get());
+  }
+  for (const Var* var : results) {
+    if (var->type.NumElements() > kMostFolded) return false;
+  }
+  absl::StatusOr<std::vector<HostTensor>> values = evaluator_->Evaluate(op, operands);
+  if (!values.ok() || values->size() != op.outputs().size()) return false;
+  for (size_t i = 0; i < values->size(); ++i) {
+    Var* var = op.outputs()[i];
+    HostTensor& value = (*values)[i];
+    var->kind = VarKind::kConst;
+    var->type = TensorType(value.dtype(), Dims(value.dims().begin(), value.dims().end()));
+    var->literal = std::make_shared<const HostTensor>(std::move(value));
+  }
+  return true;
+}
+
+Var* Lowering::Op(absl::string_view type, std::vector<Operand> operands, Attrs attrs, absl::string_view slot) {
+  return Ops(type, std::move(operands), std::move(attrs), {slot})[0];
+}
+
+std::vector<Var*> Lowering::Ops(absl::string_view type, std::vector<Operand> operands, Attrs attrs, std::vector<absl::string_view> slots) {
+  const OpDef* def = ampc::Ops().Find(type);
+  std::vector<std::pair<int, int>> results;
+  for (absl::string_view slot : slots) results.emplace_back(def == nullptr ? -1 : def->OutputSlot(slot), 1);
+  return Emit(type, operands, attrs, std::move(results));
+}
+
+std::vector<Var*> Lowering::OpList(absl::string_view type, std::vector<Operand> operands, Attrs attrs, absl::string_view slot, int count) {
+  const OpDef* def = ampc::Ops().Find(type);
+  return Emit(type, operands, attrs, {{def == nullptr ? -1 : def->OutputSlot(slot), count}});
+}
+
+Var* Lowering::Const(HostTensor value) {
+  Var* var = NewVar(TensorType(value.dtype(), Dims(value.dims().begin(), value.dims().end())));
+  var->kind = VarKind::kConst;
+  var->literal = std::make_shared<const HostTensor>(std::move(value));
+  return var;
+}
+
+Var* Lowering::Const(const std::vector<int64_t>& values) {
+  const int64_t dims[] = {static_cast<int64_t>(values.size())};
+  return Const(HostTensor::FromValues<int64_t>(dims, values));
+}
+
+Var* Lowering::ConstScalar(double value, DType dtype) {
+  switch (dtype) {
+    case DType::kBool: return Const(HostTensor::Of<bool>({}, {value != 0}));
+    case DType::kU8: return Const(HostTensor::Of<uint8_t>({}, {static_cast<uint8_t>(value)}));
+    case DType::kI8: return Const(HostTensor::Of<int8_t>({}, {static_cast<int8_t>(value)}));
+    case DType::kI16: return Const(HostTensor::Of<int16_t>({}, {static_cast<int16_t>(value)}));
+    case DType::kI32: return Const(HostTensor::Of<int32_t>({}, {static_cast<int32_t>(value)}));
+    case DType::kI64: return Const(HostTensor::Of<int64_t>({}, {static_cast<int64_t>(value)}));
+    case DType::kF16: return Const(HostTensor::Of<Half>({}, {Half(static_cast<float>(value))}));
+    case DType::kBF16: return Const(HostTensor::Of<BFloat16>({}, {BFloat16(static_cast<float>(value))}));
+    case DType::kF32: return Const(HostTensor::Of<float>({}, {static_cast<float>(value)}));
+    case DType::kF64: return Const(HostTensor::Of<double>({}, {value}));
+    default: break;
+  }
+  NeedsShape("an element type");
+  return NewVar({});
+}
+
+Var* Lowering::Cast(Var* x, DType dtype) {
+  if (x->type.dtype == dtype) return x;
+  return Op("cast", {{"X", x}}, {{"in_dtype", x->type.dtype}, {"out_dtype", dtype}});
+}
+
+Var* Lowering::Reshape(Var* x, std::vector<int64_t> dims) {
+  return Op("reshape2", {{"X", x}}, {{"shape", std::move(dims)}});
+}
+
+Var* Lowering::Transpose(Var* x, std::vector<int> perm) {
+  return Op("transpose2", {{"X", x}}, {{"axis", std::vector<int32_t>(perm.begin(), perm.end())}});
+}
+
+Var* Lowering::Squeeze(Var* x, std::vector<int64_t> axes) {
+  return Op("squeeze2", {{"X", x}}, {{"axes", std::move(axes)}});
+}
+
+Var* Lowering::Unsqueeze(Var* x, std::vector<int64_t> axes) {
+  return Op("unsqueeze2", {{"X", x}}, {{"axes", std::move(axes)}});
+}
+
+Var* Lowering::Binary(absl::string_view type, Var* x, Var* y) { return Op(type, {{"X", x}, {"Y", y}}); }
+
+void Lowering::Result(absl::string_view formal, Var* value, int i) {
+  const int slot = IndexOf(SchemaOf(op_).outputs, formal);
+  const absl::Span<Var* const> vars = slot < 0 ? absl::Span<Var* const>() : op_.outputs(slot);
+  if (i < static_cast<int>(vars.size())) results_[&vars[i] - op_.outputs().data()] = value;
+}
+
+void Lowering::Fail(absl::Status error) {
+  if (status_.ok()) status_ = std::move(error);
+}
+
+void Lowering::Unsupported(absl::string_view what) { Fail(UnsupportedError(absl::StrCat(Describe(op_), ": ", what))); }
+
+void Lowering::NeedsShape(absl::string_view what) {
+  if (needs_shape_) return;
+  needs_shape_ = true;
+  needed_ = std::string(what);
+}
+
+}  // namespace ampc::onnx
