@@ -30,6 +30,9 @@ inline bool Near(double found, double needed, Tolerance tolerance) {
   return std::abs(found - needed) <= tolerance.abs + tolerance.rel * std::abs(needed);
 }
 
+// Of the ONNX standard's own backend tests, for floats of any type.
+inline constexpr Tolerance kConformanceTolerance = {1e-3, 1e-7};
+
 // How far a float32 result of an elementary function may lie from the exact value: `ulps` units in the last place of the exact value
 // (of the subnormals below 2^-126) plus `abs`, which matters where a small result comes from larger numbers: a difference, or an
 // exponential of a rounded product.

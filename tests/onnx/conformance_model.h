@@ -1,0 +1,24 @@
+// The models of the ONNX standard's backend tests, as Debian's libonnx-testdata installs them: <root>/<folder>/<name>/model.onnx with
+// test_data_set_<n>/input_<i>.pb and output_<i>.pb.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/base/host_tensor.h"
+
+namespace ampc::testing {
+
+// Folders of models in `folder`, sorted; empty when there is no such folder.
+std::vector<std::string> ConformanceModels(const std::string& folder);
+
+// A TensorProto. Unsupported for an element type that ampc does not have; BadInput for bytes that are no tensor.
+absl::StatusOr<HostTensor> ReadTensorProto(const std::string& path);
+
+// Loads the model of `folder`, runs it on each data set and compares what it gives with the recorded outputs: ok, or the first thing
+// that went wrong or differs.
+absl::Status RunConformanceModel(const std::string& folder);
+
+}  // namespace ampc::testing
