@@ -62,6 +62,7 @@ Pipeline StripPipeline() { return Pipeline().Add("remove-amp-cast"); }
 Pipeline PlanPipeline(const PlanOptions& options) {
   Pipeline p;
   p.Add("infer-types");     // dims that an importer left open help everything below
+  p.Add("lower-onnx");      // what follows knows native ops
   p.Add("fold-casts");      // first: fewer values for the rest
   p.Add("fold-constants");  // shape arithmetic becomes literals, which fusion looks for
   p.Add("drop-identity");   // before fusion: a dropout in between hides what fits

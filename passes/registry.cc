@@ -21,6 +21,7 @@
 #include "passes/fusion/fuse_conv_bn.h"
 #include "passes/fusion/fuse_elementwise.h"
 #include "passes/fusion/fuse_scale.h"
+#include "passes/onnx/lower_onnx.h"
 #include "passes/parallel/bucket_gradients.h"
 #include "passes/parallel/data_parallel.h"
 #include "passes/train/group_updates.h"

@@ -7,16 +7,19 @@
 #include "graph/base/status_macros.h"
 #include "graph/formats/format.h"
 #include "graph/verify.h"
+#include "passes/onnx/lower_onnx.h"
 #include "runtime/exec/choose_device.h"
 #include "runtime/exec/program_runner.h"
+#include "runtime/exec/shaped_runners.h"
 
 namespace ampc {
 
 struct Session::State {
-  explicit State(std::unique_ptr<ProgramRunner> r) : runner(std::move(r)) {}
   absl::StatusOr<TensorMap> Run(const TensorMap& feeds, StepObserver* observer);
 
-  std::unique_ptr<ProgramRunner> runner;
+  DeviceChoice where;
+  std::shared_ptr<ProgramRunner> runner;  // of the program as it was loaded
+  std::unique_ptr<ShapedRunners> shaped;  // where that cannot run; otherwise null
 };
 
 absl::StatusOr<TensorMap> Session::State::Run(const TensorMap& feeds, StepObserver* observer) {
@@ -24,7 +27,11 @@ absl::StatusOr<TensorMap> Session::State::Run(const TensorMap& feeds, StepObserv
   AMPC_ASSIGN_OR_RETURN(const std::vector<const HostTensor*> values, OrderFeeds(program, feeds));
   std::optional<ObservedRun> observed;
   if (observer != nullptr) observed.emplace(*observer);
-  AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, runner->Run(values, observed.has_value() ? &*observed : nullptr));
+  std::shared_ptr<ProgramRunner> ready = runner;
+  if (shaped != nullptr) {
+    AMPC_ASSIGN_OR_RETURN(ready, shaped->Get(values));
+  }
+  AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, ready->Run(values, observed.has_value() ? &*observed : nullptr));
   TensorMap out;
   for (size_t i = 0; i < results.size(); ++i) out[program.fetches[i]->exported()] = std::move(results[i]);
   return out;
@@ -44,15 +51,19 @@ absl::StatusOr<Session> Session::Load(const std::string& path, const SessionOpti
 }
 
 absl::StatusOr<Session> Session::Create(Program program, const SessionOptions& options) {
-  AMPC_ASSIGN_OR_RETURN(const DeviceChoice where, ChooseDevice({.device = options.device,
+  auto state = std::make_unique<State>();
+  AMPC_ASSIGN_OR_RETURN(state->where, ChooseDevice({.device = options.device,
                                                                 .threads = options.threads,
                                                                 .tf32 = options.tf32,
                                                                 .memory_limit_bytes = options.memory_limit_bytes}));
   AMPC_RETURN_IF_ERROR(Verify(program));
-  RunnerOptions how{.threads = where.threads, .fuse = !options.strict_rounding};
-  if (where.target.has_value()) how.target = &*where.target;
-  AMPC_ASSIGN_OR_RETURN(std::unique_ptr<ProgramRunner> runner, ProgramRunner::Create(std::move(program), how));
-  return Session(std::make_unique<State>(std::move(runner)));
+  RunnerOptions how{.threads = state->where.threads, .fuse = !options.strict_rounding};
+  if (state->where.target.has_value()) how.target = &*state->where.target;
+  std::optional<Program> original;
+  if (HasOnnxOps(program)) original = program.Clone();
+  AMPC_ASSIGN_OR_RETURN(state->runner, ProgramRunner::Create(std::move(program), how));
+  if (original.has_value() && !LeftUnlowered(state->runner->program()).empty()) state->shaped = std::make_unique<ShapedRunners>(*std::move(original), how);
+  return Session(std::move(state));
 }
 
 absl::StatusOr<TensorMap> Session::Run(const TensorMap& feeds) const { return state_->Run(feeds, nullptr); }
@@ -73,8 +84,8 @@ std::vector<ValueInfo> Session::outputs() const {
 
 const Program& Session::program() const { return state_->runner->program(); }
 
-int Session::num_plans() const { return state_->runner->num_plans(); }
+int Session::num_plans() const { return state_->shaped != nullptr ? state_->shaped->num_plans() : state_->runner->num_plans(); }
 
-int64_t Session::arena_bytes() const { return state_->runner->arena_bytes(); }
+int64_t Session::arena_bytes() const { return state_->shaped != nullptr ? state_->shaped->arena_bytes() : state_->runner->arena_bytes(); }
 
 }  // namespace ampc

@@ -10,12 +10,10 @@
 #include "graph/base/half.h"
 #include "graph/infer_context.h"
 #include "graph/op_registry.h"
+#include "graph/ops/onnx/fold.h"
 
 namespace ampc::onnx {
 namespace {
-
-// Larger results stay ops: a literal is held by the program and by every plan.
-constexpr int64_t kMostFolded = 1 << 16;
 
 const Schema& SchemaOf(const ampc::Op& op) { return *static_cast<const OnnxDef&>(op.def()).schema; }
 
@@ -143,40 +141,8 @@ std::vector<Var*> Lowering::Emit(absl::string_view type, std::vector<Operand>& o
   for (size_t i = 0; i < vars.size(); ++i) {
     if ((*types)[i].has_value()) op->outputs()[i]->type = *std::move((*types)[i]);
   }
-  if (!Fold(*op, vars)) ops_.push_back(std::move(op));
+  if (!FoldOnConstants(*op, evaluator_)) ops_.push_back(std::move(op));
   return vars;
-}
-
-bool Lowering::Fold(const ampc::Op& op, const std::vector<Var*>& results) {
-  if (op.type() == "shape" && op.inputs()[0]->type.IsStatic() && results[0]->type.dtype != DType::kInvalid) {
-    const Dims& dims = op.inputs()[0]->type.dims;
-    const int64_t count[] = {static_cast<int64_t>(dims.size())};
-    const std::vector<int32_t> small(dims.begin(), dims.end());
-    const HostTensor value = results[0]->type.dtype == DType::kI32 ? HostTensor::FromValues<int32_t>(count, small) : HostTensor::FromValues<int64_t>(count, dims);
-    results[0]->kind = VarKind::kConst;
-    results[0]->type = TensorType(value.dtype(), {count[0]});
-    results[0]->literal = std::make_shared<const HostTensor>(value);
-    return true;
-  }
-  if (evaluator_ == nullptr || !op.def().pure || op.inputs().empty()) return false;
-  std::vector<const HostTensor*> operands;
-  for (const Var* var : op.inputs()) {
-    if (var->kind != VarKind::kConst || var->literal == nullptr || var->literal->num_elements() > kMostFolded) return false;
-    operands.push_back(var->literal.get());
-  }
-  for (const Var* var : results) {
-    if (var->type.NumElements() > kMostFolded) return false;
-  }
-  absl::StatusOr<std::vector<HostTensor>> values = evaluator_->Evaluate(op, operands);
-  if (!values.ok() || values->size() != op.outputs().size()) return false;
-  for (size_t i = 0; i < values->size(); ++i) {
-    Var* var = op.outputs()[i];
-    HostTensor& value = (*values)[i];
-    var->kind = VarKind::kConst;
-    var->type = TensorType(value.dtype(), Dims(value.dims().begin(), value.dims().end()));
-    var->literal = std::make_shared<const HostTensor>(std::move(value));
-  }
-  return true;
 }
 
 Var* Lowering::Op(absl::string_view type, std::vector<Operand> operands, Attrs attrs, absl::string_view slot) {
@@ -252,6 +218,22 @@ void Lowering::Result(absl::string_view formal, Var* value, int i) {
   const int slot = IndexOf(SchemaOf(op_).outputs, formal);
   const absl::Span<Var* const> vars = slot < 0 ? absl::Span<Var* const>() : op_.outputs(slot);
   if (i < static_cast<int>(vars.size())) results_[&vars[i] - op_.outputs().data()] = value;
+}
+
+void Lowering::SameAs(absl::string_view type) {
+  std::vector<Operand> operands;
+  for (size_t s = 0; s < op_.def().inputs.size(); ++s) {
+    const absl::Span<Var* const> vars = op_.inputs(static_cast<int>(s));
+    if (!vars.empty()) operands.emplace_back(op_.def().inputs[s].name.c_str(), std::vector<Var*>(vars.begin(), vars.end()));
+  }
+  std::vector<std::pair<int, int>> results;
+  const OpDef* def = ampc::Ops().Find(type);
+  for (size_t s = 0; s < op_.def().outputs.size(); ++s) {
+    const int count = static_cast<int>(op_.outputs(static_cast<int>(s)).size());
+    if (count > 0) results.emplace_back(def == nullptr ? -1 : def->OutputSlot(op_.def().outputs[s].name), count);
+  }
+  Attrs attrs;
+  results_ = Emit(type, operands, attrs, std::move(results));
 }
 
 void Lowering::Fail(absl::Status error) {

@@ -89,6 +89,8 @@ class Lowering {
   Var* Binary(absl::string_view type, Var* x, Var* y);
   // `value` is the result of that formal.
   void Result(absl::string_view formal, Var* value, int i = 0);
+  // The whole op is the native op `type`, with the same slots and attributes that matter to neither.
+  void SameAs(absl::string_view type);
 
   // States.
 
@@ -108,7 +110,6 @@ class Lowering {
  private:
   Var* NewVar(TensorType type);
   std::vector<Var*> Emit(absl::string_view type, std::vector<Operand>& operands, Attrs& attrs, std::vector<std::pair<int, int>> results);
-  bool Fold(const ampc::Op& op, const std::vector<Var*>& results);
 
   const ampc::Op& op_;
   Block& block_;

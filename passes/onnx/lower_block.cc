@@ -1,0 +1,140 @@
+#include "passes/onnx/lower_block.h"
+
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/op_registry.h"
+#include "graph/ops/onnx/dialect.h"
+#include "graph/ops/onnx/fold.h"
+#include "graph/ops/onnx/lowering.h"
+#include "passes/onnx/lower_control.h"
+
+namespace ampc::onnx {
+namespace {
+
+// The position among the results of `op`, -1 when it does not define `var`.
+int ResultIndex(const Op& op, const Var* var) {
+  for (size_t i = 0; i < op.outputs().size(); ++i) {
+    if (op.outputs()[i] == var) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void Narrow(const TensorType& known, TensorType* type) {
+  if (type->dtype == DType::kInvalid) type->dtype = known.dtype;
+  if (!known.has_rank) return;
+  if (!type->has_rank || type->dims.size() != known.dims.size()) {
+    type->has_rank = true;
+    type->dims = known.dims;
+    return;
+  }
+  for (size_t i = 0; i < type->dims.size(); ++i) {
+    if (IsKnown(known.dims[i]) || type->dims[i] == kUnknownDim) type->dims[i] = known.dims[i];
+  }
+}
+
+}  // namespace
+
+BlockLowerer::BlockLowerer(Program& program, const Evaluator* evaluator)
+    : program_(program), evaluator_(evaluator), fetched_(program.num_var_ids(), false) {
+  for (const Var* var : program.fetches) fetched_[var->id()] = true;
+}
+
+absl::Status BlockLowerer::Run(Block& block) {
+  std::vector<std::unique_ptr<Op>> out;
+  const absl::Status status = RunOps(block, block.TakeOps(), &out);
+  block.SetOps(std::move(out));
+  return status;
+}
+
+absl::Status BlockLowerer::RunOps(Block& block, std::vector<std::unique_ptr<Op>> ops, std::vector<std::unique_ptr<Op>>* out) {
+  out->reserve(out->size() + ops.size());
+  for (std::unique_ptr<Op>& op : ops) {
+    if (IsControl(*op)) {
+      AMPC_ASSIGN_OR_RETURN(LoweredControl lowered, LowerControl(std::move(op), block));
+      changed_ = true;
+      dead_blocks_.insert(dead_blocks_.end(), lowered.dead_blocks.begin(), lowered.dead_blocks.end());
+      AMPC_RETURN_IF_ERROR(RunOps(block, std::move(lowered.ops), out));
+      continue;
+    }
+    for (int sub : op->SubBlocks()) AMPC_RETURN_IF_ERROR(Run(program_.block(sub)));
+    AMPC_RETURN_IF_ERROR(LowerOp(std::move(op), block, out));
+  }
+  return absl::OkStatus();
+}
+
+bool BlockLowerer::IsFetched(const Var& var) const { return var.id() < static_cast<int>(fetched_.size()) && fetched_[var.id()]; }
+
+absl::Status BlockLowerer::LowerOp(std::unique_ptr<Op> op, Block& block, std::vector<std::unique_ptr<Op>>* out) {
+  const OnnxDef* def = DefOf(op->def());
+  if (def == nullptr) {
+    const bool stays = op->outputs().size() != 1 || IsFetched(*op->outputs()[0]) || !FoldOnConstants(*op, evaluator_);
+    if (stays) {
+      out->push_back(std::move(op));
+    } else {
+      changed_ = true;
+    }
+    return absl::OkStatus();
+  }
+  if (def->op->lower == nullptr && !def->op->same) {
+    return UnsupportedError(absl::StrCat(Describe(*op), ": there is no kernel for the ONNX operator ", def->schema->type));
+  }
+  Lowering lowering(*op, block, evaluator_);
+  if (def->op->lower != nullptr) {
+    def->op->lower(lowering);
+  } else {
+    lowering.SameAs(def->op->native);
+  }
+  AMPC_RETURN_IF_ERROR(lowering.status());
+  if (lowering.needs_shape()) {
+    out->push_back(std::move(op));
+    return absl::OkStatus();
+  }
+  std::vector<std::unique_ptr<Op>> made = lowering.TakeOps();
+  for (size_t i = 0; i < op->outputs().size(); ++i) {
+    Var* value = lowering.results()[i];
+    if (value == nullptr) return InternalError(absl::StrCat(Describe(*op), ": its lowering gives no result ", i));
+    for (size_t j = 0; j < i; ++j) {
+      if (lowering.results()[j] == value) value = op->outputs()[j];  // which took its name
+    }
+    AMPC_RETURN_IF_ERROR(Bind(op->outputs()[i], value, block, &made));
+  }
+  out->insert(out->end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
+  changed_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status BlockLowerer::Bind(Var* result, Var* value, Block& block, std::vector<std::unique_ptr<Op>>* made) const {
+  const DType dtype = result->type.dtype;
+  if (dtype != DType::kInvalid && value->type.dtype != DType::kInvalid && dtype != value->type.dtype) {
+    return InternalError(absl::StrCat("'", result->name(), "' is ", Name(dtype), ", its lowering gives ", Name(value->type.dtype)));
+  }
+  Narrow(value->type, &result->type);
+  if (value->kind == VarKind::kConst && result->kind == VarKind::kTemp && !IsFetched(*result)) {
+    result->kind = VarKind::kConst;
+    result->type = value->type;
+    result->literal = value->literal;
+    return absl::OkStatus();
+  }
+  for (std::unique_ptr<Op>& op : *made) {
+    const int at = value->kind == VarKind::kTemp ? ResultIndex(*op, value) : -1;
+    if (at < 0) continue;
+    op->ReplaceOutput(at, result);
+    for (std::unique_ptr<Op>& reader : *made) {
+      for (size_t i = 0; i < reader->inputs().size(); ++i) {
+        if (reader->inputs()[i] == value) reader->ReplaceInput(static_cast<int>(i), result);
+      }
+    }
+    return absl::OkStatus();
+  }
+  std::unique_ptr<Op> assign = block.NewOp(Ops().Find("assign"));
+  assign->SetInputs(0, {&value, 1});
+  assign->SetOutputs(0, {&result, 1});
+  made->push_back(std::move(assign));
+  return absl::OkStatus();
+}
+
+}  // namespace ampc::onnx
