@@ -16,6 +16,7 @@
 #include "passes/autodiff/append_backward.h"
 #include "runtime/session.h"
 #include "tests/autodiff/gradient_case.h"
+#include "tests/testlib/broken_file.h"
 #include "tests/testlib/status.h"
 #include "tests/testlib/tolerance.h"
 
@@ -159,15 +160,6 @@ class GradientTest : public ::testing::Test {
 
  private:
   GradientCase case_;
-};
-
-class BrokenFileTest : public ::testing::Test {
- public:
-  explicit BrokenFileTest(std::string message) : message_(std::move(message)) {}
-  void TestBody() override { FAIL() << message_; }
-
- private:
-  std::string message_;
 };
 
 void RegisterFile(const std::string& path) {

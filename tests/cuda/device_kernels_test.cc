@@ -21,6 +21,7 @@
 #include "tests/cuda/device_under_test.h"
 #include "tests/cuda/kernel_compare.h"
 #include "tests/golden_ops/golden_case.h"
+#include "tests/testlib/broken_file.h"
 #include "tests/testlib/status.h"
 
 namespace ampc::testing {
@@ -130,15 +131,6 @@ class GradientCaseTest : public ProgramTest {
  private:
   GradientCase case_;
   DType type_;
-};
-
-class BrokenFileTest : public ::testing::Test {
- public:
-  explicit BrokenFileTest(std::string message) : message_(std::move(message)) {}
-  void TestBody() override { FAIL() << message_; }
-
- private:
-  std::string message_;
 };
 
 class CoverageTest : public ::testing::Test {

@@ -10,20 +10,17 @@
 #include "graph/base/error.h"
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
-#include "kernels/device/allocator.h"
 #include "kernels/round.h"
 #include "kernels/storage.h"
 #include "runtime/plan/constants.h"
 #include "runtime/plan/liveness.h"
 #include "runtime/plan/specialize.h"
 #include "tests/testlib/device_tolerance.h"
+#include "tests/testlib/guarded_memory.h"
 #include "tools/cli/tensors.h"
 
 namespace ampc::testing {
 namespace {
-
-constexpr int64_t kGuard = 256;  // bytes behind each piece of device memory that no kernel may touch
-constexpr int kPoison = 0xcd;
 
 int64_t BytesOf(const TensorDesc& desc) { return desc.NumElements() * static_cast<int64_t>(SizeOf(desc.dtype)); }
 
@@ -42,29 +39,6 @@ absl::StatusOr<HostTensor> RowMajor(const TensorDesc& desc, const HostTensor& va
   }
   return out;
 }
-
-// Device memory with a guard behind it.
-class Memory {
- public:
-  absl::Status Allocate(Stream& stream, int64_t bytes) {
-    bytes_ = bytes;
-    AMPC_ASSIGN_OR_RETURN(buffer_, stream.device().allocator().Allocate(bytes + kGuard, stream, "test"));
-    return stream.FillBytes(buffer_.data(), kPoison, bytes + kGuard);
-  }
-  absl::Status Write(Stream& stream, const void* from) { return stream.CopyToDevice(buffer_.data(), from, bytes_); }
-  absl::Status Read(Stream& stream, void* to) const { return stream.CopyToHost(to, buffer_.data(), bytes_); }
-  absl::StatusOr<bool> Intact(Stream& stream) const {
-    std::vector<unsigned char> guard(kGuard);
-    AMPC_RETURN_IF_ERROR(stream.CopyToHost(guard.data(), static_cast<const char*>(buffer_.data()) + bytes_, kGuard));
-    AMPC_RETURN_IF_ERROR(stream.Synchronize());
-    return std::all_of(guard.begin(), guard.end(), [](unsigned char b) { return b == kPoison; });
-  }
-  void* data() const { return buffer_.data(); }
-
- private:
-  DeviceBuffer buffer_;
-  int64_t bytes_ = 0;
-};
 
 // "" or how a result differs; `largest` is that of the CPU's finite values.
 std::string Difference(const HostTensor& found, const HostTensor& needed, DType declared, const std::string& op) {
@@ -228,24 +202,24 @@ class Comparison {
   }
 
   absl::StatusOr<std::vector<HostTensor>> RunOnce(const OpInstance& op, const KernelSpec& spec, const Kernel& kernel, const std::vector<int>& shared) {
-    std::vector<Memory> inputs(op.inputs.size()), outputs(op.outputs.size());
+    std::vector<GuardedMemory> inputs, outputs;
     std::vector<HostTensor> given;
     std::vector<const void*> in;
     std::vector<void*> out;
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       AMPC_ASSIGN_OR_RETURN(HostTensor t, OnDevice(*values_[op.inputs[i]], spec.inputs[i]));
-      AMPC_RETURN_IF_ERROR(inputs[i].Allocate(*stream_, BytesOf(spec.inputs[i])));
-      AMPC_RETURN_IF_ERROR(inputs[i].Write(*stream_, t.data()));
+      AMPC_RETURN_IF_ERROR(inputs.emplace_back(*stream_).Allocate(BytesOf(spec.inputs[i])));
+      AMPC_RETURN_IF_ERROR(inputs[i].Write(t.data()));
       given.push_back(std::move(t));
       in.push_back(inputs[i].data());
     }
     for (size_t i = 0; i < op.outputs.size(); ++i) {
-      AMPC_RETURN_IF_ERROR(outputs[i].Allocate(*stream_, BytesOf(spec.outputs[i])));
+      AMPC_RETURN_IF_ERROR(outputs.emplace_back(*stream_).Allocate(BytesOf(spec.outputs[i])));
       const int operand = i < shared.size() ? shared[i] : -1;
       out.push_back(operand < 0 ? outputs[i].data() : inputs[operand].data());
     }
-    Memory workspace;
-    AMPC_RETURN_IF_ERROR(workspace.Allocate(*stream_, kernel.workspace_bytes()));
+    GuardedMemory workspace(*stream_);
+    AMPC_RETURN_IF_ERROR(workspace.Allocate(kernel.workspace_bytes()));
     if (const int alias = kernel.alias_input(); alias >= 0) {
       AMPC_RETURN_IF_ERROR(stream_->CopyOnDevice(out[0], in[alias], BytesOf(spec.outputs[0])));
     } else {
@@ -255,29 +229,24 @@ class Comparison {
     return Collect(op, spec, inputs, outputs, workspace, given, shared);
   }
 
-  absl::StatusOr<std::vector<HostTensor>> Collect(const OpInstance& op, const KernelSpec& spec, const std::vector<Memory>& inputs,
-                                                  const std::vector<Memory>& outputs, const Memory& workspace,
+  absl::StatusOr<std::vector<HostTensor>> Collect(const OpInstance& op, const KernelSpec& spec, const std::vector<GuardedMemory>& inputs,
+                                                  const std::vector<GuardedMemory>& outputs, const GuardedMemory& workspace,
                                                   const std::vector<HostTensor>& given, const std::vector<int>& shared) {
-    AMPC_ASSIGN_OR_RETURN(const bool workspace_intact, workspace.Intact(*stream_));
-    if (!workspace_intact) return InternalError("the kernel wrote beyond its workspace");
+    AMPC_RETURN_IF_ERROR(workspace.CheckGuard("its workspace"));
     for (size_t i = 0; i < inputs.size(); ++i) {
-      AMPC_ASSIGN_OR_RETURN(const bool intact, inputs[i].Intact(*stream_));
-      if (!intact) return InternalError(absl::StrCat("the kernel wrote beyond operand ", i));
+      AMPC_RETURN_IF_ERROR(inputs[i].CheckGuard(absl::StrCat("operand ", i)));
       if (std::find(shared.begin(), shared.end(), static_cast<int>(i)) != shared.end()) continue;
       AMPC_ASSIGN_OR_RETURN(HostTensor now, HostTensor::CreateUninitialized(given[i].dtype(), given[i].dims()));
-      AMPC_RETURN_IF_ERROR(inputs[i].Read(*stream_, now.mutable_data()));
-      AMPC_RETURN_IF_ERROR(stream_->Synchronize());
+      AMPC_RETURN_IF_ERROR(inputs[i].Read(now.mutable_data()));
       if (!(now == given[i])) return InternalError(absl::StrCat("the kernel changed operand ", i));
     }
     std::vector<HostTensor> results;
     for (size_t i = 0; i < op.outputs.size(); ++i) {
-      AMPC_ASSIGN_OR_RETURN(const bool intact, outputs[i].Intact(*stream_));
-      if (!intact) return InternalError(absl::StrCat("the kernel wrote beyond result ", i));
+      AMPC_RETURN_IF_ERROR(outputs[i].CheckGuard(absl::StrCat("result ", i)));
       const TensorDesc& desc = spec.outputs[i];
       AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(desc.dtype, desc.dims));
       const int operand = i < shared.size() ? shared[i] : -1;
-      AMPC_RETURN_IF_ERROR((operand < 0 ? outputs[i] : inputs[operand]).Read(*stream_, t.mutable_data()));
-      AMPC_RETURN_IF_ERROR(stream_->Synchronize());
+      AMPC_RETURN_IF_ERROR((operand < 0 ? outputs[i] : inputs[operand]).Read(t.mutable_data()));
       if (desc.layout != Layout::kPlain) {
         AMPC_ASSIGN_OR_RETURN(t, RowMajor(desc, t, false));
       }

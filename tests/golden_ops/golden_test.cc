@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "kernels/kernel.h"
 #include "tests/golden_ops/golden_case.h"
+#include "tests/testlib/broken_file.h"
 #include "tests/testlib/status.h"
 
 namespace ampc::testing {
@@ -58,15 +59,6 @@ class LowTest : public ::testing::Test {
  private:
   GoldenCase golden_;
   DType low_;
-};
-
-class BrokenFileTest : public ::testing::Test {
- public:
-  explicit BrokenFileTest(std::string message) : message_(std::move(message)) {}
-  void TestBody() override { FAIL() << message_; }
-
- private:
-  std::string message_;
 };
 
 template <typename T, typename... Args>

@@ -11,46 +11,10 @@
 #include "kernels/layout.h"
 #include "kernels/storage.h"
 #include "tests/testlib/device_tolerance.h"
+#include "tests/testlib/guarded_memory.h"
 
 namespace ampc::testing {
 namespace {
-
-constexpr int64_t kGuard = 256;
-constexpr int kPoison = 0xcd;
-
-// Device memory with a guard behind it; freed with the object.
-class Memory {
- public:
-  Memory(Device& device, Stream& stream) : device_(device), stream_(stream) {}
-  Memory(Memory&& other) noexcept : device_(other.device_), stream_(other.stream_), bytes_(other.bytes_), data_(std::exchange(other.data_, nullptr)) {}
-  ~Memory() { device_.FreeRaw(data_); }
-
-  absl::Status Allocate(int64_t bytes) {
-    bytes_ = bytes;
-    AMPC_ASSIGN_OR_RETURN(data_, device_.AllocateRaw(bytes + kGuard));
-    return stream_.FillBytes(data_, kPoison, bytes + kGuard);
-  }
-  absl::StatusOr<HostTensor> Read(const TensorDesc& desc) const {
-    AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(desc.dtype, desc.dims));
-    AMPC_RETURN_IF_ERROR(stream_.CopyToHost(t.mutable_data(), data_, bytes_));
-    AMPC_RETURN_IF_ERROR(stream_.Synchronize());
-    return ToStorage(std::move(t));
-  }
-  absl::Status CheckGuard(absl::string_view what) const {
-    std::vector<unsigned char> guard(kGuard);
-    AMPC_RETURN_IF_ERROR(stream_.CopyToHost(guard.data(), static_cast<const char*>(data_) + bytes_, kGuard));
-    AMPC_RETURN_IF_ERROR(stream_.Synchronize());
-    const bool intact = std::all_of(guard.begin(), guard.end(), [](unsigned char b) { return b == kPoison; });
-    return intact ? absl::OkStatus() : InternalError(absl::StrCat("the device's kernel wrote beyond ", what));
-  }
-  void* data() const { return data_; }
-
- private:
-  Device& device_;
-  Stream& stream_;
-  int64_t bytes_ = 0;
-  void* data_ = nullptr;
-};
 
 int64_t BytesOf(const TensorDesc& desc) { return desc.NumElements() * static_cast<int64_t>(SizeOf(desc.dtype)); }
 
@@ -84,24 +48,21 @@ std::vector<int> Placement(const KernelSpec& spec, const Kernel& kernel) {
 absl::StatusOr<std::vector<HostTensor>> RunOnce(const KernelSpec& spec, const Kernel& kernel, absl::Span<const HostTensor* const> operands,
                                                 const std::vector<int>& placement, Device& device) {
   AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device.NewStream());
-  std::vector<Memory> inputs, outputs;
+  std::vector<GuardedMemory> inputs, outputs;
   std::vector<const void*> in;
   std::vector<void*> out;
   for (size_t i = 0; i < operands.size(); ++i) {
     const HostTensor in_memory = InLayout(*operands[i], spec.inputs[i], Layout::kPlain, spec.inputs[i].layout);
     AMPC_ASSIGN_OR_RETURN(const HostTensor value, FromStorage(in_memory, spec.inputs[i].dtype));
-    inputs.emplace_back(device, *stream);
-    AMPC_RETURN_IF_ERROR(inputs.back().Allocate(BytesOf(spec.inputs[i])));
-    AMPC_RETURN_IF_ERROR(stream->CopyToDevice(inputs.back().data(), value.data(), BytesOf(spec.inputs[i])));
-    AMPC_RETURN_IF_ERROR(stream->Synchronize());
+    AMPC_RETURN_IF_ERROR(inputs.emplace_back(*stream).Allocate(BytesOf(spec.inputs[i])));
+    AMPC_RETURN_IF_ERROR(inputs.back().Write(value.data()));
     in.push_back(inputs.back().data());
   }
   for (size_t i = 0; i < spec.outputs.size(); ++i) {
-    outputs.emplace_back(device, *stream);
-    AMPC_RETURN_IF_ERROR(outputs.back().Allocate(BytesOf(spec.outputs[i])));
+    AMPC_RETURN_IF_ERROR(outputs.emplace_back(*stream).Allocate(BytesOf(spec.outputs[i])));
     out.push_back(placement[i] < 0 ? outputs.back().data() : inputs[placement[i]].data());
   }
-  Memory workspace(device, *stream);
+  GuardedMemory workspace(*stream);
   AMPC_RETURN_IF_ERROR(workspace.Allocate(kernel.workspace_bytes()));
   AMPC_RETURN_IF_ERROR(kernel.Run({in, absl::MakeSpan(out), workspace.data(), 1, stream.get()}));
   AMPC_RETURN_IF_ERROR(workspace.CheckGuard("its workspace"));
@@ -109,7 +70,9 @@ absl::StatusOr<std::vector<HostTensor>> RunOnce(const KernelSpec& spec, const Ke
   std::vector<HostTensor> results;
   for (size_t i = 0; i < outputs.size(); ++i) {
     AMPC_RETURN_IF_ERROR(outputs[i].CheckGuard(absl::StrCat("result ", i)));
-    AMPC_ASSIGN_OR_RETURN(HostTensor t, (placement[i] < 0 ? outputs[i] : inputs[placement[i]]).Read(spec.outputs[i]));
+    AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(spec.outputs[i].dtype, spec.outputs[i].dims));
+    AMPC_RETURN_IF_ERROR((placement[i] < 0 ? outputs[i] : inputs[placement[i]]).Read(t.mutable_data()));
+    AMPC_ASSIGN_OR_RETURN(t, ToStorage(std::move(t)));
     results.push_back(InLayout(t, spec.outputs[i], spec.outputs[i].layout, Layout::kPlain));
   }
   return results;

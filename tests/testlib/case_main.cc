@@ -9,10 +9,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "tests/testlib/broken_file.h"
 #include "tests/testlib/case_file.h"
 #include "tests/testlib/run_case.h"
 
 namespace {
+
+using ampc::testing::BrokenFileTest;
 
 class CaseTest : public ::testing::Test {
  public:
@@ -24,15 +27,6 @@ class CaseTest : public ::testing::Test {
 
  private:
   ampc::testing::Case case_;
-};
-
-class BrokenFileTest : public ::testing::Test {
- public:
-  explicit BrokenFileTest(std::string message) : message_(std::move(message)) {}
-  void TestBody() override { FAIL() << message_; }
-
- private:
-  std::string message_;
 };
 
 void RegisterFile(const std::string& suite, const std::string& path) {

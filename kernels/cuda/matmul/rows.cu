@@ -3,22 +3,12 @@
 #include <type_traits>
 
 #include "kernels/cuda/base/activate.h"
+#include "kernels/cuda/base/load_single.h"
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/cuda/launch/value.h"
 
 namespace ampc::cuda {
 namespace {
-
-AMPC_HOST_DEVICE inline float LoadAs(const void* data, DType type, int64_t i) {
-  switch (type) {
-    case DType::kF16:
-      return Load(static_cast<const Half*>(data)[i]);
-    case DType::kBF16:
-      return Load(static_cast<const BFloat16*>(data)[i]);
-    default:
-      return static_cast<const float*>(data)[i];
-  }
-}
 
 // Neighbours that a thread reads and writes at once.
 template <class T, int kCount>
@@ -36,8 +26,8 @@ struct FinishSome {
     Pack<T, kCount> out;
     for (int k = 0; k < kCount; ++k) {
       float value = in.values[k];
-      if (p.bias != nullptr) value += LoadAs(p.bias, p.bias_type, c + k);
-      if (p.addend != nullptr) value += p.factor * LoadAs(p.addend, p.addend_type, r * p.row_stride + (c + k) * p.col_stride);
+      if (p.bias != nullptr) value += LoadSingle(p.bias, p.bias_type, c + k);
+      if (p.addend != nullptr) value += p.factor * LoadSingle(p.addend, p.addend_type, r * p.row_stride + (c + k) * p.col_stride);
       Store(out.values[k], Activate(p.activation, value));
     }
     static_cast<Pack<T, kCount>*>(p.out)[pack] = out;

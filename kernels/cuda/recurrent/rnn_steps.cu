@@ -1,33 +1,12 @@
 #include "kernels/cuda/recurrent/rnn_steps.h"
 
 #include "kernels/common/functors.h"
+#include "kernels/cuda/base/load_single.h"
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/cuda/launch/value.h"
 
 namespace ampc::cuda {
 namespace {
-
-AMPC_HOST_DEVICE inline float LoadAs(const void* data, DType type, int64_t i) {
-  switch (type) {
-    case DType::kF16:
-      return Load(static_cast<const Half*>(data)[i]);
-    case DType::kBF16:
-      return Load(static_cast<const BFloat16*>(data)[i]);
-    default:
-      return static_cast<const float*>(data)[i];
-  }
-}
-
-AMPC_HOST_DEVICE inline void StoreAs(void* data, DType type, int64_t i, float value) {
-  switch (type) {
-    case DType::kF16:
-      return Store(static_cast<Half*>(data)[i], value);
-    case DType::kBF16:
-      return Store(static_cast<BFloat16*>(data)[i], value);
-    default:
-      static_cast<float*>(data)[i] = value;
-  }
-}
 
 AMPC_HOST_DEVICE inline bool Rests(const RnnStepAt& at, int64_t sample) {
   if (at.lengths == nullptr) return false;
@@ -48,9 +27,9 @@ struct Forward {
   // What input and biases give gate `k` of number `j`. GRU's candidate scales the state's bias with the state's part.
   AMPC_HOST_DEVICE float FromInput(int64_t row, int64_t k, int64_t j) const {
     const int64_t i = k * p.at.hidden + j;
-    const float bias = LoadAs(p.input_bias, p.bias_type, i);
+    const float bias = LoadSingle(p.input_bias, p.bias_type, i);
     const bool both = p.at.mode != RnnMode::kGru || k < 2;
-    return p.x[row + i] + (both ? bias + LoadAs(p.state_bias, p.bias_type, i) : bias);
+    return p.x[row + i] + (both ? bias + LoadSingle(p.state_bias, p.bias_type, i) : bias);
   }
   AMPC_HOST_DEVICE float Gate(int64_t row, int64_t k, int64_t j) const {
     return FromInput(row, k, j) + p.from_state[row + k * p.at.hidden + j];
@@ -75,7 +54,7 @@ struct Forward {
   AMPC_HOST_DEVICE float Gru(int64_t sample, int64_t row, int64_t j, int64_t state) const {
     const int64_t last = 2 * p.at.hidden + j;
     const float r = Sigmoid(Gate(row, 0, j)), z = Sigmoid(Gate(row, 1, j));
-    const float from_state = p.from_state[row + last] + LoadAs(p.state_bias, p.bias_type, last);
+    const float from_state = p.from_state[row + last] + LoadSingle(p.state_bias, p.bias_type, last);
     const float c = Tanh(r * from_state + FromInput(row, 2, j));
     Keep(sample, 0, j, 4, r);
     Keep(sample, 1, j, 4, z);
@@ -107,7 +86,7 @@ struct Forward {
       if (p.at.mode == RnnMode::kTanh || p.at.mode == RnnMode::kRelu) Keep(sample, 0, j, 1, h);
       p.h[state] = h;
     }
-    if (p.out != nullptr) StoreAs(p.out, p.out_type, sample * p.out_row + j, h);
+    if (p.out != nullptr) StoreSingle(p.out, p.out_type, sample * p.out_row + j, h);
   }
 };
 
@@ -152,7 +131,7 @@ struct Backward {
       }
       return;
     }
-    const float dh = p.h[state] + LoadAs(p.gradient, p.gradient_type, sample * p.gradient_row + j);
+    const float dh = p.h[state] + LoadSingle(p.gradient, p.gradient_type, sample * p.gradient_row + j);
     const int64_t count = p.at.mode == RnnMode::kLstm ? 5 : p.at.mode == RnnMode::kGru ? 4 : 1;
     const float* const kept = p.kept + sample * count * p.at.hidden + j;
     switch (p.at.mode) {

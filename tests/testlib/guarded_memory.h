@@ -1,0 +1,32 @@
+// GuardedMemory: device memory for a test of a kernel, filled with a pattern, with a guard behind it that no kernel may touch.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "kernels/device/device.h"
+
+namespace ampc::testing {
+
+// From the driver, not from an allocator's larger blocks, so that tools see accesses beyond it. Used on one stream, which outlives it.
+class GuardedMemory {
+ public:
+  explicit GuardedMemory(Stream& stream) : stream_(&stream) {}
+  GuardedMemory(GuardedMemory&& other) noexcept;
+  ~GuardedMemory();
+
+  absl::Status Allocate(int64_t bytes);  // once
+  // All three wait.
+  absl::Status Write(const void* from);
+  absl::Status Read(void* to) const;
+  absl::Status CheckGuard(absl::string_view what) const;  // Internal: "the kernel wrote beyond <what>"
+  void* data() const { return data_; }
+
+ private:
+  Stream* stream_;
+  int64_t bytes_ = 0;
+  void* data_ = nullptr;
+};
+
+}  // namespace ampc::testing
