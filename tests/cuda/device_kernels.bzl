@@ -53,7 +53,7 @@ def device_kernels_test(name, families, register, cases = [], emulated_code = No
         data = data,
         tags = ["gpu"],
         target_compatible_with = NEEDS_CUDA,
-        deps = common + ["//tests/cuda:cuda_under_test"] + [f + ":code" for f in families],
+        deps = common + ["//tests/cuda:cuda_under_test"] + ["//kernels/cuda:code"],
         **kwargs
     )
 
@@ -88,6 +88,6 @@ def device_op_run_test(name, srcs, families, register, deps, **kwargs):
         srcs = srcs,
         tags = ["gpu"],
         target_compatible_with = NEEDS_CUDA,
-        deps = depset(common + ["//tests/cuda:cuda_under_test"] + [f + ":code" for f in families]).to_list(),
+        deps = depset(common + ["//tests/cuda:cuda_under_test"] + ["//kernels/cuda:code"]).to_list(),
         **kwargs
     )
