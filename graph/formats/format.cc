@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "graph/base/error.h"
 #include "graph/formats/ampc/ampc_format.h"
+#include "graph/formats/onnx/onnx_format.h"
 #include "graph/formats/paddle/paddle_format.h"
 #include "graph/formats/prog/prog_format.h"
 
@@ -45,7 +46,6 @@ std::string ReadHead(const std::string& path) {
 }
 
 absl::Status UnknownFormat(const std::string& path, absl::Status (*error)(absl::string_view), absl::string_view what) {
-  if (absl::EndsWith(path, ".onnx")) return UnsupportedError(absl::StrCat(path, ": ONNX is not supported by this version (supported: ", Docs(), ")"));
   return error(absl::StrCat(path, ": ", what, " (", Docs(), ")"));
 }
 

@@ -1,0 +1,222 @@
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/formats/onnx/importer.h"
+#include "graph/formats/paddle/undo.h"
+#include "graph/op_registry.h"
+#include "graph/ops/onnx/dialect.h"
+#include "graph/ops/onnx/dtype_number.h"
+
+namespace ampc::onnx {
+namespace {
+
+// The slot of the operand or result at `position`; -1 when there is none. The slot `captures` is none of them.
+int SlotAt(const std::vector<SlotDef>& slots, size_t position) {
+  size_t count = slots.size();
+  if (count > 0 && slots.back().name == kCaptures) --count;
+  if (position < count) return static_cast<int>(position);
+  return count > 0 && slots[count - 1].variadic ? static_cast<int>(count) - 1 : -1;
+}
+
+// Whether operands or results, `has(i)` of which are given, go with the slots.
+template <typename Has>
+bool Fits(const std::vector<SlotDef>& slots, size_t count, const Has& has) {
+  for (size_t i = 0; i < count; ++i) {
+    const int slot = SlotAt(slots, i);
+    if (slot < 0 ? has(i) : (!has(i) && (!slots[slot].optional || slots[slot].variadic))) return false;
+  }
+  for (size_t s = count; s < slots.size(); ++s) {
+    if (!slots[s].optional) return false;
+  }
+  return true;
+}
+
+bool IsOpaque(const Var* var) { return var != nullptr && var->type.kind != TypeKind::kTensor; }
+
+// The data type that a Cast node names; kInvalid for one that is not ours, or further attributes that matter.
+DType CastTarget(const NodeView& node) {
+  DType to = DType::kInvalid;
+  for (const absl::string_view bytes : node.attributes) {
+    AttributeView view;
+    if (!ReadAttribute(bytes, &view)) return DType::kInvalid;
+    if (view.name == "to" && view.has_i) to = DTypeOfNumber(view.i);
+    // Both are about float8 alone.
+    if (view.name != "to" && view.name != "saturate" && view.name != "round_mode") return DType::kInvalid;
+  }
+  return to;
+}
+
+// Slot names for `count` operands or results of an opaque op: one for all, or one each when some are left out.
+template <typename Has>
+std::vector<std::string> OpaqueSlots(size_t count, absl::string_view one, absl::string_view each, const Has& has) {
+  bool all = true;
+  for (size_t i = 0; i < count; ++i) all = all && has(i);
+  if (all) return {std::string(one)};
+  std::vector<std::string> names;
+  for (size_t i = 0; i < count; ++i) names.push_back(absl::StrCat(each, i));
+  return names;
+}
+
+// Puts the values that are there into their slots.
+template <typename List, typename Set>
+void FillSlots(const std::vector<SlotDef>& slots, const List& vars, const Set& set) {
+  for (size_t i = 0; i < vars.size();) {
+    const int slot = SlotAt(slots, i);
+    if (slot < 0) return;
+    size_t end = i + 1;
+    while (end < vars.size() && SlotAt(slots, end) == slot) ++end;
+    if (vars[i] != nullptr) set(slot, absl::MakeConstSpan(&vars[i], end - i));
+    i = end;
+  }
+}
+
+}  // namespace
+
+bool Importer::IsFunction(const NodeView& node) const {
+  if (functions_.empty()) return false;
+  return functions_.contains({node.domain, node.type}) || (node.IsDefaultDomain() && functions_.contains({node.domain.empty() ? "ai.onnx" : "", node.type}));
+}
+
+absl::Status Importer::GatherInputs(const NodeView& node, Scope* scope, Vars* inputs) {
+  std::string reader;
+  for (const absl::string_view name : node.inputs) {
+    inputs->push_back(nullptr);
+    if (name.empty()) continue;
+    if (reader.empty()) reader = absl::StrCat(node.type, " node '", node.name, "'");
+    AMPC_ASSIGN_OR_RETURN(inputs->back(), Read(name, reader, scope));
+  }
+  while (!inputs->empty() && inputs->back() == nullptr) inputs->pop_back();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<BlockRef> Importer::ImportSubgraph(absl::string_view bytes, Scope* scope, std::vector<Var*>* captures) {
+  Scope inner;
+  inner.parent = scope;
+  inner.depth = scope->depth + 1;
+  inner.block = &program_.AddBlock(scope->block->index(), absl::StrCat("block", program_.num_blocks()));
+  const BlockRef ref{inner.block->index()};
+  AMPC_RETURN_IF_ERROR(ImportGraph(bytes, &inner));
+  captures->insert(captures->end(), inner.captures.begin(), inner.captures.end());
+  return ref;
+}
+
+absl::Status Importer::ImportSubgraphs(const NodeView& node, Scope* scope, Op* op, std::vector<Var*>* captures) {
+  for (const absl::string_view bytes : node.attributes) {
+    AttributeView view;
+    if (!ReadAttribute(bytes, &view)) return Damaged("an attribute");
+    if (view.has_g) {
+      AMPC_ASSIGN_OR_RETURN(const BlockRef block, ImportSubgraph(view.g, scope, captures));
+      op->SetAttr(view.name, block);
+    }
+    if (view.graphs.empty()) continue;
+    std::vector<BlockRef> blocks;
+    for (const absl::string_view graph : view.graphs) {
+      AMPC_ASSIGN_OR_RETURN(blocks.emplace_back(), ImportSubgraph(graph, scope, captures));
+    }
+    op->SetAttr(view.name, std::move(blocks));
+  }
+  std::sort(captures->begin(), captures->end(), [](const Var* a, const Var* b) { return a->id() < b->id(); });
+  captures->erase(std::unique(captures->begin(), captures->end()), captures->end());
+  return absl::OkStatus();
+}
+
+std::unique_ptr<Op> Importer::MakeCast(const NodeView& node, const Vars& inputs, Scope* scope) {
+  static const OpDef* cast = Ops().Find("cast");
+  const DType to = CastTarget(node);
+  if (to == DType::kInvalid || inputs.size() != 1 || IsOpaque(inputs[0]) || node.outputs.size() != 1 || node.outputs[0].empty()) return nullptr;
+  std::unique_ptr<Op> op = scope->block->NewOp(cast);
+  op->SetInputs(0, inputs);
+  if (inputs[0]->type.dtype != DType::kInvalid) op->SetAttr("in_dtype", inputs[0]->type.dtype);
+  op->SetAttr("out_dtype", to);
+  return op;
+}
+
+absl::StatusOr<std::unique_ptr<Op>> Importer::MakeOpaque(const NodeView& node, const Vars& inputs, Scope* scope, int* added) {
+  std::vector<std::string> ins = OpaqueSlots(inputs.size(), "X", "x", [&](size_t i) { return inputs[i] != nullptr; });
+  const std::vector<std::string> outs = OpaqueSlots(node.outputs.size(), "Out", "y", [&](size_t i) { return !node.outputs[i].empty(); });
+  std::vector<Attr> attrs;
+  bool graphs = false;
+  for (const absl::string_view bytes : node.attributes) {
+    AttributeView view;
+    if (!ReadAttribute(bytes, &view)) return Damaged("an attribute");
+    graphs = graphs || view.has_g || !view.graphs.empty();
+  }
+  if (graphs) ins.emplace_back(kCaptures);
+  (void)ImportAttrs(nullptr, node, origin_->source, &attrs);
+  const std::string type = absl::StrCat(node.IsDefaultDomain() ? "onnx" : node.domain, ".", node.type);
+  std::unique_ptr<Op> op = scope->block->NewOp(program_.OpaqueDef(type, ins, outs));
+  FillSlots(op->def().inputs, inputs, [&](int slot, auto vars) { op->SetInputs(slot, vars); });
+  for (Attr& attr : attrs) op->SetAttr(attr.name, std::move(attr.value));
+  if (!graphs) return op;
+  std::vector<Var*> captures;
+  AMPC_RETURN_IF_ERROR(ImportSubgraphs(node, scope, op.get(), &captures));
+  op->SetInputs(static_cast<int>(ins.size()) - 1, captures);
+  *added = static_cast<int>(captures.size());
+  return op;
+}
+
+absl::StatusOr<std::unique_ptr<Op>> Importer::MakeOp(const NodeView& node, const Vars& inputs, Scope* scope, int* added) {
+  if (!node.IsDefaultDomain() || IsFunction(node)) return MakeOpaque(node, inputs, scope, added);
+  if (origin_->opset == 0) return Error(absl::StrCat(node.type, " node '", node.name, "': the model names no operator set for the default domain"));
+  if (node.type == "Cast") {
+    if (std::unique_ptr<Op> cast = MakeCast(node, inputs, scope)) return cast;
+  }
+  const OpDef* def = FindOp(node.type, origin_->opset);
+  const bool fits = def != nullptr && std::none_of(inputs.begin(), inputs.end(), IsOpaque) &&
+                    Fits(def->inputs, inputs.size(), [&](size_t i) { return inputs[i] != nullptr; }) &&
+                    Fits(def->outputs, node.outputs.size(), [&](size_t i) { return !node.outputs[i].empty(); });
+  std::vector<Attr> attrs;
+  if (!fits || !ImportAttrs(def, node, origin_->source, &attrs)) return MakeOpaque(node, inputs, scope, added);
+  std::unique_ptr<Op> op = scope->block->NewOp(def);
+  FillSlots(def->inputs, inputs, [&](int slot, auto vars) { op->SetInputs(slot, vars); });
+  for (Attr& attr : attrs) op->SetAttr(attr.name, std::move(attr.value));
+  const int captures_slot = def->InputSlot(kCaptures);
+  if (captures_slot < 0) return op;
+  std::vector<Var*> captures;
+  AMPC_RETURN_IF_ERROR(ImportSubgraphs(node, scope, op.get(), &captures));
+  op->SetInputs(captures_slot, captures);
+  *added = static_cast<int>(captures.size());
+  return op;
+}
+
+absl::Status Importer::AddResults(const NodeView& node, int index, Scope* scope, Op* op) {
+  Vars results;
+  const bool foreign = op->def().opaque && node.IsDefaultDomain() && std::any_of(op->inputs().begin(), op->inputs().end(), IsOpaque);
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    results.push_back(nullptr);
+    const absl::string_view name = node.outputs[i];
+    if (name.empty()) continue;
+    AMPC_ASSIGN_OR_RETURN(TensorType type, DeclaredType(name, *scope));
+    if (op->def().opaque && type.kind == TypeKind::kTensor && type.dtype == DType::kInvalid) {
+      const DType to = node.type == "Cast" ? CastTarget(node) : DType::kInvalid;
+      if (to != DType::kInvalid || foreign || node.type == "Cast") type = to == DType::kInvalid ? TensorType::Opaque() : TensorType::Unranked(to);
+    }
+    const Place place = {.section = 'n', .graph = scope->graph, .sub = static_cast<int>(i), .index = index};
+    results.back() = NewValue(name, VarKind::kTemp, std::move(type), place, scope);
+  }
+  while (!results.empty() && results.back() == nullptr) results.pop_back();
+  FillSlots(op->def().outputs, results, [&](int slot, auto vars) { op->SetOutputs(slot, vars); });
+  return absl::OkStatus();
+}
+
+absl::Status Importer::ImportNode(absl::string_view bytes, int index, Scope* scope) {
+  NodeView node;
+  if (!ReadNode(bytes, &node)) return Damaged("a node");
+  if (node.type == "Constant" && node.IsDefaultDomain() && !IsFunction(node)) return ImportConstantNode(node, index, scope);
+  Vars inputs;
+  AMPC_RETURN_IF_ERROR(GatherInputs(node, scope, &inputs));
+  int added = 0;
+  AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Op> op, MakeOp(node, inputs, scope, &added));
+  op->origin = static_cast<int>(origin_->ops.size());
+  origin_->ops.push_back({bytes, scope->graph, index, added});
+  op->marks = paddle::DecodeMarks(origin_->undo.Find({.section = 'o', .graph = scope->graph, .index = index}));
+  AMPC_RETURN_IF_ERROR(AddResults(node, index, scope, op.get()));
+  CompleteTypes(*op);
+  scope->block->Append(std::move(op));
+  return absl::OkStatus();
+}
+
+}  // namespace ampc::onnx

@@ -1,0 +1,159 @@
+#include "graph/formats/onnx/importer.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/formats/onnx/import.h"
+#include "graph/ops/onnx/dialect.h"
+#include "graph/ops/onnx/schema.h"
+
+namespace ampc::onnx {
+namespace {
+
+constexpr int kOldestOpset = 7;
+
+}  // namespace
+
+Importer::Importer(std::shared_ptr<OnnxOrigin> origin, const std::string& path, bool program_only)
+    : path_(path), origin_(std::move(origin)), symbols_(&program_), files_(program_only ? nullptr : new ExternalFiles(path)) {}
+
+absl::Status Importer::Error(absl::string_view what) const { return BadInputError(absl::StrCat(path_, ": ", what)); }
+
+absl::Status Importer::Damaged(absl::string_view what) const {
+  return Error(absl::StrCat(what, " is malformed: not an ONNX model, or damaged (", origin_->bytes().size(), " bytes)"));
+}
+
+absl::Status Importer::ReadHeader() {
+  if (!ReadModel(origin_->bytes(), &model_)) return Damaged("the model");
+  if (model_.graphs != 1) return Error(absl::StrCat("not an ONNX model: it has ", model_.graphs, " graphs, needs one"));
+  for (const OpsetView& opset : model_.opsets) {
+    if (!opset.domain.empty() && opset.domain != "ai.onnx") continue;
+    if (opset.version < kOldestOpset || opset.version > NewestOpset()) {
+      return UnsupportedError(absl::StrCat(path_, ": operator set ", opset.version, " is not supported, ", kOldestOpset, " to ", NewestOpset(), " are"));
+    }
+    origin_->opset = static_cast<int>(opset.version);
+  }
+  if (model_.opsets.empty()) return UnsupportedError(absl::StrCat(path_, ": a model of IR version ", model_.ir_version, " that names no operator set is not supported"));
+  origin_->ir_version = model_.ir_version;
+  origin_->undo = Undo::Decode(model_.undo);
+  functions_.insert(model_.functions.begin(), model_.functions.end());
+  return absl::OkStatus();
+}
+
+absl::Status Importer::ReadDeclared(const std::vector<absl::string_view>& infos, Scope* scope) {
+  for (const absl::string_view bytes : infos) {
+    ValueInfoView info;
+    if (!ReadValueInfo(bytes, &info)) return Damaged("the type of a value");
+    if (info.has_type) scope->declared[info.name] = info.type;
+  }
+  return absl::OkStatus();
+}
+
+// Every name that the graph defines, with the place of its definition.
+absl::Status Importer::DefineNames(Scope* scope) {
+  const auto twice = [this](absl::string_view name) { return Error(absl::StrCat("value '", name, "' is defined twice")); };
+  for (const absl::string_view bytes : scope->view.inputs) {
+    Name& name = scope->names[BytesField(bytes, value_info::kName)];
+    if (std::exchange(name.input, true)) return twice(BytesField(bytes, value_info::kName));
+  }
+  const auto initializer = [&](absl::string_view text) -> absl::Status {
+    if (std::exchange(scope->names[text].initializer, true)) return twice(text);
+    return absl::OkStatus();
+  };
+  for (const absl::string_view bytes : scope->view.initializers) AMPC_RETURN_IF_ERROR(initializer(BytesField(bytes, tensor::kName)));
+  for (const absl::string_view bytes : scope->view.sparse) AMPC_RETURN_IF_ERROR(initializer(BytesField(BytesField(bytes, 1), tensor::kName)));
+  NodeView node;
+  for (size_t n = 0; n < scope->view.nodes.size(); ++n) {
+    if (!ReadNode(scope->view.nodes[n], &node)) return Damaged("a node");
+    for (const absl::string_view output : node.outputs) {
+      if (output.empty()) continue;
+      Name& name = scope->names[output];
+      if (name.node >= 0 || name.input || name.initializer) return twice(output);
+      name.node = static_cast<int>(n);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Feeds of the model, or the inputs of a subgraph.
+absl::Status Importer::MakeInputs(Scope* scope) {
+  std::vector<Var*> inputs;
+  for (size_t i = 0; i < scope->view.inputs.size(); ++i) {
+    const absl::string_view name = BytesField(scope->view.inputs[i], value_info::kName);
+    if (scope->names[name].initializer) continue;
+    if (name.empty()) return Error("a graph input has no name");
+    AMPC_ASSIGN_OR_RETURN(TensorType type, DeclaredType(name, *scope));
+    const VarKind kind = scope->parent == nullptr ? VarKind::kFeed : VarKind::kTemp;
+    inputs.push_back(NewValue(name, kind, std::move(type), {.section = 'p', .graph = scope->graph, .index = static_cast<int>(i)}, scope));
+  }
+  if (scope->parent == nullptr) {
+    program_.feeds = std::move(inputs);
+  } else if (!inputs.empty()) {
+    std::unique_ptr<Op> enter = scope->block->NewOp(FindOp(kEnter));
+    enter->SetOutputs(0, inputs);
+    scope->block->Append(std::move(enter));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Importer::MakeOutputs(Scope* scope) {
+  std::vector<Var*> outputs;
+  for (const absl::string_view bytes : scope->view.outputs) {
+    AMPC_ASSIGN_OR_RETURN(Var* var, Read(BytesField(bytes, value_info::kName), "a graph output", scope));
+    outputs.push_back(var);
+  }
+  if (scope->parent == nullptr) {
+    program_.fetches = std::move(outputs);
+    return absl::OkStatus();
+  }
+  std::unique_ptr<Op> yield = scope->block->NewOp(FindOp(kYield));
+  yield->SetInputs(0, outputs);
+  scope->block->Append(std::move(yield));
+  return absl::OkStatus();
+}
+
+absl::Status Importer::ImportNodes(Scope* scope) {
+  AMPC_ASSIGN_OR_RETURN(const std::vector<int> order, NodeOrder(*scope));
+  for (size_t i = 0; i < scope->view.nodes.size(); ++i) {
+    const int index = order.empty() ? static_cast<int>(i) : order[i];
+    AMPC_RETURN_IF_ERROR(ImportNode(scope->view.nodes[index], index, scope));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Importer::ImportGraph(absl::string_view bytes, Scope* scope) {
+  if (scope->depth > kMaxDepth) return Error(absl::StrCat("subgraphs in more than ", kMaxDepth, " levels"));
+  scope->graph = static_cast<int>(origin_->graphs.size());
+  origin_->graphs.push_back(bytes);
+  if (!ReadGraph(bytes, &scope->view)) return Damaged("a graph");
+  AMPC_RETURN_IF_ERROR(DefineNames(scope));
+  AMPC_RETURN_IF_ERROR(ReadDeclared(scope->view.value_infos, scope));
+  AMPC_RETURN_IF_ERROR(ReadDeclared(scope->view.inputs, scope));
+  AMPC_RETURN_IF_ERROR(ReadDeclared(scope->view.outputs, scope));
+  AMPC_RETURN_IF_ERROR(MakeInputs(scope));
+  AMPC_RETURN_IF_ERROR(ImportInitializers(scope));
+  AMPC_RETURN_IF_ERROR(ImportNodes(scope));
+  return MakeOutputs(scope);
+}
+
+absl::StatusOr<Program> Importer::Run() {
+  AMPC_RETURN_IF_ERROR(ReadHeader());
+  Scope scope;
+  scope.block = &program_.main();
+  AMPC_RETURN_IF_ERROR(ImportGraph(model_.graph, &scope));
+  ForEachVar(program_, [this](const Var& var) {
+    if (var.origin >= 0) origin_->values[var.origin].type = var.type;
+  });
+  program_.origin = origin_;
+  return std::move(program_);
+}
+
+absl::StatusOr<Program> ImportModel(std::shared_ptr<const WeightSource> source, const std::string& path, bool program_only) {
+  auto origin = std::make_shared<OnnxOrigin>();
+  origin->source = std::move(source);
+  return Importer(std::move(origin), path, program_only).Run();
+}
+
+}  // namespace ampc::onnx

@@ -1,0 +1,108 @@
+// Internal to the ONNX importer: one import in progress.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "graph/formats/onnx/messages.h"
+#include "graph/formats/onnx/origin.h"
+#include "graph/formats/onnx/types.h"
+#include "graph/formats/onnx/values.h"
+#include "graph/program.h"
+
+namespace ampc::onnx {
+
+class Importer {
+ public:
+  Importer(std::shared_ptr<OnnxOrigin> origin, const std::string& path, bool program_only);
+  absl::StatusOr<Program> Run();
+
+ private:
+  // A name of a graph.
+  struct Name {
+    Var* var = nullptr;  // once its definition was reached
+    int node = -1;       // the node that defines it; -1 for an input or initializer
+    bool input = false;
+    bool initializer = false;
+  };
+  // The graph that a block comes from, while it is imported.
+  struct Scope {
+    Scope* parent = nullptr;
+    int graph = 0;
+    int depth = 0;
+    Block* block = nullptr;
+    GraphView view;
+    absl::flat_hash_map<absl::string_view, Name> names;
+    absl::flat_hash_map<absl::string_view, absl::string_view> declared;  // name -> TypeProto
+    // Outer values that the block's ops read, each once, in order of first use.
+    std::vector<Var*> captures;
+    absl::flat_hash_set<const Var*> captured;
+  };
+  using Vars = absl::InlinedVector<Var*, 4>;  // null for ""
+
+  // importer.cc: the model, graphs
+  absl::Status ReadHeader();
+  absl::Status ImportGraph(absl::string_view bytes, Scope* scope);
+  absl::Status DefineNames(Scope* scope);
+  absl::Status ReadDeclared(const std::vector<absl::string_view>& infos, Scope* scope);
+  absl::Status MakeInputs(Scope* scope);
+  absl::Status ImportNodes(Scope* scope);
+  absl::Status MakeOutputs(Scope* scope);
+  absl::Status Error(absl::string_view what) const;
+  absl::Status Damaged(absl::string_view what) const;
+
+  // scope.cc: names
+  absl::StatusOr<Var*> Read(absl::string_view name, absl::string_view reader, Scope* scope);
+  void Capture(Var* var, Scope* scope, const Scope* home);
+  std::string NameFor(absl::string_view name, const Scope& scope) const;
+  Var* NewValue(absl::string_view name, VarKind kind, TensorType type, Place place, Scope* scope);
+  absl::StatusOr<TensorType> DeclaredType(absl::string_view name, const Scope& scope);
+  absl::StatusOr<std::vector<int>> NodeOrder(const Scope& scope);
+  absl::Status Waits(const Scope& scope, std::vector<std::vector<int>>* readers, bool* late);
+  absl::Status NamesInAttribute(absl::string_view attribute, int depth, std::vector<absl::string_view>* names);
+  absl::Status OuterNames(absl::string_view graph, int depth, std::vector<absl::string_view>* names);
+
+  // import_value.cc: constants
+  absl::Status ImportInitializers(Scope* scope);
+  absl::Status AddConstant(absl::string_view name, StoredValue value, Place place, Scope* scope);
+  absl::Status ImportConstantNode(const NodeView& node, int index, Scope* scope);
+
+  // import_node.cc: one node
+  absl::Status ImportNode(absl::string_view bytes, int index, Scope* scope);
+  absl::Status GatherInputs(const NodeView& node, Scope* scope, Vars* inputs);
+  absl::StatusOr<std::unique_ptr<Op>> MakeOp(const NodeView& node, const Vars& inputs, Scope* scope, int* added);
+  // Null when it is not one that the native op can say.
+  std::unique_ptr<Op> MakeCast(const NodeView& node, const Vars& inputs, Scope* scope);
+  absl::StatusOr<std::unique_ptr<Op>> MakeOpaque(const NodeView& node, const Vars& inputs, Scope* scope, int* added);
+  absl::Status AddResults(const NodeView& node, int index, Scope* scope, Op* op);
+  absl::Status ImportSubgraphs(const NodeView& node, Scope* scope, Op* op, std::vector<Var*>* captures);
+  absl::StatusOr<BlockRef> ImportSubgraph(absl::string_view bytes, Scope* scope, std::vector<Var*>* captures);
+  bool IsFunction(const NodeView& node) const;
+
+  const std::string& path_;
+  std::shared_ptr<OnnxOrigin> origin_;
+  Program program_;
+  Symbols symbols_;
+  std::unique_ptr<ExternalFiles> files_;  // null when they are not to be looked for
+  ModelView model_;
+  absl::flat_hash_set<std::pair<absl::string_view, absl::string_view>> functions_;
+};
+
+// A subgraph deeper than this is refused.
+inline constexpr int kMaxDepth = 64;
+
+// import_attr.cc. The node's attributes as `def` wants them, without its subgraphs; false when one does not fit or a required one is missing. A
+// null `def` takes what it can. `file`: the model.
+bool ImportAttrs(const OpDef* def, const NodeView& node, const std::shared_ptr<const WeightSource>& file, std::vector<Attr>* attrs);
+// One attribute, appended; `def` is the record's, or null. False when it does not fit. Tensors and other kinds that a null `def` cannot take stay
+// out.
+bool ImportAttr(const AttributeView& view, const AttrDef* def, const std::shared_ptr<const WeightSource>& file, std::vector<Attr>* attrs);
+// Fills what the file does not say about results from the op's inference, which is right where they disagree.
+void CompleteTypes(const Op& op);
+
+}  // namespace ampc::onnx

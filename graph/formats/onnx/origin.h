@@ -1,0 +1,53 @@
+// What the importer keeps of an ONNX file, so that the exporter writes everything the IR does not model back as it was.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "graph/formats/onnx/undo.h"
+#include "graph/program.h"
+
+namespace ampc::onnx {
+
+// Immutable once the import is done. Op::origin is an index into `ops`, Var::origin one into `values`.
+struct OnnxOrigin : FormatOrigin {
+  absl::string_view format() const override { return "onnx"; }
+  absl::string_view bytes() const { return {source->bytes().data(), source->bytes().size()}; }
+
+  std::shared_ptr<const WeightSource> source;  // the model's bytes
+  int opset = 0;                               // of the default domain
+  int64_t ir_version = 0;
+  bool external = false;  // some weight lies in a file of its own
+  Undo undo;              // of an earlier conversion
+
+  struct OpPlace {
+    absl::string_view bytes;  // its NodeProto
+    int graph = 0;            // counted depth first, 0 for the model's own
+    int index = 0;            // among the graph's nodes
+    int added = 0;            // operands that the file does not list, behind those that it lists: what its blocks read
+  };
+  std::vector<OpPlace> ops;
+
+  // A value as the importer made it.
+  struct Value {
+    Place place;
+    TensorType type;
+    std::shared_ptr<const HostTensor> literal;  // of a constant
+    bool constant = false;                      // an initializer or a Constant node
+    bool external = false;                      // stored in a file of its own
+    uint64_t file_offset = 0;                   // of external data
+  };
+  std::vector<Value> values;
+
+  // By graph: its message.
+  std::vector<absl::string_view> graphs;
+};
+
+// The program's origin, or null when it has another one or none.
+inline const OnnxOrigin* OriginOf(const Program& program) {
+  if (program.origin == nullptr || program.origin->format() != "onnx") return nullptr;
+  return static_cast<const OnnxOrigin*>(program.origin.get());
+}
+
+}  // namespace ampc::onnx

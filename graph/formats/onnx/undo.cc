@@ -1,0 +1,139 @@
+#include "graph/formats/onnx/undo.h"
+
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace ampc::onnx {
+namespace {
+
+std::string Escape(absl::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == ';' || c == '%' || c == '\n' || c == '\r') {
+      absl::StrAppend(&out, "%", absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
+    } else {
+      out.push_back(c);
+    }
+  }
+  return out;
+}
+
+std::string Unescape(absl::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    int value = 0;
+    if (text[i] == '%' && i + 2 < text.size() && absl::SimpleHexAtoi(text.substr(i + 1, 2), &value)) {
+      out.push_back(static_cast<char>(value));
+      i += 2;
+    } else {
+      out.push_back(text[i]);
+    }
+  }
+  return out;
+}
+
+std::string PlacesText(int graph, const std::vector<Place>& places) {
+  std::string out = graph == 0 ? "" : absl::StrCat("g", graph, ":");
+  for (size_t i = 0; i < places.size();) {
+    const Place& first = places[i];
+    size_t end = i + 1;
+    while (end < places.size() && places[end].section == first.section && places[end].sub == 0 && first.sub == 0 &&
+           places[end].index == first.index + static_cast<int>(end - i)) {
+      ++end;
+    }
+    absl::StrAppend(&out, i == 0 ? "" : ",", std::string(1, first.section), first.index);
+    if (first.sub != 0) absl::StrAppend(&out, ".", first.sub);
+    if (end - i > 1) absl::StrAppend(&out, "-", places[end - 1].index);
+    i = end;
+  }
+  return out;
+}
+
+// "n3.1" or "n3-9".
+bool ParsePlace(absl::string_view text, int graph, Place* place, int* last) {
+  if (text.empty()) return false;
+  *place = {.section = text[0], .graph = graph};
+  text.remove_prefix(1);
+  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  if (!absl::SimpleAtoi(text.substr(0, digits), &place->index)) return false;
+  *last = place->index;
+  text.remove_prefix(digits);
+  if (absl::ConsumePrefix(&text, ".")) return absl::SimpleAtoi(text, &place->sub);
+  if (absl::ConsumePrefix(&text, "-")) return absl::SimpleAtoi(text, last) && *last >= place->index;
+  return text.empty();
+}
+
+}  // namespace
+
+void Undo::Add(const Place& place, std::string marks) {
+  if (!marks.empty()) by_marks_[std::move(marks)][place.graph].push_back(place);
+}
+
+std::string Undo::Encode() const {
+  std::string out = "1";
+  if (opset_ != 0) absl::StrAppend(&out, ";opset=", opset_);
+  for (const auto& [marks, graphs] : by_marks_) {
+    for (const auto& [graph, places] : graphs) absl::StrAppend(&out, ";", PlacesText(graph, places), " ", Escape(marks));
+  }
+  return out;
+}
+
+Undo Undo::Decode(absl::string_view text) {
+  Undo undo;
+  const std::vector<absl::string_view> entries = absl::StrSplit(text, ';');
+  if (entries.empty() || entries[0] != "1") return undo;
+  for (size_t e = 1; e < entries.size(); ++e) {
+    absl::string_view entry = entries[e];
+    if (absl::ConsumePrefix(&entry, "opset=")) {
+      if (!absl::SimpleAtoi(entry, &undo.opset_)) undo.opset_ = 0;
+      continue;
+    }
+    int graph = 0;
+    if (absl::ConsumePrefix(&entry, "g")) {
+      const size_t colon = entry.find(':');
+      if (colon == absl::string_view::npos || !absl::SimpleAtoi(entry.substr(0, colon), &graph)) continue;
+      entry.remove_prefix(colon + 1);
+    }
+    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(entry, absl::MaxSplits(' ', 1));
+    const std::string marks = Unescape(parts.second);
+    for (const absl::string_view item : absl::StrSplit(parts.first, ',')) {
+      Place place;
+      int last = 0;
+      if (!ParsePlace(item, graph, &place, &last)) continue;
+      undo.ranges_.push_back({place, last, marks});
+    }
+  }
+  std::stable_sort(undo.ranges_.begin(), undo.ranges_.end(), [](const Range& a, const Range& b) { return a.first < b.first; });
+  return undo;
+}
+
+absl::string_view Undo::Find(const Place& place) const {
+  auto it = std::upper_bound(ranges_.begin(), ranges_.end(), place, [](const Place& p, const Range& range) { return p < range.first; });
+  if (it == ranges_.begin()) return {};
+  --it;
+  const Place& first = it->first;
+  const bool same = first.section == place.section && first.graph == place.graph && first.sub == place.sub;
+  return same && place.index <= it->last ? absl::string_view(it->marks) : absl::string_view();
+}
+
+std::string EncodeValueMarks(const ValueMarks& marks) {
+  std::string out;
+  if (marks.was != DType::kInvalid) absl::StrAppend(&out, "was=", Name(marks.was));
+  if (marks.form != 0) absl::StrAppend(&out, out.empty() ? "" : " ", "form=", marks.form);
+  return out;
+}
+
+ValueMarks DecodeValueMarks(absl::string_view text) {
+  ValueMarks marks;
+  for (absl::string_view entry : absl::StrSplit(text, ' ')) {
+    if (absl::ConsumePrefix(&entry, "was=")) marks.was = ParseDType(entry).value_or(DType::kInvalid);
+    if (absl::ConsumePrefix(&entry, "form=") && !absl::SimpleAtoi(entry, &marks.form)) marks.form = 0;
+  }
+  return marks;
+}
+
+}  // namespace ampc::onnx

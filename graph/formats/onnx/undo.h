@@ -1,0 +1,67 @@
+// The entry `ampc_undo` of a model's metadata_props: what `ampc strip` needs to give the original back.
+//
+//   1;opset=11;PLACES MARKS;PLACES MARKS;...      ';', '%' and line ends inside MARKS are written %XX
+//
+// MARKS are those of graph/formats/marks.h for nodes; for values `was=f32`, and `form=N` of a constant that was stored in the field N of its
+// TensorProto (4 float_data, 10 double_data) or in the attribute value_float (-2) or value_floats (-7) of its Constant node.
+// PLACES name nodes and values by their places in the file, so that names cost nothing: `o3` node 3, `n3` its first result, `n3.1` its second
+// result, `i3` initializer 3, `p3` graph input 3; `n3-9` is n3 to n9; joined by ','. A leading `g2:` says that all of them belong to
+// graph 2: graphs are counted from 0, the model's own, depth first in the order of the file.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "graph/base/dtype.h"
+
+namespace ampc::onnx {
+
+inline constexpr absl::string_view kUndoKey = "ampc_undo";
+
+// Where something lies in a file.
+struct Place {
+  char section = 0;  // o n i p as above
+  int graph = 0;
+  int sub = 0;  // which result of a node
+  int index = 0;
+  friend auto operator<=>(const Place&, const Place&) = default;
+};
+
+class Undo {
+ public:
+  // Each place once; in ascending order of the index within a section is shortest.
+  void Add(const Place& place, std::string marks);
+  // The operator set that the file had; 0 for unchanged.
+  void set_opset(int opset) { opset_ = opset; }
+  int opset() const { return opset_; }
+  bool empty() const { return opset_ == 0 && by_marks_.empty(); }
+  std::string Encode() const;
+
+  // What is not understood is ignored.
+  static Undo Decode(absl::string_view text);
+  // "" for none.
+  absl::string_view Find(const Place& place) const;
+
+ private:
+  int opset_ = 0;
+  std::map<std::string, std::map<int, std::vector<Place>>> by_marks_;  // by graph
+
+  struct Range {  // after Decode
+    Place first;
+    int last = 0;
+    std::string marks;
+  };
+  std::vector<Range> ranges_;  // by first
+};
+
+// Marks of a value.
+struct ValueMarks {
+  DType was = DType::kInvalid;
+  int form = 0;  // 0 for none
+};
+std::string EncodeValueMarks(const ValueMarks& marks);
+ValueMarks DecodeValueMarks(absl::string_view text);
+
+}  // namespace ampc::onnx

@@ -1,0 +1,52 @@
+// The protobuf wire format, read in place: no message is built, and every length is checked against what encloses it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace ampc::onnx {
+
+enum WireType : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+
+// One field of a message. The views refer into the message.
+struct WireField {
+  int number = 0;
+  WireType type = kVarint;
+  absl::string_view all;    // with its tag and length
+  absl::string_view bytes;  // the content: of kBytes without its length, of a fixed type its 4 or 8 bytes, of a varint its bytes
+  uint64_t value = 0;       // of a varint
+
+  bool Is(int n, WireType t) const { return number == n && type == t; }
+  int64_t Int() const { return static_cast<int64_t>(value); }
+};
+
+// Walks over the fields of one message:
+//   WireReader reader(message);
+//   for (WireField field; reader.Next(&field);) ...
+//   if (!reader.ok()) the message is malformed
+class WireReader {
+ public:
+  explicit WireReader(absl::string_view message) : left_(message) {}
+
+  // False at the end and at a malformed field (a cut one, a group, number 0).
+  bool Next(WireField* field);
+  bool ok() const { return ok_; }
+
+ private:
+  absl::string_view left_;
+  bool ok_ = true;
+};
+
+// Takes a varint off the front of `text`; false when it is cut or longer than 10 bytes.
+bool TakeVarint(absl::string_view* text, uint64_t* value);
+
+// Appending.
+void AppendVarint(uint64_t value, std::string* out);
+void AppendVarintField(int number, uint64_t value, std::string* out);
+void AppendBytesField(int number, absl::string_view bytes, std::string* out);
+// The tag and length of a field whose content follows.
+std::string BytesFieldHead(int number, uint64_t size);
+
+}  // namespace ampc::onnx
