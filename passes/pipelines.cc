@@ -68,6 +68,8 @@ Pipeline PlanPipeline(const PlanOptions& options) {
   p.Add("drop-identity");   // before fusion: a dropout in between hides what fits
   p.Add("dedup");           // after folding, because equal literals make equal ops
   if (options.fuse) {
+    p.Add("fuse-activation");   // first: a convolution or product takes an activation in that is one op
+    p.Add("fuse-layer-norm");
     p.Add("fuse-conv-bn");      // before the other two: it gives the convolution a bias
     p.Add("fuse-conv-affine");  // before the activation closes the chain
     p.Add("fuse-bias-act");

@@ -1,0 +1,18 @@
+// fuse-activation: activations that a model spells out become one op each.
+//
+//   e = erf(x / 1.41421)                          ->     y = gelu(x)
+//   y = x * (e + 1) * 0.5
+//   y = x * clip(x + 3, 0, 6) / 6                 ->     y = hard_swish(x)
+//   y = x * sigmoid(x)                            ->     y = swish(x)
+//   y = x * hard_sigmoid(x, 1/6, 1/2)             ->     y = hard_swish(x)
+//
+// Products and sums in any order; what lies in between is read by nothing else. In a low chain roundings go. O(program).
+#pragma once
+
+#include "passes/pass.h"
+
+namespace ampc {
+
+PassInfo FuseActivationPass();
+
+}  // namespace ampc

@@ -1,0 +1,148 @@
+#include "passes/fusion/fuse_layer_norm.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/op_registry.h"
+#include "passes/fusion/constant_value.h"
+#include "passes/fusion/pattern.h"
+#include "passes/make_pass.h"
+
+namespace ampc {
+namespace {
+
+class LayerNormFuser {
+ public:
+  explicit LayerNormFuser(Program& program) : program_(program), uses_(program), pattern_(uses_) {}
+
+  bool Run() {
+    bool changed = false;
+    for (int b = 0; b < program_.num_blocks(); ++b) {
+      Block& block = program_.block(b);
+      std::vector<std::unique_ptr<Op>> ops = block.TakeOps();
+      for (size_t i = 0; i < ops.size(); ++i) position_[ops[i].get()] = i;
+      for (size_t i = 0; i < ops.size(); ++i) {
+        Norm norm;
+        if (ops[i] == nullptr || ops[i]->type() != "elementwise_div" || !Match(*ops[i], &norm)) continue;
+        const Op* last = Extend(*ops[i], &norm);
+        const size_t at = position_[last];
+        std::unique_ptr<Op> fused = Make(norm, *ops[at]);
+        graveyard_.push_back(std::exchange(ops[at], std::move(fused)));
+        changed = true;
+      }
+      block.SetOps(std::move(ops));
+    }
+    return changed;
+  }
+
+ private:
+  struct Norm {
+    Var* x = nullptr;
+    Var* scale = nullptr;
+    Var* bias = nullptr;
+    double epsilon = 0;
+    int begin = 0;  // the first normalised dimension
+  };
+
+  // The first of the last dims that `mean` averages over, keeping them; -1 where it does something else.
+  static int FirstAveraged(const Op& mean) {
+    const TensorType& x = mean.inputs()[0]->type;
+    if (mean.inputs().size() != 1 || !x.has_rank || !mean.GetBool("keep_dim") || mean.GetBool("reduce_all")) return -1;
+    std::vector<int64_t> dims = mean.GetInts("dim");
+    for (int64_t& dim : dims) dim += dim < 0 ? x.rank() : 0;
+    std::sort(dims.begin(), dims.end());
+    const int begin = x.rank() - static_cast<int>(dims.size());
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i] != begin + static_cast<int64_t>(i)) return -1;
+    }
+    return dims.empty() ? -1 : begin;
+  }
+
+  // `squared` is d * d for some d, read by nothing else besides.
+  static Var* RootOf(const Op& square) {
+    if (square.type() == "square") return square.inputs()[0];
+    if (square.type() == "pow") return square.inputs().size() == 1 && square.GetFloat("factor", 1) == 2 ? square.inputs()[0] : nullptr;
+    return square.inputs().size() == 2 && square.inputs()[0] == square.inputs()[1] ? square.inputs()[0] : nullptr;
+  }
+
+  bool Match(const Op& div, Norm* norm) const {
+    if (div.inputs().size() != 2) return false;
+    Var* d = div.inputs()[0];
+    const Op* root = pattern_.Producer(*div.inputs()[1], div, {"sqrt"});
+    const Op* sum = root == nullptr ? nullptr : pattern_.Producer(*root->inputs()[0], *root, {"elementwise_add", "scale"});
+    const std::optional<Pattern::WithNumber> shifted = sum == nullptr ? std::nullopt : Pattern::Shifted(*sum);
+    if (!shifted.has_value() || shifted->number < 0) return false;
+    const Op* variance = pattern_.Producer(*shifted->x, *sum, {"reduce_mean"});
+    const Op* square = variance == nullptr ? nullptr : pattern_.Producer(*variance->inputs()[0], *variance, {"square", "pow", "elementwise_mul"});
+    if (square == nullptr || RootOf(*square) != d) return false;
+    const Op* sub = pattern_.Producer(*d, div, {"elementwise_sub"}, false);
+    const int readers = square->inputs().size() == 2 ? 3 : 2;
+    if (sub == nullptr || sub->inputs().size() != 2 || uses_.fetched(*d) || static_cast<int>(uses_.uses(*d).size()) != readers) return false;
+    const Op* mean = pattern_.Producer(*sub->inputs()[1], *sub, {"reduce_mean"});
+    if (mean == nullptr || mean->inputs()[0] != sub->inputs()[0]) return false;
+    norm->x = sub->inputs()[0];
+    norm->epsilon = shifted->number;
+    norm->begin = FirstAveraged(*mean);
+    return norm->begin >= 1 && FirstAveraged(*variance) == norm->begin && norm->x->type.dtype == div.outputs()[0]->type.dtype;
+  }
+
+  // The other operand of `op` if it is a constant with one element for each of the one normalised dimension.
+  Var* PerElement(const Op& op, const Var& y, const Norm& norm) const {
+    Var* other = Pattern::Other(op, y);
+    const TensorType& x = norm.x->type;
+    if (other == nullptr || !other->type.IsStatic() || !x.has_rank || (other->kind != VarKind::kParam && other->kind != VarKind::kConst)) return nullptr;
+    if (!WrittenOnlyBy(uses_, *other, nullptr) || op.GetInt("axis", -1) != -1) return nullptr;
+    const absl::Span<const int64_t> want = absl::MakeConstSpan(x.dims).subspan(norm.begin);
+    const absl::Span<const int64_t> have = other->type.dims;
+    return have == want && want.size() == 1 ? other : nullptr;
+  }
+
+  // Takes the product and the sum behind the quotient in; the last op.
+  const Op* Extend(const Op& div, Norm* norm) const {
+    const Op* last = &div;
+    for (const char* type : {"elementwise_mul", "elementwise_add"}) {
+      const Var& y = *last->outputs()[0];
+      if (!uses_.single_use(y)) break;
+      const Op* next = uses_.uses(y)[0].op;
+      if (next->type() != type || &next->block() != &div.block()) continue;
+      Var* other = PerElement(*next, y, *norm);
+      if (other == nullptr || next->outputs()[0]->type.dtype != norm->x->type.dtype) break;
+      (next->type() == "elementwise_mul" ? norm->scale : norm->bias) = other;
+      last = next;
+    }
+    return last;
+  }
+
+  static std::unique_ptr<Op> Make(const Norm& norm, const Op& last) {
+    const OpDef* def = Ops().Find("layer_norm");
+    std::unique_ptr<Op> op = last.block().NewOp(def);
+    Var* y = last.outputs()[0];
+    op->SetInputs(def->InputSlot("X"), {&norm.x, 1});
+    if (norm.scale != nullptr) op->SetInputs(def->InputSlot("Scale"), {&norm.scale, 1});
+    if (norm.bias != nullptr) op->SetInputs(def->InputSlot("Bias"), {&norm.bias, 1});
+    op->SetOutputs(def->OutputSlot("Y"), {&y, 1});
+    op->SetAttr("epsilon", static_cast<float>(norm.epsilon));
+    op->SetAttr("begin_norm_axis", static_cast<int32_t>(norm.begin));
+    op->marks = last.marks;
+    op->line = last.line;
+    return op;
+  }
+
+  Program& program_;
+  UseDef uses_;
+  Pattern pattern_;
+  absl::flat_hash_map<const Op*, size_t> position_;
+  std::vector<std::unique_ptr<Op>> graveyard_;  // uses_ still points at them
+};
+
+}  // namespace
+
+PassInfo FuseLayerNormPass() {
+  return SimplePass("fuse-layer-norm", "turns layer normalisations that are spelt out into one op each",
+                    [](PassContext&, Program& program) -> absl::StatusOr<bool> { return LayerNormFuser(program).Run(); });
+}
+
+}  // namespace ampc

@@ -1,0 +1,61 @@
+#include "passes/fusion/pattern.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "passes/fusion/constant_value.h"
+
+namespace ampc {
+
+const Op* Pattern::Producer(const Var& var, const Op& reader, std::initializer_list<absl::string_view> types, bool alone) const {
+  if (var.kind != VarKind::kTemp || (alone && !uses_.single_use(var))) return nullptr;
+  const Op* op = uses_.producer(var);
+  if (op == nullptr || &op->block() != &reader.block()) return nullptr;
+  return std::find(types.begin(), types.end(), op->type()) == types.end() ? nullptr : op;
+}
+
+std::optional<double> Pattern::Number(const Var& var) {
+  if (var.type.NumElements() != 1) return std::nullopt;
+  const std::optional<std::vector<float>> values = ConstantFloats(var);
+  if (!values.has_value()) return std::nullopt;
+  return (*values)[0];
+}
+
+std::optional<Pattern::WithNumber> Pattern::SplitNumber(const Op& op) {
+  if (op.inputs().size() != 2) return std::nullopt;
+  for (int i : {0, 1}) {
+    const std::optional<double> number = Number(*op.inputs()[i]);
+    if (number.has_value()) return WithNumber{op.inputs()[1 - i], *number};
+  }
+  return std::nullopt;
+}
+
+std::optional<Pattern::WithNumber> Pattern::Scaled(const Op& op) {
+  if (op.type() == "elementwise_mul") return SplitNumber(op);
+  if (op.type() == "elementwise_div") {
+    const std::optional<double> number = op.inputs().size() == 2 ? Number(*op.inputs()[1]) : std::nullopt;
+    if (!number.has_value() || *number == 0) return std::nullopt;
+    return WithNumber{op.inputs()[0], 1 / *number};
+  }
+  if (op.type() == "scale" && op.inputs().size() == 1 && op.GetFloat("bias") == 0) return WithNumber{op.inputs()[0], op.GetFloat("scale", 1)};
+  return std::nullopt;
+}
+
+std::optional<Pattern::WithNumber> Pattern::Shifted(const Op& op) {
+  if (op.type() == "elementwise_add") return SplitNumber(op);
+  if (op.type() == "scale" && op.inputs().size() == 1 && op.GetFloat("scale", 1) == 1) return WithNumber{op.inputs()[0], op.GetFloat("bias")};
+  return std::nullopt;
+}
+
+Var* Pattern::Other(const Op& op, const Var& var) {
+  if (op.inputs().size() != 2) return nullptr;
+  for (int i : {0, 1}) {
+    if (op.inputs()[i] == &var) return op.inputs()[1 - i];
+  }
+  return nullptr;
+}
+
+bool IsNear(double value, double wanted) { return std::abs(value - wanted) <= 1e-5 * std::abs(wanted); }
+
+}  // namespace ampc
