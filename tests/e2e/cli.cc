@@ -1,5 +1,6 @@
 #include "tests/e2e/cli.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "graph/formats/tensor_io/npz.h"
@@ -8,6 +9,16 @@
 namespace ampc::testing {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> Names(const std::map<std::string, std::string>& files) {
+  std::vector<std::string> names;
+  for (const auto& [name, unused] : files) names.push_back(name);
+  return names;
+}
+
+}  // namespace
 
 std::string CliTest::Ok(const std::vector<std::string>& args) const {
   const Outcome outcome = Ampc(args);
@@ -22,6 +33,19 @@ JsonValue CliTest::OkJson(std::vector<std::string> args) const {
   absl::StatusOr<JsonValue> json = ParseJson(out);
   EXPECT_TRUE(json.ok() && json->Is(JsonValue::Kind::kObject)) << out << json.status();
   return json.ok() ? *std::move(json) : JsonValue();
+}
+
+void CliTest::ExpectFailure(const std::vector<std::string>& args, int code, const std::string& part) const {
+  const std::map<std::string, std::string> before = Files();
+  const Outcome outcome = Ampc(args);
+  const std::string what = ::testing::PrintToString(args) + "\n" + outcome.err;
+  ASSERT_EQ(outcome.code, code) << what << outcome.out;
+  EXPECT_THAT(outcome.err, ::testing::StartsWith("ampc")) << what;
+  EXPECT_THAT(outcome.err, ::testing::HasSubstr(part)) << what;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << what;
+  EXPECT_EQ(outcome.out, "") << what;
+  const std::map<std::string, std::string> after = Files();
+  EXPECT_TRUE(after == before) << what << "files were left behind or changed: " << ::testing::PrintToString(Names(after));
 }
 
 std::map<std::string, HostTensor> CliTest::ReadArchive(const std::string& name) const {

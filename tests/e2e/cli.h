@@ -24,6 +24,10 @@ class CliTest : public ::testing::Test {
   // The same with --json behind the arguments; a null value where the output is no JSON object.
   JsonValue OkJson(std::vector<std::string> args) const;
 
+  // Expects that exit code, one line on standard error that begins with "ampc" and has `part` in it, a silent standard output, and the
+  // folder as it was.
+  void ExpectFailure(const std::vector<std::string>& args, int code, const std::string& part) const;
+
   std::string Read(const std::string& name) const { return ReadFile(folder_ / name); }
   void Write(const std::string& name, const std::string& bytes) const { WriteFile(folder_ / name, bytes); }
   std::map<std::string, HostTensor> ReadArchive(const std::string& name) const;

@@ -20,24 +20,21 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-std::string Original(const std::string& name) { return absl::StrCat(ModelsFolder(), "/", name, "/inference.pdmodel"); }
-
 absl::StatusOr<RealModel> Convert(const std::string& name, DType dtype) {
   RealModel model;
-  model.path = Original(name);
+  model.path = OriginalPath(name);
   if (dtype == DType::kF32) return model;
-  ConvertRequest request;
-  request.input = model.path;
-  request.output = absl::StrCat(::testing::TempDir(), "/", name, "_", Name(dtype), ".pdmodel");
-  request.options.dtype = dtype;
-  request.no_sync = true;
-  AMPC_ASSIGN_OR_RETURN(model.converted, ConvertModel(request));
-  model.path = request.output;
+  const std::string to = absl::StrCat(::testing::TempDir(), "/", name, "_", Name(dtype), fs::path(model.path).extension().string());
+  AMPC_RETURN_IF_ERROR(ConvertTo(dtype, model.path, to, &model.converted));
+  model.path = to;
   return model;
 }
 
-absl::StatusOr<TensorMap> Stored(const std::string& name, const char* what, int k) {
-  return ReadNpz(absl::StrCat("tools/quickstart/data/", name, "_", what, "_", k, ".npz"));
+// The quick start's data are its own, those of the other models lie beside the tests.
+absl::StatusOr<TensorMap> Stored(const std::string& prefix, const char* what, int k) {
+  const std::string file = absl::StrCat(prefix, "_", what, "_", k, ".npz");
+  const std::string quickstart = "tools/quickstart/data/" + file;
+  return ReadNpz(fs::exists(quickstart) ? quickstart : "tests/golden/onnx/" + file);
 }
 
 }  // namespace
@@ -49,6 +46,23 @@ std::string ModelsFolder() {
   return absl::StrCat(cache.empty() ? home + "/.cache" : cache, "/ampc/quickstart/models");
 }
 
+std::string OriginalPath(const std::string& name) {
+  const absl::StatusOr<Task> task = FindTask(name);
+  return task.ok() ? absl::StrCat(ModelsFolder(), "/", name, "/", task->file) : "";
+}
+
+absl::Status ConvertTo(DType dtype, const std::string& from, const std::string& to, ConvertResult* result, const std::string& level) {
+  ConvertRequest request;
+  request.input = from;
+  request.output = to;
+  request.options.dtype = dtype;
+  request.options.level = level;
+  request.no_sync = true;
+  AMPC_ASSIGN_OR_RETURN(ConvertResult converted, ConvertModel(request));
+  if (result != nullptr) *result = std::move(converted);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<RealModel> GetModel(const std::string& name, DType dtype) {
   static auto* const kModels = new std::map<std::pair<std::string, DType>, absl::StatusOr<RealModel>>;
   auto it = kModels->find({name, dtype});
@@ -56,20 +70,25 @@ absl::StatusOr<RealModel> GetModel(const std::string& name, DType dtype) {
   return it->second;
 }
 
-absl::StatusOr<TensorMap> StoredInputs(const std::string& name, int k) { return Stored(name, "inputs", k); }
-absl::StatusOr<TensorMap> StoredOutputs(const std::string& name, int k) { return Stored(name, "outputs", k); }
+absl::StatusOr<TensorMap> StoredInputs(const std::string& name, int k) {
+  AMPC_ASSIGN_OR_RETURN(const Task task, FindTask(name));
+  return Stored(task.inputs, "inputs", k);
+}
 
-absl::StatusOr<std::vector<std::string>> Answers(const std::string& name, const TensorMap& outputs) {
-  if (name == "cls") return DecodeClass(outputs.begin()->second, {"0", "180"});
-  AMPC_ASSIGN_OR_RETURN(const std::vector<std::string> charset, ReadCharset(ModelsFolder() + "/rec/charset.txt"));
-  return DecodeText(outputs.begin()->second, charset);
+absl::StatusOr<TensorMap> StoredOutputs(const std::string& name, int k) {
+  AMPC_ASSIGN_OR_RETURN(const Task task, FindTask(name));
+  return Stored(task.outputs, "outputs", k);
 }
 
 void RealModelTest::SetUp() {
   if (ModelsFolder().empty()) GTEST_SKIP() << "nothing names the folder of the models; tools/test.sh gets them and passes --test_env=AMPC_MODELS";
-  if (!fs::exists(Original(GetParam().name))) {
-    GTEST_SKIP() << "no model at '" << Original(GetParam().name) << "'; tools/fetch_models.py FOLDER gets it, --test_env=AMPC_MODELS=FOLDER names the folder";
+  const std::string original = OriginalPath(GetParam().name);
+  if (!fs::exists(original)) {
+    GTEST_SKIP() << "no model at '" << original << "'; tools/fetch_models.py FOLDER " << (original.ends_with(".onnx") ? "--onnx " : "")
+                 << "gets it, --test_env=AMPC_MODELS=FOLDER names the folder";
   }
+  ASSERT_OK_AND_ASSIGN(task_, FindTask(GetParam().name));
+  ASSERT_OK(ReadLabels(ModelsFolder(), task_));
   ASSERT_OK_AND_ASSIGN(model_, GetModel(GetParam().name, GetParam().dtype));
 }
 

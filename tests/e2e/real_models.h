@@ -1,4 +1,4 @@
-// PP-OCRv4 rec and ppocr_mobile_v2.0_cls, as tools/fetch_models.py puts them in place, and their conversions.
+// Real models, as tools/fetch_models.py puts them in place, and their conversions. Their names and answers: tools/quickstart/task.h.
 #pragma once
 
 #include <ostream>
@@ -11,27 +11,29 @@
 #include "graph/base/dtype.h"
 #include "runtime/session.h"
 #include "tools/cli/convert_model.h"
+#include "tools/quickstart/task.h"
 
 namespace ampc::testing {
 
 // The folder that $AMPC_MODELS names, else the quick start's; "" where neither can be told.
 std::string ModelsFolder();
 
+// Where the model's file is in it.
+std::string OriginalPath(const std::string& name);
+
 // A model of the folder and its conversion, made once per process; `dtype` kF32 is the original.
 struct RealModel {
   std::string path;
   ConvertResult converted;  // empty for the original
 };
+absl::Status ConvertTo(DType dtype, const std::string& from, const std::string& to, ConvertResult* result, const std::string& level = "O2");
 absl::StatusOr<RealModel> GetModel(const std::string& name, DType dtype);
 
-// Set `k` (0 or 1) of the stored inputs, and what the real Paddle makes of them in fp32.
+// Set `k` (0 or 1) of the stored inputs, and what the model's own framework makes of them in fp32.
 absl::StatusOr<TensorMap> StoredInputs(const std::string& name, int k);
 absl::StatusOr<TensorMap> StoredOutputs(const std::string& name, int k);
 
-// What the model answers: the text of each line (rec), the class of each image (cls).
-absl::StatusOr<std::vector<std::string>> Answers(const std::string& name, const TensorMap& outputs);
-
-// One of the two models in one precision; skipped where the models are absent.
+// A model in one precision; skipped where the model is absent.
 struct RealCase {
   std::string name;
   DType dtype;
@@ -41,6 +43,7 @@ class RealModelTest : public ::testing::TestWithParam<RealCase> {
  protected:
   void SetUp() override;
   RealModel model_;
+  Task task_;
 };
 
 }  // namespace ampc::testing

@@ -12,6 +12,7 @@
 #include "tests/testlib/tolerance.h"
 #include "tools/cli/model_facts.h"
 #include "tools/cli/tensors.h"
+#include "tools/quickstart/task.h"
 
 namespace ampc::testing {
 namespace {
@@ -64,10 +65,10 @@ TEST_P(RunRealModel, NumbersAndAnswersAreThoseOfPaddle) {
     EXPECT_EQ(d.mismatched_non_finite, 0);
     EXPECT_LE(d.max_rel, tolerance.max_rel) << k;
     EXPECT_GE(d.cosine, tolerance.cosine) << k;
-    ASSERT_OK_AND_ASSIGN(const std::vector<std::string> answers, Answers(GetParam().name, got));
-    ASSERT_OK_AND_ASSIGN(const std::vector<std::string> paddle, Answers(GetParam().name, want));
-    EXPECT_EQ(answers, paddle) << k;
-    for (const std::string& answer : answers) EXPECT_NE(answer, "");
+    ASSERT_OK_AND_ASSIGN(const Answer answer, Decode(task_, feeds, got));
+    ASSERT_OK_AND_ASSIGN(const Answer paddle, Decode(task_, feeds, want));
+    EXPECT_EQ(answer.texts, paddle.texts) << k;
+    for (const std::string& text : answer.texts) EXPECT_NE(text, "");
   }
 }
 
@@ -139,15 +140,9 @@ TEST_P(RunRealModel, NoCastReadsAWeight) {
 
 class ConvertedRealModel : public RealModelTest {
  protected:
-  std::string original() const { return absl::StrCat(ModelsFolder(), "/", GetParam().name, "/inference.pdmodel"); }
+  std::string original() const { return OriginalPath(GetParam().name); }
   absl::Status Convert(const std::string& from, const std::string& to, const std::string& level = "O2") const {
-    ConvertRequest request;
-    request.input = from;
-    request.output = to;
-    request.options.dtype = GetParam().dtype == DType::kF32 ? DType::kF16 : GetParam().dtype;
-    request.options.level = level;
-    request.no_sync = true;
-    return ConvertModel(request).status();
+    return ConvertTo(GetParam().dtype == DType::kF32 ? DType::kF16 : GetParam().dtype, from, to, nullptr, level);
   }
 };
 INSTANTIATE_TEST_SUITE_P(Models, ConvertedRealModel, ::testing::ValuesIn(kConverted), CaseName);

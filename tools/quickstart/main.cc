@@ -1,12 +1,10 @@
-// The table of the quick start: two real models, converted to fp16 and bf16, run and judged.
+// The table of the quick start: real models, converted to fp16 and bf16, run and judged.
 //
-// usage: quickstart MODELS DATA WORK    MODELS: from tools/fetch_models.py; DATA: inputs and the real Paddle's fp32 outputs;
-//                                       WORK: where converted models go
+// usage: quickstart MODELS DATA WORK MODEL...    MODELS: from tools/fetch_models.py; DATA: inputs and the frameworks' fp32 outputs;
+//                                                WORK: where converted models go; MODEL: a name of task.cc
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <functional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -26,39 +24,44 @@ namespace {
 constexpr int kInputs = 2;  // sets of inputs per model
 constexpr int kRuns = 20;   // timed runs per variant
 
-struct Task {
-  std::string name;
-  std::function<absl::StatusOr<std::vector<std::string>>(const HostTensor&)> decode;
-};
-
 struct Variant {
   std::string label;
   std::string path;
-  std::vector<std::string> answers;
-  double error = 0;    // largest |difference| from Paddle's output over its largest value
+  std::vector<Answer> answers;
+  double error = 0;    // largest |difference| of a fetch from the stored one over its largest value
   double latency = 0;  // best of kRuns, first set of inputs
   ConvertResult converted;
 };
 
-absl::Status Answer(const Task& task, const std::string& data, const Session& session, Variant& variant) {
+absl::StatusOr<TensorMap> Feeds(const Task& task, const std::string& data, int k) { return ReadNpz(absl::StrCat(data, "/", task.inputs, "_inputs_", k, ".npz")); }
+
+absl::Status Judge(const Task& task, const std::string& data, const Session& session, Variant& variant) {
   for (int k = 0; k < kInputs; ++k) {
-    AMPC_ASSIGN_OR_RETURN(const TensorMap feeds, ReadNpz(absl::StrCat(data, "/", task.name, "_inputs_", k, ".npz")));
-    AMPC_ASSIGN_OR_RETURN(const TensorMap wanted, ReadNpz(absl::StrCat(data, "/", task.name, "_outputs_", k, ".npz")));
+    AMPC_ASSIGN_OR_RETURN(const TensorMap feeds, Feeds(task, data, k));
+    AMPC_ASSIGN_OR_RETURN(const TensorMap wanted, ReadNpz(absl::StrCat(data, "/", task.outputs, "_outputs_", k, ".npz")));
     AMPC_ASSIGN_OR_RETURN(const TensorMap got, session.Run(feeds));
-    const auto& [name, want] = *wanted.begin();
-    const auto it = got.find(name);
-    if (it == got.end() || it->second.dims() != want.dims()) return InternalError(absl::StrCat(variant.path, ": output '", name, "' is missing or has other dims"));
-    const Difference d = Compare(ToDoubles(want), ToDoubles(it->second), DType::kF32);
-    variant.error = d.mismatched_non_finite > 0 ? INFINITY : std::max(variant.error, d.max_rel);
-    AMPC_ASSIGN_OR_RETURN(std::vector<std::string> answers, task.decode(it->second));
-    variant.answers.insert(variant.answers.end(), answers.begin(), answers.end());
+    for (const auto& [name, want] : wanted) {
+      const auto it = got.find(name);
+      if (it == got.end() || it->second.dims() != want.dims()) return InternalError(absl::StrCat(variant.path, ": output '", name, "' is missing or has other dims"));
+      const Difference d = Compare(ToDoubles(want), ToDoubles(it->second), DType::kF32);
+      variant.error = d.mismatched_non_finite > 0 ? INFINITY : std::max(variant.error, d.max_rel);
+    }
+    AMPC_ASSIGN_OR_RETURN(Answer answer, Decode(task, feeds, got));
+    variant.answers.push_back(std::move(answer));
   }
   return absl::OkStatus();
 }
 
+bool SameAnswers(const Task& task, const Variant& a, const Variant& b) {
+  for (int k = 0; k < kInputs; ++k) {
+    if (!Same(task, a.answers[k], b.answers[k])) return false;
+  }
+  return true;
+}
+
 // Interleaved, so that a change of the machine's speed hits all variants alike.
 absl::Status Time(const Task& task, const std::string& data, const std::vector<Session>& sessions, std::vector<Variant>& variants) {
-  AMPC_ASSIGN_OR_RETURN(const TensorMap feeds, ReadNpz(absl::StrCat(data, "/", task.name, "_inputs_0.npz")));
+  AMPC_ASSIGN_OR_RETURN(const TensorMap feeds, Feeds(task, data, 0));
   for (int run = 0; run < kRuns; ++run) {
     for (size_t i = 0; i < sessions.size(); ++i) {
       const auto start = std::chrono::steady_clock::now();
@@ -70,15 +73,15 @@ absl::Status Time(const Task& task, const std::string& data, const std::vector<S
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Variant>> Judge(const Task& task, const std::string& models, const std::string& data, const std::string& work) {
-  const std::string original = absl::StrCat(models, "/", task.name, "/inference.pdmodel");
+absl::StatusOr<std::vector<Variant>> Variants(const Task& task, const std::string& models, const std::string& data, const std::string& work) {
+  const std::string original = absl::StrCat(models, "/", task.name, "/", task.file);
   std::vector<Variant> variants(1);
   variants[0].label = "fp32";
   variants[0].path = original;
   for (DType dtype : {DType::kF16, DType::kBF16}) {
     Variant v;
     v.label = dtype == DType::kF16 ? "fp16" : "bf16";
-    v.path = absl::StrCat(work, "/", task.name, "_", v.label, ".pdmodel");
+    v.path = absl::StrCat(work, "/", task.name, "_", v.label, task.file.substr(task.file.rfind('.')));
     ConvertRequest request;
     request.input = original;
     request.output = v.path;
@@ -90,7 +93,7 @@ absl::StatusOr<std::vector<Variant>> Judge(const Task& task, const std::string& 
   for (Variant& v : variants) {
     AMPC_ASSIGN_OR_RETURN(Session session, Session::Load(v.path));
     sessions.push_back(std::move(session));
-    AMPC_RETURN_IF_ERROR(Answer(task, data, sessions.back(), v));
+    AMPC_RETURN_IF_ERROR(Judge(task, data, sessions.back(), v));
   }
   AMPC_RETURN_IF_ERROR(Time(task, data, sessions, variants));
   return variants;
@@ -110,26 +113,31 @@ std::vector<std::string> Row(const Task& task, const Variant& v, const Variant& 
           HumanSeconds(v.latency),
           absl::StrFormat("%.2f", v.latency / fp32.latency),
           absl::StrFormat("%.1e", v.error),
-          v.answers == fp32.answers ? "same" : "CHANGED"};
+          SameAnswers(task, fp32, v) ? "same" : "CHANGED"};
 }
 
-absl::Status Run(const std::string& models, const std::string& data, const std::string& work, Console& console) {
-  AMPC_ASSIGN_OR_RETURN(const std::vector<std::string> charset, ReadCharset(models + "/rec/charset.txt"));
-  const std::vector<Task> tasks = {{"rec", [&](const HostTensor& t) { return DecodeText(t, charset); }},
-                                   {"cls", [](const HostTensor& t) { return DecodeClass(t, {"0", "180"}); }}};
+std::string Texts(const Variant& v) {
+  std::vector<std::string> texts;
+  for (const Answer& answer : v.answers) texts.insert(texts.end(), answer.texts.begin(), answer.texts.end());
+  return absl::StrJoin(texts, " | ");
+}
+
+absl::Status Run(const std::string& models, const std::string& data, const std::string& work, const std::vector<std::string>& names, Console& console) {
   std::vector<std::vector<std::string>> rows = {
       {"model", "type", "size", "ops low / fp32", "low flops", "casts", "conversion", "latency", "x fp32", "error", "answer"}};
   std::string answers;
   bool same = true;
-  for (const Task& task : tasks) {
-    AMPC_ASSIGN_OR_RETURN(const std::vector<Variant> variants, Judge(task, models, data, work));
+  for (const std::string& name : names) {
+    AMPC_ASSIGN_OR_RETURN(Task task, FindTask(name));
+    AMPC_RETURN_IF_ERROR(ReadLabels(models, task));
+    AMPC_ASSIGN_OR_RETURN(const std::vector<Variant> variants, Variants(task, models, data, work));
     for (const Variant& v : variants) {
       rows.push_back(Row(task, v, variants[0]));
-      same = same && v.answers == variants[0].answers;
-      absl::StrAppend(&answers, task.name, " ", v.label, ": ", absl::StrJoin(v.answers, " | "), "\n");
+      same = same && SameAnswers(task, variants[0], v);
+      absl::StrAppend(&answers, task.name, " ", v.label, ": ", Texts(v), "\n");
     }
   }
-  console.Out(absl::StrCat("\n", FormatTable(rows), "\nerror: against the real Paddle's fp32 outputs, over their largest value. latency: best of ", kRuns,
+  console.Out(absl::StrCat("\n", FormatTable(rows), "\nerror: against the fp32 outputs of Paddle or ONNX Runtime, over their largest value. latency: best of ", kRuns,
                            " runs on this CPU, all variants interleaved;\nfp16 here is exact emulation of half storage with fp32 arithmetic.\n\nanswers\n", answers));
   return same ? absl::OkStatus() : NoError("a converted model gives another answer than the original");
 }
@@ -139,11 +147,11 @@ absl::Status Run(const std::string& models, const std::string& data, const std::
 
 int main(int argc, char** argv) {
   ampc::Console console;
-  if (argc != 4) {
-    console.Note("usage: quickstart MODELS DATA WORK");
+  if (argc < 5) {
+    console.Note("usage: quickstart MODELS DATA WORK MODEL...");
     return 2;
   }
-  const absl::Status status = ampc::Run(argv[1], argv[2], argv[3], console);
+  const absl::Status status = ampc::Run(argv[1], argv[2], argv[3], {argv + 4, argv + argc}, console);
   if (!status.ok()) console.Note(absl::StrCat("quickstart: ", status.message()));
   return static_cast<int>(ampc::ExitCodeOf(status));
 }
