@@ -20,7 +20,8 @@ using HostOpFn = absl::Status (*)(const HostCall& call);
 // Null for an op that plans execute, and for control flow.
 HostOpFn FindHostOp(const Op& op, const KernelRegistry& kernels);
 
-// The tensor_array_to_tensor op; OutIndex gets the length of each element along the axis.
+// The tensor_array_to_tensor op; OutIndex gets the length of each element along the axis. An empty array whose type has a rank gives a tensor without
+// elements.
 absl::Status TensorArrayToTensor(const HostCall& call);
 
 }  // namespace ampc

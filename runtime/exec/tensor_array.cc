@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -5,6 +6,7 @@
 #include "graph/base/error.h"
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
+#include "kernels/kernel.h"
 #include "runtime/exec/host_ops.h"
 
 namespace ampc {
@@ -23,6 +25,26 @@ absl::Status CheckElements(const Op& op, const TensorArray& array, int64_t axis)
   return absl::OkStatus();
 }
 
+// What no elements give: nothing along the axis, and 0 for the dims that the array's type leaves open.
+absl::Status NoElements(const HostCall& call, int64_t axis, bool stack) {
+  const TensorType& element = call.op.input("X")->type;
+  if (!element.has_rank) return UsageError(absl::StrCat(Describe(call.op), ": array '", call.op.input("X")->name(), "' is empty"));
+  std::vector<int64_t> dims;
+  for (const int64_t d : element.dims) dims.push_back(std::max<int64_t>(d, 0));
+  const int64_t limit = static_cast<int64_t>(dims.size()) + (stack ? 1 : 0);
+  if (axis < 0) axis += limit;
+  if (axis < 0 || axis >= limit) return UsageError(absl::StrCat(Describe(call.op), ": axis ", axis, " does not fit elements of rank ", dims.size()));
+  if (stack) dims.insert(dims.begin() + axis, 0);
+  dims[axis] = 0;
+  AMPC_ASSIGN_OR_RETURN(HostTensor out, HostTensor::Create(StorageType(element.dtype), dims));
+  call.env.Set(*call.op.output("Out"), std::make_shared<const HostTensor>(std::move(out)));
+  if (const Var* index = call.op.output("OutIndex")) {
+    const int64_t none[] = {0};
+    call.env.Set(*index, std::make_shared<const HostTensor>(HostTensor::FromValues<int32_t>(none, {})));
+  }
+  return absl::OkStatus();
+}
+
 int64_t Product(absl::Span<const int64_t> dims) {
   int64_t n = 1;
   for (const int64_t d : dims) n *= d;
@@ -33,8 +55,8 @@ int64_t Product(absl::Span<const int64_t> dims) {
 
 absl::Status TensorArrayToTensor(const HostCall& call) {
   const TensorArray& array = call.env.Array(*call.op.input("X"));
-  if (array.empty()) return UsageError(absl::StrCat(Describe(call.op), ": array '", call.op.input("X")->name(), "' is empty"));
   const bool stack = call.op.GetBool("use_stack");
+  if (array.empty()) return NoElements(call, call.op.GetInt("axis"), stack);
   const int64_t rank = array[0] == nullptr ? 0 : array[0]->rank();
   const int64_t limit = stack ? rank + 1 : rank;
   int64_t axis = call.op.GetInt("axis");

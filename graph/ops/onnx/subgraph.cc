@@ -16,27 +16,6 @@ namespace {
 // A dim that grows in each iteration is unknown after the second round, a rank that grows after the third.
 constexpr int kMaxRounds = 4;
 
-// Takes from `inferred` what `have` leaves open.
-bool Fill(const TensorType& inferred, TensorType* have) {
-  bool changed = false;
-  if (have->dtype == DType::kInvalid && inferred.dtype != DType::kInvalid) {
-    have->dtype = inferred.dtype;
-    changed = true;
-  }
-  if (!inferred.has_rank) return changed;
-  if (!have->has_rank) {
-    have->has_rank = true;
-    have->dims = inferred.dims;
-    return true;
-  }
-  for (size_t i = 0; i < have->dims.size() && i < inferred.dims.size(); ++i) {
-    if (have->dims[i] != kUnknownDim || inferred.dims[i] == kUnknownDim) continue;
-    have->dims[i] = inferred.dims[i];
-    changed = true;
-  }
-  return changed;
-}
-
 absl::StatusOr<bool> InferOne(Op& op) {
   static const TypeEnv kDeclared;
   AMPC_ASSIGN_OR_RETURN(std::vector<std::optional<TensorType>> results, InferOp(op, kDeclared));
@@ -91,9 +70,15 @@ absl::Status InferLoopBody(const Subgraph& body, std::vector<TensorType> given, 
   }
 }
 
+TensorType RankZero(DType dtype) {
+  TensorType type = TensorType::Unranked(dtype);
+  type.has_rank = true;
+  return type;
+}
+
 absl::Status InferLoop(Op& op) {
   AMPC_ASSIGN_OR_RETURN(const Subgraph body, SubgraphOf(op, "body"));
-  return InferLoopBody(body, {TensorType(DType::kI64, {}), TensorType(DType::kBool, {})}, op.inputs(op.def().InputSlot("v_initial")), 1);
+  return InferLoopBody(body, {RankZero(DType::kI64), RankZero(DType::kBool)}, op.inputs(op.def().InputSlot("v_initial")), 1);
 }
 
 // States keep their shape, so one round is enough.
@@ -124,6 +109,26 @@ absl::StatusOr<Subgraph> SubgraphOf(const Op& op, absl::string_view name) {
   if (ops.front()->type() == kEnter) out.inputs = ops.front()->outputs();
   out.outputs = ops.back()->inputs();
   return out;
+}
+
+bool Fill(const TensorType& inferred, TensorType* have) {
+  bool changed = false;
+  if (have->dtype == DType::kInvalid && inferred.dtype != DType::kInvalid) {
+    have->dtype = inferred.dtype;
+    changed = true;
+  }
+  if (!inferred.has_rank) return changed;
+  if (!have->has_rank) {
+    have->has_rank = true;
+    have->dims = inferred.dims;
+    return true;
+  }
+  for (size_t i = 0; i < have->dims.size() && i < inferred.dims.size(); ++i) {
+    if (have->dims[i] != kUnknownDim || inferred.dims[i] == kUnknownDim) continue;
+    have->dims[i] = inferred.dims[i];
+    changed = true;
+  }
+  return changed;
 }
 
 TensorType Union(const TensorType& a, const TensorType& b) {

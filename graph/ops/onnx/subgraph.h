@@ -23,6 +23,9 @@ absl::StatusOr<Subgraph> SubgraphOf(const Op& op, absl::string_view name);
 // The type that values of both types have: dims that differ are not known, nor is the rank where ranks differ.
 TensorType Union(const TensorType& a, const TensorType& b);
 
+// Takes from `inferred` what `have` leaves open: element type, rank, dims. Returns whether that is anything.
+bool Fill(const TensorType& inferred, TensorType* have);
+
 // Fills the types that are open in `block` and in the blocks of its ops, in program order: element types, ranks and dims that inference knows; what
 // is known stays. Entries of a Loop's body get what neither the first iteration nor a later one contradicts, which takes a few rounds of inference
 // over the body. Returns whether anything changed. Errors are those of inference.
