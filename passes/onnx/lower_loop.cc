@@ -245,7 +245,7 @@ class ScanMaker {
         return emit.Temp("dims", "slice", {{"Input", {dims}}}, {{"axes", std::vector<int64_t>{0}}, {"starts", std::vector<int64_t>{from}}, {"ends", std::vector<int64_t>{to}}});
       };
       Var* const dims = emit.Temp("dims", "concat", {{"X", {part(before, 0, 2), part(after, 1, 64)}}});
-      emit.Into(result, "reshape2", {{"X", {flat}}, {"ShapeTensor", {dims}}});
+      emit.Into(result, "reshape2", {{"X", {flat}}, {"Shape", {dims}}});
     }
   }
 
