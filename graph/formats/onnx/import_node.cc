@@ -4,8 +4,10 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/formats/onnx/attr.h"
 #include "graph/formats/onnx/importer.h"
 #include "graph/formats/paddle/undo.h"
+#include "graph/infer_context.h"
 #include "graph/op_registry.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/dtype_number.h"
@@ -70,6 +72,47 @@ void FillSlots(const std::vector<SlotDef>& slots, const List& vars, const Set& s
     while (end < vars.size() && SlotAt(slots, end) == slot) ++end;
     if (vars[i] != nullptr) set(slot, absl::MakeConstSpan(&vars[i], end - i));
     i = end;
+  }
+}
+
+// The attributes as `def` wants them, without its subgraphs; false when one does not fit or a required one is missing. A null `def` takes what
+// it can.
+bool ImportAttrs(const OpDef* def, const NodeView& node, const std::shared_ptr<const WeightSource>& file, std::vector<Attr>* attrs) {
+  size_t required = 0, given = 0;
+  for (const absl::string_view bytes : node.attributes) {
+    AttributeView view;
+    if (!ReadAttribute(bytes, &view)) return false;
+    const AttrDef* attr = def == nullptr ? nullptr : def->FindAttr(view.name);
+    if (def != nullptr && (attr == nullptr || attr->extra || view.is_reference)) return false;
+    if (!ImportAttr(view, attr, file, attrs)) return false;
+    if (attr != nullptr && attr->required) ++given;
+  }
+  if (def == nullptr) return true;
+  for (const AttrDef& attr : def->attrs) required += attr.required ? 1 : 0;
+  return given == required;
+}
+
+// Fills what the file does not say about results from the op's inference, which is right where they disagree.
+void CompleteTypes(const Op& op) {
+  static const TypeEnv kDeclared;
+  const absl::StatusOr<std::vector<std::optional<TensorType>>> inferred = InferOp(op, kDeclared);
+  if (!inferred.ok()) return;  // the verifier reports it
+  for (size_t i = 0; i < inferred->size(); ++i) {
+    if (!(*inferred)[i].has_value()) continue;
+    const TensorType& want = *(*inferred)[i];
+    TensorType& have = op.outputs()[i]->type;
+    if (want.kind != TypeKind::kTensor) continue;
+    if (have.kind != TypeKind::kTensor || !Compatible(have, want)) {
+      have = want;
+      continue;
+    }
+    if (have.dtype == DType::kInvalid) have.dtype = want.dtype;
+    if (!want.has_rank) continue;
+    if (!have.has_rank) have = TensorType(have.dtype, Dims(want.dims.size(), kUnknownDim));
+    for (int d = 0; d < want.rank(); ++d) {
+      // What the op computes names the same symbol wherever the dimension is the same; what the file declares often names a new one.
+      if (!IsKnown(have.dims[d]) && want.dims[d] != kUnknownDim) have.dims[d] = want.dims[d];
+    }
   }
 }
 

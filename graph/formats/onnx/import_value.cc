@@ -19,8 +19,13 @@ absl::Status Importer::AddConstant(absl::string_view name, StoredValue value, Pl
   OnnxOrigin::Value& origin = origin_->values.back();
   origin.constant = true;
   origin.external = value.external;
-  origin.file_offset = value.ref.offset;
-  origin_->external = origin_->external || value.external;
+  origin.source = value.ref.source.get();
+  origin.offset = value.ref.offset;
+  if (value.external) {
+    origin_->one_file = origin_->one_file && (external_ == nullptr || external_ == origin.source);
+    external_ = origin.source;
+    origin_->external = true;
+  }
   if (value.ref.source == nullptr) return absl::OkStatus();
   if (!literal) {
     var->weight = std::make_unique<WeightRef>(std::move(value.ref));

@@ -89,20 +89,12 @@ class Importer {
   Program program_;
   Symbols symbols_;
   std::unique_ptr<ExternalFiles> files_;  // null when they are not to be looked for
+  const WeightSource* external_ = nullptr;  // the file of the external value before
   ModelView model_;
   absl::flat_hash_set<std::pair<absl::string_view, absl::string_view>> functions_;
 };
 
 // A subgraph deeper than this is refused.
 inline constexpr int kMaxDepth = 64;
-
-// import_attr.cc. The node's attributes as `def` wants them, without its subgraphs; false when one does not fit or a required one is missing. A
-// null `def` takes what it can. `file`: the model.
-bool ImportAttrs(const OpDef* def, const NodeView& node, const std::shared_ptr<const WeightSource>& file, std::vector<Attr>* attrs);
-// One attribute, appended; `def` is the record's, or null. False when it does not fit. Tensors and other kinds that a null `def` cannot take stay
-// out.
-bool ImportAttr(const AttributeView& view, const AttrDef* def, const std::shared_ptr<const WeightSource>& file, std::vector<Attr>* attrs);
-// Fills what the file does not say about results from the op's inference, which is right where they disagree.
-void CompleteTypes(const Op& op);
 
 }  // namespace ampc::onnx

@@ -3,9 +3,8 @@
 #include <filesystem>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/formats/onnx/export.h"
 #include "graph/formats/onnx/import.h"
 
 namespace ampc {
@@ -30,9 +29,7 @@ absl::StatusOr<Program> Load(const std::string& path, const LoadOptions& options
   return onnx::ImportModel(std::move(source), path, options.program_only);
 }
 
-absl::Status Save(const Program&, const std::string& path, const SaveOptions&) {
-  return UnsupportedError(absl::StrCat(path, ": writing ONNX is not supported"));
-}
+absl::Status Save(const Program& program, const std::string& path, const SaveOptions& options) { return onnx::ExportModel(program, path, options); }
 
 }  // namespace
 

@@ -36,12 +36,15 @@ struct OnnxOrigin : FormatOrigin {
     std::shared_ptr<const HostTensor> literal;  // of a constant
     bool constant = false;                      // an initializer or a Constant node
     bool external = false;                      // stored in a file of its own
-    uint64_t file_offset = 0;                   // of external data
+    const WeightSource* source = nullptr;       // of the stored value, null when it was not looked for
+    uint64_t offset = 0;                        // of the value in it
   };
   std::vector<Value> values;
 
   // By graph: its message.
   std::vector<absl::string_view> graphs;
+  // The values that are stored in files of their own are all in one.
+  bool one_file = true;
 };
 
 // The program's origin, or null when it has another one or none.

@@ -1,10 +1,10 @@
-#include <algorithm>
+#include "graph/formats/onnx/attr.h"
+
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/dtype_switch.h"
-#include "graph/formats/onnx/importer.h"
-#include "graph/infer_context.h"
+#include "graph/formats/onnx/values.h"
 #include "graph/ops/onnx/dtype_number.h"
 
 namespace ampc::onnx {
@@ -103,42 +103,93 @@ bool ImportAttr(const AttributeView& view, const AttrDef* def, const std::shared
   return false;
 }
 
-bool ImportAttrs(const OpDef* def, const NodeView& node, const std::shared_ptr<const WeightSource>& file, std::vector<Attr>* attrs) {
-  size_t required = 0, given = 0;
-  for (const absl::string_view bytes : node.attributes) {
-    AttributeView view;
-    if (!ReadAttribute(bytes, &view)) return false;
-    const AttrDef* attr = def == nullptr ? nullptr : def->FindAttr(view.name);
-    if (def != nullptr && (attr == nullptr || attr->extra || view.is_reference)) return false;
-    if (!ImportAttr(view, attr, file, attrs)) return false;
-    if (attr != nullptr && attr->required) ++given;
-  }
-  if (def == nullptr) return true;
-  for (const AttrDef& attr : def->attrs) required += attr.required ? 1 : 0;
-  return given == required;
+std::string ScalarBytes(const Scalar& scalar, DType dtype) {
+  double number = 0;
+  int64_t integer = 0;
+  if (const bool* b = std::get_if<bool>(&scalar.value)) number = static_cast<double>(integer = *b);
+  if (const int64_t* i = std::get_if<int64_t>(&scalar.value)) number = static_cast<double>(integer = *i);
+  if (const double* d = std::get_if<double>(&scalar.value)) number = *d;
+  std::string bytes;
+  (void)SwitchAll(dtype, "", [&](auto tag) -> absl::Status {
+    using T = typename decltype(tag)::type;
+    T value;
+    if constexpr (std::is_integral_v<T>) {
+      value = static_cast<T>(std::holds_alternative<double>(scalar.value) ? static_cast<int64_t>(number) : integer);
+    } else if constexpr (std::is_same_v<T, double>) {
+      value = number;
+    } else {
+      value = T(static_cast<float>(number));
+    }
+    bytes.assign(reinterpret_cast<const char*>(&value), sizeof(value));
+    return absl::OkStatus();
+  });
+  return bytes;
 }
 
-void CompleteTypes(const Op& op) {
-  static const TypeEnv kDeclared;
-  const absl::StatusOr<std::vector<std::optional<TensorType>>> inferred = InferOp(op, kDeclared);
-  if (!inferred.ok()) return;  // the verifier reports it
-  for (size_t i = 0; i < inferred->size(); ++i) {
-    if (!(*inferred)[i].has_value()) continue;
-    const TensorType& want = *(*inferred)[i];
-    TensorType& have = op.outputs()[i]->type;
-    if (want.kind != TypeKind::kTensor) continue;
-    if (have.kind != TypeKind::kTensor || !Compatible(have, want)) {
-      have = want;
-      continue;
-    }
-    if (have.dtype == DType::kInvalid) have.dtype = want.dtype;
-    if (!want.has_rank) continue;
-    if (!have.has_rank) have = TensorType(have.dtype, Dims(want.dims.size(), kUnknownDim));
-    for (int d = 0; d < want.rank(); ++d) {
-      // What the op computes names the same symbol wherever the dimension is the same; what the file declares often names a new one.
-      if (!IsKnown(have.dims[d]) && want.dims[d] != kUnknownDim) have.dims[d] = want.dims[d];
-    }
+namespace {
+
+void AppendFloatField(int number, float value, std::string* out) {
+  AppendVarint(static_cast<uint64_t>(number) << 3 | kFixed32, out);
+  out->append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+// Appends the value's fields of AttributeProto; gives the attribute::Type.
+struct Encoder {
+  std::string* out;
+
+  int Int(int64_t value) const {
+    AppendVarintField(attribute::kI, static_cast<uint64_t>(value), out);
+    return attribute::kTypeInt;
   }
+  template <typename T>
+  int Ints(const std::vector<T>& values) const {
+    for (const T value : values) AppendVarintField(attribute::kInts, static_cast<uint64_t>(static_cast<int64_t>(value)), out);
+    return attribute::kTypeInts;
+  }
+  template <typename T>
+  int Floats(const std::vector<T>& values) const {
+    for (const T value : values) AppendFloatField(attribute::kFloats, static_cast<float>(value), out);
+    return attribute::kTypeFloats;
+  }
+  int operator()(bool value) const { return Int(value); }
+  int operator()(int32_t value) const { return Int(value); }
+  int operator()(int64_t value) const { return Int(value); }
+  int operator()(DType value) const { return Int(NumberOfDType(value)); }
+  int operator()(float value) const {
+    AppendFloatField(attribute::kF, value, out);
+    return attribute::kTypeFloat;
+  }
+  int operator()(double value) const { return (*this)(static_cast<float>(value)); }
+  int operator()(const std::string& value) const {
+    AppendBytesField(attribute::kS, value, out);
+    return attribute::kTypeString;
+  }
+  int operator()(const std::vector<bool>& values) const { return Ints(std::vector<int64_t>(values.begin(), values.end())); }
+  int operator()(const std::vector<int32_t>& values) const { return Ints(values); }
+  int operator()(const std::vector<int64_t>& values) const { return Ints(values); }
+  int operator()(const std::vector<float>& values) const { return Floats(values); }
+  int operator()(const std::vector<double>& values) const { return Floats(values); }
+  int operator()(const std::vector<std::string>& values) const {
+    for (const std::string& value : values) AppendBytesField(attribute::kStrings, value, out);
+    return attribute::kTypeStrings;
+  }
+  int operator()(const BlockRef&) const { return 0; }
+  int operator()(const VarName&) const { return 0; }
+  int operator()(const Scalar&) const { return 0; }
+  int operator()(const std::vector<BlockRef>&) const { return 0; }
+  int operator()(const std::vector<VarName>&) const { return 0; }
+  int operator()(const std::vector<Scalar>&) const { return 0; }
+};
+
+}  // namespace
+
+std::string EncodeAttr(absl::string_view name, const AttrValue& value) {
+  std::string out;
+  AppendBytesField(attribute::kName, name, &out);
+  const int type = std::visit(Encoder{&out}, value);
+  if (type == 0) return "";
+  AppendVarintField(attribute::kType, static_cast<uint64_t>(type), &out);
+  return out;
 }
 
 }  // namespace ampc::onnx

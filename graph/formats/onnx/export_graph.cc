@@ -1,0 +1,294 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/status_macros.h"
+#include "graph/formats/onnx/exporter.h"
+#include "graph/formats/onnx/types.h"
+#include "graph/ops/onnx/dialect.h"
+
+namespace ampc::onnx {
+namespace {
+
+constexpr int64_t kOldestSeparateInitializers = 4;  // IR version: initializers need not be graph inputs
+
+bool IsBoundary(const Op& op) { return op.type() == kEnter || op.type() == kYield; }
+
+}  // namespace
+
+int Exporter::NumberOf(const Graph& graph) const {
+  const auto it = graph_of_.find(graph.bytes.data());
+  return graph.bytes.empty() || it == graph_of_.end() ? -1 : it->second;
+}
+
+// Puts the block's ops and constants to their places in the file.
+void Exporter::Sort(Graph* graph) {
+  const int number = NumberOf(*graph);
+  if (number >= 0) (void)ReadGraph(graph->bytes, &graph->view);
+  graph->ops.resize(graph->view.nodes.size());
+  graph->constants.resize(graph->view.nodes.size());
+  graph->values.resize(graph->view.initializers.size());
+  for (const std::unique_ptr<Op>& op : graph->block->ops()) {
+    if (IsBoundary(*op)) continue;
+    const OnnxOrigin::OpPlace* place = op->origin < 0 || number < 0 ? nullptr : &origin_->ops[op->origin];
+    if (place != nullptr && place->graph == number && graph->ops[place->index] == nullptr) {
+      graph->ops[place->index] = op.get();
+      continue;
+    }
+    graph->new_ops.push_back(op.get());
+    for (const Var* var : op->outputs()) graph->new_results[var] = op.get();
+  }
+  for (const std::unique_ptr<Var>& var : graph->block->vars()) {
+    if (!var->export_name.empty()) graph->renamed[var->export_name] = var.get();
+    const bool constant = var->kind == VarKind::kConst || var->kind == VarKind::kParam;
+    const OnnxOrigin::Value* value = var->origin < 0 || number < 0 ? nullptr : &origin_->values[var->origin];
+    if (value != nullptr && value->constant && value->place.graph == number) {
+      if (value->place.section == 'i') graph->values[value->place.index] = var.get();
+      if (value->place.section == 'n') graph->constants[value->place.index] = var.get();
+    } else if (constant && read_[var->id()]) {
+      graph->new_values.push_back(var.get());
+    }
+    if (value != nullptr && value->place.graph == number) ++graph->alive;
+  }
+}
+
+// The values that the file's graph defines and the program has no more.
+void Exporter::FindGone(Graph* graph) const {
+  const int number = NumberOf(*graph);
+  if (number < 0 || graph->alive == values_of_[number]) return;
+  NodeView node;
+  for (size_t n = 0; n < graph->view.nodes.size(); ++n) {
+    (void)ReadNode(graph->view.nodes[n], &node);
+    for (const absl::string_view name : node.outputs) {
+      if (!name.empty() && FindValue(name, *graph) == nullptr) graph->gone.insert(name);
+    }
+  }
+  for (const absl::string_view bytes : graph->view.initializers) {
+    const absl::string_view name = BytesField(bytes, tensor::kName);
+    if (FindValue(name, *graph) == nullptr) graph->gone.insert(name);
+  }
+}
+
+const Var* Exporter::FindValue(absl::string_view name, const Graph& graph) const {
+  if (!graph.renamed.empty()) {
+    const auto it = graph.renamed.find(name);
+    if (it != graph.renamed.end()) return it->second;
+  }
+  const Var* var = graph.block->FindVar(name);
+  return var == nullptr || !var->export_name.empty() ? nullptr : var;
+}
+
+// A new op comes right in front of the first node that needs it.
+absl::Status Exporter::WriteNewDependencies(const Op& op, Graph* graph, Pieces* out) {
+  if (graph->new_ops.empty()) return absl::OkStatus();
+  // Depth first without recursion: chains of new ops may be long.
+  std::vector<std::pair<const Op*, size_t>> stack = {{&op, 0}};
+  while (!stack.empty()) {
+    auto& [current, next] = stack.back();
+    if (next < current->inputs().size()) {
+      const auto it = graph->new_results.find(current->inputs()[next++]);
+      if (it != graph->new_results.end() && it->second != current && graph->written.insert(it->second).second) stack.push_back({it->second, 0});
+      continue;
+    }
+    const Op* done = current;
+    stack.pop_back();
+    if (done != &op) AMPC_RETURN_IF_ERROR(WriteNewNode(*done, graph, out));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Exporter::WriteNewOps(Graph* graph, Pieces* out) {
+  for (const Op* op : graph->new_ops) {
+    if (graph->written.contains(op)) continue;
+    graph->written.insert(op);
+    AMPC_RETURN_IF_ERROR(WriteNewDependencies(*op, graph, out));
+    AMPC_RETURN_IF_ERROR(WriteNewNode(*op, graph, out));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Exporter::WriteNewInitializers(Graph* graph, Pieces* out) {
+  for (const Var* var : graph->new_values) AMPC_RETURN_IF_ERROR(WriteInitializer(*var, "", graph, out));
+  return absl::OkStatus();
+}
+
+std::vector<const Var*> Exporter::Inputs(const Graph& graph) const {
+  if (graph.block->index() == 0) return {program_.feeds.begin(), program_.feeds.end()};
+  const auto& ops = graph.block->ops();
+  if (ops.empty() || ops.front()->type() != kEnter) return {};
+  return {ops.front()->outputs().begin(), ops.front()->outputs().end()};
+}
+
+std::vector<const Var*> Exporter::Outputs(const Graph& graph) const {
+  if (graph.block->index() == 0) return {program_.fetches.begin(), program_.fetches.end()};
+  const auto& ops = graph.block->ops();
+  if (ops.empty() || ops.back()->type() != kYield) return {};
+  return {ops.back()->inputs().begin(), ops.back()->inputs().end()};
+}
+
+// `had`, a ValueInfoProto, with the type that the value has now; "" for no change.
+std::string Exporter::PatchedInfo(absl::string_view had, const Var& var) const {
+  if (var.type.kind != TypeKind::kTensor) return "";
+  bool dims = false;
+  if (var.origin >= 0 && origin_ != nullptr) {
+    const TensorType& then = origin_->values[var.origin].type;
+    dims = then.kind == TypeKind::kTensor && !Compatible(var.type.WithDType(then.dtype), then);
+    if (!dims && (then.dtype == var.type.dtype || var.type.dtype == DType::kInvalid)) return "";
+  }
+  std::string out;
+  WireReader reader(had);
+  for (WireField field; reader.Next(&field);) {
+    if (field.Is(value_info::kType, kBytes)) {
+      AppendBytesField(value_info::kType, PatchedType(field.bytes, var.type, dims, program_), &out);
+    } else {
+      absl::StrAppend(&out, field.all);
+    }
+  }
+  return out == had ? "" : out;
+}
+
+void Exporter::WriteValueInfo(int number, const WireField& field, const Graph& graph, Pieces* out) const {
+  const absl::string_view name = BytesField(field.bytes, value_info::kName);
+  const Var* var = FindValue(name, graph);
+  if (var == nullptr && graph.gone.contains(name)) return;
+  const std::string patched = var == nullptr ? "" : PatchedInfo(field.bytes, *var);
+  if (patched.empty()) return out->Keep(field.all);
+  std::string text;
+  AppendBytesField(number, patched, &text);
+  out->Text(text);
+}
+
+void Exporter::WriteNewInputs(Graph* graph, Pieces* out) {
+  std::string text;
+  const auto add = [&](const Var& var) {
+    AppendBytesField(graph::kInput, MakeValueInfo(NameOf(var), var.type, program_), &text);
+    MarkValue(var, {.section = 'p', .graph = graph->number, .index = graph->inputs++});
+  };
+  for (const Var* var : Inputs(*graph)) {
+    const bool had = var->origin >= 0 && origin_ != nullptr && origin_->values[var->origin].place.section == 'p' && !graph->bytes.empty();
+    if (!had) add(*var);
+  }
+  if (origin_ != nullptr && origin_->ir_version < kOldestSeparateInitializers && graph->number == 0) {
+    for (const Var* var : graph->new_values) {
+      AppendBytesField(graph::kInput, MakeValueInfo(NameOf(*var), var->type, program_), &text);
+      ++graph->inputs;
+    }
+  }
+  out->Text(text);
+}
+
+void Exporter::WriteInputs(absl::string_view had, size_t index, Graph* graph, Pieces* out) {
+  WireField field;
+  WireReader reader(had);
+  (void)reader.Next(&field);
+  const Var* var = FindValue(BytesField(field.bytes, value_info::kName), *graph);
+  if (var != nullptr) {
+    MarkValue(*var, {.section = 'p', .graph = graph->number, .index = graph->inputs++});
+    WriteValueInfo(graph::kInput, field, *graph, out);
+  }
+  if (index + 1 == graph->view.inputs.size()) WriteNewInputs(graph, out);
+}
+
+// Outputs are written in the order of the program; what the file says about one of the same name stays.
+void Exporter::WriteOutputs(Graph* graph, Pieces* out) {
+  const std::vector<const Var*> outputs = Outputs(*graph);
+  std::vector<WireField> fields;
+  absl::flat_hash_map<absl::string_view, size_t> by_name;
+  WireReader reader(graph->bytes);
+  for (WireField field; reader.Next(&field);) {
+    if (!field.Is(graph::kOutput, kBytes)) continue;
+    by_name.try_emplace(BytesField(field.bytes, value_info::kName), fields.size());
+    fields.push_back(field);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = NameOf(*outputs[i]);
+    const bool same = i < fields.size() && BytesField(fields[i].bytes, value_info::kName) == name;
+    const auto it = same ? by_name.end() : by_name.find(name);
+    if (!same && it == by_name.end()) {
+      std::string text;
+      AppendBytesField(graph::kOutput, MakeValueInfo(name, outputs[i]->type, program_), &text);
+      out->Text(text);
+      continue;
+    }
+    const WireField& field = fields[same ? i : it->second];
+    const std::string patched = PatchedInfo(field.bytes, *outputs[i]);
+    if (patched.empty()) {
+      out->Keep(field.all);
+    } else {
+      std::string text;
+      AppendBytesField(graph::kOutput, patched, &text);
+      out->Text(text);
+    }
+  }
+}
+
+absl::StatusOr<Pieces> Exporter::WriteGraph(const Block& block, absl::string_view bytes) {
+  Graph graph;
+  graph.block = &block;
+  graph.bytes = bytes;
+  graph.number = graphs_++;
+  Sort(&graph);
+  FindGone(&graph);
+  Pieces out;
+  size_t node = 0, value = 0, input = 0;
+  bool ops = false, values = false, inputs = false, outputs = false;
+  // What is new comes behind the last of its kind, or where a serializer would put it.
+  const auto add_new = [&](int next) -> absl::Status {
+    if (!ops && node == graph.view.nodes.size() && next > graph::kNode) {
+      ops = true;
+      AMPC_RETURN_IF_ERROR(WriteNewOps(&graph, &out));
+    }
+    if (!values && value == graph.view.initializers.size() && next > graph::kInitializer) {
+      values = true;
+      AMPC_RETURN_IF_ERROR(WriteNewInitializers(&graph, &out));
+    }
+    if (!inputs && graph.view.inputs.empty() && next > graph::kInput) {
+      inputs = true;
+      WriteNewInputs(&graph, &out);
+    }
+    if (!outputs && graph.view.outputs.empty() && next > graph::kOutput) {
+      outputs = true;
+      WriteOutputs(&graph, &out);
+    }
+    return absl::OkStatus();
+  };
+  WireReader reader(graph.bytes);
+  for (WireField field; reader.Next(&field);) {
+    AMPC_RETURN_IF_ERROR(add_new(field.type == kBytes ? field.number : 0));
+    if (field.type != kBytes) {
+      out.Keep(field.all);
+      continue;
+    }
+    switch (field.number) {
+      case graph::kNode: {
+        const size_t n = node++;
+        if (graph.ops[n] != nullptr) {
+          AMPC_RETURN_IF_ERROR(WriteNewDependencies(*graph.ops[n], &graph, &out));
+          AMPC_RETURN_IF_ERROR(WriteNode(*graph.ops[n], field.all, &graph, &out));
+        } else if (graph.constants[n] != nullptr) {
+          AMPC_RETURN_IF_ERROR(WriteConstantNode(*graph.constants[n], field.all, &graph, &out));
+        }
+        break;
+      }
+      case graph::kInitializer:
+        if (const Var* var = graph.values[value++]) AMPC_RETURN_IF_ERROR(WriteInitializer(*var, field.all, &graph, &out));
+        break;
+      case graph::kInput: WriteInputs(field.all, input++, &graph, &out); break;
+      case graph::kOutput:
+        if (!outputs) WriteOutputs(&graph, &out);
+        outputs = true;
+        break;
+      case graph::kValueInfo: WriteValueInfo(graph::kValueInfo, field, graph, &out); break;
+      default: out.Keep(field.all);
+    }
+  }
+  if (graph.bytes.empty()) {
+    AMPC_RETURN_IF_ERROR(add_new(graph::kName));
+    std::string name;
+    AppendBytesField(graph::kName, block.name(), &name);
+    out.Text(name);
+  }
+  AMPC_RETURN_IF_ERROR(add_new(1 << 20));
+  return out;
+}
+
+}  // namespace ampc::onnx

@@ -1,0 +1,259 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/formats/onnx/attr.h"
+#include "graph/formats/onnx/exporter.h"
+#include "graph/ops/onnx/dtype_number.h"
+
+namespace ampc::onnx {
+namespace {
+
+constexpr uint64_t kLeastExternal = 1024;         // a smaller value stays in the model
+constexpr uint64_t kPage = 4096, kLine = 64;      // alignment of large and of other external values
+constexpr uint64_t kLarge = uint64_t{1} << 20;
+// Forms of a Constant node, as in undo.h.
+constexpr int kFormFloat = -2, kFormFloats = -7;
+
+bool IsConstant(const Var& var) { return (var.kind == VarKind::kConst || var.kind == VarKind::kParam) && var.type.kind == TypeKind::kTensor; }
+bool HasValue(const Var& var) { return var.weight != nullptr || var.literal != nullptr; }
+
+// The field of typed data that a TensorProto has, kRaw when it has none.
+int TypedForm(absl::string_view tensor_bytes) {
+  WireReader reader(tensor_bytes);
+  for (WireField field; reader.Next(&field);) {
+    if (field.number == tensor::kFloats || field.number == tensor::kDoubles) return field.number;
+  }
+  return tensor::kRaw;
+}
+
+std::string ExternalFields(const ExternalLayout& layout, const ExternalLayout::Region& region) {
+  std::string out, entry;
+  const auto add = [&](absl::string_view key, absl::string_view value) {
+    entry.clear();
+    AppendBytesField(1, key, &entry);
+    AppendBytesField(2, value, &entry);
+    AppendBytesField(tensor::kExternal, entry, &out);
+  };
+  add("location", layout.location);
+  add("offset", absl::StrCat(region.offset));
+  add("length", absl::StrCat(region.bytes));
+  AppendVarintField(tensor::kLocation, 1, &out);
+  return out;
+}
+
+bool IsData(int number) {
+  switch (number) {
+    case tensor::kFloats:
+    case tensor::kInts:
+    case tensor::kStrings:
+    case tensor::kLongs:
+    case tensor::kRaw:
+    case tensor::kDoubles:
+    case tensor::kUlongs:
+    case tensor::kExternal:
+    case tensor::kLocation: return true;
+    default: return false;
+  }
+}
+
+// The tensor says that its data lies where the layout has it.
+bool SamePlace(const TensorView& view, const ExternalLayout& layout, const ExternalLayout::Region& region) {
+  return view.is_external && view.location == layout.location && view.offset == absl::StrCat(region.offset) && view.length == absl::StrCat(region.bytes);
+}
+
+uint64_t AlignUp(uint64_t offset, uint64_t bytes) {
+  const uint64_t alignment = bytes >= kLarge ? kPage : kLine;
+  return (offset + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
+
+bool Exporter::Unchanged(const Var& var) const {
+  if (var.origin < 0 || origin_ == nullptr) return false;
+  const OnnxOrigin::Value& value = origin_->values[var.origin];
+  if (!value.constant || !(var.type == value.type)) return false;
+  if (var.type.kind != TypeKind::kTensor) return true;
+  if (value.literal != nullptr) return var.weight == nullptr && var.literal != nullptr && (var.literal == value.literal || *var.literal == *value.literal);
+  if (var.weight == nullptr) return value.source == nullptr && var.literal == nullptr;
+  return var.weight->transforms.empty() && var.weight->source.get() == value.source && var.weight->offset == value.offset;
+}
+
+const ExternalLayout::Region* Exporter::RegionOf(const Var& var) const {
+  const int index = external_.region_of.empty() ? -1 : external_.region_of[var.id()];
+  return index < 0 ? nullptr : &external_.regions[index];
+}
+
+// Gives every region its offset: that of the file it came from, or the next one that is aligned.
+void Exporter::LayOut(bool keep_offsets) {
+  std::vector<ExternalLayout::Region>& regions = external_.regions;
+  if (keep_offsets) {
+    for (ExternalLayout::Region& region : regions) region.offset = origin_->values[region.var->origin].offset;
+    std::stable_sort(regions.begin(), regions.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
+    for (size_t i = 1; i < regions.size() && keep_offsets; ++i) {
+      const ExternalLayout::Region& before = regions[i - 1];
+      const bool twin = before.offset == regions[i].offset && before.bytes == regions[i].bytes && Unchanged(*before.var) && Unchanged(*regions[i].var);
+      keep_offsets = twin || regions[i].offset >= before.offset + before.bytes;
+    }
+  }
+  uint64_t end = 0;
+  for (size_t i = 0; i < regions.size(); ++i) {
+    if (!keep_offsets) regions[i].offset = AlignUp(end, regions[i].bytes);
+    end = regions[i].offset + regions[i].bytes;
+    external_.region_of[regions[i].var->id()] = static_cast<int>(i);
+  }
+}
+
+absl::Status Exporter::PlanValues(std::string location, uint64_t most_in_file) {
+  external_.location = std::move(location);
+  std::vector<ExternalLayout::Region> all;
+  uint64_t total = 0;
+  absl::Status status;
+  ForEachVar(program_, [&](const Var& var) {
+    const bool had = var.origin >= 0 && origin_ != nullptr;
+    const bool foreign = had && origin_->values[var.origin].external && var.type.kind != TypeKind::kTensor;
+    if (foreign) status = UnsupportedError(absl::StrCat("initializer '", var.exported(), "': external data of a type that is not known cannot be copied"));
+    if (!IsConstant(var) || (!had && !read_[var.id()]) || (!HasValue(var) && Unchanged(var))) return;
+    absl::StatusOr<uint64_t> bytes = StoredBytes(var);
+    if (!bytes.ok()) {
+      status = bytes.status();
+      return;
+    }
+    all.push_back({&var, 0, *bytes});
+    total += *bytes;
+  });
+  AMPC_RETURN_IF_ERROR(status);
+  const bool came_external = origin_ != nullptr && origin_->external;
+  if (total <= most_in_file && !came_external) return absl::OkStatus();
+  bool keep_offsets = came_external && origin_->one_file;
+  for (const ExternalLayout::Region& value : all) {
+    const OnnxOrigin::Value* origin = value.var->origin < 0 || origin_ == nullptr ? nullptr : &origin_->values[value.var->origin];
+    const bool was = origin != nullptr && origin->external;
+    if (!was && (value.bytes < kLeastExternal || (total <= most_in_file && origin != nullptr))) continue;
+    keep_offsets = keep_offsets && was && value.var->type.NumElements() == origin->type.NumElements() && value.var->type.dtype == origin->type.dtype;
+    external_.regions.push_back(value);
+  }
+  external_.region_of.assign(program_.num_var_ids(), -1);
+  LayOut(keep_offsets);
+  return absl::OkStatus();
+}
+
+// The form that a constant had before it was lowered, when it is not raw data.
+int Exporter::FormMark(const Var& var, absl::string_view had_tensor) const {
+  if (var.origin < 0 || origin_ == nullptr) return 0;
+  const OnnxOrigin::Value& value = origin_->values[var.origin];
+  const int before = DecodeValueMarks(origin_->undo.Find(value.place)).form;
+  if (before != 0 || IsLowPrecision(value.type.dtype) || Unchanged(var)) return before;
+  const int form = had_tensor.empty() ? (value.type.has_rank && value.type.rank() == 0 ? kFormFloat : kFormFloats) : TypedForm(had_tensor);
+  return form == tensor::kRaw ? 0 : form;
+}
+
+void Exporter::MarkValue(const Var& var, Place place) { undo_.Add(place, EncodeValueMarks({.was = var.was, .form = 0})); }
+
+absl::StatusOr<Pieces> Exporter::Tensor(const Var& var, absl::string_view had, absl::string_view name) {
+  const ExternalLayout::Region* region = RegionOf(var);
+  AMPC_ASSIGN_OR_RETURN(const uint64_t bytes, StoredBytes(var));
+  const bool restored = !IsLowPrecision(var.type.dtype) && (FormMark(var, had) == tensor::kFloats || FormMark(var, had) == tensor::kDoubles);
+  const int number = restored ? FormMark(var, had) : tensor::kRaw;
+  Pieces data, out;
+  if (region != nullptr) {
+    data.Text(ExternalFields(external_, *region));
+  } else {
+    data.Text(BytesFieldHead(number, bytes));
+    data.Weight(&var, bytes);
+  }
+  std::string dims, type;
+  for (const int64_t dim : var.type.dims) AppendVarintField(tensor::kDims, static_cast<uint64_t>(dim), &dims);
+  AppendVarintField(tensor::kDataType, static_cast<uint64_t>(NumberOfDType(var.type.dtype)), &type);
+  const bool same_dims = !had.empty() && var.origin >= 0 && var.type.dims == origin_->values[var.origin].type.dims;
+  if (!same_dims) out.Text(dims);
+  if (had.empty()) {
+    out.Text(type);
+    std::string text;
+    if (!name.empty()) AppendBytesField(tensor::kName, name, &text);
+    out.Text(text);
+  }
+  const int at = region != nullptr ? tensor::kExternal : number;
+  bool written = false;
+  WireReader reader(had);
+  for (WireField field; reader.Next(&field);) {
+    if (field.number > at && !IsData(field.number) && !std::exchange(written, true)) out.Append(data);
+    if (IsData(field.number) || (field.number == tensor::kDims && !same_dims)) continue;
+    field.number == tensor::kDataType ? out.Text(type) : out.Keep(field.all);
+  }
+  if (!written) out.Append(data);
+  return out;
+}
+
+absl::Status Exporter::WriteInitializer(const Var& var, absl::string_view had, Graph* graph, Pieces* out) {
+  const Place place = {.section = 'i', .graph = graph->number, .index = graph->initializers++};
+  WireReader reader(had);
+  WireField field;
+  (void)reader.Next(&field);
+  const ExternalLayout::Region* region = RegionOf(var);
+  const int form = IsLowPrecision(var.type.dtype) ? FormMark(var, field.bytes) : 0;
+  undo_.Add(place, EncodeValueMarks({.was = var.was, .form = had.empty() ? 0 : form}));
+  if (Unchanged(var)) {
+    TensorView view;
+    const bool same = region == nullptr || (ReadTensor(field.bytes, &view) && SamePlace(view, external_, *region));
+    if (same) {
+      out->Keep(had);
+      return absl::OkStatus();
+    }
+  }
+  AMPC_ASSIGN_OR_RETURN(const Pieces tensor, Tensor(var, field.bytes, NameOf(var)));
+  out->Field(graph::kInitializer, tensor);
+  return absl::OkStatus();
+}
+
+// Stays a Constant node; value_float(s), which has no low form, becomes a tensor.
+absl::Status Exporter::WriteConstantNode(const Var& var, absl::string_view had, Graph* graph, Pieces* out) {
+  const Place place = {.section = 'n', .graph = graph->number, .index = graph->nodes++};
+  WireReader whole(had);
+  WireField message;
+  (void)whole.Next(&message);
+  NodeView view;
+  AttributeView attribute;
+  (void)ReadNode(message.bytes, &view);
+  (void)ReadAttribute(view.attributes[0], &attribute);
+  const int form = IsLowPrecision(var.type.dtype) ? FormMark(var, attribute.t) : 0;
+  undo_.Add(place, EncodeValueMarks({.was = var.was, .form = form}));
+  const bool renamed = view.outputs[0] != NameOf(var);
+  if (Unchanged(var) && !renamed && RegionOf(var) == nullptr) {
+    out->Keep(had);
+    return absl::OkStatus();
+  }
+  const int restored = IsLowPrecision(var.type.dtype) ? 0 : FormMark(var, attribute.t);
+  Pieces content;
+  if ((restored == kFormFloat || restored == kFormFloats) && var.literal != nullptr && var.type.dtype == DType::kF32) {
+    const absl::Span<const float> values = var.literal->values<float>();
+    const bool one = restored == kFormFloat && values.size() == 1;
+    content.Text(one ? EncodeAttr("value_float", values[0]) : EncodeAttr("value_floats", std::vector<float>(values.begin(), values.end())));
+  } else {
+    AMPC_ASSIGN_OR_RETURN(const Pieces tensor, Tensor(var, attribute.t, ""));
+    std::string name, type;
+    AppendBytesField(attribute::kName, "value", &name);
+    AppendVarintField(attribute::kType, attribute::kTypeTensor, &type);
+    content.Text(name);
+    content.Field(attribute::kT, tensor);
+    content.Text(type);
+  }
+  Pieces node;
+  WireReader reader(message.bytes);
+  for (WireField field; reader.Next(&field);) {
+    if (field.Is(node::kAttribute, kBytes)) {
+      node.Field(node::kAttribute, content);
+    } else if (field.Is(node::kOutput, kBytes)) {
+      std::string text;
+      AppendBytesField(node::kOutput, NameOf(var), &text);
+      node.Text(text);
+    } else {
+      node.Keep(field.all);
+    }
+  }
+  out->Field(graph::kNode, node);
+  return absl::OkStatus();
+}
+
+}  // namespace ampc::onnx

@@ -1,0 +1,135 @@
+// Internal to the ONNX exporter: one export in progress.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/status/statusor.h"
+#include "graph/formats/onnx/messages.h"
+#include "graph/formats/onnx/origin.h"
+#include "graph/formats/onnx/pieces.h"
+#include "graph/program.h"
+
+namespace ampc::onnx {
+
+// Where weights lie in the file with external data. Ascending offsets.
+struct ExternalLayout {
+  struct Region {
+    const Var* var = nullptr;
+    uint64_t offset = 0;
+    uint64_t bytes = 0;
+  };
+  std::string location;  // relative to the model
+  std::vector<Region> regions;
+  std::vector<int> region_of;  // by Var::id; -1 for none; empty without any
+};
+
+class Exporter {
+ public:
+  Exporter(const Program& program, const SaveOptions& options);
+  // Decides what goes to the file of that name with external data. Call first.
+  absl::Status PlanValues(std::string location, uint64_t most_in_file);
+  absl::StatusOr<Pieces> Model();
+  const ExternalLayout& external() const { return external_; }
+
+ private:
+  // One graph: its message, or "" for a block that no file had.
+  struct Graph {
+    const Block* block = nullptr;
+    absl::string_view bytes;
+    GraphView view;
+    int number = 0;      // in the file that is written
+    int nodes = 0;       // written
+    int initializers = 0;
+    int inputs = 0;
+    int alive = 0;  // values of the file that are still in the program
+    std::vector<const Op*> ops;           // by node of the file
+    std::vector<const Var*> constants;    // by node of the file
+    std::vector<const Var*> values;       // by initializer of the file
+    std::vector<const Op*> new_ops;
+    absl::flat_hash_map<const Var*, const Op*> new_results;
+    absl::flat_hash_set<const Op*> written;
+    std::vector<const Var*> new_values;
+    absl::flat_hash_map<absl::string_view, const Var*> renamed;  // by the file's name
+    absl::flat_hash_set<absl::string_view> gone;                 // names whose values are no longer in the program
+  };
+
+  // exporter.cc: the model
+  absl::Status ChooseOpset();
+  absl::Status CheckOpset() const;
+  std::string Opset(absl::string_view had) const;
+  void WriteMetadata(absl::string_view had, bool* done, Pieces* out) const;
+  Pieces NewModel(const Pieces& graph) const;
+
+  // export_graph.cc: one graph
+  absl::StatusOr<Pieces> WriteGraph(const Block& block, absl::string_view bytes);
+  // The graph's number in the origin, -1 for none.
+  int NumberOf(const Graph& graph) const;
+  void Sort(Graph* graph);
+  void FindGone(Graph* graph) const;
+  absl::Status WriteNodes(Graph* graph, Pieces* out);
+  absl::Status WriteNewDependencies(const Op& op, Graph* graph, Pieces* out);
+  absl::Status WriteNewOps(Graph* graph, Pieces* out);
+  absl::Status WriteNewInitializers(Graph* graph, Pieces* out);
+  void WriteInputs(absl::string_view had, size_t index, Graph* graph, Pieces* out);
+  void WriteNewInputs(Graph* graph, Pieces* out);
+  void WriteOutputs(Graph* graph, Pieces* out);
+  void WriteValueInfo(int number, const WireField& field, const Graph& graph, Pieces* out) const;
+  const Var* FindValue(absl::string_view name, const Graph& graph) const;
+  std::vector<const Var*> Inputs(const Graph& graph) const;
+  std::vector<const Var*> Outputs(const Graph& graph) const;
+  std::string PatchedInfo(absl::string_view had, const Var& var) const;
+
+  // export_node.cc: one node
+  absl::Status WriteNode(const Op& op, absl::string_view had, Graph* graph, Pieces* out);
+  absl::Status WriteNewNode(const Op& op, Graph* graph, Pieces* out);
+  // The fields of a node's attributes.
+  struct Attributes {
+    absl::InlinedVector<bool, 8> kept;                // by attribute of the file: it is as it was
+    absl::InlinedVector<absl::string_view, 8> names;  // by attribute of the file
+    std::vector<Pieces> changed;                      // those that are not kept, in order; nothing for one that is gone
+    std::vector<Pieces> added;
+  };
+  absl::Status WriteAttributes(const Op& op, const NodeView& node, Attributes* attributes);
+  absl::Status WriteNewAttributes(const Op& op, Attributes* attributes);
+  absl::StatusOr<Pieces> WriteGraphAttribute(const Op& op, absl::string_view had, const AttributeView& view);
+  void Mark(const Op& op, Graph* graph);
+  std::vector<absl::string_view> Names(const Op& op, bool inputs) const;
+  std::string NodeName(absl::string_view result);
+
+  // export_value.cc: constants
+  bool Unchanged(const Var& var) const;
+  absl::Status WriteInitializer(const Var& var, absl::string_view had, Graph* graph, Pieces* out);
+  absl::Status WriteConstantNode(const Var& var, absl::string_view had, Graph* graph, Pieces* out);
+  // A TensorProto with the value of `var`; `had` is the one that it was, or "".
+  absl::StatusOr<Pieces> Tensor(const Var& var, absl::string_view had, absl::string_view name);
+  void MarkValue(const Var& var, Place place);
+  int FormMark(const Var& var, absl::string_view had_tensor) const;
+  const ExternalLayout::Region* RegionOf(const Var& var) const;
+  void LayOut(bool keep_offsets);
+
+  const std::string& NameOf(const Var& var) const;
+
+  const Program& program_;
+  const SaveOptions& options_;
+  const OnnxOrigin* origin_;
+  ExternalLayout external_;
+  int opset_ = 0;
+  int graphs_ = 0;
+  Undo undo_;
+  absl::flat_hash_map<const char*, int> graph_of_;     // by place of the message: number in the origin
+  std::vector<int> values_of_;                         // by number in the origin: how many values the graph had
+  std::vector<bool> read_;                             // by Var::id: an op or the signature reads it
+  absl::flat_hash_map<int, std::string> new_names_;    // by Var::id: where the name is taken in the file
+  absl::flat_hash_set<std::string> node_names_;        // of nodes that this exporter could have named
+  bool node_names_known_ = false;
+};
+
+// The order of attributes, operands and results in which a new node is written.
+std::string MakeNode(const std::vector<absl::string_view>& inputs, const std::vector<absl::string_view>& outputs, absl::string_view name, absl::string_view type);
+
+}  // namespace ampc::onnx
