@@ -1,0 +1,431 @@
+#!/usr/bin/env python3
+"""Compares ampc with ONNX Runtime and onnxconverter-common on ONNX models, all in the same run; prints tables and, with --json, one file.
+
+  PYTHON tests/bench/onnx_peers.py --models DIRECTORY [--sections convert,chains,check,conformance,latency] [--ampc bazel-bin/tools/ampc]
+
+PYTHON has onnx, onnxruntime and onnxconverter-common; DIRECTORY is what tools/fetch_models.py --onnx made. Sections:
+  convert      fp16 conversion of generated models of 100 MB, 1.3 GB in one file and 2.9 GB with external data (--sizes): whole processes,
+               time without the peer's imports, peak memory, and what cp takes for the same files. Files are in the page cache, nothing is synced.
+  chains       the same of chains of 1k to 100k nodes, time inside the process: reading, converting, writing, and converting alone
+  check        every model and its conversions through onnx.checker with full type checking, ONNX Runtime and ampc: error and answer
+  conformance  the standard's node tests (--data): where ONNX Runtime loads the original, the converted one loads and gives its outputs
+  latency      one run with batch 1, fp32: both engines in turn, best of all rounds; ampc's fp16 over its fp32; loading; peak memory
+"""
+import argparse
+import glob
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import onnx
+import onnx_answers
+import onnx_made
+from onnx import numpy_helper
+
+MODELS = ["ppocrv4_rec_onnx", "ppocr_cls_onnx", "magika", "silero_vad", "silero_vad_ifless", "basic_pitch", "minilm"]
+DATA = {"ppocrv4_rec_onnx": ("rec", "rec"), "ppocr_cls_onnx": ("cls", "ppocr_cls_onnx")}  # other names of inputs and outputs
+ONE = {"silero_vad": 1, "silero_vad_ifless": 1, "minilm": 1}  # the set of feeds that one row is taken from; else 0
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SIZES = {"100MB": (1, 25), "1.3GB": (1, 325), "2.9GB": (2, 725)}  # kind (2: external data), layers of 4 MB
+
+
+# Children: one job each in a process of its own, whose peak memory is theirs alone.
+
+
+def child_convert(source, target):
+    """Reads, converts and writes as a user of the peer would; seconds without imports."""
+    from onnxconverter_common import float16
+    external = os.path.exists(source + ".data")
+    start = time.perf_counter()
+    model = onnx.load(source)
+    loaded = time.perf_counter()
+    model = float16.convert_float_to_float16(model, keep_io_types=True, disable_shape_infer=external)
+    converted = time.perf_counter()
+    if external:
+        onnx.save(model, target, save_as_external_data=True, location=os.path.basename(target) + ".data")
+    else:
+        onnx.save(model, target)
+    return {"seconds": time.perf_counter() - start, "convert_seconds": converted - loaded}
+
+
+def child_latency(model, feeds, threads, runs):
+    import onnxruntime
+    base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = int(threads), 1
+    start = time.perf_counter()
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    load = time.perf_counter() - start
+    tensors = dict(np.load(feeds))
+    times = []
+    for _ in range(3 + int(runs)):
+        start = time.perf_counter()
+        session.run(None, tensors)
+        times.append(time.perf_counter() - start)
+    return {"best": min(times[3:]), "load": load, "own_peak_bytes": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base) * 1024}
+
+
+CHILDREN = {"convert": child_convert, "latency": child_latency}
+
+
+# A process's peak memory counts from its parent's size, which is several hundred MB here: a small one stands between.
+LAUNCH = """
+import os, sys, time
+start = time.perf_counter()
+child = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
+_, status, usage = os.wait4(child, 0)
+with open(sys.argv[1], "w") as f:
+    print(time.perf_counter() - start, usage.ru_maxrss * 1024, os.waitstatus_to_exitcode(status), file=f)
+"""
+
+
+def run_process(command):
+    """Seconds, peak bytes, exit code and output of a process."""
+    with tempfile.NamedTemporaryFile("r") as facts:
+        done = subprocess.run([sys.executable, "-S", "-E", "-c", LAUNCH, facts.name, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        wall, peak, code = facts.read().split()
+    return {"wall": float(wall), "peak_bytes": int(peak), "code": int(code), "out": done.stdout, "err": done.stderr.strip()}
+
+
+def run_child(job, *args):
+    result = run_process([sys.executable, os.path.abspath(__file__), "--child", job, *map(str, args)])
+    if result["code"] != 0:
+        return {"failed": result["err"].splitlines()[-1] if result["err"] else "exit %d" % result["code"], "peak_bytes": result["peak_bytes"]}
+    return dict(json.loads(result["out"].strip().splitlines()[-1]), peak_bytes=result["peak_bytes"], wall=result["wall"])
+
+
+def run_ampc(args, *words):
+    result = run_process([args.ampc, *map(str, words)])
+    if result["code"] != 0:
+        result["failed"] = result["err"] or "exit %d" % result["code"]
+    return result
+
+
+def convert_ampc(args, source, target, dtype="fp16"):
+    result = run_ampc(args, "convert", source, "-o", target, "--dtype", dtype, "--json", "--no-sync")
+    if "failed" not in result:
+        facts = json.loads(result["out"])
+        result.update(seconds=result["wall"], inside=sum(facts[k] for k in ("load_seconds", "pass_seconds", "save_seconds")),
+                      convert_seconds=facts["pass_seconds"], low_flops=facts["after"]["low_flops_share"])
+    return result
+
+
+def table(title, rows):
+    texts = [[cell if isinstance(cell, str) else "%.3g" % cell for cell in row] for row in rows]
+    widths = [max(len(row[k]) for row in texts) for k in range(len(texts[0]))]
+    print("\n" + title)
+    for row in texts:
+        print("  ".join(cell.ljust(w) if k == 0 else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths))), flush=True)
+
+
+def files_of(path):
+    return [p for p in (path, path + ".data", os.path.splitext(path)[0] + ".data") if os.path.exists(p)]
+
+
+def copy_seconds(path, target):
+    best = 1e9
+    for _ in range(3):
+        start = time.perf_counter()
+        for k, p in enumerate(files_of(path)):
+            subprocess.run(["cp", "--reflink=never", p, f"{target}.copy{k}"], check=True)
+        best = min(best, time.perf_counter() - start)
+    for p in glob.glob(target + ".copy*"):
+        os.remove(p)
+    return best
+
+
+def room_for(bytes_needed, folder):
+    free = shutil.disk_usage(folder).free
+    if free < bytes_needed:
+        sys.exit(f"{folder}: {free >> 20} MB are free, {int(bytes_needed) >> 20} MB are needed; --work names another folder")
+
+
+# Sections.
+
+
+def section_convert(args, work):
+    rows, results = [["model", "ampc", "peer", "x faster", "cp", "x cp", "ampc peak", "peer peak"]], []
+    for name in args.sizes.split(","):
+        kind, layers = SIZES[name]
+        room_for(4 * layers * (4 << 20), work)
+        path = os.path.join(work, f"m{layers}.onnx")
+        onnx_made.layered(path, layers, kind == 2)
+        graph = os.path.getsize(path) if kind == 2 else os.path.getsize(path) - layers * (4 << 20)
+        ours = {}
+        for _ in range(3):
+            result = convert_ampc(args, path, os.path.join(work, "ours.onnx"))
+            ours = result if "failed" in result or result["wall"] < ours.get("wall", 1e9) else ours
+        cp = copy_seconds(path, os.path.join(work, "cp"))
+        for p in glob.glob(os.path.join(work, "ours*")):
+            os.remove(p)
+        peer = {}
+        for _ in range(3 if layers < 100 else 1):
+            result = run_child("convert", path, os.path.join(work, "peer.onnx"))
+            peer = result if "failed" in result or result["seconds"] < peer.get("seconds", 1e9) else peer
+        for p in glob.glob(os.path.join(work, "*")):
+            os.remove(p)
+        results.append({"model": name, "graph_bytes": graph, "cp_seconds": cp, "ampc": slim(ours), "peer": slim(peer)})
+        rows.append([name, text(ours, "seconds", "%.2f s"), text(peer, "seconds", "%.2f s"), ratio(peer, ours, "seconds"), "%.2f s" % cp,
+                     "failed" if "failed" in ours else "%.2f" % (ours["seconds"] / cp), "%d MB" % (ours["peak_bytes"] / 1e6), "%d MB" % (peer["peak_bytes"] / 1e6)])
+    table("conversion to fp16, whole files", rows)
+    return results
+
+
+def section_chains(args, work):
+    rows, results = [["nodes", "ampc", "peer", "x faster", "ampc alone", "peer alone", "x faster", "ampc peak", "peer peak"]], []
+    for length in (1000, 10000, 100000):
+        path = os.path.join(work, "chain.onnx")
+        onnx_made.chain(path, length)
+        ours, peer = {}, {}
+        for _ in range(5 if length < 100000 else 2):
+            result = convert_ampc(args, path, os.path.join(work, "ours.onnx"))
+            result["seconds"] = result.get("inside")
+            ours = result if "failed" in result or result["seconds"] < ours.get("seconds", 1e9) else ours
+            result = run_child("convert", path, os.path.join(work, "peer.onnx"))
+            peer = result if "failed" in result or result["seconds"] < peer.get("seconds", 1e9) else peer
+        results.append({"nodes": length, "ampc": slim(ours), "peer": slim(peer)})
+        rows.append([str(length), text(ours, "seconds", "%.4f s"), text(peer, "seconds", "%.4f s"), ratio(peer, ours, "seconds"), text(ours, "convert_seconds", "%.4f s"),
+                     text(peer, "convert_seconds", "%.4f s"), ratio(peer, ours, "convert_seconds"), "%d MB" % (ours["peak_bytes"] / 1e6), "%d MB" % (peer["peak_bytes"] / 1e6)])
+    table("conversion of chains, inside the process", rows)
+    return results
+
+
+def slim(result):
+    return {k: v for k, v in result.items() if k not in ("out", "err")}
+
+
+def text(result, key, form):
+    return "failed" if "failed" in result else form % result[key]
+
+
+def ratio(above, below, key):
+    return "-" if "failed" in above or "failed" in below else "%.1f" % (above[key] / below[key])
+
+
+def stored(name, what, k):
+    prefix = DATA.get(name, (name, name))[what == "outputs"]
+    for folder in ("tools/quickstart/data", "tests/golden/onnx"):
+        path = os.path.join(ROOT, folder, f"{prefix}_{what}_{k}.npz")
+        if os.path.exists(path):
+            return path
+    sys.exit(f"there is no {prefix}_{what}_{k}.npz")
+
+
+def judge(name, run):
+    """The largest error and whether all answers are the same, of both sets of feeds; run(k, feeds) gives fetches by name."""
+    worst, same = 0.0, True
+    for k in (0, 1):
+        feeds, want = dict(np.load(stored(name, "inputs", k))), dict(np.load(stored(name, "outputs", k)))
+        got = run(k, feeds)
+        worst = max(worst, onnx_answers.error(want, got))
+        same = same and onnx_answers.same(name, onnx_answers.answer(name, feeds, want), onnx_answers.answer(name, feeds, got))
+    return "%.1e %s" % (worst, "same" if same else "CHANGED")
+
+
+def by_ort(path):
+    import onnxruntime
+    onnxruntime.set_default_logger_severity(4)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    names = [o.name for o in session.get_outputs()]
+    return lambda k, feeds: dict(zip(names, session.run(None, feeds)))
+
+
+def by_ampc(args, path, name, work):
+    def run(k, feeds):
+        out = os.path.join(work, "out.npz")
+        result = run_ampc(args, "run", path, "--input", stored(name, "inputs", k), "-o", out)
+        if "failed" in result:
+            raise RuntimeError(result["failed"])
+        return dict(np.load(out))
+    return run
+
+
+def attempt(job):
+    try:
+        return job() or "ok"
+    except Exception as e:  # whatever a peer throws is the result
+        return "FAILS " + str(e).strip().splitlines()[0][:70]
+
+
+def section_check(args, work):
+    rows, results = [["model", "low flops", "checker", "ONNX Runtime", "ampc"]], []
+    for name in args.names:
+        original = os.path.join(args.models, name, "model.onnx")
+        for dtype in ("fp32", "fp16", "bf16"):
+            path, low = original, "-"
+            if dtype != "fp32":
+                path = os.path.join(work, f"{name}_{dtype}.onnx")
+                result = convert_ampc(args, original, path, dtype)
+                if "failed" in result:
+                    rows.append([f"{name} {dtype}", "-", "FAILS " + result["failed"][:70], "", ""])
+                    results.append({"model": name, "dtype": dtype, "failed": result["failed"]})
+                    continue
+                low = "%.1f %%" % (100 * result["low_flops"])
+            row = {"model": name, "dtype": dtype, "low_flops": low, "checker": attempt(lambda: onnx.checker.check_model(path, full_check=True)),
+                   "onnxruntime": "-" if dtype == "bf16" else attempt(lambda: judge(name, by_ort(path))),
+                   "ampc": attempt(lambda: judge(name, by_ampc(args, path, name, work)))}
+            results.append(row)
+            rows.append([f"{name} {dtype}", low, row["checker"], row["onnxruntime"], row["ampc"]])
+    table("models and conversions: error against the stored fp32 outputs, answer", rows)
+    return results
+
+
+def read_tensors(folder, kind):
+    tensors = []
+    for k in range(len(glob.glob(os.path.join(folder, f"{kind}_*.pb")))):
+        with open(os.path.join(folder, f"{kind}_{k}.pb"), "rb") as f:
+            tensors.append(numpy_helper.to_array(onnx.load_tensor_from_string(f.read())))
+    return tensors
+
+
+def conformance_case(args, folder, work):
+    """None where ONNX Runtime does not take the original; else what became of the conversion."""
+    import onnxruntime
+    path, low = os.path.join(folder, "model.onnx"), os.path.join(work, "low.onnx")
+    data = os.path.join(folder, "test_data_set_0")
+    try:
+        feeds, want = read_tensors(data, "input"), read_tensors(data, "output")
+        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        session.run(None, dict(zip([i.name for i in session.get_inputs()], feeds)))
+    except Exception:  # sequences, training, operators that it does not have
+        return None
+    result = convert_ampc(args, path, low)
+    if "failed" in result:
+        return "convert: " + result["failed"]
+    try:
+        onnx.checker.check_model(low, full_check=True)
+        session = onnxruntime.InferenceSession(low, providers=["CPUExecutionProvider"])
+        got = session.run(None, dict(zip([i.name for i in session.get_inputs()], feeds)))
+    except Exception as e:
+        return "load: " + str(e).strip().splitlines()[0]
+    for a, b in zip(want, got):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return f"output: {a.dtype} {a.shape} became {b.dtype} {b.shape}"
+        if a.dtype.kind == "f" and not np.allclose(a, b, rtol=1e-2, atol=1e-2 * float(np.nanmax(np.abs(a[np.isfinite(a)]), initial=0))):
+            return "output: differs by %.2g" % float(np.nanmax(np.abs(a - b)))
+    return ""
+
+
+def section_conformance(args, work):
+    import onnxruntime
+    onnxruntime.set_default_logger_severity(4)
+    bad, good, out = {}, 0, 0
+    for folder in sorted(glob.glob(os.path.join(args.data, "*", "*"))):
+        verdict = conformance_case(args, folder, work)
+        if verdict is None:
+            out += 1
+        elif verdict:
+            bad[os.path.basename(folder)] = verdict
+        else:
+            good += 1
+    print(f"\nstandard's tests converted to fp16: {good} good, {len(bad)} not, {out} that ONNX Runtime does not run")
+    for name, verdict in bad.items():
+        print(f"  {name}: {verdict[:150]}")
+    return {"good": good, "left_out": out, "bad": bad}
+
+
+def one_row(name, work):
+    """The feeds of one run with batch 1."""
+    feeds = dict(np.load(stored(name, "inputs", ONE.get(name, 0))))
+    rows = {k: v if v.ndim == 0 or k == "state" else v[:1] for k, v in feeds.items()}
+    path = os.path.join(work, name + ".npz")
+    np.savez(path, **rows)
+    return path
+
+
+def bench_ampc(args, model, feeds, threads):
+    result = run_ampc(args, "bench", model, "--input", feeds, "--threads", threads, "--seconds", "0.1", "--json")
+    if "failed" in result:
+        return result
+    line = json.loads(result["out"].strip().splitlines()[-1])
+    load = run_ampc(args, "run", model, "--input", feeds, "--threads", threads, "--json")
+    return {"best": line["best_seconds"], "load": json.loads(load["out"])["load_seconds"], "peak_bytes": result["peak_bytes"]}
+
+
+def section_latency(args, work):
+    rows, results = [["model", "threads", "ampc", "ONNX Runtime", "ampc / ORT", "fp16 / fp32", "load", "ORT load", "peak", "ORT peak", "ORT own"]], []
+    for name in args.names:
+        original, low, feeds = os.path.join(args.models, name, "model.onnx"), os.path.join(work, name + "_low.onnx"), one_row(name, work)
+        converted = convert_ampc(args, original, low)
+        for threads in (1, 2):
+            runs = {"ampc": lambda: bench_ampc(args, original, feeds, threads), "ort": lambda: run_child("latency", original, feeds, threads, 20),
+                    "fp16": lambda: converted if "failed" in converted else bench_ampc(args, low, feeds, threads)}
+            best = {}
+            for _ in range(args.rounds):
+                for who, run in runs.items():
+                    result = run()
+                    kept = best.setdefault(who, result)
+                    for key in ("best", "load", "peak_bytes", "own_peak_bytes"):
+                        if key in kept and key in result:
+                            kept[key] = min(kept[key], result[key])
+            a, o, h = best["ampc"], best["ort"], best["fp16"]
+            results.append({"model": name, "threads": threads, **{who: slim(b) for who, b in best.items()}})
+            rows.append([name, str(threads), ms(a, "best"), ms(o, "best"), quotient(a, o), quotient(h, a), ms(a, "load"), ms(o, "load"), mb(a, "peak_bytes"), mb(o, "peak_bytes"),
+                         mb(o, "own_peak_bytes")])
+    for threads in (1, 2):
+        done = [r for r in results if r["threads"] == threads and "failed" not in r["ampc"] and "failed" not in r["ort"]]
+        low = [r for r in done if "failed" not in r["fp16"]]
+        rows.append(["geometric mean of %d" % len(done), str(threads), "", "", mean([r["ampc"]["best"] / r["ort"]["best"] for r in done]),
+                     mean([r["fp16"]["best"] / r["ampc"]["best"] for r in low]), "", "", "", "", ""])
+    table("one run, batch 1; ORT own: its peak without the interpreter and its libraries", rows)
+    return results
+
+
+def ms(result, key):
+    return text(result, key, "%g") if "failed" in result else "%.3f ms" % (1e3 * result[key])
+
+
+def mb(result, key):
+    return "failed" if "failed" in result else "%d MB" % (result[key] / 1e6)
+
+
+def quotient(a, b):
+    return "-" if "failed" in a or "failed" in b else "%.2f" % (a["best"] / b["best"])
+
+
+def mean(values):
+    return "%.2f" % float(np.exp(np.mean(np.log(values)))) if values else "-"
+
+
+SECTIONS = {"convert": section_convert, "chains": section_chains, "check": section_check, "conformance": section_conformance, "latency": section_latency}
+
+
+def main():
+    if sys.argv[1:2] == ["--child"]:
+        print(json.dumps(CHILDREN[sys.argv[2]](*sys.argv[3:])))
+        return
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", required=True)
+    parser.add_argument("--ampc", default=os.path.join(ROOT, "bazel-bin/tools/ampc"))
+    parser.add_argument("--sections", default=",".join(SECTIONS))
+    parser.add_argument("--sizes", default=",".join(SIZES))
+    parser.add_argument("--names", default=",".join(MODELS), type=str)
+    parser.add_argument("--rounds", type=int, default=2, help="of latency; each has at least 20 runs of each engine")
+    parser.add_argument("--data", default="/usr/share/libonnx-testdata/data")
+    parser.add_argument("--work", help="folder for large files; default: a temporary one")
+    parser.add_argument("--json", help="file for all numbers")
+    args = parser.parse_args()
+    args.names = args.names.split(",")
+    with open("/proc/cpuinfo") as f:
+        cpu = next(line.split(":")[1].strip() for line in f if line.startswith("model name"))
+    import onnxconverter_common
+    import onnxruntime
+    versions = {"onnx": onnx.__version__, "onnxruntime": onnxruntime.__version__, "onnxconverter-common": onnxconverter_common.__version__}
+    print(cpu, os.cpu_count(), "CPUs;", ", ".join(f"{k} {v}" for k, v in versions.items()))
+    results = {"cpu": cpu, "cpus": os.cpu_count(), "versions": versions}
+    for name in args.sections.split(","):
+        with tempfile.TemporaryDirectory(dir=args.work) as work:
+            results[name] = SECTIONS[name](args, work)
+    if args.json:
+        with open(args.json, "w") as f:
+            json.dump(results, f, indent=1)
+
+
+if __name__ == "__main__":
+    main()
