@@ -1,9 +1,10 @@
 // einsum and its gradients: operands are brought to stacks of matrices by one strided copy each (none where they lie so already),
-// multiplied on oneDNN, and the product to the order of the result.
+// multiplied on oneDNN, and the product to the order of the result. More than two operands, f64 and integers have plain loops.
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -245,13 +246,103 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
   });
 }
 
+// Any equation, one element of the result after the other: for types and numbers of operands that the product above does not take.
+struct Loops {
+  // Of the labels of the result and of the others: sizes, and strides by operand, 0 where it lacks the label.
+  std::vector<int64_t> kept, summed;
+  std::vector<std::vector<int64_t>> kept_strides, summed_strides;
+};
+
+Loops LoopsOf(const Equation& e) {
+  Labels summed;
+  for (const auto& [label, size] : e.sizes) {
+    if (!Has(e.result, label)) summed.push_back(label);
+  }
+  Loops loops;
+  for (int label : e.result) loops.kept.push_back(e.sizes.at(label));
+  for (int label : summed) loops.summed.push_back(e.sizes.at(label));
+  const auto strides = [](const Labelled& t, const Labels& labels) {
+    std::vector<int64_t> out;
+    for (int label : labels) out.push_back(Has(t.labels, label) ? t.strides.at(label) : 0);
+    return out;
+  };
+  for (const Labelled& t : e.operands) {
+    loops.kept_strides.push_back(strides(t, e.result));
+    loops.summed_strides.push_back(strides(t, summed));
+  }
+  return loops;
+}
+
+// Where element `index`, counted over `sizes`, lies.
+int64_t OffsetAt(int64_t index, const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides) {
+  int64_t offset = 0;
+  for (size_t d = sizes.size(); d-- > 0; index /= sizes[d]) offset += index % sizes[d] * strides[d];
+  return offset;
+}
+
+// Floats are summed in double; integers wrap.
+template <typename T>
+void RunLoops(const Loops& l, const KernelArgs& args, int64_t total) {
+  using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
+  int64_t products = 1;
+  for (int64_t size : l.summed) products *= size;
+  const size_t operands = l.kept_strides.size();
+  ParallelFor(args.threads, total, std::max<int64_t>(1, (1 << 11) / std::max<int64_t>(1, products)), [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      Sum sum = 0;
+      for (int64_t k = 0; k < products; ++k) {
+        Sum product = 1;
+        for (size_t o = 0; o < operands; ++o) {
+          const int64_t at = OffsetAt(i, l.kept, l.kept_strides[o]) + OffsetAt(k, l.summed, l.summed_strides[o]);
+          product *= static_cast<Sum>(static_cast<const T*>(args.inputs[o])[at]);
+        }
+        sum += product;
+      }
+      static_cast<T*>(args.outputs[0])[i] = static_cast<T>(sum);
+    }
+  });
+}
+
+using LoopsFn = void (*)(const Loops& l, const KernelArgs& args, int64_t total);
+
+LoopsFn FindLoops(DType storage) {
+  switch (storage) {
+    case DType::kF32:
+      return &RunLoops<float>;
+    case DType::kF64:
+      return &RunLoops<double>;
+    case DType::kU8:
+      return &RunLoops<uint8_t>;
+    case DType::kI8:
+      return &RunLoops<int8_t>;
+    case DType::kI16:
+      return &RunLoops<int16_t>;
+    case DType::kI32:
+      return &RunLoops<int32_t>;
+    case DType::kI64:
+      return &RunLoops<int64_t>;
+    default:
+      return nullptr;
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeLoops(const SpecView& view, int64_t total) {
+  const DType dtype = view.spec().outputs[0].dtype;
+  const LoopsFn run = FindLoops(StorageType(dtype));
+  if (run == nullptr) return view.Unsupported(absl::StrCat("there is no cpu kernel for ", std::string(Name(dtype))));
+  AMPC_ASSIGN_OR_RETURN(const Equation e, ReadEinsum(view));
+  return MakeLambdaKernel({}, [l = LoopsOf(e), run, total](const KernelArgs& args) {
+    run(l, args, total);
+    return absl::OkStatus();
+  });
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
-  AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
   const int n = view.NumIn("Operands");
-  if (n > 2) return view.Unsupported(absl::StrCat("the cpu kernel takes 1 or 2 operands, not ", n));
   const int64_t total = spec.outputs[0].NumElements();
   if (total == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
+  if (n > 2 || StorageType(spec.outputs[0].dtype) != DType::kF32) return MakeLoops(view, total);
   AMPC_ASSIGN_OR_RETURN(const Equation e, ReadEinsum(view));
   for (int i = 0; i < n; ++i) {
     if (spec.inputs[view.In("Operands", i)].NumElements() > 0) continue;
@@ -270,7 +361,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 
 absl::Status RegisterEinsum(KernelRegistry* registry) {
   AMPC_RETURN_IF_ERROR(registry->Add({"einsum_grad", &MakeGradient, {DType::kF32, DType::kF16, DType::kBF16}}));
-  return registry->Add({"einsum", &Make, {DType::kF32, DType::kF16, DType::kBF16}});
+  return registry->Add({"einsum",
+                        &Make,
+                        {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kU8, DType::kI8, DType::kI16, DType::kI32, DType::kI64}});
 }
 
 }  // namespace ampc

@@ -1,4 +1,5 @@
-// matmul_v2, matmul, mul, fc, bmm, mv, dot and addmm: one product of stacks of matrices on oneDNN, with bias and activation inside.
+// matmul_v2, matmul, mul, fc, bmm, mv, dot and addmm: one product of stacks of matrices on oneDNN, with bias and activation inside. Products of
+// f64, i32 and i64 have plain loops; integers wrap.
 #include <algorithm>
 #include <type_traits>
 #include <utility>
@@ -100,14 +101,76 @@ std::unique_ptr<Kernel> MakeEmptySum(const MatmulSpec& s, Slots slots, int64_t t
   });
 }
 
+// What integers are added and multiplied in, to wrap.
+template <typename T>
+using Wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::common_type<T>>::type;
+
+// One row of a product: element k of a's row is a[k * a_step].
+template <typename T>
+void PlainRow(const MatmulSpec& s, const T* a, int64_t a_step, const T* b, T* out) {
+  using W = Wrapping<T>;
+  std::fill(out, out + s.n, T(0));
+  for (int64_t j = 0; s.trans_b && j < s.n; ++j) {
+    W sum = 0;
+    for (int64_t k = 0; k < s.k; ++k) sum += static_cast<W>(a[k * a_step]) * static_cast<W>(b[j * s.k + k]);
+    out[j] = static_cast<T>(sum);
+  }
+  for (int64_t k = 0; !s.trans_b && k < s.k; ++k) {
+    const W factor = static_cast<W>(a[k * a_step]);
+    for (int64_t j = 0; j < s.n; ++j) out[j] = static_cast<T>(static_cast<W>(out[j]) + factor * static_cast<W>(b[k * s.n + j]));
+  }
+}
+
+// Which matrix of a stack stands at place `at` of the product's stacks `batch`.
+int64_t MatrixAt(const std::vector<int64_t>& stack, const std::vector<int64_t>& batch, int64_t at) {
+  int64_t matrix = 0, step = 1;
+  for (size_t d = batch.size(); d-- > 0; at /= batch[d]) {
+    if (stack[d] != 1) matrix += at % batch[d] * step;
+    step *= stack[d];
+  }
+  return matrix;
+}
+
+template <typename T>
+void PlainProduct(const MatmulSpec& s, const KernelArgs& args) {
+  const std::vector<int64_t> batch = BatchOf(s);
+  int64_t matrices = 1;
+  for (int64_t n : batch) matrices *= n;
+  const int64_t grain = std::max<int64_t>(1, (1 << 15) / std::max<int64_t>(1, s.n * s.k));
+  ParallelFor(args.threads, matrices * s.m, grain, [&](int64_t first, int64_t last) {
+    for (int64_t r = first; r < last; ++r) {
+      const int64_t at = r / s.m, row = r % s.m;
+      const T* a = static_cast<const T*>(args.inputs[0]) + MatrixAt(s.a_batch, batch, at) * s.m * s.k + row * (s.trans_a ? 1 : s.k);
+      const T* b = static_cast<const T*>(args.inputs[1]) + MatrixAt(s.b_batch, batch, at) * s.k * s.n;
+      PlainRow(s, a, s.trans_a ? s.m : 1, b, static_cast<T*>(args.outputs[0]) + r * s.n);
+    }
+  });
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakePlain(const KernelSpec& spec, const MatmulSpec& s) {
+  if (s.scale != 1) return SpecView(spec).Unsupported("the cpu kernel of f64 and integers takes no factor");
+  const DType dtype = spec.outputs[0].dtype;
+  const auto run = dtype == DType::kF64 ? &PlainProduct<double> : dtype == DType::kI32 ? &PlainProduct<int32_t> : &PlainProduct<int64_t>;
+  return MakeLambdaKernel({}, [s, run](const KernelArgs& args) {
+    run(s, args);
+    return absl::OkStatus();
+  });
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
-  AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
+  const bool plain = view.op().type() != "fc" && view.op().type() != "addmm" && StorageType(spec.outputs[0].dtype) != DType::kF32;
+  if (plain) {
+    AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32, DType::kF64, DType::kI32, DType::kI64}));
+  } else {
+    AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
+  }
   const bool adds = view.op().type() == "addmm";
   Slots slots{adds ? view.In("X") : 0, adds ? view.In("Y") : 1, view.In("Bias")};
   AMPC_ASSIGN_OR_RETURN(const MatmulSpec s, ReadSpec(view, &slots));
   const int64_t total = spec.outputs[0].NumElements();
   if (total == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
+  if (plain) return MakePlain(spec, s);
   if (s.k == 0) return MakeEmptySum(s, slots, total);
   const HostTensor* b = spec.values[slots.b];
   absl::StatusOr<std::unique_ptr<onednn::Matmul>> matmul = MakeMatmul(s, b, spec.weights);
@@ -118,7 +181,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 // Sums of doubles and integers one after the other; integers wrap.
 template <typename T>
 void DotRows(const void* x, const void* y, void* out, int64_t rows, int64_t size) {
-  using Sum = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::common_type<T>>::type;
+  using Sum = Wrapping<T>;
   for (int64_t r = 0; r < rows; ++r) {
     const T *a = static_cast<const T*>(x) + r * size, *b = static_cast<const T*>(y) + r * size;
     Sum sum = 0;
@@ -142,10 +205,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeDot(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterMatmul(KernelRegistry* registry) {
-  for (const char* op : {"addmm", "bmm", "fc", "matmul", "matmul_v2", "mul", "mv"}) {
-    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, {DType::kF32, DType::kF16, DType::kBF16}}));
-  }
-  return registry->Add({"dot", &MakeDot, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32, DType::kI64}});
+  for (const char* op : {"addmm", "fc"}) AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, {DType::kF32, DType::kF16, DType::kBF16}}));
+  const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32, DType::kI64};
+  for (const char* op : {"bmm", "matmul", "matmul_v2", "mul", "mv"}) AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, types}));
+  return registry->Add({"dot", &MakeDot, types});
 }
 
 }  // namespace ampc

@@ -14,6 +14,7 @@ namespace ampc::testing {
 namespace {
 
 const std::map<std::string, std::string> kOnTheHost = {
+    {"determinant", "an elimination of small matrices, each step after the other; rare in models"},
     {"feed", "a plan copies feeds to the device by itself"},
     {"fetch", "a plan copies fetches from the device by itself"},
 };

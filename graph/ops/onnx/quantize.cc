@@ -1,0 +1,136 @@
+// Quantised arithmetic: integers with a scale and a zero point.
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/ops/onnx/onnx_op.h"
+#include "graph/ops/onnx/steps.h"
+
+namespace ampc::onnx {
+namespace {
+
+constexpr const char* kReason = "quantised: its scales stay as they are";
+
+// The scale or zero point of each element of `x`: one for all, one for each index along `axis`, or one for each block along it.
+Var* Spread(Lowering& l, Var* v, Var* x, int64_t axis, int64_t block) {
+  const int rank = l.Rank(v);
+  if (rank == 0 || v->type.NumElements() == 1) return v;
+  axis = AxisOf(l, x, axis);
+  if (!l.ok()) return v;
+  if (rank == 1 && block == 0) return WithTrailingOnes(l, v, l.Rank(x) - 1 - axis);
+  if (block <= 0) {
+    l.Unsupported("the scale needs one dim without block_size");
+    return v;
+  }
+  const int64_t n = DimOf(l, x, axis);
+  if (!l.ok()) return v;
+  std::vector<int64_t> blocks(n);
+  for (int64_t i = 0; i < n; ++i) blocks[i] = i / block;
+  return l.Op("gather", {{"X", v}, {"Index", l.Const(blocks)}}, {{"axis", axis}});
+}
+
+// `x`, rounded, moved by the zero point, in the range of `to`; a null zero point is 0.
+Var* Saturated(Lowering& l, Var* x, Var* zero_point, DType to) {
+  float low = 0, high = 0;
+  switch (to) {
+    case DType::kU8:
+      high = 255;
+      break;
+    case DType::kI8:
+      low = -128, high = 127;
+      break;
+    case DType::kI16:
+      low = -32768, high = 32767;
+      break;
+    default:
+      l.Unsupported(absl::StrCat("there is no quantised ", std::string(Name(to))));
+      return x;
+  }
+  Var* y = RoundedToEven(l, x);
+  if (zero_point != nullptr) y = l.Binary("elementwise_add", y, l.Cast(zero_point, DType::kF32));
+  return l.Cast(Map(l, "clip", y, {{"min", low}, {"max", high}}), to);
+}
+
+// (x - zero_point) as i32.
+Var* Centered(Lowering& l, Var* x, Var* zero_point) {
+  Var* wide = l.Cast(x, DType::kI32);
+  return zero_point == nullptr ? wide : l.Binary("elementwise_sub", wide, l.Cast(zero_point, DType::kI32));
+}
+
+Var* Optional(Lowering& l, const char* formal) { return l.Has(formal) ? l.In(formal) : nullptr; }
+
+void LowerQuantize(Lowering& l) {
+  Var* x = l.In("x");
+  Var* zero_point = Optional(l, "y_zero_point");
+  DType to = l.GetDType("output_dtype", DType::kInvalid);
+  if (to == DType::kInvalid) to = zero_point == nullptr ? DType::kU8 : TypeOf(l, zero_point);
+  const int64_t axis = l.since() < 13 ? 0 : l.GetInt("axis"), block = l.GetInt("block_size");
+  const auto spread = [&](Var* v) { return Spread(l, v, x, axis, block); };
+  Var* scaled = l.Binary("elementwise_div", l.Cast(x, DType::kF32), l.Cast(spread(l.In("y_scale")), DType::kF32));
+  l.Result("y", Saturated(l, scaled, zero_point == nullptr ? nullptr : spread(zero_point), to));
+}
+
+void LowerDequantize(Lowering& l) {
+  Var* x = l.In("x");
+  Var* scale = l.In("x_scale");
+  Var* zero_point = Optional(l, "x_zero_point");
+  DType to = l.GetDType("output_dtype", DType::kInvalid);
+  if (to == DType::kInvalid) to = TypeOf(l, scale);
+  const int64_t axis = l.since() < 13 ? 0 : l.GetInt("axis"), block = l.GetInt("block_size");
+  Var* centered = Centered(l, x, zero_point == nullptr ? nullptr : Spread(l, zero_point, x, axis, block));
+  Var* factor = l.Cast(Spread(l, scale, x, axis, block), DType::kF32);
+  l.Result("y", l.Cast(l.Binary("elementwise_mul", l.Cast(centered, DType::kF32), factor), to));
+}
+
+void LowerDynamicQuantize(Lowering& l) {
+  Var* x = l.In("x");
+  Var* low = WithNumber(l, "elementwise_min", Reduced(l, "reduce_min", x, {}, false), 0);
+  Var* high = WithNumber(l, "elementwise_max", Reduced(l, "reduce_max", x, {}, false), 0);
+  Var* range = l.Binary("elementwise_sub", high, low);
+  // Zeros alone have the scale 1 / 255.
+  Var* none = l.Cast(WithNumber(l, "less_equal", range, 0), DType::kF32);
+  Var* scale = WithNumber(l, "elementwise_div", l.Binary("elementwise_add", range, none), 255);
+  Var* exact = WithNumber(l, "elementwise_mul", l.Binary("elementwise_div", low, scale), -1);
+  Var* zero_point = l.Cast(RoundedToEven(l, Map(l, "clip", exact, {{"min", 0.0f}, {"max", 255.0f}})), DType::kU8);
+  l.Result("y", Saturated(l, l.Binary("elementwise_div", x, scale), zero_point, DType::kU8));
+  l.Result("y_scale", scale);
+  l.Result("y_zero_point", zero_point);
+}
+
+// A zero point of `a` may be one for each row.
+Var* ForRows(Lowering& l, Var* v) { return v != nullptr && v->type.rank() == 1 && v->type.dims[0] != 1 ? l.Unsqueeze(v, {-1}) : v; }
+
+void LowerMatMulInteger(Lowering& l) {
+  Var* a = Centered(l, l.In("A"), ForRows(l, Optional(l, "a_zero_point")));
+  Var* b = Centered(l, l.In("B"), Optional(l, "b_zero_point"));
+  l.Result("Y", l.Binary("matmul_v2", a, b));
+}
+
+// A sum of products of integers as a quantised result.
+Var* Requantized(Lowering& l, Var* sum, Var* x_scale, Var* w_scale) {
+  const auto wide = [&](Var* v) { return l.Cast(v, DType::kF32); };
+  Var* factor = l.Binary("elementwise_div", l.Binary("elementwise_mul", wide(x_scale), wide(w_scale)), wide(l.In("y_scale")));
+  Var* y = l.Binary("elementwise_mul", wide(sum), factor);
+  Var* zero_point = l.In("y_zero_point");
+  return Saturated(l, y, zero_point, TypeOf(l, zero_point));
+}
+
+void LowerQLinearMatMul(Lowering& l) {
+  Var* a = Centered(l, l.In("a"), ForRows(l, l.In("a_zero_point")));
+  Var* b = Centered(l, l.In("b"), l.In("b_zero_point"));
+  l.Result("y", Requantized(l, l.Binary("matmul_v2", a, b), ForRows(l, l.In("a_scale")), l.In("b_scale")));
+}
+
+}  // namespace
+
+void AddQuantize(OnnxOps& ops) {
+  const std::pair<const char*, LowerFn> rows[] = {
+      {"QuantizeLinear", &LowerQuantize},     {"DequantizeLinear", &LowerDequantize},  {"DynamicQuantizeLinear", &LowerDynamicQuantize},
+      {"MatMulInteger", &LowerMatMulInteger}, {"QLinearMatMul", &LowerQLinearMatMul},
+  };
+  for (const auto& [type, lower] : rows) ops.Add(type).Amp(AmpClass::kNever, kReason).Lower(lower);
+}
+
+}  // namespace ampc::onnx
