@@ -1,4 +1,6 @@
 // Normalisations.
+#include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "graph/ops/onnx/dialect.h"
@@ -164,29 +166,18 @@ void LowerRmsNormalization(Lowering& l) {
 }
 
 void LowerGroupNormalization(Lowering& l) {
-  Var* x = l.In("X");
-  const DType dtype = TypeOf(l, x);
+  Var *x = l.In("X"), *scale = l.In("scale"), *bias = l.In("bias");
   const int64_t groups = l.GetInt("num_groups");
-  const int64_t channels = l.since() < 21 ? DimOf(l, x, 1) : 0;
-  const int rank = l.Rank(x);
-  if (!l.ok()) return;
-  if (groups < 1 || channels % groups != 0) return l.Unsupported("num_groups does not divide the channels");
-  // Before 21 there is one scale and one bias for each group.
-  const auto per_channel = [&](const char* name) {
-    Var* v = l.In(name);
-    if (l.since() >= 21) return v;
-    return l.Reshape(l.Op("expand_v2", {{"X", l.Reshape(v, {-1, 1})}}, {{"shape", std::vector<int64_t>{groups, channels / groups}}}), {-1});
-  };
-  Var *scale = per_channel("scale"), *bias = per_channel("bias");
   const double epsilon = l.GetFloat("epsilon");
-  if (dtype != DType::kF64) {
+  if (TypeOf(l, x) != DType::kF64) {
     return l.Result("Y", l.Op("group_norm", {{"X", x}, {"Scale", scale}, {"Bias", bias}},
                               {{"epsilon", static_cast<float>(epsilon)}, {"groups", groups}}, "Y"));
   }
   const std::optional<std::vector<int64_t>> shape = l.Shape(x);
   if (!shape.has_value()) return;
+  const auto channel = [&](Var* v) { return WithTrailingOnes(l, v, static_cast<int64_t>(shape->size()) - 2); };
   Var* y = l.Reshape(Standardize(l, l.Reshape(x, {0, groups, -1}), {2}, epsilon).y, *shape);
-  l.Result("Y", Affine(l, y, WithTrailingOnes(l, scale, rank - 2), WithTrailingOnes(l, bias, rank - 2)));
+  l.Result("Y", Affine(l, y, channel(scale), channel(bias)));
 }
 
 void LowerLpNormalization(Lowering& l) {
@@ -248,9 +239,7 @@ void AddNorm(OnnxOps& ops) {
       .Lower(&LowerBatchNormalization);
   ops.Add("InstanceNormalization").Like("instance_norm").Lower(&LowerInstanceNormalization).Infer(&InferSameType);
   ops.Add("LayerNormalization").Like("layer_norm").Lower(&LowerLayerNormalization);
-  ops.Add("RMSNormalization")
-      .Like("layer_norm")
-      .Lower(&LowerRmsNormalization);
+  ops.Add("RMSNormalization").Like("layer_norm").Lower(&LowerRmsNormalization);
   ops.Add("GroupNormalization").Like("group_norm").Lower(&LowerGroupNormalization).Infer(&InferSameType);
   ops.Add("LpNormalization")
       .Amp(AmpClass::kInfer, "the norm is taken in fp32 inside; the result is at most 1, one rounding moves it by at most 2^-12")
