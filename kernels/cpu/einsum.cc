@@ -361,9 +361,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 
 absl::Status RegisterEinsum(KernelRegistry* registry) {
   AMPC_RETURN_IF_ERROR(registry->Add({"einsum_grad", &MakeGradient, {DType::kF32, DType::kF16, DType::kBF16}}));
-  return registry->Add({"einsum",
-                        &Make,
-                        {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kU8, DType::kI8, DType::kI16, DType::kI32, DType::kI64}});
+  const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kU8,
+                                    DType::kI8,  DType::kI16, DType::kI32,  DType::kI64};
+  return registry->Add({"einsum", &Make, types});
 }
 
 }  // namespace ampc

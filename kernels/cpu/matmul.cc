@@ -1,5 +1,5 @@
-// matmul_v2, matmul, mul, fc, bmm, mv, dot and addmm: one product of stacks of matrices on oneDNN, with bias and activation inside. Products of
-// f64, i32 and i64 have plain loops; integers wrap.
+// matmul_v2, matmul, mul, fc, bmm, mv, dot and addmm: one product of stacks of matrices on oneDNN, with bias and activation inside.
+// Products of f64, i32 and i64 have plain loops; integers wrap.
 #include <algorithm>
 #include <type_traits>
 #include <utility>

@@ -10,6 +10,10 @@
 namespace ampc::onnx {
 namespace {
 
+// Scale and bias have the type of X in the standard: what is beyond f16 in them is found by their values.
+constexpr const char* kRowReason =
+    "operands and results may be low: mean and squares are summed in fp32, where 256 elements of 16 are 65536 and beyond f16";
+
 // x minus its mean over `axes`, by the root of the variance plus epsilon; and what it was computed with.
 struct Standardized {
   Var* y;
@@ -237,10 +241,18 @@ void AddNorm(OnnxOps& ops) {
       .AmpWhen(&BatchClass)
       .Fp32({"scale", "B", "mean", "var", "input_mean", "input_var", "running_mean", "running_var"})
       .Lower(&LowerBatchNormalization);
-  ops.Add("InstanceNormalization").Like("instance_norm").Lower(&LowerInstanceNormalization).Infer(&InferSameType);
-  ops.Add("LayerNormalization").Like("layer_norm").Lower(&LowerLayerNormalization);
-  ops.Add("RMSNormalization").Like("layer_norm").Lower(&LowerRmsNormalization);
-  ops.Add("GroupNormalization").Like("group_norm").Lower(&LowerGroupNormalization).Infer(&InferSameType);
+  ops.Add("InstanceNormalization")
+      .Like("instance_norm")
+      .Amp(AmpClass::kInfer, kRowReason)
+      .Lower(&LowerInstanceNormalization)
+      .Infer(&InferSameType);
+  ops.Add("LayerNormalization").Like("layer_norm").Amp(AmpClass::kInfer, kRowReason).Lower(&LowerLayerNormalization);
+  ops.Add("RMSNormalization").Like("layer_norm").Amp(AmpClass::kInfer, kRowReason).Lower(&LowerRmsNormalization);
+  ops.Add("GroupNormalization")
+      .Like("group_norm")
+      .Amp(AmpClass::kInfer, kRowReason)
+      .Lower(&LowerGroupNormalization)
+      .Infer(&InferSameType);
   ops.Add("LpNormalization")
       .Amp(AmpClass::kInfer, "the norm is taken in fp32 inside; the result is at most 1, one rounding moves it by at most 2^-12")
       .Lower(&LowerLpNormalization)

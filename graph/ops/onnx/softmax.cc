@@ -70,7 +70,7 @@ void AddSoftmax(OnnxOps& ops) {
   ops.Add("Softmax").Like("softmax").Lower(&LowerSoftmax).Infer(&InferSameType);
   ops.Add("LogSoftmax").Like("log_softmax").Lower(&LowerSoftmax).Infer(&InferSameType);
   ops.Add("Hardmax")
-      .Amp(AmpClass::kWidest, "values that differ in fp32 may be equal in f16, and then another one is the first: the operand is not lowered for it")
+      .Amp(AmpClass::kWidest, "values that differ in fp32 may be equal in f16, and another be the first: the operand is not lowered for it")
       .Lower(&LowerSoftmax)
       .Infer(&InferSameType);
 }

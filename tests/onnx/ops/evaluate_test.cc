@@ -120,7 +120,8 @@ int Main(int argc, char** argv) {
       return 1;
     }
     for (const Case& c : *cases) {
-      ::testing::RegisterTest("Evaluate", c.name.c_str(), nullptr, nullptr, argv[i], c.line, [c]() -> ::testing::Test* { return new EvaluateTest(c); });
+      ::testing::RegisterTest("Evaluate", c.name.c_str(), nullptr, nullptr, argv[i], c.line,
+                              [c]() -> ::testing::Test* { return new EvaluateTest(c); });
     }
   }
   return RUN_ALL_TESTS();
