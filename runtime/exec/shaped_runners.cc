@@ -1,6 +1,9 @@
 #include "runtime/exec/shaped_runners.h"
 
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
@@ -13,6 +16,42 @@ namespace ampc {
 namespace {
 
 constexpr size_t kMostRunners = 16;
+constexpr int64_t kMostIntegers = 1024, kMostFloats = 16;
+
+// What shapes may depend on.
+bool Steers(const HostTensor& feed) {
+  if (feed.rank() > 1) return false;
+  if (feed.dtype() == DType::kF32 || feed.dtype() == DType::kF64) return feed.num_elements() <= kMostFloats;
+  return !IsFloat(feed.dtype()) && feed.num_elements() <= kMostIntegers;
+}
+
+void AppendValues(absl::Span<const HostTensor* const> feeds, std::vector<int64_t>* key) {
+  for (const HostTensor* feed : feeds) {
+    if (!Steers(*feed)) continue;
+    for (std::byte b : feed->bytes()) key->push_back(static_cast<int64_t>(b));
+  }
+}
+
+// Whoever reads such a feed reads a constant instead.
+void FixValues(absl::Span<const HostTensor* const> feeds, Program& program) {
+  std::vector<Var*> constants(program.num_var_ids(), nullptr);
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    const Var& feed = *program.feeds[i];
+    if (!Steers(*feeds[i]) || feed.type.dtype != feeds[i]->dtype()) continue;
+    Var* constant = program.main().AddVar(program.main().UniqueName(feed.name()), VarKind::kConst, feed.type);
+    constant->literal = std::make_shared<const HostTensor>(*feeds[i]);
+    constants[feed.id()] = constant;
+  }
+  const int known = static_cast<int>(constants.size());
+  for (int b = 0; b < program.num_blocks(); ++b) {
+    for (const std::unique_ptr<Op>& op : program.block(b).ops()) {
+      for (size_t i = 0; i < op->inputs().size(); ++i) {
+        const int id = op->inputs()[i]->id();
+        if (id < known && constants[id] != nullptr) op->ReplaceInput(static_cast<int>(i), constants[id]);
+      }
+    }
+  }
+}
 
 }  // namespace
 
@@ -20,11 +59,27 @@ absl::StatusOr<std::shared_ptr<ProgramRunner>> ShapedRunners::Get(absl::Span<con
   Key key;
   for (const HostTensor* feed : feeds) AppendDims(feed->dims(), &key);
   absl::MutexLock lock(&mutex_);
+  if (by_value_) AppendValues(feeds, &key);
   for (auto it = runners_.begin(); it != runners_.end(); ++it) {
     if (it->first != key) continue;
     runners_.splice(runners_.begin(), runners_, it);
     return runners_.front().second;
   }
+  AMPC_ASSIGN_OR_RETURN(std::shared_ptr<ProgramRunner> runner, Make(feeds, by_value_));
+  if (!by_value_ && !LeftUnlowered(runner->program()).empty()) {
+    by_value_ = true;
+    runners_.clear();  // their keys lack the values
+    AppendValues(feeds, &key);
+    AMPC_ASSIGN_OR_RETURN(runner, Make(feeds, true));
+  }
+  const std::string left = LeftUnlowered(runner->program());
+  if (!left.empty()) return UnsupportedError(absl::StrCat(left, ", even with the shapes of the feeds"));
+  runners_.emplace_front(std::move(key), runner);
+  if (runners_.size() > kMostRunners) runners_.pop_back();
+  return runner;
+}
+
+absl::StatusOr<std::shared_ptr<ProgramRunner>> ShapedRunners::Make(absl::Span<const HostTensor* const> feeds, bool by_value) const {
   Program program = program_.Clone();
   for (size_t i = 0; i < feeds.size(); ++i) {
     TensorType& type = program.feeds[i]->type;
@@ -34,12 +89,8 @@ absl::StatusOr<std::shared_ptr<ProgramRunner>> ShapedRunners::Get(absl::Span<con
     }
     type = given;
   }
-  AMPC_ASSIGN_OR_RETURN(std::shared_ptr<ProgramRunner> runner, ProgramRunner::Create(std::move(program), options_));
-  const std::string left = LeftUnlowered(runner->program());
-  if (!left.empty()) return UnsupportedError(absl::StrCat(left, ", even with the shapes of the feeds"));
-  runners_.emplace_front(std::move(key), runner);
-  if (runners_.size() > kMostRunners) runners_.pop_back();
-  return runner;
+  if (by_value) FixValues(feeds, program);
+  return ProgramRunner::Create(std::move(program), options_);
 }
 
 int ShapedRunners::num_plans() const {

@@ -17,6 +17,9 @@ const std::map<std::string, std::string> kOnTheHost = {
     {"determinant", "an elimination of small matrices, each step after the other; rare in models"},
     {"feed", "a plan copies feeds to the device by itself"},
     {"fetch", "a plan copies fetches from the device by itself"},
+    {"put_along_axis", "updates of one position go one after the other; models have them in shape arithmetic and caches"},
+    {"scatter_nd_update", "updates of one position go one after the other; models have them in shape arithmetic and caches"},
+    {"window_pool", "pools that pool2d and pool3d do not have: indices, dilations, integers, norms"},
 };
 
 const std::set<std::string> kOfPlans = {"convert_layout"};  // what a plan puts between ops, for which the CPU has no entry

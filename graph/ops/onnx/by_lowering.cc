@@ -51,6 +51,7 @@ absl::StatusOr<std::vector<DType>> BindTypes(const InferContext& ctx) {
 // A literal with the operand's known value, null for none.
 std::shared_ptr<const HostTensor> KnownValue(const InferContext& ctx, absl::string_view slot, int i) {
   const TensorType& type = ctx.In(slot, i);
+  if (const Var& var = *ctx.op().inputs(ctx.op().def().InputSlot(slot))[i]; var.literal != nullptr) return var.literal;
   if (!type.IsStatic()) return nullptr;
   absl::StatusOr<HostTensor> value = HostTensor::Create(type.dtype, type.dims);
   if (!value.ok()) return nullptr;

@@ -105,7 +105,6 @@ Padder MakePadder(const SpecView& view, const PadSpec& padding) {
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   const TensorDesc& x = view.InDesc("X");
-  AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64, DType::kI32, DType::kI64}));
   if (x.dims.empty() || view.OutDesc("Out").dims.size() != x.dims.size()) return view.Internal("needs the result in the rank of X");
   AMPC_ASSIGN_OR_RETURN(const PadSpec padding, ReadPadding(view, x.dims, view.OutDesc("Out").dims));
   Padder p = MakePadder(view, padding);
@@ -192,11 +191,18 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
   });
 }
 
+// All but complex numbers, which the constant is not.
+std::vector<DType> PaddableTypes() {
+  std::vector<DType> types = MovableTypes();
+  std::erase_if(types, [](DType t) { return t == DType::kC64 || t == DType::kC128; });
+  return types;
+}
+
 }  // namespace
 
 absl::Status RegisterPad(KernelRegistry* registry) {
   for (const char* op : {"pad", "pad2d", "pad3d"}) {
-    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32, DType::kI64}}));
+    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, PaddableTypes()}));
   }
   for (const char* op : {"pad_grad", "pad2d_grad", "pad3d_grad"}) {
     AMPC_RETURN_IF_ERROR(registry->Add({op, &MakeGradient, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}}));

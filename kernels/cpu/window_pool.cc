@@ -1,0 +1,136 @@
+// window_pool: pools over any number of spatial dims, with dilations and with the positions of the largest values. pool2d and pool3d, which have
+// neither, are faster.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "graph/base/status_macros.h"
+#include "graph/ops/window.h"
+#include "kernels/cpu/base/lambda_kernel.h"
+#include "kernels/cpu/base/spec_view.h"
+#include "kernels/parallel.h"
+
+namespace ampc {
+namespace {
+
+struct WindowPool {
+  enum class Mode : uint8_t { kMax, kAvg, kLp } mode = Mode::kMax;
+  ops::Windows windows;
+  std::vector<int64_t> in, out;       // spatial sizes
+  std::vector<int64_t> step, number;  // per dim: elements to the next position, and what Indices counts for it
+  int64_t planes = 0, plane = 1, results = 1;  // channels of all images; elements of one of X and of Out
+  bool exclusive = true;
+  double p = 2;
+};
+
+// The elements of one window: calls visit(offset, number) for those inside X and counts the others that a mean divides by.
+template <typename F>
+int64_t ForEachInWindow(const WindowPool& w, const std::vector<int64_t>& first, F visit) {
+  const size_t rank = w.in.size();
+  std::vector<int64_t> at(rank, 0);
+  int64_t counted = 0;
+  for (;;) {
+    int64_t offset = 0, number = 0;
+    bool inside = true, padded = true;
+    for (size_t d = 0; d < rank; ++d) {
+      const int64_t i = first[d] + at[d] * w.windows[d].dilation;
+      inside = inside && i >= 0 && i < w.in[d];
+      padded = padded && i < w.in[d] + w.windows[d].after;
+      offset += i * w.step[d];
+      number += i * w.number[d];
+    }
+    counted += w.exclusive ? inside : padded;
+    if (inside) visit(offset, number);
+    size_t d = rank;
+    while (d-- > 0 && ++at[d] == w.windows[d].kernel) at[d] = 0;
+    if (d > rank) return counted;
+  }
+}
+
+template <typename T>
+struct Best {
+  T value = std::numeric_limits<T>::lowest();
+  int64_t number = 0;
+  bool none = true;
+};
+
+template <typename T>
+T Pooled(const WindowPool& w, const T* x, const std::vector<int64_t>& first, int64_t* index) {
+  if (w.mode == WindowPool::Mode::kMax) {
+    Best<T> best;
+    ForEachInWindow(w, first, [&](int64_t offset, int64_t number) {
+      if (best.none || x[offset] > best.value || (x[offset] != x[offset] && best.value == best.value)) best = {x[offset], number, false};
+    });
+    *index = best.number;
+    return best.value;
+  }
+  double sum = 0;
+  const bool mean = w.mode == WindowPool::Mode::kAvg;
+  const int64_t count = ForEachInWindow(w, first, [&](int64_t offset, int64_t) {
+    const double v = static_cast<double>(x[offset]);
+    sum += mean ? v : w.p == 1 ? std::abs(v) : w.p == 2 ? v * v : std::pow(std::abs(v), w.p);
+  });
+  if (mean) return static_cast<T>(count == 0 ? 0.0 : sum / static_cast<double>(count));
+  return static_cast<T>(w.p == 1 ? sum : w.p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / w.p));
+}
+
+template <typename T>
+void Run(const WindowPool& w, const KernelArgs& args, int indices) {
+  const size_t rank = w.in.size();
+  ParallelFor(args.threads, w.planes * w.results, 256, [&](int64_t begin, int64_t end) {
+    std::vector<int64_t> first(rank);
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t rest = i % w.results, index = 0;
+      for (size_t d = rank; d-- > 0; rest /= w.out[d]) first[d] = rest % w.out[d] * w.windows[d].stride - w.windows[d].before;
+      const int64_t plane = i / w.results;
+      static_cast<T*>(args.outputs[0])[i] = Pooled(w, static_cast<const T*>(args.inputs[0]) + plane * w.plane, first, &index);
+      if (indices >= 0) static_cast<int64_t*>(args.outputs[indices])[i] = plane * w.plane + index;
+    }
+  });
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
+  const SpecView view(spec);
+  const Op& op = view.op();
+  const TensorDesc &x = spec.inputs[0], &out = spec.outputs[0];
+  AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64, DType::kU8, DType::kI8}));
+  WindowPool w;
+  const std::string mode = op.GetString("mode");
+  w.mode = mode == "max" ? WindowPool::Mode::kMax : mode == "avg" ? WindowPool::Mode::kAvg : WindowPool::Mode::kLp;
+  w.in.assign(x.dims.begin() + 2, x.dims.end());
+  w.out.assign(out.dims.begin() + 2, out.dims.end());
+  const absl::StatusOr<ops::Windows> windows = ops::ReadWindows(op, w.in, op.GetInts("ksize"));
+  if (!windows.ok()) return view.Internal(windows.status().message());
+  w.windows = *windows;
+  w.planes = x.dims[0] * x.dims[1];
+  w.step.resize(w.in.size());
+  w.number.resize(w.in.size());
+  for (size_t d = w.in.size(); d-- > 0; w.plane *= w.in[d]) w.step[d] = w.plane;
+  w.number = w.step;
+  if (op.GetBool("column_major")) {
+    int64_t step = 1;
+    for (size_t d = 0; d < w.in.size(); step *= w.in[d++]) w.number[d] = step;
+  }
+  for (int64_t n : w.out) w.results *= n;
+  w.exclusive = op.GetBool("exclusive", true);
+  w.p = static_cast<double>(op.GetInt("p", 2));
+  KernelTraits traits;
+  traits.rounds_results = w.mode == WindowPool::Mode::kMax;
+  const DType storage = StorageType(x.dtype);
+  const auto run = storage == DType::kF32 ? &Run<float> : storage == DType::kF64 ? &Run<double> : storage == DType::kU8 ? &Run<uint8_t> : &Run<int8_t>;
+  return MakeLambdaKernel(traits, [w = std::move(w), run, indices = view.Out("Indices")](const KernelArgs& args) {
+    run(w, args, indices);
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+
+absl::Status RegisterWindowPool(KernelRegistry* registry) {
+  return registry->Add({"window_pool", &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kU8, DType::kI8}});
+}
+
+}  // namespace ampc
