@@ -22,7 +22,7 @@ constexpr std::pair<const char*, const char*> kSame[] = {
     {"Ceil", "ceil"},   {"Cos", "cos"},
     {"Cosh", "cosh"},   {"Div", "elementwise_div"},
     {"Exp", "exp"},     {"Floor", "floor"},
-    {"Identity", "assign"}, {"Log", "log"},
+    {"Log", "log"},
     {"Mul", "elementwise_mul"}, {"Reciprocal", "reciprocal"},
     {"Sign", "sign"},   {"Sin", "sin"},
     {"Sinh", "sinh"},   {"Sqrt", "sqrt"},
