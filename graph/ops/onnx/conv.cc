@@ -1,4 +1,6 @@
 // Convolutions. A line is an image of one row.
+#include "graph/ops/onnx/conv.h"
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -32,11 +34,13 @@ std::optional<std::vector<int64_t>> Kernel(Lowering& l, const Var* w) {
   return kernel;
 }
 
-// The native op of `type` over two or three dims, with lists of one number lengthened for a line.
-void Emit(Lowering& l, const std::string& type, OnnxWindows w, Lowering::Attrs attrs) {
-  Var *x = l.In("X"), *filter = l.In("W");
+// The native op of `type` over two or three dims, with lists of one number lengthened for a line. A null bias is none.
+Var* Emit(Lowering& l, const std::string& type, Var* x, Var* filter, Var* bias, OnnxWindows w, Lowering::Attrs attrs) {
   const size_t n = w.kernel.size();
-  if (n > 3) return l.Unsupported(absl::StrCat("convolution over ", n, " dims cannot be executed"));
+  if (n > 3) {
+    l.Unsupported(absl::StrCat("convolution over ", n, " dims cannot be executed"));
+    return x;
+  }
   if (n == 1) {
     x = l.Unsqueeze(x, {2});
     filter = l.Unsqueeze(filter, {2});
@@ -45,20 +49,19 @@ void Emit(Lowering& l, const std::string& type, OnnxWindows w, Lowering::Attrs a
     w.pads = With(0, With(0, w.pads));
   }
   std::vector<Lowering::Operand> operands = {{"Input", x}, {"Filter", filter}};
-  if (l.Has("B")) operands.push_back({"Bias", l.In("B")});
+  if (bias != nullptr) operands.push_back({"Bias", bias});
   attrs.push_back({"strides", ToInts(w.strides)});
   attrs.push_back({"dilations", ToInts(w.dilations)});
   attrs.push_back({"groups", static_cast<int32_t>(l.GetInt("group"))});
   w.same ? attrs.push_back({"padding_algorithm", std::string("SAME")}) : attrs.push_back({"paddings", ToInts(w.pads)});
   Var* y = l.Op(absl::StrCat(n == 3 ? "conv3d" : "conv2d", type), operands, attrs, "Output");
-  l.Result("Y", n == 1 ? l.Squeeze(y, {2}) : y);
+  return n == 1 ? l.Squeeze(y, {2}) : y;
 }
 
-void LowerConv(Lowering& l) {
-  const auto kernel = Kernel(l, l.In("W"));
-  if (!kernel) return;
-  if (const auto w = ReadOnnxWindows(l, l.In("X"), *kernel, true)) Emit(l, "", *w, {});
-}
+// The operand B, null where there is none.
+Var* Bias(Lowering& l) { return l.Has("B") ? l.In("B") : nullptr; }
+
+void LowerConv(Lowering& l) { l.Result("Y", Convolved(l, l.In("X"), l.In("W"), Bias(l))); }
 
 // Padding that makes the result as large as asked for; what is missing is added after the end.
 void FitResult(const std::vector<int64_t>& in, const std::vector<int64_t>& want, bool upper, OnnxWindows* w, std::vector<int64_t>* extra) {
@@ -98,7 +101,7 @@ void LowerConvTranspose(Lowering& l) {
   if (n == 1) extra = With(0, extra);
   Lowering::Attrs attrs;
   if (std::any_of(extra.begin(), extra.end(), [](int64_t p) { return p != 0; })) attrs.push_back({"output_padding", ToInts(extra)});
-  Emit(l, "_transpose", w, attrs);
+  l.Result("Y", Emit(l, "_transpose", l.In("X"), l.In("W"), Bias(l), w, attrs));
 }
 
 // Blocks of columns are what a transposed convolution with one-hot filters adds up, one channel per group.
@@ -138,6 +141,13 @@ void LowerCol2Im(Lowering& l) {
 }
 
 }  // namespace
+
+Var* Convolved(Lowering& l, Var* x, Var* filter, Var* bias) {
+  const auto kernel = Kernel(l, filter);
+  if (!kernel) return x;
+  const auto w = ReadOnnxWindows(l, x, *kernel, true);
+  return w ? Emit(l, "", x, filter, bias, *w, {}) : x;
+}
 
 void AddConv(OnnxOps& ops) {
   ops.Add("Conv").Like("conv2d").Lower(&LowerConv);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ops/onnx/conv.h"
 #include "graph/ops/onnx/onnx_op.h"
 #include "graph/ops/onnx/steps.h"
 
@@ -123,12 +124,64 @@ void LowerQLinearMatMul(Lowering& l) {
   l.Result("y", Requantized(l, l.Binary("matmul_v2", a, b), ForRows(l, l.In("a_scale")), l.In("b_scale")));
 }
 
+// Whole numbers of up to 8 bits and a sign as parts that are smaller, each with its weight: themselves, or the high and the low four bits.
+std::vector<std::pair<Var*, double>> Parts(Lowering& l, Var* x, bool split) {
+  if (!split) return {{x, 1}};
+  Var* high = Map(l, "floor", WithNumber(l, "elementwise_mul", x, 1.0 / 16));
+  Var* low = l.Binary("elementwise_sub", x, WithNumber(l, "elementwise_mul", high, 16));
+  return {{high, 16}, {low, 1}};
+}
+
+// The convolution of integers from -255 to 255 as i32. Whole numbers below 2^24 are exact in f32 whatever the order of their sum; parts make
+// room for more of them: 257 products of 255 * 255, 4096 of 255 * 16, 65536 of 16 * 16.
+Var* ConvolvedIntegers(Lowering& l, Var* x, Var* w) {
+  const std::optional<std::vector<int64_t>> filter = l.Shape(w);
+  if (!filter.has_value()) return x;
+  int64_t products = 1;
+  for (size_t i = 1; i < filter->size(); ++i) products *= (*filter)[i];
+  if (products > 65536) {
+    l.Unsupported("a filter of more than 65536 numbers has no exact cpu kernel");
+    return x;
+  }
+  Var* sum = nullptr;
+  for (const auto& [a, a_weight] : Parts(l, l.Cast(x, DType::kF32), products > 257)) {
+    for (const auto& [b, b_weight] : Parts(l, l.Cast(w, DType::kF32), products > 4096)) {
+      Var* part = l.Cast(Convolved(l, a, b, nullptr), DType::kI32);
+      part = WithNumber(l, "elementwise_mul", part, a_weight * b_weight);
+      sum = sum == nullptr ? part : l.Binary("elementwise_add", sum, part);
+    }
+  }
+  return sum;
+}
+
+// One number for each output channel, against the dims of a filter.
+Var* ForFilters(Lowering& l, Var* v, Var* w) {
+  return v == nullptr || v->type.NumElements() == 1 ? v : WithTrailingOnes(l, v, l.Rank(w) - 1);
+}
+// The same against those of a result.
+Var* ForChannels(Lowering& l, Var* v, Var* w) { return v->type.NumElements() == 1 ? v : WithTrailingOnes(l, v, l.Rank(w) - 2); }
+
+void LowerConvInteger(Lowering& l) {
+  Var* w = l.In("w");
+  Var* x = Centered(l, l.In("x"), Optional(l, "x_zero_point"));
+  l.Result("y", ConvolvedIntegers(l, x, Centered(l, w, ForFilters(l, Optional(l, "w_zero_point"), w))));
+}
+
+void LowerQLinearConv(Lowering& l) {
+  Var* w = l.In("w");
+  Var* x = Centered(l, l.In("x"), l.In("x_zero_point"));
+  Var* sum = ConvolvedIntegers(l, x, Centered(l, w, ForFilters(l, l.In("w_zero_point"), w)));
+  if (l.Has("B")) sum = l.Binary("elementwise_add", sum, ForChannels(l, l.In("B"), w));
+  l.Result("y", Requantized(l, sum, l.In("x_scale"), ForChannels(l, l.In("w_scale"), w)));
+}
+
 }  // namespace
 
 void AddQuantize(OnnxOps& ops) {
   const std::pair<const char*, LowerFn> rows[] = {
-      {"QuantizeLinear", &LowerQuantize},     {"DequantizeLinear", &LowerDequantize},  {"DynamicQuantizeLinear", &LowerDynamicQuantize},
-      {"MatMulInteger", &LowerMatMulInteger}, {"QLinearMatMul", &LowerQLinearMatMul},
+      {"QuantizeLinear", &LowerQuantize},     {"DequantizeLinear", &LowerDequantize}, {"DynamicQuantizeLinear", &LowerDynamicQuantize},
+      {"MatMulInteger", &LowerMatMulInteger}, {"QLinearMatMul", &LowerQLinearMatMul}, {"ConvInteger", &LowerConvInteger},
+      {"QLinearConv", &LowerQLinearConv},
   };
   for (const auto& [type, lower] : rows) ops.Add(type).Amp(AmpClass::kNever, kReason).Lower(lower);
 }

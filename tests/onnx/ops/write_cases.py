@@ -41,6 +41,14 @@ class Known:
         self.value = value
 
 
+class Filled(Known):
+    """A known operand of one number throughout, which is written once."""
+
+
+class Type(str):
+    """An attribute that names an element type."""
+
+
 def number(v):
     if isinstance(v, bool):
         return "true" if v else "false"
@@ -78,6 +86,8 @@ def value(a):
 
 
 def attr_text(name, v):
+    if isinstance(v, Type):
+        return f"{name}={v}"
     if isinstance(v, str):
         return f'{name}="{v}"'
     if isinstance(v, float):
@@ -117,7 +127,8 @@ def case(op, opset, inputs, title="", outputs=1, same=False, want=None, **attrs)
     print(f"=== {op} {schema.since_version}{': ' + title if title else ''}\nrun: evaluate\n--- in")
     for n, a in zip(names, inputs):
         if n:
-            print(f"{'const' if isinstance(a, Known) else 'feed'} {n} : {typed(arrays[n])} = {value(arrays[n])}")
+            text = value(arrays[n].ravel()[:1])[1:-1] if isinstance(a, Filled) else value(arrays[n])
+            print(f"{'const' if isinstance(a, Known) else 'feed'} {n} : {typed(arrays[n])} = {text}")
     text = " ".join(attr_text(k, v) for k, v in attrs.items() if v is not None)
     if same:
         print(f"{', '.join(results)} = onnx.{op}.{schema.since_version}({', '.join(n for n in names if n)}) {text}".rstrip())
@@ -341,6 +352,35 @@ def quantised():
     case("DynamicQuantizeLinear", 11, [arr([-3, 1, 4, 0.7])], outputs=3)
 
 
+def convolved():
+    """Sums of whole numbers, by the definition; the standard's tests have the small ones."""
+    for terms, title in ((4, "few"), (300, "hundreds"), (5000, "thousands")):
+        x, w = ints(np.uint8, 1, terms, 2, low=0, high=256), ints(np.int8, 2, terms, 1, low=-128, high=128)
+        x[0, :, 0] = 255  # the largest sum that there can be
+        w[1] = -128
+        zx, zw = arr(0, np.uint8), arr([3, 127], np.int8)
+        sums = np.einsum("nct,oc->not", x.astype(np.int64) - zx, (w.astype(np.int64) - zw.astype(np.int64)[:, None, None])[:, :, 0])
+        if terms == 4:
+            case("ConvInteger", 10, [x, w, zx, zw], f"{title} terms", want=[sums.astype(np.int32)])
+        else:
+            # Too long to be written: every number alike.
+            x, w = np.full_like(x[:, :, :1], 255), np.full_like(w, -128)
+            want = np.array([[[255 * terms * (-128 - 3)], [255 * terms * (-128 - 127)]]], np.int32)
+            case("ConvInteger", 10, [Filled(x), Filled(w), zx, zw], f"{title} of terms", want=[want])
+    x, w = ints(np.uint8, 1, 2, 4, low=0, high=256), ints(np.int8, 2, 1, 3, low=-128, high=128)
+    case("QLinearConv", 10, [x, arr(0.5), arr(7, np.uint8), w, arr([0.25, 0.125]), arr([0, 3], np.int8), arr(16.0), arr(100, np.uint8),
+                             arr([40, -7], np.int32)], "for each channel", group=2, pads=[1, 1],
+         want=[qlinear(x, w)])
+
+
+def qlinear(x, w):
+    """What the case of QLinearConv gives: a filter of three for each of two channels, one zero point before and behind."""
+    rows = np.pad(x.astype(np.int64) - 7, ((0, 0), (0, 0), (1, 1)))
+    taps = w.astype(np.int64)[:, 0] - np.array([[0], [3]])
+    sums = np.stack([sum(rows[:, c, k:k + 4] * taps[c, k] for k in range(3)) + (40, -7)[c] for c in range(2)], 1)
+    return np.clip(np.rint(sums * (np.array([0.25, 0.125]) * 0.5 / 16)[:, None]) + 100, 0, 255).astype(np.uint8)
+
+
 def drawn():
     x = f32(2, 3)
     case("Dropout", 7, [x], "not training", outputs=2, ratio=0.75, want=[x, np.ones_like(x)])
@@ -348,9 +388,15 @@ def drawn():
     case("Dropout", 13, [x, arr(0.0), np.array(True)], "training, nothing dropped", outputs=2, want=[x, np.ones(x.shape, bool)])
     case("Dropout", 12, [x, arr(0.5), np.array(False)], "not training", outputs=2, want=[x, np.ones(x.shape, bool)])
     case("Bernoulli", 15, [arr([0, 1, 0, 1])], "certain", want=[arr([0, 1, 0, 1])])
+    case("Bernoulli", 15, [arr([0, 1, 0, 1])], "certain, as bool", dtype=Type("bool"), want=[np.array([False, True, False, True])])
+    case("RandomUniform", 22, [], "of one value", low=2.0, high=2.0, shape=[2, 2], dtype=Type("f64"), want=[np.full((2, 2), 2.0)])
+    case("RandomNormal", 1, [], "of one value", mean=1.5, scale=0.0, shape=[3], want=[arr([1.5, 1.5, 1.5])])
+    case("RandomUniformLike", 1, [ints(np.int32, 2, 1)], "of one value", low=2.0, high=2.0, dtype=Type("f32"), want=[arr([[2], [2]])])
+    case("RandomNormalLike", 22, [f16(3)], "of one value", mean=1.5, scale=0.0, seed=3.0, want=[arr([1.5, 1.5, 1.5], np.float16)])
+    case("Multinomial", 7, [arr([[0, -np.inf, -np.inf], [-np.inf, -np.inf, 5]])], "certain", sample_size=3, want=[arr([[0] * 3, [2] * 3], np.int32)])
 
 
 if __name__ == "__main__":
     print("# Written by write_cases.py: inputs of ONNX operators and the results that the standard's reference implementation gives.\n")
-    for write in (elementwise, activations, logic, reductions, softmax, norms, products, losses, quantised, drawn):
+    for write in (elementwise, activations, logic, reductions, softmax, norms, products, losses, quantised, convolved, drawn):
         write()
