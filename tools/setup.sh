@@ -10,7 +10,7 @@ packages=(
   libabsl-dev libprotobuf-dev protobuf-compiler zlib1g-dev
   libdnnl-dev libhwy-dev libcli11-dev
   libgtest-dev libgmock-dev libbenchmark-dev
-  dataset-fashion-mnist
+  dataset-fashion-mnist libonnx-testdata
   openmpi-bin
 )
 cuda=

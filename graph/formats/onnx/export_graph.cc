@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
@@ -106,11 +106,6 @@ absl::Status Exporter::WriteNewOps(Graph* graph, Pieces* out) {
   return absl::OkStatus();
 }
 
-absl::Status Exporter::WriteNewInitializers(Graph* graph, Pieces* out) {
-  for (const Var* var : graph->new_values) AMPC_RETURN_IF_ERROR(WriteInitializer(*var, "", graph, out));
-  return absl::OkStatus();
-}
-
 std::vector<const Var*> Exporter::Inputs(const Graph& graph) const {
   if (graph.block->index() == 0) return {program_.feeds.begin(), program_.feeds.end()};
   const auto& ops = graph.block->ops();
@@ -176,16 +171,12 @@ void Exporter::WriteNewInputs(Graph* graph, Pieces* out) {
   out->Text(text);
 }
 
-void Exporter::WriteInputs(absl::string_view had, size_t index, Graph* graph, Pieces* out) {
-  WireField field;
-  WireReader reader(had);
-  (void)reader.Next(&field);
+void Exporter::WriteInput(const WireField& field, Graph* graph, Pieces* out) {
+  ++graph->next_input;
   const Var* var = FindValue(BytesField(field.bytes, value_info::kName), *graph);
-  if (var != nullptr) {
-    MarkValue(*var, {.section = 'p', .graph = graph->number, .index = graph->inputs++});
-    WriteValueInfo(graph::kInput, field, *graph, out);
-  }
-  if (index + 1 == graph->view.inputs.size()) WriteNewInputs(graph, out);
+  if (var == nullptr) return;
+  MarkValue(*var, {.section = 'p', .graph = graph->number, .index = graph->inputs++});
+  WriteValueInfo(graph::kInput, field, *graph, out);
 }
 
 // Outputs are written in the order of the program; what the file says about one of the same name stays.
@@ -221,6 +212,50 @@ void Exporter::WriteOutputs(Graph* graph, Pieces* out) {
   }
 }
 
+// What is new comes behind the last of its kind, or where a serializer would put it: in front of the field `next`.
+absl::Status Exporter::WriteNewParts(int next, Graph* graph, Pieces* out) {
+  if (!graph->ops_done && graph->next_node == graph->view.nodes.size() && next > graph::kNode) {
+    graph->ops_done = true;
+    AMPC_RETURN_IF_ERROR(WriteNewOps(graph, out));
+  }
+  if (!graph->values_done && graph->next_value == graph->view.initializers.size() && next > graph::kInitializer) {
+    graph->values_done = true;
+    for (const Var* var : graph->new_values) AMPC_RETURN_IF_ERROR(WriteInitializer(*var, "", graph, out));
+  }
+  if (!graph->inputs_done && graph->next_input == graph->view.inputs.size() && next > graph::kInput) {
+    graph->inputs_done = true;
+    WriteNewInputs(graph, out);
+  }
+  if (!graph->outputs_done && graph->view.outputs.empty() && next > graph::kOutput) {
+    graph->outputs_done = true;
+    WriteOutputs(graph, out);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Exporter::WriteGraphField(const WireField& field, Graph* graph, Pieces* out) {
+  switch (field.number) {
+    case graph::kNode: {
+      const size_t node = graph->next_node++;
+      if (graph->constants[node] != nullptr) return WriteConstantNode(*graph->constants[node], field.all, graph, out);
+      if (graph->ops[node] == nullptr) return absl::OkStatus();
+      AMPC_RETURN_IF_ERROR(WriteNewDependencies(*graph->ops[node], graph, out));
+      return WriteNode(*graph->ops[node], field.all, graph, out);
+    }
+    case graph::kInitializer: {
+      const Var* var = graph->values[graph->next_value++];
+      return var == nullptr ? absl::OkStatus() : WriteInitializer(*var, field.all, graph, out);
+    }
+    case graph::kInput: WriteInput(field, graph, out); break;
+    case graph::kOutput:
+      if (!std::exchange(graph->outputs_done, true)) WriteOutputs(graph, out);
+      break;
+    case graph::kValueInfo: WriteValueInfo(graph::kValueInfo, field, *graph, out); break;
+    default: out->Keep(field.all);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Pieces> Exporter::WriteGraph(const Block& block, absl::string_view bytes) {
   Graph graph;
   graph.block = &block;
@@ -229,65 +264,23 @@ absl::StatusOr<Pieces> Exporter::WriteGraph(const Block& block, absl::string_vie
   Sort(&graph);
   FindGone(&graph);
   Pieces out;
-  size_t node = 0, value = 0, input = 0;
-  bool ops = false, values = false, inputs = false, outputs = false;
-  // What is new comes behind the last of its kind, or where a serializer would put it.
-  const auto add_new = [&](int next) -> absl::Status {
-    if (!ops && node == graph.view.nodes.size() && next > graph::kNode) {
-      ops = true;
-      AMPC_RETURN_IF_ERROR(WriteNewOps(&graph, &out));
-    }
-    if (!values && value == graph.view.initializers.size() && next > graph::kInitializer) {
-      values = true;
-      AMPC_RETURN_IF_ERROR(WriteNewInitializers(&graph, &out));
-    }
-    if (!inputs && graph.view.inputs.empty() && next > graph::kInput) {
-      inputs = true;
-      WriteNewInputs(&graph, &out);
-    }
-    if (!outputs && graph.view.outputs.empty() && next > graph::kOutput) {
-      outputs = true;
-      WriteOutputs(&graph, &out);
-    }
-    return absl::OkStatus();
-  };
   WireReader reader(graph.bytes);
   for (WireField field; reader.Next(&field);) {
-    AMPC_RETURN_IF_ERROR(add_new(field.type == kBytes ? field.number : 0));
     if (field.type != kBytes) {
       out.Keep(field.all);
       continue;
     }
-    switch (field.number) {
-      case graph::kNode: {
-        const size_t n = node++;
-        if (graph.ops[n] != nullptr) {
-          AMPC_RETURN_IF_ERROR(WriteNewDependencies(*graph.ops[n], &graph, &out));
-          AMPC_RETURN_IF_ERROR(WriteNode(*graph.ops[n], field.all, &graph, &out));
-        } else if (graph.constants[n] != nullptr) {
-          AMPC_RETURN_IF_ERROR(WriteConstantNode(*graph.constants[n], field.all, &graph, &out));
-        }
-        break;
-      }
-      case graph::kInitializer:
-        if (const Var* var = graph.values[value++]) AMPC_RETURN_IF_ERROR(WriteInitializer(*var, field.all, &graph, &out));
-        break;
-      case graph::kInput: WriteInputs(field.all, input++, &graph, &out); break;
-      case graph::kOutput:
-        if (!outputs) WriteOutputs(&graph, &out);
-        outputs = true;
-        break;
-      case graph::kValueInfo: WriteValueInfo(graph::kValueInfo, field, graph, &out); break;
-      default: out.Keep(field.all);
-    }
+    AMPC_RETURN_IF_ERROR(WriteNewParts(field.number, &graph, &out));
+    AMPC_RETURN_IF_ERROR(WriteGraphField(field, &graph, &out));
   }
+  constexpr int kEnd = 1 << 30;
   if (graph.bytes.empty()) {
-    AMPC_RETURN_IF_ERROR(add_new(graph::kName));
+    AMPC_RETURN_IF_ERROR(WriteNewParts(graph::kName, &graph, &out));
     std::string name;
     AppendBytesField(graph::kName, block.name(), &name);
     out.Text(name);
   }
-  AMPC_RETURN_IF_ERROR(add_new(1 << 20));
+  AMPC_RETURN_IF_ERROR(WriteNewParts(kEnd, &graph, &out));
   return out;
 }
 

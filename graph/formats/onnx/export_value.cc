@@ -154,8 +154,9 @@ void Exporter::MarkValue(const Var& var, Place place) { undo_.Add(place, EncodeV
 absl::StatusOr<Pieces> Exporter::Tensor(const Var& var, absl::string_view had, absl::string_view name) {
   const ExternalLayout::Region* region = RegionOf(var);
   AMPC_ASSIGN_OR_RETURN(const uint64_t bytes, StoredBytes(var));
-  const bool restored = !IsLowPrecision(var.type.dtype) && (FormMark(var, had) == tensor::kFloats || FormMark(var, had) == tensor::kDoubles);
-  const int number = restored ? FormMark(var, had) : tensor::kRaw;
+  const int form = FormMark(var, had);
+  const bool typed = (form == tensor::kFloats && var.type.dtype == DType::kF32) || (form == tensor::kDoubles && var.type.dtype == DType::kF64);
+  const int number = typed ? form : tensor::kRaw;
   Pieces data, out;
   if (region != nullptr) {
     data.Text(ExternalFields(external_, *region));

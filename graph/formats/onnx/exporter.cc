@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/atomic_file.h"
@@ -193,6 +195,20 @@ absl::Status WriteExternal(const ExternalLayout& layout, const std::string& path
   return file.Commit();
 }
 
+// The weights of another model must not be replaced.
+absl::Status CheckDataFile(const ExternalLayout& layout, const OnnxOrigin* origin, const std::string& path, const std::string& data) {
+  std::error_code error;
+  if (layout.regions.empty() || !std::filesystem::exists(data, error)) return absl::OkStatus();
+  if (origin != nullptr && std::filesystem::equivalent(origin->source->path(), path, error)) return absl::OkStatus();
+  for (const ExternalLayout::Region& region : layout.regions) {
+    if (region.var->weight == nullptr || region.var->weight->source->path().empty()) continue;
+    if (std::filesystem::equivalent(region.var->weight->source->path(), data, error)) {
+      return UsageError(absl::StrCat(data, " holds the weights of the model that was read; another name is needed"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status ExportModel(const Program& program, const std::string& path, const SaveOptions& options, uint64_t most_in_file) {
@@ -203,11 +219,12 @@ absl::Status ExportModel(const Program& program, const std::string& path, const 
   if (model.size() >= uint64_t{1} << 31) {
     return UnsupportedError(absl::StrCat(path, ": an ONNX model of ", model.size(), " bytes without its external data; at most 2 GiB are possible"));
   }
+  const OnnxOrigin* origin = OriginOf(program);
+  AMPC_RETURN_IF_ERROR(CheckDataFile(exporter.external(), origin, path, data));
   uint64_t total = model.size();
   for (const ExternalLayout::Region& region : exporter.external().regions) total += region.bytes;
   SaveProgress progress(options, total);
   AMPC_RETURN_IF_ERROR(WriteExternal(exporter.external(), data, options, &progress));
-  const OnnxOrigin* origin = OriginOf(program);
   AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Create(path, {.no_sync = options.no_sync}));
   AMPC_RETURN_IF_ERROR(
       model.Write(origin == nullptr ? nullptr : origin->source.get(), options, &progress, [&file](absl::string_view bytes) { return file.Append(bytes); }));

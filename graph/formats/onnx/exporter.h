@@ -47,6 +47,9 @@ class Exporter {
     int initializers = 0;
     int inputs = 0;
     int alive = 0;  // values of the file that are still in the program
+    // How far the file's fields are written, and what new parts are.
+    size_t next_node = 0, next_value = 0, next_input = 0;
+    bool ops_done = false, values_done = false, inputs_done = false, outputs_done = false;
     std::vector<const Op*> ops;           // by node of the file
     std::vector<const Var*> constants;    // by node of the file
     std::vector<const Var*> values;       // by initializer of the file
@@ -71,11 +74,11 @@ class Exporter {
   int NumberOf(const Graph& graph) const;
   void Sort(Graph* graph);
   void FindGone(Graph* graph) const;
-  absl::Status WriteNodes(Graph* graph, Pieces* out);
+  absl::Status WriteGraphField(const WireField& field, Graph* graph, Pieces* out);
+  absl::Status WriteNewParts(int next, Graph* graph, Pieces* out);
   absl::Status WriteNewDependencies(const Op& op, Graph* graph, Pieces* out);
   absl::Status WriteNewOps(Graph* graph, Pieces* out);
-  absl::Status WriteNewInitializers(Graph* graph, Pieces* out);
-  void WriteInputs(absl::string_view had, size_t index, Graph* graph, Pieces* out);
+  void WriteInput(const WireField& field, Graph* graph, Pieces* out);
   void WriteNewInputs(Graph* graph, Pieces* out);
   void WriteOutputs(Graph* graph, Pieces* out);
   void WriteValueInfo(int number, const WireField& field, const Graph& graph, Pieces* out) const;

@@ -101,6 +101,7 @@ void CompleteTypes(const Op& op) {
     if (!(*inferred)[i].has_value()) continue;
     const TensorType& want = *(*inferred)[i];
     TensorType& have = op.outputs()[i]->type;
+    if (want.kind != TypeKind::kTensor && have.kind == TypeKind::kTensor && have.dtype == DType::kInvalid) have = want;
     if (want.kind != TypeKind::kTensor) continue;
     if (have.kind != TypeKind::kTensor || !Compatible(have, want)) {
       have = want;
@@ -124,12 +125,10 @@ bool Importer::IsFunction(const NodeView& node) const {
 }
 
 absl::Status Importer::GatherInputs(const NodeView& node, Scope* scope, Vars* inputs) {
-  std::string reader;
   for (const absl::string_view name : node.inputs) {
     inputs->push_back(nullptr);
     if (name.empty()) continue;
-    if (reader.empty()) reader = absl::StrCat(node.type, " node '", node.name, "'");
-    AMPC_ASSIGN_OR_RETURN(inputs->back(), Read(name, reader, scope));
+    AMPC_ASSIGN_OR_RETURN(inputs->back(), Read(name, &node, scope));
   }
   while (!inputs->empty() && inputs->back() == nullptr) inputs->pop_back();
   return absl::OkStatus();

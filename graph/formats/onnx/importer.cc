@@ -101,7 +101,7 @@ absl::Status Importer::MakeInputs(Scope* scope) {
 absl::Status Importer::MakeOutputs(Scope* scope) {
   std::vector<Var*> outputs;
   for (const absl::string_view bytes : scope->view.outputs) {
-    AMPC_ASSIGN_OR_RETURN(Var* var, Read(BytesField(bytes, value_info::kName), "a graph output", scope));
+    AMPC_ASSIGN_OR_RETURN(Var* var, Read(BytesField(bytes, value_info::kName), nullptr, scope));
     outputs.push_back(var);
   }
   if (scope->parent == nullptr) {

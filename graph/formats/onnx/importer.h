@@ -57,7 +57,8 @@ class Importer {
   absl::Status Damaged(absl::string_view what) const;
 
   // scope.cc: names
-  absl::StatusOr<Var*> Read(absl::string_view name, absl::string_view reader, Scope* scope);
+  // `reader`: the node, or null for an output of the graph.
+  absl::StatusOr<Var*> Read(absl::string_view name, const NodeView* reader, Scope* scope);
   void Capture(Var* var, Scope* scope, const Scope* home);
   std::string NameFor(absl::string_view name, const Scope& scope) const;
   Var* NewValue(absl::string_view name, VarKind kind, TensorType type, Place place, Scope* scope);

@@ -50,15 +50,19 @@ void Importer::Capture(Var* var, Scope* scope, const Scope* home) {
   }
 }
 
-absl::StatusOr<Var*> Importer::Read(absl::string_view name, absl::string_view reader, Scope* scope) {
+absl::StatusOr<Var*> Importer::Read(absl::string_view name, const NodeView* reader, Scope* scope) {
+  const auto error = [&](absl::string_view what) {
+    const std::string who = reader == nullptr ? "a graph output" : absl::StrCat(reader->type, " node '", reader->name, "'");
+    return Error(absl::StrCat(who, " reads '", name, "'", what));
+  };
   for (Scope* home = scope; home != nullptr; home = home->parent) {
     const auto it = home->names.find(name);
     if (it == home->names.end()) continue;
-    if (it->second.var == nullptr) return Error(absl::StrCat(reader, " reads '", name, "' before it is defined"));
+    if (it->second.var == nullptr) return error(" before it is defined");
     Capture(it->second.var, scope, home);
     return it->second.var;
   }
-  return Error(absl::StrCat(reader, " reads '", name, "', which nothing defines"));
+  return error(", which nothing defines");
 }
 
 // The names that a graph reads and does not define, also through the graphs in it.
