@@ -22,8 +22,10 @@ absl::Status InferNonMaxSuppression(InferContext& ctx) {
 OpDef NonMaxSuppressionDef() {
   return OpDef("non_max_suppression")
       .Doc(
-          "Rows (image, class, box) of the boxes [n, b, 4] whose scores [n, classes, b] are above ScoreThreshold, best first, that overlap no "
-          "chosen one by more than IouThreshold, at most MaxOutputBoxes per class. A box is two corners (y, x, y, x) in any order, or centre and "
+          "Rows (image, class, box) of the boxes [n, b, 4] whose scores [n, classes, b] are above ScoreThreshold, best first, that overlap "
+          "no "
+          "chosen one by more than IouThreshold, at most MaxOutputBoxes per class. A box is two corners (y, x, y, x) in any order, or "
+          "centre and "
           "size (x, y, w, h) where 'center_point_box'.")
       .In("Boxes", kAsIs)
       .In("Scores", kAsIs)

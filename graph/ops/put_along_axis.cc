@@ -28,7 +28,8 @@ absl::Status InferPutAlongAxis(InferContext& ctx) {
 OpDef PutAlongAxisDef() {
   return OpDef("put_along_axis")
       .Doc(
-          "Input where Value[.., i, ..] is written to, or by 'Reduce' (none, add, mul, max, min) joined with, [.., Index[.., i, ..], ..], where "
+          "Input where Value[.., i, ..] is written to, or by 'Reduce' (none, add, mul, max, min) joined with, [.., Index[.., i, ..], ..], "
+          "where "
           "the position along 'Axis' is the index, one after the other. Indices below 0 count from the end.")
       .In("Input")
       .In("Index", kAsIs)

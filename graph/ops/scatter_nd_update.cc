@@ -19,7 +19,8 @@ absl::Status InferScatterNdUpdate(InferContext& ctx) {
 OpDef ScatterNdUpdateDef() {
   return OpDef("scatter_nd_update")
       .Doc(
-          "X where Updates[i..] is written to, or by 'reduce' (none, add, mul, max, min) joined with, X[Index[i.., 0], Index[i.., 1], ..], one "
+          "X where Updates[i..] is written to, or by 'reduce' (none, add, mul, max, min) joined with, X[Index[i.., 0], Index[i.., 1], ..], "
+          "one "
           "after the other. Indices below 0 count from the end.")
       .In("X")
       .In("Index", kAsIs)

@@ -30,7 +30,8 @@ absl::Status InferUnique(InferContext& ctx) {
 OpDef UniqueDef() {
   return OpDef("unique")
       .Doc(
-          "The distinct elements of X, or the distinct slices along 'axis' unless 'flatten': sorted, or in the order of their first. Indices: "
+          "The distinct elements of X, or the distinct slices along 'axis' unless 'flatten': sorted, or in the order of their first. "
+          "Indices: "
           "where each is first; Index: which of them each element is; Counts: how often each is there.")
       .In("X", kAsIs)
       .Out("Out", kAsIs)

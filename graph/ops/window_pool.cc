@@ -26,7 +26,8 @@ absl::Status InferWindowPool(InferContext& ctx) {
     size = WindowOutput(w, in, op.GetBool("ceil_mode"));
     if (!IsKnown(size)) continue;
     if ((size - 1) * w.stride >= in + w.before) --size;  // a window that starts in the padding at the end is none
-    if (size <= 0) return Fail(ctx, 5, "the window of ", w.kernel, " does not fit ", in, " positions with padding ", w.before, " + ", w.after);
+    if (size <= 0)
+      return Fail(ctx, 5, "the window of ", w.kernel, " does not fit ", in, " positions with padding ", w.before, " + ", w.after);
   }
   ctx.Out("Indices", out.WithDType(DType::kI64));
   ctx.Out("Out", std::move(out));
@@ -44,7 +45,8 @@ Cost WindowPoolCost(const Op& op) {
 OpDef WindowPoolDef() {
   return OpDef("window_pool")
       .Doc(
-          "Largest value, mean or p-norm of each window of X [n, c, d..] over any number of spatial dims, with dilations. Indices: where the "
+          "Largest value, mean or p-norm of each window of X [n, c, d..] over any number of spatial dims, with dilations. Indices: where "
+          "the "
           "largest value is in X as a vector, counted by columns where 'column_major'. 'exclusive': a mean does not count padding.")
       .In("X")
       .Out("Out")

@@ -1,5 +1,5 @@
-// window_pool: pools over any number of spatial dims, with dilations and with the positions of the largest values. pool2d and pool3d, which have
-// neither, are faster.
+// window_pool: pools over any number of spatial dims, with dilations and with the positions of the largest values. pool2d and pool3d, which
+// have neither, are faster.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,8 +19,8 @@ namespace {
 struct WindowPool {
   enum class Mode : uint8_t { kMax, kAvg, kLp } mode = Mode::kMax;
   ops::Windows windows;
-  std::vector<int64_t> in, out;       // spatial sizes
-  std::vector<int64_t> step, number;  // per dim: elements to the next position, and what Indices counts for it
+  std::vector<int64_t> in, out;                // spatial sizes
+  std::vector<int64_t> step, number;           // per dim: elements to the next position, and what Indices counts for it
   int64_t planes = 0, plane = 1, results = 1;  // channels of all images; elements of one of X and of Out
   bool exclusive = true;
   double p = 2;
@@ -120,7 +120,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   KernelTraits traits;
   traits.rounds_results = w.mode == WindowPool::Mode::kMax;
   const DType storage = StorageType(x.dtype);
-  const auto run = storage == DType::kF32 ? &Run<float> : storage == DType::kF64 ? &Run<double> : storage == DType::kU8 ? &Run<uint8_t> : &Run<int8_t>;
+  const auto run = storage == DType::kF32   ? &Run<float>
+                   : storage == DType::kF64 ? &Run<double>
+                   : storage == DType::kU8  ? &Run<uint8_t>
+                                            : &Run<int8_t>;
   return MakeLambdaKernel(traits, [w = std::move(w), run, indices = view.Out("Indices")](const KernelArgs& args) {
     run(w, args, indices);
     return absl::OkStatus();

@@ -13,7 +13,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 OpRun Put(const Tensor& x, const Tensor& index, const Tensor& value, const char* reduce, int32_t axis = 0) {
-  return OpRun("put_along_axis").In("Input", x).In("Index", index).In("Value", value).Attr("Axis", axis).Attr("Reduce", std::string(reduce)).Out("Result");
+  return OpRun("put_along_axis")
+      .In("Input", x)
+      .In("Index", index)
+      .In("Value", value)
+      .Attr("Axis", axis)
+      .Attr("Reduce", std::string(reduce))
+      .Out("Result");
 }
 
 TEST(PutAlongAxis, JoinsInOrder) {
@@ -48,7 +54,8 @@ TEST(PutAlongAxis, RefusesAnIndexOutOfRange) {
 TEST(ScatterNdUpdate, WritesSlicesInOrder) {
   const Tensor x = I64({2, 2}, {1, 2, 3, 4}), at = I64({3, 1}, {1, -2, 1}), v = I64({3, 2}, {5, 6, 7, 8, 9, 1});
   const auto run = [&](const char* reduce) {
-    return (*OpRun("scatter_nd_update").In("X", x).In("Index", at).In("Updates", v).Attr("reduce", std::string(reduce)).Out("Out").Run())[0].As<int64_t>();
+    return (*OpRun("scatter_nd_update").In("X", x).In("Index", at).In("Updates", v).Attr("reduce", std::string(reduce)).Out("Out").Run())[0]
+        .As<int64_t>();
   };
   EXPECT_THAT(run("none"), ElementsAre(7, 8, 9, 1));
   EXPECT_THAT(run("add"), ElementsAre(8, 10, 17, 11));
@@ -72,7 +79,13 @@ TEST(WindowPool, MeansCountPaddingWhenToldTo) {
   const Tensor x = F32({1, 1, 4}, {1, 2, 3, 4});
   const std::vector<int32_t> strides = {3}, pads = {1, 1};
   const auto run = [&](bool exclusive) {
-    return (*Pool(x, "avg", {3}).Attr("strides", strides).Attr("paddings", pads).Attr("ceil_mode", true).Attr("exclusive", exclusive).Out("Out").Run())[0]
+    return (*Pool(x, "avg", {3})
+                 .Attr("strides", strides)
+                 .Attr("paddings", pads)
+                 .Attr("ceil_mode", true)
+                 .Attr("exclusive", exclusive)
+                 .Out("Out")
+                 .Run())[0]
         .floats();
   };
   EXPECT_THAT(run(true), ElementsAre(1.5f, 3.5f));
@@ -80,7 +93,8 @@ TEST(WindowPool, MeansCountPaddingWhenToldTo) {
 }
 
 TEST(WindowPool, SkipsByDilation) {
-  ASSERT_OK_AND_ASSIGN(auto out, Pool(Of<uint8_t>({1, 1, 5}, {1, 9, 3, 200, 2}), "max", {2}).Attr("dilations", std::vector<int32_t>{2}).Out("Out").Run());
+  ASSERT_OK_AND_ASSIGN(
+      auto out, Pool(Of<uint8_t>({1, 1, 5}, {1, 9, 3, 200, 2}), "max", {2}).Attr("dilations", std::vector<int32_t>{2}).Out("Out").Run());
   EXPECT_THAT(out[0].As<uint8_t>(), ElementsAre(3, 200, 3));
 }
 

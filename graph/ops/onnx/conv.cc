@@ -129,7 +129,8 @@ void LowerCol2Im(Lowering& l) {
   absl::StatusOr<HostTensor> one_hot = HostTensor::Create(DType::kF32, filter);
   if (!one_hot.ok()) return l.Fail(one_hot.status());
   for (int64_t c = 0; c < filter[0]; ++c) one_hot->mutable_values<float>()[c * size + c % size] = 1;
-  const std::vector<Lowering::Operand> operands = {{"Input", l.Reshape(x, dims)}, {"Filter", l.Cast(l.Const(*std::move(one_hot)), x->type.dtype)}};
+  const std::vector<Lowering::Operand> operands = {{"Input", l.Reshape(x, dims)},
+                                                   {"Filter", l.Cast(l.Const(*std::move(one_hot)), x->type.dtype)}};
   Var* y = l.Op(n == 3 ? "conv3d_transpose" : "conv2d_transpose", operands,
                 {{"strides", ToInts(strides)},
                  {"dilations", ToInts(dilations)},

@@ -59,10 +59,12 @@ void LowerEyeLike(Lowering& l) {
   const DType given = l.GetDType("dtype", DType::kInvalid), dtype = given == DType::kInvalid ? l.In("input")->type.dtype : given;
   const int64_t rows = (*dims)[0], columns = (*dims)[1], k = std::clamp<int64_t>(l.GetInt("k"), -rows, columns);
   const DType made = dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI64 ? dtype : DType::kI32;
-  Var* eye = l.Op("eye", {}, {{"num_rows", rows + std::max<int64_t>(k, 0)}, {"num_columns", columns + std::max<int64_t>(-k, 0)}, {"dtype", made}});
+  Var* eye =
+      l.Op("eye", {}, {{"num_rows", rows + std::max<int64_t>(k, 0)}, {"num_columns", columns + std::max<int64_t>(-k, 0)}, {"dtype", made}});
   if (k != 0) {
     const int64_t axis = k > 0 ? 0 : 1, first = std::abs(k);
-    eye = l.Op("slice", {{"Input", eye}}, {{"axes", ToInts({axis})}, {"starts", ToInts({first})}, {"ends", ToInts({std::numeric_limits<int32_t>::max()})}});
+    eye = l.Op("slice", {{"Input", eye}},
+               {{"axes", ToInts({axis})}, {"starts", ToInts({first})}, {"ends", ToInts({std::numeric_limits<int32_t>::max()})}});
   }
   l.Result("output", l.Cast(eye, dtype));
 }

@@ -199,7 +199,11 @@ void AddIndex(OnnxOps& ops) {
   ops.Add("TopK").Like("top_k_v2").Lower(&LowerTopK);
   ops.Add("Unique").Like("unique").Lower(&LowerUnique);
   ops.Add("ReverseSequence").Like("gather_nd").Lower(&LowerReverseSequence);
-  ops.Add("NonMaxSuppression").Like("non_max_suppression").Lower(&LowerNonMaxSuppression).Fp32({"boxes", "scores"}).AsIs({"iou_threshold", "score_threshold"});
+  ops.Add("NonMaxSuppression")
+      .Like("non_max_suppression")
+      .Lower(&LowerNonMaxSuppression)
+      .Fp32({"boxes", "scores"})
+      .AsIs({"iou_threshold", "score_threshold"});
 }
 
 }  // namespace ampc::onnx

@@ -51,8 +51,9 @@ Var* DimsOf(Lowering& l, Var* x, int begin, int end) {
 Var* DimOf(Lowering& l, Var* x, int axis, DType dtype) {
   if (axis < x->type.rank() && IsKnown(x->type.dims[axis])) return l.ConstScalar(static_cast<double>(x->type.dims[axis]), dtype);
   Var* shape = l.Op("shape", {{"Input", x}});
-  return l.Cast(l.Op("slice", {{"Input", shape}}, {{"axes", Ints{0}}, {"starts", Ints{axis}}, {"ends", Ints{axis + 1}}, {"decrease_axis", Ints{0}}}),
-                dtype);
+  return l.Cast(
+      l.Op("slice", {{"Input", shape}}, {{"axes", Ints{0}}, {"starts", Ints{axis}}, {"ends", Ints{axis + 1}}, {"decrease_axis", Ints{0}}}),
+      dtype);
 }
 
 bool IsStatic(const Var* x) { return x->type.IsStatic(); }

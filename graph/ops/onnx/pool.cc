@@ -44,8 +44,8 @@ Lowering::Attrs WindowAttrs(Lowering& l, const OnnxWindows& w, const std::string
           {"ceil_mode", l.GetInt("ceil_mode") != 0}};
 }
 
-// Makes the padding after the end such that rounding down gives as many windows as rounding up does (a window that would start there is none);
-// true where that changes nothing. Absent where a size is not known.
+// Makes the padding after the end such that rounding down gives as many windows as rounding up does (a window that would start there is
+// none); true where that changes nothing. Absent where a size is not known.
 std::optional<bool> PadToCeil(const Var* x, OnnxWindows& w) {
   bool same = true;
   const std::vector<int64_t> in = SpatialDims(x, w.kernel.size());

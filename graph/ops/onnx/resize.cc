@@ -1,5 +1,5 @@
-// Resize and Upsample. What the native interpolations compute is theirs; the nearest neighbours of anything else are gathered, and its weighted
-// means are products with a matrix per dim.
+// Resize and Upsample. What the native interpolations compute is theirs; the nearest neighbours of anything else are gathered, and its
+// weighted means are products with a matrix per dim.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -92,8 +92,12 @@ void KeepProportions(const std::string& policy, const std::vector<int64_t>& axes
 std::optional<Request> ReadResize(Lowering& l, const Var* x) {
   if (l.since() < 11) return ReadUpsample(l);
   Request r;
-  r.mode = {l.GetString("mode"), l.GetString("coordinate_transformation_mode"), l.GetString("nearest_mode"), l.GetFloat("cubic_coeff_a"),
-            l.GetInt("exclude_outside") != 0, l.GetInt("antialias") != 0};
+  r.mode = {l.GetString("mode"),
+            l.GetString("coordinate_transformation_mode"),
+            l.GetString("nearest_mode"),
+            l.GetFloat("cubic_coeff_a"),
+            l.GetInt("exclude_outside") != 0,
+            l.GetInt("antialias") != 0};
   r.extrapolation = l.GetFloat("extrapolation_value");
   const auto scales = Given(l, "scales"), sizes = Given(l, "sizes");
   const int rank = l.Rank(x);
@@ -124,7 +128,9 @@ std::optional<Request> ReadResize(Lowering& l, const Var* x) {
 bool IsHalfPixel(const std::string& c) { return c == "half_pixel" || c == "pytorch_half_pixel"; }
 
 // Only rows and columns of images change, and the native op takes the element type.
-bool IsImage(const Var* x, const Doubles& scales) { return x->type.rank() == 4 && x->type.IsFloat() && scales.size() == 4 && scales[0] == 1 && scales[1] == 1; }
+bool IsImage(const Var* x, const Doubles& scales) {
+  return x->type.rank() == 4 && x->type.IsFloat() && scales.size() == 4 && scales[0] == 1 && scales[1] == 1;
+}
 
 // Whether native `mode` computes the weighted means of this mode.
 bool HasNativeMeans(const ResizeMode& m) {
@@ -167,7 +173,8 @@ std::vector<ResizeAxis> Axes(const Request& r, const Dims& dims) {
     ResizeAxis& a = axes[d];
     a.in = dims[d];
     a.scale = r.sizes.empty() ? r.scales[d] : r.sizes[d] / static_cast<double>(std::max<int64_t>(a.in, 1));
-    a.out = r.sizes.empty() ? static_cast<int64_t>(static_cast<float>(a.in) * static_cast<float>(a.scale)) : static_cast<int64_t>(r.sizes[d]);
+    a.out =
+        r.sizes.empty() ? static_cast<int64_t>(static_cast<float>(a.in) * static_cast<float>(a.scale)) : static_cast<int64_t>(r.sizes[d]);
     if (!r.roi.empty()) a.roi_begin = r.roi[d], a.roi_end = r.roi[dims.size() + d];
   }
   return axes;
@@ -181,7 +188,8 @@ Var* Nearest(Lowering& l, Var* x, const ResizeMode& m, const std::vector<ResizeA
     const float ratio = static_cast<float>(axes[d].in) / static_cast<float>(axes[d].out);
     for (int64_t i = 0; i < axes[d].out; ++i) {
       from[d].push_back(NearestPosition(axes[d], m, i));
-      native = native && from[d].back() == static_cast<int64_t>(static_cast<double>(axes[d].out > 1 ? ratio : 0.0f) * static_cast<double>(i));
+      native =
+          native && from[d].back() == static_cast<int64_t>(static_cast<double>(axes[d].out > 1 ? ratio : 0.0f) * static_cast<double>(i));
     }
   }
   if (native) {
@@ -239,7 +247,8 @@ void LowerSized(Lowering& l, Var* x, const Request& r) {
   const std::vector<ResizeAxis> axes = Axes(r, x->type.dims);
   const ResizeMode& m = r.mode;
   for (const ResizeAxis& a : axes) {
-    if (a.out < 0 || !(a.scale >= 0) || (a.in == 0 && a.out > 0)) return Wrong(l, absl::StrCat("a dim of ", a.in, " cannot become ", a.out));
+    if (a.out < 0 || !(a.scale >= 0) || (a.in == 0 && a.out > 0))
+      return Wrong(l, absl::StrCat("a dim of ", a.in, " cannot become ", a.out));
   }
   if (m.mode == "nearest") {
     Var* y = Extrapolate(l, Nearest(l, x, m, axes), r, axes);

@@ -40,7 +40,7 @@ bool IsExtrapolated(const ResizeAxis& axis, const ResizeMode& mode, int64_t i) {
 int64_t NearestPosition(const ResizeAxis& axis, const ResizeMode& mode, int64_t i) {
   const double x = ResizePoint(axis, mode.coordinate, i);
   const bool up = mode.nearest == "ceil" || (mode.nearest == "simple" && axis.scale < 1);
-  const double at = up                                      ? std::ceil(x)
+  const double at = up                                     ? std::ceil(x)
                     : mode.nearest == "round_prefer_floor" ? std::ceil(x - 0.5)
                     : mode.nearest == "round_prefer_ceil"  ? std::floor(x + 0.5)
                                                            : std::floor(x);

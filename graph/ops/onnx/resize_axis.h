@@ -9,12 +9,12 @@ namespace ampc::onnx {
 
 struct ResizeAxis {
   int64_t in = 1, out = 1;
-  double scale = 1;               // out over in, or the number given
+  double scale = 1;                   // out over in, or the number given
   double roi_begin = 0, roi_end = 1;  // for tf_crop_and_resize
 };
 
 struct ResizeMode {
-  std::string mode = "nearest";  // nearest, linear, cubic
+  std::string mode = "nearest";                                           // nearest, linear, cubic
   std::string coordinate = "half_pixel", nearest = "round_prefer_floor";  // nearest "simple": down for larger results, else up
   double cubic_a = -0.75;
   bool exclude_outside = false, antialias = false;

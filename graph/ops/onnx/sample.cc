@@ -54,7 +54,8 @@ CubicAxis MakeCubicAxis(Lowering& l, Var* at, int64_t size, bool align_corners) 
 
 // The coordinate that samples position low + `k`.
 Var* CoordinateOf(Lowering& l, const CubicAxis& axis, int k, bool align_corners) {
-  if (align_corners) return axis.size > 1 ? Scaled(l, axis.low, 2 / (axis.size - 1), 2.0 * k / (axis.size - 1) - 1) : Scaled(l, axis.low, 0, 0);
+  if (align_corners)
+    return axis.size > 1 ? Scaled(l, axis.low, 2 / (axis.size - 1), 2.0 * k / (axis.size - 1) - 1) : Scaled(l, axis.low, 0, 0);
   return Scaled(l, axis.low, 2 / axis.size, (2.0 * k + 1) / axis.size - 1);
 }
 
@@ -87,7 +88,9 @@ Var* SampleCubic(Lowering& l, Var* x, Var* grid) {
   const bool corners = l.GetInt("align_corners") != 0;
   Var* const low = l.Cast(x, DType::kF32);
   grid = l.Cast(grid, DType::kF32);
-  const auto part = [&](int i) { return l.Op("slice", {{"Input", grid}}, {{"axes", Ints{3}}, {"starts", Ints{i}}, {"ends", Ints{i + 1}}}); };
+  const auto part = [&](int i) {
+    return l.Op("slice", {{"Input", grid}}, {{"axes", Ints{3}}, {"starts", Ints{i}}, {"ends", Ints{i + 1}}});
+  };
   const CubicAxis across = MakeCubicAxis(l, part(0), w, corners), down = MakeCubicAxis(l, part(1), h, corners);
   Var* sum = nullptr;
   for (int i = 0; i < 4; ++i) {

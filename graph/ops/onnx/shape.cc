@@ -19,7 +19,9 @@ void LowerReshape(Lowering& l) {
   Var* x = l.In("data");
   const bool by_attr = l.since() < 5;
   const bool zeros = l.since() >= 14 && l.GetInt("allowzero") != 0;
-  const std::optional<std::vector<int64_t>> shape = by_attr ? l.GetInts("shape") : zeros ? l.NeedInts(l.In("shape")) : l.Ints(l.In("shape"));
+  const std::optional<std::vector<int64_t>> shape = by_attr ? l.GetInts("shape")
+                                                    : zeros ? l.NeedInts(l.In("shape"))
+                                                            : l.Ints(l.In("shape"));
   if (!l.ok()) return;
   if (!shape) return l.Result("reshaped", l.Op("reshape2", {{"X", x}, {"Shape", l.In("shape")}}));
   if (!zeros || std::find(shape->begin(), shape->end(), 0) == shape->end()) return l.Result("reshaped", l.Reshape(x, *shape));

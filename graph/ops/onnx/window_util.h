@@ -15,8 +15,9 @@ struct OnnxWindows {
   bool same = false;                                // pads are not known yet: what the native padding SAME gives
 };
 
-// Reads strides, dilations, pads and auto_pad; `in` are the spatial sizes of the operand, unknown ones allowed. Absent, with the state set, where
-// the attributes are wrong or a padding needs a size that is not known. `same_allowed`: the native op may find SAME_UPPER's padding itself.
+// Reads strides, dilations, pads and auto_pad; `in` are the spatial sizes of the operand, unknown ones allowed. Absent, with the state set,
+// where the attributes are wrong or a padding needs a size that is not known. `same_allowed`: the native op may find SAME_UPPER's padding
+// itself.
 std::optional<OnnxWindows> ReadOnnxWindows(Lowering& l, const Var* x, std::vector<int64_t> kernel, bool same_allowed);
 // The attribute, or `n` times `fallback` where it is not given; the state set where it has another length.
 std::vector<int64_t> IntsOr(Lowering& l, absl::string_view name, size_t n, int64_t fallback);

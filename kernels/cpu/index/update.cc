@@ -1,5 +1,5 @@
-// scatter_nd_update and put_along_axis: updates joined with the elements at positions that an index tensor gives, in order. An index below 0
-// counts from the end; one out of range is an error that names it.
+// scatter_nd_update and put_along_axis: updates joined with the elements at positions that an index tensor gives, in order. An index below
+// 0 counts from the end; one out of range is an error that names it.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -49,24 +49,37 @@ void JoinRow(const void* from, void* to, int64_t n) {
 template <typename T>
 JoinFn FindJoin(Join join) {
   switch (join) {
-    case Join::kAdd: return &JoinRow<T, Join::kAdd>;
-    case Join::kMul: return &JoinRow<T, Join::kMul>;
-    case Join::kMax: return &JoinRow<T, Join::kMax>;
-    case Join::kMin: return &JoinRow<T, Join::kMin>;
-    default: return nullptr;
+    case Join::kAdd:
+      return &JoinRow<T, Join::kAdd>;
+    case Join::kMul:
+      return &JoinRow<T, Join::kMul>;
+    case Join::kMax:
+      return &JoinRow<T, Join::kMax>;
+    case Join::kMin:
+      return &JoinRow<T, Join::kMin>;
+    default:
+      return nullptr;
   }
 }
 
 JoinFn FindJoin(Join join, DType storage) {
   switch (storage) {
-    case DType::kF32: return FindJoin<float>(join);
-    case DType::kF64: return FindJoin<double>(join);
-    case DType::kU8: return FindJoin<uint8_t>(join);
-    case DType::kI8: return FindJoin<int8_t>(join);
-    case DType::kI16: return FindJoin<int16_t>(join);
-    case DType::kI32: return FindJoin<int32_t>(join);
-    case DType::kI64: return FindJoin<int64_t>(join);
-    default: return nullptr;
+    case DType::kF32:
+      return FindJoin<float>(join);
+    case DType::kF64:
+      return FindJoin<double>(join);
+    case DType::kU8:
+      return FindJoin<uint8_t>(join);
+    case DType::kI8:
+      return FindJoin<int8_t>(join);
+    case DType::kI16:
+      return FindJoin<int16_t>(join);
+    case DType::kI32:
+      return FindJoin<int32_t>(join);
+    case DType::kI64:
+      return FindJoin<int64_t>(join);
+    default:
+      return nullptr;
   }
 }
 
@@ -96,8 +109,8 @@ struct Updater {
 
 absl::StatusOr<Updater> ReadUpdater(const SpecView& view, absl::string_view x, absl::string_view updates, absl::string_view reduce) {
   const TensorDesc& desc = view.InDesc(x);
-  Updater u{Describe(view.op()), view.In(x), view.In("Index"), view.In(updates), view.InDesc("Index").dtype, desc.StorageBytes(),
-            ElementSize(desc.dtype)};
+  Updater u{Describe(view.op()),        view.In(x),          view.In("Index"),       view.In(updates),
+            view.InDesc("Index").dtype, desc.StorageBytes(), ElementSize(desc.dtype)};
   const Join join = ReadJoin(view.op().GetString(reduce));
   u.join = FindJoin(join, StorageType(desc.dtype));
   if (join != Join::kReplace && u.join == nullptr) return view.Unsupported("elements of this type cannot be joined, only replaced");
