@@ -46,7 +46,7 @@ std::optional<Doubles> Given(Lowering& l, absl::string_view formal) {
 
 // What a node asks for; per dim of X.
 struct Request {
-  Doubles scales, sizes, roi;  // scales or sizes; roi: begin of each dim, then end of each
+  Doubles scales, sizes, roi;  // either may be empty; roi: begin of each dim, then end of each
   ResizeMode mode;
   double extrapolation = 0;
 };
@@ -75,17 +75,22 @@ Doubles Spread(Lowering& l, const Doubles& values, const std::vector<int64_t>& a
   return all;
 }
 
-// The sizes of the named axes that keep the picture's proportions; half sizes are rounded up.
-void KeepProportions(const std::string& policy, const std::vector<int64_t>& axes, const Dims& dims, Doubles* sizes) {
+// One scale for all named axes keeps the picture's proportions; half sizes are rounded up.
+void KeepProportions(const std::string& policy, const std::vector<int64_t>& axes, const Dims& dims, Request* r) {
+  const auto named = [&axes](size_t d) {
+    return axes.empty() || std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) != axes.end();
+  };
   double scale = 0;
   for (size_t d = 0; d < dims.size(); ++d) {
-    if (!axes.empty() && std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) == axes.end()) continue;
-    const double s = (*sizes)[d] / static_cast<double>(dims[d]);
+    if (!named(d)) continue;
+    const double s = r->sizes[d] / static_cast<double>(dims[d]);
     scale = scale == 0 ? s : policy == "not_larger" ? std::min(scale, s) : std::max(scale, s);
   }
+  r->scales.assign(dims.size(), 1);
   for (size_t d = 0; d < dims.size(); ++d) {
-    if (!axes.empty() && std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) == axes.end()) continue;
-    (*sizes)[d] = std::floor(scale * static_cast<double>(dims[d]) + 0.5);
+    if (!named(d)) continue;
+    r->scales[d] = scale;
+    r->sizes[d] = std::floor(scale * static_cast<double>(dims[d]) + 0.5);
   }
 }
 
@@ -106,13 +111,11 @@ std::optional<Request> ReadResize(Lowering& l, const Var* x) {
   for (int64_t& axis : axes) axis = Axis(l, axis, rank);
   r.scales = Spread(l, *scales, axes, rank, Doubles(rank, 1));
   if (!sizes->empty()) {
-    const bool all = axes.empty();
-    if (!all || r.scales.empty()) {
-      if (!l.Shape(x)) return std::nullopt;
-    }
+    if (!l.Shape(x)) return std::nullopt;
+    r.scales.clear();
     r.sizes = Spread(l, *sizes, axes, rank, Doubles(x->type.dims.begin(), x->type.dims.end()));
     const std::string policy = l.GetString("keep_aspect_ratio_policy");
-    if (policy == "not_larger" || policy == "not_smaller") KeepProportions(policy, axes, x->type.dims, &r.sizes);
+    if (policy == "not_larger" || policy == "not_smaller") KeepProportions(policy, axes, x->type.dims, &r);
   }
   if (r.mode.coordinate == "tf_crop_and_resize") {
     const auto roi = Given(l, "roi");
@@ -156,7 +159,7 @@ void LowerUnsized(Lowering& l, Var* x, const Request& r) {
   const std::vector<float> factors(r.scales.begin() + 2, r.scales.end());
   const ResizeMode& m = r.mode;
   const bool enlarges = std::all_of(factors.begin(), factors.end(), [](float f) { return f >= 1; });
-  if (m.mode != "nearest" && HasNativeMeans(m) && (m.coordinate != "pytorch_half_pixel" || enlarges)) {
+  if (m.mode != "nearest" && HasNativeMeans(m) && (m.coordinate == "align_corners" || enlarges)) {
     return l.Result("Y", NativeMeans(l, x, m, {{"scale", factors}}));
   }
   const bool down = (IsHalfPixel(m.coordinate) && (m.nearest == "round_prefer_floor" || m.nearest == "round_prefer_ceil")) ||
@@ -172,7 +175,7 @@ std::vector<ResizeAxis> Axes(const Request& r, const Dims& dims) {
   for (size_t d = 0; d < dims.size(); ++d) {
     ResizeAxis& a = axes[d];
     a.in = dims[d];
-    a.scale = r.sizes.empty() ? r.scales[d] : r.sizes[d] / static_cast<double>(std::max<int64_t>(a.in, 1));
+    a.scale = !r.scales.empty() ? r.scales[d] : r.sizes[d] / static_cast<double>(std::max<int64_t>(a.in, 1));
     a.out =
         r.sizes.empty() ? static_cast<int64_t>(static_cast<float>(a.in) * static_cast<float>(a.scale)) : static_cast<int64_t>(r.sizes[d]);
     if (!r.roi.empty()) a.roi_begin = r.roi[d], a.roi_end = r.roi[dims.size() + d];
@@ -255,8 +258,9 @@ void LowerSized(Lowering& l, Var* x, const Request& r) {
     return l.Result("Y", y == x ? l.Op("assign", {{"X", x}}) : y);
   }
   const bool image = x->type.rank() == 4 && x->type.IsFloat() && axes[0].in == axes[0].out && axes[1].in == axes[1].out;
-  const bool points = m.coordinate != "pytorch_half_pixel" || (axes.size() == 4 && axes[2].out > 1 && axes[3].out > 1);
-  if (image && points && HasNativeMeans(m)) {
+  // The native op has its own rule for a single row or column.
+  const bool several = axes.size() == 4 && (m.coordinate == "align_corners" || (axes[2].out > 1 && axes[3].out > 1));
+  if (image && several && HasNativeMeans(m) && (r.sizes.empty() || r.scales.empty())) {
     Lowering::Attrs sizes = {{"out_h", static_cast<int32_t>(axes[2].out)}, {"out_w", static_cast<int32_t>(axes[3].out)}};
     if (r.sizes.empty()) sizes = {{"scale", std::vector<float>(r.scales.begin() + 2, r.scales.end())}};
     return l.Result("Y", NativeMeans(l, x, m, sizes));

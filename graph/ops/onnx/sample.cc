@@ -1,5 +1,6 @@
 // Operators that sample images at given positions.
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <string>
 
@@ -156,7 +157,10 @@ void LowerCenterCropPad(Lowering& l) {
   if (!want || !dims) return;
   const int rank = static_cast<int>(dims->size());
   std::vector<int64_t> axes = l.GetInts("axes");
-  for (int i = 0; axes.empty() && i < static_cast<int>(want->size()); ++i) axes.push_back(i);
+  if (axes.empty()) {
+    axes.resize(want->size());
+    std::iota(axes.begin(), axes.end(), int64_t{0});
+  }
   if (axes.size() != want->size()) return Wrong(l, absl::StrCat("shape has ", want->size(), " numbers, needs ", axes.size()));
   Ints cut, starts, ends, paddings(2 * rank, 0);
   for (size_t i = 0; i < axes.size(); ++i) {

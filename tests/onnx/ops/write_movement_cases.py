@@ -2,7 +2,7 @@
 """Writes movement.case: windows, shapes, slices, indices and resizing, as write_cases.py does. Usage: write_movement_cases.py > movement.case
 
 The results are ONNX Runtime's (package onnxruntime) where it runs the node, else those of the package onnx; on standard error stands where the two
-differ.
+differ. `reference`: the package onnx is right.
 """
 import sys
 
@@ -15,6 +15,8 @@ import write_cases
 from write_cases import Known, arr, f32, f64, ints
 
 onnxruntime.set_default_logger_severity(4)
+plain_text = write_cases.attr_text
+write_cases.attr_text = lambda name, v: f"{name}={write_cases.NAMES[helper.tensor_dtype_to_np_dtype(v).name]}" if name == "dtype" else plain_text(name, v)
 
 
 def model_of(op, opset, arrays, names, results, attrs):
@@ -27,7 +29,7 @@ def model_of(op, opset, arrays, names, results, attrs):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
 
 
-def case(op, opset, inputs, title="", outputs=1, want=None, **attrs):
+def case(op, opset, inputs, title="", outputs=1, want=None, reference=False, **attrs):
     names = ["" if a is None else f"x{i}" for i, a in enumerate(inputs)]
     arrays = {n: np.asarray(a.value if isinstance(a, Known) else a) for n, a in zip(names, inputs) if n}
     model = model_of(op, opset, arrays, names, [f"y{i}" for i in range(outputs)], attrs)
@@ -42,6 +44,8 @@ def case(op, opset, inputs, title="", outputs=1, want=None, **attrs):
             print(f"{op} {opset} {title}: {str(error).splitlines()[0][:150]}", file=sys.stderr)
     if want is not None:
         answers.append(want)
+    if reference:
+        answers[0] = None
     known = [a for a in answers if a is not None]
     for a in known[1:]:
         for x, y in zip(known[0], a):
@@ -183,8 +187,9 @@ def resizing():
     case("Resize", 18, [x, None, None, known([6, 6])], "proportions are kept", mode="linear", axes=[2, 3], keep_aspect_ratio_policy="not_larger")
     case("Resize", 19, [x, None, known([1, 1, 0.8, 0.7], np.float32)], "half pixels of the real size", mode="linear",
          coordinate_transformation_mode="half_pixel_symmetric")
-    case("Resize", 13, [x, known([0, 0, 0.2, 0.3, 1, 1, 0.8, 1.2], np.float32), None, known([1, 1, 3, 3])], "a region", mode="linear",
+    case("Resize", 13, [x, known([0, 0, 0.2, 0.3, 1, 1, 0.8, 1.2], np.float32), None, known([1, 1, 3, 3])], "a region", reference=True, mode="linear",
          coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=9.0)
+    case("Resize", 13, [f32(1, 1, 2, 4), None, known([1, 1, 0.6, 0.6], np.float32)], "to one row", mode="linear")
     case("Resize", 19, [ints(np.uint8, 1, 1, 2, 2, low=0), None, known([1, 1, 2, 2], np.float32)], "u8, nearest")
     case("Resize", 10, [counting(1, 1, 2, 2), known([1, 1, 2, 2], np.float32)], "the first version", want=[counting(1, 1, 2, 2).repeat(2, 2).repeat(2, 3)])
     case("Upsample", 9, [counting(1, 1, 2, 2), known([1, 1, 2, 3], np.float32)], "nearest", want=[counting(1, 1, 2, 2).repeat(2, 2).repeat(3, 3)])
