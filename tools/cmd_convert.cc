@@ -85,6 +85,7 @@ absl::Status Run(ConvertFlags flags, Console& console) {
 Command ConvertCommand() {
   return {"convert", "rewrites a trained model to mixed precision, weights included",
           "  ampc convert model.pdmodel -o model_fp16.pdmodel\n"
+          "  ampc convert model.onnx -o model_fp16.onnx\n"
           "  ampc convert model.pdmodel -o model_bf16.pdmodel --dtype bf16 --report report.html   says why each op got its type\n"
           "  ampc convert model.pdmodel -o model_fp16.pdmodel --black-list softmax,layer_norm   keeps these in fp32\n"
           "  ampc convert model.pdmodel -o model_fp16.pdmodel --exclude upstream:logits --low-io=x,prob --write-config run.json\n"

@@ -65,7 +65,7 @@ Command DotCommand() {
           "  ampc dot model_fp16.pdmodel -o graph.svg --no-group     every op, whatever repeats",
           [](CLI::App& app) -> Action {
             auto flags = std::make_shared<DotFlags>();
-            app.add_option("model", flags->model, "a .pdmodel, .ampc or .prog file, or a directory with __model__")->required();
+            app.add_option("model", flags->model, kModelHelp)->required();
             app.add_option("--output,-o", flags->output, "a .dot or .svg file")->required();
             app.add_option("--params", flags->params, "file with the weights");
             app.add_flag("--group,!--no-group", flags->options.group, "blocks that repeat are drawn once (the default)");

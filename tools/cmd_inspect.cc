@@ -100,7 +100,7 @@ Command InspectCommand() {
           "  ampc inspect model.pdmodel --text      the program as text, literals shortened",
           [](CLI::App& app) -> Action {
             auto flags = std::make_shared<InspectFlags>();
-            app.add_option("model", flags->model, "a .pdmodel, .ampc or .prog file, or a directory with __model__")->required();
+            app.add_option("model", flags->model, kModelHelp)->required();
             app.add_option("--params", flags->params, "file with the weights");
             app.add_flag("--weights", flags->weights, "list every weight too");
             app.add_flag("--text", flags->text, "print the program as text instead");

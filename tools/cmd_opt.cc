@@ -107,7 +107,7 @@ Command OptCommand() {
           "  ampc opt --list                                                    every pass with its options",
           [](CLI::App& app) -> Action {
             auto flags = std::make_shared<OptFlags>();
-            app.add_option("model", flags->model, "a .pdmodel, .ampc or .prog file, or a directory with __model__");
+            app.add_option("model", flags->model, kModelHelp);
             app.add_option("--passes", flags->passes, "passes in order, options in braces: a,b{key=value}");
             app.add_option("--output,-o", flags->output, "where to write the result; without it the result is printed");
             app.add_option("--params", flags->params, "file with the weights");

@@ -118,12 +118,13 @@ absl::Status Run(const RunFlags& flags, Console& console) {
 Command RunCommand() {
   return {"run", "runs a model on inputs from a file",
           "  ampc run model.pdmodel --input in.npz -o out.npz\n"
+          "  ampc run model.onnx --input in.npz -o out.npz\n"
           "  ampc run model_fp16.pdmodel --input in.npz --repeat 50 --threads 1 --json\n"
           "  ampc run model_fp16.pdmodel --input in.npz --check-nan-inf     names the first op whose result is not finite\n"
           "  ampc run model_fp16.pdmodel --input in.npz --profile trace.json  opens in a trace viewer",
           [](CLI::App& app) -> Action {
             auto flags = std::make_shared<RunFlags>();
-            app.add_option("model", flags->model, "a .pdmodel, .ampc or .prog file, or a directory with __model__")->required();
+            app.add_option("model", flags->model, kModelHelp)->required();
             app.add_option("--input,-i", flags->inputs, "feeds: .npz, .safetensors, or NAME=file.npy; may be given again")->required();
             app.add_option("--output,-o", flags->output, "fetches: .npz or .safetensors");
             app.add_option("--params", flags->session.params, "file with the weights");

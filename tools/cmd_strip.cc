@@ -87,7 +87,8 @@ absl::Status Run(const StripFlags& flags, Console& console) {
 Command StripCommand() {
   return {"strip", "removes what convert put in and restores the fp32 program",
           "  ampc strip model_fp16.pdmodel -o model.pdmodel                              weights are widened from what is stored\n"
-          "  ampc strip model_fp16.pdmodel -o model.pdmodel --weights original.pdmodel   weights are the original's",
+          "  ampc strip model_fp16.pdmodel -o model.pdmodel --weights original.pdmodel   weights are the original's\n"
+          "  ampc strip model_fp16.onnx -o model.onnx --weights original.onnx",
           [](CLI::App& app) -> Action {
             auto flags = std::make_shared<StripFlags>();
             app.add_option("model", flags->model, "a converted model")->required();

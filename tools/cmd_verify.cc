@@ -42,7 +42,7 @@ Command VerifyCommand() {
           "  ampc verify program.prog --program-only",
           [](CLI::App& app) -> Action {
             auto flags = std::make_shared<VerifyFlags>();
-            app.add_option("model", flags->model, "a .pdmodel, .ampc or .prog file, or a directory with __model__")->required();
+            app.add_option("model", flags->model, kModelHelp)->required();
             app.add_option("--params", flags->params, "file with the weights");
             app.add_flag("--program-only", flags->program_only, "do not look for weights");
             AddJsonFlag(app, &flags->json);

@@ -22,6 +22,9 @@ struct Command {
   std::function<Action(CLI::App& app)> setup;
 };
 
+// What the argument `model` may be.
+inline constexpr char kModelHelp[] = "a .pdmodel, .onnx, .ampc or .prog file, or a directory with __model__";
+
 // The options that were given to `app` as a line for a shell, e.g. `ampc convert in.pdmodel --output out.pdmodel`.
 std::string CommandLine(const CLI::App& app);
 

@@ -9,6 +9,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "passes/amp/selector.h"
+#include "tools/cli/command.h"
 #include "tools/cli/convert_config.h"
 
 namespace ampc {
@@ -98,7 +99,7 @@ absl::Status ResolveCompat(ConvertFlags& flags) {
 void AddConvertOptions(CLI::App& app, ConvertFlags& flags) {
   ConvertRequest& r = flags.request;
   ConvertOptions& o = r.options;
-  app.add_option("model", r.input, "a .pdmodel, .ampc or .prog file, or a directory with __model__")->required();
+  app.add_option("model", r.input, kModelHelp)->required();
   app.add_option("--output,-o", r.output, "the converted model; the ending chooses the format")->required();
   app.add_option("--dtype", flags.dtype, "fp16 or bf16")->capture_default_str();
   o.level.clear();  // ResolveCompat fills in the default

@@ -28,6 +28,7 @@ bool SameFile(const std::string& a, const std::string& b) {
 
 std::string WeightsBeside(const std::string& model) {
   const std::string ending = fs::path(model).extension().string();
+  if (ending == ".onnx") return model + ".data";
   const char* weights = ending == ".pdmodel" ? ".pdiparams" : ending == ".ampc" || ending == ".prog" ? ".safetensors" : "";
   return *weights == '\0' ? "" : fs::path(model).replace_extension(weights).string();
 }

@@ -8,7 +8,8 @@
 
 namespace ampc {
 
-// The file where the weights of `model` lie when nothing else is said, "" for a folder or an unknown ending.
+// The file where the weights of `model` lie when nothing else is said, "" for a folder or an unknown ending. An ONNX model that ampc wrote has one
+// only where its weights are too large to be in the model.
 std::string WeightsBeside(const std::string& model);
 
 // The program's file and the one with its weights; `params` is where the user says that these are, "" for beside the program.
