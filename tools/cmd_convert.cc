@@ -4,6 +4,7 @@
 #include "graph/base/atomic_file.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/status_macros.h"
+#include "tools/cli/calibrate.h"
 #include "tools/cli/command.h"
 #include "tools/cli/config_writer.h"
 #include "tools/cli/convert_flags.h"
@@ -55,6 +56,8 @@ void PrintJson(Console& console, const ConvertFlags& flags, const ConvertResult&
 std::vector<std::string> Inputs(const ConvertFlags& flags) {
   std::vector<std::string> files = ModelFiles(flags.request.input, flags.request.params);
   files.push_back(flags.config);
+  files.push_back(flags.request.ranges);
+  files.insert(files.end(), flags.calibrate.begin(), flags.calibrate.end());
   return files;
 }
 
@@ -65,9 +68,12 @@ std::string ConfigText(const ConvertRequest& request) {
 }
 
 absl::Status Run(ConvertFlags flags, Console& console) {
-  AMPC_RETURN_IF_ERROR(CheckOutputs({flags.request.output, flags.request.params_output, flags.report, flags.write_config}, Inputs(flags)));
+  AMPC_RETURN_IF_ERROR(CheckOutputs({flags.request.output, flags.request.params_output, flags.report, flags.write_config, flags.request.save_ranges}, Inputs(flags)));
   Progress progress(console, "converting");
   flags.request.progress = [&progress](double done, double total) { progress.Update(done, total); };
+  if (!flags.calibrate.empty()) {
+    flags.request.measure = [&flags](const Program& program) { return MeasureRanges(program, flags.calibrate); };
+  }
   AMPC_ASSIGN_OR_RETURN(const ConvertResult result, ConvertModel(flags.request));
   if (!flags.report.empty()) AMPC_RETURN_IF_ERROR(WriteFileAtomically(flags.report, MakeReport(flags.report, flags.request, result)));
   if (!flags.write_config.empty()) AMPC_RETURN_IF_ERROR(WriteFileAtomically(flags.write_config, ConfigText(flags.request)));
@@ -89,6 +95,7 @@ Command ConvertCommand() {
           "  ampc convert model.pdmodel -o model_bf16.pdmodel --dtype bf16 --report report.html   says why each op got its type\n"
           "  ampc convert model.pdmodel -o model_fp16.pdmodel --black-list softmax,layer_norm   keeps these in fp32\n"
           "  ampc convert model.pdmodel -o model_fp16.pdmodel --exclude upstream:logits --low-io=x,prob --write-config run.json\n"
+          "  ampc convert model.pdmodel -o model_fp16.pdmodel --calibrate in.npz --save-ranges r.json   keeps fp32 what overflows in this run\n"
           "  ampc convert other.pdmodel -o other_fp16.pdmodel --config run.json                 the same choices again\n"
           "  ampc convert model.pdmodel -o copy.pdmodel --level O0                              reads and writes, byte for byte\n"
           "Selectors:\n"

@@ -170,12 +170,18 @@ absl::Status WeightReader::ParseValue(Cursor& cursor, Var& var) {
     ref.source = WeightBuffer(std::move(bytes));
   }
   AMPC_RETURN_IF_ERROR(ParseTransforms(cursor, &ref));
+  if (var.kind == VarKind::kConst && !ref.transforms.empty() && ref.source->path().empty() && var.type.IsStatic()) {
+    AMPC_ASSIGN_OR_RETURN(HostTensor value, LoadWeight(ref, var.type.dims));
+    var.literal = std::make_shared<const HostTensor>(std::move(value));
+  }
   var.weight = std::make_unique<WeightRef>(std::move(ref));
   return absl::OkStatus();
 }
 
 void AppendValue(const Var& var, bool brief, absl::string_view directory, std::string* out) {
-  if (var.literal != nullptr) {
+  // A literal that was narrowed prints as its original and what was done to it.
+  const bool narrowed = var.weight != nullptr && !var.weight->transforms.empty();
+  if (var.literal != nullptr && !narrowed) {
     const HostTensor& t = *var.literal;
     out->append(" = ");
     AppendElements(absl::string_view(static_cast<const char*>(t.data()), t.size_bytes()), t.dtype(), var.type, brief, out);

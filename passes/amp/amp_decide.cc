@@ -6,6 +6,7 @@
 #include "graph/amp_region.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/ops/onnx/dialect.h"
 #include "passes/amp/decide.h"
 #include "passes/make_pass.h"
 
@@ -42,8 +43,11 @@ absl::StatusOr<DecideOptions> ReadOptions(const PassOptions& options) {
 }
 
 // What a Paddle release does not know is an error, not ignored.
-absl::Status CheckForPolicy(const DecideOptions& o, const PaddlePolicy& policy) {
+absl::Status CheckForPolicy(const DecideOptions& o, const PaddlePolicy& policy, const Program& program) {
   const auto error = [&o](absl::string_view what) { return UsageError(absl::StrCat(o.mode, " ", what)); };
+  bool foreign = false;
+  ForEachOp(program, [&foreign](const Op& op) { foreign = foreign || onnx::DefOf(op.def()) != nullptr; });
+  if (foreign) return error("decides about Paddle's programs, this one has ONNX's operators");
   if (o.low == DType::kBF16 && !policy.has_bf16) return error("knows fp16 only, not bf16");
   if (!o.exclude.empty() || !o.include.empty()) {
     return error("has no selectors, because Paddle has none: white-list, black-list and black-vars are what it knows");
@@ -66,7 +70,7 @@ DecisionOr Decide(const DecideOptions& options, PassContext& ctx, const Program&
   if (options.level == "O0" && !(options.mode == "own" && HasAmpRegions(program))) return DecideNothing(options, program);
   if (options.mode == "own") return DecideOwn(options, *ctx.support, program, &ctx.notes);
   const PaddlePolicy& policy = *FindPaddlePolicy(options.mode);
-  AMPC_RETURN_IF_ERROR(CheckForPolicy(options, policy));
+  AMPC_RETURN_IF_ERROR(CheckForPolicy(options, policy, program));
   switch (policy.algorithm) {
     case PaddleAlgorithm::kInference: return DecideInference(options, policy, program);
     case PaddleAlgorithm::kUnified: return DecideUnified(options, policy, program);

@@ -20,15 +20,15 @@ class ParameterCaster {
       : decision_(decision), transform_(transform), program_(program), replacement_(program.num_var_ids(), nullptr),
         dead_(program.num_var_ids(), false) {}
 
-  bool Run() {
+  absl::StatusOr<bool> Run() {
     bool any = false;
     std::vector<Var*> params;
     ForEachVar(program_, [&](const Var& var) {
-      if (var.kind == VarKind::kParam && var.type.dtype == DType::kF32) params.push_back(const_cast<Var*>(&var));
+      if (IsStored(var) && var.type.dtype == DType::kF32) params.push_back(const_cast<Var*>(&var));
     });
     for (Var* var : params) {
       if (AmpDecision::Has(decision_.low_param, var->id())) {
-        StoreLow(*var);
+        AMPC_RETURN_IF_ERROR(StoreLow(*var));
         any = true;
       } else if (AmpDecision::Has(decision_.copy_param, var->id())) {
         copied_.resize(program_.num_var_ids());
@@ -36,6 +36,7 @@ class ParameterCaster {
       }
     }
     for (int b = 0; b < program_.num_blocks(); ++b) any = DropCasts(program_.block(b)) || any;
+    AMPC_RETURN_IF_ERROR(status_);
     if (!any) return false;
     for (int b = 0; b < program_.num_blocks(); ++b) Redirect(program_.block(b));
     for (int b = 0; b < program_.num_blocks(); ++b) program_.block(b).RemoveVars(dead_);
@@ -43,10 +44,28 @@ class ParameterCaster {
   }
 
  private:
-  void StoreLow(Var& var) {
+  absl::Status StoreLow(Var& var) {
     var.was = var.type.dtype;
     var.type.dtype = decision_.low;
-    if (var.weight != nullptr) var.weight->transforms.push_back(transform_);
+    return Narrow(var, var);
+  }
+
+  // Gives `to` the value of `from` in the low type. A literal keeps the original as a weight, for who takes the conversion back.
+  absl::Status Narrow(const Var& from, Var& to) {
+    if (&from != &to && from.weight != nullptr) to.weight = std::make_unique<WeightRef>(*from.weight);
+    if (to.weight == nullptr && from.literal != nullptr) {
+      to.weight = std::make_unique<WeightRef>();
+      to.weight->source = WeightBuffer(std::string(static_cast<const char*>(from.literal->data()), from.literal->size_bytes()));
+      to.weight->bytes = from.literal->size_bytes();
+      to.weight->dtype = from.literal->dtype();
+    }
+    if (to.weight == nullptr) return absl::OkStatus();
+    to.weight->transforms.push_back(transform_);
+    if (from.literal == nullptr) return absl::OkStatus();
+    absl::StatusOr<HostTensor> value = LoadWeight(*to.weight, from.literal->dims());
+    if (!value.ok()) return Annotate(value.status(), absl::StrCat("const '", from.name(), "'"));
+    to.literal = std::make_shared<const HostTensor>(*std::move(value));
+    return absl::OkStatus();
   }
 
   // Takes out the inserted casts whose source is stored low now, or gets a low copy; their readers read that.
@@ -71,28 +90,25 @@ class ParameterCaster {
     return any;
   }
 
-  // The param that holds the result of this cast from now on; null when the cast stays.
+  // The param or const that holds the result of this cast from now on; null when the cast stays.
   Var* StoredFor(const Op& cast) {
     Var* source = cast.inputs()[0];
     Var* result = cast.outputs()[0];
-    if (source->kind != VarKind::kParam || result->kind != VarKind::kTemp || result->type.dtype != decision_.low) return nullptr;
+    if (!IsStored(*source) || result->kind != VarKind::kTemp || result->type.dtype != decision_.low) return nullptr;
     if (source->type.dtype == decision_.low) return source;
     if (!AmpDecision::Has(copied_, source->id())) return nullptr;
     Var*& copy = copies_[source->id()];
     if (copy != nullptr) return copy;
     if (&result->block() == &source->block()) {
       copy = result;
-      copy->kind = VarKind::kParam;
+      copy->kind = source->kind;
     } else {
       Block& home = source->block();
-      copy = home.AddVar(home.UniqueName(absl::StrCat(source->name(), ".", Name(decision_.low))), VarKind::kParam, result->type);
+      copy = home.AddVar(home.UniqueName(absl::StrCat(source->name(), ".", Name(decision_.low))), source->kind, result->type.WithDType(decision_.low));
     }
     copy->stop_gradient = source->stop_gradient;
     copy->was = source->type.dtype;
-    if (source->weight != nullptr) {
-      copy->weight = std::make_unique<WeightRef>(*source->weight);
-      copy->weight->transforms.push_back(transform_);
-    }
+    status_.Update(Narrow(*source, *copy));
     return copy;
   }
 
@@ -123,7 +139,7 @@ class ParameterCaster {
 
   bool ReadsWide(const Op& op, int flat) const {
     const Var& var = *op.inputs()[flat];
-    if (var.kind != VarKind::kParam || !Lowered(var) || !AmpDecision::Has(decision_.low_param, var.id())) return false;
+    if (!IsStored(var) || !Lowered(var) || !AmpDecision::Has(decision_.low_param, var.id())) return false;
     const OpDecision& d = decision_.For(op);
     if (IsInserted(op) || d.untouched) return false;
     const SlotPrecision precision = InputPrecision(decision_, op, op.InputSlotOf(flat));
@@ -159,6 +175,7 @@ class ParameterCaster {
   std::vector<bool> dead_;
   std::vector<bool> copied_;
   absl::flat_hash_map<int, Var*> copies_;
+  absl::Status status_;
 };
 
 absl::StatusOr<WeightTransform> ReadTransform(const PassOptions& options) {

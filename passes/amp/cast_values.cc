@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/infer_context.h"
+#include "graph/ops/onnx/dialect.h"
 #include "passes/amp/materializer.h"
 
 namespace ampc {
@@ -89,6 +90,8 @@ void Materializer::WidenResults(Op& op) {
 
 absl::Status Materializer::FollowLoweredOperands(Op& op) {
   if (op.def().opaque || op.outputs().empty()) return absl::OkStatus();
+  // What a subgraph reads from outside may be low: its ops are converted in its block, and what it gives keeps its type.
+  if (op.def().InputSlot(onnx::kCaptures) >= 0) return absl::OkStatus();
   bool lowered = false;
   for (const Var* var : op.inputs()) lowered = lowered || (var->type.IsFloat() && WasWider(*var));
   if (!lowered) return absl::OkStatus();

@@ -10,10 +10,12 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/op_registry.h"
+#include "graph/ops/onnx/dialect.h"
 #include "passes/amp/cast_roots.h"
 #include "passes/amp/decide.h"
 #include "passes/amp/io_choice.h"
 #include "passes/amp/selector_choices.h"
+#include "passes/analysis/schema_support.h"
 
 namespace ampc {
 namespace {
@@ -102,8 +104,8 @@ class OwnDecider {
     if (op.marks.amp == AmpMark::kFp32) return Marked(op);
     if (LevelOf(op) == "O0") return Fp32("O0", options_.level == "O0" ? "nothing becomes low outside of regions" : "in a region of level O0");
     if (options_.guard && op.marks.guard == 0) return Fp32("guard", "outside of every fp16_guard");
-    const bool white = white_.contains(op.type());
-    if (white && hard.rule == "no-kernel") without_kernel_.insert(op.type());
+    const bool white = Names(white_, op);
+    if (white && hard.rule == "no-kernel") without_kernel_.insert(std::string(onnx::TypeName(op.def())));
     if (!hard.rule.empty()) return hard;
     if (white) return Low("white-list", "in the white list");
     return ByClass(op, ClassOf(op));
@@ -115,7 +117,9 @@ class OwnDecider {
     }
     return op.def().amp_when != nullptr ? op.def().amp_when(op) : op.def().amp;
   }
-  bool IsOwnOp(const Op& op) const { return own_ops_.contains(op.type()); }
+  bool IsOwnOp(const Op& op) const { return Names(own_ops_, op); }
+  // A list names an op by its type, in ONNX's words or ours.
+  static bool Names(const NameSet& list, const Op& op) { return !list.empty() && (list.contains(op.type()) || list.contains(onnx::TypeName(op.def()))); }
   // The level of the innermost amp::Scope that the op stands in, else the program's.
   std::string LevelOf(const Op& op) const {
     const std::string scope = AmpRegionLevel(op.GetString("op_namescope"));
@@ -123,7 +127,7 @@ class OwnDecider {
   }
 
   OpDecision ByUser(const Op& op) const {
-    if (black_.contains(op.type())) return Fp32("black-list", "in the black list");
+    if (Names(black_, op)) return Fp32("black-list", "in the black list");
     if (!black_vars_.empty()) {
       for (absl::Span<Var* const> side : {op.inputs(), op.outputs()}) {
         for (const Var* var : side) {
@@ -177,14 +181,12 @@ class OwnDecider {
   }
 
   bool Votes(const Op& op, int flat) const {
-    return op.inputs()[flat]->type.IsFloat() && (IsOwnOp(op) || op.def().inputs[op.InputSlotOf(flat)].precision == SlotPrecision::kFollow);
+    return op.inputs()[flat]->type.IsFloat() && (IsOwnOp(op) || InputPrecisionFor(op.def(), op.InputSlotOf(flat), options_.low) == SlotPrecision::kFollow);
   }
-
-  static bool IsWeight(const Var& var) { return var.kind == VarKind::kParam || var.kind == VarKind::kConst; }
 
   bool OnlyWeights(const Op& op) const {
     for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
-      if (Votes(op, i) && !IsWeight(roots_.Root(*op.inputs()[i]))) return false;
+      if (Votes(op, i) && !IsStored(roots_.Root(*op.inputs()[i]))) return false;
     }
     return true;
   }
@@ -224,7 +226,7 @@ class OwnDecider {
     for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
       const Var& var = *op.outputs()[i];
       if (var.kind != VarKind::kTemp) continue;
-      const bool follows = IsOwnOp(op) || op.def().outputs[op.OutputSlotOf(i)].precision == SlotPrecision::kFollow;
+      const bool follows = IsOwnOp(op) || OutputPrecisionFor(op.def(), op.OutputSlotOf(i), options_.low) == SlotPrecision::kFollow;
       const bool low = (d.low && follows) || (!d.low && IsLowPrecision(var.type.dtype));
       vote_[var.id()] = neutral ? Vote::kNeutral : low ? Vote::kLow : Vote::kHigh;
     }
@@ -240,7 +242,7 @@ class OwnDecider {
       if (IsInserted(op)) return;
       for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
         const Var& root = roots_.Root(*op.inputs()[i]);
-        if (root.kind == VarKind::kParam && !op.SubBlocks().empty()) continue;  // listed for the bodies, whose ops read it
+        if (IsStored(root) && !op.SubBlocks().empty()) continue;  // listed for the bodies, whose ops read it
         const bool low = d.low && InputPrecision(*out_, op, op.InputSlotOf(i)) == SlotPrecision::kFollow;
         (low ? read_low : read_high)[root.id()] = true;
       }
@@ -251,7 +253,7 @@ class OwnDecider {
       const IoChoice::Wish wish = io_.For(*var);
       if (wish == IoChoice::Wish::kKeep) out_->keep_var[var->id()] = true;
       if (wish == IoChoice::Wish::kLow && var->kind == VarKind::kTemp) out_->low_var[var->id()] = true;
-      if (var->kind == VarKind::kParam) read_high[var->id()] = true;
+      if (IsStored(*var)) read_high[var->id()] = true;
     }
     out_->low_param.assign(n, false);
     out_->copy_param.assign(n, false);
@@ -262,7 +264,7 @@ class OwnDecider {
         const IoChoice::Wish wish = io_.For(var);
         out_->low_var[id] = wish == IoChoice::Wish::kLow || (wish == IoChoice::Wish::kMayBeLow && read_low[id]);
       }
-      if (var.kind != VarKind::kParam) return;
+      if (!IsStored(var)) return;
       out_->low_param[id] = read_low[id] && !read_high[id];
       out_->copy_param[id] = read_low[id] && read_high[id];
     });
@@ -281,8 +283,10 @@ class OwnDecider {
 };
 
 absl::Status CheckLists(const DecideOptions& options, const Program& program) {
+  if (options.white_list.empty() && options.black_list.empty()) return absl::OkStatus();
   std::set<std::string> known;
   for (const OpDef* def : Ops().All()) known.insert(def->name);
+  for (const OpDef* def : onnx::AllOps()) known.insert(std::string(onnx::TypeName(*def)));
   ForEachOp(program, [&](const Op& op) { known.insert(op.type()); });
   for (const ClassRule& rule : options.classes) {
     if (rule.own_op) known.insert(rule.op);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "passes/analysis/schema_support.h"
 
 namespace ampc {
 
@@ -14,7 +15,7 @@ const OpDecision& AmpDecision::For(const Op& op) const {
 SlotPrecision InputPrecision(const AmpDecision& decision, const Op& op, int slot) {
   const SlotDef& def = op.def().inputs[slot];
   if (op.def().opaque) return SlotPrecision::kFollow;  // an unknown op gets what the program gave it
-  if (decision.own_slots) return def.precision;
+  if (decision.own_slots) return InputPrecisionFor(op.def(), slot, decision.low);
   if (!op.SubBlocks().empty()) return SlotPrecision::kAsIs;  // a cast here would not reach the body
   return SlotMayBeLow(decision.inputs, op.type(), def.name) ? SlotPrecision::kFollow : SlotPrecision::kFp32;
 }
@@ -22,7 +23,7 @@ SlotPrecision InputPrecision(const AmpDecision& decision, const Op& op, int slot
 SlotPrecision OutputPrecision(const AmpDecision& decision, const Op& op, int slot) {
   const SlotDef& def = op.def().outputs[slot];
   if (op.def().opaque && decision.For(op).low) return SlotPrecision::kFollow;  // a user's own op
-  if (decision.own_slots) return def.precision;
+  if (decision.own_slots) return OutputPrecisionFor(op.def(), slot, decision.low);
   return SlotMayBeLow(decision.outputs, op.type(), def.name) ? SlotPrecision::kFollow : SlotPrecision::kFp32;
 }
 
@@ -32,7 +33,7 @@ bool ListsCasts(const AmpDecision& decision, const Op& op) {
   return !d.low && !d.untouched && Words(decision.lists_casts).contains(op.type());
 }
 
-bool IsCast(const Op& op) { return op.type() == "cast" || op.type() == "amp_cast" || op.type() == "onnx.Cast"; }
+bool IsCast(const Op& op) { return op.type() == "cast" || op.type() == "amp_cast"; }
 
 std::string ToTable(const AmpDecision& decision, const Program& program) {
   size_t value_width = 0;

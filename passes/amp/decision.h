@@ -30,8 +30,8 @@ struct AmpDecision {
   std::vector<bool> keep_var;    // keeps its type whatever the ops around it do: fetched values, named exclusions
   // A feed or carry that changes its declared type to `low`, and a fetched temp that is cast to it where its op computes fp32.
   std::vector<bool> low_var;
-  std::vector<bool> low_param;   // a param to store low offline; fp32 readers get a cast
-  std::vector<bool> copy_param;  // a param with mixed readers: stored once in fp32, once low
+  std::vector<bool> low_param;   // a param or const to store low offline; fp32 readers get a cast
+  std::vector<bool> copy_param;  // one with mixed readers: stored once in fp32, once low
   // Which slots of a low op may be low: these rules instead of the records' where `own_slots` is false.
   bool own_slots = true;
   absl::Span<const SlotRule> inputs;
@@ -56,6 +56,8 @@ bool ListsCasts(const AmpDecision& decision, const Op& op);
 // A cast that the user or AMP put: its result type is its attribute's, whatever it reads.
 bool IsCast(const Op& op);
 inline bool IsInserted(const Op& op) { return op.marks.amp == AmpMark::kInserted; }
+// The value travels with the program: a weight, or a literal.
+inline bool IsStored(const Var& var) { return var.kind == VarKind::kParam || var.kind == VarKind::kConst; }
 // The fp32 type that AMP took from the value, if it did.
 inline bool Lowered(const Var& var) { return var.was != DType::kInvalid; }
 

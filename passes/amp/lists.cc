@@ -12,6 +12,7 @@
 #include "graph/base/error.h"
 #include "graph/op.h"
 #include "graph/op_registry.h"
+#include "graph/ops/onnx/dialect.h"
 
 namespace ampc {
 namespace {
@@ -32,7 +33,7 @@ std::string ValueText(const AttrValue& value) {
 }
 
 bool Fits(const ClassRule& rule, const Op& op) {
-  if (rule.op != op.type()) return false;
+  if (rule.op != op.type() && rule.op != onnx::TypeName(op.def())) return false;
   if (rule.attr.empty()) return true;
   const AttrValue* value = op.attr(rule.attr);
   if (value == nullptr) return false;

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "absl/types/span.h"
 #include "graph/base/host_tensor.h"
 #include "graph/op.h"
 
@@ -12,6 +13,7 @@ enum class Loss : uint8_t {
   kNone,
   kOverflows,  // a finite value becomes infinite
   kVanishes,   // a value that is not zero becomes zero
+  kImprecise,  // below the smallest normal value, and rounded more than values above it are
 };
 
 struct LostValue {
@@ -19,10 +21,14 @@ struct LostValue {
   double value = 0;  // the first one lost
 };
 
+// The value after rounding to `low`.
+double Rounded(double value, DType low);
+
 LostValue LossOf(double value, DType low);
-// Of a literal: overflow of any element; vanishing only where the literal is one number, as an epsilon is.
+// Of many values: overflow of any; vanishing or imprecise only where it is one number, as an epsilon is.
 LostValue LossOf(const HostTensor& literal, DType low);
-// Of the number that an op such as fill_constant makes every element of; none for another op.
+LostValue LossOf(absl::Span<const float> values, DType low);
+// Of the number that an op such as fill_constant or ConstantOfShape makes every element of; none for another op.
 LostValue LossOfCreated(const Op& op, DType low);
 
 }  // namespace ampc

@@ -7,12 +7,12 @@
 namespace ampc {
 namespace {
 
-// The fp32 param that `var` is the low copy of, or null.
+// The fp32 param or const that `var` is the low copy of, or null.
 const Var* CopiedFrom(const Var& var) {
-  if (var.kind != VarKind::kParam || !Lowered(var)) return nullptr;
+  if (!IsStored(var) || !Lowered(var)) return nullptr;
   const size_t at = var.name().rfind(absl::StrCat(".", Name(var.type.dtype)));
   const Var* base = at == std::string::npos ? nullptr : var.block().FindVar(var.name().substr(0, at));
-  return base != nullptr && base->kind == VarKind::kParam && base->type.dtype == var.was && !Lowered(*base) ? base : nullptr;
+  return base != nullptr && base->kind == var.kind && base->type.dtype == var.was && !Lowered(*base) ? base : nullptr;
 }
 
 }  // namespace

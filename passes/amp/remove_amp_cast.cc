@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/status_macros.h"
 #include "passes/amp/decision.h"
 #include "passes/amp/fp16_guard.h"
 #include "passes/make_pass.h"
@@ -15,7 +16,7 @@ class Stripper {
  public:
   Stripper(PassContext& ctx, Program& program) : ctx_(ctx), program_(program) {}
 
-  bool Run() {
+  absl::StatusOr<bool> Run() {
     if (!HasMarks() && !MarkNativeLow()) return changed_;
     target_.resize(program_.num_var_ids());
     dead_.assign(program_.num_var_ids(), false);
@@ -27,6 +28,7 @@ class Stripper {
       for (const std::unique_ptr<Var>& var : program_.block(b).vars()) Restore(*var);
     }
     for (int b = 0; b < program_.num_blocks(); ++b) program_.block(b).RemoveVars(dead_);
+    AMPC_RETURN_IF_ERROR(status_);
     if (widened_ > 0) {
       ctx_.notes.push_back(absl::StrCat(widened_, widened_ == 1 ? " weight was" : " weights were",
                                         " stored in low precision and widened; the original values are gone"));
@@ -71,7 +73,7 @@ class Stripper {
         ++casts;
       }
       for (const std::unique_ptr<Var>& var : program_.block(b).vars()) {
-        if (!IsLowPrecision(var->type.dtype) || var->literal != nullptr) continue;
+        if (!IsLowPrecision(var->type.dtype)) continue;
         var->was = DType::kF32;
         ++values;
       }
@@ -88,15 +90,15 @@ class Stripper {
     return (IsLowPrecision(from) && to == DType::kF32) || (from == DType::kF32 && IsLowPrecision(to)) || (IsLowPrecision(from) && IsLowPrecision(to));
   }
 
-  // Params `w.f16` beside an fp32 param `w`.
+  // Params and consts `w.f16` beside an fp32 `w`.
   void FindLowCopies() {
     for (int b = 0; b < program_.num_blocks(); ++b) {
       Block& block = program_.block(b);
       for (const std::unique_ptr<Var>& var : block.vars()) {
-        if (var->kind != VarKind::kParam || !Lowered(*var)) continue;
+        if (!IsStored(*var) || !Lowered(*var)) continue;
         const size_t at = var->name().rfind(absl::StrCat(".", Name(var->type.dtype)));
         Var* base = at == std::string::npos ? nullptr : block.FindVar(var->name().substr(0, at));
-        if (base == nullptr || base->kind != VarKind::kParam || base->type.dtype != var->was || Lowered(*base)) continue;
+        if (base == nullptr || base->kind != var->kind || base->type.dtype != var->was || Lowered(*base)) continue;
         target_[var->id()] = base;
         dead_[var->id()] = true;
       }
@@ -154,17 +156,40 @@ class Stripper {
     if (!Lowered(var) || dead_[var.id()]) return;
     const DType low = var.type.dtype;
     var.type.dtype = var.was;
-    if (var.weight != nullptr) {
-      std::vector<WeightTransform>& transforms = var.weight->transforms;
-      if (!transforms.empty() && transforms.back().to == low) {
-        transforms.pop_back();
-      } else {
-        transforms.push_back({var.was, OnOverflow::kKeep, OnTiny::kSubnormal});
-        ++widened_;
-      }
+    if (var.literal != nullptr) {
+      RestoreLiteral(var);
+    } else if (var.weight != nullptr) {
+      RestoreWeight(*var.weight, low, var.was);
     }
     var.was = DType::kInvalid;
     changed_ = true;
+  }
+
+  void RestoreWeight(WeightRef& weight, DType low, DType was) {
+    if (!weight.transforms.empty() && weight.transforms.back().to == low) {
+      weight.transforms.pop_back();
+    } else {
+      weight.transforms.push_back({was, OnOverflow::kKeep, OnTiny::kSubnormal});
+      ++widened_;
+    }
+  }
+
+  // The original is the weight that the conversion left beside the literal; without it, the low value is widened.
+  void RestoreLiteral(Var& var) {
+    WeightRef original;
+    if (var.weight != nullptr && !var.weight->transforms.empty()) {
+      original = *var.weight;
+    } else {
+      original.source = WeightBuffer(std::string(static_cast<const char*>(var.literal->data()), var.literal->size_bytes()));
+      original.bytes = var.literal->size_bytes();
+      original.dtype = var.literal->dtype();
+    }
+    RestoreWeight(original, var.literal->dtype(), var.was);
+    absl::StatusOr<HostTensor> value = LoadWeight(original, var.literal->dims());
+    status_.Update(value.status());
+    if (!value.ok()) return;
+    var.literal = std::make_shared<const HostTensor>(*std::move(value));
+    var.weight = nullptr;
   }
 
   PassContext& ctx_;
@@ -173,6 +198,7 @@ class Stripper {
   std::vector<bool> dead_;
   std::vector<bool> fetched_;
   int widened_ = 0;
+  absl::Status status_;
   bool changed_ = false;
 };
 

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
+#include "graph/ops/onnx/dialect.h"
 #include "passes/amp/original_names.h"
 
 namespace ampc {
@@ -36,7 +37,7 @@ DType FloatTypeOf(const Op& op) {
 void AddOp(const Op& op, const OriginalNames& names, const AmpDecision* decision, AmpReport* report) {
   const OpDecision& d = DecisionFor(op, decision);
   ++(d.untouched ? report->untouched_ops : d.low ? report->low_ops : report->fp32_ops);
-  report->ops.push_back({op.type(), FirstResult(op, names),
+  report->ops.push_back({std::string(onnx::TypeName(op.def())), FirstResult(op, names),
                          d.untouched ? "untouched"
                          : d.low     ? "low"
                                      : "fp32",
@@ -54,9 +55,9 @@ std::string WhyCast(const Op& op, int flat, DType to, const AmpDecision* decisio
   const OpDecision& d = DecisionFor(op, decision);
   const std::string slot = op.def().inputs[op.InputSlotOf(flat)].name;
   if (!d.untouched && d.low == IsLowPrecision(to)) {
-    return absl::StrCat(op.type(), d.low ? " computes in low precision (" : " stays fp32 (", d.rule, ": ", d.reason, ")");
+    return absl::StrCat(onnx::TypeName(op.def()), d.low ? " computes in low precision (" : " stays fp32 (", d.rule, ": ", d.reason, ")");
   }
-  return absl::StrCat("operand ", slot, " of ", op.type(), " is ", LongName(to), " whatever the op computes in");
+  return absl::StrCat("operand ", slot, " of ", onnx::TypeName(op.def()), " is ", LongName(to), " whatever the op computes in");
 }
 
 void AddCasts(const Program& program, const OriginalNames& names, const AmpDecision* decision, AmpReport* report) {

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/ops/onnx/dialect.h"
 #include "passes/amp/decision.h"
 #include "passes/amp/name_pattern.h"
 #include "passes/amp/original_names.h"
@@ -29,6 +30,11 @@ class OpSelector {
  private:
   static bool Named(const SelectorTerm& term, const Var& var) { return term.pattern->Matches(var.exported()) || term.pattern->Matches(var.name()); }
 
+  // `Conv` and `onnx.Conv.11` name the same op.
+  static bool OfType(const SelectorTerm& term, const Op& op) {
+    return term.pattern->Matches(op.type()) || (onnx::DefOf(op.def()) != nullptr && term.pattern->Matches(std::string(onnx::TypeName(op.def()))));
+  }
+
   bool AnyNamed(const SelectorTerm& term, absl::Span<Var* const> vars) const {
     for (const Var* var : vars) {
       if (Named(term, names_.Of(*var))) return true;
@@ -39,8 +45,8 @@ class OpSelector {
   bool Matches(const SelectorTerm& term, const Op& op) const {
     switch (term.kind) {
       case Kind::kTypeOrName:
-      case Kind::kRegex: return term.pattern->Matches(op.type()) || AnyNamed(term, op.outputs());
-      case Kind::kType: return term.pattern->Matches(op.type());
+      case Kind::kRegex: return OfType(term, op) || AnyNamed(term, op.outputs());
+      case Kind::kType: return OfType(term, op);
       case Kind::kName: return AnyNamed(term, op.outputs());
       case Kind::kReads: return AnyNamed(term, op.inputs());
       case Kind::kBlock: return term.pattern->Matches(op.block().name()) || term.pattern->Matches(absl::StrCat(op.block().index()));

@@ -3,7 +3,7 @@
 //   list     = selector { ("," | ";") selector }   a comma in brackets or behind a backslash separates nothing
 //   selector = term { " & " term }             the ops for which every term holds
 //   term     = GLOB                            op type, or name of a value that the op defines
-//            | "type:" GLOB | "name:" GLOB     only the one or the other
+//            | "type:" GLOB | "name:" GLOB     only the one or the other; an ONNX op's type is `Conv`, and `onnx.Conv.11` too
 //            | "reads:" GLOB                   name of a value or weight that the op reads
 //            | "regex:" RE                     the whole op type or the whole name of a value that the op defines
 //            | "block:" GLOB                   number or name of the block that the op stands in

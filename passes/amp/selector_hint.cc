@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/base/error.h"
+#include "graph/ops/onnx/dialect.h"
 #include "passes/amp/decision.h"
 #include "passes/amp/name_pattern.h"
 #include "passes/amp/original_names.h"
@@ -31,7 +32,7 @@ Vocabulary VocabularyOf(const Program& program) {
   const OriginalNames names(program);
   ForEachOp(program, [&](const Op& op) {
     if (IsInserted(op)) return;
-    out.types.insert(op.type());
+    out.types.insert(std::string(onnx::TypeName(op.def())));
     for (const Var* var : op.outputs()) out.defined.insert(names.Of(*var).exported());
     for (const Var* var : op.inputs()) out.read.insert(names.Of(*var).exported());
     out.blocks.insert(op.block().name());

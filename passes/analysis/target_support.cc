@@ -5,9 +5,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "graph/base/error.h"
-#include "graph/op_registry.h"
+#include "graph/ops/onnx/dialect.h"
+#include "passes/analysis/schema_support.h"
 
 namespace ampc {
 namespace {
@@ -32,12 +32,6 @@ class Table : public PrecisionSupport {
     for (const Row& row : kRows) {
       for (absl::string_view op : absl::StrSplit(row.ops, absl::ByAnyChar(" \n"), absl::SkipEmpty())) ops_[op] = row.*bits;
     }
-    for (const OpDef* def : Ops().All()) {
-      auto it = ops_.find(def->name);
-      if (it == ops_.end()) continue;
-      const int mask = it->second;
-      for (const auto& [format, type] : def->aliases) aliases_.try_emplace(absl::StrCat(format, ".", type), mask);
-    }
   }
 
   absl::string_view target() const override { return target_; }
@@ -45,16 +39,19 @@ class Table : public PrecisionSupport {
   bool Supports(absl::string_view op, DType compute) const override {
     if (!IsLowPrecision(compute)) return true;
     const int bit = compute == DType::kF16 ? kF16Bit : kBF16Bit;
-    auto it = ops_.find(op);
+    const auto it = ops_.find(op);
     if (it != ops_.end()) return (it->second & bit) != 0;
-    auto alias = aliases_.find(op);
-    return alias != aliases_.end() && (alias->second & bit) != 0;
+    const OpDef* def = onnx::FindOp(op);
+    if (def == nullptr || onnx::DefOf(*def) == nullptr || !SchemaAllows(*def, compute)) return false;
+    const auto own = ops_.find(absl::StrCat("onnx.", onnx::TypeName(*def)));
+    if (own != ops_.end()) return (own->second & bit) != 0;
+    const auto native = ops_.find(onnx::NativeName(*def));
+    return native == ops_.end() ? onnx::NativeName(*def).empty() : (native->second & bit) != 0;
   }
 
  private:
   absl::string_view target_;
   absl::flat_hash_map<std::string, int> ops_;
-  absl::flat_hash_map<std::string, int> aliases_;
 };
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 namespace ampc {
 
-// The table for "cuda" or "cpu"; a usage error for another name. Lives as long as the process. An op of a dialect
-// ("onnx.Relu") is looked up as the native op whose record names it as an alias.
+// The table for "cuda" or "cpu"; a usage error for another name. Lives as long as the process. An op of ONNX's
+// ("onnx.Relu.6") needs the native op that means the same, or none, and a version that has the type (schema_support.h).
 absl::StatusOr<const PrecisionSupport*> TargetSupport(absl::string_view target);
 
 }  // namespace ampc

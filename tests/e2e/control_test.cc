@@ -174,7 +174,7 @@ block main {
   h = matmul_v2(x, w) : f32 [?, 4]
   y = exp(h) : f32 [?, 4]
   p = relu(y) : f32 [?, 4]
-  e = log(p) : f32 [?, 4]
+  e = cos(p) : f32 [?, 4]
   fetch h
   fetch y
   fetch p
@@ -384,7 +384,7 @@ TEST_F(ConfigTest, HasEveryOptionButFiles) {
   const std::string all = help.substr(0, help.find("Examples:"));
   Ok(Convert("mlp", {"--write-config", "run.json"}));
   const std::vector<std::string> elsewhere = {"help", "output",     "params",    "params-output", "report", "no-sync", "json",
-                                              "config", "write-config", "calibrate", "plan",          "compat"};
+                                              "config", "write-config", "calibrate", "save-ranges",   "ranges", "plan",   "compat"};
   int options = 0;
   for (size_t at = all.find("--"); at != std::string::npos; at = all.find("--", at + 2)) {
     const size_t end = all.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", at + 2);

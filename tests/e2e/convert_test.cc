@@ -207,6 +207,37 @@ TEST_F(ConvertOptionsTest, WeightsGoWhereTheyAreAskedFor) {
   EXPECT_EQ(Read("moved.pdiparams"), Read("elsewhere.bin"));
 }
 
+TEST_F(ConvertOptionsTest, MeasuredRangesKeepFp32WhatOverflows) {
+  MakeModel("wide", R"(
+feed x : f32 [2]
+param c : f32 [2] = [1000.0, 1000.0]
+a = elementwise_mul(x, c) : f32 [2]
+y = tanh(a) : f32 [2]
+fetch y
+)");
+  WriteArchive("large.npz", {{"x", HostTensor::Of<float>({2}, {500, 1})}});
+  WriteArchive("small.npz", {{"x", HostTensor::Of<float>({2}, {0.5f, 1})}});
+  const std::vector<std::string> convert = {"convert", "wide.pdmodel", "-o", "low.pdmodel"};
+  const auto with = [&convert](std::vector<std::string> more) {
+    more.insert(more.begin(), convert.begin(), convert.end());
+    return more;
+  };
+  EXPECT_THAT(Ok(convert), HasSubstr("ops: 2 fp16"));
+  EXPECT_THAT(Ok(with({"--calibrate", "small.npz", "--save-ranges", "small.json"})), HasSubstr("ops: 2 fp16"));
+  const Outcome measured = Ampc(with({"--calibrate", "small.npz", "--calibrate", "large.npz", "--save-ranges", "all.json"}));
+  EXPECT_EQ(measured.code, 0) << measured.err;
+  EXPECT_THAT(measured.out, HasSubstr("ops: 0 fp16"));
+  EXPECT_THAT(measured.err, HasSubstr("the ranges of values keep 2 ops in fp32"));
+  EXPECT_THAT(Read("all.json"), HasSubstr("\"largest\": 500000"));
+  const std::string before = Read("low.pdmodel");
+  EXPECT_EQ(Ampc(with({"--ranges", "all.json"})).code, 0);
+  EXPECT_EQ(Read("low.pdmodel"), before);
+  ExpectFailure(with({"--ranges", "absent.json"}), 3, "absent.json");
+  ExpectFailure(with({"--save-ranges", "r.json"}), 2, "--save-ranges needs --calibrate");
+  ExpectFailure(with({"--calibrate", "large.npz", "--compat", "paddle-2.6"}), 2, "contradicts --compat");
+  ExpectFailure(with({"--calibrate", "absent.npz"}), 3, "absent.npz");
+}
+
 TEST_F(ConvertOptionsTest, OverflowingWeightsAreClampedAndCounted) {
   std::string text = kMlp;
   text.replace(text.find("0.7"), 3, "1e6");

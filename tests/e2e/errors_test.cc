@@ -218,7 +218,7 @@ TEST_F(FailingTest, ReportsHaveTwoEndings) { ExpectFailure({"convert", "mlp.pdmo
 
 TEST_F(FailingTest, WhatBelongsToLaterVersions) {
   const Args convert = {"convert", "mlp.pdmodel", "-o", "o.pdmodel"};
-  const std::vector<Args> later = {{"--level", "auto"}, {"--calibrate", "in.npz"}, {"--plan", "plan.json"}};
+  const std::vector<Args> later = {{"--level", "auto"}, {"--plan", "plan.json"}};
   for (const Args& option : later) {
     Args args = convert;
     args.insert(args.end(), option.begin(), option.end());

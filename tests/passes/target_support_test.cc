@@ -32,10 +32,10 @@ TEST(TargetSupport, CoversEveryOpThatMayBecomeLow) {
   }
 }
 
-TEST(TargetSupport, FindsADialectByItsAlias) {
+TEST(TargetSupport, FindsAnOpOfOnnxByWhatItMeans) {
   const absl::StatusOr<const PrecisionSupport*> support = TargetSupport("cuda");
   ASSERT_TRUE(support.ok());
-  EXPECT_TRUE((*support)->Supports("onnx.Conv", DType::kF16));
+  EXPECT_TRUE((*support)->Supports("onnx.If", DType::kF32));
   EXPECT_FALSE((*support)->Supports("onnx.NoSuchOp", DType::kF16));
   EXPECT_FALSE((*support)->Supports("no_such_op", DType::kF16));
   EXPECT_TRUE((*support)->Supports("no_such_op", DType::kF32));

@@ -18,11 +18,22 @@ namespace {
 // Options that the design has and this version does not.
 absl::Status CheckSupported(const ConvertFlags& flags) {
   if (flags.request.options.level == "auto") return NotSupportedYet("--level auto", "O0, O1 and O2 are");
-  if (!flags.calibrate.empty()) return NotSupportedYet("--calibrate", "ranges of weights are looked at without it");
   if (!flags.plan.empty()) return NotSupportedYet("--plan", "--report writes every decision");
   if (!flags.report.empty() && !absl::EndsWith(flags.report, ".json") && !absl::EndsWith(flags.report, ".html")) {
     return UsageError(absl::StrCat("--report is '", flags.report, "', a .json or .html file is needed"));
   }
+  return absl::OkStatus();
+}
+
+// What is measured and what ranges are read only counts where ampc decides itself.
+absl::Status CheckRanges(const ConvertFlags& flags) {
+  const ConvertRequest& r = flags.request;
+  if (!r.save_ranges.empty() && flags.calibrate.empty()) return UsageError("--save-ranges needs --calibrate: it writes what was measured");
+  if (flags.calibrate.empty() && r.ranges.empty()) return absl::OkStatus();
+  const char* option = flags.calibrate.empty() ? "--ranges" : "--calibrate";
+  if (!flags.compat.empty()) return UsageError(absl::StrCat(option, " contradicts --compat ", flags.compat, ", which looks at no values"));
+  if (r.options.level == "O0") return UsageError(absl::StrCat(option, " needs --level O1 or O2: nothing becomes low at O0"));
+  if (r.program_only && !flags.calibrate.empty()) return UsageError("--calibrate contradicts --program-only: a run needs the weights");
   return absl::OkStatus();
 }
 
@@ -126,7 +137,10 @@ void AddConvertOptions(CLI::App& app, ConvertFlags& flags) {
   app.add_option("--write-config", flags.write_config, "write the options in effect, for --config");
   app.add_option("--compat", flags.compat, "decide as this Paddle release does; its lists and levels, not ampc's")
       ->check(CLI::IsMember({"paddle-2.0", "paddle-2.4", "paddle-2.6", "paddle-inference-2.6"}));
-  app.add_option("--calibrate", flags.calibrate, "measure ranges on these inputs (not in this version)");
+  app.add_option("--calibrate", flags.calibrate, "run the model on these inputs (.npz, one file a run) and keep fp32 what leaves the range or vanishes")
+      ->allow_extra_args(false);
+  app.add_option("--save-ranges", r.save_ranges, "write the measured ranges of values to this JSON file, for --ranges");
+  app.add_option("--ranges", r.ranges, "ranges of values that an earlier --calibrate measured");
   app.add_option("--plan", flags.plan, "read the decision from a file (not in this version)");
 }
 
@@ -137,6 +151,7 @@ absl::Status ResolveConvertFlags(CLI::App& app, ConvertFlags& flags) {
   const std::optional<DType> dtype = ParseDType(flags.dtype);
   if (!dtype.has_value() || !IsLowPrecision(*dtype)) return UsageError(absl::StrCat("--dtype is '", flags.dtype, "', fp16 or bf16 is needed"));
   flags.request.options.dtype = *dtype;
+  AMPC_RETURN_IF_ERROR(CheckRanges(flags));
   AMPC_RETURN_IF_ERROR(ResolveIo(flags, flags.request.options));
   return ResolveSelectors(flags.request.options);
 }

@@ -6,8 +6,10 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/atomic_file.h"
 #include "graph/base/error.h"
 #include "graph/base/json_writer.h"
+#include "graph/base/mapped_file.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/format.h"
 #include "graph/verify.h"
@@ -89,6 +91,27 @@ absl::Status CheckBlackVars(const Program& program, const std::vector<std::strin
   return absl::OkStatus();
 }
 
+// Marks what the ranges of values, read and measured, say. Types have to be known for that.
+absl::Status UseRanges(const ConvertRequest& request, PassContext& ctx, Program& program) {
+  if (request.ranges.empty() && request.measure == nullptr) return absl::OkStatus();
+  Ranges ranges;
+  if (!request.ranges.empty()) {
+    AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(request.ranges));
+    absl::StatusOr<Ranges> read = ParseRanges(file.text());
+    if (!read.ok()) return Annotate(read.status(), request.ranges);
+    ranges = *std::move(read);
+  }
+  if (request.measure != nullptr) {
+    AMPC_ASSIGN_OR_RETURN(const Ranges measured, request.measure(program));
+    for (const auto& [name, range] : measured) ranges[name].Add(range);
+  }
+  if (!request.save_ranges.empty()) AMPC_RETURN_IF_ERROR(WriteFileAtomically(request.save_ranges, RangesJson(ranges)));
+  AMPC_RETURN_IF_ERROR(RunPipeline(Pipeline().Add("infer-types"), {}, ctx, program));
+  const int marks = MarkByRanges(ranges, request.options.dtype, program);
+  if (marks > 0) ctx.notes.push_back(absl::StrCat("the ranges of values keep ", marks, marks == 1 ? " op" : " ops", " in fp32"));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& request) {
@@ -107,6 +130,7 @@ absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& request) {
   PassContext ctx;
   ctx.support = support;
   ctx.evaluator = evaluator.get();
+  AMPC_RETURN_IF_ERROR(UseRanges(request, ctx, program));
   AMPC_RETURN_IF_ERROR(RunPipeline(ConvertPipeline(request.options), {}, ctx, program));
   result.after = FactsOf(program);
   result.notes = std::move(ctx.notes);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "passes/amp/ranges.h"
 #include "passes/amp/report.h"
 #include "passes/pipelines.h"
 #include "tools/cli/model_facts.h"
@@ -21,6 +22,9 @@ struct ConvertRequest {
   std::string target = "cuda";
   bool program_only = false;
   bool no_sync = false;
+  // Ranges of values that decide, too (passes/amp/ranges.h): from a file, and measured; `save_ranges` gets all of them.
+  std::string ranges, save_ranges;
+  std::function<absl::StatusOr<Ranges>(const Program&)> measure;  // null: nothing is run
   std::string command;  // the command line that asks for the same again, for the report; "" for none
   std::function<void(double done, double total)> progress;  // while weights are written
 };

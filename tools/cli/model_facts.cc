@@ -70,7 +70,7 @@ ModelFacts FactsOf(const Program& program) {
   ForEachOp(program, [&](const Op& op) { AddOp(op, facts, opaque); });
   facts.opaque_types.assign(opaque.begin(), opaque.end());
   ForEachVar(program, [&](const Var& v) {
-    if (v.weight == nullptr) return;
+    if (v.weight == nullptr || v.kind == VarKind::kConst) return;
     const DType dtype = v.weight->final_dtype();
     const int64_t bytes = static_cast<int64_t>(v.weight->bytes / std::max<size_t>(1, SizeOf(v.weight->dtype)) * SizeOf(dtype));
     ++facts.num_weights;

@@ -23,14 +23,31 @@ namespace ampc::onnx {
 namespace {
 
 constexpr absl::string_view kPrefix = "onnx.";
-constexpr TypeSet kFloats = Bit(DType::kF16) | Bit(DType::kBF16) | Bit(DType::kF32) | Bit(DType::kF64);
+constexpr TypeSet kLow = Bit(DType::kF16) | Bit(DType::kBF16);
+constexpr TypeSet kFloats = kLow | Bit(DType::kF32) | Bit(DType::kF64);
 constexpr TypeSet kIndexes = Bit(DType::kI32) | Bit(DType::kI64);
 
 SlotPrecision PrecisionOf(const OnnxOp& op, const Formal& formal, TypeSet types) {
   for (const auto& [name, precision] : op.precision) {
     if (name == formal.name) return precision;
   }
-  return (types & kFloats) == 0 ? SlotPrecision::kAsIs : SlotPrecision::kFollow;
+  if ((types & kFloats) == 0) return SlotPrecision::kAsIs;
+  return (types & kLow) == 0 ? SlotPrecision::kFp32 : SlotPrecision::kFollow;
+}
+
+// What has one type with an operand or result that follows the op's compute type follows it, too.
+void FollowTogether(const Schema& schema, OnnxDef& def) {
+  std::vector<bool> follows(schema.types.size(), false);
+  const auto each = [&](auto&& f) {
+    for (size_t i = 0; i < schema.inputs.size(); ++i) f(schema.inputs[i], def.inputs[i]);
+    for (size_t i = 0; i < schema.outputs.size(); ++i) f(schema.outputs[i], def.outputs[i]);
+  };
+  each([&](const Formal& formal, const SlotDef& slot) {
+    if (slot.precision == SlotPrecision::kFollow) follows[formal.type] = true;
+  });
+  each([&](const Formal& formal, SlotDef& slot) {
+    if (slot.precision == SlotPrecision::kFp32 && follows[formal.type]) slot.precision = SlotPrecision::kFollow;
+  });
 }
 
 std::vector<SlotDef> MakeSlots(const OnnxOp& op, const Schema& schema, const std::vector<Formal>& formals, const std::vector<std::string>& names,
@@ -73,6 +90,7 @@ OnnxDef MakeDef(const Schema& schema, const OnnxOp& op) {
   static const std::vector<SlotDef> kNone;
   def.inputs = MakeSlots(op, schema, schema.inputs, op.in_slots, native == nullptr ? kNone : native->inputs);
   def.outputs = MakeSlots(op, schema, schema.outputs, op.out_slots, native == nullptr ? kNone : native->outputs);
+  FollowTogether(schema, def);
   AddAttrs(schema, def);
   if (op.same) {
     // The native inference reads its attributes' defaults.

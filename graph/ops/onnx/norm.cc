@@ -105,8 +105,16 @@ void LowerBatchNormalization(Lowering& l) {
   l.Result(b.variance_out, l.Cast(out[2], b.variance->type.dtype));
 }
 
-// Versions of one type variable would take variances and scales to f16 with X.
-AmpClass BatchClass(const Op& op) { return DefOf(op.def())->schema->since >= 15 ? AmpClass::kInfer : AmpClass::kDeny; }
+// Versions of one type variable take variances and scales to the type of X: what that loses can be seen where they are stored.
+AmpClass BatchClass(const Op& op) {
+  if (op.GetInt("training_mode") != 0) return AmpClass::kDeny;
+  if (DefOf(op.def())->schema->since >= 15) return AmpClass::kInfer;
+  for (int slot = 1; slot < 5; ++slot) {
+    const Var* var = op.input(slot);
+    if (var != nullptr && var->kind != VarKind::kParam && var->kind != VarKind::kConst) return AmpClass::kDeny;
+  }
+  return AmpClass::kInfer;
+}
 
 // The others.
 
@@ -236,8 +244,8 @@ void AddNorm(OnnxOps& ops) {
   ops.Add("BatchNormalization")
       .Like("batch_norm")
       .Amp(AmpClass::kInfer,
-           "X and Y may be low from operator set 15 on, where statistics, scale and bias stay fp32; before, they would have to be of the type "
-           "of X, and a variance may be beyond 65504 or below 2^-25: denied")
+           "X and Y may be low; statistics, scale and bias stay fp32 from operator set 15 on, before, they have the type of X, and a variance may "
+           "be beyond 65504 or below 2^-25: denied where they are not stored, and protected where such values are")
       .AmpWhen(&BatchClass)
       .Fp32({"scale", "B", "mean", "var", "input_mean", "input_var", "running_mean", "running_var"})
       .Lower(&LowerBatchNormalization);
@@ -246,7 +254,7 @@ void AddNorm(OnnxOps& ops) {
       .Amp(AmpClass::kInfer, kRowReason)
       .Lower(&LowerInstanceNormalization)
       .Infer(&InferSameType);
-  ops.Add("LayerNormalization").Like("layer_norm").Amp(AmpClass::kInfer, kRowReason).Lower(&LowerLayerNormalization);
+  ops.Add("LayerNormalization").Like("layer_norm").Amp(AmpClass::kInfer, kRowReason).Fp32({"Mean", "InvStdDev"}).Lower(&LowerLayerNormalization);
   ops.Add("RMSNormalization").Like("layer_norm").Amp(AmpClass::kInfer, kRowReason).Lower(&LowerRmsNormalization);
   ops.Add("GroupNormalization")
       .Like("group_norm")

@@ -1,0 +1,109 @@
+// Indexes and logarithms: what has to stay fp32 because of who reads it.
+#include "absl/strings/str_cat.h"
+#include "graph/ops/onnx/dialect.h"
+#include "passes/amp/protect_util.h"
+#include "passes/amp/protector.h"
+#include "passes/analysis/op_kinds.h"
+
+namespace ampc {
+namespace {
+
+constexpr char kLeadsToLog[] = "protect.log: leads to a logarithm of small values";
+
+// Matrix products and convolutions, as far as sizes are known: an unknown one counts as 1 in a cost, so it may be anything.
+double WorkOf(const Op& op, bool* known) {
+  if (ClassOf(op) != AmpClass::kAllow) return 0;
+  for (const Var* var : op.outputs()) {
+    if (!var->type.has_rank) *known = false;
+    for (int i = 1; i < var->type.rank(); ++i) *known = *known && IsKnown(var->type.dims[i]);
+  }
+  return op.def().cost != nullptr ? op.def().cost(op).flops : 1;
+}
+
+}  // namespace
+
+void Protector::ProtectIndexes() {
+  for (int b = program_.num_blocks() - 1; b >= 0; --b) {
+    const std::vector<std::unique_ptr<Op>>& ops = program_.block(b).ops();
+    for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
+      const Op& op = **it;
+      if (IsInserted(op)) continue;
+      NeedHostValues(op);
+      bool needed = false;
+      for (const Var* var : op.outputs()) needed = needed || (flags_[var->id()] & kExact) != 0;
+      const AmpClass amp = ClassOf(op);
+      if (!needed || amp == AmpClass::kAllow || amp == AmpClass::kDeny || op.def().opaque || Is(op, OpKind::kShapeReader) || !op.SubBlocks().empty()) continue;
+      Because(op, "protect.index: its result becomes an index, a shape or a loop count");
+      for (const Var* var : op.inputs()) flags_[roots_.Root(*var).id()] |= kExact;
+    }
+  }
+}
+
+void Protector::NeedHostValues(const Op& op) {
+  const bool control = !op.SubBlocks().empty();
+  for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
+    const SlotDef& slot = op.def().inputs[op.InputSlotOf(i)];
+    const bool condition = control && (slot.name == "Condition" || slot.name == "Cond" || slot.name == "cond");
+    const bool index = slot.precision == SlotPrecision::kAsIs && IsInteger(In(op, i).type.dtype) && slot.name.find("Ind") != std::string::npos;
+    if (slot.host_value || condition || index) flags_[In(op, i).id()] |= kExact;
+  }
+}
+
+void Protector::ProtectLogs() {
+  if (logs_.empty()) return;
+  std::vector<bool> leads(program_.num_var_ids(), false);
+  // As far as the first matrix products, these not included: what is done where all that leads to a logarithm is too much.
+  std::vector<bool> near(program_.num_var_ids(), false);
+  for (const Op* log : logs_) {
+    for (const Var* var : log->inputs()) leads[roots_.Root(*var).id()] = near[roots_.Root(*var).id()] = true;
+  }
+  std::vector<const Op*> slice, near_slice;
+  double inside = 0;
+  double all = 0;
+  bool known = true;
+  for (int b = program_.num_blocks() - 1; b >= 0; --b) {
+    const std::vector<std::unique_ptr<Op>>& ops = program_.block(b).ops();
+    for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
+      const Op& op = **it;
+      if (IsInserted(op)) continue;
+      const double work = WorkOf(op, &known);
+      all += work;
+      bool in_slice = false, is_near = false;
+      for (const Var* var : op.outputs()) {
+        in_slice = in_slice || leads[var->id()];
+        is_near = is_near || near[var->id()];
+      }
+      if (!in_slice) continue;
+      inside += work;
+      slice.push_back(&op);
+      is_near = is_near && ClassOf(op) != AmpClass::kAllow;
+      if (is_near) near_slice.push_back(&op);
+      if (Is(op, OpKind::kNormalized)) continue;  // what its operand loses does not show
+      for (const Var* var : op.inputs()) {
+        leads[roots_.Root(*var).id()] = true;
+        if (is_near) near[roots_.Root(*var).id()] = true;
+      }
+    }
+  }
+  const bool too_much = known && inside > all / 2;
+  for (const Op* op : too_much ? near_slice : slice) Because(*op, kLeadsToLog);
+}
+
+void Protector::ProtectProbabilities() {
+  std::vector<bool> computed_with(program_.num_var_ids(), false);
+  for (int b = program_.num_blocks() - 1; b >= 0; --b) {
+    const std::vector<std::unique_ptr<Op>>& ops = program_.block(b).ops();
+    for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
+      const Op& op = **it;
+      if (IsInserted(op)) continue;
+      const bool result = op.outputs().size() == 1 && !computed_with[op.outputs()[0]->id()];
+      if (result && onnx::TypeName(op.def()) == "Softmax" && onnx::DefOf(op.def()) != nullptr) {
+        Because(op, absl::StrCat("protect.result: a probability that is only fetched, near 1 steps of ", Name(low_), " are coarse"));
+      }
+      if (result && ClassOf(op) == AmpClass::kClear) continue;
+      for (const Var* var : op.inputs()) computed_with[roots_.Root(*var).id()] = true;
+    }
+  }
+}
+
+}  // namespace ampc

@@ -1,0 +1,25 @@
+// What the rules of protect ask of an op.
+#pragma once
+
+#include "absl/types/span.h"
+#include "graph/op.h"
+#include "passes/amp/decision.h"
+
+namespace ampc {
+
+inline AmpClass ClassOf(const Op& op) { return op.def().amp_when != nullptr ? op.def().amp_when(op) : op.def().amp; }
+
+// Would amp-decide ever make it low?
+inline bool MayBecomeLow(const Op& op) {
+  const AmpClass amp = ClassOf(op);
+  return !op.def().opaque && !IsCast(op) && amp != AmpClass::kNever && amp != AmpClass::kDeny;
+}
+
+inline bool HasFloat(absl::Span<Var* const> vars) {
+  for (const Var* var : vars) {
+    if (var->type.IsFloat()) return true;
+  }
+  return false;
+}
+
+}  // namespace ampc

@@ -1,0 +1,92 @@
+#include "passes/amp/stored_losses.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "graph/base/bfloat16.h"
+#include "graph/base/half.h"
+#include "graph/low_range.h"
+#include "passes/amp/decision.h"
+
+namespace ampc {
+namespace {
+
+constexpr uint64_t kWindow = 16384;                      // elements looked at at once
+constexpr uint64_t kReleaseBytes = uint64_t{4} << 20;    // of a file: not kept in memory
+
+// The bytes of a weight stored as f32.
+absl::Span<const char> StoredFloats(const Var& var) {
+  const WeightRef* ref = var.weight.get();
+  if (ref == nullptr || ref->source == nullptr || ref->dtype != DType::kF32) return {};
+  const absl::Span<const char> all = ref->source->bytes();
+  return ref->offset > all.size() || ref->bytes > all.size() - ref->offset ? absl::Span<const char>() : all.subspan(ref->offset, ref->bytes);
+}
+
+// Values beyond the range only: small ones among many are the rounding of any weight.
+LostValue Overflow(const Var& var, DType low) {
+  const absl::Span<const char> bytes = StoredFloats(var);
+  const uint64_t count = bytes.size() / sizeof(float);
+  WeightTransform keep;
+  keep.to = low;
+  keep.on_overflow = OnOverflow::kKeep;
+  WeightDamage damage;
+  std::array<float, kWindow> window;
+  LostValue lost;
+  for (uint64_t first = 0; first < count && lost.loss == Loss::kNone; first += kWindow) {
+    const uint64_t n = std::min(kWindow, count - first);
+    const uint64_t beyond = AdjustToLow(bytes.data() + first * sizeof(float), n, keep, window.data(), &damage);
+    if (beyond < n) lost = {Loss::kOverflows, window[beyond]};
+  }
+  if (bytes.size() >= kReleaseBytes) var.weight->source->Release(var.weight->offset, var.weight->bytes);
+  return lost;
+}
+
+LostValue LossOfVar(const Var& var, DType low) {
+  if (var.literal != nullptr && !Lowered(var)) return LossOf(*var.literal, low);
+  if (var.type.NumElements() == 1 || var.kind == VarKind::kConst) {
+    const std::vector<float> values = OriginalFloats(var, int64_t{1} << 20);
+    return LossOf(values, low);
+  }
+  return Overflow(var, low);
+}
+
+}  // namespace
+
+std::vector<float> OriginalFloats(const Var& var, int64_t most) {
+  std::vector<float> out;
+  const absl::Span<const char> bytes = StoredFloats(var);
+  if (var.literal != nullptr && bytes.empty()) {
+    const HostTensor& value = *var.literal;
+    if (value.num_elements() > most) return out;
+    const auto take = [&out](auto values) {
+      for (const auto v : values) out.push_back(static_cast<float>(v));
+    };
+    take(value.values<float>());
+    take(value.values<Half>());  // narrowed, and the original is gone
+    take(value.values<BFloat16>());
+    return out;
+  }
+  const size_t count = bytes.size() / sizeof(float);
+  if (count == 0 || count > static_cast<size_t>(most)) return out;
+  out.resize(count);
+  std::memcpy(out.data(), bytes.data(), count * sizeof(float));
+  return out;
+}
+
+std::vector<LostValue> LossesOfStored(const Program& program, const CastRoots& roots, DType low) {
+  std::vector<bool> wanted(program.num_var_ids(), false);
+  ForEachOp(program, [&](const Op& op) {
+    if (IsInserted(op) || IsCast(op) || op.def().opaque || op.def().amp == AmpClass::kAllow || op.def().amp == AmpClass::kNever) return;
+    for (const Var* var : op.inputs()) wanted[roots.Root(*var).id()] = true;
+  });
+  std::vector<LostValue> losses(program.num_var_ids());
+  ForEachVar(program, [&](const Var& var) {
+    if (!IsStored(var) || !var.type.IsFloat()) return;
+    const bool small = var.kind == VarKind::kConst || var.type.NumElements() == 1;
+    if (small || wanted[var.id()]) losses[var.id()] = LossOfVar(var, low);
+  });
+  return losses;
+}
+
+}  // namespace ampc

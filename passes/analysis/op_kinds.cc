@@ -1,0 +1,56 @@
+#include "passes/analysis/op_kinds.h"
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_split.h"
+#include "graph/ops/onnx/dialect.h"
+
+namespace ampc {
+namespace {
+
+struct Row {
+  OpKind kind;
+  absl::string_view ops;  // native names, and ONNX types that have none
+};
+
+constexpr Row kRows[] = {
+    {OpKind::kLog, "log log2 log10 Log"},
+    {OpKind::kSteepAtZero,
+     "sqrt rsqrt log log2 log10 reciprocal pow elementwise_pow elementwise_div Sqrt Log Reciprocal Pow Div"},
+    {OpKind::kBounded,
+     "sigmoid tanh softmax relu6 clip hard_sigmoid log_softmax layer_norm instance_norm group_norm elementwise_min elementwise_max erf "
+     "sin cos atan softsign Sigmoid Tanh Softmax Clip HardSigmoid LogSoftmax LayerNormalization InstanceNormalization "
+     "GroupNormalization RMSNormalization MeanVarianceNormalization LpNormalization Min Max Erf Sin Cos Atan Softsign Hardmax"},
+    {OpKind::kNormalized,
+     "sigmoid tanh softmax relu6 hard_sigmoid layer_norm instance_norm group_norm erf sin cos atan softsign Sigmoid Tanh Softmax "
+     "HardSigmoid LayerNormalization InstanceNormalization GroupNormalization RMSNormalization MeanVarianceNormalization "
+     "LpNormalization Erf Sin Cos Atan Softsign Hardmax"},
+    {OpKind::kSelection, "elementwise_min elementwise_max clip Min Max Clip"},
+    {OpKind::kSum, "reduce_mean reduce_sum mean sum ReduceMean ReduceSum GlobalAveragePool AveragePool Sum"},
+    {OpKind::kShapeReader, "shape size rank Shape Size"},
+    {OpKind::kProduct, "elementwise_mul Mul"},
+    {OpKind::kPower, "square pow elementwise_pow Pow"},
+    {OpKind::kRoot, "sqrt rsqrt Sqrt"},
+    {OpKind::kAdditive, "elementwise_add elementwise_sub elementwise_min elementwise_max clip Add Sub Min Max Clip"},
+};
+
+uint32_t KindsOf(absl::string_view name) {
+  static const auto* const kKinds = [] {
+    auto* kinds = new absl::flat_hash_map<absl::string_view, uint32_t>();
+    for (const Row& row : kRows) {
+      for (absl::string_view op : absl::StrSplit(row.ops, ' ')) (*kinds)[op] |= static_cast<uint32_t>(row.kind);
+    }
+    return kinds;
+  }();
+  const auto it = kKinds->find(name);
+  return it == kKinds->end() ? 0 : it->second;
+}
+
+}  // namespace
+
+bool Is(const Op& op, OpKind kind) {
+  uint32_t kinds = KindsOf(onnx::NativeName(op.def()));
+  if (onnx::DefOf(op.def()) != nullptr) kinds |= KindsOf(onnx::TypeName(op.def()));
+  return (kinds & static_cast<uint32_t>(kind)) != 0;
+}
+
+}  // namespace ampc

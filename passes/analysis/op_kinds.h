@@ -1,0 +1,26 @@
+// What kinds of function ops are, whatever their dialect: an op of ONNX's counts as the native op that means the same, and by its own type.
+#pragma once
+
+#include <cstdint>
+
+#include "graph/op.h"
+
+namespace ampc {
+
+enum class OpKind : uint32_t {
+  kLog = 1 << 0,
+  kSteepAtZero = 1 << 1,   // an operand that a low type rounds to zero or to few bits ruins the result: 1 / x, log, x^y
+  kBounded = 1 << 2,       // however large the operand, the result is in range
+  kNormalized = 1 << 3,    // of those: the result has a size of its own, the operand's does not show
+  kSelection = 1 << 4,     // min, max, clip
+  kSum = 1 << 5,           // adds or averages many elements
+  kShapeReader = 1 << 6,
+  kProduct = 1 << 7,       // of two operands
+  kPower = 1 << 8,
+  kRoot = 1 << 9,          // brings a square back to the size of its operand
+  kAdditive = 1 << 10,     // a sum or difference of two operands, or one of them
+};
+
+bool Is(const Op& op, OpKind kind);
+
+}  // namespace ampc
