@@ -97,10 +97,18 @@ struct Rows {
   int64_t in = 0, out = 0;  // first elements in channels-last memory
 };
 
+// The outermost axis with more than one point: rows are steps along it.
+size_t CutAxis(const ConvSpec& s) {
+  size_t i = 0;
+  while (i + 1 < s.axes.size() && s.axes[i].in == 1 && s.axes[i].out == 1) ++i;
+  return i;
+}
+
 // The cut then, by the shapes alone; each part runs on one thread.
 std::vector<Rows> CutRows(const ConvSpec& s) {
   constexpr double kLeastWork = 2e6;  // multiply-adds of a part
-  const ConvSpec::Axis& h = s.axes[0];
+  const size_t cut = CutAxis(s);
+  const ConvSpec::Axis& h = s.axes[cut];
   const int64_t reach = h.dilation * (h.kernel - 1) + 1;
   const int64_t in_row = s.in_positions() / h.in * s.in_c, out_row = s.out_positions() / h.out * s.out_c;
   int64_t rows = h.out;
@@ -110,7 +118,7 @@ std::vector<Rows> CutRows(const ConvSpec& s) {
   for (int64_t n = 0; n < s.batch; ++n) {
     for (int64_t first = 0; first < h.out; first += rows) {
       Rows part{s, 0, (n * h.out + first) * out_row};
-      ConvSpec::Axis& axis = part.spec.axes[0];
+      ConvSpec::Axis& axis = part.spec.axes[cut];
       part.spec.batch = 1;
       axis.out = std::min(rows, h.out - first);
       const int64_t begin = first * h.stride - h.before;
@@ -208,7 +216,7 @@ class OneDnnConv final : public Conv {
   // Channels-last rows [in, out) of a part on the whole's filter.
   absl::Status Add(const ConvSpec& spec, const Choice& c, int64_t in, int64_t out) {
     std::shared_ptr<const Primitive> primitive;
-    const ConvSpec::Axis& h = spec.axes[0];
+    const ConvSpec::Axis& h = spec.axes[axis_];
     for (const Part& p : parts_) {
       if (p.in_rows == h.in && p.out_rows == h.out && p.before == h.before) primitive = p.primitive;
     }
@@ -226,6 +234,7 @@ class OneDnnConv final : public Conv {
 
   // The parts of a cut, or the whole on one thread where a part needs the filter in another order.
   absl::Status AddParts(const ConvSpec& spec, const Choice& whole) {
+    axis_ = CutAxis(spec);
     for (const Rows& rows : CutRows(spec)) {
       AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(rows.spec));
       if (ImplementationOf(c.pd.get()) != ImplementationOf(whole.pd.get()) ||
@@ -300,6 +309,7 @@ class OneDnnConv final : public Conv {
     int64_t in, out;  // first elements
   };
   std::vector<Part> parts_;  // one that oneDNN divides among threads_, or several of one thread each
+  size_t axis_ = 0;          // that parts are cut along
   int threads_ = 1;
   int64_t filter_bytes_ = 0, scratchpad_bytes_ = 0;  // of one part
   // Offsets in the workspace; -1 for what is used where it lies.

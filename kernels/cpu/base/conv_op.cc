@@ -1,5 +1,7 @@
 #include "kernels/cpu/base/conv_op.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/types/span.h"
 #include "graph/base/status_macros.h"
@@ -27,6 +29,13 @@ absl::Status ReadAxes(const SpecView& view, const Dims& in, const Dims& out, boo
   return absl::OkStatus();
 }
 
+bool IsOne(const ConvSpec::Axis& a) { return a.in == 1 && a.out == 1 && a.kernel == 1 && a.before == 0 && a.after == 0; }
+
+// The library works along the last axis. Where that is a single point, the axis in front of it takes its place: nothing moves in memory.
+void PutPointsInFront(ConvSpec* spec) {
+  std::stable_partition(spec->axes.begin(), spec->axes.end(), IsOne);
+}
+
 bool IsChannelsLast(const SpecView& view) { return ops::ChannelsLast(view.op().GetString("data_format")); }
 
 }  // namespace
@@ -46,6 +55,7 @@ absl::StatusOr<ConvSpec> ReadConv(const SpecView& view, absl::string_view type, 
   spec.native_bf16 = in.dtype == DType::kBF16;
   spec.threads = view.spec().threads;
   AMPC_RETURN_IF_ERROR(ReadAxes(view, in.dims, out.dims, nhwc, &spec));
+  PutPointsInFront(&spec);
   return spec;
 }
 
