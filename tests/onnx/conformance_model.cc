@@ -44,20 +44,20 @@ absl::Status Compare(const HostTensor& found, const HostTensor& needed) {
 }
 
 // input_0.pb, input_1.pb, ... or output_0.pb, ...
-absl::StatusOr<std::vector<HostTensor>> ReadTensors(const std::string& folder, absl::string_view kind) {
+absl::StatusOr<std::vector<HostTensor>> ReadTensors(const std::string& folder, absl::string_view kind, const std::vector<ValueInfo>& declared) {
   std::vector<HostTensor> out;
-  for (int i = 0;; ++i) {
+  for (size_t i = 0;; ++i) {
     const std::string path = absl::StrCat(folder, "/", kind, "_", i, ".pb");
     if (!std::filesystem::exists(path)) return out;
-    AMPC_ASSIGN_OR_RETURN(HostTensor tensor, ReadTensorProto(path));
+    AMPC_ASSIGN_OR_RETURN(HostTensor tensor, ReadTensorProto(path, i < declared.size() ? declared[i].type.dtype : DType::kInvalid));
     out.push_back(std::move(tensor));
   }
 }
 
 absl::Status RunDataSet(const Session& session, const std::string& folder) {
-  AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> in, ReadTensors(folder, "input"));
-  AMPC_ASSIGN_OR_RETURN(const std::vector<HostTensor> needed, ReadTensors(folder, "output"));
   const std::vector<ValueInfo> inputs = session.inputs(), outputs = session.outputs();
+  AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> in, ReadTensors(folder, "input", inputs));
+  AMPC_ASSIGN_OR_RETURN(const std::vector<HostTensor> needed, ReadTensors(folder, "output", outputs));
   if (in.size() != inputs.size() || needed.size() != outputs.size() || needed.empty()) {
     return NoError(absl::StrCat("the model has ", inputs.size(), " inputs and ", outputs.size(), " outputs, the data set ", in.size(), " and ",
                                 needed.size()));

@@ -14,8 +14,9 @@ namespace ampc::testing {
 // Folders of models in `folder`, sorted; empty when there is no such folder.
 std::vector<std::string> ConformanceModels(const std::string& folder);
 
-// A TensorProto. Unsupported for an element type that ampc does not have; BadInput for bytes that are no tensor.
-absl::StatusOr<HostTensor> ReadTensorProto(const std::string& path);
+// A TensorProto. The data stores bf16 as unsigned integers of 16 bits, so those are bf16 where `declared` says so. Unsupported for an element type
+// that ampc does not have; BadInput for bytes that are no tensor.
+absl::StatusOr<HostTensor> ReadTensorProto(const std::string& path, DType declared);
 
 // Loads the model of `folder`, runs it on each data set and compares what it gives with the recorded outputs: ok, or the first thing
 // that went wrong or differs.

@@ -1,4 +1,5 @@
-// Every model of the ONNX standard's backend tests: conformance_test --data=DIR --left_out=FILE. Tests are <folder>/<name>.
+// Every model of the ONNX standard's backend tests, and others in their form: conformance_test --data=DIR... --left_out=FILE. Tests are
+// <folder>/<name>.
 //
 // A line of FILE is "<folder>/<name>: <class>: <reason>": a model that does not pass. It fails the test when it passes, so the list says
 // what is so. Of the node models whose class is not one of kOutOfScope, the share kShare must pass. The last line of the output counts.
@@ -11,6 +12,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -22,7 +24,7 @@
 namespace ampc::testing {
 namespace {
 
-constexpr absl::string_view kFolders[] = {"node", "simple", "pytorch-converted", "pytorch-operator"};
+constexpr absl::string_view kFolders[] = {"node", "simple", "pytorch-converted", "pytorch-operator", "more"};
 // Values that are no tensors of numbers, ops of training, results that are random.
 constexpr absl::string_view kOutOfScope[] = {"strings", "sequences", "optional", "training", "random"};
 // Of the node models in scope, at least.
@@ -109,32 +111,36 @@ LeftOutList ReadLeftOut(const std::string& path) {
   return out;
 }
 
-void RegisterAll(const std::string& data, const LeftOutList& list) {
+void RegisterAll(const std::vector<std::string>& data, const LeftOutList& list) {
   std::vector<std::string> names;
-  for (const absl::string_view folder : kFolders) {
-    for (const std::string& path : ConformanceModels(absl::StrCat(data, "/", folder))) {
-      std::string name = absl::StrCat(folder, "/", absl::StripPrefix(path.substr(path.rfind('/') + 1), "test_"));
-      const auto at = list.find(name);
-      Register<ModelTest>(name, name, path, at == list.end() ? nullptr : &at->second);
-      names.push_back(std::move(name));
+  for (const std::string& root : data) {
+    for (const absl::string_view folder : kFolders) {
+      for (const std::string& path : ConformanceModels(absl::StrCat(root, "/", folder))) {
+        std::string name = absl::StrCat(folder, "/", absl::StripPrefix(path.substr(path.rfind('/') + 1), "test_"));
+        const auto at = list.find(name);
+        Register<ModelTest>(name, name, path, at == list.end() ? nullptr : &at->second);
+        names.push_back(std::move(name));
+      }
     }
   }
-  if (names.empty()) return Register<SkippedTest>("conformance/data");
   std::sort(names.begin(), names.end());
+  const auto in_node = [](const std::string& name) { return absl::StartsWith(name, "node/"); };
+  const int node_models = static_cast<int>(std::count_if(names.begin(), names.end(), in_node));
+  if (node_models == 0) return Register<SkippedTest>("conformance/data");
   std::vector<std::string> unknown;
   for (const auto& [name, entry] : list) {
     if (!std::binary_search(names.begin(), names.end(), name)) unknown.push_back(name);
   }
-  const auto in_node = [](const std::string& name) { return absl::StartsWith(name, "node/"); };
-  Register<ListTest>("conformance/list", static_cast<int>(std::count_if(names.begin(), names.end(), in_node)), std::move(unknown), &list);
+  Register<ListTest>("conformance/list", node_models, std::move(unknown), &list);
 }
 
 int Main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
-  std::string data, left_out;
+  std::vector<std::string> data;
+  std::string left_out;
   for (int i = 1; i < argc; ++i) {
     absl::string_view arg = argv[i];
-    if (absl::ConsumePrefix(&arg, "--data=")) data = std::string(arg);
+    if (absl::ConsumePrefix(&arg, "--data=")) data.emplace_back(arg);
     if (absl::ConsumePrefix(&arg, "--left_out=")) left_out = std::string(arg);
   }
   static const auto& list = *new LeftOutList(ReadLeftOut(left_out));

@@ -82,13 +82,15 @@ absl::StatusOr<Fields> Parse(absl::string_view bytes) {
 
 }  // namespace
 
-absl::StatusOr<HostTensor> ReadTensorProto(const std::string& path) {
+absl::StatusOr<HostTensor> ReadTensorProto(const std::string& path, DType declared) {
   std::ifstream in(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   absl::StatusOr<Fields> fields = Parse(bytes);
   if (!fields.ok()) return Annotate(fields.status(), path);
   const bool known = fields->type >= 0 && fields->type < static_cast<int64_t>(std::size(kTypes));
-  const DType dtype = known ? kTypes[fields->type] : DType::kInvalid;
+  constexpr int64_t kU16 = 4;
+  DType dtype = known ? kTypes[fields->type] : DType::kInvalid;
+  if (fields->type == kU16 && declared == DType::kBF16) dtype = declared;
   if (dtype == DType::kInvalid) return UnsupportedError(absl::StrCat(path, ": element type ", fields->type, " is not one of ours"));
   AMPC_ASSIGN_OR_RETURN(HostTensor out, HostTensor::Create(dtype, fields->dims));
   const size_t size = SizeOf(dtype);

@@ -152,7 +152,14 @@ Var* Lowering::Op(absl::string_view type, std::vector<Operand> operands, Attrs a
 std::vector<Var*> Lowering::Ops(absl::string_view type, std::vector<Operand> operands, Attrs attrs, std::vector<absl::string_view> slots) {
   const OpDef* def = ampc::Ops().Find(type);
   std::vector<std::pair<int, int>> results;
-  for (absl::string_view slot : slots) results.emplace_back(def == nullptr ? -1 : def->OutputSlot(slot), 1);
+  for (absl::string_view slot : slots) {
+    const int index = def == nullptr ? -1 : def->OutputSlot(slot);
+    if (!results.empty() && results.back().first == index) {
+      ++results.back().second;
+    } else {
+      results.emplace_back(index, 1);
+    }
+  }
   return Emit(type, operands, attrs, std::move(results));
 }
 

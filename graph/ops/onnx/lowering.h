@@ -71,7 +71,7 @@ class Lowering {
 
   // Emits a native op with one result in `slot` of interest, whose type is inferred.
   Var* Op(absl::string_view type, std::vector<Operand> operands, Attrs attrs = {}, absl::string_view slot = "Out");
-  // With one result in each of `slots`.
+  // With one result in each of `slots`; a variadic slot may be named several times, one after the other.
   std::vector<Var*> Ops(absl::string_view type, std::vector<Operand> operands, Attrs attrs, std::vector<absl::string_view> slots);
   // With `count` results in one variadic slot.
   std::vector<Var*> OpList(absl::string_view type, std::vector<Operand> operands, Attrs attrs, absl::string_view slot, int count);
