@@ -7,7 +7,7 @@
 namespace ampc::onnx {
 namespace {
 
-constexpr int kTensorType = 1, kElemType = 1, kShape = 2;  // of TypeProto and TypeProto.Tensor
+constexpr int kTensorType = 1, kDenotation = 6, kElemType = 1, kShape = 2;  // of TypeProto and its Tensor
 constexpr int kDim = 1, kDimValue = 1, kDimParam = 2;      // of TensorShapeProto and its Dimension
 
 bool ImportDim(absl::string_view bytes, Symbols* symbols, int64_t* dim) {
@@ -71,9 +71,11 @@ int64_t Symbols::Dim(absl::string_view symbol) {
 }
 
 bool ImportType(absl::string_view bytes, Symbols* symbols, TensorType* type) {
-  *type = TensorType::Opaque();
+  *type = TensorType::Unranked(DType::kInvalid);  // a description may be empty
   WireReader reader(bytes);
   for (WireField field; reader.Next(&field);) {
+    if (field.number == kDenotation) continue;
+    *type = TensorType::Opaque();
     if (!field.Is(kTensorType, kBytes)) continue;
     TensorType tensor = TensorType::Unranked(DType::kInvalid);
     int64_t number = 0;

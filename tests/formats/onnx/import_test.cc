@@ -193,7 +193,10 @@ TEST(OnnxImport, SymbolsAndForeignTypes) {
   g->mutable_input(2)->mutable_type()->mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()->set_elem_type(1);
   testing::SetInt(g.Node("Cast", {"u"}, {"f"}), "to", testing::kOnnxF32);
   g.Out("f");
+  g.In("open");
+  g->mutable_input(3)->mutable_type()->clear_tensor_type();  // a type that says nothing
   ASSERT_OK_AND_ASSIGN(Program program, Load(model));
+  EXPECT_EQ(program.feeds[3]->type, TensorType::Unranked(DType::kInvalid));
   ASSERT_EQ(program.symbols.size(), 1u);
   EXPECT_EQ(program.symbols[0], "batch");
   EXPECT_EQ(program.feeds[0]->type.dims[0], -2);
