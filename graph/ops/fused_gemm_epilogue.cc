@@ -1,4 +1,5 @@
 #include <utility>
+#include <vector>
 
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
@@ -20,7 +21,7 @@ TensorType ReserveType(const TensorType& of, bool mask) {
 // The sizes that a product of X as a matrix and Y has.
 struct Sizes {
   int64_t k_of_x = kUnknownDim, k_of_y = kUnknownDim, n = kUnknownDim;
-  Dims rows;  // those of Out but for the last
+  std::vector<int64_t> rows;  // those of Out but for the last
 };
 
 absl::StatusOr<Sizes> ReadSizes(InferContext& ctx) {
@@ -59,7 +60,7 @@ absl::Status Infer(InferContext& ctx) {
   if (activation == "none" && ctx.NumOut("ReserveSpace") > 0) return Fail(ctx, 6, "has a ReserveSpace, which only relu and gelu fill");
   TensorType out = TensorType::Unranked(x.dtype);
   if (x.has_rank) {
-    Dims dims = s.rows;
+    Dims dims(s.rows.begin(), s.rows.end());
     dims.push_back(s.n);
     out = TensorType(x.dtype, std::move(dims));
   }
