@@ -116,8 +116,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeForward(const KernelSpec& spec) {
   step.a = view.In("X"), step.b = view.In("Y"), step.out = view.Out("Out");
   AMPC_ASSIGN_OR_RETURN(step, MakeStep(view, s.product, step, options, true));
   const KernelTraits traits{.implementation = step.product.implementation(), .rounds_results = true, .workspace_bytes = step.workspace_bytes()};
+  // The library leaves the bits behind the last column alone.
+  const bool fills = step.inside && reserve >= 0 && s.function == ActivationKind::kRelu && s.cols < s.reserve_row * 8;
+  const int64_t mask_bytes = fills ? s.rows * s.reserve_row : 0;
   return MakeLambdaKernel(traits, [=, params = ParamsOf(s, type)](const KernelArgs& args) -> absl::Status {
     void* const aux = reserve < 0 ? nullptr : args.outputs[reserve];
+    if (mask_bytes > 0) AMPC_RETURN_IF_ERROR(args.stream->FillBytes(aux, 0, mask_bytes));
     AMPC_RETURN_IF_ERROR(step.Run(args, step.inside ? args.inputs[bias] : nullptr, step.inside ? aux : nullptr));
     if (step.inside) return absl::OkStatus();
     const int code = LaunchLinear(args.stream->native(), step.ParamsOf(args, params), args.inputs[bias], aux);
