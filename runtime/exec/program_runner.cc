@@ -34,9 +34,12 @@ absl::Status Prepare(Program& program, const RunnerOptions& options) {
   ctx.support = support;
   ctx.evaluator = evaluator.get();
   const bool on_device = options.target != nullptr;
-  const bool elementwise = options.fuse && on_device && options.target->kernels->Find("fused_elementwise") != nullptr;
+  const auto has = [&options](const char* op) { return options.target->kernels->Find(op) != nullptr; };
+  const bool elementwise = options.fuse && on_device && has("fused_elementwise");
+  const bool linear = options.fuse_linear && on_device && has("fused_gemm_epilogue") && has("fused_gemm_epilogue_grad");
   const bool in_job = on_device && ProcessDeviceJob(*options.target->device) != nullptr;
-  const PlanOptions plan = {.fuse = options.fuse, .elementwise = elementwise, .group_updates = on_device, .bucket_gradients = in_job};
+  const PlanOptions plan = {
+      .fuse = options.fuse, .linear = linear, .elementwise = elementwise, .group_updates = on_device, .bucket_gradients = in_job};
   return RunPipeline(PlanPipeline(plan), {}, ctx, program);
 }
 

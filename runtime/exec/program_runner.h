@@ -29,6 +29,7 @@ namespace ampc {
 struct RunnerOptions {
   int threads = 1;
   bool fuse = true;  // ops may be joined, so that some values are not rounded in between
+  bool fuse_linear = false;  // of a training step, on a device that has the kernels: linear layers and their gradients, whatever `fuse`
   // Null: params and states are constants of the program, and what it writes to them ends with the run. Otherwise they are those of
   // the scope, by name, whatever weights the program brings along: runs read and overwrite them there, plans bake nothing of them in.
   // The scope must outlive the runner.

@@ -15,7 +15,7 @@ namespace ampc {
 absl::StatusOr<StepRunner> StepRunner::Create(const Program& main, int accumulate, int threads, Scope& scope, const DeviceTarget* target) {
   StepRunner out;
   out.scope_ = &scope;
-  const RunnerOptions options{.threads = threads, .fuse = false, .scope = &scope, .target = target};
+  const RunnerOptions options{.threads = threads, .fuse = false, .fuse_linear = true, .scope = &scope, .target = target};
   const std::vector<ScalerView> scalers = FindScalers(main);
   out.found_inf_.assign(scalers.size(), false);
   std::set<std::string> written;

@@ -26,7 +26,7 @@ inline DeviceTolerance DeviceToleranceFor(std::string_view op, DType declared) {
   for (std::string_view part : {"softmax", "norm", "cross_entropy", "loss", "logsumexp", "reduce", "cum", "mean", "var", "std", "dist", "trace", "lamb"}) {
     if (op.find(part) != std::string_view::npos) return {1, sum};
   }
-  if (SumsTerms(op) || op == "dot" || op == "mv") return {1, sum};
+  if (SumsTerms(op) || op == "dot" || op == "mv" || op.starts_with("fused_gemm_epilogue")) return {1, sum};
   std::string_view forward = op;
   const bool gradient = op.ends_with("_grad");
   if (gradient) forward.remove_suffix(5);

@@ -50,6 +50,7 @@ MatmulDesc OneMatrix(const MatmulSpec& s, const DeviceProductOptions& options) {
   d.alpha = s.scale;
   d.beta = options.beta;
   d.epilogue = options.epilogue;
+  d.aux_ld = options.aux_row;
   d.alignment = options.alignment;
   return d;
 }
@@ -105,6 +106,7 @@ absl::Status DeviceProduct::Run(Stream& stream, const DeviceProductOperands& ope
   const auto at = [](const void* p, int64_t bytes) { return p == nullptr ? nullptr : static_cast<const char*>(p) + bytes; };
   MatmulArgs args;
   args.bias = const_cast<void*>(operands.bias);
+  args.aux = operands.aux;
   if (workspace_bytes() > 0) args.workspace = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(workspace) + 255) / 256 * 256);
   for (const Call& call : calls_) {
     args.a = at(operands.b, call.b);

@@ -16,7 +16,9 @@ namespace ampc::cuda {
 
 struct DeviceProductOptions {
   DType factors = DType::kF32, result = DType::kF32;  // as for MatmulDesc
-  MatmulEpilogue epilogue = MatmulEpilogue::kNone;    // bias: one number per column of the result
+  // bias: one number per column of the result, read, or the sums over the rows of b (kBiasGradA) or the columns of a (kBiasGradB).
+  MatmulEpilogue epilogue = MatmulEpilogue::kNone;
+  int64_t aux_row = 0;  // elements of `aux` (bits of relu's) per row of the result, with an epilogue that has it
   double beta = 0;
   int64_t alignment = 64;  // of every operand, in bytes
 };
@@ -25,7 +27,8 @@ struct DeviceProductOperands {
   const void *a = nullptr, *b = nullptr;
   const void* c = nullptr;  // dense as the result; with beta
   void* out = nullptr;
-  const void* bias = nullptr;
+  const void* bias = nullptr;  // written where the epilogue does so
+  void* aux = nullptr;
 };
 
 // Immutable and thread-safe.

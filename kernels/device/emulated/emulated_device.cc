@@ -136,6 +136,8 @@ std::shared_ptr<Device> NewEmulatedDevice(int index, int64_t memory_bytes) { ret
 
 void SetEmulatedDelay(Device& device, int asks) { static_cast<EmulatedDevice&>(device).engine().delay = asks; }
 
+int64_t EmulatedLaunches(Device& device) { return static_cast<EmulatedDevice&>(device).engine().launches; }
+
 void AddEmulatedDevice(const KernelRegistry& kernels) {
   kernels_of_emulated_device = &kernels;
   AddDeviceBackend("emulated", &Open);

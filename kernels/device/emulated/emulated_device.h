@@ -18,4 +18,7 @@ std::shared_ptr<Device> NewEmulatedDevice(int index, int64_t memory_bytes = int6
 // How often Event::Done says no about work that nobody has waited for before the work is done; 0 after NewEmulatedDevice.
 void SetEmulatedDelay(Device& device, int asks);
 
+// How many kernels the host has launched on the device, those of libraries too; the kernels of a graph when it was captured.
+int64_t EmulatedLaunches(Device& device);
+
 }  // namespace ampc

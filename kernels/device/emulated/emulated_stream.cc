@@ -187,7 +187,7 @@ absl::StatusOr<std::unique_ptr<Graph>> EmulatedStream::EndCapture() {
 namespace cuda {
 
 int EnqueueEmulated(void* stream, std::function<void()> work) {
-  static_cast<EmulatedStream*>(stream)->Enqueue(std::move(work));
+  static_cast<EmulatedStream*>(stream)->Launch(std::move(work));
   return 0;
 }
 

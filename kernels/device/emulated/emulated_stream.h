@@ -55,6 +55,10 @@ class EmulatedStream : public Stream {
   void PopRange() override {}
 
   void Enqueue(Work work);
+  void Launch(Work work) {
+    ++engine_->launches;
+    Enqueue(std::move(work));
+  }
   void EnqueueUncaptured(Work work) { engine_->Push(*line_, {std::move(work), nullptr, nullptr}); }
   bool Idle() const;
 

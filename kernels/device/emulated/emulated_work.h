@@ -69,6 +69,7 @@ struct Engine {
   std::vector<std::weak_ptr<Line>> lines;           // under data
   std::vector<std::shared_ptr<Capture>> captures;   // under way; under data
   std::atomic<int64_t> synchronizations = 0;
+  std::atomic<int64_t> launches = 0;                // EmulatedLaunches
   std::atomic<int> delay = 0;                       // SetEmulatedDelay
 
   void Push(Line& line, Item item);
