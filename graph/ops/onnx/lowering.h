@@ -1,11 +1,9 @@
 // Lowering: how one op of the ONNX dialect becomes native ops. The same function serves execution (the pass lower-onnx), inference (the types
 // of the results are those of the native ops) and cost.
 //
-//   void LowerGemm(Lowering& l) {
-//     Var* y = l.Op("matmul_v2", {{"X", l.In("A")}, {"Y", l.In("B")}}, {{"trans_x", l.GetInt("transA") != 0}});
-//     if (l.Has("C")) y = l.Op("elementwise_add", {{"X", y}, {"Y", l.In("C")}});
-//     l.Result("Y", y);
-//   }
+//   Var* y = l.Op("matmul_v2", {{"X", l.In("A")}, {"Y", l.In("B")}}, {{"trans_x", l.GetInt("transA") != 0}});
+//   if (l.Has("C")) y = l.Op("elementwise_add", {{"X", y}, {"Y", l.In("C")}});
+//   l.Result("Y", y);
 //
 // The first error sticks and later calls do nothing sensible but stay safe: no var is ever null, so a function checks only what it branches on.
 #pragma once
