@@ -87,7 +87,8 @@ absl::Status InferGradient(InferContext& ctx) {
   if (function != "none") {
     if (!ctx.Has("ReserveSpace")) return Fail(ctx, 6, "activation_grad is ", function, ", which needs a ReserveSpace");
     const TensorType needed = ReserveType(x, function == "relu_grad"), found = ctx.In("ReserveSpace");
-    if (found.dtype != needed.dtype || !Compatible(found, needed)) return Fail(ctx, 6, "ReserveSpace is ", ToString(found), ", needs ", ToString(needed));
+    if (found.dtype != needed.dtype || !Compatible(found, needed))
+      return Fail(ctx, 6, "ReserveSpace is ", ToString(found), ", needs ", ToString(needed));
   }
   ctx.Out("DX", x);
   ctx.Out("DY", y);
@@ -110,8 +111,9 @@ Cost GradientCost(const Op& op) {
 
 OpDef FusedGemmEpilogueDef() {
   return OpDef("fused_gemm_epilogue")
-      .Doc("Linear layer of training: X as a matrix times Y, plus Bias, then relu or gelu (by tanh), rounded once. "
-           "ReserveSpace is for the gradient: of relu a mask with a bit per element, the first one lowest; of gelu its operand.")
+      .Doc(
+          "Linear layer of training: X as a matrix times Y, plus Bias, then relu or gelu (by tanh), rounded once. "
+          "ReserveSpace is for the gradient: of relu a mask with a bit per element, the first one lowest; of gelu its operand.")
       .In("X")
       .In("Y")
       .In("Bias")
@@ -121,7 +123,9 @@ OpDef FusedGemmEpilogueDef() {
       .A("trans_y", false)
       .A("activation", "none")
       .Infer(Infer)
-      .CostIs([](const Op& op) { return Cost{2 * Inner(op) * ResultElements(op), TotalBytes(op)}; })
+      .CostIs([](const Op& op) {
+        return Cost{2 * Inner(op) * ResultElements(op), TotalBytes(op)};
+      })
       .Amp(kAllow,
            "matrix units multiply f16 and accumulate fp32: 8 to 16 times the fp32 rate; the bias is added before the result is rounded")
       .Gradient("none: fusion makes it, and its gradient op, of ops that have their gradients already");
@@ -129,8 +133,9 @@ OpDef FusedGemmEpilogueDef() {
 
 OpDef FusedGemmEpilogueGradDef() {
   return OpDef("fused_gemm_epilogue_grad")
-      .Doc("The gradients of fused_gemm_epilogue without activation. DX is multiplied by the derivative of the activation that made X, "
-           "which left ReserveSpace, so that it is the gradient of the layer in front before its activation.")
+      .Doc(
+          "The gradients of fused_gemm_epilogue without activation. DX is multiplied by the derivative of the activation that made X, "
+          "which left ReserveSpace, so that it is the gradient of the layer in front before its activation.")
       .In("DOut", kAsIs)
       .In("X", kAsIs)
       .In("Y", kAsIs)

@@ -22,9 +22,9 @@ namespace {
 struct Layer {
   Op *product = nullptr, *add = nullptr, *act = nullptr;  // act: null for none
   Op *add_grad = nullptr, *product_grad = nullptr;        // both or none
-  Op* front_grad = nullptr;  // the gradient of the activation that made X
-  Layer* front = nullptr;    // the layer that has it
-  Var* reserve = nullptr;    // what `act` keeps
+  Op* front_grad = nullptr;                               // the gradient of the activation that made X
+  Layer* front = nullptr;                                 // the layer that has it
+  Var* reserve = nullptr;                                 // what `act` keeps
 
   Var* result() const { return (act != nullptr ? act : add)->outputs()[0]; }
 };
@@ -36,7 +36,8 @@ bool IsLinear(const Op& op) {
   const TensorType &x = op.input("X")->type, &w = op.input("Y")->type;
   if (!x.has_rank || x.rank() < 2 || w.rank() != 2) return false;
   if (op.type() == "mul") return op.GetInt("x_num_col_dims", 1) == x.rank() - 1 && op.GetInt("y_num_col_dims", 1) == 1;
-  for (const char* fused : {"fused_reshape_X", "fused_reshape_Y", "fused_transpose_X", "fused_transpose_Y", "fused_reshape_Out", "fused_transpose_Out"}) {
+  for (const char* fused :
+       {"fused_reshape_X", "fused_reshape_Y", "fused_transpose_X", "fused_transpose_Y", "fused_reshape_Out", "fused_transpose_Out"}) {
     if (!op.GetInts(fused).empty()) return false;
   }
   return !op.GetBool("trans_x");

@@ -14,8 +14,8 @@
 // Products: mul and matmul_v2 of a matrix on the right; activations: relu, and gelu by tanh. The gradient of an activation goes into the
 // gradient of the layer that reads its result, where x is the result of such a layer and nothing else has a part in dx; elsewhere it stays.
 // Nothing but the ops that go reads y and dy, and the operand of relu; that of gelu is what ReserveSpace holds, for anyone. All values have
-// one type. The roundings of y and z, of dy's and dx's former readers, go with them. A program without a gradient has its forward part
-// fused. The main block only; the fused op stands where the addition (its gradient) stood. O(program).
+// one type. The roundings of y, z and dx go with them. A layer without a gradient has its forward part fused. The main block only; the
+// fused op stands where the addition (its gradient) stood. O(program).
 #pragma once
 
 #include "passes/pass.h"

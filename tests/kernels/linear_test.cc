@@ -17,16 +17,18 @@ namespace {
 struct Sizes {
   int64_t m = 1, k = 1, n = 1;
   bool trans_x = false, trans_y = false;
-  friend void PrintTo(const Sizes& s, std::ostream* out) { *out << s.m << "x" << s.k << "x" << s.n << (s.trans_x ? " tx" : "") << (s.trans_y ? " ty" : ""); }
+  friend void PrintTo(const Sizes& s, std::ostream* out) {
+    *out << s.m << "x" << s.k << "x" << s.n << (s.trans_x ? " tx" : "") << (s.trans_y ? " ty" : "");
+  }
   Shape x() const { return trans_x ? Shape{k, m} : Shape{m, k}; }
   Shape y() const { return trans_y ? Shape{n, k} : Shape{k, n}; }
   int64_t AtX(int64_t r, int64_t p) const { return trans_x ? p * m + r : r * k + p; }
   int64_t AtY(int64_t p, int64_t c) const { return trans_y ? c * k + p : p * n + c; }
 };
 
-const std::vector<Sizes> kSizes = {{1, 1, 1},         {5, 7, 3},          {4, 9, 130, true, false}, {33, 20, 128, false, true},
-                                   {6, 3, 8, true, true}, {700, 12, 40}, {0, 3, 4},                {3, 0, 4},
-                                   {3, 4, 0}};
+const std::vector<Sizes> kSizes = {
+    {1, 1, 1}, {5, 7, 3}, {4, 9, 130, true, false}, {33, 20, 128, false, true}, {6, 3, 8, true, true}, {700, 12, 40}, {0, 3, 4},
+    {3, 0, 4}, {3, 4, 0}};
 
 double Gelu(double x) { return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))); }
 double GeluSlope(double x) { return (Gelu(x + 1e-5) - Gelu(x - 1e-5)) / 2e-5; }
@@ -38,7 +40,8 @@ void Compare(const Tensor& got, const std::vector<double>& want, DType dtype = D
   for (double v : want) largest = std::max(largest, std::abs(v));
   const Tolerance t = ToleranceFor(dtype);
   for (size_t i = 0; i < want.size(); ++i) {
-    ASSERT_TRUE(Near(values[i], want[i], {t.rel, std::max(t.abs, t.rel * largest)})) << "element " << i << " is " << values[i] << ", needs " << want[i];
+    ASSERT_TRUE(Near(values[i], want[i], {t.rel, std::max(t.abs, t.rel * largest)}))
+        << "element " << i << " is " << values[i] << ", needs " << want[i];
   }
 }
 
@@ -61,7 +64,9 @@ std::vector<double> BeforeActivation(const Sizes& s, const Tensor& x, const Tens
   return out;
 }
 
-bool Bit(const Tensor& mask, int64_t row, int64_t column) { return (mask.As<uint8_t>()[row * mask.dims().back() + column / 8] >> (column % 8) & 1) != 0; }
+bool Bit(const Tensor& mask, int64_t row, int64_t column) {
+  return (mask.As<uint8_t>()[row * mask.dims().back() + column / 8] >> (column % 8) & 1) != 0;
+}
 
 TEST(Linear, AddsTheBiasAndActivates) {
   for (const Sizes& s : kSizes) {
@@ -70,14 +75,17 @@ TEST(Linear, AddsTheBiasAndActivates) {
     std::vector<double> want = BeforeActivation(s, x, y, bias);
     ASSERT_OK_AND_ASSIGN(const auto none, Linear(s, x, y, bias).Out("Out").Run());
     Compare(none[0], want);
-    ASSERT_OK_AND_ASSIGN(const auto gelu, Linear(s, x, y, bias).Attr("activation", std::string("gelu")).Out("Out").Out("ReserveSpace").Run());
+    ASSERT_OK_AND_ASSIGN(const auto gelu,
+                         Linear(s, x, y, bias).Attr("activation", std::string("gelu")).Out("Out").Out("ReserveSpace").Run());
     Compare(gelu[1], want);
-    ASSERT_OK_AND_ASSIGN(const auto relu, Linear(s, x, y, bias).Attr("activation", std::string("relu")).Out("Out").Out("ReserveSpace").Run());
+    ASSERT_OK_AND_ASSIGN(const auto relu,
+                         Linear(s, x, y, bias).Attr("activation", std::string("relu")).Out("Out").Out("ReserveSpace").Run());
     ASSERT_OK_AND_ASSIGN(const auto alone, Linear(s, x, y, bias).Attr("activation", std::string("relu")).Out("Out").Run());
     EXPECT_EQ(alone[0].floats(), relu[0].floats());
     EXPECT_EQ(relu[1].dims().back(), (s.n + 127) / 128 * 16);
     for (int64_t r = 0; r < s.m; ++r) {
-      for (int64_t c = 0; c < relu[1].dims().back() * 8; ++c) ASSERT_EQ(Bit(relu[1], r, c), c < s.n && relu[0].floats()[r * s.n + c] > 0) << r << " " << c;
+      for (int64_t c = 0; c < relu[1].dims().back() * 8; ++c)
+        ASSERT_EQ(Bit(relu[1], r, c), c < s.n && relu[0].floats()[r * s.n + c] > 0) << r << " " << c;
     }
     std::vector<double> active = want;
     for (double& v : active) v = Gelu(v);

@@ -115,7 +115,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeForward(const KernelSpec& spec) {
   Step step;
   step.a = view.In("X"), step.b = view.In("Y"), step.out = view.Out("Out");
   AMPC_ASSIGN_OR_RETURN(step, MakeStep(view, s.product, step, options, true));
-  const KernelTraits traits{.implementation = step.product.implementation(), .rounds_results = true, .workspace_bytes = step.workspace_bytes()};
+  const KernelTraits traits{
+      .implementation = step.product.implementation(), .rounds_results = true, .workspace_bytes = step.workspace_bytes()};
   // The library leaves the bits behind the last column alone.
   const bool fills = step.inside && reserve >= 0 && s.function == ActivationKind::kRelu && s.cols < s.reserve_row * 8;
   const int64_t mask_bytes = fills ? s.rows * s.reserve_row : 0;
@@ -133,7 +134,7 @@ struct Gradient {
   Step dx, dy;
   LinearParams params;  // of DX
   int gradient = 0, reserve = -1, bias = -1;
-  StridedSumParams sum;  // of the bias, where dy does not sum it
+  StridedSumParams sum;   // of the bias, where dy does not sum it
   int64_t sum_bytes = 0;  // of DBias where there is nothing to sum: it is filled
 
   absl::Status RunX(const KernelArgs& args) const {
@@ -142,7 +143,8 @@ struct Gradient {
     void* const aux = reserve < 0 ? nullptr : const_cast<void*>(args.inputs[reserve]);
     AMPC_RETURN_IF_ERROR(dx.Run(args, nullptr, dx.inside ? aux : nullptr));
     if (dx.inside || params.function == ActivationKind::kNone) return absl::OkStatus();
-    return args.stream->device().LaunchStatus(LaunchLinearGradient(args.stream->native(), dx.ParamsOf(args, params), aux), "cuda:linear_grad");
+    return args.stream->device().LaunchStatus(LaunchLinearGradient(args.stream->native(), dx.ParamsOf(args, params), aux),
+                                              "cuda:linear_grad");
   }
   absl::Status Run(const KernelArgs& args) const {
     AMPC_RETURN_IF_ERROR(RunX(args));

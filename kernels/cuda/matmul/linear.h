@@ -12,7 +12,7 @@ namespace ampc::cuda {
 struct LinearParams {
   const float* product = nullptr;  // may be `out`
   void* out = nullptr;
-  DType type = DType::kF32;  // of out and bias: f32, f16, bf16
+  DType type = DType::kF32;                         // of out and bias: f32, f16, bf16
   ActivationKind function = ActivationKind::kNone;  // kRelu, kGeluTanh
   int64_t rows = 0, cols = 0, reserve_row = 0;
 };

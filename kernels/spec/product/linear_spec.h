@@ -11,7 +11,7 @@
 namespace ampc {
 
 struct LinearSpec {
-  onednn::MatmulSpec product;  // of the forward op, X by Y: one matrix by one matrix, nothing behind it
+  onednn::MatmulSpec product;                       // of the forward op, X by Y: one matrix by one matrix, nothing behind it
   ActivationKind function = ActivationKind::kNone;  // kRelu, kGeluTanh: behind the product, or its derivative behind DX
   // What the function or its derivative is applied to: Out, or DX. A row of ReserveSpace has `reserve_row` elements: of relu bytes, whose
   // bits, the lowest first, say which columns are above 0; of gelu its operand, as many as columns.
