@@ -12,7 +12,8 @@ tools/setup.sh || { echo "0 passed, 1 failed"; exit 1; }
 # The real models of //tests/e2e. Where they cannot be had, their tests are skipped; the folder is named only when it is complete, so that
 # Bazel does not take the result of a skipped test for that of a later run.
 models=${AMPC_MODELS:-${XDG_CACHE_HOME:-$HOME/.cache}/ampc/quickstart/models}
-if PIP="${PIP:-python3 -m pip --retries 1 --timeout 20}" tools/fetch_models.py "$models"; then
+export PIP="${PIP:-python3 -m pip --retries 1 --timeout 20}"
+if tools/fetch_models.py "$models" && tools/fetch_models.py "$models" --onnx; then
   export AMPC_MODELS=$models
 else
   unset AMPC_MODELS

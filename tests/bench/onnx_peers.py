@@ -284,32 +284,56 @@ def read_tensors(folder, kind):
     return tensors
 
 
+def difference(want, got):
+    """What is wrong with the second list of tensors, "" for nothing: within 1 % of each value or of the largest."""
+    for a, b in zip(want, got):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return f"{a.dtype} {a.shape} became {b.dtype} {b.shape}"
+        if a.dtype.kind != "f":
+            if not np.array_equal(a, b):
+                return "differs"
+        elif not np.allclose(a, b, rtol=1e-2, atol=1e-2 * float(np.max(np.abs(a[np.isfinite(a)]), initial=0)), equal_nan=True):
+            return "differs by %.2g" % float(np.nanmax(np.abs(a - b)))
+    return ""
+
+
+def is_valid(path):
+    try:
+        onnx.checker.check_model(path, full_check=True)
+    except Exception:
+        return False
+    return True
+
+
 def conformance_case(args, folder, work):
-    """None where ONNX Runtime does not take the original; else what became of the conversion."""
+    """What became of the conversion, "" if all is well; None where ONNX Runtime does not give the recorded outputs for the original (what it does
+    not have; random numbers), or the operator set is older than 7."""
     import onnxruntime
     path, low = os.path.join(folder, "model.onnx"), os.path.join(work, "low.onnx")
     data = os.path.join(folder, "test_data_set_0")
+
+    def run(model):
+        session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+        return session.run(None, dict(zip([i.name for i in session.get_inputs()], feeds)))
+
     try:
+        if any(o.domain in ("", "ai.onnx") and o.version < 7 for o in onnx.load(path, load_external_data=False).opset_import):
+            return None
         feeds, want = read_tensors(data, "input"), read_tensors(data, "output")
-        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-        session.run(None, dict(zip([i.name for i in session.get_inputs()], feeds)))
+        if difference(want, run(path)):
+            return None
     except Exception:  # sequences, training, operators that it does not have
         return None
     result = convert_ampc(args, path, low)
     if "failed" in result:
         return "convert: " + result["failed"]
+    if is_valid(path) and not is_valid(low):
+        return "the checker refuses it"
     try:
-        onnx.checker.check_model(low, full_check=True)
-        session = onnxruntime.InferenceSession(low, providers=["CPUExecutionProvider"])
-        got = session.run(None, dict(zip([i.name for i in session.get_inputs()], feeds)))
+        verdict = difference(want, run(low))
     except Exception as e:
         return "load: " + str(e).strip().splitlines()[0]
-    for a, b in zip(want, got):
-        if a.shape != b.shape or a.dtype != b.dtype:
-            return f"output: {a.dtype} {a.shape} became {b.dtype} {b.shape}"
-        if a.dtype.kind == "f" and not np.allclose(a, b, rtol=1e-2, atol=1e-2 * float(np.nanmax(np.abs(a[np.isfinite(a)]), initial=0))):
-            return "output: differs by %.2g" % float(np.nanmax(np.abs(a - b)))
-    return ""
+    return verdict and "output: " + verdict
 
 
 def section_conformance(args, work):
@@ -324,7 +348,7 @@ def section_conformance(args, work):
             bad[os.path.basename(folder)] = verdict
         else:
             good += 1
-    print(f"\nstandard's tests converted to fp16: {good} good, {len(bad)} not, {out} that ONNX Runtime does not run")
+    print(f"\nstandard's tests converted to fp16: {good} good, {len(bad)} not, {out} left out: ONNX Runtime does not give the recorded outputs either, or the operator set is older than 7")
     for name, verdict in bad.items():
         print(f"  {name}: {verdict[:150]}")
     return {"good": good, "left_out": out, "bad": bad}
