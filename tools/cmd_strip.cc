@@ -25,15 +25,31 @@ struct StripFlags {
 };
 
 // Puts the stored values of `original` under the same names into `program`.
-absl::Status TakeWeights(const Program& original, const std::string& path, Program& program) {
-  for (const std::unique_ptr<Var>& var : program.main().vars()) {
-    if (var->weight == nullptr) continue;
-    const Var* from = original.main().FindVar(var->name());
-    if (from == nullptr || from->weight == nullptr) return BadInputError(absl::StrCat(path, " has no weight '", var->name(), "', which the stripped program needs"));
+absl::Status TakeWeights(const Block& original, const std::string& path, Block& block) {
+  for (const std::unique_ptr<Var>& var : block.vars()) {
+    const bool literal = var->literal != nullptr && var->type.IsFloat();
+    if (var->weight == nullptr && !literal) continue;
+    const Var* from = original.FindVar(var->name());
+    if (literal && (from == nullptr || from->literal == nullptr)) continue;
+    if (from == nullptr || (!literal && from->weight == nullptr)) {
+      return BadInputError(absl::StrCat(path, " has no weight '", var->name(), "', which the stripped program needs"));
+    }
     if (!Compatible(from->type, var->type)) {
       return BadInputError(absl::StrCat(path, ": weight '", var->name(), "' is ", ToString(from->type), ", the stripped program needs ", ToString(var->type)));
     }
-    var->weight = std::make_unique<WeightRef>(*from->weight);
+    if (literal) {
+      var->literal = from->literal;
+    } else {
+      var->weight = std::make_unique<WeightRef>(*from->weight);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Stripped, a program has the blocks of its original.
+absl::Status TakeWeights(const Program& original, const std::string& path, Program& program) {
+  for (int b = 0; b < program.num_blocks() && b < original.num_blocks(); ++b) {
+    if (program.block(b).name() == original.block(b).name()) AMPC_RETURN_IF_ERROR(TakeWeights(original.block(b), path, program.block(b)));
   }
   return absl::OkStatus();
 }
