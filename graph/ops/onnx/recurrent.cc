@@ -41,7 +41,7 @@ Recurrent::Recurrent(Lowering& lowering, int gate_count, int activation_count) :
 bool Recurrent::ReadActivations(int count) {
   static const char* const kNames[][3] = {{"Tanh"}, {"Sigmoid", "Tanh"}, {"Sigmoid", "Tanh", "Tanh"}};
   std::vector<std::string> names;
-  if (const AttrValue* value = l.op().attr("activations")) {
+  if (const AttrValue* value = l.op().explicit_attr("activations")) {  // RNN's default is of the length for two directions
     if (const auto* list = std::get_if<std::vector<std::string>>(value)) names = *list;
   }
   if (!names.empty() && static_cast<int64_t>(names.size()) != count * directions) {
