@@ -35,6 +35,13 @@ void LowerErf(Lowering& l) {
   l.Result("output", l.Cast(Map(l, "erf", IsFloat(dtype) ? x : l.Cast(x, DType::kF32)), dtype));
 }
 
+void LowerCastLike(Lowering& l) {
+  const DType to = TypeOf(l, l.In("target_type"));
+  if (!l.ok()) return;
+  Var* x = l.In("input");
+  l.Result("output", TypeOf(l, x) == to ? Map(l, "assign", x) : l.Cast(x, to));
+}
+
 void LowerNeg(Lowering& l) { l.Result("Y", WithNumber(l, "elementwise_mul", l.In("X"), -1)); }
 
 void LowerRound(Lowering& l) {
@@ -144,6 +151,9 @@ AmpClass ClipClass(const Op& op) {
 
 void AddArithmetic(OnnxOps& ops) {
   for (const auto& [type, native] : kSame) ops.Add(type).SameAs(native);
+  ops.Add("CastLike")
+      .Amp(AmpClass::kNever, "its result has the type of target_type, which the program asks for")
+      .Lower(&LowerCastLike);
   ops.Add("Erf").Like("erf").Lower(&LowerErf);
   ops.Add("Neg").Amp(AmpClass::kClear, "flips the sign: exact in every type").Lower(&LowerNeg).Infer(&InferSameType);
   ops.Add("Round").Like("round").Lower(&LowerRound).Infer(&InferSameType);

@@ -155,6 +155,8 @@ def elementwise():
     case("Pow", 15, [arr([1, 2, 3, 4]), arr([0.5])], "an exponent of one element")
     case("Pow", 15, [arr([1, 2, 3, 4], np.int32), arr([2.5, 2.0, 1.5, -1.0])], "of integers by floats")
     case("Pow", 13, [arr([2, 3, -2], np.int32), arr([3, 2, 3], np.int64)], "of integers by others")
+    case("CastLike", 15, [arr([1.75, -2.5, 300]), arr([1], np.int64)], "toward zero", want=[arr([1, -2, 300], np.int64)])
+    case("CastLike", 21, [f32(3), f32(1)], "of one type", want=None)
     case("Neg", 13, [arr([1, -2, 0], np.int32)], "i32")
     case("Abs", 13, [arr([1, -2, -128], np.int16)], "i16", same=True)
     case("Sign", 13, [arr([-5, 0, 9], np.int64)], "i64", same=True)
