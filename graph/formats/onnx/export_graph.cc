@@ -179,7 +179,23 @@ void Exporter::WriteInput(const WireField& field, Graph* graph, Pieces* out) {
   WriteValueInfo(graph::kInput, field, *graph, out);
 }
 
-// Outputs are written in the order of the program; what the file says about one of the same name stays.
+// `had`, a ValueInfoProto, for another value in its place.
+std::string Exporter::RenamedInfo(absl::string_view had, const Var& var) const {
+  std::string out;
+  WireReader reader(had);
+  for (WireField field; reader.Next(&field);) {
+    if (field.Is(value_info::kName, kBytes)) {
+      AppendBytesField(value_info::kName, NameOf(var), &out);
+    } else if (field.Is(value_info::kType, kBytes) && var.type.kind == TypeKind::kTensor) {
+      AppendBytesField(value_info::kType, PatchedType(field.bytes, var.type, false, program_), &out);
+    } else {
+      absl::StrAppend(&out, field.all);
+    }
+  }
+  return out;
+}
+
+// Outputs are written in the order of the program; what the file says about one of the same name, or else of the same position, stays.
 void Exporter::WriteOutputs(Graph* graph, Pieces* out) {
   const std::vector<const Var*> outputs = Outputs(*graph);
   std::vector<WireField> fields;
@@ -191,24 +207,24 @@ void Exporter::WriteOutputs(Graph* graph, Pieces* out) {
     fields.push_back(field);
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string& name = NameOf(*outputs[i]);
+    const Var& var = *outputs[i];
+    const std::string& name = NameOf(var);
+    const auto it = by_name.find(name);
     const bool same = i < fields.size() && BytesField(fields[i].bytes, value_info::kName) == name;
-    const auto it = same ? by_name.end() : by_name.find(name);
-    if (!same && it == by_name.end()) {
-      std::string text;
-      AppendBytesField(graph::kOutput, MakeValueInfo(name, outputs[i]->type, program_), &text);
-      out->Text(text);
-      continue;
-    }
-    const WireField& field = fields[same ? i : it->second];
-    const std::string patched = PatchedInfo(field.bytes, *outputs[i]);
-    if (patched.empty()) {
-      out->Keep(field.all);
+    std::string patched;
+    if (same || it != by_name.end()) {
+      const WireField& field = fields[same ? i : it->second];
+      patched = PatchedInfo(field.bytes, var);
+      if (patched.empty()) {
+        out->Keep(field.all);
+        continue;
+      }
     } else {
-      std::string text;
-      AppendBytesField(graph::kOutput, patched, &text);
-      out->Text(text);
+      patched = outputs.size() == fields.size() ? RenamedInfo(fields[i].bytes, var) : MakeValueInfo(name, var.type, program_);
     }
+    std::string text;
+    AppendBytesField(graph::kOutput, patched, &text);
+    out->Text(text);
   }
 }
 

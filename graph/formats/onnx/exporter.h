@@ -86,6 +86,7 @@ class Exporter {
   std::vector<const Var*> Inputs(const Graph& graph) const;
   std::vector<const Var*> Outputs(const Graph& graph) const;
   std::string PatchedInfo(absl::string_view had, const Var& var) const;
+  std::string RenamedInfo(absl::string_view had, const Var& var) const;
 
   // export_node.cc: one node
   absl::Status WriteNode(const Op& op, absl::string_view had, Graph* graph, Pieces* out);

@@ -290,6 +290,37 @@ TEST(OnnxExport, CastsInsideASubgraph) {
   EXPECT_EQ(back.block(1).ops()[0]->marks.amp, AmpMark::kInserted);
 }
 
+TEST(OnnxExport, AnOutputOfASubgraphUnderAnotherName) {
+  const TempFolder folder;
+  onnx::ModelProto model = testing::ModelWithIf();
+  model.mutable_graph()->mutable_node(1)->mutable_attribute(1)->mutable_g()->mutable_output(0)->set_doc_string("else");
+  const std::string path = WriteModel(folder, model);
+  ASSERT_OK_AND_ASSIGN(Program program, LoadModel(path));
+  Block& branch = program.block(2);
+  Op& yield = *branch.ops().back();
+  Var* t = yield.inputs()[0];
+  std::vector<std::unique_ptr<Op>> ops = branch.TakeOps();
+  std::unique_ptr<Op> cast = branch.NewOp(Ops().Find("cast"));
+  cast->SetInputs(0, {t});
+  cast->SetOutputs(0, {branch.AddVar("t.f32", VarKind::kTemp, t->type)});
+  cast->SetAttr("out_dtype", DType::kF32);
+  yield.ReplaceInput(0, cast->outputs()[0]);
+  ops.insert(ops.end() - 1, std::move(cast));
+  branch.SetOps(std::move(ops));
+  ASSERT_OK(SaveModel(program, folder / "other.onnx"));
+  const onnx::ModelProto other = Parse(folder / "other.onnx");
+  const onnx::GraphProto& graph = other.graph().node(1).attribute(1).g();
+  EXPECT_EQ(graph.output(0).name(), "t.f32");
+  EXPECT_EQ(graph.output(0).doc_string(), "else");
+  ASSERT_OK_AND_ASSIGN(Program back, LoadModel(folder / "other.onnx"));
+  ops = back.block(2).TakeOps();
+  ops.back()->ReplaceInput(0, back.block(2).FindVar("t"));
+  ops.erase(ops.end() - 2);
+  back.block(2).SetOps(std::move(ops));
+  ASSERT_OK(SaveModel(back, folder / "back.onnx"));
+  EXPECT_EQ(ReadFile(folder / "back.onnx"), ReadFile(path));
+}
+
 TEST(OnnxExport, TheOperatorSetIsTheNewestThatIsNeeded) {
   const TempFolder folder;
   onnx::ModelProto model = NewModel(11);
