@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/amp_region.h"
@@ -294,7 +295,10 @@ absl::Status CheckLists(const DecideOptions& options, const Program& program) {
   for (const std::vector<std::string>* list : {&options.white_list, &options.black_list}) {
     for (const std::string& type : *list) {
       if (known.contains(type)) continue;
-      const std::vector<std::string> names(known.begin(), known.end());
+      std::vector<std::string> names(known.begin(), known.end());
+      // Of names that are equally near the program's own kind is meant.
+      const bool onnx = std::any_of(program.main().ops().begin(), program.main().ops().end(), [](const auto& op) { return onnx::DefOf(op->def()) != nullptr; });
+      std::stable_partition(names.begin(), names.end(), [onnx](const std::string& name) { return absl::ascii_isupper(name[0]) == onnx; });
       return UsageError(absl::StrCat(list == &options.white_list ? "white" : "black", "-list names the op '", type, "', which is unknown",
                                      Suggest(type, names)));
     }

@@ -1,11 +1,13 @@
 #include "passes/onnx/lower_block.h"
 
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/infer_context.h"
 #include "graph/op_registry.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/fold.h"
@@ -34,6 +36,16 @@ void Narrow(const TensorType& known, TensorType* type) {
   for (size_t i = 0; i < type->dims.size(); ++i) {
     if (IsKnown(known.dims[i]) || type->dims[i] == kUnknownDim) type->dims[i] = known.dims[i];
   }
+}
+
+// What became known of the operands on the way says more of the results of a native op, too.
+absl::Status NarrowResults(Op& op) {
+  AMPC_ASSIGN_OR_RETURN(const std::vector<std::optional<TensorType>> types, InferOp(op, TypeEnv()));
+  for (size_t i = 0; i < types.size(); ++i) {
+    Var& result = *op.outputs()[i];
+    if (types[i].has_value() && result.kind == VarKind::kTemp && result.type.kind == types[i]->kind) Narrow(*types[i], &result.type);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -71,6 +83,7 @@ bool BlockLowerer::IsFetched(const Var& var) const { return var.id() < static_ca
 absl::Status BlockLowerer::LowerOp(std::unique_ptr<Op> op, Block& block, std::vector<std::unique_ptr<Op>>* out) {
   const OnnxDef* def = DefOf(op->def());
   if (def == nullptr) {
+    AMPC_RETURN_IF_ERROR(NarrowResults(*op));
     const bool stays = op->outputs().size() != 1 || IsFetched(*op->outputs()[0]) || !FoldOnConstants(*op, evaluator_);
     if (stays) {
       out->push_back(std::move(op));

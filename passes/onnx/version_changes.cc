@@ -74,7 +74,7 @@ bool SoftmaxAxis(NodeDraft& node) {
   int64_t axis = 1;
   if (const auto given = node.TakeInts("axis")) axis = (*given)[0];
   if (axis == -1 || (type.has_rank && axis == type.rank() - 1)) {
-    node.SetAttr("axis", int64_t{-1});
+    node.SetAttr("axis", axis);
     return true;
   }
   if (!type.has_rank) return false;

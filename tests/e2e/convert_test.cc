@@ -208,12 +208,15 @@ TEST_F(ConvertOptionsTest, WeightsGoWhereTheyAreAskedFor) {
 }
 
 TEST_F(ConvertOptionsTest, MeasuredRangesKeepFp32WhatOverflows) {
-  MakeModel("wide", R"(
-feed x : f32 [2]
-param c : f32 [2] = [1000.0, 1000.0]
-a = elementwise_mul(x, c) : f32 [2]
-y = tanh(a) : f32 [2]
-fetch y
+  MakeModel("wide", R"(program wide version=1
+
+block main {
+  feed x : f32 [2]
+  param c : f32 [2] = [1000.0, 1000.0]
+  a = elementwise_mul(x, c) : f32 [2]
+  y = tanh(a) : f32 [2]
+  fetch y
+}
 )");
   WriteArchive("large.npz", {{"x", HostTensor::Of<float>({2}, {500, 1})}});
   WriteArchive("small.npz", {{"x", HostTensor::Of<float>({2}, {0.5f, 1})}});
@@ -228,7 +231,7 @@ fetch y
   EXPECT_EQ(measured.code, 0) << measured.err;
   EXPECT_THAT(measured.out, HasSubstr("ops: 0 fp16"));
   EXPECT_THAT(measured.err, HasSubstr("the ranges of values keep 2 ops in fp32"));
-  EXPECT_THAT(Read("all.json"), HasSubstr("\"largest\": 500000"));
+  EXPECT_THAT(Read("all.json"), HasSubstr("\"largest\": 5e+05"));
   const std::string before = Read("low.pdmodel");
   EXPECT_EQ(Ampc(with({"--ranges", "all.json"})).code, 0);
   EXPECT_EQ(Read("low.pdmodel"), before);

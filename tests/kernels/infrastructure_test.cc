@@ -81,8 +81,8 @@ TEST(CpuEvaluator, ComputesOnDeclaredTypes) {
 }
 
 TEST(CpuEvaluator, RefusesWhatHasNoKernel) {
-  Product p(DType::kI64);
-  const HostTensor x = HostTensor::Of<int64_t>({1, 2}, {1, 2}), w = HostTensor::Of<int64_t>({2, 2}, {1, 2, 3, 4});
+  Product p(DType::kU8);
+  const HostTensor x = HostTensor::Of<uint8_t>({1, 2}, {1, 2}), w = HostTensor::Of<uint8_t>({2, 2}, {1, 2, 3, 4});
   EXPECT_THAT(MakeCpuEvaluator()->Evaluate(*p.op, {&x, &w}), StatusIs(ExitCode::kUnsupported, HasSubstr("matmul_v2")));
 }
 

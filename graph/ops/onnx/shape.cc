@@ -70,6 +70,7 @@ void LowerUnsqueeze(Lowering& l) {
   std::optional<std::vector<int64_t>> axes = GivenAxes(l);
   if (!axes) return;
   for (int64_t& axis : *axes) {
+    if (axis < 0 && l.Rank(x) < 0) return;
     if (axis < 0) axis = Axis(l, axis, l.Rank(x) + static_cast<int>(axes->size()));
   }
   std::sort(axes->begin(), axes->end());
