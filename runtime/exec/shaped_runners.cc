@@ -53,6 +53,8 @@ void FixValues(absl::Span<const HostTensor* const> feeds, Program& program) {
   }
 }
 
+bool IsLowered(const absl::StatusOr<std::shared_ptr<ProgramRunner>>& runner) { return runner.ok() && LeftUnlowered((*runner)->program()).empty(); }
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<ProgramRunner>> ShapedRunners::Get(absl::Span<const HostTensor* const> feeds) {
@@ -65,13 +67,17 @@ absl::StatusOr<std::shared_ptr<ProgramRunner>> ShapedRunners::Get(absl::Span<con
     runners_.splice(runners_.begin(), runners_, it);
     return runners_.front().second;
   }
-  AMPC_ASSIGN_OR_RETURN(std::shared_ptr<ProgramRunner> runner, Make(feeds, by_value_));
-  if (!by_value_ && !LeftUnlowered(runner->program()).empty()) {
-    by_value_ = true;
-    runners_.clear();  // their keys lack the values
-    AppendValues(feeds, &key);
-    AMPC_ASSIGN_OR_RETURN(runner, Make(feeds, true));
+  absl::StatusOr<std::shared_ptr<ProgramRunner>> made = Make(feeds, by_value_);
+  // A branch that these feeds do not take may not even fit their shapes.
+  if (!by_value_ && ExitCodeOf(made.status()) != ExitCode::kUsage && !IsLowered(made)) {
+    made = Make(feeds, true);
+    if (IsLowered(made)) {
+      by_value_ = true;
+      runners_.clear();  // their keys lack the values
+      AppendValues(feeds, &key);
+    }
   }
+  AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<ProgramRunner> runner, std::move(made));
   const std::string left = LeftUnlowered(runner->program());
   if (!left.empty()) return UnsupportedError(absl::StrCat(left, ", even with the shapes of the feeds"));
   runners_.emplace_front(std::move(key), runner);

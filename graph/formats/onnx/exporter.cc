@@ -76,6 +76,29 @@ absl::Status Exporter::CheckOpset() const {
   return UnsupportedError(absl::StrCat("the program needs ONNX's operator set ", opset_, ", which has other versions of ", wrong));
 }
 
+// Every op says in that operator set what it says in its own: it has no operand, result or attribute that came later.
+bool Exporter::FitsOpset(int opset) const {
+  bool fits = true;
+  ForEachOp(program_, [&](const Op& op) {
+    const OnnxDef* def = DefOf(op.def());
+    if (!fits || def == nullptr) return;
+    const Schema* schema = FindSchema(def->schema->type, opset);
+    if (schema == def->schema) return;
+    fits = schema != nullptr;
+    const auto unused = [&](size_t known, size_t count, bool inputs) {
+      for (size_t i = known; i < count; ++i) {
+        if (!(inputs ? op.inputs(static_cast<int>(i)) : op.outputs(static_cast<int>(i))).empty()) return false;
+      }
+      return true;
+    };
+    fits = fits && unused(schema->inputs.size(), def->schema->inputs.size(), true) && unused(schema->outputs.size(), def->schema->outputs.size(), false);
+    for (const Attr& attr : op.attrs()) {
+      fits = fits && std::any_of(schema->attrs.begin(), schema->attrs.end(), [&](const FormalAttr& known) { return known.name == attr.name; });
+    }
+  });
+  return fits;
+}
+
 absl::Status Exporter::ChooseOpset() {
   int needed = 0;
   bool made = false;
@@ -146,9 +169,9 @@ absl::StatusOr<Pieces> Exporter::Model() {
   AMPC_RETURN_IF_ERROR(ChooseOpset());
   AMPC_ASSIGN_OR_RETURN(const Pieces graph, WriteGraph(program_.main(), origin_ == nullptr ? absl::string_view() : origin_->graphs[0]));
   if (origin_ == nullptr) return NewModel(graph);
-  // An operator set that was raised goes back when nothing of the conversion is left.
+  // An operator set that was raised goes back when nothing of the conversion is left, unless an attribute has become an operand.
   if (undo_.empty() && origin_->undo.opset() != 0) {
-    opset_ = origin_->undo.opset();
+    if (FitsOpset(origin_->undo.opset())) opset_ = origin_->undo.opset();
   } else if (opset_ != origin_->opset || origin_->undo.opset() != 0) {
     undo_.set_opset(origin_->undo.opset() != 0 ? origin_->undo.opset() : origin_->opset);
   }

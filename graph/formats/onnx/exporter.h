@@ -64,6 +64,7 @@ class Exporter {
   // exporter.cc: the model
   absl::Status ChooseOpset();
   absl::Status CheckOpset() const;
+  bool FitsOpset(int opset) const;
   std::string Opset(absl::string_view had) const;
   void WriteMetadata(absl::string_view had, bool* done, Pieces* out) const;
   Pieces NewModel(const Pieces& graph) const;

@@ -78,7 +78,7 @@ std::shared_ptr<const HostTensor> KnownValue(const InferContext& ctx, absl::stri
 class Scratch {
  public:
   template <typename TypeOf, typename ValueOf>
-  Scratch(const Op& op, const TypeOf& type, const ValueOf& value) : op_(program_.main().NewOp(&op.def())) {
+  Scratch(const Op& op, const TypeOf& type, const ValueOf& value) : program_("scratch"), op_(program_.main().NewOp(&op.def())) {
     Block& block = program_.main();
     // First: messages name the op by its result.
     for (size_t s = 0; s < op.def().outputs.size(); ++s) {
