@@ -28,9 +28,10 @@ TEST(OnnxUndo, PlacesAreRanges) {
 }
 
 TEST(OnnxUndo, NonsenseIsIgnored) {
-  for (const char* text : {"", "2;n0 was=f32", "1;;;", "1;n was", "1;g:n0 x", "1;n5-2 x", "1;n99999999999 x", "1;opset=x", "1;n0-2147483647 x"}) {
-    EXPECT_EQ(Undo::Decode(text).Find({.section = 'n', .index = 3}), text[2] == 'n' && text[4] == '-' && text[3] == '0' ? "x" : "") << text;
+  for (const char* text : {"", "2;n0 was=f32", "1;;;", "1;n was", "1;g:n0 x", "1;n5-2 x", "1;n99999999999 x", "1;opset=x"}) {
+    EXPECT_EQ(Undo::Decode(text).Find({.section = 'n', .index = 3}), "") << text;
   }
+  EXPECT_EQ(Undo::Decode("1;n0-2147483647 x").Find({.section = 'n', .index = 3}), "x");
 }
 
 TEST(OnnxUndo, ValueMarks) {
