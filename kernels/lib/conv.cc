@@ -111,8 +111,13 @@ std::vector<Rows> CutRows(const ConvSpec& s) {
   const ConvSpec::Axis& h = s.axes[cut];
   const int64_t reach = h.dilation * (h.kernel - 1) + 1;
   const int64_t in_row = s.in_positions() / h.in * s.in_c, out_row = s.out_positions() / h.out * s.out_c;
+  // A part reads the whole filter: below so many positions that costs more than the products.
+  const int64_t row_positions = s.out_positions() / h.out, least = std::min<int64_t>(64, s.out_positions() / 2);
   int64_t rows = h.out;
-  for (double work = Work(s) / static_cast<double>(s.batch); rows > 1 && work >= 2 * kLeastWork; work /= 2) rows = (rows + 1) / 2;
+  for (double work = Work(s) / static_cast<double>(s.batch); rows > 1 && work >= 2 * kLeastWork; work /= 2) {
+    if ((rows + 1) / 2 * row_positions < least) break;
+    rows = (rows + 1) / 2;
+  }
   if (s.transposed || h.before >= reach || h.after >= reach) rows = h.out;  // else a part could lie in padding alone
   std::vector<Rows> parts;
   for (int64_t n = 0; n < s.batch; ++n) {
