@@ -62,7 +62,7 @@ absl::StatusOr<Session> Session::Create(Program program, const SessionOptions& o
   std::optional<Program> original;
   if (HasOnnxOps(program)) original = program.Clone();
   AMPC_ASSIGN_OR_RETURN(state->runner, ProgramRunner::Create(std::move(program), how));
-  if (original.has_value() && !LeftUnlowered(state->runner->program()).empty()) state->shaped = std::make_unique<ShapedRunners>(*std::move(original), how);
+  if (original.has_value() && HasOnnxOps(state->runner->program())) state->shaped = std::make_unique<ShapedRunners>(*std::move(original), how);
   return Session(std::move(state));
 }
 

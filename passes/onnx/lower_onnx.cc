@@ -13,6 +13,7 @@ namespace ampc {
 
 PassInfo LowerOnnxPass() {
   return SimplePass("lower-onnx", "turns ops of the ONNX dialect into native ops, for execution", [](PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
+    if (!HasOnnxOps(program)) return false;
     onnx::BlockLowerer lowerer(program, ctx.evaluator);
     AMPC_RETURN_IF_ERROR(lowerer.Run(program.main()));
     if (lowerer.changed()) RemoveUnusedVars(program);
@@ -36,17 +37,15 @@ bool HasOnnxOps(const Program& program) {
 
 std::string LeftUnlowered(const Program& program) {
   std::string left;
+  bool plain = false;  // `left` is about an op without blocks, which are what keeps those with blocks
   ForEachOp(program, [&](const Op& op) {
     const onnx::OnnxDef* def = onnx::DefOf(op.def());
-    if (!left.empty() || def == nullptr || !op.SubBlocks().empty()) return;
+    if (plain || def == nullptr || (!left.empty() && !op.SubBlocks().empty())) return;
+    plain = op.SubBlocks().empty();
     Program scratch;
     onnx::Lowering lowering(op, scratch.main(), nullptr);
-    if (def->op->lower != nullptr) def->op->lower(lowering);
+    if (plain && def->op->lower != nullptr) def->op->lower(lowering);
     left = absl::StrCat(Describe(op), ": ", lowering.needs_shape() ? lowering.needed() : "something about its operands", " is not known");
-  });
-  if (!left.empty()) return left;
-  ForEachOp(program, [&](const Op& op) {
-    if (left.empty() && onnx::DefOf(op.def()) != nullptr) left = absl::StrCat(Describe(op), ": something about its operands is not known");
   });
   return left;
 }

@@ -53,7 +53,7 @@ void FixValues(absl::Span<const HostTensor* const> feeds, Program& program) {
   }
 }
 
-bool IsLowered(const absl::StatusOr<std::shared_ptr<ProgramRunner>>& runner) { return runner.ok() && LeftUnlowered((*runner)->program()).empty(); }
+bool IsLowered(const absl::StatusOr<std::shared_ptr<ProgramRunner>>& runner) { return runner.ok() && !HasOnnxOps((*runner)->program()); }
 
 }  // namespace
 
@@ -78,8 +78,7 @@ absl::StatusOr<std::shared_ptr<ProgramRunner>> ShapedRunners::Get(absl::Span<con
     }
   }
   AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<ProgramRunner> runner, std::move(made));
-  const std::string left = LeftUnlowered(runner->program());
-  if (!left.empty()) return UnsupportedError(absl::StrCat(left, ", even with the shapes of the feeds"));
+  if (HasOnnxOps(runner->program())) return UnsupportedError(absl::StrCat(LeftUnlowered(runner->program()), ", even with the shapes of the feeds"));
   runners_.emplace_front(std::move(key), runner);
   if (runners_.size() > kMostRunners) runners_.pop_back();
   return runner;
