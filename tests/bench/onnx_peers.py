@@ -15,23 +15,23 @@ import argparse
 import glob
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 
+import engines
 import numpy as np
 import onnx
 import onnx_answers
 import onnx_made
+from common import ROOT, AmpcBench, convert_ampc, in_turn, mb, mean, ms, print_machine, quotient, run_ampc, run_child, serve_child, slim, table, text
 from onnx import numpy_helper
 
 MODELS = ["ppocrv4_rec_onnx", "ppocr_cls_onnx", "magika", "silero_vad", "silero_vad_ifless", "basic_pitch", "minilm"]
 DATA = {"ppocrv4_rec_onnx": ("rec", "rec"), "ppocr_cls_onnx": ("cls", "ppocr_cls_onnx")}  # other names of inputs and outputs
 ONE = {"silero_vad": 1, "silero_vad_ifless": 1, "minilm": 1}  # the set of feeds that one row is taken from; else 0
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SIZES = {"100MB": (1, 25), "1.3GB": (1, 325), "2.9GB": (2, 725)}  # kind (2: external data), layers of 4 MB
 
 
@@ -52,76 +52,6 @@ def child_convert(source, target):
     else:
         onnx.save(model, target)
     return {"seconds": time.perf_counter() - start, "convert_seconds": converted - loaded}
-
-
-def child_latency(model, feeds, threads, runs):
-    import onnxruntime
-    base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = int(threads), 1
-    start = time.perf_counter()
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    load = time.perf_counter() - start
-    tensors = dict(np.load(feeds))
-    times = []
-    for _ in range(3 + int(runs)):
-        start = time.perf_counter()
-        session.run(None, tensors)
-        times.append(time.perf_counter() - start)
-    return {"best": min(times[3:]), "load": load, "own_peak_bytes": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base) * 1024}
-
-
-CHILDREN = {"convert": child_convert, "latency": child_latency}
-
-
-# A process's peak memory counts from its parent's size, which is several hundred MB here: a small one stands between.
-LAUNCH = """
-import os, sys, time
-start = time.perf_counter()
-child = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
-_, status, usage = os.wait4(child, 0)
-with open(sys.argv[1], "w") as f:
-    print(time.perf_counter() - start, usage.ru_maxrss * 1024, os.waitstatus_to_exitcode(status), file=f)
-"""
-
-
-def run_process(command):
-    """Seconds, peak bytes, exit code and output of a process."""
-    with tempfile.NamedTemporaryFile("r") as facts:
-        done = subprocess.run([sys.executable, "-S", "-E", "-c", LAUNCH, facts.name, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        wall, peak, code = facts.read().split()
-    return {"wall": float(wall), "peak_bytes": int(peak), "code": int(code), "out": done.stdout, "err": done.stderr.strip()}
-
-
-def run_child(job, *args):
-    result = run_process([sys.executable, os.path.abspath(__file__), "--child", job, *map(str, args)])
-    if result["code"] != 0:
-        return {"failed": result["err"].splitlines()[-1] if result["err"] else "exit %d" % result["code"], "peak_bytes": result["peak_bytes"]}
-    return dict(json.loads(result["out"].strip().splitlines()[-1]), peak_bytes=result["peak_bytes"], wall=result["wall"])
-
-
-def run_ampc(args, *words):
-    result = run_process([args.ampc, *map(str, words)])
-    if result["code"] != 0:
-        result["failed"] = result["err"] or "exit %d" % result["code"]
-    return result
-
-
-def convert_ampc(args, source, target, dtype="fp16"):
-    result = run_ampc(args, "convert", source, "-o", target, "--dtype", dtype, "--json", "--no-sync")
-    if "failed" not in result:
-        facts = json.loads(result["out"])
-        result.update(seconds=result["wall"], inside=sum(facts[k] for k in ("load_seconds", "pass_seconds", "save_seconds")),
-                      convert_seconds=facts["pass_seconds"], low_flops=facts["after"]["low_flops_share"])
-    return result
-
-
-def table(title, rows):
-    texts = [[cell if isinstance(cell, str) else "%.3g" % cell for cell in row] for row in rows]
-    widths = [max(len(row[k]) for row in texts) for k in range(len(texts[0]))]
-    print("\n" + title)
-    for row in texts:
-        print("  ".join(cell.ljust(w) if k == 0 else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths))), flush=True)
 
 
 def files_of(path):
@@ -166,7 +96,7 @@ def section_convert(args, work):
             os.remove(p)
         peer = {}
         for _ in range(3 if layers < 100 else 1):
-            result = run_child("convert", path, os.path.join(work, "peer.onnx"))
+            result = run_child(__file__, "convert", path, os.path.join(work, "peer.onnx"))
             peer = result if "failed" in result or result["seconds"] < peer.get("seconds", 1e9) else peer
         for p in glob.glob(os.path.join(work, "*")):
             os.remove(p)
@@ -187,7 +117,7 @@ def section_chains(args, work):
             result = convert_ampc(args, path, os.path.join(work, "ours.onnx"))
             result["seconds"] = result.get("inside")
             ours = result if "failed" in result or result["seconds"] < ours.get("seconds", 1e9) else ours
-            result = run_child("convert", path, os.path.join(work, "peer.onnx"))
+            result = run_child(__file__, "convert", path, os.path.join(work, "peer.onnx"))
             peer = result if "failed" in result or result["seconds"] < peer.get("seconds", 1e9) else peer
         results.append({"nodes": length, "ampc": slim(ours), "peer": slim(peer)})
         rows.append([str(length), text(ours, "seconds", "%.4f s"), text(peer, "seconds", "%.4f s"), ratio(peer, ours, "seconds"), text(ours, "convert_seconds", "%.4f s"),
@@ -196,16 +126,8 @@ def section_chains(args, work):
     return results
 
 
-def slim(result):
-    return {k: v for k, v in result.items() if k not in ("out", "err")}
-
-
-def text(result, key, form):
-    return "failed" if "failed" in result else form % result[key]
-
-
 def ratio(above, below, key):
-    return "-" if "failed" in above or "failed" in below else "%.1f" % (above[key] / below[key])
+    return quotient(above, below, key, "%.1f")
 
 
 def stored(name, what, k):
@@ -363,35 +285,19 @@ def one_row(name, work):
     return path
 
 
-def bench_ampc(args, model, feeds, threads):
-    result = run_ampc(args, "bench", model, "--input", feeds, "--threads", threads, "--seconds", "0.1", "--json")
-    if "failed" in result:
-        return result
-    line = json.loads(result["out"].strip().splitlines()[-1])
-    load = run_ampc(args, "run", model, "--input", feeds, "--threads", threads, "--json")
-    return {"best": line["best_seconds"], "load": json.loads(load["out"])["load_seconds"], "peak_bytes": result["peak_bytes"]}
-
-
 def section_latency(args, work):
     rows, results = [["model", "threads", "ampc", "ONNX Runtime", "ampc / ORT", "fp16 / fp32", "load", "ORT load", "peak", "ORT peak", "ORT own"]], []
     for name in args.names:
         original, low, feeds = os.path.join(args.models, name, "model.onnx"), os.path.join(work, name + "_low.onnx"), one_row(name, work)
         converted = convert_ampc(args, original, low)
         for threads in (1, 2):
-            runs = {"ampc": lambda: bench_ampc(args, original, feeds, threads), "ort": lambda: run_child("latency", original, feeds, threads, 20),
-                    "fp16": lambda: converted if "failed" in converted else bench_ampc(args, low, feeds, threads)}
-            best = {}
-            for _ in range(args.rounds):
-                for who, run in runs.items():
-                    result = run()
-                    kept = best.setdefault(who, result)
-                    for key in ("best", "load", "peak_bytes", "own_peak_bytes"):
-                        if key in kept and key in result:
-                            kept[key] = min(kept[key], result[key])
+            contest = {"ampc": AmpcBench(args, original, feeds, threads), "ort": engines.ort(original, feeds, threads, 10)}
+            if "failed" not in converted:
+                contest["fp16"] = AmpcBench(args, low, feeds, threads)
+            best = {"fp16": slim(converted), **in_turn(contest, args.rounds)}
             a, o, h = best["ampc"], best["ort"], best["fp16"]
-            results.append({"model": name, "threads": threads, **{who: slim(b) for who, b in best.items()}})
-            rows.append([name, str(threads), ms(a, "best"), ms(o, "best"), quotient(a, o), quotient(h, a), ms(a, "load"), ms(o, "load"), mb(a, "peak_bytes"), mb(o, "peak_bytes"),
-                         mb(o, "own_peak_bytes")])
+            results.append({"model": name, "threads": threads, **best})
+            rows.append([name, str(threads), ms(a), ms(o), quotient(a, o), quotient(h, a), ms(a, "load"), ms(o, "load"), mb(a), mb(o), mb(o, "own_peak_bytes")])
     for threads in (1, 2):
         done = [r for r in results if r["threads"] == threads and "failed" not in r["ampc"] and "failed" not in r["ort"]]
         low = [r for r in done if "failed" not in r["fp16"]]
@@ -401,28 +307,11 @@ def section_latency(args, work):
     return results
 
 
-def ms(result, key):
-    return text(result, key, "%g") if "failed" in result else "%.3f ms" % (1e3 * result[key])
-
-
-def mb(result, key):
-    return "failed" if "failed" in result else "%d MB" % (result[key] / 1e6)
-
-
-def quotient(a, b):
-    return "-" if "failed" in a or "failed" in b else "%.2f" % (a["best"] / b["best"])
-
-
-def mean(values):
-    return "%.2f" % float(np.exp(np.mean(np.log(values)))) if values else "-"
-
-
 SECTIONS = {"convert": section_convert, "chains": section_chains, "check": section_check, "conformance": section_conformance, "latency": section_latency}
 
 
 def main():
-    if sys.argv[1:2] == ["--child"]:
-        print(json.dumps(CHILDREN[sys.argv[2]](*sys.argv[3:])))
+    if serve_child({"convert": child_convert}):
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", required=True)
@@ -430,19 +319,13 @@ def main():
     parser.add_argument("--sections", default=",".join(SECTIONS))
     parser.add_argument("--sizes", default=",".join(SIZES))
     parser.add_argument("--names", default=",".join(MODELS), type=str)
-    parser.add_argument("--rounds", type=int, default=2, help="of latency; each has at least 20 runs of each engine")
+    parser.add_argument("--rounds", type=int, default=3, help="of latency; each has ten runs of each engine")
     parser.add_argument("--data", default="/usr/share/libonnx-testdata/data")
     parser.add_argument("--work", help="folder for large files; default: a temporary one")
     parser.add_argument("--json", help="file for all numbers")
     args = parser.parse_args()
     args.names = args.names.split(",")
-    with open("/proc/cpuinfo") as f:
-        cpu = next(line.split(":")[1].strip() for line in f if line.startswith("model name"))
-    import onnxconverter_common
-    import onnxruntime
-    versions = {"onnx": onnx.__version__, "onnxruntime": onnxruntime.__version__, "onnxconverter-common": onnxconverter_common.__version__}
-    print(cpu, os.cpu_count(), "CPUs;", ", ".join(f"{k} {v}" for k, v in versions.items()))
-    results = {"cpu": cpu, "cpus": os.cpu_count(), "versions": versions}
+    results = print_machine()
     for name in args.sections.split(","):
         with tempfile.TemporaryDirectory(dir=args.work) as work:
             results[name] = SECTIONS[name](args, work)
