@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Measures ampc beside its peers in one run: what tests/bench/run.sh starts. Prints tables; --json writes every number.
+
+Engines take turns, and the best of all their runs counts (20 at least, 10 with --quick); the bars are ratios of such numbers. Nothing is
+pinned, files are in the page cache.
+"""
+import argparse
+import json
+import os
+import sys
+import tempfile
+
+import common
+import latency
+
+SECTIONS = {
+    "latency": (latency.section_latency, "ampc, Paddle Inference and ONNX Runtime; fp16 over fp32; load and first run; peak memory"),
+}
+
+
+def numbers(words):
+    return [int(word) for word in words.split(",")]
+
+
+def arguments():
+    about = "\n".join(f"  {name:<14}{what}" for name, (_, what) in SECTIONS.items())
+    parser = argparse.ArgumentParser(prog="tests/bench/run.sh", description=f"{__doc__}\nSections:\n{about}", formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ampc", default=os.path.join(common.ROOT, "bazel-bin/tools/ampc"), help="the binary")
+    parser.add_argument("--models", required=True, help="folder of tools/fetch_models.py")
+    parser.add_argument("--sections", default=",".join(SECTIONS))
+    parser.add_argument("--names", default=",".join(latency.MODELS), help="models of latency; default: %(default)s")
+    parser.add_argument("--batches", type=numbers, default=[1, 8], help="of latency; default 1,8")
+    parser.add_argument("--threads", type=numbers, default=[1, 2], help="default 1,2")
+    parser.add_argument("--rounds", type=int, default=3, help="turns of each engine, ten runs in each; default %(default)s")
+    parser.add_argument("--quick", action="store_true", help="one turn, batch 1, small sizes: a look, not a result")
+    parser.add_argument("--work", help="folder for large files; default: a temporary one")
+    parser.add_argument("--json", help="file for all numbers; sections of an earlier run of the same file stay")
+    args = parser.parse_args()
+    args.models_timed = args.names.split(",")
+    unknown = [f"{n}: no such section" for n in args.sections.split(",") if n not in SECTIONS] + [f"{n}: no such model" for n in args.models_timed if n not in latency.MODELS]
+    if unknown:
+        parser.error("; ".join(unknown))
+    if args.quick:
+        args.rounds, args.batches = 1, [1]
+    return args
+
+
+def write(path, results):
+    """Beside the sections that the file has already."""
+    if os.path.exists(path):
+        with open(path) as f:
+            results = {**json.load(f), **results}
+    with open(path + ".tmp", "w") as f:
+        json.dump(results, f, indent=1)
+    os.replace(path + ".tmp", path)
+
+
+def main():
+    args = arguments()
+    results = common.print_machine()
+    for name in args.sections.split(","):
+        with tempfile.TemporaryDirectory(dir=args.work) as work:
+            results[name] = SECTIONS[name][0](args, work)
+        if args.json:
+            write(args.json, results)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
