@@ -2,16 +2,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/host_values.h"
 #include "graph/base/status_macros.h"
 
 namespace ampc {
 namespace {
-
-template <typename T>
-std::vector<int64_t> AsInts(const HostTensor& t) {
-  const absl::Span<const T> v = t.values<T>();
-  return std::vector<int64_t>(v.begin(), v.end());
-}
 
 // int and long, float and double (and their lists) may stand for each other: files of different versions mix them.
 int Family(const AttrValue& v) {
@@ -72,15 +67,7 @@ std::optional<std::vector<int64_t>> InferContext::Ints(absl::string_view slot, i
   if (i >= static_cast<int>(vars.size())) return std::nullopt;
   const HostTensor* value = env_.ValueOf(*vars[i]);
   if (value == nullptr) return std::nullopt;
-  switch (value->dtype()) {
-    case DType::kBool: return AsInts<bool>(*value);
-    case DType::kU8: return AsInts<uint8_t>(*value);
-    case DType::kI8: return AsInts<int8_t>(*value);
-    case DType::kI16: return AsInts<int16_t>(*value);
-    case DType::kI32: return AsInts<int32_t>(*value);
-    case DType::kI64: return AsInts<int64_t>(*value);
-    default: return std::nullopt;
-  }
+  return IntegersOf(*value);
 }
 
 std::optional<double> InferContext::Float(absl::string_view slot) const {

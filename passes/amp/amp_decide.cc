@@ -13,12 +13,6 @@
 namespace ampc {
 namespace {
 
-absl::StatusOr<std::vector<Selector>> SelectorOption(const PassOptions& options, absl::string_view name) {
-  auto it = options.find(name);
-  if (it == options.end()) return std::vector<Selector>();
-  return ParseSelectorList(it->second);
-}
-
 absl::StatusOr<DecideOptions> ReadOptions(const PassOptions& options) {
   DecideOptions out;
   AMPC_ASSIGN_OR_RETURN(out.level, ChoiceOption(options, "level", {"O0", "OD", "O1", "O2"}, "O2"));

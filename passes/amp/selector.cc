@@ -113,6 +113,12 @@ absl::StatusOr<std::vector<Selector>> ParseSelectorList(absl::string_view text) 
   return out;
 }
 
+absl::StatusOr<std::vector<Selector>> SelectorOption(const PassOptions& options, absl::string_view name) {
+  const auto it = options.find(name);
+  if (it == options.end()) return std::vector<Selector>();
+  return ParseSelectorList(it->second);
+}
+
 bool HasKind(const std::vector<Selector>& selectors, SelectorTerm::Kind kind) {
   for (const Selector& selector : selectors) {
     if (HasKind(selector.terms, kind)) return true;

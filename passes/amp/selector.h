@@ -22,6 +22,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "passes/pass.h"
 
 namespace ampc {
 
@@ -43,6 +44,8 @@ struct Selector {
 // Usage errors: an unknown kind (with the nearest), an empty pattern, a regular expression that is none.
 absl::StatusOr<Selector> ParseSelector(absl::string_view text);
 absl::StatusOr<std::vector<Selector>> ParseSelectorList(absl::string_view text);
+// That of a pass's option; none when it is absent.
+absl::StatusOr<std::vector<Selector>> SelectorOption(const PassOptions& options, absl::string_view name);
 
 // Does a term of any of the selectors, at any depth, have this kind?
 bool HasKind(const std::vector<Selector>& selectors, SelectorTerm::Kind kind);

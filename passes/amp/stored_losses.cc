@@ -4,8 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "graph/base/bfloat16.h"
-#include "graph/base/half.h"
+#include "graph/base/host_values.h"
 #include "graph/low_range.h"
 #include "passes/amp/decision.h"
 
@@ -59,13 +58,7 @@ std::vector<float> OriginalFloats(const Var& var, int64_t most) {
   if (var.literal != nullptr && bytes.empty()) {
     const HostTensor& value = *var.literal;
     if (value.num_elements() > most) return out;
-    const auto take = [&out](auto values) {
-      for (const auto v : values) out.push_back(static_cast<float>(v));
-    };
-    take(value.values<float>());
-    take(value.values<Half>());  // narrowed, and the original is gone
-    take(value.values<BFloat16>());
-    return out;
+    return FloatsOf(value).value_or(out);  // of a narrowed literal what is left of the original
   }
   const size_t count = bytes.size() / sizeof(float);
   if (count == 0 || count > static_cast<size_t>(most)) return out;

@@ -7,26 +7,10 @@
 
 #include "graph/base/bfloat16.h"
 #include "graph/base/half.h"
+#include "graph/base/host_values.h"
 
 namespace ampc {
 namespace {
-
-template <typename T>
-std::vector<float> Widened(absl::Span<const T> values) {
-  std::vector<float> out;
-  out.reserve(values.size());
-  for (const T& v : values) out.push_back(static_cast<float>(v));
-  return out;
-}
-
-std::optional<std::vector<float>> Floats(const HostTensor& t) {
-  switch (t.dtype()) {
-    case DType::kF32: return Widened(t.values<float>());
-    case DType::kF16: return Widened(t.values<Half>());
-    case DType::kBF16: return Widened(t.values<BFloat16>());
-    default: return std::nullopt;
-  }
-}
 
 template <typename T>
 HostTensor Rounded(absl::Span<const int64_t> dims, absl::Span<const float> values) {
@@ -39,11 +23,11 @@ HostTensor Rounded(absl::Span<const int64_t> dims, absl::Span<const float> value
 }  // namespace
 
 std::optional<std::vector<float>> ConstantFloats(const Var& var) {
-  if (var.literal != nullptr) return Floats(*var.literal);
+  if (var.literal != nullptr) return FloatsOf(*var.literal);
   if (var.kind != VarKind::kParam && var.kind != VarKind::kState) return std::nullopt;
   if (var.weight == nullptr || !var.type.IsStatic()) return std::nullopt;
   const absl::StatusOr<HostTensor> value = LoadWeight(*var.weight, var.type.dims);
-  return value.ok() ? Floats(*value) : std::nullopt;
+  return value.ok() ? FloatsOf(*value) : std::nullopt;
 }
 
 HostTensor MakeConstant(DType dtype, absl::Span<const int64_t> dims, absl::Span<const float> values) {

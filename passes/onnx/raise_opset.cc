@@ -134,12 +134,6 @@ class OpsetRaiser {
   bool changed_ = false;
 };
 
-absl::StatusOr<std::vector<Selector>> SelectorOption(const PassOptions& options, absl::string_view name) {
-  const auto it = options.find(name);
-  if (it == options.end()) return std::vector<Selector>();
-  return ParseSelectorList(it->second);
-}
-
 }  // namespace
 
 PassInfo RaiseOnnxOpsetPass() {

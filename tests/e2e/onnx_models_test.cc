@@ -84,13 +84,8 @@ TEST_P(ConvertedOnnxModel, MostOfTheWorkIsLow) {
 TEST_P(ConvertedOnnxModel, SignatureKeepsItsTypes) {
   ASSERT_OK_AND_ASSIGN(const Session before, Session::Load(original()));
   ASSERT_OK_AND_ASSIGN(const Session after, Session::Load(model_.path));
-  const auto text = [](const std::vector<ValueInfo>& values) {
-    std::vector<std::string> out;
-    for (const ValueInfo& v : values) out.push_back(absl::StrCat(v.name, " : ", ToString(v.type)));
-    return out;
-  };
-  EXPECT_EQ(text(after.inputs()), text(before.inputs()));
-  EXPECT_EQ(text(after.outputs()), text(before.outputs()));
+  EXPECT_EQ(SignatureText(after.inputs()), SignatureText(before.inputs()));
+  EXPECT_EQ(SignatureText(after.outputs()), SignatureText(before.outputs()));
 }
 
 TEST_P(ConvertedOnnxModel, ConvertingTwiceChangesNothing) {

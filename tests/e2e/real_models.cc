@@ -70,6 +70,12 @@ absl::StatusOr<RealModel> GetModel(const std::string& name, DType dtype) {
   return it->second;
 }
 
+std::vector<std::string> SignatureText(const std::vector<ValueInfo>& values) {
+  std::vector<std::string> out;
+  for (const ValueInfo& v : values) out.push_back(absl::StrCat(v.name, " : ", ToString(v.type)));
+  return out;
+}
+
 absl::StatusOr<TensorMap> StoredInputs(const std::string& name, int k) {
   AMPC_ASSIGN_OR_RETURN(const Task task, FindTask(name));
   return Stored(task.inputs, "inputs", k);

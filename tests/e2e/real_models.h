@@ -33,6 +33,9 @@ absl::StatusOr<RealModel> GetModel(const std::string& name, DType dtype);
 absl::StatusOr<TensorMap> StoredInputs(const std::string& name, int k);
 absl::StatusOr<TensorMap> StoredOutputs(const std::string& name, int k);
 
+// "name : type" of each value.
+std::vector<std::string> SignatureText(const std::vector<ValueInfo>& values);
+
 // A model in one precision; skipped where the model is absent.
 struct RealCase {
   std::string name;

@@ -159,13 +159,8 @@ TEST_P(ConvertedRealModel, MostOfTheWorkIsLow) {
 TEST_P(ConvertedRealModel, SignatureKeepsItsTypes) {
   ASSERT_OK_AND_ASSIGN(const Session before, Session::Load(original()));
   ASSERT_OK_AND_ASSIGN(const Session after, Session::Load(model_.path));
-  const auto text = [](const std::vector<ValueInfo>& values) {
-    std::vector<std::string> out;
-    for (const ValueInfo& v : values) out.push_back(absl::StrCat(v.name, " : ", ToString(v.type)));
-    return out;
-  };
-  EXPECT_EQ(text(after.inputs()), text(before.inputs()));
-  EXPECT_EQ(text(after.outputs()), text(before.outputs()));
+  EXPECT_EQ(SignatureText(after.inputs()), SignatureText(before.inputs()));
+  EXPECT_EQ(SignatureText(after.outputs()), SignatureText(before.outputs()));
   EXPECT_EQ(after.inputs()[0].type.dtype, DType::kF32);
 }
 

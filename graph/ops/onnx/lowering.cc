@@ -8,6 +8,7 @@
 #include "graph/base/bfloat16.h"
 #include "graph/base/error.h"
 #include "graph/base/half.h"
+#include "graph/base/host_values.h"
 #include "graph/infer_context.h"
 #include "graph/op_registry.h"
 #include "graph/ops/onnx/fold.h"
@@ -68,17 +69,8 @@ const HostTensor* Lowering::Value(const Var* var) const { return var->literal.ge
 
 std::optional<std::vector<int64_t>> Lowering::Ints(const Var* var) const {
   const HostTensor* value = Value(var);
-  if (value == nullptr || (!IsInteger(value->dtype()) && value->dtype() != DType::kBool)) return std::nullopt;
-  std::vector<int64_t> ints;
-  ints.reserve(value->num_elements());
-  const auto append = [&](auto values) { ints.insert(ints.end(), values.begin(), values.end()); };
-  append(value->values<bool>());
-  append(value->values<uint8_t>());
-  append(value->values<int8_t>());
-  append(value->values<int16_t>());
-  append(value->values<int32_t>());
-  append(value->values<int64_t>());
-  return ints;
+  if (value == nullptr) return std::nullopt;
+  return IntegersOf(*value);
 }
 
 std::optional<double> Lowering::Float(const Var* var) const {

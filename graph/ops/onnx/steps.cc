@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
+#include "graph/ops/onnx/move_util.h"
 
 namespace ampc::onnx {
 
@@ -14,12 +14,7 @@ DType TypeOf(Lowering& l, const Var* x) {
 
 int64_t AxisOf(Lowering& l, const Var* x, int64_t axis) {
   const int rank = l.Rank(x);
-  if (rank < 0) return 0;
-  if (axis < -rank || axis >= rank) {
-    l.Fail(BadInputError(absl::StrCat(Describe(l.op()), ": axis ", axis, " is outside [", -rank, ", ", rank, ")")));
-    return 0;
-  }
-  return axis < 0 ? axis + rank : axis;
+  return rank < 0 ? 0 : Axis(l, axis, rank);
 }
 
 int64_t DimOf(Lowering& l, const Var* x, int64_t axis) {
