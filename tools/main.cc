@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "tools/cli/command.h"
+#include "tools/cli/version.h"
 
 namespace ampc {
 
@@ -16,8 +17,6 @@ namespace ampc {
 #undef AMPC_COMMAND
 
 namespace {
-
-constexpr char kVersion[] = "ampc 0.1.0";
 
 std::vector<Command> AllCommands() {
   return {
@@ -78,7 +77,7 @@ int ParseFailure(Console& console, const CLI::App& app, const std::vector<Comman
 int Main(int argc, char** argv) {
   Console console;
   CLI::App app("ampc compiles trained models to mixed precision (fp16, bf16) and runs them.\n", "ampc");
-  app.set_version_flag("--version", std::string(kVersion));
+  app.set_version_flag("--version", absl::StrCat("ampc ", Version()));
   app.require_subcommand(1);
   const std::vector<Command> commands = AllCommands();
   std::vector<std::pair<CLI::App*, Action>> verbs;

@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const std::vector<std::string> kVerbs = {"bench", "compare", "convert", "dot", "inspect", "opt", "run", "strip", "train", "verify"};
+const std::vector<std::string> kVerbs = {"bench", "compare", "completion", "convert", "dot", "inspect", "opt", "run", "strip", "train", "verify"};
 
 std::set<std::string> Matches(const std::string& text, const std::string& pattern) {
   std::set<std::string> found;

@@ -112,7 +112,7 @@ void AddConvertOptions(CLI::App& app, ConvertFlags& flags) {
   ConvertOptions& o = r.options;
   app.add_option("model", r.input, kModelHelp)->required();
   app.add_option("--output,-o", r.output, "the converted model; the ending chooses the format")->required();
-  app.add_option("--dtype", flags.dtype, "fp16 or bf16")->capture_default_str();
+  app.add_option("--dtype", flags.dtype, "fp16 or bf16")->type_name("{fp16,bf16}")->capture_default_str();
   o.level.clear();  // ResolveCompat fills in the default
   app.add_option("--level", o.level,
                  "O0: nothing; O1: matrix products and what follows them; O2: all that is safe; OD, with paddle-2.6: the white list alone. "

@@ -1,0 +1,110 @@
+/* The C interface of ampc: load a model, run it, convert it to mixed precision. C11, and C++.
+ *
+ *   ampc_session *session;
+ *   if (ampc_load("model.pdmodel", NULL, 0, &session) != AMPC_OK) fprintf(stderr, "%s\n", ampc_error_text());
+ *
+ * Errors: functions that can fail return an ampc_code, write their results only on AMPC_OK, and leave one sentence for ampc_error_text().
+ * Nothing prints, exits or throws. A NULL where something is needed is AMPC_USAGE; functions that free take NULL.
+ * Threads: any number of threads may use one session at the same time, ampc_run included; freeing it has to come after the last use. Results
+ * belong to whoever got them and may be read by several threads. The error text is a thread's own.
+ * Ownership: what a function returns through a ** is the caller's, who frees it with the function named there; all other pointers that are
+ * returned point into the handle that they were asked of and live as long as it does. Arguments are not kept after a call. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The same numbers as the exit codes of the command line. */
+typedef enum ampc_code {
+  AMPC_OK = 0,
+  AMPC_USAGE = 2,       /* a wrong argument: an option, a missing feed, a wrong type or shape */
+  AMPC_BAD_INPUT = 3,   /* a file is absent or malformed */
+  AMPC_UNSUPPORTED = 4, /* well formed, but an op, a device or a format is not supported */
+  AMPC_INTERNAL = 5     /* a write that failed, no memory, or an error of ampc */
+} ampc_code;
+
+typedef enum ampc_dtype {
+  AMPC_BOOL = 1, /* one byte, 0 or 1 */
+  AMPC_U8 = 2,
+  AMPC_I8 = 3,
+  AMPC_I16 = 4,
+  AMPC_I32 = 5,
+  AMPC_I64 = 6,
+  AMPC_F16 = 7,  /* IEEE half */
+  AMPC_BF16 = 8, /* the upper half of an f32 */
+  AMPC_F32 = 9,
+  AMPC_F64 = 10,
+  AMPC_C64 = 11, /* two f32 */
+  AMPC_C128 = 12 /* two f64 */
+} ampc_dtype;
+
+/* One option as on the command line, without its dashes: {"threads", "2"}, {"exclude", "softmax"}; a flag's value is "true" or "false". An option
+ * that takes a list may be given several times. An unknown key is AMPC_USAGE. */
+typedef struct ampc_option {
+  const char *key;
+  const char *value;
+} ampc_option;
+
+/* What a model takes or gives. */
+typedef struct ampc_value {
+  const char *name;
+  int32_t dtype;       /* an ampc_dtype */
+  int32_t rank;
+  const int64_t *dims; /* `rank` of them; -1 is known only at a run */
+} ampc_value;
+
+/* Dense, row-major. */
+typedef struct ampc_tensor {
+  const char *name;
+  int32_t dtype; /* an ampc_dtype */
+  int32_t rank;
+  const int64_t *dims;
+  const void *data; /* may be NULL where `bytes` is 0; needs no alignment */
+  size_t bytes;     /* of the data: the product of the dims times the size of the dtype */
+} ampc_tensor;
+
+typedef struct ampc_session ampc_session;
+typedef struct ampc_results ampc_results;
+
+/* "1.2.3" */
+const char *ampc_version(void);
+
+/* Why the last call of this thread that failed did so: where, what was found, what was needed. "" before that; lives until the next such call. */
+const char *ampc_error_text(void);
+
+size_t ampc_dtype_size(int32_t dtype);      /* bytes of an element, 0 for no ampc_dtype */
+const char *ampc_dtype_name(int32_t dtype); /* "f32", "invalid" for no ampc_dtype */
+
+/* Reads the model in the file or folder `path` (.pdmodel, .onnx, .ampc, .prog, a folder with __model__). Options: device ("cpu", "cuda:0"),
+ * threads (of one run; "0": all processors), strict-rounding, tf32, params (the file with the weights where the model's name does not imply
+ * it). ampc_free_session frees it. */
+ampc_code ampc_load(const char *path, const ampc_option *options, size_t num_options, ampc_session **session);
+void ampc_free_session(ampc_session *session);
+
+/* AMPC_USAGE for an index that is not below the number. */
+size_t ampc_num_inputs(const ampc_session *session);
+size_t ampc_num_outputs(const ampc_session *session);
+ampc_code ampc_input(const ampc_session *session, size_t index, ampc_value *value);
+ampc_code ampc_output(const ampc_session *session, size_t index, ampc_value *value);
+
+/* One run: every input of the model once, in any order, with its dtype and dims that fit. The data is copied once, before the run; results are not
+ * copied. The first run with new dims plans, later ones with the same dims only run. ampc_free_results frees the results. */
+ampc_code ampc_run(const ampc_session *session, const ampc_tensor *inputs, size_t num_inputs, ampc_results **results);
+void ampc_free_results(ampc_results *results);
+
+/* The results in the order of the model's outputs, and by name; the data is aligned to 64 bytes. */
+size_t ampc_num_results(const ampc_results *results);
+ampc_code ampc_result(const ampc_results *results, size_t index, ampc_tensor *tensor);
+ampc_code ampc_result_named(const ampc_results *results, const char *name, ampc_tensor *tensor);
+
+/* `ampc convert INPUT -o OUTPUT`, with its options (`ampc convert --help`): dtype, level, include, exclude, low-io, calibrate, report, ... A
+ * conversion that fails leaves no output. */
+ampc_code ampc_convert(const char *input, const char *output, const ampc_option *options, size_t num_options);
+
+#ifdef __cplusplus
+}
+#endif

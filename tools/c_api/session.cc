@@ -1,0 +1,199 @@
+// Sessions and their runs.
+#include "runtime/session.h"
+
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "graph/base/error.h"
+#include "graph/base/shape.h"
+#include "graph/base/status_macros.h"
+#include "tools/c_api/ampc.h"
+#include "tools/c_api/errors.h"
+#include "tools/c_api/types.h"
+#include "tools/cli/version.h"
+
+namespace ampc::c_api {
+namespace {
+
+// A value as C sees it; symbols of unknown dims are -1.
+struct Value {
+  std::string name;
+  int32_t dtype;
+  int32_t rank;
+  std::vector<int64_t> dims;
+};
+
+std::vector<Value> Describe(const std::vector<ValueInfo>& infos) {
+  std::vector<Value> values;
+  for (const ValueInfo& info : infos) {
+    Value value{info.name, ToC(info.type.dtype), info.type.has_rank ? info.type.rank() : -1, {}};
+    for (const int64_t dim : info.type.dims) value.dims.push_back(IsKnown(dim) ? dim : kUnknownDim);
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+}  // namespace
+}  // namespace ampc::c_api
+
+struct ampc_session {
+  ampc::Session session;
+  std::vector<ampc::c_api::Value> inputs, outputs;
+};
+
+struct ampc_results {
+  ampc::TensorMap tensors;
+  std::vector<const ampc::TensorMap::value_type*> order;  // of the model's outputs; one may be there twice
+};
+
+namespace ampc::c_api {
+namespace {
+
+absl::Status SetOption(const std::string& key, const std::string& value, SessionOptions& out) {
+  const std::vector<std::string> keys = {"device", "threads", "strict-rounding", "tf32", "params"};
+  if (key == "device" || key == "params") {
+    (key == "device" ? out.device : out.params) = value;
+  } else if (key == "threads") {
+    if (!absl::SimpleAtoi(value, &out.threads)) return UsageError(absl::StrCat("threads is '", value, "', a number is needed"));
+  } else if (key == "strict-rounding" || key == "tf32") {
+    if (value != "true" && value != "false") return UsageError(absl::StrCat(key, " is '", value, "', true or false is needed"));
+    (key == "tf32" ? out.tf32 : out.strict_rounding) = value == "true";
+  } else {
+    return UsageError(absl::StrCat("there is no option '", key, "'", Suggest(key, keys)));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<HostTensor> Copy(const ampc_tensor& tensor) {
+  const DType dtype = FromC(tensor.dtype);
+  if (dtype == DType::kInvalid) return UsageError(absl::StrCat("its dtype is ", tensor.dtype, ", an ampc_dtype is needed"));
+  if (tensor.rank < 0) return UsageError(absl::StrCat("its rank is ", tensor.rank, ", 0 or more is needed"));
+  AMPC_RETURN_IF_ERROR(NeedArray(tensor.dims, static_cast<size_t>(tensor.rank), "its dims"));
+  // The size first: nothing is allocated for dims that the data cannot have.
+  const absl::Span<const int64_t> dims(tensor.dims, static_cast<size_t>(tensor.rank));
+  const std::optional<int64_t> bytes = NumBytes(dtype, dims);
+  if (!bytes.has_value()) return UsageError(absl::StrCat("its shape is ", ShapeToString(dims), ", known dims and less than 2^63 bytes are needed"));
+  if (static_cast<uint64_t>(*bytes) != tensor.bytes) {
+    return UsageError(absl::StrCat("it has ", tensor.bytes, " bytes, ", Name(dtype), " ", ShapeToString(dims), " needs ", *bytes));
+  }
+  AMPC_ASSIGN_OR_RETURN(HostTensor out, HostTensor::CreateUninitialized(dtype, dims));
+  if (*bytes == 0) return out;
+  AMPC_RETURN_IF_ERROR(Need(tensor.data, "its data"));
+  std::memcpy(out.mutable_data(), tensor.data, tensor.bytes);
+  return out;
+}
+
+absl::StatusOr<TensorMap> Feeds(absl::Span<const ampc_tensor> inputs) {
+  TensorMap feeds;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].name == nullptr) return UsageError(absl::StrCat("the name of input ", i, " is NULL"));
+    absl::StatusOr<HostTensor> tensor = Copy(inputs[i]);
+    if (!tensor.ok()) return Annotate(tensor.status(), absl::StrCat("input '", inputs[i].name, "'"));
+    if (!feeds.emplace(inputs[i].name, *std::move(tensor)).second) return UsageError(absl::StrCat("input '", inputs[i].name, "' is given twice"));
+  }
+  return feeds;
+}
+
+absl::Status Get(const std::vector<Value>& values, size_t index, ampc_value* out) {
+  AMPC_RETURN_IF_ERROR(Need(out, "value"));
+  if (index >= values.size()) return UsageError(absl::StrCat("the index is ", index, ", the model has ", values.size()));
+  const Value& value = values[index];
+  *out = {value.name.c_str(), value.dtype, value.rank, value.dims.data()};
+  return absl::OkStatus();
+}
+
+void View(const TensorMap::value_type& result, ampc_tensor* out) {
+  const auto& [name, tensor] = result;
+  *out = {name.c_str(), ToC(tensor.dtype()), tensor.rank(), tensor.dims().data(), tensor.data(), tensor.size_bytes()};
+}
+
+}  // namespace
+}  // namespace ampc::c_api
+
+using namespace ampc::c_api;
+
+const char* ampc_version(void) { return ampc::Version(); }
+
+ampc_code ampc_load(const char* path, const ampc_option* options, size_t num_options, ampc_session** session) {
+  return Call("ampc_load", [=]() -> absl::Status {
+    AMPC_RETURN_IF_ERROR(Need(session, "session"));
+    AMPC_RETURN_IF_ERROR(Need(path, "path"));
+    AMPC_RETURN_IF_ERROR(CheckOptions(options, num_options));
+    ampc::SessionOptions how;
+    for (size_t i = 0; i < num_options; ++i) AMPC_RETURN_IF_ERROR(SetOption(options[i].key, options[i].value, how));
+    AMPC_ASSIGN_OR_RETURN(ampc::Session loaded, ampc::Session::Load(path, how));
+    std::vector<Value> inputs = Describe(loaded.inputs()), outputs = Describe(loaded.outputs());
+    *session = new ampc_session{std::move(loaded), std::move(inputs), std::move(outputs)};
+    return absl::OkStatus();
+  });
+}
+
+void ampc_free_session(ampc_session* session) { delete session; }
+
+size_t ampc_num_inputs(const ampc_session* session) { return session == nullptr ? 0 : session->inputs.size(); }
+
+size_t ampc_num_outputs(const ampc_session* session) { return session == nullptr ? 0 : session->outputs.size(); }
+
+ampc_code ampc_input(const ampc_session* session, size_t index, ampc_value* value) {
+  return Call("ampc_input", [=]() -> absl::Status {
+    AMPC_RETURN_IF_ERROR(Need(session, "session"));
+    return Get(session->inputs, index, value);
+  });
+}
+
+ampc_code ampc_output(const ampc_session* session, size_t index, ampc_value* value) {
+  return Call("ampc_output", [=]() -> absl::Status {
+    AMPC_RETURN_IF_ERROR(Need(session, "session"));
+    return Get(session->outputs, index, value);
+  });
+}
+
+ampc_code ampc_run(const ampc_session* session, const ampc_tensor* inputs, size_t num_inputs, ampc_results** results) {
+  return Call("ampc_run", [=]() -> absl::Status {
+    AMPC_RETURN_IF_ERROR(Need(session, "session"));
+    AMPC_RETURN_IF_ERROR(Need(results, "results"));
+    AMPC_RETURN_IF_ERROR(NeedArray(inputs, num_inputs, "inputs"));
+    AMPC_ASSIGN_OR_RETURN(const ampc::TensorMap feeds, Feeds(absl::MakeConstSpan(inputs, num_inputs)));
+    auto out = std::make_unique<ampc_results>();
+    AMPC_ASSIGN_OR_RETURN(out->tensors, session->session.Run(feeds));
+    for (const Value& value : session->outputs) out->order.push_back(&*out->tensors.find(value.name));
+    *results = out.release();
+    return absl::OkStatus();
+  });
+}
+
+void ampc_free_results(ampc_results* results) { delete results; }
+
+size_t ampc_num_results(const ampc_results* results) { return results == nullptr ? 0 : results->order.size(); }
+
+ampc_code ampc_result(const ampc_results* results, size_t index, ampc_tensor* tensor) {
+  return Call("ampc_result", [=]() -> absl::Status {
+    AMPC_RETURN_IF_ERROR(Need(results, "results"));
+    AMPC_RETURN_IF_ERROR(Need(tensor, "tensor"));
+    if (index >= results->order.size()) return ampc::UsageError(absl::StrCat("the index is ", index, ", there are ", results->order.size(), " results"));
+    View(*results->order[index], tensor);
+    return absl::OkStatus();
+  });
+}
+
+ampc_code ampc_result_named(const ampc_results* results, const char* name, ampc_tensor* tensor) {
+  return Call("ampc_result_named", [=]() -> absl::Status {
+    AMPC_RETURN_IF_ERROR(Need(results, "results"));
+    AMPC_RETURN_IF_ERROR(Need(name, "name"));
+    AMPC_RETURN_IF_ERROR(Need(tensor, "tensor"));
+    if (const auto it = results->tensors.find(name); it != results->tensors.end()) {
+      View(*it, tensor);
+      return absl::OkStatus();
+    }
+    std::vector<std::string> names;
+    for (const auto& result : results->tensors) names.push_back(result.first);
+    return ampc::UsageError(absl::StrCat("there is no result '", name, "'", ampc::Suggest(name, names)));
+  });
+}
