@@ -1,14 +1,19 @@
 // ampc bench: latencies and throughput of a model, or of training one of the built-in networks.
-#include <utility>
+#include <algorithm>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "graph/base/error.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/status_macros.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/networks.h"
 #include "tools/cli/command.h"
 #include "tools/cli/device_check.h"
+#include "tools/cli/outputs.h"
 
 namespace ampc {
 namespace {
@@ -16,13 +21,45 @@ namespace {
 struct BenchFlags {
   BenchRequest request;
   std::string dtype = "fp16";
+  int ops = 10;
+  std::string profile;
   bool json = false;
 };
 
+constexpr const char* kHeader = "level  batch    runs       best        p50        p90        p99      items/s      arena       peak       load  first run\n";
+
 void PrintText(Console& console, const BenchLine& l) {
-  console.Out(absl::StrFormat("%-5s %6d %7d %10s %10s %10s %10s %12.1f %10s %10s\n", l.level.empty() ? "-" : l.level, l.batch, l.runs, HumanSeconds(l.best),
-                              HumanSeconds(l.p50), HumanSeconds(l.p90), HumanSeconds(l.p99), l.items_per_second, HumanBytes(l.arena_bytes),
-                              HumanSeconds(l.prepare_seconds)));
+  console.Out(absl::StrFormat("%-5s %6d %7d %10s %10s %10s %10s %12.1f %10s %10s %10s %10s\n", l.level.empty() ? "-" : l.level, l.batch, l.runs,
+                              HumanSeconds(l.best), HumanSeconds(l.p50), HumanSeconds(l.p90), HumanSeconds(l.p99), l.items_per_second,
+                              HumanBytes(l.arena_bytes), HumanBytes(l.peak_bytes), HumanSeconds(l.load_seconds), HumanSeconds(l.first_run_seconds)));
+}
+
+std::string DimsText(const BenchLine& l) {
+  return absl::StrJoin(l.dims, " ", [](std::string* out, const auto& dims) { absl::StrAppend(out, dims.first, "=", absl::StrJoin(dims.second, ",")); });
+}
+
+// Those that take most, at most `number` of them; the others are one.
+std::vector<OpShare> Largest(const std::vector<OpShare>& ops, int number) {
+  const size_t kept = std::min(ops.size(), static_cast<size_t>(number));
+  std::vector<OpShare> rows(ops.begin(), ops.begin() + kept);
+  if (kept == ops.size()) return rows;
+  OpShare& others = rows.emplace_back();
+  others.type = absl::StrCat(ops.size() - kept, " others");
+  for (size_t i = kept; i < ops.size(); ++i) {
+    others.steps += ops[i].steps;
+    others.seconds += ops[i].seconds;
+    others.share += ops[i].share;
+  }
+  return rows;
+}
+
+void PrintProfile(Console& console, const BenchLine& l, int number) {
+  const Profile& profile = *l.profile;
+  const auto percent = [](double share) { return absl::StrFormat("%.1f %%", 100 * share); };
+  std::vector<std::vector<std::string>> rows = {{"op", "implementation", "steps", "time", "share"}};
+  for (const OpShare& o : Largest(profile.ops, number)) rows.push_back({o.type, o.implementation, absl::StrCat(o.steps), HumanSeconds(o.seconds), percent(o.share)});
+  rows.push_back({"between ops", "", "", HumanSeconds(profile.between_seconds), percent(profile.between_seconds / profile.seconds)});
+  console.Out(absl::StrCat("\n", l.level.empty() ? "" : l.level + " ", DimsText(l), ": a run of ", HumanSeconds(profile.seconds), "\n", FormatTable(rows)));
 }
 
 void PrintJson(Console& console, const BenchFlags& flags, const BenchLine& l) {
@@ -31,21 +68,50 @@ void PrintJson(Console& console, const BenchFlags& flags, const BenchLine& l) {
   json.BeginObject().Field("model", r.model).Field("job", r.train ? "train" : "run").Field("device", r.device).Field("threads", r.threads);
   if (!l.level.empty()) json.Field("level", l.level).Field("dtype", l.level == "O0" ? "fp32" : flags.dtype);
   if (r.train) json.Field("optimizer", r.optimizer).Field("accumulate", r.accumulate).Field("loss", l.loss);
-  json.Field("batch", l.batch).Field("runs", l.runs).Field("best_seconds", l.best).Field("p50_seconds", l.p50).Field("p90_seconds", l.p90);
-  json.Field("p99_seconds", l.p99).Field("items_per_second", l.items_per_second).Field("arena_bytes", l.arena_bytes);
-  json.Field("peak_bytes", l.peak_bytes).Field("prepare_seconds", l.prepare_seconds).EndObject();
+  json.Key("dims").BeginObject();
+  for (const auto& [name, dims] : l.dims) json.Key(name).Ints(dims);
+  json.EndObject().Field("batch", l.batch).Field("runs", l.runs).Field("best_seconds", l.best).Field("p50_seconds", l.p50).Field("p90_seconds", l.p90);
+  json.Field("p99_seconds", l.p99).Field("items_per_second", l.items_per_second).Field("arena_bytes", l.arena_bytes).Field("peak_bytes", l.peak_bytes);
+  json.Field("load_seconds", l.load_seconds).Field("first_run_seconds", l.first_run_seconds);
+  if (l.profile && flags.ops > 0) {
+    json.Key("profile").BeginArray();
+    for (const OpShare& o : Largest(l.profile->ops, flags.ops)) {
+      json.BeginObject().Field("op", o.type).Field("implementation", o.implementation).Field("steps", o.steps).Field("seconds", o.seconds);
+      json.Field("share", o.share).EndObject();
+    }
+    json.EndArray().Field("between_seconds", l.profile->between_seconds).Field("profiled_seconds", l.profile->seconds);
+  }
+  json.EndObject();
   console.Out(json.Take() + "\n");
 }
 
+absl::Status CheckFlags(const BenchFlags& flags) {
+  const BenchRequest& r = flags.request;
+  if (flags.profile.empty()) return absl::OkStatus();
+  if (r.train) return UsageError("--profile: found --train, needed runs of a model");
+  std::vector<std::string> inputs = r.inputs;
+  if (FindBenchNetwork(r.model) == nullptr) {
+    for (const std::string& file : ModelFiles(r.model, r.params)) inputs.push_back(file);
+  }
+  return CheckOutputs({flags.profile}, inputs);
+}
+
 absl::Status Run(BenchFlags flags, Console& console) {
+  AMPC_RETURN_IF_ERROR(CheckFlags(flags));
   flags.request.dtype = flags.dtype == "bf16" ? DType::kBF16 : DType::kF16;
+  flags.request.profile = flags.ops > 0 || !flags.profile.empty();
   AMPC_RETURN_IF_ERROR(CheckDevice(flags.request.device, console));
-  bool first = true;
-  return RunBench(flags.request, [&](const BenchLine& line) {
-    if (flags.json) return PrintJson(console, flags, line);
-    if (std::exchange(first, false)) console.Out("level  batch    runs       best        p50        p90        p99      items/s      arena    prepare\n");
-    PrintText(console, line);
-  });
+  std::vector<BenchLine> lines;
+  AMPC_RETURN_IF_ERROR(RunBench(flags.request, [&](const BenchLine& line) {
+    if (!flags.json && lines.empty()) console.Out(kHeader);
+    flags.json ? PrintJson(console, flags, line) : PrintText(console, line);
+    lines.push_back(line);
+  }));
+  for (const BenchLine& line : lines) {
+    if (line.profile && flags.ops > 0 && !flags.json) PrintProfile(console, line, flags.ops);
+  }
+  if (flags.profile.empty()) return absl::OkStatus();
+  return lines.back().profile->trace.Write(flags.profile);
 }
 
 void AddBenchOptions(CLI::App& app, BenchFlags& f) {
@@ -55,7 +121,7 @@ void AddBenchOptions(CLI::App& app, BenchFlags& f) {
   app.add_option("model", r.model, absl::StrCat("a model's file, or a network with random weights: ", names))->required();
   app.add_option("--batch", r.batches, "rows of a run; several, separated by commas, give a line each")->delimiter(',')->check(CLI::Range(1, 1 << 20))->capture_default_str();
   app.add_option("--input,-i", r.inputs, "feeds of a model's file: .npz, .safetensors, or NAME=file.npy; default: random values");
-  app.add_option("--dims", r.dims, "NAME=1,3,48,320: dims of a feed that the model leaves open");
+  app.add_option("--dims", r.dims, "NAME=1,3,48,320: dims of a feed; given again for the same feed: another line of the same session");
   app.add_option("--params", r.params, "file with the weights");
   app.add_option("--level", r.levels, "O0, O1, O2 of a network; several, separated by commas")->delimiter(',')->check(CLI::IsMember({"O0", "O1", "O2"}))->capture_default_str();
   app.add_option("--dtype", f.dtype, "fp16 or bf16")->check(CLI::IsMember({"fp16", "bf16"}))->capture_default_str();
@@ -66,6 +132,8 @@ void AddBenchOptions(CLI::App& app, BenchFlags& f) {
   app.add_option("--threads", r.threads, "threads of one run; 0: all processors")->capture_default_str();
   app.add_flag("--strict-rounding", r.strict_rounding, "no fusion: every op rounds its result to its type");
   app.add_option("--seconds", r.seconds, "of timed runs for each line, at least; at least ten runs")->check(CLI::NonNegativeNumber)->capture_default_str();
+  app.add_option("--ops", f.ops, "rows in the table of where a run's time goes, by op and implementation; 0: no table")->check(CLI::Range(0, 1000))->capture_default_str();
+  app.add_option("--profile", f.profile, "write a Chrome trace of a run of the last line");
   AddJsonFlag(app, &f.json);
 }
 
@@ -75,6 +143,8 @@ Command BenchCommand() {
   return {"bench", "measures latencies and throughput of a model, or of training a network",
           "  ampc bench model_fp16.pdmodel --dims x=1,3,48,320 --threads 1\n"
           "  ampc bench model.pdmodel --input in.npz --seconds 5 --json\n"
+          "  ampc bench model.pdmodel --batch 1,8 --profile trace.json    opens in a trace viewer\n"
+          "  ampc bench model.pdmodel --dims x=1,3,48,320 --dims x=1,3,48,400    a second line: the first run with a new width, and the next ones\n"
           "  ampc bench resnet50 --batch 1,8 --level O0,O2\n"
           "  ampc bench simplenet --train --batch 512 --level O0,O1,O2 --device cuda:0",
           [](CLI::App& app) -> Action {

@@ -51,13 +51,13 @@ def why(code, err):
     return err.strip().splitlines()[-1] if err.strip() else "exit %d" % code
 
 
-def child_command(script, job, words):
-    return [sys.executable, os.path.abspath(script), "--child", job, *map(str, words)]
+def child_command(script, job, words, python=sys.executable):
+    return [python, os.path.abspath(script), "--child", job, *map(str, words)]
 
 
-def run_child(script, job, *words):
+def run_child(script, job, *words, python=sys.executable):
     """What the job returns, its peak memory and seconds; or "failed"."""
-    result = run_process(child_command(script, job, words))
+    result = run_process(child_command(script, job, words, python))
     if result["code"] != 0:
         return {"failed": why(result["code"], result["err"]), "peak_bytes": result["peak_bytes"]}
     return dict(json.loads(result["out"].strip().splitlines()[-1]), peak_bytes=result["peak_bytes"], wall=result["wall"])
@@ -94,11 +94,11 @@ def convert_ampc(args, source, target, dtype="fp16", *options):
     return result
 
 
-# Engines in turn. An engine has ask(), which times a few runs and returns {"times": [...], other facts} or {"failed": why}, and close().
+# Engines in turn. An engine has ask(), which times a few runs and returns {"times": [...] if it has any, other facts} or {"failed": why}, and close().
 
 
 class Worker:
-    """An engine in a process of its own that stays between its turns: a job of `script` that calls serve_runs."""
+    """An engine in a process of its own that stays between its turns: a job of `script` that ends in serve_runs."""
 
     def __init__(self, script, job, *words):
         self.err = tempfile.TemporaryFile("w+")
@@ -147,18 +147,28 @@ def serve_runs(run, runs, facts):
 
 
 class AmpcBench:
-    """`ampc bench` on feeds from a file; each turn is a process."""
+    """`ampc bench` on feeds from a file (None: those of its own networks); each turn is a process."""
 
     def __init__(self, args, model, feeds, threads, *options):
-        self.args, self.words = args, ["bench", model, "--input", feeds, "--threads", threads, "--seconds", 0, "--json", *options]
+        self.args, self.words = args, ["bench", model, *(["--input", feeds] if feeds else []), "--threads", threads, "--seconds", 0, "--ops", 0, "--json", *options]
 
     def ask(self):
         result = run_ampc(self.args, *self.words)
         if "failed" in result:
             return {"failed": result["failed"]}
-        line = json.loads(result["out"].strip().splitlines()[-1])
-        return {"times": [line["best_seconds"]], "runs": line["runs"], "first": line["prepare_seconds"],
-                "load": line.get("load_seconds", line["prepare_seconds"]), "peak_bytes": result["peak_bytes"], "arena_bytes": line["arena_bytes"]}
+        line = json.loads(result["out"])
+        return {"times": [line["best_seconds"]], "runs": line["runs"], "load": line["load_seconds"],
+                "first": line["load_seconds"] + line["first_run_seconds"], "peak_bytes": line["peak_bytes"], "arena_bytes": line["arena_bytes"]}
+
+    def close(self):
+        pass
+
+
+class Once:
+    """An engine whose every turn is a call of `run`."""
+
+    def __init__(self, run):
+        self.ask = run
 
     def close(self):
         pass
@@ -175,7 +185,7 @@ def in_turn(engines, rounds):
             if "failed" in answer or "failed" in best.get(name, {}):
                 best[name] = {"failed": answer.get("failed") or best[name]["failed"]}
                 continue
-            times, runs = answer.pop("times"), answer.pop("runs", None)
+            times, runs = answer.pop("times", []), answer.pop("runs", None)
             kept = best.setdefault(name, {"best": math.inf, "runs": 0, **answer})
             kept["best"] = min(kept["best"], *times, math.inf)
             kept["runs"] += runs or len(times)

@@ -1,10 +1,12 @@
 """Sections of run.py about running models: latency, load and first run, peak memory, a new width of the input."""
+import json
 import os
+import statistics
 
 import engines
 import numpy as np
 import onnx_answers
-from common import AmpcBench, convert_ampc, in_turn, mb, mean, ms, quotient, run_ampc, run_child, slim, table
+from common import AmpcBench, Once, convert_ampc, in_turn, mb, mean, ms, quotient, run_ampc, run_child, slim, table
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 WORDS, TOKENS = 30522, 128
@@ -90,7 +92,7 @@ def cell(best, who, show, key):
 
 def section_latency(args, work):
     rows = [["fp32 latency", "batch", "threads", "ampc", "Paddle", "ONNX Runtime", "ampc / best peer", "fp16 / fp32", "error"]]
-    more = [["load + first run, peak memory", "batch", "threads", "ampc", "Paddle", "ONNX Runtime", "ampc", "Paddle", "ONNX Runtime", "Paddle own", "ORT own"]]
+    more = [["peak memory", "batch", "threads", "ampc", "Paddle", "ONNX Runtime", "Paddle own", "ORT own"]]
     results = []
     for name in args.models_timed:
         model = Model(args, name, work)
@@ -102,13 +104,60 @@ def section_latency(args, work):
                 where = [name, str(batch), str(threads)]
                 rows.append(where + [cell(best, who, ms, "best") for who in ("ampc", "paddle", "ort")]
                             + [quotient(best["ampc"], best_peer(best)), quotient(best["fp16"], best["ampc"]), "%.1e" % error])
-                more.append(where + [cell(best, who, ms, "first") for who in ("ampc", "paddle", "ort")] + [cell(best, who, mb, "peak_bytes") for who in ("ampc", "paddle", "ort")]
-                            + [cell(best, who, mb, "own_peak_bytes") for who in ("paddle", "ort")])
+                more.append(where + [cell(best, who, mb, "peak_bytes") for who in ("ampc", "paddle", "ort")] + [cell(best, who, mb, "own_peak_bytes") for who in ("paddle", "ort")])
     for title, keep in (("all", lambda r: True), *((f"batch {b}", lambda r, b=b: r["batch"] == b) for b in args.batches)):
         done = [r for r in results if keep(r) and "failed" not in r["ampc"] and "failed" not in best_peer(r)]
         low = [r for r in done if "failed" not in r["fp16"]]
         rows.append(["geometric mean of %d" % len(done), title, "", "", "", "", mean([r["ampc"]["best"] / best_peer(r)["best"] for r in done]),
                      mean([r["fp16"]["best"] / r["ampc"]["best"] for r in low]), ""])
     table("latency of one run, fp32, best of all; error: of the peers' first output against ampc's, over its largest value", rows)
-    table("seconds without the imports of Python; own: peak memory since the imports", more)
+    table("peak memory of the process; own: its growth since the imports of Python", more)
+    return results
+
+
+WIDTHS = range(328, 488, 8)  # of rec, after a run with 320
+
+
+def first_runs(model, threads):
+    """Load and first run with batch 1: each engine in processes of its own."""
+    args, feeds = model.args, model.feeds(1)
+    each = {"ampc": AmpcBench(args, model.ours, feeds, threads), "ort": Once(lambda: engines.once("measure", "ort", model.onnx, feeds, threads, 0, ""))}
+    if model.way:
+        each["paddle"] = Once(lambda: engines.once("measure", "paddle", model.paddle, feeds, threads, 0, "", model.way))
+    return in_turn(each, args.rounds)
+
+
+def new_widths(model, threads):
+    """Medians of the first run with a width, of the fastest of the next ones, and of what the first takes more."""
+    args, feeds = model.args, model.feeds(1)
+
+    def ask_ampc():
+        dims = [word for width in (320, *WIDTHS) for word in ("--dims", f"x=1,3,48,{width}")]
+        result = run_ampc(args, "bench", model.ours, *dims, "--threads", threads, "--seconds", 0, "--ops", 0, "--json")
+        lines = [json.loads(line) for line in result["out"].splitlines()][1:]
+        return slim(result) if "failed" in result else {"first": [line["first_run_seconds"] for line in lines], "later": [line["best_seconds"] for line in lines]}
+
+    words = (feeds, threads, ",".join(map(str, WIDTHS)))
+    each = {"ampc": ask_ampc(), "paddle": engines.once("widths", "paddle", model.paddle, *words, model.way), "ort": engines.once("widths", "ort", model.onnx, *words)}
+    for r in each.values():
+        if "failed" not in r:
+            r.update({"more": statistics.median(a - b for a, b in zip(r["first"], r["later"])), "first": statistics.median(r["first"]), "later": statistics.median(r["later"])})
+    return each
+
+
+def section_start(args, work):
+    results, rows = {"load_and_first_run": [], "new_width": []}, [["load + first run", "threads", "ampc", "Paddle", "ONNX Runtime"]]
+    for name in args.models_timed:
+        model = Model(args, name, work)
+        for threads in args.threads:
+            best = first_runs(model, threads)
+            results["load_and_first_run"].append({"model": name, "threads": threads, **best})
+            rows.append([name, str(threads)] + [cell(best, who, ms, "first") for who in ("ampc", "paddle", "ort")])
+    table("from the files to the first result, batch 1, without the imports of Python", rows)
+    rows = [["new width of rec", "threads", "first run", "next runs", "more"]]
+    for threads in args.threads if "rec" in args.models_timed else []:
+        each = new_widths(Model(args, "rec", work), threads)
+        results["new_width"].append({"threads": threads, **each})
+        rows += [[who, str(threads), ms(r, "first"), ms(r, "later"), ms(r, "more")] for who, r in each.items()]
+    table("medians of %d widths that the session has not seen" % len(WIDTHS), rows)
     return results

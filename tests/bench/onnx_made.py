@@ -39,6 +39,11 @@ def chain(path, length):
     save_graph(path, nodes, f"v{length}", [numpy_helper.from_array(np.full(4, 0.3, np.float32), "w")], ["n", 4], "v0")
 
 
+def relus(path, length):
+    nodes = [helper.make_node("Relu", [f"v{k}" if k else "x"], [f"v{k + 1}"], name=f"n{k}") for k in range(length)]
+    save_graph(path, nodes, f"v{length}", [], [1])
+
+
 def save_graph(path, nodes, output, weights, dims, feed="x"):
     ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, dims) for name in (feed, output)]
     model = helper.make_model(helper.make_graph(nodes, "made", ends[:1], ends[1:], weights), opset_imports=[helper.make_opsetid("", 17)], ir_version=8)

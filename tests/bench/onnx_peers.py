@@ -8,7 +8,7 @@ PYTHON has onnx, onnxruntime and onnxconverter-common; DIRECTORY is what tools/f
                time without the peer's imports, peak memory, and what cp takes for the same files. Files are in the page cache, nothing is synced.
   chains       the same of chains of 1k to 100k nodes, time inside the process: reading, converting, writing, and converting alone
   check        every model and its conversions through onnx.checker with full type checking, ONNX Runtime and ampc: error and answer
-  conformance  the standard's node tests (--data): where ONNX Runtime loads the original, the converted one loads and gives its outputs
+  conformance  the standard's node tests (--data): where ONNX Runtime (fp16) or ampc gives the recorded outputs for the original, it does for the converted
   latency      one run with batch 1, fp32: both engines in turn, best of all rounds; ampc's fp16 over its fp32; loading; peak memory
 """
 import argparse
@@ -206,15 +206,18 @@ def read_tensors(folder, kind):
     return tensors
 
 
-def difference(want, got):
-    """What is wrong with the second list of tensors, "" for nothing: within 1 % of each value or of the largest."""
+NEAR = {"fp16": 1e-2, "bf16": 8e-2}  # of each value or of the largest: twenty units of half the last place
+
+
+def difference(want, got, near):
+    """What is wrong with the second list of tensors, "" for nothing."""
     for a, b in zip(want, got):
         if a.shape != b.shape or a.dtype != b.dtype:
             return f"{a.dtype} {a.shape} became {b.dtype} {b.shape}"
         if a.dtype.kind != "f":
             if not np.array_equal(a, b):
                 return "differs"
-        elif not np.allclose(a, b, rtol=1e-2, atol=1e-2 * float(np.max(np.abs(a[np.isfinite(a)]), initial=0)), equal_nan=True):
+        elif not np.allclose(a, b, rtol=near, atol=near * float(np.max(np.abs(a[np.isfinite(a)]), initial=0)), equal_nan=True):
             return "differs by %.2g" % float(np.nanmax(np.abs(a - b)))
     return ""
 
@@ -227,53 +230,86 @@ def is_valid(path):
     return True
 
 
-def conformance_case(args, folder, work):
-    """What became of the conversion, "" if all is well; None where ONNX Runtime does not give the recorded outputs for the original (what it does
-    not have; random numbers), or the operator set is older than 7."""
-    import onnxruntime
-    path, low = os.path.join(folder, "model.onnx"), os.path.join(work, "low.onnx")
-    data = os.path.join(folder, "test_data_set_0")
+class Case:
+    """One of the standard's tests: a model with recorded inputs and outputs."""
 
-    def run(model):
+    def __init__(self, args, folder, work):
+        self.args, self.path, self.work = args, os.path.join(folder, "model.onnx"), work
+        data = os.path.join(folder, "test_data_set_0")
+        model = onnx.load(self.path, load_external_data=False)
+        self.old = any(o.domain in ("", "ai.onnx") and o.version < 7 for o in model.opset_import)
+        weights = {w.name for w in model.graph.initializer}
+        self.names = [i.name for i in model.graph.input if i.name not in weights], [o.name for o in model.graph.output]
+        self.feeds, self.want = dict(zip(self.names[0], read_tensors(data, "input"))), read_tensors(data, "output")
+
+    def by_ort(self, model):
+        import onnxruntime
         session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
-        return session.run(None, dict(zip([i.name for i in session.get_inputs()], feeds)))
+        return session.run(None, self.feeds)
 
+    def by_ampc(self, model):
+        ins, outs = os.path.join(self.work, "in.npz"), os.path.join(self.work, "out.npz")
+        np.savez(ins, **self.feeds)
+        result = run_ampc(self.args, "run", model, "--input", ins, "-o", outs)
+        if "failed" in result:
+            raise RuntimeError(result["failed"])
+        found = dict(np.load(outs))
+        return [found[name] for name in self.names[1]]
+
+    def verdict(self, engine, model, near):
+        """"" where the engine loads the model and gives the recorded outputs, else why not."""
+        try:
+            wrong = difference(self.want, engine(model), near)
+        except Exception as e:
+            return "load: " + str(e).strip().splitlines()[0]
+        return wrong and "output: " + wrong
+
+    def converted(self, dtype, engines_that_run):
+        """What became of the conversion: "" if all is well."""
+        low = os.path.join(self.work, "low.onnx")
+        result = convert_ampc(self.args, self.path, low, dtype)
+        if "failed" in result:
+            return "declined: " + result["failed"] if result["code"] == 4 else "convert: " + result["failed"]
+        if is_valid(self.path) and not is_valid(low):
+            return "the checker refuses it"
+        for name, engine in engines_that_run:
+            verdict = self.verdict(engine, low, NEAR[dtype])
+            if verdict:
+                return f"{name}: {verdict}"
+        return ""
+
+
+def conformance_case(args, folder, work):
+    """Verdicts by dtype. Nothing where no engine gives the recorded outputs for the original (strings, sequences, random numbers), or its operator set is
+    older than 7; ONNX Runtime has no bf16 on a CPU."""
     try:
-        if any(o.domain in ("", "ai.onnx") and o.version < 7 for o in onnx.load(path, load_external_data=False).opset_import):
-            return None
-        feeds, want = read_tensors(data, "input"), read_tensors(data, "output")
-        if difference(want, run(path)):
-            return None
-    except Exception:  # sequences, training, operators that it does not have
-        return None
-    result = convert_ampc(args, path, low)
-    if "failed" in result:
-        return "convert: " + result["failed"]
-    if is_valid(path) and not is_valid(low):
-        return "the checker refuses it"
-    try:
-        verdict = difference(want, run(low))
-    except Exception as e:
-        return "load: " + str(e).strip().splitlines()[0]
-    return verdict and "output: " + verdict
+        case = Case(args, folder, work)
+    except Exception:  # inputs that are no tensors
+        return {}
+    if case.old:
+        return {}
+    able = [(name, engine) for name, engine in (("ONNX Runtime", case.by_ort), ("ampc", case.by_ampc)) if not case.verdict(engine, case.path, NEAR["fp16"])]
+    return {dtype: case.converted(dtype, runs) for dtype, runs in (("fp16", able), ("bf16", able[-1:] if ("ampc", case.by_ampc) in able else [])) if runs}
 
 
 def section_conformance(args, work):
     import onnxruntime
     onnxruntime.set_default_logger_severity(4)
-    bad, good, out = {}, 0, 0
-    for folder in sorted(glob.glob(os.path.join(args.data, "*", "*"))):
-        verdict = conformance_case(args, folder, work)
-        if verdict is None:
-            out += 1
-        elif verdict:
-            bad[os.path.basename(folder)] = verdict
-        else:
-            good += 1
-    print(f"\nstandard's tests converted to fp16: {good} good, {len(bad)} not, {out} left out: ONNX Runtime does not give the recorded outputs either, or the operator set is older than 7")
-    for name, verdict in bad.items():
-        print(f"  {name}: {verdict[:150]}")
-    return {"good": good, "left_out": out, "bad": bad}
+    folders = sorted(glob.glob(os.path.join(args.data, "*", "*")))
+    verdicts = {os.path.basename(folder): conformance_case(args, folder, work) for folder in folders}
+    results, rows = {}, [["type", "models", "good", "declined", "not good"]]
+    for dtype in NEAR:
+        found = {name: v[dtype] for name, v in verdicts.items() if dtype in v}
+        declined = {name: v for name, v in found.items() if v.startswith("declined")}
+        bad = {name: v for name, v in found.items() if v and name not in declined}
+        good = len(found) - len(declined) - len(bad)
+        results[dtype] = {"models": len(found), "good": good, "declined": declined, "bad": bad}
+        rows.append([dtype, str(len(found)), str(good), str(len(declined)), str(len(bad))])
+    table("the standard's tests, converted: the checker, ONNX Runtime (fp16) and ampc, where they take the original", rows)
+    for dtype, result in results.items():
+        for name, verdict in {**result["bad"], **result["declined"]}.items():
+            print(f"  {dtype} {name}: {verdict[:200]}")
+    return results
 
 
 def one_row(name, work):
@@ -290,7 +326,7 @@ def section_latency(args, work):
     for name in args.names:
         original, low, feeds = os.path.join(args.models, name, "model.onnx"), os.path.join(work, name + "_low.onnx"), one_row(name, work)
         converted = convert_ampc(args, original, low)
-        for threads in (1, 2):
+        for threads in args.threads:
             contest = {"ampc": AmpcBench(args, original, feeds, threads), "ort": engines.ort(original, feeds, threads, 10)}
             if "failed" not in converted:
                 contest["fp16"] = AmpcBench(args, low, feeds, threads)
@@ -298,7 +334,7 @@ def section_latency(args, work):
             a, o, h = best["ampc"], best["ort"], best["fp16"]
             results.append({"model": name, "threads": threads, **best})
             rows.append([name, str(threads), ms(a), ms(o), quotient(a, o), quotient(h, a), ms(a, "load"), ms(o, "load"), mb(a), mb(o), mb(o, "own_peak_bytes")])
-    for threads in (1, 2):
+    for threads in args.threads:
         done = [r for r in results if r["threads"] == threads and "failed" not in r["ampc"] and "failed" not in r["ort"]]
         low = [r for r in done if "failed" not in r["fp16"]]
         rows.append(["geometric mean of %d" % len(done), str(threads), "", "", mean([r["ampc"]["best"] / r["ort"]["best"] for r in done]),
@@ -319,6 +355,7 @@ def main():
     parser.add_argument("--sections", default=",".join(SECTIONS))
     parser.add_argument("--sizes", default=",".join(SIZES))
     parser.add_argument("--names", default=",".join(MODELS), type=str)
+    parser.add_argument("--threads", type=lambda words: [int(word) for word in words.split(",")], default=[1, 2], help="of latency")
     parser.add_argument("--rounds", type=int, default=3, help="of latency; each has ten runs of each engine")
     parser.add_argument("--data", default="/usr/share/libonnx-testdata/data")
     parser.add_argument("--work", help="folder for large files; default: a temporary one")

@@ -11,10 +11,23 @@ import sys
 import tempfile
 
 import common
+import executor
 import latency
+import onnx_peers
+import paddle_check
+import train
 
 SECTIONS = {
-    "latency": (latency.section_latency, "ampc, Paddle Inference and ONNX Runtime; fp16 over fp32; load and first run; peak memory"),
+    "latency": (latency.section_latency, "ampc, Paddle Inference and ONNX Runtime, fp32; fp16 over fp32; peak memory"),
+    "start": (latency.section_start, "load and first run; a new width of rec's input"),
+    "paddle": (paddle_check.section_paddle, "the real Paddle reads converted models and gives the same answers"),
+    "onnx": (onnx_peers.section_latency, "latency of the ONNX models beside ONNX Runtime"),
+    "check": (onnx_peers.section_check, "conversions of the ONNX models in onnx.checker, ONNX Runtime and ampc: answers"),
+    "conformance": (onnx_peers.section_conformance, "the standard's own tests, converted, in ONNX Runtime"),
+    "executor": (executor.section_executor, "what an operation costs that does next to nothing"),
+    "convert": (onnx_peers.section_convert, "conversion of large ONNX models beside onnxconverter-common and cp"),
+    "chains": (onnx_peers.section_chains, "conversion of chains of 1k to 100k nodes"),
+    "training": (train.section_training, "a step of training beside Paddle and, with --torch, PyTorch"),
 }
 
 
@@ -33,15 +46,18 @@ def arguments():
     parser.add_argument("--threads", type=numbers, default=[1, 2], help="default 1,2")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each engine, ten runs in each; default %(default)s")
     parser.add_argument("--quick", action="store_true", help="one turn, batch 1, small sizes: a look, not a result")
+    parser.add_argument("--sizes", default=",".join(onnx_peers.SIZES), help="of convert; default %(default)s")
+    parser.add_argument("--data", default="/usr/share/libonnx-testdata/data", help="of conformance; default %(default)s")
+    parser.add_argument("--torch", help="an interpreter that has PyTorch")
     parser.add_argument("--work", help="folder for large files; default: a temporary one")
     parser.add_argument("--json", help="file for all numbers; sections of an earlier run of the same file stay")
     args = parser.parse_args()
-    args.models_timed = args.names.split(",")
+    args.models_timed, args.names = args.names.split(","), onnx_peers.MODELS
     unknown = [f"{n}: no such section" for n in args.sections.split(",") if n not in SECTIONS] + [f"{n}: no such model" for n in args.models_timed if n not in latency.MODELS]
     if unknown:
         parser.error("; ".join(unknown))
     if args.quick:
-        args.rounds, args.batches = 1, [1]
+        args.rounds, args.batches, args.sizes = 1, [1], "100MB"
     return args
 
 

@@ -1,22 +1,18 @@
 #include "tools/bench/bench.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
-#include <map>
+#include <cinttypes>
+#include <cstdio>
+#include <fstream>
 #include <memory>
-#include <random>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/evaluator.h"
-#include "kernels/storage.h"
 #include "passes/analysis/target_support.h"
 #include "passes/autodiff/append_backward.h"
 #include "passes/pipelines.h"
@@ -24,6 +20,7 @@
 #include "runtime/session.h"
 #include "runtime/train/decorate.h"
 #include "runtime/train/trainer.h"
+#include "tools/bench/feeds.h"
 #include "tools/bench/networks.h"
 #include "tools/cli/tensors.h"
 #include "tools/train/request.h"
@@ -35,14 +32,19 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kWarmUp = 3;  // runs; a device captures its work in the last of them
 constexpr int64_t kMinRuns = 10;
+constexpr int kProfileRuns = 5;
 constexpr int64_t kEnqueued = 10;  // updates of a training on a device between two waits
 
 double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+// Of this process alone: getrusage counts from the size of what started it.
 int64_t PeakBytes() {
-  rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss * 1024;
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    int64_t kilobytes = 0;
+    if (std::sscanf(line.c_str(), "VmHWM: %" SCNd64, &kilobytes) == 1) return kilobytes * 1024;
+  }
+  return 0;
 }
 
 double Percentile(const std::vector<double>& sorted, double part) {
@@ -72,14 +74,19 @@ absl::StatusOr<std::vector<double>> Measure(double seconds, const std::function<
   return runs;
 }
 
-absl::Status BenchSession(const BenchRequest& request, const Session& session, const TensorMap& feeds, Clock::time_point start, BenchLine* line) {
+absl::Status BenchSession(const BenchRequest& request, const Session& session, const TensorMap& feeds, BenchLine* line) {
   const auto run = [&] { return session.Run(feeds).status(); };
+  const Clock::time_point start = Clock::now();
   AMPC_RETURN_IF_ERROR(run());
-  line->prepare_seconds = SecondsSince(start);
+  line->first_run_seconds = SecondsSince(start);
   for (int i = 1; i < kWarmUp; ++i) AMPC_RETURN_IF_ERROR(run());
   AMPC_ASSIGN_OR_RETURN(std::vector<double> runs, Measure(request.seconds, run));
   line->arena_bytes = session.arena_bytes();
+  for (const auto& [name, t] : feeds) line->dims[name].assign(t.dims().begin(), t.dims().end());
   Summarize(std::move(runs), line);
+  if (request.profile) {
+    AMPC_ASSIGN_OR_RETURN(line->profile.emplace(), ProfileSession(session, feeds, kProfileRuns));
+  }
   return absl::OkStatus();
 }
 
@@ -92,65 +99,23 @@ SessionOptions OptionsOf(const BenchRequest& request) {
   return options;
 }
 
-absl::StatusOr<std::map<std::string, std::vector<int64_t>>> ParseDims(const std::vector<std::string>& given) {
-  std::map<std::string, std::vector<int64_t>> dims;
-  for (const std::string& text : given) {
-    const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
-    for (absl::string_view word : absl::StrSplit(parts.second, ',')) {
-      int64_t dim = 0;
-      if (!absl::SimpleAtoi(word, &dim) || dim < 0) return UsageError(absl::StrCat("--dims: found '", text, "', needed NAME=1,3,48,320"));
-      dims[parts.first].push_back(dim);
-    }
-  }
-  return dims;
-}
-
-// Floats in [-1, 1), the same each time; zeros of other types, which are right for indexes and masks.
-absl::StatusOr<HostTensor> SomeValues(DType dtype, const std::vector<int64_t>& dims) {
-  if (!IsFloat(dtype) || dtype == DType::kF64) return HostTensor::Create(dtype, dims);
-  AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::Create(DType::kF32, dims));
-  std::minstd_rand random(1);
-  for (float& v : t.mutable_values<float>()) v = static_cast<float>(random() % 4096) / 2048.0f - 1;
-  return FromStorage(t, dtype);
-}
-
-absl::StatusOr<TensorMap> RandomFeeds(const BenchRequest& request, const Session& session, int64_t batch) {
-  AMPC_ASSIGN_OR_RETURN(const auto given, ParseDims(request.dims));
-  TensorMap feeds;
-  for (const ValueInfo& input : session.inputs()) {
-    std::vector<int64_t> dims(input.type.dims.begin(), input.type.dims.end());
-    if (const auto at = given.find(input.name); at != given.end()) dims = at->second;
-    if (!dims.empty() && dims[0] < 0) dims[0] = batch;
-    if (std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; })) {
-      return UsageError(absl::StrCat("feed '", input.name, "' is ", ToString(input.type), ", needed its dims: --dims ", input.name, "=", absl::StrJoin(dims, ","),
-                                     " with numbers for all, or --input"));
-    }
-    AMPC_ASSIGN_OR_RETURN(feeds[input.name], SomeValues(input.type.dtype, dims));
-  }
-  return feeds;
-}
-
 absl::Status BenchFile(const BenchRequest& request, const std::function<void(const BenchLine&)>& report) {
   if (request.train) {
     std::vector<std::string> names;
     for (const BenchNetwork& network : BenchNetworks()) names.push_back(network.name);
     return UsageError(absl::StrCat("--train: found a model in a file, needed one of ", absl::StrJoin(names, ", ")));
   }
-  for (int64_t batch : request.batches) {
-    const Clock::time_point start = Clock::now();
-    AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(request.model, OptionsOf(request)));
+  const Clock::time_point start = Clock::now();
+  AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(request.model, OptionsOf(request)));
+  const double load_seconds = SecondsSince(start);
+  const std::vector<ValueInfo> inputs = session.inputs();
+  AMPC_ASSIGN_OR_RETURN(const std::vector<TensorMap> lines, BenchFeeds(inputs, request.inputs, request.dims, request.batches));
+  for (const TensorMap& feeds : lines) {
     BenchLine line;
-    line.batch = batch;
-    TensorMap feeds;
-    if (request.inputs.empty()) {
-      AMPC_ASSIGN_OR_RETURN(feeds, RandomFeeds(request, session, batch));
-    } else {
-      AMPC_ASSIGN_OR_RETURN(feeds, ReadFeeds(request.inputs, session.inputs()));
-      if (!feeds.empty() && !feeds.begin()->second.dims().empty()) line.batch = feeds.begin()->second.dims()[0];
-    }
-    AMPC_RETURN_IF_ERROR(BenchSession(request, session, feeds, start, &line));
+    line.batch = BatchOf(inputs, feeds);
+    line.load_seconds = load_seconds;
+    AMPC_RETURN_IF_ERROR(BenchSession(request, session, feeds, &line));
     report(line);
-    if (!request.inputs.empty()) break;
   }
   return absl::OkStatus();
 }
@@ -174,11 +139,13 @@ absl::Status BenchInference(const BenchRequest& request, const BenchNetwork& net
   AMPC_RETURN_IF_ERROR(RunPipeline(Pipeline().Add("drop-dead"), {}, ctx, program));
   AMPC_RETURN_IF_ERROR(RunPipeline(ConvertPipeline(convert), {}, ctx, program));
   AMPC_ASSIGN_OR_RETURN(const Session session, Session::Create(std::move(program), OptionsOf(request)));
+  const double load_seconds = SecondsSince(start);
   for (int64_t batch : request.batches) {
     BenchLine line;
     line.level = level;
     line.batch = batch;
-    AMPC_RETURN_IF_ERROR(BenchSession(request, session, network.feeds(batch, false), start, &line));
+    line.load_seconds = load_seconds;
+    AMPC_RETURN_IF_ERROR(BenchSession(request, session, network.feeds(batch, false), &line));
     report(line);
   }
   return absl::OkStatus();
@@ -223,7 +190,9 @@ absl::Status BenchTraining(const BenchRequest& request, const BenchNetwork& netw
     line.level = level;
     line.batch = batch;
     AMPC_ASSIGN_OR_RETURN(Trainer trainer, MakeTrainer(request, network, level));
+    line.load_seconds = SecondsSince(start);
     const TensorMap feeds = network.feeds(batch, true);
+    for (const auto& [name, t] : feeds) line.dims[name].assign(t.dims().begin(), t.dims().end());
     const auto step = [&]() -> absl::Status {
       AMPC_ASSIGN_OR_RETURN(const TensorMap out, trainer.Step(feeds));
       if (!out.empty()) line.loss = ToDoubles(out.begin()->second)[0];
@@ -236,8 +205,9 @@ absl::Status BenchTraining(const BenchRequest& request, const BenchNetwork& netw
       for (int64_t i = 0; i < enqueued; ++i) AMPC_RETURN_IF_ERROR(trainer.Enqueue(feeds));
       return trainer.Wait();
     };
+    const Clock::time_point first = Clock::now();
     AMPC_RETURN_IF_ERROR(step());
-    line.prepare_seconds = SecondsSince(start);
+    line.first_run_seconds = SecondsSince(first);
     for (int i = 1; i < kWarmUp * request.accumulate; ++i) AMPC_RETURN_IF_ERROR(burst());
     AMPC_ASSIGN_OR_RETURN(std::vector<double> runs, Measure(request.seconds, burst));
     if (enqueued > 0) AMPC_RETURN_IF_ERROR(step());

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "runtime/exec/observer.h"
 #include "tools/cli/console.h"
+#include "tools/cli/trace.h"
 
 namespace ampc {
 
@@ -21,17 +21,12 @@ class RunObserver : public StepObserver {
   bool needed() const { return options_.check_nan_inf || options_.verbose || options_.trace; }
   bool wants_values() const override { return options_.check_nan_inf; }
   absl::Status AfterStep(const ObservedStep& step) override;
-  // The trace event format that chrome://tracing and Perfetto read.
-  absl::Status WriteTrace(const std::string& path) const;
+  absl::Status WriteTrace(const std::string& path) const { return trace_.Write(path); }
 
  private:
-  struct Event {
-    std::string name, type, implementation, place, results;
-    double start, seconds;
-  };
   Options options_;
   Console& console_;
-  std::vector<Event> events_;
+  Trace trace_;
 };
 
 }  // namespace ampc

@@ -1,0 +1,40 @@
+#include "tools/cli/trace.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graph/base/atomic_file.h"
+#include "graph/base/json_writer.h"
+#include "graph/base/status_macros.h"
+
+namespace ampc {
+
+std::string ResultTypes(const ObservedStep& step) {
+  return absl::StrJoin(step.results, ", ", [](std::string* out, const ObservedValue& v) {
+    absl::StrAppend(out, v.var->name(), ": ", ToString(TensorType(v.desc.dtype, v.desc.dims)), v.desc.layout == Layout::kChannelsLast ? " nhwc" : "");
+  });
+}
+
+std::string PlaceText(const ObservedStep& step) {
+  return step.copied_bytes > 0 ? absl::StrCat(step.place, " (", step.copied_bytes, " bytes copied)") : step.place;
+}
+
+void Trace::Add(const ObservedStep& step) {
+  const std::string name = step.results.empty() ? step.op->type() : step.results[0].var->name();
+  events_.push_back({name, step.op->type(), step.implementation, PlaceText(step), ResultTypes(step), step.start_seconds, step.seconds});
+}
+
+absl::Status Trace::Write(const std::string& path) const {
+  JsonWriter json(JsonWriter::kIndented);
+  json.BeginObject().Field("displayTimeUnit", "ms").Key("traceEvents").BeginArray();
+  for (const Event& e : events_) {
+    json.BeginObject(JsonWriter::kInline).Field("name", absl::StrCat(e.type, " ", e.name)).Field("cat", e.type).Field("ph", "X");
+    json.Field("ts", e.start * 1e6).Field("dur", e.seconds * 1e6).Field("pid", 0).Field("tid", 0);
+    json.Key("args").BeginObject().Field("implementation", e.implementation).Field("place", e.place).Field("results", e.results).EndObject().EndObject();
+  }
+  json.EndArray().EndObject();
+  AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Create(path));
+  AMPC_RETURN_IF_ERROR(file.Append(json.text()));
+  return file.Commit();
+}
+
+}  // namespace ampc

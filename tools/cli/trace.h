@@ -1,0 +1,30 @@
+// Trace: the steps of a run as a file for a trace viewer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "runtime/exec/observer.h"
+
+namespace ampc {
+
+class Trace {
+ public:
+  void Add(const ObservedStep& step);
+  // The trace event format that chrome://tracing and Perfetto read: a complete event per step, in microseconds since the run's start.
+  absl::Status Write(const std::string& path) const;
+
+ private:
+  struct Event {
+    std::string name, type, implementation, place, results;
+    double start, seconds;
+  };
+  std::vector<Event> events_;
+};
+
+// What a step made, "y: f32 [1, 10]", and where it ran: "cuda:0", or what a step that the device leaves to the host costs: "host (4096 bytes copied)".
+std::string ResultTypes(const ObservedStep& step);
+std::string PlaceText(const ObservedStep& step);
+
+}  // namespace ampc
