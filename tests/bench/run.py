@@ -15,6 +15,7 @@ import executor
 import latency
 import onnx_peers
 import paddle_check
+import summary
 import train
 
 SECTIONS = {
@@ -61,11 +62,15 @@ def arguments():
     return args
 
 
+def earlier(path):
+    """What the file has already."""
+    if not path or not os.path.exists(path):
+        return {}
+    with open(path) as f:
+        return json.load(f)
+
+
 def write(path, results):
-    """Beside the sections that the file has already."""
-    if os.path.exists(path):
-        with open(path) as f:
-            results = {**json.load(f), **results}
     with open(path + ".tmp", "w") as f:
         json.dump(results, f, indent=1)
     os.replace(path + ".tmp", path)
@@ -73,12 +78,15 @@ def write(path, results):
 
 def main():
     args = arguments()
-    results = common.print_machine()
+    results = {**earlier(args.json), **common.print_machine()}
     for name in args.sections.split(","):
         with tempfile.TemporaryDirectory(dir=args.work) as work:
             results[name] = SECTIONS[name][0](args, work)
         if args.json:
             write(args.json, results)
+    results["summary"] = summary.show(results)
+    if args.json:
+        write(args.json, results)
 
 
 if __name__ == "__main__":
