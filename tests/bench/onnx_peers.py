@@ -15,8 +15,6 @@ import argparse
 import glob
 import json
 import os
-import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -27,6 +25,7 @@ import onnx
 import onnx_answers
 import onnx_made
 from common import ROOT, AmpcBench, convert_ampc, in_turn, mb, mean, ms, print_machine, quotient, run_ampc, run_child, serve_child, slim, table, text
+from convert import copy_seconds, room_for
 from onnx import numpy_helper
 
 MODELS = ["ppocrv4_rec_onnx", "ppocr_cls_onnx", "magika", "silero_vad", "silero_vad_ifless", "basic_pitch", "minilm"]
@@ -58,24 +57,6 @@ def files_of(path):
     return [p for p in (path, path + ".data", os.path.splitext(path)[0] + ".data") if os.path.exists(p)]
 
 
-def copy_seconds(path, target):
-    best = 1e9
-    for _ in range(3):
-        start = time.perf_counter()
-        for k, p in enumerate(files_of(path)):
-            subprocess.run(["cp", "--reflink=never", p, f"{target}.copy{k}"], check=True)
-        best = min(best, time.perf_counter() - start)
-    for p in glob.glob(target + ".copy*"):
-        os.remove(p)
-    return best
-
-
-def room_for(bytes_needed, folder):
-    free = shutil.disk_usage(folder).free
-    if free < bytes_needed:
-        sys.exit(f"{folder}: {free >> 20} MB are free, {int(bytes_needed) >> 20} MB are needed; --work names another folder")
-
-
 # Sections.
 
 
@@ -91,7 +72,7 @@ def section_convert(args, work):
         for _ in range(3):
             result = convert_ampc(args, path, os.path.join(work, "ours.onnx"))
             ours = result if "failed" in result or result["wall"] < ours.get("wall", 1e9) else ours
-        cp = copy_seconds(path, os.path.join(work, "cp"))
+        cp = copy_seconds(files_of(path), os.path.join(work, "cp"))
         for p in glob.glob(os.path.join(work, "ours*")):
             os.remove(p)
         peer = {}

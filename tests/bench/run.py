@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 import common
+import convert
 import executor
 import latency
 import onnx_peers
@@ -27,6 +28,9 @@ SECTIONS = {
     "conformance": (onnx_peers.section_conformance, "the standard's own tests, converted, in ONNX Runtime"),
     "executor": (executor.section_executor, "what an operation costs that does next to nothing"),
     "convert": (onnx_peers.section_convert, "conversion of large ONNX models beside onnxconverter-common and cp"),
+    "pipeline": (convert.section_pipeline, "chains of 1k to 1M ops through the whole pipeline, in three formats"),
+    "streams": (convert.section_streams, "conversion of large Paddle and ONNX models beside cp, and what waiting for the disk takes"),
+    "limit": (convert.section_limit, "conversion of a model that is larger than memory"),
     "chains": (onnx_peers.section_chains, "conversion of chains of 1k to 100k nodes"),
     "training": (train.section_training, "a step of training beside Paddle and, with --torch, PyTorch"),
 }
