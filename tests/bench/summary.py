@@ -85,6 +85,44 @@ def chains(rows):
              r["peer"]["seconds"] >= 10 * r["ampc"]["seconds"]] for r in rows if ok(r["ampc"]) and ok(r["peer"])]
 
 
+def pipeline(rows):
+    largest = max(r["ops"] for r in rows)
+    out = []
+    for r in rows:
+        if r["ops"] < 1_000_000 or r["ops"] < largest:
+            continue
+        name = f"{r['ops']:,} ops, {r['format']}, whole pipeline"
+        if not ok(r):
+            out.append([name, "works", "failed", False])
+            continue
+        out.append([name, "<= 10 s", "%.1f s" % r["inside"], r["inside"] <= 10])
+        out.append([f"{name}: memory", "<= 4 GB", "%.1f GB" % (r["peak_bytes"] / 1e9), r["peak_bytes"] <= 4e9])
+        less = [s for s in rows if s["format"] == r["format"] and s["ops"] == largest // 10 and ok(s)]
+        if less:
+            growth = r["inside"] / less[0]["inside"]
+            out.append([f"{name}: time / that of a tenth of it", "<= 15", "%.1f" % growth, growth <= 15])  # caches become too small; 100 would be quadratic
+    return out
+
+
+def streams(rows):
+    out = []
+    for r in rows:
+        if not ok(r["ampc"]):
+            out.append([f"stream {r['model']}", "works", "failed", False])
+            continue
+        speed, copies, limit = r["bytes"] / 1e9 / r["ampc"]["wall"], r["ampc"]["wall"] / r["cp_seconds"], 300e6 + 2 * r["graph_bytes"]
+        out.append([f"stream {r['model']}", ">= 1 GB/s", "%.2f GB/s" % speed, speed >= 1])
+        out.append([f"stream {r['model']}, time / cp's", "<= 2", "%.2f" % copies, copies <= 2])
+        out.append([f"stream {r['model']}, peak memory", "<= %d MB" % (limit / 1e6), "%d MB" % (r["ampc"]["peak_bytes"] / 1e6), r["ampc"]["peak_bytes"] <= limit])
+    return out
+
+
+def limit(rows):
+    if isinstance(rows, dict):  # no control group
+        return []
+    return share("models larger than memory: converted, same bytes", sum(ok(r) and r["same"] for r in rows), len(rows))
+
+
 def share(name, good, all_of_them):
     return [[name, "all", f"{good} of {all_of_them}", good == all_of_them]]
 
@@ -102,8 +140,8 @@ def conformance(found):
     return [row for dtype, r in found.items() for row in share(f"the standard's tests converted to {dtype}", r["good"] + len(r["declined"]), r["models"])]
 
 
-BARS = {"latency": latency, "start": start, "onnx": onnx, "executor": executor, "convert": convert, "chains": chains, "paddle": paddle, "check": check,
-        "conformance": conformance}
+BARS = {"latency": latency, "start": start, "onnx": onnx, "executor": executor, "convert": convert, "chains": chains, "pipeline": pipeline, "streams": streams,
+        "limit": limit, "paddle": paddle, "check": check, "conformance": conformance}
 
 
 def show(results):
