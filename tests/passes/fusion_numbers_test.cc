@@ -3,10 +3,9 @@
 #include <cmath>
 #include <random>
 
-#include "absl/strings/match.h"
-#include "graph/text/parser.h"
 #include "gtest/gtest.h"
 #include "runtime/session.h"
+#include "tests/testlib/random_weights.h"
 #include "tests/testlib/tolerance.h"
 
 namespace ampc {
@@ -87,44 +86,18 @@ z = hard_sigmoid(t) slope=0.3 offset=0.4 : f32 [?, 6]
 fetch z)", 1},
 };
 
-HostTensor Random(std::mt19937& random, const Dims& dims, float low, float high) {
-  std::uniform_real_distribution<float> values(low, high);
-  HostTensor t = *HostTensor::Create(DType::kF32, dims);
-  for (float& v : t.mutable_values<float>()) v = values(random);
-  return t;
-}
-
-// The net with random weights; those whose name starts with v are positive.
-Program Make(const Net& net, std::mt19937& random) {
-  ParseOptions options;
-  options.bare = true;
-  absl::StatusOr<Program> program = ParseProgram(net.text, options);
-  EXPECT_TRUE(program.ok()) << program.status().message();
-  for (const std::unique_ptr<Var>& var : program->main().vars()) {
-    if (var->kind != VarKind::kParam) continue;
-    const bool positive = absl::StartsWith(var->name(), "v");
-    const HostTensor value = Random(random, var->type.dims, positive ? 0.5f : -1.0f, 1.0f);
-    auto ref = std::make_unique<WeightRef>();
-    ref->source = WeightBuffer(std::string(static_cast<const char*>(value.data()), value.size_bytes()));
-    ref->bytes = value.size_bytes();
-    ref->dtype = DType::kF32;
-    var->weight = std::move(ref);
-  }
-  return *std::move(program);
-}
-
 class Fusion : public ::testing::TestWithParam<Net> {};
 
 TEST_P(Fusion, ComputesTheSame) {
   std::mt19937 random(7);
-  const Program program = Make(GetParam(), random);
+  const Program program = testing::WithRandomWeights(GetParam().text, random);
   const absl::StatusOr<Session> strict = Session::Create(program.Clone(), {.threads = 1, .strict_rounding = true});
   const absl::StatusOr<Session> fused = Session::Create(program.Clone(), {.threads = 1});
   ASSERT_TRUE(strict.ok()) << strict.status().message();
   ASSERT_TRUE(fused.ok()) << fused.status().message();
   EXPECT_EQ(fused->program().main().ops().size(), static_cast<size_t>(GetParam().ops_after));
   EXPECT_GT(strict->program().main().ops().size(), fused->program().main().ops().size());
-  const TensorMap feeds = {{"x", Random(random, {2, 3, 8, 8}, -2.0f, 2.0f)}};
+  const TensorMap feeds = {{"x", testing::RandomTensor(random, {2, 3, 8, 8}, -2.0f, 2.0f)}};
   const absl::StatusOr<TensorMap> needed = strict->Run(feeds);
   const absl::StatusOr<TensorMap> found = fused->Run(feeds);
   ASSERT_TRUE(needed.ok()) << needed.status().message();
