@@ -5,7 +5,7 @@
 namespace ampc {
 
 void WeightCache::AddLasting(const HostTensor* value) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   lasting_[value] = true;
 }
 
@@ -13,14 +13,14 @@ absl::StatusOr<WeightCache::Packed> WeightCache::Get(const HostTensor* value, st
   const std::pair<const HostTensor*, std::string> key(value, std::move(format));
   bool lasting;
   {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(mutex_);
     lasting = lasting_.contains(value);
     if (const auto at = packed_.find(key); at != packed_.end()) return at->second;
   }
   AMPC_ASSIGN_OR_RETURN(HostTensor tensor, pack());
   Packed packed = std::make_shared<const HostTensor>(std::move(tensor));
   if (!lasting) return packed;
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   return packed_.emplace(key, std::move(packed)).first->second;
 }
 

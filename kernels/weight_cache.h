@@ -9,8 +9,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "graph/base/host_tensor.h"
+#include "graph/base/mutex.h"
 
 namespace ampc {
 
@@ -27,7 +27,7 @@ class WeightCache {
   absl::StatusOr<Packed> Get(const HostTensor* value, std::string format, PackFn pack);
 
  private:
-  absl::Mutex mutex_;
+  Mutex mutex_;
   absl::flat_hash_map<const HostTensor*, bool> lasting_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::pair<const HostTensor*, std::string>, Packed> packed_ ABSL_GUARDED_BY(mutex_);
 };

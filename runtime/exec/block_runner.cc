@@ -100,7 +100,7 @@ std::unique_ptr<BlockRunner::Start> BlockRunner::MakeStart(const Block& block, i
 }
 
 BlockRunner::Position& BlockRunner::At(const Block& block, int begin, int end) const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   std::unique_ptr<Position>& at = positions_[{block.index(), begin}];
   if (at == nullptr) {
     at = std::make_unique<Position>();
@@ -300,14 +300,14 @@ absl::StatusOr<std::vector<HostTensor>> BlockRunner::Run(absl::Span<const HostTe
 }
 
 int BlockRunner::num_plans() const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   int n = 0;
   for (const auto& [place, position] : positions_) n += position->span->plans.size() + position->op->plans.size();
   return n;
 }
 
 int64_t BlockRunner::arena_bytes() const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   int64_t bytes = 0;
   for (const auto& [place, position] : positions_) bytes = std::max({bytes, position->span->plans.arena_bytes(), position->op->plans.arena_bytes()});
   return bytes;

@@ -13,7 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
+#include "graph/base/mutex.h"
 #include "runtime/exec/environment.h"
 #include "runtime/exec/host_ops.h"
 #include "runtime/exec/plan_cache.h"
@@ -82,7 +82,7 @@ class BlockRunner {
   std::vector<std::vector<Unit>> units_;          // by block
   std::vector<const Var*> states_;                // that outlive a run
   std::vector<std::vector<const Var*>> locals_;   // by block: carries and arrays of its own, which start without a value
-  mutable absl::Mutex mutex_;
+  mutable Mutex mutex_;
   mutable absl::flat_hash_map<std::pair<int, int>, std::unique_ptr<Position>> positions_ ABSL_GUARDED_BY(mutex_);  // by block, op
 };
 

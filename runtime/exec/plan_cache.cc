@@ -7,7 +7,7 @@
 namespace ampc {
 
 absl::StatusOr<std::shared_ptr<const Executor>> PlanCache::Get(const Key& key, BuildFn build) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   if (const auto at = by_key_.find(key); at != by_key_.end()) {
     entries_.splice(entries_.begin(), entries_, at->second);
     return at->second->second;
@@ -24,12 +24,12 @@ absl::StatusOr<std::shared_ptr<const Executor>> PlanCache::Get(const Key& key, B
 }
 
 int PlanCache::size() const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   return static_cast<int>(entries_.size());
 }
 
 int64_t PlanCache::arena_bytes() const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   return arena_bytes_;
 }
 

@@ -11,7 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
+#include "graph/base/mutex.h"
 #include "runtime/exec/executor.h"
 
 namespace ampc {
@@ -34,7 +34,7 @@ class PlanCache {
   using Entry = std::pair<Key, std::shared_ptr<const Executor>>;
 
   const size_t capacity_;
-  mutable absl::Mutex mutex_;
+  mutable Mutex mutex_;
   std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // newest use first
   absl::flat_hash_map<Key, std::list<Entry>::iterator> by_key_ ABSL_GUARDED_BY(mutex_);
   int64_t arena_bytes_ ABSL_GUARDED_BY(mutex_) = 0;

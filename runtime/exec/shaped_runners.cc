@@ -60,7 +60,7 @@ bool IsLowered(const absl::StatusOr<std::shared_ptr<ProgramRunner>>& runner) { r
 absl::StatusOr<std::shared_ptr<ProgramRunner>> ShapedRunners::Get(absl::Span<const HostTensor* const> feeds) {
   Key key;
   for (const HostTensor* feed : feeds) AppendDims(feed->dims(), &key);
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   if (by_value_) AppendValues(feeds, &key);
   for (auto it = runners_.begin(); it != runners_.end(); ++it) {
     if (it->first != key) continue;
@@ -99,14 +99,14 @@ absl::StatusOr<std::shared_ptr<ProgramRunner>> ShapedRunners::Make(absl::Span<co
 }
 
 int ShapedRunners::num_plans() const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   int total = 0;
   for (const auto& [key, runner] : runners_) total += runner->num_plans();
   return total;
 }
 
 int64_t ShapedRunners::arena_bytes() const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(mutex_);
   return runners_.empty() ? 0 : runners_.front().second->arena_bytes();
 }
 

@@ -9,8 +9,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
+#include "graph/base/mutex.h"
 #include "runtime/exec/program_runner.h"
 
 namespace ampc {
@@ -33,7 +33,7 @@ class ShapedRunners {
 
   const Program program_;
   const RunnerOptions options_;
-  mutable absl::Mutex mutex_;
+  mutable Mutex mutex_;
   bool by_value_ ABSL_GUARDED_BY(mutex_) = false;  // shapes were not enough
   std::list<std::pair<Key, std::shared_ptr<ProgramRunner>>> runners_ ABSL_GUARDED_BY(mutex_);  // newest use first
 };

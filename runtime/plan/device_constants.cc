@@ -28,7 +28,7 @@ absl::Status DownloadDeclared(const void* from, DType declared, HostTensor& to, 
 }
 
 void DeviceConstants::AddLasting(const HostTensor* value) {
-  const absl::MutexLock lock(&mutex_);
+  const MutexLock lock(mutex_);
   lasting_.insert(value);
 }
 
@@ -43,7 +43,7 @@ absl::StatusOr<DeviceConstants::Buffer> DeviceConstants::Upload(const HostTensor
 }
 
 absl::StatusOr<DeviceConstants::Buffer> DeviceConstants::Get(const HostTensor& value, DType declared, absl::string_view what) {
-  const absl::MutexLock lock(&mutex_);
+  const MutexLock lock(mutex_);
   if (!lasting_.contains(&value)) return Upload(value, declared, what);
   Buffer& slot = uploaded_[{&value, declared}];
   if (slot == nullptr) {

@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "graph/base/host_tensor.h"
+#include "graph/base/mutex.h"
 #include "kernels/device/allocator.h"
 #include "kernels/device/device.h"
 
@@ -39,7 +39,7 @@ class DeviceConstants {
   absl::StatusOr<Buffer> Upload(const HostTensor& value, DType declared, absl::string_view what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::shared_ptr<Device> device_;
-  absl::Mutex mutex_;
+  Mutex mutex_;
   std::unique_ptr<Stream> stream_ ABSL_GUARDED_BY(mutex_);  // of the uploads; made at the first
   absl::flat_hash_set<const HostTensor*> lasting_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::pair<const HostTensor*, DType>, Buffer> uploaded_ ABSL_GUARDED_BY(mutex_);
