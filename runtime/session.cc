@@ -57,7 +57,9 @@ absl::StatusOr<Session> Session::Create(Program program, const SessionOptions& o
                                                                 .tf32 = options.tf32,
                                                                 .memory_limit_bytes = options.memory_limit_bytes}));
   AMPC_RETURN_IF_ERROR(Verify(program));
-  RunnerOptions how{.threads = state->where.threads, .fuse = !options.strict_rounding};
+  RunnerOptions how{.threads = state->where.threads, .fuse = !options.strict_rounding,
+                    .excess_precision = options.excess_precision && !options.strict_rounding,
+                    .in_place = options.in_place};
   if (state->where.target.has_value()) how.target = &*state->where.target;
   std::optional<Program> original;
   if (HasOnnxOps(program)) original = program.Clone();

@@ -131,6 +131,7 @@ void AddBenchOptions(CLI::App& app, BenchFlags& f) {
   app.add_option("--device", r.device, "cpu, or cuda:N in a build with CUDA")->capture_default_str();
   app.add_option("--threads", r.threads, "threads of one run; 0: all processors")->capture_default_str();
   app.add_flag("--strict-rounding", r.strict_rounding, "no fusion: every op rounds its result to its type");
+  app.add_flag("!--no-in-place", r.in_place, "no result takes the memory of an operand");
   app.add_option("--seconds", r.seconds, "of timed runs for each line, at least; at least ten runs")->check(CLI::NonNegativeNumber)->capture_default_str();
   app.add_option("--ops", f.ops, "rows in the table of where a run's time goes, by op and implementation; 0: no table")->check(CLI::Range(0, 1000))->capture_default_str();
   app.add_option("--profile", f.profile, "write a Chrome trace of a run of the last line");
@@ -145,6 +146,7 @@ Command BenchCommand() {
           "  ampc bench model.pdmodel --input in.npz --seconds 5 --json\n"
           "  ampc bench model.pdmodel --batch 1,8 --profile trace.json    opens in a trace viewer\n"
           "  ampc bench model.pdmodel --dims x=1,3,48,320 --dims x=1,3,48,400    a second line: the first run with a new width, and the next ones\n"
+          "  ampc bench chain --strict-rounding --no-in-place        what the executor itself costs: 10,000 ops\n"
           "  ampc bench resnet50 --batch 1,8 --level O0,O2\n"
           "  ampc bench simplenet --train --batch 512 --level O0,O1,O2 --device cuda:0",
           [](CLI::App& app) -> Action {

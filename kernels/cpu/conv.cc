@@ -23,10 +23,11 @@ struct Slots {
 
 class ConvKernel final : public Kernel {
  public:
-  ConvKernel(std::unique_ptr<onednn::Conv> conv, Slots slots, bool consumes_filter)
-      : conv_(std::move(conv)), slots_(slots), consumes_filter_(consumes_filter) {}
+  ConvKernel(std::unique_ptr<onednn::Conv> conv, Slots slots, bool consumes_filter, bool own_residual)
+      : conv_(std::move(conv)), slots_(slots), consumes_filter_(consumes_filter), own_residual_(own_residual) {}
   int64_t workspace_bytes() const override { return conv_->workspace_bytes(); }
   bool consumes(int flat) const override { return consumes_filter_ && flat == slots_.filter; }
+  int in_place_input() const override { return own_residual_ && conv_->may_add_in_place() ? slots_.residual : -1; }
   std::string implementation() const override { return conv_->implementation(); }
   absl::Status Run(const KernelArgs& args) const override {
     const auto at = [&args](int i) { return i < 0 ? nullptr : static_cast<const float*>(args.inputs[i]); };
@@ -38,6 +39,7 @@ class ConvKernel final : public Kernel {
   const std::unique_ptr<onednn::Conv> conv_;
   const Slots slots_;
   const bool consumes_filter_;
+  const bool own_residual_;  // the residual is not the convolution's input too
 };
 
 // Every window lies in an operand without elements: the bias, the residual and the activation are left.
@@ -70,7 +72,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const HostTensor* filter = spec.values[slots.filter];
   absl::StatusOr<std::unique_ptr<onednn::Conv>> conv = MakeConv(s, filter, spec.weights);
   if (!conv.ok()) return Annotate(conv.status(), Describe(view.op()));
-  return std::make_unique<ConvKernel>(*std::move(conv), slots, filter != nullptr);
+  const bool own_residual = slots.residual >= 0 && view.op().inputs()[slots.residual] != view.op().inputs()[slots.in];
+  return std::make_unique<ConvKernel>(*std::move(conv), slots, filter != nullptr, own_residual);
 }
 
 }  // namespace

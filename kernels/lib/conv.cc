@@ -13,6 +13,7 @@
 #include "graph/base/host_tensor.h"
 #include "graph/base/status_macros.h"
 #include "kernels/layout.h"
+#include "kernels/lib/conv_cut.h"
 #include "kernels/lib/conv_descs.h"
 #include "kernels/lib/onednn_primitive.h"
 #include "kernels/parallel.h"
@@ -23,6 +24,7 @@ namespace {
 struct Descs {
   MemoryDesc in, filter, bias, out;  // as the primitive takes them
   bool bf16 = false;
+  bool sum = false;  // the result's memory holds the residual before the run
 };
 
 struct Choice {
@@ -30,16 +32,21 @@ struct Choice {
   Descs descs;
 };
 
-absl::StatusOr<Attr> ConvAttr(const ConvSpec& s, const MemoryDesc& out) {
+absl::StatusOr<Attr> ConvAttr(const ConvSpec& s, const MemoryDesc& out, bool sum) {
   AMPC_ASSIGN_OR_RETURN(const PostOps ops, MakePostOps());
-  if (s.has_residual) AMPC_DNNL_CALL(dnnl_post_ops_append_binary(ops.get(), dnnl_binary_add, &out));
+  if (s.has_residual && sum) {
+    AMPC_DNNL_CALL(dnnl_post_ops_append_sum(ops.get(), 1.0f));
+  } else if (s.has_residual) {
+    AMPC_DNNL_CALL(dnnl_post_ops_append_binary(ops.get(), dnnl_binary_add, &out));
+  }
   AMPC_RETURN_IF_ERROR(AppendActivation(s.activation, ops.get()));
   return MakeAttr(ops.get());
 }
 
 // The descriptor for one element type; a null pd when oneDNN has nothing for it.
-absl::StatusOr<Choice> Choose(const ConvSpec& s, dnnl_data_type_t type) {
+absl::StatusOr<Choice> Choose(const ConvSpec& s, dnnl_data_type_t type, bool sum) {
   Choice c;
+  c.descs.sum = sum;
   c.descs.bf16 = type == dnnl_bf16;
   AMPC_ASSIGN_OR_RETURN(c.descs.in, ActivationDesc(s.batch, s.in_c, Each(s, [](const auto& a) { return a.in; }), type));
   AMPC_ASSIGN_OR_RETURN(c.descs.out, ActivationDesc(s.batch, s.out_c, Each(s, [](const auto& a) { return a.out; }), dnnl_f32));
@@ -49,7 +56,7 @@ absl::StatusOr<Choice> Choose(const ConvSpec& s, dnnl_data_type_t type) {
   const MemoryDesc* bias = s.has_bias ? &c.descs.bias : nullptr;
   const Sizes strides = Each(s, [](const auto&a) { return a.stride; }), dilates = Each(s, [](const auto&a) { return a.dilation - 1; });
   const Sizes before = Each(s, [](const auto&a) { return a.before; }), after = Each(s, [](const auto&a) { return a.after; });
-  AMPC_ASSIGN_OR_RETURN(const Attr attr, ConvAttr(s, c.descs.out));
+  AMPC_ASSIGN_OR_RETURN(const Attr attr, ConvAttr(s, c.descs.out, sum));
   if (s.transposed) {
     dnnl_deconvolution_desc_t d;
     AMPC_DNNL_CALL(dnnl_dilated_deconvolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_deconvolution_direct, &c.descs.in,
@@ -67,8 +74,14 @@ absl::StatusOr<Choice> Choose(const ConvSpec& s, dnnl_data_type_t type) {
   return c;
 }
 
+// oneDNN has more implementations that add to what the result's memory holds than such that read the residual from elsewhere.
 absl::StatusOr<Choice> ChooseBest(const ConvSpec& s) {
-  AMPC_ASSIGN_OR_RETURN(Choice c, ChooseType(s, Choose));
+  const bool sum = s.has_residual && !s.transposed;
+  const auto choose = [&](bool how) { return ChooseType(s, [how](const ConvSpec& spec, dnnl_data_type_t type) { return Choose(spec, type, how); }); };
+  AMPC_ASSIGN_OR_RETURN(Choice c, choose(sum));
+  if (c.pd == nullptr && sum) {
+    AMPC_ASSIGN_OR_RETURN(c, choose(false));
+  }
   if (c.pd == nullptr) return UnsupportedError("oneDNN has no convolution for this shape");
   return c;
 }
@@ -91,56 +104,6 @@ bool DependsOnThreads(const ConvSpec& s, const Choice& c) {
   return absl::StartsWith(name, "brg") && !c.descs.bf16 && s.window() > 1 && per_output > kShortSum;
 }
 
-// Rows of the result of one image (planes of a volume), as a convolution by itself.
-struct Rows {
-  ConvSpec spec;
-  int64_t in = 0, out = 0;  // first elements in channels-last memory
-};
-
-// The outermost axis with more than one point: rows are steps along it.
-size_t CutAxis(const ConvSpec& s) {
-  size_t i = 0;
-  while (i + 1 < s.axes.size() && s.axes[i].in == 1 && s.axes[i].out == 1) ++i;
-  return i;
-}
-
-// The cut then, by the shapes alone; each part runs on one thread.
-std::vector<Rows> CutRows(const ConvSpec& s) {
-  constexpr double kLeastWork = 2e6;  // multiply-adds of a part
-  const size_t cut = CutAxis(s);
-  const ConvSpec::Axis& h = s.axes[cut];
-  const int64_t reach = h.dilation * (h.kernel - 1) + 1;
-  const int64_t in_row = s.in_positions() / h.in * s.in_c, out_row = s.out_positions() / h.out * s.out_c;
-  // A part reads the whole filter: below so many positions that costs more than the products.
-  const int64_t row_positions = s.out_positions() / h.out, least = std::min<int64_t>(64, s.out_positions() / 2);
-  int64_t rows = h.out;
-  for (double work = Work(s) / static_cast<double>(s.batch); rows > 1 && work >= 2 * kLeastWork; work /= 2) {
-    if ((rows + 1) / 2 * row_positions < least) break;
-    rows = (rows + 1) / 2;
-  }
-  if (s.transposed || h.before >= reach || h.after >= reach) rows = h.out;  // else a part could lie in padding alone
-  std::vector<Rows> parts;
-  for (int64_t n = 0; n < s.batch; ++n) {
-    for (int64_t first = 0; first < h.out; first += rows) {
-      Rows part{s, 0, (n * h.out + first) * out_row};
-      ConvSpec::Axis& axis = part.spec.axes[cut];
-      part.spec.batch = 1;
-      axis.out = std::min(rows, h.out - first);
-      const int64_t begin = first * h.stride - h.before;
-      const int64_t end = begin + (axis.out - 1) * h.stride + reach;
-      const int64_t in_begin = std::max<int64_t>(0, begin), in_end = std::min(h.in, end);
-      if (rows < h.out) {
-        axis.in = in_end - in_begin;
-        axis.before = in_begin - begin;
-        axis.after = end - in_end;
-      }
-      part.in = (n * h.in + (rows < h.out ? in_begin : 0)) * in_row;
-      parts.push_back(std::move(part));
-    }
-  }
-  return parts;
-}
-
 class OneDnnConv final : public Conv {
  public:
   static absl::StatusOr<std::unique_ptr<Conv>> Make(const ConvSpec& spec, const HostTensor* filter, WeightCache* cache) {
@@ -159,8 +122,11 @@ class OneDnnConv final : public Conv {
     if (DependsOnThreads(fused, c)) {
       const ScopedThreads one(1);
       AMPC_ASSIGN_OR_RETURN(const Choice alone, ChooseBest(fused));
-      AMPC_RETURN_IF_ERROR(conv->PrepareFilter(given, alone.descs.filter, filter, cache));
-      AMPC_RETURN_IF_ERROR(conv->AddParts(fused, alone));
+      if (filter != nullptr) AMPC_RETURN_IF_ERROR(conv->AddChannels(fused, alone, *filter, cache));
+      if (conv->parts_.empty()) {
+        AMPC_RETURN_IF_ERROR(conv->PrepareFilter(given, alone.descs.filter, filter, cache));
+        AMPC_RETURN_IF_ERROR(conv->AddParts(fused, alone));
+      }
     } else {
       AMPC_RETURN_IF_ERROR(conv->PrepareFilter(given, c.descs.filter, filter, cache));
       AMPC_RETURN_IF_ERROR(conv->Add(fused, c, 0, 0));
@@ -171,6 +137,7 @@ class OneDnnConv final : public Conv {
 
   int64_t workspace_bytes() const override { return workspace_bytes_; }
   std::string implementation() const override { return implementation_; }
+  bool may_add_in_place() const override { return sum_ && out_ < 0 && !TransposesResidual(); }
 
   absl::Status Run(const ConvBuffers& b) const override {
     const ScopedThreads threads(threads_);
@@ -185,9 +152,11 @@ class OneDnnConv final : public Conv {
       ToBf16(static_cast<const float*>(in), reinterpret_cast<BFloat16*>(ws + in_bf16_));
       in = ws + in_bf16_;
     }
+    float* out = out_ >= 0 ? reinterpret_cast<float*>(ws + out_) : b.out;
     const float* residual = b.residual;
-    if (residual_ >= 0) {
-      float* to = reinterpret_cast<float*>(ws + residual_);
+    if (sum_ && !TransposesResidual()) CopyTo(out, residual);
+    if (TransposesResidual()) {
+      float* to = sum_ ? out : reinterpret_cast<float*>(ws + residual_);
       Transpose2D(s_.threads, s_.batch, s_.out_c, s_.out_positions(), b.residual, to);
       residual = to;
     }
@@ -196,7 +165,6 @@ class OneDnnConv final : public Conv {
       filter = ws + filter_;
       AMPC_RETURN_IF_ERROR(repack_->Execute({b.filter, filter, ws + scratchpad_}));
     }
-    float* out = out_ >= 0 ? reinterpret_cast<float*>(ws + out_) : b.out;
     AMPC_RETURN_IF_ERROR(RunParts(in, filter, b.bias, residual, out, ws));
     if (adds_residual_) AddResidual(residual, out);
     if (out_ >= 0) Transpose2D(s_.threads, s_.batch, s_.out_positions(), s_.out_c, out, b.out);
@@ -205,6 +173,16 @@ class OneDnnConv final : public Conv {
 
  private:
   explicit OneDnnConv(const ConvSpec& spec) : s_(spec) {}
+
+  bool TransposesResidual() const {
+    return s_.has_residual && s_.residual == Layout::kPlain && !Neutral(s_.out_c, s_.out_positions());
+  }
+
+  void CopyTo(float* out, const float* residual) const {
+    if (out == residual) return;
+    ParallelFor(s_.threads, s_.batch * s_.out_c * s_.out_positions(), 1 << 15,
+                [&](int64_t first, int64_t last) { std::copy(residual + first, residual + last, out + first); });
+  }
 
   const void* packed() const { return packed_ == nullptr ? nullptr : packed_->data(); }
 
@@ -220,29 +198,70 @@ class OneDnnConv final : public Conv {
 
   // Channels-last rows [in, out) of a part on the whole's filter.
   absl::Status Add(const ConvSpec& spec, const Choice& c, int64_t in, int64_t out) {
-    std::shared_ptr<const Primitive> primitive;
-    const ConvSpec::Axis& h = spec.axes[axis_];
-    for (const Part& p : parts_) {
-      if (p.in_rows == h.in && p.out_rows == h.out && p.before == h.before) primitive = p.primitive;
-    }
-    if (primitive == nullptr) {
-      std::vector<Primitive::Arg> args = {
-          {DNNL_ARG_SRC, c.descs.in}, {DNNL_ARG_WEIGHTS, c.descs.filter, packed()}, {DNNL_ARG_DST, c.descs.out}};
-      if (spec.has_bias) args.push_back({DNNL_ARG_BIAS, c.descs.bias});
-      if (spec.has_residual) args.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, c.descs.out});
-      AMPC_ASSIGN_OR_RETURN(primitive, Primitive::Create(c.pd.get(), std::move(args)));
-      scratchpad_bytes_ = std::max(scratchpad_bytes_, Aligned(primitive->scratchpad_bytes()));
-    }
-    parts_.push_back({std::move(primitive), h.in, h.out, h.before, in, out});
+    sum_ = c.descs.sum;
+    std::vector<Primitive::Arg> args = {
+        {DNNL_ARG_SRC, c.descs.in}, {DNNL_ARG_WEIGHTS, c.descs.filter, packed()}, {DNNL_ARG_DST, c.descs.out}};
+    if (spec.has_bias) args.push_back({DNNL_ARG_BIAS, c.descs.bias});
+    if (spec.has_residual && !c.descs.sum) args.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, c.descs.out});
+    AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const Primitive> primitive, Primitive::Create(c.pd.get(), std::move(args)));
+    scratchpad_bytes_ = std::max(scratchpad_bytes_, Aligned(primitive->scratchpad_bytes()));
+    AddPart(std::move(primitive), spec.axes[axis_], in, out);
     return absl::OkStatus();
+  }
+
+  void AddPart(std::shared_ptr<const Primitive> primitive, const ConvSpec::Axis& rows, int64_t in, int64_t out) {
+    parts_.push_back({std::move(primitive), rows.in, rows.out, rows.before, in, out});
+  }
+
+  // What a part of these rows runs; null before the first one.
+  std::shared_ptr<const Primitive> SamePart(const ConvSpec::Axis& rows) const {
+    for (const Part& p : parts_) {
+      if (p.in_rows == rows.in && p.out_rows == rows.out && p.before == rows.before) return p.primitive;
+    }
+    return nullptr;
+  }
+
+  // Parts that compute some channels each, from a part of the filter; none where the whole had better not be cut so.
+  absl::Status AddChannels(const ConvSpec& spec, const Choice& whole, const HostTensor& filter, WeightCache* cache) {
+    const int64_t channels = ChannelsOfPart(spec);
+    if (channels == 0) return absl::OkStatus();
+    ConvSpec part = spec;
+    part.out_c = channels;
+    AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(part));
+    if (ImplementationOf(c.pd.get()) != ImplementationOf(whole.pd.get())) return absl::OkStatus();
+    AMPC_ASSIGN_OR_RETURN(const MemoryDesc given, FilterDesc(part, dnnl_f32, /*any=*/false));
+    for (int64_t first = 0; first < spec.out_c; first += channels) {
+      AMPC_ASSIGN_OR_RETURN(WeightCache::Packed packed, Pack(filter, first * spec.in_c * spec.window(), given, c.descs.filter, cache));
+      std::vector<Primitive::Arg> args = {
+          {DNNL_ARG_SRC, c.descs.in}, {DNNL_ARG_WEIGHTS, c.descs.filter, packed->data()}, {DNNL_ARG_DST, c.descs.out}};
+      if (spec.has_bias) args.push_back({DNNL_ARG_BIAS, c.descs.bias});
+      AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const Primitive> primitive, Primitive::Create(c.pd.get(), std::move(args)));
+      scratchpad_bytes_ = std::max(scratchpad_bytes_, Aligned(primitive->scratchpad_bytes()));
+      parts_.push_back({std::move(primitive), 0, 0, 0, 0, first * spec.batch * spec.out_positions()});
+      channel_filters_.push_back(std::move(packed));
+    }
+    channels_ = channels;
+    return absl::OkStatus();
+  }
+
+  // The channels of a part, which lie together, to their places among those of all.
+  void PlaceChannels(int64_t part, const float* from, float* out) const {
+    const int64_t positions = s_.batch * s_.out_positions();
+    for (int64_t p = 0; p < positions; ++p) {
+      std::copy(from + p * channels_, from + (p + 1) * channels_, out + p * s_.out_c + part * channels_);
+    }
   }
 
   // The parts of a cut, or the whole on one thread where a part needs the filter in another order.
   absl::Status AddParts(const ConvSpec& spec, const Choice& whole) {
     axis_ = CutAxis(spec);
     for (const Rows& rows : CutRows(spec)) {
+      if (const std::shared_ptr<const Primitive> same = SamePart(rows.spec.axes[axis_]); same != nullptr) {
+        AddPart(same, rows.spec.axes[axis_], rows.in, rows.out);
+        continue;
+      }
       AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(rows.spec));
-      if (ImplementationOf(c.pd.get()) != ImplementationOf(whole.pd.get()) ||
+      if (ImplementationOf(c.pd.get()) != ImplementationOf(whole.pd.get()) || c.descs.sum != whole.descs.sum ||
           dnnl_memory_desc_equal(&c.descs.filter, &whole.descs.filter) == 0) {
         parts_.clear();
         threads_ = 1;
@@ -257,12 +276,15 @@ class OneDnnConv final : public Conv {
   absl::Status RunParts(const void* in, const void* filter, const float* bias, const float* residual, float* out, char* ws) const {
     const auto run = [&](int64_t i) {
       const Part& p = parts_[i];
-      std::array<const void*, 6> buffers = {static_cast<const char*>(in) + p.in * (in_bf16_ >= 0 ? 2 : 4), filter, out + p.out};
+      float* const to = channels_ > 0 ? reinterpret_cast<float*>(ws + slices_) + p.out : out + p.out;
+      std::array<const void*, 6> buffers = {static_cast<const char*>(in) + p.in * (in_bf16_ >= 0 ? 2 : 4), filter, to};
       size_t count = 3;
-      if (s_.has_bias) buffers[count++] = bias;
-      if (s_.has_residual && !adds_residual_) buffers[count++] = residual + p.out;
+      if (s_.has_bias) buffers[count++] = bias + i * channels_;
+      if (s_.has_residual && !adds_residual_ && !sum_) buffers[count++] = residual + p.out;
       buffers[count++] = ws + scratchpad_ + i * scratchpad_bytes_;
-      return p.primitive->Execute(absl::MakeConstSpan(buffers.data(), count));
+      AMPC_RETURN_IF_ERROR(p.primitive->Execute(absl::MakeConstSpan(buffers.data(), count)));
+      if (channels_ > 0) PlaceChannels(i, to, out);
+      return absl::OkStatus();
     };
     if (parts_.size() == 1) return run(0);
     std::atomic<bool> ok{true};
@@ -285,7 +307,8 @@ class OneDnnConv final : public Conv {
     const bool out_neutral = Neutral(s_.out_c, s_.out_positions());
     if (s_.in == Layout::kPlain && !Neutral(s_.in_c, s_.in_positions())) in_f32_ = take(in_elements * 4);
     if (d.bf16) in_bf16_ = take(in_elements * 2);
-    if (s_.has_residual && s_.residual == Layout::kPlain && !out_neutral) residual_ = take(Bytes(d.out));
+    if (TransposesResidual() && !sum_) residual_ = take(Bytes(d.out));
+    if (channels_ > 0) slices_ = take(Bytes(d.out));
     if (s_.out == Layout::kPlain && !out_neutral) out_ = take(Bytes(d.out));
     if (repack_ != nullptr) filter_ = take(filter_bytes_);
     const int64_t parts_bytes = scratchpad_bytes_ * static_cast<int64_t>(parts_.size());
@@ -306,6 +329,7 @@ class OneDnnConv final : public Conv {
   const ConvSpec s_;
   std::string implementation_;
   bool adds_residual_ = false;
+  bool sum_ = false;                   // the primitive adds to what the result's memory holds: first the residual is put there
   WeightCache::Packed packed_;         // the filter in the primitive's order; null when it comes with every run
   std::unique_ptr<Primitive> repack_;  // then from the given order
   struct Part {
@@ -314,11 +338,13 @@ class OneDnnConv final : public Conv {
     int64_t in, out;  // first elements
   };
   std::vector<Part> parts_;  // one that oneDNN divides among threads_, or several of one thread each
+  int64_t channels_ = 0;     // of a part that computes some channels; 0 where parts are rows
+  std::vector<WeightCache::Packed> channel_filters_;
   size_t axis_ = 0;          // that parts are cut along
   int threads_ = 1;
   int64_t filter_bytes_ = 0, scratchpad_bytes_ = 0;  // of one part
   // Offsets in the workspace; -1 for what is used where it lies.
-  int64_t in_f32_ = -1, in_bf16_ = -1, residual_ = -1, out_ = -1, filter_ = -1, scratchpad_ = 0;
+  int64_t in_f32_ = -1, in_bf16_ = -1, residual_ = -1, slices_ = -1, out_ = -1, filter_ = -1, scratchpad_ = 0;
   int64_t workspace_bytes_ = 0;
 };
 

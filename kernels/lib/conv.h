@@ -48,6 +48,8 @@ class Conv {
   virtual ~Conv() = default;
   virtual int64_t workspace_bytes() const = 0;
   virtual std::string implementation() const = 0;
+  // ConvBuffers::residual may be ConvBuffers::out, which then is not copied.
+  virtual bool may_add_in_place() const = 0;
   virtual absl::Status Run(const ConvBuffers& buffers) const = 0;
 };
 

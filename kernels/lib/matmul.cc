@@ -50,6 +50,8 @@ struct Part {
   int64_t b0 = 0, b = 0, m0 = 0, m = 0, n0 = 0, n = 0;
 };
 
+bool SameSize(const Part& a, const Part& b) { return a.b == b.b && a.m == b.m && a.n == b.n; }
+
 Part Whole(const MatmulSpec& s) { return {0, s.a_batch.size() == 1 ? std::max(s.a_batch[0], s.b_batch[0]) : 0, 0, s.m, 0, s.n}; }
 
 std::vector<int64_t> Batch(const std::vector<int64_t>& batch, const Part& part) {
@@ -258,14 +260,20 @@ class OneDnnMatmul final : public Matmul {
   // The parts of a cut, or the whole on one thread where a part would run another implementation than the whole.
   absl::Status AddParts(const std::string& name, const HostTensor* b, WeightCache* cache) {
     const bool pack_b = b != nullptr || repack_ != nullptr;
+    std::vector<std::pair<Part, Choice>> choices;  // of the sizes so far
     for (const Part& part : Cut(s_, absl::StartsWith(name, "brg"), bf16_)) {
-      AMPC_ASSIGN_OR_RETURN(Choice c, ChooseBest(s_, part, pack_b));
-      if (ImplementationOf(c.pd.get()) != name || (repack_ != nullptr && part.n < s_.n) || !TakesPacked(c)) {
-        parts_.clear();
-        AMPC_ASSIGN_OR_RETURN(c, ChooseBest(s_, Whole(s_), pack_b));
-        return Add(Whole(s_), c, b, cache);
+      const auto same = [&part](const auto& seen) { return SameSize(seen.first, part); };
+      auto at = std::find_if(choices.begin(), choices.end(), same);
+      if (at == choices.end()) {
+        AMPC_ASSIGN_OR_RETURN(Choice c, ChooseBest(s_, part, pack_b));
+        if (ImplementationOf(c.pd.get()) != name || (repack_ != nullptr && part.n < s_.n) || !TakesPacked(c)) {
+          parts_.clear();
+          AMPC_ASSIGN_OR_RETURN(c, ChooseBest(s_, Whole(s_), pack_b));
+          return Add(Whole(s_), c, b, cache);
+        }
+        at = choices.emplace(choices.end(), part, std::move(c));
       }
-      AMPC_RETURN_IF_ERROR(Add(part, c, b, cache));
+      AMPC_RETURN_IF_ERROR(Add(part, at->second, b, cache));
     }
     return absl::OkStatus();
   }
@@ -282,7 +290,7 @@ class OneDnnMatmul final : public Matmul {
       AMPC_ASSIGN_OR_RETURN(p.packed_b, Pack(*b, p.b, plain, c.b, cache));
     }
     for (const Prepared& other : parts_) {
-      if (other.part.b == part.b && other.part.m == part.m && other.part.n == part.n) p.primitive = other.primitive;
+      if (SameSize(other.part, part)) p.primitive = other.primitive;
     }
     if (p.primitive == nullptr) {
       std::vector<Primitive::Arg> args = {{DNNL_ARG_SRC, c.a}, {DNNL_ARG_WEIGHTS, c.b}, {DNNL_ARG_DST, c.out}};

@@ -27,6 +27,7 @@ std::optional<std::vector<float>> ConstantFloats(const Var& var) {
   if (var.kind != VarKind::kParam && var.kind != VarKind::kState) return std::nullopt;
   if (var.weight == nullptr || !var.type.IsStatic()) return std::nullopt;
   const absl::StatusOr<HostTensor> value = LoadWeight(*var.weight, var.type.dims);
+  var.weight->source->Release(var.weight->offset, var.weight->bytes);
   return value.ok() ? FloatsOf(*value) : std::nullopt;
 }
 

@@ -134,22 +134,23 @@ ProgramRunner::ProgramRunner(Program program, States states, Constants constants
       threads_(options.threads),
       constants_(std::move(constants)),
       liveness_(program_, states_.table.get()),
-      context_(Context(options.target)),
+      context_(Context(options)),
       plans_(kMaxPlans),
       runner_(context_),
       needs_runner_(BlockRunner::NeededBy(program_, context_.kernels)) {
-  for (const std::unique_ptr<const HostTensor>& value : constants_.all()) {
+  for (const std::shared_ptr<const HostTensor>& value : constants_.all()) {
     if (value == nullptr) continue;
     weights_.AddLasting(value.get());
     if (device_constants_.has_value()) device_constants_->AddLasting(value.get());
   }
 }
 
-PlanContext ProgramRunner::Context(const DeviceTarget* target) {
-  PlanContext context{program_, constants_, liveness_, CpuKernels(), &weights_, threads_, states_.table.get()};
-  if (target == nullptr) return context;
-  device_constants_.emplace(target->device);
-  target_ = PlanTarget{*target, &*device_constants_, nullptr};
+PlanContext ProgramRunner::Context(const RunnerOptions& options) {
+  PlanContext context{program_, constants_, liveness_, CpuKernels(), &weights_, threads_, states_.table.get(),
+                      options.excess_precision, options.in_place};
+  if (options.target == nullptr) return context;
+  device_constants_.emplace(options.target->device);
+  target_ = PlanTarget{*options.target, &*device_constants_, nullptr};
   if (states_.mirrored.has_value()) target_->stream = &states_.mirrored->mirror().stream();
   context.target = &*target_;
   return context;

@@ -29,6 +29,8 @@ namespace ampc {
 struct RunnerOptions {
   int threads = 1;
   bool fuse = true;  // ops may be joined, so that some values are not rounded in between
+  bool excess_precision = false;  // see PlanContext
+  bool in_place = true;           // see PlanContext
   bool fuse_linear = false;  // of a training step, on a device that has the kernels: linear layers and their gradients, whatever `fuse`
   // Null: params and states are constants of the program, and what it writes to them ends with the run. Otherwise they are those of
   // the scope, by name, whatever weights the program brings along: runs read and overwrite them there, plans bake nothing of them in.
@@ -66,7 +68,7 @@ class ProgramRunner {
   };
   ProgramRunner(Program program, States states, Constants constants, const RunnerOptions& options);
   static absl::StatusOr<States> BindStates(const Program& program, Scope& scope, const DeviceTarget* target);
-  PlanContext Context(const DeviceTarget* target);
+  PlanContext Context(const RunnerOptions& options);
   absl::StatusOr<std::vector<HostTensor>> RunBlocks(absl::Span<const HostTensor* const> feeds, ObservedRun* observed);
   // Null where the program needs the block runner.
   absl::StatusOr<std::shared_ptr<const Executor>> WholePlan(absl::Span<const HostTensor* const> feeds);

@@ -169,7 +169,7 @@ class PlanBuilder {
       const ValueId v = op.outputs[i];
       PlaceResult(op, *kernel, static_cast<int>(i), now);
       plan_->operands.push_back(aside.kind != Place::kNone ? aside : ValuePlace(v));
-      if (!on_device() && IsLowPrecision(s().descs[v].dtype) && !kernel->rounds_results()) {
+      if (!on_device() && Rounds(v) && !kernel->rounds_results()) {
         step.roundings.push_back({static_cast<int>(i), s().descs[v].NumElements(), s().descs[v].dtype});
       }
     }
@@ -179,6 +179,13 @@ class PlanBuilder {
     plan_->steps.push_back(std::move(step));
     if (aside.kind != Place::kNone) AddCopy(aside, op.outputs[0]);
     return absl::OkStatus();
+  }
+
+  // Whether the value is rounded to its declared type when it is computed. A fetch of a whole program is when it is copied.
+  bool Rounds(ValueId v) const {
+    if (!IsLowPrecision(s().descs[v].dtype)) return false;
+    if (!context_.excess_precision || s().StateOf(v) != nullptr) return true;
+    return s().region.inner && values_[v].last_use == kNeverDies;
   }
 
   void AddCopy(const Place& from, ValueId to) {
@@ -243,7 +250,7 @@ class PlanBuilder {
       const bool paired = result < static_cast<int>(op.op->inputs(0).size()) && !read_twice_.contains(values_[op.inputs[result]].buffer);
       return paired && MayOverwrite(op.inputs[result], op.outputs[result], now) ? result : -1;
     }
-    const int i = result == 0 ? kernel.in_place_input() : -1;
+    const int i = result == 0 && context_.in_place ? kernel.in_place_input() : -1;
     if (i < 0 || !MayOverwrite(op.inputs[i], op.outputs[0], now)) return -1;
     for (size_t k = 0; k < op.inputs.size(); ++k) {
       if (op.inputs[k] != op.inputs[i] && values_[op.inputs[k]].buffer == values_[op.inputs[i]].buffer) return -1;

@@ -20,10 +20,10 @@ class Constants {
   // Null for a variable that has no value. A value lives as long as this object; moving it keeps addresses.
   const HostTensor* Find(const Var& var) const { return values_[var.id()].get(); }
   // All of them; null for a variable that has none.
-  absl::Span<const std::unique_ptr<const HostTensor>> all() const { return values_; }
+  absl::Span<const std::shared_ptr<const HostTensor>> all() const { return values_; }
 
  private:
-  std::vector<std::unique_ptr<const HostTensor>> values_;  // by Var::id
+  std::vector<std::shared_ptr<const HostTensor>> values_;  // by Var::id; a literal is the program's own
 };
 
 }  // namespace ampc

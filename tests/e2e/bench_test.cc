@@ -82,6 +82,15 @@ TEST_F(BenchTest, TakesTheBatchOfAnInput) {
   EXPECT_DOUBLE_EQ(Number(line, "items_per_second"), 2 / Number(line, "p50_seconds"));
 }
 
+TEST_F(BenchTest, AChainCanRunWithoutReuseOfMemory) {
+  const std::vector<std::string> command = {"bench", "chain", "--strict-rounding", "--seconds", "0", "--threads", "1"};
+  std::vector<std::string> apart = command;
+  apart.push_back("--no-in-place");
+  const JsonValue one = OkJson(command), two = OkJson(apart);
+  EXPECT_EQ(Number(two, "arena_bytes"), 2 * Number(one, "arena_bytes"));
+  EXPECT_EQ(Number(one.Find("profile")->items[0], "steps"), 10000);
+}
+
 TEST_F(BenchTest, TrainsABuiltInNetwork) {
   const JsonValue line = OkJson({"bench", "simplenet", "--train", "--batch", "1", "--level", "O2", "--seconds", "0", "--optimizer", "sgd"});
   EXPECT_EQ(Text(line, "job"), "train");
@@ -93,7 +102,7 @@ TEST_F(BenchTest, SaysWhatIsMissing) {
   MakeModel("open", "program p version=1\n\nblock main {\n  feed x : f32 [?, ?]\n  y = relu(x) : f32 [?, ?]\n  fetch y\n}\n");
   ExpectFailure({"bench", "open.pdmodel"}, 2, "--dims x=1,-1");
   Ok({"bench", "open.pdmodel", "--dims", "x=2,5", "--seconds", "0"});
-  ExpectFailure({"bench", "mlp.pdmodel", "--train"}, 2, "needed one of simplenet, resnet50, bert");
+  ExpectFailure({"bench", "mlp.pdmodel", "--train"}, 2, "needed one of simplenet, resnet50, bert, chain");
   ExpectFailure({"bench", "mlp.pdmodel", "--dims", "x=a"}, 2, "needed NAME=1,3,48,320");
   ExpectFailure({"bench", "mlp.pdmodel", "--dims", "y=1,4"}, 2, "needed one of 'x'");
   ExpectFailure({"bench", "simplenet", "--train", "--profile", "trace.json"}, 2, "--profile: found --train");

@@ -201,6 +201,13 @@ TEST(Conv2D, LongSumsDoNotDependOnThreads) {
   Check({.x = {1, 600, 4, 5}, .filter = {8, 600, 3, 3}, .paddings = {4, 4}});
 }
 
+// Filters so large beside their results that parts have some of the channels.
+TEST(Conv2D, LargeFiltersAreCutByChannels) {
+  Check({.x = {1, 256, 5, 6}, .filter = {128, 256, 3, 3}, .paddings = {1, 1}, .bias = true, .activation = "relu"});
+  Check({.x = {3, 256, 6, 5}, .filter = {192, 256, 3, 3}, .strides = {2, 1}, .nhwc = true});
+  Check({.x = {2, 256, 5, 5}, .filter = {128, 256, 3, 3}, .paddings = {1, 1}, .constant = false});
+}
+
 TEST(Conv2D, Groups) {
   Check({.x = {1, 8, 6, 6}, .filter = {12, 4, 3, 3}, .paddings = {1, 1}, .groups = 2, .bias = true});
   Check({.x = {2, 32, 5, 5}, .filter = {32, 16, 1, 1}, .groups = 2});

@@ -76,6 +76,21 @@ y = matmul_v2(x, w) : f32 [?, 3, 8, 6]
 t = elementwise_add(b, y) : f32 [?, 3, 8, 6]
 z = gelu(t) : f32 [?, 3, 8, 6]
 fetch z)", 1},
+    {"ProductBiasGeluSpeltOut", R"(
+feed  x : f32 [?, 3, 8, 8]
+param w : f32 [8, 6]
+param b : f32 [6]
+const root : f32 [1] = [1.4142135]
+const one : f32 [1] = [1.0]
+const half : f32 [1] = [0.5]
+y = matmul_v2(x, w) : f32 [?, 3, 8, 6]
+t = elementwise_add(y, b) : f32 [?, 3, 8, 6]
+s = elementwise_div(t, root) : f32 [?, 3, 8, 6]
+e = erf(s) : f32 [?, 3, 8, 6]
+u = elementwise_add(e, one) : f32 [?, 3, 8, 6]
+m = elementwise_mul(t, u) : f32 [?, 3, 8, 6]
+z = elementwise_mul(m, half) : f32 [?, 3, 8, 6]
+fetch z)", 1},
     {"MulLeakyRelu", R"(
 feed  x : f32 [?, 3, 8, 8]
 param w : f32 [192, 6]

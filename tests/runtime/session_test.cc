@@ -79,6 +79,46 @@ fetch y, z
   EXPECT_TRUE(std::isinf(Floats(out.at("z"))[2]));
 }
 
+// Without strict rounding a low value that only ops of the run read keeps what float32 computed; a fetch never does.
+TEST(Session, ExcessPrecisionEndsAtCastsAndFetches) {
+  for (const bool excess : {true, false}) {
+    ASSERT_OK_AND_ASSIGN(const Session session, FromText(R"(
+feed  x : f16 [3]
+y = elementwise_add(x, x) : f16 [3]
+z = scale(y) scale=0.5 : f16 [3]
+w = cast(z) in_dtype=f16 out_dtype=f32 : f32 [3]
+fetch y, w
+)", {.threads = 1, .excess_precision = excess}));
+    ASSERT_OK_AND_ASSIGN(TensorMap out, session.Run({{"x", HostTensor::Of<Half>({3}, {Half(2049.0f), Half(0.5f), Half(40000.0f)})}}));
+    EXPECT_TRUE(std::isinf(static_cast<float>(out.at("y").values<Half>()[2])));
+    EXPECT_EQ(Floats(out.at("w"))[1], 0.5f);
+    EXPECT_EQ(std::isinf(Floats(out.at("w"))[2]), !excess);
+  }
+}
+
+// A convolution puts its result where the residual lies, unless that is needed: by itself, by another op or by a fetch.
+TEST(Session, ResidualsThatAreNeededStay) {
+  constexpr char kText[] = R"(
+feed  x : f32 [1, 2, 3, 3]
+const w : f32 [2, 2, 1, 1] = [1.0, 2.0, 0.5, -1.0]
+conv2d(Input=x, Filter=w) -> Output=a : f32 [1, 2, 3, 3]
+conv2d(Input=a, Filter=w) -> Output=b : f32 [1, 2, 3, 3]
+c = elementwise_add(b, a) : f32 [1, 2, 3, 3]
+conv2d(Input=x, Filter=w) -> Output=d : f32 [1, 2, 3, 3]
+e = elementwise_add(d, c) : f32 [1, 2, 3, 3]
+conv2d(Input=x, Filter=w) -> Output=f : f32 [1, 2, 3, 3]
+g = elementwise_add(f, e) : f32 [1, 2, 3, 3]
+h = elementwise_add(g, x) : f32 [1, 2, 3, 3]
+fetch c, g, h
+)";
+  ASSERT_OK_AND_ASSIGN(const Session fused, FromText(kText));
+  ASSERT_OK_AND_ASSIGN(const Session apart, FromText(kText, {.threads = 1, .strict_rounding = true, .in_place = false}));
+  EXPECT_LT(fused.program().main().ops().size(), apart.program().main().ops().size());
+  ASSERT_OK_AND_ASSIGN(const TensorMap got, fused.Run({{"x", Ramp({1, 2, 3, 3}, -2, 1)}}));
+  ASSERT_OK_AND_ASSIGN(const TensorMap want, apart.Run({{"x", Ramp({1, 2, 3, 3}, -2, 1)}}));
+  for (const char* name : {"c", "g", "h"}) EXPECT_EQ(Floats(got.at(name)), Floats(want.at(name))) << name;
+}
+
 // A convolution makes channels-last memory; everything behind it must still see the same numbers.
 TEST(Session, LayoutsAreInvisible) {
   ASSERT_OK_AND_ASSIGN(const Session session, FromText(R"(

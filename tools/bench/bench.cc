@@ -95,6 +95,7 @@ SessionOptions OptionsOf(const BenchRequest& request) {
   options.device = request.device;
   options.threads = request.threads;
   options.strict_rounding = request.strict_rounding;
+  options.in_place = request.in_place;
   options.params = request.params;
   return options;
 }

@@ -7,6 +7,7 @@
 namespace ampc {
 namespace {
 
+constexpr int kChainOps = 10000;
 constexpr int kImageSize = 224;
 constexpr int kImageClasses = 1000;
 constexpr int kTokens = 128;
@@ -80,6 +81,16 @@ Network BuildBert(ProgramBuilder& b) {
   return Classified(b, x, b.FullyConnected(layers::ReduceMean(b, h, {1}), 2));
 }
 
+// Ops that do next to nothing: what is measured is the executor.
+Network BuildChain(ProgramBuilder& b) {
+  Network net;
+  net.x = b.Feed("x", DType::kF32, {1});
+  net.output = net.x;
+  for (int i = 0; i < kChainOps; ++i) net.output = b.Relu(net.output);
+  net.loss = b.Mean(net.output);
+  return net;
+}
+
 constexpr BenchNetwork kNetworks[] = {
     {"simplenet", "three products of 4096 x 4096", "row", [](ProgramBuilder& b) { return (*FindNetwork("simplenet"))->build(b); },
      [](int64_t batch, bool labels) {
@@ -99,6 +110,7 @@ constexpr BenchNetwork kNetworks[] = {
        if (labels) feeds["y"] = Integers({batch, 1}, 2, 2);
        return feeds;
      }},
+    {"chain", "10,000 relu of one element", "run", BuildChain, [](int64_t, bool) { return TensorMap{{"x", Uniform({1}, 1)}}; }},
 };
 
 }  // namespace
