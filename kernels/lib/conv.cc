@@ -77,7 +77,9 @@ absl::StatusOr<Choice> Choose(const ConvSpec& s, dnnl_data_type_t type, bool sum
 // oneDNN has more implementations that add to what the result's memory holds than such that read the residual from elsewhere.
 absl::StatusOr<Choice> ChooseBest(const ConvSpec& s) {
   const bool sum = s.has_residual && !s.transposed;
-  const auto choose = [&](bool how) { return ChooseType(s, [how](const ConvSpec& spec, dnnl_data_type_t type) { return Choose(spec, type, how); }); };
+  const auto choose = [&s](bool how) {
+    return ChooseType(s, [how](const ConvSpec& spec, dnnl_data_type_t type) { return Choose(spec, type, how); });
+  };
   AMPC_ASSIGN_OR_RETURN(Choice c, choose(sum));
   if (c.pd == nullptr && sum) {
     AMPC_ASSIGN_OR_RETURN(c, choose(false));

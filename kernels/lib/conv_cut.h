@@ -1,4 +1,4 @@
-// How a convolution is cut into parts that each run on one thread, by its sizes alone, so that results do not depend on the number of threads.
+// How a convolution is cut into parts of one thread each: by its sizes alone, so that results do not depend on the number of threads.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,8 @@ struct Rows {
 size_t CutAxis(const ConvSpec& s);
 std::vector<Rows> CutRows(const ConvSpec& s);
 
-// Channels of each part where the filter is cut instead: it is large and its result small, so that rows would each read all of it. 0: not cut.
+// Channels of each part where the filter is cut instead: it is large and the result small, so that each part of rows would read all of
+// it. 0: not cut.
 int64_t ChannelsOfPart(const ConvSpec& s);
 
 }  // namespace ampc::onednn

@@ -1,5 +1,6 @@
 #include "passes/fusion/fuse_bias_act.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -7,6 +8,7 @@
 #include "graph/op_registry.h"
 #include "passes/analysis/shape_symbols.h"
 #include "passes/analysis/use_def.h"
+#include "passes/fusion/affine.h"
 #include "passes/make_pass.h"
 
 namespace ampc {
@@ -20,6 +22,7 @@ struct Chain {
   Var* bias = nullptr;
   Var* residual = nullptr;
   const Op* act = nullptr;
+  Affine scale{{1.0f}, {0.0f}};  // behind the activation
   std::vector<Op*> merged;  // ops that go, in order
   Var* result() const { return merged.empty() ? nullptr : merged.back()->outputs()[0]; }
 };
@@ -87,8 +90,21 @@ class BiasActFuser {
       if (IsActivation(*next)) {
         chain.act = next;
         chain.merged.push_back(next);
+        if (conv) AddScale(&chain);
       }
       return chain;
+    }
+  }
+
+  // Products and sums with numbers that follow the activation.
+  void AddScale(Chain* chain) const {
+    for (;;) {
+      const Var& y = *chain->result();
+      Op* next = OnlyReader(y);
+      const std::optional<Affine> step = next == nullptr || gone_.contains(next) ? std::nullopt : ReadAffine(uses_, *next, y, -1, -1);
+      if (!step.has_value()) return;
+      chain->scale = Then(chain->scale, *step);
+      chain->merged.push_back(next);
     }
   }
 
@@ -155,6 +171,8 @@ class BiasActFuser {
     if (chain.bias != nullptr) fused->SetInputs(fused->def().InputSlot("Bias"), {&chain.bias, 1});
     if (chain.residual != nullptr) fused->SetInputs(fused->def().InputSlot("ResidualData"), {&chain.residual, 1});
     if (chain.act != nullptr) SetActivation(*fused, *chain.act);
+    if (chain.scale.factor[0] != 1) fused->SetAttr("fuse_scale", chain.scale.factor[0]);
+    if (chain.scale.term[0] != 0) fused->SetAttr("fuse_shift", chain.scale.term[0]);
     Var* result = chain.result();
     fused->SetOutputs(0, {&result, 1});
     return fused;

@@ -13,7 +13,8 @@
 // A bias has one element per channel; a residual has the very shape of the result, as far as that is known before the run.
 // matmul_v2 and mul become fc where the right operand is a matrix. The fused op stands where the last op of the chain stood.
 // Activations: relu, relu6, leaky_relu, sigmoid, tanh, gelu, swish, hard_swish, hard_sigmoid (fuse_alpha, fuse_beta as Paddle's
-// fused convolution). The roundings between the steps of a low chain go.
+// fused convolution). Products and sums with numbers behind a convolution's activation become fuse_scale and fuse_shift. The
+// roundings between the steps of a low chain go.
 #pragma once
 
 #include "passes/pass.h"

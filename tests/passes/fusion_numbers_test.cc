@@ -76,6 +76,16 @@ y = matmul_v2(x, w) : f32 [?, 3, 8, 6]
 t = elementwise_add(b, y) : f32 [?, 3, 8, 6]
 z = gelu(t) : f32 [?, 3, 8, 6]
 fetch z)", 1},
+    {"ScaleBehindAnActivation", R"(
+feed  x : f32 [?, 3, ?, ?]
+param w : f32 [4, 3, 3, 3]
+const factor : f32 [1] = [0.75]
+const term : f32 [1] = [-0.5]
+y = conv2d(x, w) paddings=[1, 1] : f32 [?, 4, ?, ?]
+a = hard_swish(y) : f32 [?, 4, ?, ?]
+m = elementwise_mul(a, factor) : f32 [?, 4, ?, ?]
+z = elementwise_add(m, term) : f32 [?, 4, ?, ?]
+fetch z)", 1},
     {"ProductBiasGeluSpeltOut", R"(
 feed  x : f32 [?, 3, 8, 8]
 param w : f32 [8, 6]
