@@ -1,5 +1,6 @@
 // ampc: the command line. Parses, runs one verb, turns its status into one sentence and an exit code.
 #include <algorithm>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ int Fail(Console& console, absl::string_view verb, const absl::Status& status) {
   return static_cast<int>(ExitCodeOf(status));
 }
 
+absl::Status NotWritten() { return IoError("writing to standard output failed"); }
+
 // The first option among `args` that is not in `known`, "" for none.
 std::string UnknownOption(const std::vector<std::string>& args, const std::vector<std::string>& known) {
   for (const std::string& arg : args) {
@@ -65,7 +68,12 @@ int ParseFailure(Console& console, const CLI::App& app, const std::vector<Comman
   if (!verb.empty() && !known && verb[0] != '-') {
     return Fail(console, "", UsageError(absl::StrCat("there is no verb '", verb, "'", Suggest(verb, names), "; ampc --help lists them")));
   }
-  if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+  if (error.get_exit_code() == 0) {  // --help, --version
+    std::ostringstream text;
+    app.exit(error, text, text);
+    console.Out(text.str());
+    return console.ok() ? 0 : Fail(console, "", NotWritten());
+  }
   if (verb.empty()) return Fail(console, "", UsageError("a verb is needed; ampc --help lists them"));
   const std::string help = absl::StrCat(" (see ampc ", known ? verb + " " : "", "--help)");
   const std::vector<std::string> options = OptionNames(known ? *app.get_subcommand(verb) : app);
@@ -97,7 +105,7 @@ int Main(int argc, char** argv) {
     if (!sub->parsed()) continue;
     const absl::Status status = action(console);
     if (!status.ok()) return Fail(console, sub->get_name(), status);
-    if (!console.ok()) return Fail(console, sub->get_name(), IoError("writing to standard output failed"));
+    if (!console.ok()) return Fail(console, sub->get_name(), NotWritten());
   }
   return 0;
 }

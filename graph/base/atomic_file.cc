@@ -5,17 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/base/temporary_file.h"
 
 namespace ampc {
 namespace {
@@ -24,12 +23,6 @@ constexpr size_t kBufferBytes = size_t{1} << 18;
 
 absl::Status Failure(const std::string& path, absl::string_view what, int error) {
   return IoError(absl::StrCat(path, ": cannot ", what, ": ", std::strerror(error)));
-}
-
-std::string DirectoryOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 int WriteAll(int fd, const std::byte* data, size_t size) {
@@ -46,61 +39,45 @@ int WriteAll(int fd, const std::byte* data, size_t size) {
   return 0;
 }
 
-// Makes a rename durable. Some file systems refuse to sync a directory; the rename is then as durable as they make it.
-void SyncDirectory(const std::string& directory) {
-  const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  (void)fsync(fd);
-  close(fd);
-}
-
 }  // namespace
 
 struct AtomicFileWriter::State {
-  std::string path;       // as the caller named it, for messages
-  std::string target;     // with symbolic links followed
-  std::string temporary;  // empty when the target is written directly or after the rename
-  int fd = -1;
+  std::string path;    // as the caller named it, for messages
+  std::string target;  // with symbolic links followed
+  bool direct = false;
+  TemporaryFile file;  // has the descriptor of a direct target too
   bool no_sync = false;
   size_t size = 0;
   std::vector<std::byte> buffer;
   absl::Status failed;
 
-  ~State() {
-    if (fd >= 0) close(fd);
-    if (!temporary.empty()) unlink(temporary.c_str());
-  }
   absl::Status OpenDirect();
   absl::Status OpenTemporary(const struct stat* existing);
   absl::Status Write(const std::byte* data, size_t bytes);
   absl::Status Flush();
-  absl::Status Finish();
+  absl::Status Finish(std::string* temporary);
 };
 
 absl::Status AtomicFileWriter::State::OpenDirect() {
-  fd = open(target.c_str(), O_WRONLY | O_CLOEXEC);
-  return fd < 0 ? Failure(path, "be written", errno) : absl::OkStatus();
+  direct = true;
+  const int fd = open(target.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return Failure(path, "be written", errno);
+  file = TemporaryFile(fd);
+  return absl::OkStatus();
 }
 
 absl::Status AtomicFileWriter::State::OpenTemporary(const struct stat* existing) {
-  static std::atomic<unsigned> counter = 0;
   const std::string directory = DirectoryOf(target);
-  for (int attempt = 0; attempt < 100; ++attempt) {
-    const std::string name = absl::StrCat(directory, "/.ampc-", getpid(), "-", counter.fetch_add(1), ".tmp");
-    fd = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0) {
-      temporary = name;
-      // Best effort: a foreign owner's file stays replaceable even where its mode cannot be copied.
-      if (existing != nullptr) (void)!fchmod(fd, existing->st_mode & 07777);
-      return absl::OkStatus();
-    }
-    if (errno != EEXIST) break;
+  if (const int error = TemporaryFile::Create(directory, &file); error != 0) {
+    return Failure(path, absl::StrCat("be written in directory '", directory, "'"), error);
   }
-  return Failure(path, absl::StrCat("be written in directory '", directory, "'"), errno);
+  // Best effort: a foreign owner's file stays replaceable even where its mode cannot be copied.
+  if (existing != nullptr) (void)!fchmod(file.fd(), existing->st_mode & 07777);
+  return absl::OkStatus();
 }
 
 absl::Status AtomicFileWriter::State::Write(const std::byte* data, size_t bytes) {
-  if (const int error = WriteAll(fd, data, bytes); error != 0) failed = Failure(path, "be written", error);
+  if (const int error = WriteAll(file.fd(), data, bytes); error != 0) failed = Failure(path, "be written", error);
   return failed;
 }
 
@@ -111,17 +88,17 @@ absl::Status AtomicFileWriter::State::Flush() {
   return absl::OkStatus();
 }
 
-absl::Status AtomicFileWriter::State::Finish() {
+absl::Status AtomicFileWriter::State::Finish(std::string* temporary) {
+  if (file.fd() < 0) return InternalError(absl::StrCat(path, ": finished twice"));
   AMPC_RETURN_IF_ERROR(Flush());
-  const bool sync = !no_sync && !temporary.empty();
-  if (sync && fsync(fd) != 0) return failed = Failure(path, "be synced", errno);
-  const int error = close(std::exchange(fd, -1)) != 0 ? errno : 0;
-  if (error != 0) return failed = Failure(path, "be closed", error);
-  if (temporary.empty()) return absl::OkStatus();
-  if (rename(temporary.c_str(), target.c_str()) != 0) return failed = Failure(path, "be replaced", errno);
-  temporary.clear();
-  if (sync) SyncDirectory(DirectoryOf(target));
-  return absl::OkStatus();
+  if (!no_sync && !direct && fsync(file.fd()) != 0) return failed = Failure(path, "be synced", errno);
+  if (!direct) {
+    if (const int error = file.GiveName(temporary); error != 0) return failed = Failure(path, "be named", error);
+  }
+  const int error = file.Close();
+  if (error == 0) return absl::OkStatus();
+  if (!temporary->empty()) unlink(temporary->c_str());
+  return failed = Failure(path, "be closed", error);
 }
 
 absl::StatusOr<AtomicFileWriter> AtomicFileWriter::Create(const std::string& path, Options options) {
@@ -138,9 +115,10 @@ absl::StatusOr<AtomicFileWriter> AtomicFileWriter::Create(const std::string& pat
     AMPC_RETURN_IF_ERROR(state->OpenDirect());
     return AtomicFileWriter(std::move(state));
   }
-  if (exists) {
-    char resolved[PATH_MAX];
-    if (realpath(path.c_str(), resolved) != nullptr) state->target = resolved;
+  // Files of one directory are told by its name, so it has one.
+  char resolved[PATH_MAX];
+  if (realpath(exists ? path.c_str() : DirectoryOf(path).c_str(), resolved) != nullptr) {
+    state->target = exists ? resolved : absl::StrCat(resolved, "/", path.substr(path.rfind('/') + 1));
   }
   AMPC_RETURN_IF_ERROR(state->OpenTemporary(exists ? &info : nullptr));
   return AtomicFileWriter(std::move(state));
@@ -156,7 +134,7 @@ size_t AtomicFileWriter::size() const { return state_->size; }
 absl::Status AtomicFileWriter::Append(std::span<const std::byte> bytes) {
   State& s = *state_;
   AMPC_RETURN_IF_ERROR(s.failed);
-  if (s.fd < 0) return InternalError(absl::StrCat(s.path, ": Append after Commit"));
+  if (s.file.fd() < 0) return InternalError(absl::StrCat(s.path, ": Append after Commit"));
   s.size += bytes.size();
   if (s.buffer.size() + bytes.size() > kBufferBytes) AMPC_RETURN_IF_ERROR(s.Flush());
   if (bytes.size() >= kBufferBytes) return s.Write(bytes.data(), bytes.size());
@@ -174,10 +152,23 @@ absl::Status AtomicFileWriter::AppendZeros(size_t count) {
   return absl::OkStatus();
 }
 
-absl::Status AtomicFileWriter::Commit() {
+absl::StatusOr<AtomicFileWriter::Finished> AtomicFileWriter::Finish() {
   AMPC_RETURN_IF_ERROR(state_->failed);
-  if (state_->fd < 0) return InternalError(absl::StrCat(state_->path, ": Commit called twice"));
-  return state_->Finish();
+  Finished finished{.path = state_->path, .target = state_->target, .temporary = ""};
+  AMPC_RETURN_IF_ERROR(state_->Finish(&finished.temporary));
+  return finished;
+}
+
+absl::Status AtomicFileWriter::Commit() {
+  AMPC_ASSIGN_OR_RETURN(const Finished finished, Finish());
+  if (finished.temporary.empty()) return absl::OkStatus();
+  if (rename(finished.temporary.c_str(), finished.target.c_str()) != 0) {
+    const int error = errno;
+    unlink(finished.temporary.c_str());
+    return Failure(finished.path, "be replaced", error);
+  }
+  if (!state_->no_sync) SyncNames(DirectoryOf(finished.target));
+  return absl::OkStatus();
 }
 
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content, AtomicFileWriter::Options options) {

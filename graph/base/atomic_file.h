@@ -12,10 +12,12 @@
 
 namespace ampc {
 
-// Writes to a temporary file beside the target; Commit() syncs it and renames it over the target. Destroyed without Commit(), it
-// removes the temporary file and leaves the target as it was. A target that is a symbolic link is followed; an existing target
-// keeps its permissions; a device or pipe (/dev/null, /dev/stdout) is written directly. Every failure is an IoError that names
-// the target. Not for use from two threads at once.
+// Writes to a file without a name on the target's file system; Commit() syncs it, gives it a name and renames it over the target. Destroyed
+// without Commit(), or killed, it leaves nothing and the target as it was. A file system that has no such files gets a temporary one,
+// `.ampc-*.tmp` in the target's directory, which a later writer in that directory removes where a killed process left it
+// (temporary_file.h). A target that is a symbolic link is followed; an existing target keeps its permissions; a device or pipe (/dev/null,
+// /dev/stdout) is written directly. Every failure is an IoError that names the target. Not for use from two threads at once. Files that
+// belong together: atomic_file_set.h.
 class AtomicFileWriter {
  public:
   struct Options {
@@ -34,8 +36,16 @@ class AtomicFileWriter {
   absl::Status AppendZeros(size_t count);
   size_t size() const;  // bytes appended so far
 
-  // Call once, last.
+  // Call once, last; one of the two.
   absl::Status Commit();
+  // What Commit does but for the last step: the file is complete under a temporary name, which the caller now owns. `temporary` is empty
+  // where the target was written directly.
+  struct Finished {
+    std::string path;    // as the caller of Create named it
+    std::string target;  // with symbolic links followed
+    std::string temporary;
+  };
+  absl::StatusOr<Finished> Finish();
 
  private:
   struct State;

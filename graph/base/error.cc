@@ -18,6 +18,26 @@ absl::Status Make(absl::StatusCode code, ExitCode exit_code, absl::string_view m
   return status;
 }
 
+// What a file or a user calls something stands in the sentence as it is, but for control characters: these become \xNN, so that no name can
+// break the line or speak to the terminal.
+std::string Printable(absl::string_view message) {
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  std::string out;
+  out.reserve(message.size());
+  for (size_t i = 0; i < message.size(); ++i) {
+    const auto c = static_cast<unsigned char>(message[i]),
+               next = i + 1 < message.size() ? static_cast<unsigned char>(message[i + 1]) : static_cast<unsigned char>(0);
+    const bool is_c1 = c == 0xc2 && next >= 0x80 && next < 0xa0;  // U+0080 to U+009F
+    if (!is_control(c) && !is_c1) {
+      out.push_back(message[i]);
+      continue;
+    }
+    absl::StrAppend(&out, "\\x", absl::Hex(is_c1 ? next : c, absl::kZeroPad2));
+    if (is_c1) ++i;
+  }
+  return out;
+}
+
 char Lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
 // Levenshtein distance ignoring case, where a swap of two neighbours counts one; stops early above `limit`.
@@ -62,22 +82,16 @@ std::string SuggestFrom(absl::string_view name, std::span<const String> names) {
 
 }  // namespace
 
-absl::Status NoError(absl::string_view message) {
-  return Make(absl::StatusCode::kFailedPrecondition, ExitCode::kNo, message);
-}
+absl::Status NoError(absl::string_view message) { return Make(absl::StatusCode::kFailedPrecondition, ExitCode::kNo, message); }
 absl::Status UsageError(absl::string_view message) {
-  return Make(absl::StatusCode::kInvalidArgument, ExitCode::kUsage, message);
+  return Make(absl::StatusCode::kInvalidArgument, ExitCode::kUsage, Printable(message));
 }
-absl::Status BadInputError(absl::string_view message) {
-  return Make(absl::StatusCode::kNotFound, ExitCode::kBadInput, message);
-}
+absl::Status BadInputError(absl::string_view message) { return Make(absl::StatusCode::kNotFound, ExitCode::kBadInput, Printable(message)); }
 absl::Status UnsupportedError(absl::string_view message) {
-  return Make(absl::StatusCode::kUnimplemented, ExitCode::kUnsupported, message);
+  return Make(absl::StatusCode::kUnimplemented, ExitCode::kUnsupported, Printable(message));
 }
 absl::Status IoError(absl::string_view message) { return Make(absl::StatusCode::kDataLoss, ExitCode::kInternal, message); }
-absl::Status InternalError(absl::string_view message) {
-  return Make(absl::StatusCode::kInternal, ExitCode::kInternal, message);
-}
+absl::Status InternalError(absl::string_view message) { return Make(absl::StatusCode::kInternal, ExitCode::kInternal, message); }
 
 ExitCode ExitCodeOf(const absl::Status& status) {
   if (status.ok()) return ExitCode::kOk;
@@ -86,16 +100,20 @@ ExitCode ExitCodeOf(const absl::Status& status) {
     if (digits.size() == 1 && digits[0] >= '1' && digits[0] <= '5') return static_cast<ExitCode>(digits[0] - '0');
   }
   switch (status.code()) {
-    case absl::StatusCode::kInvalidArgument: return ExitCode::kUsage;
-    case absl::StatusCode::kNotFound: return ExitCode::kBadInput;
-    case absl::StatusCode::kUnimplemented: return ExitCode::kUnsupported;
-    default: return ExitCode::kInternal;
+    case absl::StatusCode::kInvalidArgument:
+      return ExitCode::kUsage;
+    case absl::StatusCode::kNotFound:
+      return ExitCode::kBadInput;
+    case absl::StatusCode::kUnimplemented:
+      return ExitCode::kUnsupported;
+    default:
+      return ExitCode::kInternal;
   }
 }
 
 absl::Status Annotate(const absl::Status& status, absl::string_view prefix) {
   if (status.ok()) return status;
-  absl::Status annotated(status.code(), absl::StrCat(prefix, ": ", status.message()));
+  absl::Status annotated(status.code(), absl::StrCat(Printable(prefix), ": ", status.message()));
   status.ForEachPayload([&annotated](absl::string_view url, const absl::Cord& payload) { annotated.SetPayload(url, payload); });
   return annotated;
 }

@@ -8,7 +8,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/base/atomic_file_set.h"
 #include "graph/base/error.h"
+#include "graph/base/status_macros.h"
 #include "graph/formats/ampc/ampc_format.h"
 #include "graph/formats/onnx/onnx_format.h"
 #include "graph/formats/paddle/paddle_format.h"
@@ -45,6 +47,14 @@ std::string ReadHead(const std::string& path) {
   return head;
 }
 
+// A model whose program a link names was saved where the link leads.
+absl::Status FinishInterruptedSave(const std::string& path) {
+  if (IsDirectory(path)) return FinishSavesIn(path);
+  std::error_code error;
+  const std::filesystem::path link = std::filesystem::read_symlink(path, error);
+  return FinishSave(error ? path : (std::filesystem::path(path).parent_path() / link).string());
+}
+
 absl::Status UnknownFormat(const std::string& path, absl::Status (*error)(absl::string_view), absl::string_view what) {
   return error(absl::StrCat(path, ": ", what, " (", Docs(), ")"));
 }
@@ -52,6 +62,7 @@ absl::Status UnknownFormat(const std::string& path, absl::Status (*error)(absl::
 }  // namespace
 
 absl::StatusOr<Program> LoadModel(const std::string& path, const LoadOptions& options) {
+  AMPC_RETURN_IF_ERROR(FinishInterruptedSave(path));
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return BadInputError(absl::StrCat(path, ": no such file"));
   const bool is_directory = IsDirectory(path);

@@ -26,10 +26,11 @@ struct SaveOptions {
 };
 
 // Reads a model; the program is not verified. BadInput (exit 3) for an absent or malformed file, Unsupported (exit 4) for a format or feature that is not
-// read. The program's weights refer into the files, which must stay as they are while it lives.
+// read. The program's weights refer into the files, which must stay as they are while it lives. A save of that model that was interrupted after its
+// last byte was written is finished first (graph/base/atomic_file_set.h).
 absl::StatusOr<Program> LoadModel(const std::string& path, const LoadOptions& options = {});
 
-// Writes a model, weights first, then the program, each file replaced atomically. Unsupported when the program has something
+// Writes a model; its files are replaced as one (graph/base/atomic_file_set.h). Unsupported when the program has something
 // that the format cannot say; Usage when no format has such a name.
 absl::Status SaveModel(const Program& program, const std::string& path, const SaveOptions& options = {});
 

@@ -82,7 +82,7 @@ std::vector<std::string> WeightKeys(const Program& program) {
 }
 
 absl::StatusOr<WrittenWeights> WriteWeightFile(const Program& program, const std::vector<std::string>& keys, const std::string& path,
-                                               const SaveOptions& options) {
+                                               const SaveOptions& options, AtomicFileSet* files) {
   std::vector<SafetensorsWriter::Spec> specs;
   absl::flat_hash_map<absl::string_view, const Var*> by_key;
   uint64_t total = 0;
@@ -110,9 +110,10 @@ absl::StatusOr<WrittenWeights> WriteWeightFile(const Program& program, const std
   for (const SafetensorsEntry& entry : writer.entries()) {
     AMPC_RETURN_IF_ERROR(AppendWeight(*by_key[entry.name], options, &progress, sink));
   }
-  AMPC_RETURN_IF_ERROR(writer.Commit());
-  AMPC_ASSIGN_OR_RETURN(const MappedFile written, MappedFile::Open(path));
-  return WrittenWeights{written.size(), Hash(HeaderBytes({written.text().data(), written.size()}))};
+  const WrittenWeights written{writer.file_size(), Hash(writer.header())};
+  AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file, std::move(writer).Take());
+  AMPC_RETURN_IF_ERROR(files->Add(std::move(file)));
+  return written;
 }
 
 }  // namespace ampc

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/base/mapped_file.h"
+#include "graph/base/atomic_file_set.h"
 #include "graph/formats/format.h"
 #include "graph/formats/tensor_io/safetensors.h"
 #include "graph/program.h"
@@ -45,8 +45,8 @@ struct WrittenWeights {
   uint64_t size = 0;
   uint64_t header_hash = 0;
 };
-// Writes the weights that have a key, transformed, under it. Nothing is written when there are none.
+// Writes the weights that have a key, transformed, under it, as a file of `files`. Nothing is written when there are none.
 absl::StatusOr<WrittenWeights> WriteWeightFile(const Program& program, const std::vector<std::string>& keys, const std::string& path,
-                                               const SaveOptions& options);
+                                               const SaveOptions& options, AtomicFileSet* files);
 
 }  // namespace ampc

@@ -158,7 +158,7 @@ struct Content {
 
 // Errors: the checkpoint is damaged.
 absl::StatusOr<Content> ReadContent(const std::string& path) {
-  AMPC_RETURN_IF_ERROR(CheckManifest(path));
+  AMPC_RETURN_IF_ERROR(CheckManifest(path, {kState, kTraining}));
   Content content;
   AMPC_ASSIGN_OR_RETURN(const std::string text, ReadText(In(path, kTraining)));
   AMPC_RETURN_IF_ERROR(Annotate(ParseTrainingJson(text, &content.progress, &content.types), kTraining));

@@ -10,6 +10,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/base/atomic_file.h"
 #include "graph/base/error.h"
 #include "graph/base/json_reader.h"
@@ -49,18 +50,13 @@ absl::StatusOr<const JsonValue*> Member(const JsonValue& object, absl::string_vi
   return value;
 }
 
-absl::Status CheckFile(const std::string& directory, const JsonValue& entry) {
-  std::string name, crc;
-  int64_t bytes = 0;
-  AMPC_RETURN_IF_ERROR(Read(entry, "name", &name));
-  AMPC_RETURN_IF_ERROR(Read(entry, "bytes", &bytes));
-  AMPC_RETURN_IF_ERROR(Read(entry, "crc32", &crc));
-  AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(absl::StrCat(directory, "/", name)));
-  if (static_cast<int64_t>(file.bytes().size()) != bytes) {
-    return BadInputError(absl::StrCat("file '", name, "' has ", file.bytes().size(), " bytes, needs ", bytes));
+absl::Status CheckFile(const std::string& directory, const ManifestEntry& entry) {
+  AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(absl::StrCat(directory, "/", entry.name)));
+  if (static_cast<int64_t>(file.bytes().size()) != entry.bytes) {
+    return BadInputError(absl::StrCat("file '", entry.name, "' has ", file.bytes().size(), " bytes, needs ", entry.bytes));
   }
-  if (const std::string found = Crc(file); found != crc) {
-    return BadInputError(absl::StrCat("file '", name, "' has checksum ", found, ", needs ", crc));
+  if (const std::string found = Crc(file); found != entry.crc32) {
+    return BadInputError(absl::StrCat("file '", entry.name, "' has checksum ", found, ", needs ", entry.crc32));
   }
   return absl::OkStatus();
 }
@@ -132,13 +128,27 @@ absl::Status WriteManifest(const std::string& directory, const std::vector<std::
   return WriteFileAtomically(absl::StrCat(directory, "/", kManifest), json.text());
 }
 
-absl::Status CheckManifest(const std::string& directory) {
+absl::StatusOr<std::vector<ManifestEntry>> ParseManifest(absl::string_view text) {
+  AMPC_ASSIGN_OR_RETURN(const JsonValue json, ParseJson(text));
+  AMPC_ASSIGN_OR_RETURN(const JsonValue* files, Member(json, "files", JsonValue::Kind::kArray));
+  std::vector<ManifestEntry> entries;
+  for (const JsonValue& file : files->items) {
+    ManifestEntry& entry = entries.emplace_back();
+    AMPC_RETURN_IF_ERROR(Read(file, "name", &entry.name));
+    AMPC_RETURN_IF_ERROR(Read(file, "bytes", &entry.bytes));
+    AMPC_RETURN_IF_ERROR(Read(file, "crc32", &entry.crc32));
+  }
+  return entries;
+}
+
+absl::Status CheckManifest(const std::string& directory, const std::vector<std::string>& names) {
   AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(absl::StrCat(directory, "/", kManifest)));
-  absl::StatusOr<JsonValue> json = ParseJson(file.text());
-  if (!json.ok()) return Annotate(json.status(), kManifest);
-  const JsonValue* files = json->Find("files");
-  if (files == nullptr || !files->Is(JsonValue::Kind::kArray) || files->items.empty()) return Annotate(Malformed("files"), kManifest);
-  for (const JsonValue& entry : files->items) AMPC_RETURN_IF_ERROR(CheckFile(directory, entry));
+  const absl::StatusOr<std::vector<ManifestEntry>> entries = ParseManifest(file.text());
+  if (!entries.ok()) return Annotate(entries.status(), kManifest);
+  std::vector<std::string> listed;
+  for (const ManifestEntry& entry : *entries) listed.push_back(entry.name);
+  if (listed != names) return BadInputError(absl::StrCat(kManifest, " lists ", absl::StrJoin(listed, ", "), ", needs ", absl::StrJoin(names, ", ")));
+  for (const ManifestEntry& entry : *entries) AMPC_RETURN_IF_ERROR(CheckFile(directory, entry));
   return absl::OkStatus();
 }
 

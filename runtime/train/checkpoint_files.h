@@ -1,13 +1,15 @@
 // The files of one checkpoint, with their checksums.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "runtime/train/checkpoint.h"
+#include "runtime/train/training_progress.h"
 
 namespace ampc {
 
@@ -17,10 +19,18 @@ using VariableTypes = std::map<std::string, std::string>;
 std::string TrainingJson(const TrainingProgress& progress, const VariableTypes& types);
 absl::Status ParseTrainingJson(absl::string_view text, TrainingProgress* progress, VariableTypes* types);
 
+struct ManifestEntry {
+  std::string name;
+  int64_t bytes = 0;
+  std::string crc32;  // eight digits
+};
+absl::StatusOr<std::vector<ManifestEntry>> ParseManifest(absl::string_view text);
+
 // Writes manifest.json for the files `names` of `directory`.
 absl::Status WriteManifest(const std::string& directory, const std::vector<std::string>& names);
-// BadInputError when the manifest is absent or malformed, or a file is absent, of another size or another checksum.
-absl::Status CheckManifest(const std::string& directory);
+// BadInputError when the manifest is absent, malformed, or not one of just the files `names`, or a file is absent, of another size or
+// another checksum.
+absl::Status CheckManifest(const std::string& directory, const std::vector<std::string>& names);
 
 // Makes the entries of a directory last, as fsync does for a file's bytes.
 absl::Status SyncDirectory(const std::string& directory);

@@ -36,6 +36,15 @@ TEST(Error, AnnotateKeepsCodeAndPayload) {
   EXPECT_TRUE(Annotate(absl::OkStatus(), "out_0").ok());
 }
 
+TEST(Error, NamesCannotBreakTheLine) {
+  const std::string name("a\nb\x1b[2J\0\x7f\xc2\x85 \xc3\xa9\xe6\xb7\xb7 \xff", 19);
+  const std::string said = "a\\x0ab\\x1b[2J\\x00\\x7f\\x85 \xc3\xa9\xe6\xb7\xb7 \xff";
+  EXPECT_EQ(BadInputError(name).message(), said);
+  EXPECT_EQ(UsageError(name).message(), said);
+  EXPECT_EQ(UnsupportedError(name).message(), said);
+  EXPECT_EQ(Annotate(BadInputError("x"), name).message(), said + ": x");
+}
+
 TEST(Error, SuggestFindsTheClosestName) {
   const std::vector<absl::string_view> names = {"conv2d", "matmul", "matmul_v2", "relu"};
   EXPECT_EQ(Suggest("cnov2d", names), ", did you mean 'conv2d'?");

@@ -1,15 +1,19 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 
 #include "graph/base/atomic_file.h"
 #include "graph/base/error.h"
 #include "graph/base/mapped_file.h"
+#include "graph/base/temporary_file.h"
 
 namespace ampc {
 namespace {
@@ -109,7 +113,6 @@ TEST_F(File, WithoutCommitTheOldFileStays) {
   {
     absl::StatusOr<AtomicFileWriter> writer = AtomicFileWriter::Create(Path("out"));
     ASSERT_TRUE(writer->Append("new").ok());
-    EXPECT_EQ(CountFiles(), 2u);
   }
   EXPECT_EQ(Read("out"), "old");
   EXPECT_EQ(CountFiles(), 1u);
@@ -138,6 +141,52 @@ TEST_F(File, WriteErrorsNameThePath) {
   EXPECT_EQ(absent.message(), Path("no/file") + ": cannot be written in directory '" + Path("no") + "': No such file or directory");
   EXPECT_EQ(ExitCodeOf(WriteFileAtomically("", "x")), ExitCode::kInternal);
   EXPECT_EQ(ExitCodeOf(WriteFileAtomically(Path("new/"), "x")), ExitCode::kInternal);
+}
+
+TEST_F(File, AFinishedFileIsTheCallers) {
+  Write("out", "old");
+  absl::StatusOr<AtomicFileWriter> writer = AtomicFileWriter::Create(Path("out"));
+  ASSERT_TRUE(writer->Append("new").ok());
+  const absl::StatusOr<AtomicFileWriter::Finished> finished = writer->Finish();
+  ASSERT_TRUE(finished.ok());
+  EXPECT_TRUE(fs::equivalent(finished->target, Path("out")));
+  EXPECT_EQ(CountFiles(), 2u);
+  EXPECT_EQ(Read(fs::path(finished->temporary).filename()), "new");
+  EXPECT_EQ(Read("out"), "old");
+  EXPECT_EQ(ExitCodeOf(writer->Commit()), ExitCode::kInternal);
+}
+
+TEST_F(File, ATargetIsKnownByOneName) {
+  fs::create_directory(Path("sub"));
+  Write("old", "old");
+  for (const char* name : {"old", "new"}) {
+    const absl::StatusOr<AtomicFileWriter::Finished> finished = AtomicFileWriter::Create(Path("sub/../" + std::string(name)))->Finish();
+    ASSERT_TRUE(finished.ok());
+    EXPECT_EQ(finished->target, (fs::canonical(dir_) / name).string());
+  }
+}
+
+// A process number that belongs to nobody: of a child that has ended.
+pid_t DeadProcess() {
+  const pid_t pid = fork();
+  if (pid == 0) _exit(0);
+  waitpid(pid, nullptr, 0);
+  return pid;
+}
+
+TEST_F(File, WhatKilledProcessesLeftIsRemoved) {
+  const std::string mine = fs::path(FreshName(dir_.string(), ".tmp")).filename();
+  const std::string place = mine.substr(0, mine.find('-', 6));  // ".ampc-<place>"
+  const std::string dead = place + "-" + std::to_string(DeadProcess());
+  const std::string elsewhere = ".ampc-00000000-7-0.tmp", long_ago = ".ampc-00000000-7-1.old";
+  for (const std::string& name : {mine, dead + "-0.tmp", dead + "-1.old", dead + "-2.txt", dead + "-x.tmp", elsewhere, long_ago, std::string(".ampc-notes.tmp")}) {
+    Write(name, "x");
+  }
+  fs::last_write_time(Path(long_ago), fs::file_time_type::clock::now() - std::chrono::hours(25));
+  ASSERT_TRUE(WriteFileAtomically(Path("out"), "x").ok());
+  std::set<std::string> left;
+  for (const auto& entry : fs::directory_iterator(dir_)) left.insert(entry.path().filename());
+  EXPECT_EQ(left, (std::set<std::string>{mine, dead + "-2.txt", dead + "-x.tmp", elsewhere, ".ampc-notes.tmp", "out"}));
 }
 
 TEST_F(File, FullDiskIsReportedAndSticks) {

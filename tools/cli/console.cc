@@ -1,9 +1,12 @@
 #include "tools/cli/console.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -19,17 +22,38 @@ size_t Width(absl::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-bool LooksNumeric(absl::string_view text) { return !text.empty() && (absl::ascii_isdigit(text[0]) || (text.size() > 1 && text[0] == '-' && absl::ascii_isdigit(text[1]))); }
+bool LooksNumeric(absl::string_view text) {
+  return !text.empty() && (absl::ascii_isdigit(text[0]) || (text.size() > 1 && text[0] == '-' && absl::ascii_isdigit(text[1])));
+}
+
+// Takes the places of streams that the caller closed, so that no file which is opened later gets one of their numbers, and text in it. What
+// is written to standard output fails then, as it should.
+void OccupyStandardStreams() {
+  for (const auto& [stream, mode] :
+       {std::pair(STDIN_FILENO, O_RDONLY), std::pair(STDOUT_FILENO, O_RDONLY), std::pair(STDERR_FILENO, O_WRONLY)}) {
+    if (fcntl(stream, F_GETFD) < 0) (void)!open("/dev/null", mode);
+  }
+}
 
 }  // namespace
 
-Console::Console() : out_is_terminal_(isatty(STDOUT_FILENO) == 1), err_is_terminal_(isatty(STDERR_FILENO) == 1) {}
+Console::Console() {
+  OccupyStandardStreams();
+  // A reader that went away and a limit on the size of files are failed writes, which are reported; not the end.
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
+  out_is_terminal_ = isatty(STDOUT_FILENO) == 1;
+  err_is_terminal_ = isatty(STDERR_FILENO) == 1;
+}
 
 void Console::Out(absl::string_view text) {
   ok_ = ok_ && std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
 }
 
-void Console::Note(absl::string_view line) { std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }
+void Console::Note(absl::string_view line) {
+  const std::string text = absl::StrCat(line, "\n");
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
 
 Progress::Progress(Console& console, std::string what)
     : console_(console), what_(std::move(what)), start_(std::chrono::steady_clock::now()), drawn_(start_) {}
@@ -46,7 +70,8 @@ void Progress::Update(double done, double total) {
   visible_ = true;
   const double part = std::clamp(done / total, 0.0, 1.0);
   const int full = static_cast<int>(part * kBarWidth);
-  std::fputs(absl::StrFormat("\r%s [%s%s] %3.0f %%", what_, std::string(full, '#'), std::string(kBarWidth - full, '.'), part * 100).c_str(), stderr);
+  std::fputs(absl::StrFormat("\r%s [%s%s] %3.0f %%", what_, std::string(full, '#'), std::string(kBarWidth - full, '.'), part * 100).c_str(),
+             stderr);
 }
 
 std::string FormatTable(const std::vector<std::vector<std::string>>& rows) {

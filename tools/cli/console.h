@@ -12,7 +12,9 @@ namespace ampc {
 
 class Console {
  public:
-  Console();  // the process's stdout and stderr
+  // The process's stdout and stderr. Made first of all, once: writing to a closed pipe or over a limit fails from then on and sends no signal, and
+  // streams that the caller closed are occupied.
+  Console();
   // Text of the result, written as it is. A failed write (closed pipe, full disk) is remembered for ok().
   void Out(absl::string_view text);
   void Note(absl::string_view line);  // a line on stderr

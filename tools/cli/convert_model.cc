@@ -112,6 +112,22 @@ absl::Status UseRanges(const ConvertRequest& request, PassContext& ctx, Program&
   return absl::OkStatus();
 }
 
+// Has this program been converted before?
+bool HasMarks(const Program& program) {
+  bool marks = false;
+  ForEachVar(program, [&marks](const Var& var) { marks = marks || var.was != DType::kInvalid; });
+  ForEachOp(program, [&marks](const Op& op) { marks = marks || op.marks.amp != AmpMark::kNone || !op.marks.was.empty(); });
+  return marks;
+}
+
+// The marks of an earlier conversion come from the file: what they make impossible is its fault.
+absl::Status RunConversion(const ConvertRequest& request, PassContext& ctx, Program& program) {
+  const bool marked = HasMarks(program);
+  const absl::Status status = RunPipeline(ConvertPipeline(request.options), {}, ctx, program);
+  if (status.ok() || !marked || ExitCodeOf(status) != ExitCode::kInternal) return status;
+  return BadInputError(absl::StrCat(request.input, ": was converted before, and its marks of that contradict each other: ", status.message()));
+}
+
 }  // namespace
 
 absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& request) {
@@ -131,7 +147,7 @@ absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& request) {
   ctx.support = support;
   ctx.evaluator = evaluator.get();
   AMPC_RETURN_IF_ERROR(UseRanges(request, ctx, program));
-  AMPC_RETURN_IF_ERROR(RunPipeline(ConvertPipeline(request.options), {}, ctx, program));
+  AMPC_RETURN_IF_ERROR(RunConversion(request, ctx, program));
   result.after = FactsOf(program);
   result.notes = std::move(ctx.notes);
   result.report = MakeAmpReport(program, ctx.decision.get());

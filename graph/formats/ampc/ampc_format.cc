@@ -6,7 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "graph/base/atomic_file.h"
+#include "graph/base/atomic_file_set.h"
 #include "graph/base/error.h"
 #include "graph/base/mapped_file.h"
 #include "graph/base/status_macros.h"
@@ -85,9 +85,10 @@ absl::StatusOr<Program> Load(const std::string& path, const LoadOptions& options
 absl::Status Save(const Program& program, const std::string& path, const SaveOptions& options) {
   const std::vector<std::string> keys = options.program_only ? std::vector<std::string>(program.num_var_ids()) : WeightKeys(program);
   proto::Program message = EncodeProgram(program, keys);
+  AtomicFileSet files({.no_sync = options.no_sync});
   if (!options.program_only) {
     const std::string weights = WeightFileBeside(path);
-    AMPC_ASSIGN_OR_RETURN(const WrittenWeights written, WriteWeightFile(program, keys, weights, options));
+    AMPC_ASSIGN_OR_RETURN(const WrittenWeights written, WriteWeightFile(program, keys, weights, options, &files));
     if (written.size > 0) {
       message.mutable_weights()->set_file(std::filesystem::path(weights).filename().string());
       message.mutable_weights()->set_bytes(written.size);
@@ -97,7 +98,8 @@ absl::Status Save(const Program& program, const std::string& path, const SaveOpt
   if (message.ByteSizeLong() > static_cast<size_t>(std::numeric_limits<int>::max())) {
     return UnsupportedError(absl::StrCat(path, ": a program of more than 2 GiB"));
   }
-  return WriteFileAtomically(path, message.SerializeAsString(), {.no_sync = options.no_sync});
+  AMPC_RETURN_IF_ERROR(files.Add(path, message.SerializeAsString()));
+  return files.Commit();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/atomic_file.h"
+#include "graph/base/atomic_file_set.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/onnx/export.h"
@@ -207,7 +208,8 @@ absl::StatusOr<Pieces> Exporter::Model() {
 
 namespace {
 
-absl::Status WriteExternal(const ExternalLayout& layout, const std::string& path, const SaveOptions& options, SaveProgress* progress) {
+absl::Status WriteExternal(const ExternalLayout& layout, const std::string& path, const SaveOptions& options, SaveProgress* progress,
+                           AtomicFileSet* files) {
   if (layout.regions.empty() || options.program_only) return absl::OkStatus();
   AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Create(path, {.no_sync = options.no_sync}));
   for (const ExternalLayout::Region& region : layout.regions) {
@@ -215,7 +217,7 @@ absl::Status WriteExternal(const ExternalLayout& layout, const std::string& path
     AMPC_RETURN_IF_ERROR(file.AppendZeros(region.offset - file.size()));
     AMPC_RETURN_IF_ERROR(AppendWeight(*region.var, options, progress, [&file](absl::string_view bytes) { return file.Append(bytes); }));
   }
-  return file.Commit();
+  return files->Add(std::move(file));
 }
 
 // The weights of another model must not be replaced.
@@ -247,11 +249,13 @@ absl::Status ExportModel(const Program& program, const std::string& path, const 
   uint64_t total = model.size();
   for (const ExternalLayout::Region& region : exporter.external().regions) total += region.bytes;
   SaveProgress progress(options, total);
-  AMPC_RETURN_IF_ERROR(WriteExternal(exporter.external(), data, options, &progress));
+  AtomicFileSet files({.no_sync = options.no_sync});
+  AMPC_RETURN_IF_ERROR(WriteExternal(exporter.external(), data, options, &progress, &files));
   AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Create(path, {.no_sync = options.no_sync}));
   AMPC_RETURN_IF_ERROR(
       model.Write(origin == nullptr ? nullptr : origin->source.get(), options, &progress, [&file](absl::string_view bytes) { return file.Append(bytes); }));
-  return file.Commit();
+  AMPC_RETURN_IF_ERROR(files.Add(std::move(file)));
+  return files.Commit();
 }
 
 }  // namespace ampc::onnx

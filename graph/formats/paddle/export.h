@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "graph/base/atomic_file_set.h"
 #include "graph/formats/format.h"
 #include "graph/formats/paddle/export_names.h"
 #include "graph/formats/paddle/files.h"
@@ -19,8 +20,8 @@ namespace ampc::paddle {
 // not have, which also names it.
 absl::StatusOr<std::string> ExportProgram(const Program& program, const ExportNames& names);
 
-// Writes the values of all parameters and kept variables, sorted by name.
-absl::Status ExportParams(const Program& program, const ExportNames& names, const PaddleFiles& files, const SaveOptions& options);
+// Writes the values of all parameters and kept variables, sorted by name, as files of `set`.
+absl::Status ExportParams(const Program& program, const ExportNames& names, const PaddleFiles& files, const SaveOptions& options, AtomicFileSet* set);
 
 // Parts of ExportProgram.
 class OpWriter {

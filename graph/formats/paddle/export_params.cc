@@ -37,7 +37,7 @@ absl::Status AppendParam(const Var& var, const PaddleOrigin* origin, const SaveO
 
 }  // namespace
 
-absl::Status ExportParams(const Program& program, const ExportNames& names, const PaddleFiles& files, const SaveOptions& options) {
+absl::Status ExportParams(const Program& program, const ExportNames& names, const PaddleFiles& files, const SaveOptions& options, AtomicFileSet* set) {
   const PaddleOrigin* origin = OriginOf(program);
   std::vector<const Var*> params;
   ForEachVar(program, [&](const Var& var) {
@@ -61,13 +61,13 @@ absl::Status ExportParams(const Program& program, const ExportNames& names, cons
       AMPC_RETURN_IF_ERROR(MakeParent(path));
       AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Create(path, writer_options));
       AMPC_RETURN_IF_ERROR(AppendParam(*var, origin, options, &progress, &file));
-      AMPC_RETURN_IF_ERROR(file.Commit());
+      AMPC_RETURN_IF_ERROR(set->Add(std::move(file)));
     }
     return absl::OkStatus();
   }
   AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Create(files.params, writer_options));
   for (const Var* var : params) AMPC_RETURN_IF_ERROR(AppendParam(*var, origin, options, &progress, &file));
-  return file.Commit();
+  return set->Add(std::move(file));
 }
 
 }  // namespace ampc::paddle

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "absl/strings/match.h"
-#include "graph/base/atomic_file.h"
+#include "graph/base/atomic_file_set.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/paddle/export.h"
 #include "graph/formats/paddle/files.h"
@@ -45,8 +45,10 @@ absl::Status Save(const Program& program, const std::string& path, const SaveOpt
   const paddle::ExportNames names(program);
   // Whatever can fail without a file fails before one is touched.
   AMPC_ASSIGN_OR_RETURN(const std::string bytes, paddle::ExportProgram(program, names));
-  if (files.layout != paddle::ParamsLayout::kNone) AMPC_RETURN_IF_ERROR(paddle::ExportParams(program, names, files, options));
-  return WriteFileAtomically(files.model, bytes, {.no_sync = options.no_sync});
+  AtomicFileSet set({.no_sync = options.no_sync});
+  if (files.layout != paddle::ParamsLayout::kNone) AMPC_RETURN_IF_ERROR(paddle::ExportParams(program, names, files, options, &set));
+  AMPC_RETURN_IF_ERROR(set.Add(files.model, bytes));
+  return set.Commit();
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "absl/strings/match.h"
-#include "graph/base/atomic_file.h"
+#include "graph/base/atomic_file_set.h"
 #include "graph/base/mapped_file.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/weight_file.h"
@@ -23,6 +23,17 @@ bool Reads(const std::string& path, bool is_directory, absl::string_view /*head*
 bool StaysInline(const WeightRef& ref) {
   return ref.source != nullptr && ref.source->path().empty() && ref.transforms.empty() && ref.bytes <= kInlineBytes;
 }
+
+// What the text says of a file that is not there yet.
+class FileName : public WeightSource {
+ public:
+  explicit FileName(std::string path) : path_(std::move(path)) {}
+  const std::string& path() const override { return path_; }
+  absl::Span<const char> bytes() const override { return {}; }
+
+ private:
+  std::string path_;
+};
 
 absl::StatusOr<Program> Load(const std::string& path, const LoadOptions& options) {
   AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
@@ -56,11 +67,9 @@ absl::Status Save(const Program& program, const std::string& path, const SaveOpt
     key_of.push_back(keys[var.id()]);
   });
   Program copy = program.Clone();
-  AMPC_ASSIGN_OR_RETURN(const WrittenWeights written, WriteWeightFile(program, keys, weights, options));
-  WeightFile file;
-  if (written.size > 0) {
-    AMPC_ASSIGN_OR_RETURN(file, WeightFile::Open(weights));
-  }
+  AtomicFileSet files({.no_sync = options.no_sync});
+  AMPC_RETURN_IF_ERROR(WriteWeightFile(program, keys, weights, options, &files).status());
+  const auto file = std::make_shared<const FileName>(weights);
   size_t next = 0;
   for (int b = 0; b < copy.num_blocks(); ++b) {
     for (const std::unique_ptr<Var>& var : copy.block(b).vars()) {
@@ -70,12 +79,16 @@ absl::Status Save(const Program& program, const std::string& path, const SaveOpt
         var->weight = nullptr;
         continue;
       }
-      AMPC_ASSIGN_OR_RETURN(*var->weight, file.Find(key));
+      var->weight->source = file;
+      var->weight->name = key;
+      var->weight->dtype = var->weight->final_dtype();
+      var->weight->transforms.clear();
     }
   }
   PrintOptions print;
   print.directory = std::filesystem::path(path).parent_path().string();
-  return WriteFileAtomically(path, PrintProgram(copy, print), {.no_sync = options.no_sync});
+  AMPC_RETURN_IF_ERROR(files.Add(path, PrintProgram(copy, print)));
+  return files.Commit();
 }
 
 }  // namespace

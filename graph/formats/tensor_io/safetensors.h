@@ -78,13 +78,20 @@ class SafetensorsWriter {
   const std::vector<SafetensorsEntry>& entries() const { return entries_; }  // in the order in which Append expects their bytes
   absl::Status Append(absl::Span<const std::byte> bytes);  // any pieces, also across tensors
   absl::Status Commit();  // InternalError unless exactly the bytes of all entries were appended
+  // In the place of Commit: the complete file, for an AtomicFileSet. The same error.
+  absl::StatusOr<AtomicFileWriter> Take() &&;
+
+  const std::string& header() const { return header_; }  // the file's first bytes: the length of the JSON and the JSON
+  uint64_t file_size() const { return end_; }
 
  private:
-  SafetensorsWriter(AtomicFileWriter writer, std::vector<SafetensorsEntry> entries, uint64_t end)
-      : writer_(std::move(writer)), entries_(std::move(entries)), end_(end) {}
+  SafetensorsWriter(AtomicFileWriter writer, std::vector<SafetensorsEntry> entries, std::string header, uint64_t end)
+      : writer_(std::move(writer)), entries_(std::move(entries)), header_(std::move(header)), end_(end) {}
+  absl::Status CheckComplete() const;
 
   AtomicFileWriter writer_;
   std::vector<SafetensorsEntry> entries_;
+  std::string header_;
   uint64_t end_;
 };
 

@@ -83,20 +83,29 @@ absl::StatusOr<SafetensorsWriter> SafetensorsWriter::Create(const std::string& p
     entry.offset = end;
     end += entry.bytes;
   }
-  const std::string header = MakeHeader(entries, metadata);
+  std::string header = MakeHeader(entries, metadata);
   for (SafetensorsEntry& entry : entries) entry.offset += header.size();
   AMPC_ASSIGN_OR_RETURN(AtomicFileWriter writer, AtomicFileWriter::Create(path, options));
   AMPC_RETURN_IF_ERROR(writer.Append(header));
-  return SafetensorsWriter(std::move(writer), std::move(entries), header.size() + end);
+  end += header.size();
+  return SafetensorsWriter(std::move(writer), std::move(entries), std::move(header), end);
 }
 
 absl::Status SafetensorsWriter::Append(absl::Span<const std::byte> bytes) { return writer_.Append(bytes); }
 
+absl::Status SafetensorsWriter::CheckComplete() const {
+  if (writer_.size() == end_) return absl::OkStatus();
+  return InternalError(absl::StrCat("safetensors file of ", end_, " bytes: ", writer_.size(), " bytes were appended"));
+}
+
 absl::Status SafetensorsWriter::Commit() {
-  if (writer_.size() != end_) {
-    return InternalError(absl::StrCat("safetensors file of ", end_, " bytes: ", writer_.size(), " bytes were appended"));
-  }
+  AMPC_RETURN_IF_ERROR(CheckComplete());
   return writer_.Commit();
+}
+
+absl::StatusOr<AtomicFileWriter> SafetensorsWriter::Take() && {
+  AMPC_RETURN_IF_ERROR(CheckComplete());
+  return std::move(writer_);
 }
 
 absl::Status WriteSafetensors(const std::string& path, const std::map<std::string, HostTensor>& tensors, AtomicFileWriter::Options options) {

@@ -1,0 +1,304 @@
+"""The command line where the world around it is not as it should be: full and read-only disks, closed pipes, outputs that are inputs,
+kill -9, damaged models. One sentence, the right exit code, nothing lost, nothing left behind.
+
+Arguments: the path of ampc. Runs in a mount namespace of its own where the system allows that, so that anybody can make small and
+read-only file systems; tests that need one are skipped where it does not. kill.py and corrupt.py are long; here is a part of them.
+"""
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+
+import corrupt  # noqa: E402
+import kill  # noqa: E402
+import process  # noqa: E402
+
+AMPC = ""
+_INSIDE = "AMPC_TEST_OWN_MOUNTS"
+
+
+def enter_namespace():
+    """Starts this program again in a user and mount namespace; returns where that is not allowed."""
+    if _INSIDE in os.environ or subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode != 0:
+        return
+    os.environ[_INSIDE] = "1"
+    os.execvp("unshare", ["unshare", "-rm", sys.executable] + sys.argv)
+
+
+class RobustTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        for name in ("encoder.pdmodel", "encoder.pdiparams"):
+            shutil.copy(kill.small("models/" + name), self.path(name.replace("encoder", "in")))
+        for name in ("external.onnx", "external.data", "small.onnx", "small_inputs_0.npz"):
+            shutil.copy(kill.small("onnx/" + name), self.path(name))
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def ampc(self, *args, **options):
+        return process.run([AMPC] + list(args), options.pop("cwd", self.folder), **options)
+
+    def files(self, folder=None):
+        folder = folder or self.folder
+        found = {}
+        for where, _, names in os.walk(folder):
+            for name in names:
+                path = os.path.join(where, name)
+                with open(path, "rb") as file:
+                    found[os.path.relpath(path, folder)] = file.read()
+        return found
+
+    def expect_failure(self, args, codes, part="", folder=None, **options):
+        """One sentence with `part` in it, one of the exit codes, and the folder as it was."""
+        before = self.files(folder)
+        outcome = self.ampc(*args, **options)
+        self.assertIn(outcome.code, codes, (args, outcome))
+        self.assertTrue(outcome.one_sentence(), (args, outcome))
+        self.assertIn(part, outcome.err, args)
+        after = self.files(folder)
+        self.assertEqual(sorted(before), sorted(after), (args, outcome))
+        self.assertTrue(before == after, (args, "a file was changed"))
+        return outcome
+
+
+# Every verb that writes files: arguments, with OUT for the folder to write to.
+WRITING = [
+    ["convert", "in.pdmodel", "-o", "OUT/o.pdmodel"],
+    ["convert", "in.pdmodel", "-o", "OUT/o.pdmodel", "--no-sync"],
+    ["convert", "in.pdmodel", "-o", "OUT/o.ampc"],
+    ["convert", "in.pdmodel", "-o", "OUT/o.prog"],
+    ["convert", "external.onnx", "-o", "OUT/o.onnx"],
+    ["convert", "small.onnx", "-o", "OUT/o.onnx"],
+    ["opt", "in.pdmodel", "--passes=dedup", "-o", "OUT/o.pdmodel"],
+    ["strip", "in.pdmodel", "-o", "OUT/o.pdmodel"],
+    ["run", "small.onnx", "--input", "small_inputs_0.npz", "-o", "OUT/o.npz"],
+    ["run", "small.onnx", "--input", "small_inputs_0.npz", "--profile", "OUT/trace.json"],
+    ["dot", "in.pdmodel", "-o", "OUT/o.dot"],
+]
+
+
+class DiskTest(RobustTest):
+    def mount(self, size, *options):
+        if _INSIDE not in os.environ:
+            self.skipTest("this system does not allow mount namespaces (unshare -rm)")
+        where = self.path("disk")
+        os.makedirs(where, exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%d" % size, "tmpfs", where], check=True)
+        self.addCleanup(subprocess.run, ["umount", where], check=True)
+        return where
+
+    def fill(self, where):
+        """Takes what is left of the disk; returns the file that has it."""
+        filler = os.path.join(where, "filler")
+        with open(filler, "wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(4096))
+            except OSError:
+                pass
+        return filler
+
+    def outputs(self, args, where):
+        return [a.replace("OUT", where) for a in args]
+
+    def test_full_disk(self):
+        # Nearly full with old files under the names of the new ones.
+        where = self.mount(64 << 10)
+        names = "o.pdmodel o.pdiparams o.ampc o.safetensors o.prog o.onnx o.onnx.data o.npz trace.json o.dot"
+        for name in names.split():
+            with open(os.path.join(where, name), "wb") as file:
+                file.write(b"old")
+        filler = self.fill(where)
+        for args in WRITING:
+            with self.subTest(args=args):
+                self.expect_failure(self.outputs(args, where), [5], "No space left on device", folder=where)
+        os.remove(filler)
+        self.assertEqual(self.ampc("convert", "small.onnx", "-o", where + "/o.onnx").code, 0)
+
+    def test_disk_that_becomes_full(self):
+        # The program fits, the weights do not; and the other way round with what is written last.
+        for size in (16 << 10, 40 << 10, 100 << 10, 220 << 10, 236 << 10, 248 << 10):
+            where = self.mount(size)
+            with self.subTest(size=size):
+                args = ["convert", "in.pdmodel", "-o", where + "/o.pdmodel", "--level", "O0"]
+                self.expect_failure(args, [5], "No space left on device", folder=where)
+
+    def test_checkpoints_on_a_full_disk(self):
+        where = self.mount(450 << 10)
+        train = ["train", "guarded", "--no-test", "--threads", "1", "--batch", "16", "--checkpoint", where + "/saved"]
+        if not os.path.exists("/usr/share/datasets/fashion-mnist"):
+            self.skipTest("the data set is not installed (package dataset-fashion-mnist)")
+        self.assertEqual(self.ampc(*train, "--steps", "4", "--checkpoint-every", "2").code, 0)
+        before = self.files(where)
+        filler = self.fill(where)
+        failed = self.ampc(*train, "--steps", "6", "--resume")
+        self.assertEqual(failed.code, 5, failed)
+        self.assertIn("No space left on device", failed.err)
+        os.remove(filler)
+        self.assertEqual(self.files(where), before)
+        self.assertEqual(self.ampc(*train, "--steps", "6", "--resume").code, 0)
+
+    def test_read_only_disk(self):
+        where = self.mount(1 << 20)
+        shutil.copy(self.path("in.pdmodel"), where)
+        shutil.copy(self.path("in.pdiparams"), where)
+        subprocess.run(["mount", "-o", "remount,ro", where], check=True)
+        for args in WRITING:
+            with self.subTest(args=args):
+                self.expect_failure(self.outputs(args, where), [5], "Read-only file system", folder=where)
+        # Reading does not write.
+        self.assertEqual(self.ampc("convert", where + "/in.pdmodel", "-o", "o.pdmodel").code, 0)
+        if os.path.exists("/usr/share/datasets/fashion-mnist"):
+            args = ["train", "guarded", "--steps", "1", "--no-test", "--checkpoint", where + "/saved"]
+            self.expect_failure(args, [5], "Read-only", folder=where)
+
+    def test_limit_on_the_size_of_files(self):
+        limits = [(resource.RLIMIT_FSIZE, 200)]
+        for args in WRITING:
+            with self.subTest(args=args):
+                self.expect_failure(self.outputs(args, "."), [5], "File too large", limits=limits)
+
+
+class PipeTest(RobustTest):
+    PRINTING = [
+        ["inspect", "in.pdmodel"],
+        ["inspect", "in.pdmodel", "--json"],
+        ["verify", "in.pdmodel"],
+        ["convert", "in.pdmodel", "-o", "o.pdmodel", "--no-sync"],
+        ["convert", "in.pdmodel", "-o", "o.pdmodel", "--no-sync", "--json"],
+        ["opt", "in.pdmodel", "--passes=dedup"],
+        ["opt", "--list"],
+        ["strip", "in.pdmodel", "-o", "s.pdmodel"],
+        ["run", "small.onnx", "--input", "small_inputs_0.npz"],
+        ["compare", "small.onnx", "small.onnx", "--input", "small_inputs_0.npz"],
+        ["bench", "small.onnx", "--seconds", "0.1"],
+        ["--help"],
+        ["convert", "--help"],
+        ["--version"],
+    ]
+
+    def expect_sentence(self, stdout):
+        for args in self.PRINTING:
+            with self.subTest(args=args):
+                outcome = self.ampc(*args, stdout=stdout)
+                quiet = process.run([AMPC] + args, self.folder).out == ""
+                if quiet:
+                    self.assertEqual(outcome.code, 0, (args, outcome))
+                else:
+                    self.assertEqual((outcome.code, outcome.one_sentence()), (5, True), (args, outcome))
+        # What was to be saved is saved.
+        self.assertEqual(process.run([AMPC, "verify", "o.pdmodel"], self.folder).code, 0)
+
+    def test_closed_pipe(self):
+        read, write = os.pipe()
+        os.close(read)
+        with os.fdopen(write, "wb") as pipe:
+            self.expect_sentence(pipe)
+
+    def test_full_device(self):
+        with open("/dev/full", "wb") as full:
+            self.expect_sentence(full)
+
+    def test_no_streams(self):
+        # Without standard streams no file gets one of their numbers, and text in it.
+        script = '"$0" convert in.pdmodel -o o.pdmodel --no-sync <&- >&- 2>&-; echo $?'
+        done = subprocess.run(["sh", "-c", script, AMPC], cwd=self.folder, capture_output=True, check=True)
+        self.assertEqual(done.stdout, b"5\n")
+        self.assertEqual(process.run([AMPC, "convert", "in.pdmodel", "-o", "p.pdmodel"], self.folder).code, 0)
+        files = self.files()
+        self.assertEqual(files["o.pdmodel"], files["p.pdmodel"])
+        self.assertEqual(files["o.pdiparams"], files["p.pdiparams"])
+
+    def test_training_goes_on_without_a_reader(self):
+        if not os.path.exists("/usr/share/datasets/fashion-mnist"):
+            self.skipTest("the data set is not installed (package dataset-fashion-mnist)")
+        read, write = os.pipe()
+        os.close(read)
+        with os.fdopen(write, "wb") as pipe:
+            outcome = self.ampc("train", "guarded", "--steps", "2", "--no-test", "--log-every", "1", "-o", "net.pdmodel", stdout=pipe)
+        self.assertEqual((outcome.code, outcome.one_sentence()), (5, True), outcome)
+        self.assertEqual(self.ampc("verify", "net.pdmodel").code, 0)
+
+
+class SameFileTest(RobustTest):
+    def test_output_is_input(self):
+        os.symlink("in.pdmodel", self.path("link.pdmodel"))
+        os.link(self.path("in.pdiparams"), self.path("hard.pdiparams"))
+        os.makedirs(self.path("sub"))
+        os.symlink("..", self.path("sub/up"))
+        self.assertEqual(self.ampc("convert", "in.pdmodel", "-o", "in.prog", "--level", "O0").code, 0)
+        feeds = ["--input", "small_inputs_0.npz"]
+        for args in (
+                ["convert", "in.pdmodel", "-o", "in.pdmodel"], ["convert", "in.pdmodel", "-o", "./in.pdmodel"],
+                ["convert", "in.pdmodel", "-o", "sub/up/in.pdmodel"], ["convert", "in.pdmodel", "-o", self.path("in.pdmodel")],
+                ["convert", "in.pdmodel", "-o", "link.pdmodel"],
+                ["convert", "link.pdmodel", "-o", "in.pdmodel", "--params", "in.pdiparams"],
+                ["convert", "in.pdmodel", "-o", "hard.pdmodel"], ["convert", "in.pdmodel", "-o", "o.pdmodel", "--report", "in.pdmodel"],
+                ["convert", "in.pdmodel", "-o", "o.pdmodel", "--report", "o.pdmodel"],
+                ["convert", "in.pdmodel", "-o", "o.pdmodel", "--write-config", "in.pdiparams"],
+                ["convert", "in.prog", "-o", "in.prog"], ["convert", "in.prog", "-o", "in.ampc"],
+                ["convert", "external.onnx", "-o", "external.onnx"], ["convert", "small.onnx", "-o", "small.onnx"],
+                ["opt", "in.pdmodel", "--passes=dedup", "-o", "in.pdmodel"], ["strip", "in.pdmodel", "-o", "in.pdmodel"],
+                ["strip", "in.pdmodel", "-o", "link.pdmodel"], ["dot", "in.dot", "-o", "in.dot"],
+                ["run", "small.onnx", *feeds, "-o", "small_inputs_0.npz"], ["run", "small.onnx", *feeds, "--profile", "small.onnx"],
+                ["run", "small.onnx", *feeds, "-o", "o.npz", "--profile", "o.npz"]):
+            with self.subTest(args=args):
+                self.expect_failure(args, [2])
+
+
+class KillTest(RobustTest):
+    def test_converts(self):
+        for name, (model, to) in kill.converts().items():
+            with self.subTest(name=name):
+                kill.kill_converts(AMPC, model, to, 12, 7)
+
+    def test_interrupted_by_the_user(self):
+        # Ctrl-C and a polite request to end leave nothing either.
+        before = self.files()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            args = [AMPC, "run", "small.onnx", "--input", "small_inputs_0.npz", "--repeat", "100000000", "-o", "o.npz"]
+            with subprocess.Popen(args, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+                try:
+                    running.wait(0.3)
+                except subprocess.TimeoutExpired:
+                    running.send_signal(number)
+                running.wait()
+            self.assertEqual(self.files(), before)
+
+
+class CorruptTest(unittest.TestCase):
+    def check(self, models, count):
+        problems = []
+
+        def report(case, command, outcome, wrong):
+            if wrong is not None:
+                problems.append((case.index, case.model.name, case.what, command[1], wrong, outcome.err))
+
+        counts, _ = corrupt.run_cases(models, range(count), 1, AMPC, report)
+        self.assertEqual(problems, [])
+        self.assertGreater(sum(n for (_, code), n in counts.items() if code == 3), count // 4)
+
+    def test_small_models(self):
+        self.check(corrupt.small_models(), 150)
+
+    def test_real_models(self):
+        models = corrupt.real_models(os.environ.get("AMPC_MODELS", ""))
+        if not models:
+            self.skipTest("no real models; tools/fetch_models.py FOLDER gets them, --test_env=AMPC_MODELS=FOLDER names the folder")
+        self.check(models, 50)
+
+
+if __name__ == "__main__":
+    enter_namespace()
+    AMPC = os.path.abspath(sys.argv.pop(1))
+    unittest.main(verbosity=2)
