@@ -14,8 +14,8 @@ namespace ampc {
 
 class Constants {
  public:
-  // Reads every weight of `program` once, those of variables in `states` (may be null) aside. Errors: a param without a stored value,
-  // dims that do not fit the bytes.
+  // Reads every weight that an op or a fetch of `program` names once, those of variables in `states` (may be null) aside. Errors: a param
+  // without a stored value, dims that do not fit the bytes.
   static absl::StatusOr<Constants> Load(const Program& program, const StateTable* states = nullptr);
   // Null for a variable that has no value. A value lives as long as this object; moving it keeps addresses.
   const HostTensor* Find(const Var& var) const { return values_[var.id()].get(); }
