@@ -23,6 +23,8 @@ constexpr double kSafeForLog = 0x1p-14;
 // The error of a normalisation's factor that counts as rounding.
 constexpr double kSmallError = 0x1p-9;
 constexpr int64_t kMostChannels = int64_t{1} << 20;
+// Reshapes between a largest value and what it is subtracted from.
+constexpr int kMostMoves = 4;
 
 std::string What(const LostValue& lost, DType low) {
   return absl::StrCat(lost.value, lost.loss == Loss::kOverflows ? " is infinite in " : lost.loss == Loss::kVanishes ? " is 0 in " : " has few bits in ", Name(low));
@@ -142,6 +144,7 @@ void Protector::Forward(const Op& op) {
   FollowStatistics(op);
   CheckBounds(op);
   CheckBatchNorm(op);
+  if (IsDistanceFromExtremum(op)) Because(op, "protect.distance: from its own largest or smallest value, which may be many times larger");
   if (Is(op, OpKind::kLog) && !op.inputs().empty() && !(bounds_.Of(*op.inputs()[0]).low >= kSafeForLog)) logs_.push_back(&op);
 }
 
@@ -155,6 +158,18 @@ bool Protector::FromConstants(const Op& op) const {
     shape = shape || Has(root, kConstant);
   }
   return shape;
+}
+
+bool Protector::IsDistanceFromExtremum(const Op& op) const {
+  if (!Is(op, OpKind::kAdditive) || Is(op, OpKind::kSelection) || op.inputs().size() != 2) return false;
+  for (int i = 0; i < 2; ++i) {
+    const Op* definer = definers_[In(op, i).id()];
+    for (int moves = 0; moves < kMostMoves && definer != nullptr && !Is(*definer, OpKind::kExtremum); ++moves) {
+      definer = ClassOf(*definer) == AmpClass::kClear && !definer->inputs().empty() ? definers_[In(*definer, 0).id()] : nullptr;
+    }
+    if (definer != nullptr && Is(*definer, OpKind::kExtremum) && &In(*definer, 0) == &In(op, 1 - i)) return true;
+  }
+  return false;
 }
 
 void Protector::ReadConstants(const Op& op) {

@@ -1,4 +1,5 @@
 // Indexes and logarithms: what has to stay fp32 because of who reads it.
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/protect_util.h"
@@ -29,12 +30,14 @@ void Protector::ProtectIndexes() {
       const Op& op = **it;
       if (IsInserted(op)) continue;
       NeedHostValues(op);
-      bool needed = false;
-      for (const Var* var : op.outputs()) needed = needed || (flags_[var->id()] & kExact) != 0;
+      uint8_t needed = 0;
+      for (const Var* var : op.outputs()) needed |= flags_[var->id()] & (kExact | kScale);
+      if (Is(op, OpKind::kExtremum) || Is(op, OpKind::kSum)) needed &= kExact;
       const AmpClass amp = ClassOf(op);
-      if (!needed || amp == AmpClass::kAllow || amp == AmpClass::kDeny || op.def().opaque || Is(op, OpKind::kShapeReader) || !op.SubBlocks().empty()) continue;
-      Because(op, "protect.index: its result becomes an index, a shape or a loop count");
-      for (const Var* var : op.inputs()) flags_[roots_.Root(*var).id()] |= kExact;
+      if (needed == 0 || amp == AmpClass::kAllow || amp == AmpClass::kDeny || op.def().opaque || Is(op, OpKind::kShapeReader) || !op.SubBlocks().empty()) continue;
+      Because(op, (needed & kExact) != 0 ? "protect.index: its result becomes an index, a shape or a loop count"
+                                         : "protect.scale: its result becomes a scale or a zero point of integers");
+      for (const Var* var : op.inputs()) flags_[roots_.Root(*var).id()] |= needed;
     }
   }
 }
@@ -46,6 +49,7 @@ void Protector::NeedHostValues(const Op& op) {
     const bool condition = control && (slot.name == "Condition" || slot.name == "Cond" || slot.name == "cond");
     const bool index = slot.precision == SlotPrecision::kAsIs && IsInteger(In(op, i).type.dtype) && slot.name.find("Ind") != std::string::npos;
     if (slot.host_value || condition || index) flags_[In(op, i).id()] |= kExact;
+    if (absl::EndsWith(slot.name, "_scale") || absl::EndsWith(slot.name, "_zero_point")) flags_[In(op, i).id()] |= kScale;
   }
 }
 

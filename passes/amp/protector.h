@@ -28,6 +28,7 @@ class Protector {
     kSquare = 1 << 4,     // a square that is only averaged or summed
     kStatistic = 1 << 5,  // a mean or sum of squares, or made from one
     kSummed = 1 << 6,     // a sum that may be beyond the range
+    kScale = 1 << 7,      // becomes the scale or the zero point of a quantisation
   };
   static constexpr uint8_t kCrossesBlocks = kLarge | kSmall | kStatistic | kSummed;
   // A value as a product of powers of one other: x * (2 * x) has base x and degree 2.
@@ -53,6 +54,8 @@ class Protector {
   void LeaveBlock(const Op& op, const Block& block);
   void Forward(const Op& op);
   bool FromConstants(const Op& op) const;
+  // x - max(x), which may be small where x is not.
+  bool IsDistanceFromExtremum(const Op& op) const;
   void ReadConstants(const Op& op);
   void FollowRange(const Op& op);
   void CheckBounds(const Op& op);
@@ -68,7 +71,8 @@ class Protector {
   void KeepOtherMoments(const Op& op);
 
   // protect_backward.cc
-  // Backwards from shapes, indexes and loop conditions to what computes them, as far as products and reductions.
+  // Backwards from shapes, indexes and loop conditions to what computes them, as far as products and reductions. The same from scales and zero
+  // points of quantisations, which stops at the largest and smallest value, too.
   void ProtectIndexes();
   void NeedHostValues(const Op& op);
   // A logarithm of small values (a power spectrum) needs all that leads to it, as far as what brings values to a size of their own, where

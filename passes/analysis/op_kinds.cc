@@ -31,6 +31,7 @@ constexpr Row kRows[] = {
     {OpKind::kPower, "square pow elementwise_pow Pow"},
     {OpKind::kRoot, "sqrt rsqrt Sqrt"},
     {OpKind::kAdditive, "elementwise_add elementwise_sub elementwise_min elementwise_max clip Add Sub Min Max Clip"},
+    {OpKind::kExtremum, "reduce_max reduce_min ReduceMax ReduceMin"},
 };
 
 uint32_t KindsOf(absl::string_view name) {

@@ -19,6 +19,7 @@ enum class OpKind : uint32_t {
   kPower = 1 << 8,
   kRoot = 1 << 9,          // brings a square back to the size of its operand
   kAdditive = 1 << 10,     // a sum or difference of two operands, or one of them
+  kExtremum = 1 << 11,     // the largest or smallest of many elements
 };
 
 bool Is(const Op& op, OpKind kind);

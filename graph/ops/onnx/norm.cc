@@ -266,7 +266,7 @@ void AddNorm(OnnxOps& ops) {
       .Lower(&LowerLpNormalization)
       .Infer(&InferSameType);
   ops.Add("MeanVarianceNormalization")
-      .Amp(AmpClass::kInfer, "mean and variance are taken in fp32 inside; the result is of the order of 1")
+      .Amp(AmpClass::kDeny, "the standard's own definition of it has fp32 constants inside: a runtime that expands it refuses other types")
       .Lower(&LowerMeanVarianceNormalization)
       .Infer(&InferSameType);
   ops.Add("LRN")
