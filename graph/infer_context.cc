@@ -1,5 +1,7 @@
 #include "graph/infer_context.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/host_values.h"
@@ -33,17 +35,22 @@ absl::Status CheckSlots(const Op& op, const std::vector<SlotDef>& slots, bool in
   return absl::OkStatus();
 }
 
+// What is wrong with the attribute of that definition, if anything is.
+absl::Status CheckAttr(const Op& op, const AttrDef& def) {
+  const AttrValue* value = op.explicit_attr(def.name);
+  if (value == nullptr) {
+    if (!def.required) return absl::OkStatus();
+    return BadInputError(absl::StrCat(Describe(op), ": attribute ", def.name, " is missing, a ", AttrTypeName(def.value), " is needed"));
+  }
+  if (Family(*value) == Family(def.value)) return absl::OkStatus();
+  return BadInputError(
+      absl::StrCat(Describe(op), ": attribute ", def.name, " is a ", AttrTypeName(*value), ", needs a ", AttrTypeName(def.value)));
+}
+
 absl::Status CheckAttrs(const Op& op) {
+  const bool any = !op.attrs().empty();
   for (const AttrDef& def : op.def().attrs) {
-    const AttrValue* value = op.explicit_attr(def.name);
-    if (value == nullptr) {
-      if (!def.required) continue;
-      return BadInputError(absl::StrCat(Describe(op), ": attribute ", def.name, " is missing, a ", AttrTypeName(def.value), " is needed"));
-    }
-    if (Family(*value) != Family(def.value)) {
-      return BadInputError(absl::StrCat(Describe(op), ": attribute ", def.name, " is a ", AttrTypeName(*value), ", needs a ",
-                                        AttrTypeName(def.value)));
-    }
+    if (any || def.required) AMPC_RETURN_IF_ERROR(CheckAttr(op, def));
   }
   return absl::OkStatus();
 }
@@ -129,7 +136,7 @@ absl::StatusOr<std::vector<std::optional<TensorType>>> InferOp(const Op& op, con
   AMPC_RETURN_IF_ERROR(CheckSlots(op, op.def().outputs, false));
   AMPC_RETURN_IF_ERROR(CheckAttrs(op));
   AMPC_RETURN_IF_ERROR(op.def().infer(ctx));
-  return ctx.results();
+  return std::move(const_cast<std::vector<std::optional<TensorType>>&>(ctx.results()));  // the context ends here
 }
 
 }  // namespace ampc

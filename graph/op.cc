@@ -9,7 +9,6 @@ namespace {
 template <typename T>
 struct ToNumber {
   std::vector<T> out;
-  bool list = false;
   template <typename V>
   void operator()(const V& v) {
     if constexpr (std::is_arithmetic_v<V>) {
@@ -24,24 +23,26 @@ struct ToNumber {
   }
   template <typename V>
   void operator()(const std::vector<V>& v) {
-    list = true;
     for (const auto& x : v) (*this)(static_cast<const V&>(x));
   }
 };
 
 template <typename T>
-std::vector<T> Numbers(const AttrValue* value, bool* list) {
+std::vector<T> Numbers(const AttrValue* value) {
   ToNumber<T> read;
   if (value != nullptr) std::visit(read, *value);
-  *list = read.list;
   return std::move(read.out);
 }
 
 template <typename T>
 T Number(const AttrValue* value, T fallback) {
-  bool list = false;
-  const std::vector<T> v = Numbers<T>(value, &list);
-  return list || v.empty() ? fallback : v[0];
+  if (value == nullptr) return fallback;
+  const auto read = [fallback](const auto& v) {
+    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(v)>>) return static_cast<T>(v);
+    return fallback;
+  };
+  const Scalar* scalar = std::get_if<Scalar>(value);
+  return scalar == nullptr ? std::visit(read, *value) : std::visit(read, scalar->value);
 }
 
 }  // namespace
@@ -125,15 +126,9 @@ std::string Op::GetString(absl::string_view name, absl::string_view fallback) co
   return s == nullptr ? std::string(fallback) : *s;
 }
 
-std::vector<int64_t> Op::GetInts(absl::string_view name) const {
-  bool list = false;
-  return Numbers<int64_t>(attr(name), &list);
-}
+std::vector<int64_t> Op::GetInts(absl::string_view name) const { return Numbers<int64_t>(attr(name)); }
 
-std::vector<double> Op::GetFloats(absl::string_view name) const {
-  bool list = false;
-  return Numbers<double>(attr(name), &list);
-}
+std::vector<double> Op::GetFloats(absl::string_view name) const { return Numbers<double>(attr(name)); }
 
 DType Op::GetDType(absl::string_view name, DType fallback) const {
   const AttrValue* value = attr(name);

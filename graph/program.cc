@@ -1,5 +1,7 @@
 #include "graph/program.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -69,6 +71,7 @@ std::vector<std::unique_ptr<Op>> Block::TakeOps() { return std::exchange(ops_, {
 void Block::SetOps(std::vector<std::unique_ptr<Op>> ops) { ops_ = std::move(ops); }
 
 void Block::RemoveVars(const std::vector<bool>& dead) {
+  if (std::find(dead.begin(), dead.end(), true) == dead.end()) return;
   const auto is_dead = [&dead](const std::unique_ptr<Var>& v) {
     return v->id() < static_cast<int>(dead.size()) && dead[v->id()];
   };

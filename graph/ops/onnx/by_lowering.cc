@@ -1,17 +1,19 @@
 #include "graph/ops/onnx/by_lowering.h"
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
-#include "graph/op_registry.h"
 #include "graph/ops/onnx/lowering.h"
 
 namespace ampc::onnx {
 namespace {
 
-const OnnxDef& DefOf(const Op& op) { return static_cast<const OnnxDef&>(op.def()); }
+const InferredDef& DefOf(const Op& op) { return static_cast<const InferredDef&>(op.def()); }
 
 std::string Names(TypeSet set) {
   std::string names;
@@ -22,30 +24,34 @@ std::string Names(TypeSet set) {
   return names;
 }
 
+using TypeVariables = absl::InlinedVector<DType, 8>;
+
 // The element type of each of the schema's type variables, as far as the operands tell.
-absl::StatusOr<std::vector<DType>> BindTypes(const InferContext& ctx) {
+absl::Status BindTypes(const InferContext& ctx, TypeVariables* bound) {
   const Op& op = ctx.op();
   const Schema& schema = *DefOf(op).schema;
-  std::vector<DType> bound(schema.types.size(), DType::kInvalid);
+  bound->assign(schema.types.size(), DType::kInvalid);
   for (size_t s = 0; s < schema.inputs.size(); ++s) {
     const Formal& formal = schema.inputs[s];
-    const std::string& slot = op.def().inputs[s].name;
-    for (int i = 0; i < static_cast<int>(op.inputs(static_cast<int>(s)).size()); ++i) {
-      const TensorType& type = ctx.In(slot, i);
+    const absl::Span<Var* const> operands = op.inputs(static_cast<int>(s));
+    for (int i = 0; i < static_cast<int>(operands.size()); ++i) {
+      const TensorType& type = ctx.In(op.def().inputs[s].name, i);
       if (type.kind != TypeKind::kTensor || type.dtype == DType::kInvalid) continue;
       const TypeSet allowed = schema.types[formal.type];
       if ((allowed & Bit(type.dtype)) == 0) {
-        return ctx.Error(absl::StrCat("operand '", op.inputs(static_cast<int>(s))[i]->name(), "' is ", Name(type.dtype), ", needs ", Names(allowed)), schema.type);
+        return ctx.Error(absl::StrCat("operand '", operands[i]->name(), "' is ", Name(type.dtype), ", needs ", Names(allowed)),
+                         schema.type);
       }
-      DType& variable = bound[formal.type];
+      DType& variable = (*bound)[formal.type];
       if (variable == DType::kInvalid) variable = type.dtype;
       if (variable != type.dtype && !formal.heterogeneous) {
-        return ctx.Error(absl::StrCat("operand '", op.inputs(static_cast<int>(s))[i]->name(), "' is ", Name(type.dtype), ", needs ", Name(variable), " like the others"),
-                         schema.type);
+        return ctx.Error(
+            absl::StrCat("operand '", operands[i]->name(), "' is ", Name(type.dtype), ", needs ", Name(variable), " like the others"),
+            schema.type);
       }
     }
   }
-  return bound;
+  return absl::OkStatus();
 }
 
 // A literal with the operand's known value, null for none.
@@ -53,10 +59,19 @@ std::shared_ptr<const HostTensor> KnownValue(const InferContext& ctx, absl::stri
   const TensorType& type = ctx.In(slot, i);
   if (const Var& var = *ctx.op().inputs(ctx.op().def().InputSlot(slot))[i]; var.literal != nullptr) return var.literal;
   if (!type.IsStatic()) return nullptr;
+  const std::optional<std::vector<int64_t>> ints = ctx.Ints(slot, i);
+  double number = 0;
+  bool has_number = false;
+  if (i == 0 && !ints.has_value()) {
+    const std::optional<double> read = ctx.Float(slot);
+    has_number = read.has_value();
+    number = read.value_or(0);
+  }
+  const int64_t count = ints.has_value() ? static_cast<int64_t>(ints->size()) : has_number ? 1 : -1;
+  if (count != type.NumElements()) return nullptr;  // above all: a weight, which must not be made again
   absl::StatusOr<HostTensor> value = HostTensor::Create(type.dtype, type.dims);
   if (!value.ok()) return nullptr;
-  if (const std::optional<std::vector<int64_t>> ints = ctx.Ints(slot, i)) {
-    if (static_cast<int64_t>(ints->size()) != value->num_elements()) return nullptr;
+  if (ints.has_value()) {
     const auto fill = [&](auto values) { std::copy_n(ints->begin(), values.size(), values.begin()); };
     fill(value->mutable_values<bool>());
     fill(value->mutable_values<uint8_t>());
@@ -66,11 +81,9 @@ std::shared_ptr<const HostTensor> KnownValue(const InferContext& ctx, absl::stri
     fill(value->mutable_values<int64_t>());
     return std::make_shared<const HostTensor>(*std::move(value));
   }
-  if (i != 0 || value->num_elements() != 1) return nullptr;
-  const std::optional<double> number = ctx.Float(slot);
-  if (!number.has_value() || (type.dtype != DType::kF32 && type.dtype != DType::kF64)) return nullptr;
-  if (type.dtype == DType::kF32) value->mutable_values<float>()[0] = static_cast<float>(*number);
-  if (type.dtype == DType::kF64) value->mutable_values<double>()[0] = *number;
+  if (type.dtype != DType::kF32 && type.dtype != DType::kF64) return nullptr;
+  if (type.dtype == DType::kF32) value->mutable_values<float>()[0] = static_cast<float>(number);
+  if (type.dtype == DType::kF64) value->mutable_values<double>()[0] = number;
   return std::make_shared<const HostTensor>(*std::move(value));
 }
 
@@ -128,19 +141,22 @@ absl::Status InferByLowering(InferContext& ctx) {
 }
 
 absl::Status InferResults(InferContext& ctx) {
-  const OnnxDef& def = DefOf(ctx.op());
+  const InferredDef& def = DefOf(ctx.op());
   if (def.op->infer != nullptr) return def.op->infer(ctx);
-  if (def.op->same) return Ops().Find(def.op->native)->infer(ctx);
+  if (def.op->same) return def.native->infer(ctx);
   return def.op->lower != nullptr ? InferByLowering(ctx) : absl::OkStatus();
 }
 
 }  // namespace
 
 absl::Status InferOnnx(InferContext& ctx) {
-  AMPC_ASSIGN_OR_RETURN(const std::vector<DType> bound, BindTypes(ctx));
+  TypeVariables bound;
+  AMPC_RETURN_IF_ERROR(BindTypes(ctx, &bound));
   AMPC_RETURN_IF_ERROR(InferResults(ctx));
   const Op& op = ctx.op();
   const Schema& schema = *DefOf(op).schema;
+  const auto set = [](const std::optional<TensorType>& type) { return type.has_value(); };
+  if (std::all_of(ctx.results().begin(), ctx.results().end(), set)) return absl::OkStatus();
   int flat = 0;
   for (size_t s = 0; s < schema.outputs.size(); ++s) {
     const Formal& formal = schema.outputs[s];
@@ -158,8 +174,8 @@ absl::Status InferOnnx(InferContext& ctx) {
 }
 
 Cost CostOnnx(const Op& op) {
-  const OnnxDef& def = DefOf(op);
-  if (def.op->same) return Ops().Find(def.op->native)->cost(op);
+  const InferredDef& def = DefOf(op);
+  if (def.op->same) return def.native->cost(op);
   Cost total;
   if (def.op->lower == nullptr) return total;
   const auto operand = [&](const std::string& slot, int i) { return op.inputs(op.def().InputSlot(slot))[i]; };

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <deque>
+#include <memory>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "graph/base/mutex.h"
 #include "graph/op_registry.h"
 #include "graph/ops/onnx/by_lowering.h"
 #include "graph/ops/onnx/lowering.h"
@@ -80,12 +81,13 @@ void AddAttrs(const Schema& schema, OnnxDef& def) {
   }
 }
 
-OnnxDef MakeDef(const Schema& schema, const OnnxOp& op) {
-  OnnxDef def(absl::StrCat(kPrefix, schema.type, ".", schema.since));
+InferredDef MakeDef(const Schema& schema, const OnnxOp& op) {
+  InferredDef def(absl::StrCat(kPrefix, schema.type, ".", schema.since));
   const OpDef* native = op.native.empty() ? nullptr : Ops().Find(op.native);
   if (native == nullptr && !op.native.empty()) std::abort();  // a mistake in a record, met by every test
   def.schema = &schema;
   def.op = &op;
+  def.native = native;
   def.Doc(absl::StrCat("ONNX's ", schema.type, " of operator set ", schema.since, "."));
   static const std::vector<SlotDef> kNone;
   def.inputs = MakeSlots(op, schema, schema.inputs, op.in_slots, native == nullptr ? kNone : native->inputs);
@@ -123,40 +125,55 @@ OpDef Boundary(OpDef def) {
   return def;
 }
 
+// Defs are made when they are asked for: a model needs few of them.
 class Dialect {
  public:
   Dialect() {
 #define AMPC_ONNX_FAMILY(name) Add##name(ops_);
 #include "graph/ops/onnx/families.inc"
 #undef AMPC_ONNX_FAMILY
-    absl::flat_hash_map<absl::string_view, const OnnxOp*> records;
     for (const OnnxOp& op : ops_.all()) {
-      if (!records.emplace(op.type, &op).second) std::abort();  // twins: a mistake in the records, met by every test
+      if (!records_.emplace(op.type, &op).second) std::abort();  // twins: a mistake in the records, met by every test
     }
-    for (const Schema& schema : Schemas()) {
-      const auto record = records.find(schema.type);
-      if (record == records.end() || schema.deprecated) continue;
-      defs_.push_back(MakeDef(schema, *record->second));
-      OnnxDef& def = defs_.back();
-      def.CostIs(&CostOnnx).Gradient("none: an ONNX model is not differentiated").Alias("onnx", schema.type);
-      by_name_[def.name] = &def;
-      by_name_[absl::string_view(def.name).substr(0, def.name.rfind('.'))] = &def;  // the newest comes last
-      by_version_[{schema.type, schema.since}] = &def;
-    }
-    for (const OpDef* def : {&enter_, &yield_}) by_name_[def->name] = def;
   }
 
-  const OpDef* Find(absl::string_view name) const {
-    const auto it = by_name_.find(name);
-    return it == by_name_.end() ? nullptr : it->second;
+  const OpDef* Find(absl::string_view name) {
+    for (const OpDef* def : {&enter_, &yield_}) {
+      if (def->name == name) return def;
+    }
+    if (!absl::ConsumePrefix(&name, kPrefix)) return nullptr;
+    const size_t dot = name.rfind('.');
+    if (dot == absl::string_view::npos) return Newest(name);
+    int since = 0;
+    if (!absl::SimpleAtoi(name.substr(dot + 1), &since)) return nullptr;
+    const Schema* schema = FindSchema(name.substr(0, dot), since);
+    const OpDef* def = schema == nullptr || schema->since != since ? nullptr : Of(schema);
+    return def != nullptr && absl::EndsWith(def->name, name) ? def : nullptr;  // "onnx.Conv.011" is none
   }
-  const OpDef* Find(absl::string_view type, int since) const {
-    const auto it = by_version_.find({type, since});
-    return it == by_version_.end() ? nullptr : it->second;
+  // The newest version that was not taken out again.
+  const OpDef* Newest(absl::string_view type) {
+    const Schema* schema = nullptr;
+    for (int opset = NewestOpset(); opset > 0 && schema == nullptr; --opset) schema = FindSchema(type, opset);
+    return Of(schema);
   }
-  std::vector<const OpDef*> All() const {
+  // Null for null, and for an operator without a record.
+  const OpDef* Of(const Schema* schema) {
+    const auto record = schema == nullptr ? records_.end() : records_.find(schema->type);
+    if (record == records_.end()) return nullptr;
+    const MutexLock lock(mutex_);
+    std::unique_ptr<InferredDef>& def = defs_[schema];
+    if (def == nullptr) {
+      def = std::make_unique<InferredDef>(MakeDef(*schema, *record->second));
+      def->CostIs(&CostOnnx).Gradient("none: an ONNX model is not differentiated").Alias("onnx", schema->type);
+    }
+    return def.get();
+  }
+  std::vector<const OpDef*> All() {
     std::vector<const OpDef*> all;
-    for (const OnnxDef& def : defs_) all.push_back(&def);
+    for (const Schema& schema : Schemas()) {
+      const OpDef* def = schema.deprecated ? nullptr : Of(&schema);
+      if (def != nullptr) all.push_back(def);
+    }
     all.push_back(&enter_);
     all.push_back(&yield_);
     return all;
@@ -164,15 +181,15 @@ class Dialect {
 
  private:
   OnnxOps ops_;
-  std::deque<OnnxDef> defs_;
+  absl::flat_hash_map<absl::string_view, const OnnxOp*> records_;
   OpDef enter_ = Boundary(MakeEnter());
   OpDef yield_ = Boundary(MakeYield());
-  absl::flat_hash_map<absl::string_view, const OpDef*> by_name_;
-  absl::flat_hash_map<std::pair<absl::string_view, int>, const OpDef*> by_version_;
+  Mutex mutex_;
+  absl::flat_hash_map<const Schema*, std::unique_ptr<InferredDef>> defs_;
 };
 
-const Dialect& TheDialect() {
-  static const Dialect& dialect = *new Dialect();
+Dialect& TheDialect() {
+  static Dialect& dialect = *new Dialect();
   return dialect;
 }
 
@@ -180,10 +197,7 @@ const Dialect& TheDialect() {
 
 const OpDef* FindOp(absl::string_view name) { return TheDialect().Find(name); }
 
-const OpDef* FindOp(absl::string_view type, int opset) {
-  const Schema* schema = FindSchema(type, opset);
-  return schema == nullptr ? nullptr : TheDialect().Find(schema->type, schema->since);
-}
+const OpDef* FindOp(absl::string_view type, int opset) { return TheDialect().Of(FindSchema(type, opset)); }
 
 std::vector<const OpDef*> AllOps() { return TheDialect().All(); }
 

@@ -1,8 +1,10 @@
 #include "graph/ops/onnx/schema.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
-#include <map>
+#include <iterator>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -14,7 +16,7 @@ namespace ampc::onnx {
 namespace {
 
 struct Row {
-  const char* type;
+  absl::string_view type;
   int since;
   const char* formals;
   const char* types;
@@ -103,45 +105,57 @@ std::vector<FormalAttr> ParseAttrs(absl::string_view text) {
   return attrs;
 }
 
-std::vector<Schema> Parse() {
-  std::vector<Schema> schemas;
-  schemas.reserve(std::size(kRows));
-  for (const Row& row : kRows) {
-    Schema schema;
-    schema.type = row.type;
-    schema.since = std::abs(row.since);
-    schema.deprecated = row.since < 0;
-    const std::pair<absl::string_view, absl::string_view> sides = absl::StrSplit(row.formals, '>');
-    schema.inputs = ParseFormals(sides.first);
-    schema.outputs = ParseFormals(sides.second);
-    for (absl::string_view set : absl::StrSplit(row.types, ' ', absl::SkipEmpty())) schema.types.push_back(ParseTypes(set));
-    schema.attrs = ParseAttrs(row.attrs);
-    schemas.push_back(std::move(schema));
+Schema Parse(const Row& row) {
+  Schema schema;
+  schema.type = std::string(row.type);
+  schema.since = std::abs(row.since);
+  schema.deprecated = row.since < 0;
+  const std::pair<absl::string_view, absl::string_view> sides = absl::StrSplit(row.formals, '>');
+  schema.inputs = ParseFormals(sides.first);
+  schema.outputs = ParseFormals(sides.second);
+  for (absl::string_view set : absl::StrSplit(row.types, ' ', absl::SkipEmpty())) schema.types.push_back(ParseTypes(set));
+  schema.attrs = ParseAttrs(row.attrs);
+  return schema;
+}
+
+// Rows are parsed when they are asked for: a model needs few of them.
+class Table {
+ public:
+  const Schema& At(size_t row) {
+    std::call_once(parsed_[row], [&] { schemas_[row] = Parse(kRows[row]); });
+    return schemas_[row];
   }
-  return schemas;
+  const std::vector<Schema>& All() {
+    for (size_t row = 0; row < schemas_.size(); ++row) At(row);
+    return schemas_;
+  }
+
+ private:
+  std::vector<Schema> schemas_ = std::vector<Schema>(std::size(kRows));
+  std::array<std::once_flag, std::size(kRows)> parsed_;
+};
+
+Table& TheTable() {
+  static Table& table = *new Table();
+  return table;
 }
 
 }  // namespace
 
-const std::vector<Schema>& Schemas() {
-  static const std::vector<Schema>& schemas = *new std::vector<Schema>(Parse());
-  return schemas;
-}
+const std::vector<Schema>& Schemas() { return TheTable().All(); }
 
 const Schema* FindSchema(absl::string_view type, int opset) {
-  const std::vector<Schema>& all = Schemas();
   // The first row behind those of `type` up to `opset`.
-  auto it = std::upper_bound(all.begin(), all.end(), std::make_pair(type, opset), [](const auto& key, const Schema& schema) {
-    return key.first != schema.type ? key.first < schema.type : key.second < schema.since;
-  });
-  if (it == all.begin() || (--it)->type != type || it->deprecated) return nullptr;
-  return &*it;
+  const Row* row = std::partition_point(std::begin(kRows), std::end(kRows),
+                                        [&](const Row& r) { return r.type != type ? r.type < type : std::abs(r.since) <= opset; });
+  if (row == std::begin(kRows) || (--row)->type != type || row->since < 0) return nullptr;
+  return &TheTable().At(static_cast<size_t>(row - kRows));
 }
 
 int NewestOpset() {
   static const int newest = [] {
     int value = 0;
-    for (const Schema& schema : Schemas()) value = std::max(value, schema.since);
+    for (const Row& row : kRows) value = std::max(value, std::abs(row.since));
     return value;
   }();
   return newest;
