@@ -15,14 +15,12 @@ namespace {
 
 constexpr absl::string_view kOwnNode = "ampc/";  // how the names of new nodes begin
 
-using Names = std::vector<absl::string_view>;
-
 // The fields of the file's node, with the names that it has now.
-void AppendNames(int number, const Names& names, std::string* out) {
+void AppendNames(int number, const NodeNames& names, std::string* out) {
   for (const absl::string_view name : names) AppendBytesField(number, name, out);
 }
 
-bool SameNames(const absl::InlinedVector<absl::string_view, 4>& had, const Names& names) {
+bool SameNames(const NodeNames& had, const NodeNames& names) {
   size_t count = had.size();
   while (count > 0 && had[count - 1].empty()) --count;
   return count == names.size() && std::equal(names.begin(), names.end(), had.begin());
@@ -89,7 +87,7 @@ Pieces AttributeField(absl::string_view content) {
 
 }  // namespace
 
-std::string MakeNode(const Names& inputs, const Names& outputs, absl::string_view name, absl::string_view type) {
+std::string MakeNode(const NodeNames& inputs, const NodeNames& outputs, absl::string_view name, absl::string_view type) {
   std::string out;
   AppendNames(node::kInput, inputs, &out);
   AppendNames(node::kOutput, outputs, &out);
@@ -99,8 +97,8 @@ std::string MakeNode(const Names& inputs, const Names& outputs, absl::string_vie
 }
 
 // By position; "" for an absent one, and none at the end.
-Names Exporter::Names(const Op& op, bool inputs) const {
-  onnx::Names names;
+NodeNames Exporter::Names(const Op& op, bool inputs) const {
+  NodeNames names;
   const std::vector<SlotDef>& slots = inputs ? op.def().inputs : op.def().outputs;
   for (size_t s = 0; s < slots.size(); ++s) {
     if (inputs && slots[s].name == kCaptures) continue;
@@ -220,7 +218,7 @@ absl::Status Exporter::WriteNode(const Op& op, absl::string_view had, Graph* gra
   NodeView view;
   (void)ReadNode(message.bytes, &view);
   Mark(op, graph);
-  onnx::Names inputs = Names(op, true), outputs = Names(op, false);
+  NodeNames inputs = Names(op, true), outputs = Names(op, false);
   const bool dialect = !op.def().opaque && !IsCast(op);
   const bool changed = !SameNames(view.inputs, inputs) || !SameNames(view.outputs, outputs) || (dialect && TypeName(op.def()) != view.type);
   Attributes attributes;
@@ -277,7 +275,7 @@ absl::Status Exporter::WriteNewNode(const Op& op, Graph* graph, Pieces* out) {
     return UnsupportedError(absl::StrCat(Describe(op), ": it has no form in an ONNX model"));
   }
   Mark(op, graph);
-  const onnx::Names outputs = Names(op, false);
+  const NodeNames outputs = Names(op, false);
   const std::string name = NodeName(outputs.empty() ? absl::string_view() : outputs[0]);
   Pieces node;
   node.Text(MakeNode(Names(op, true), outputs, name, cast ? absl::string_view("Cast") : TypeName(op.def())));

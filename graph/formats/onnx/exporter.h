@@ -28,6 +28,8 @@ struct ExternalLayout {
   std::vector<int> region_of;  // by Var::id; -1 for none; empty without any
 };
 
+using NodeNames = absl::InlinedVector<absl::string_view, 4>;  // of operands or results
+
 class Exporter {
  public:
   Exporter(const Program& program, const SaveOptions& options);
@@ -103,7 +105,7 @@ class Exporter {
   absl::Status WriteNewAttributes(const Op& op, Attributes* attributes);
   absl::StatusOr<Pieces> WriteGraphAttribute(const Op& op, absl::string_view had, const AttributeView& view);
   void Mark(const Op& op, Graph* graph);
-  std::vector<absl::string_view> Names(const Op& op, bool inputs) const;
+  NodeNames Names(const Op& op, bool inputs) const;
   std::string NodeName(absl::string_view result);
 
   // export_value.cc: constants
@@ -135,6 +137,6 @@ class Exporter {
 };
 
 // The order of attributes, operands and results in which a new node is written.
-std::string MakeNode(const std::vector<absl::string_view>& inputs, const std::vector<absl::string_view>& outputs, absl::string_view name, absl::string_view type);
+std::string MakeNode(const NodeNames& inputs, const NodeNames& outputs, absl::string_view name, absl::string_view type);
 
 }  // namespace ampc::onnx

@@ -119,6 +119,12 @@ void CompleteTypes(const Op& op) {
 
 }  // namespace
 
+const OpDef* Importer::DefOf(absl::string_view type) {
+  const auto [it, added] = defs_.try_emplace(type, nullptr);
+  if (added) it->second = FindOp(type, origin_->opset);
+  return it->second;
+}
+
 bool Importer::IsFunction(const NodeView& node) const {
   if (functions_.empty()) return false;
   return functions_.contains({node.domain, node.type}) || (node.IsDefaultDomain() && functions_.contains({node.domain.empty() ? "ai.onnx" : "", node.type}));
@@ -206,7 +212,7 @@ absl::StatusOr<std::unique_ptr<Op>> Importer::MakeOp(const NodeView& node, const
   if (node.type == "Cast") {
     if (std::unique_ptr<Op> cast = MakeCast(node, inputs, scope)) return cast;
   }
-  const OpDef* def = FindOp(node.type, origin_->opset);
+  const OpDef* def = DefOf(node.type);
   const bool fits = def != nullptr && std::none_of(inputs.begin(), inputs.end(), IsOpaque) &&
                     Fits(def->inputs, inputs.size(), [&](size_t i) { return inputs[i] != nullptr; }) &&
                     Fits(def->outputs, node.outputs.size(), [&](size_t i) { return !node.outputs[i].empty(); });
@@ -254,7 +260,8 @@ absl::Status Importer::ImportNode(absl::string_view bytes, int index, Scope* sco
   AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Op> op, MakeOp(node, inputs, scope, &added));
   op->origin = static_cast<int>(origin_->ops.size());
   origin_->ops.push_back({bytes, scope->graph, index, added});
-  op->marks = paddle::DecodeMarks(origin_->undo.Find({.section = 'o', .graph = scope->graph, .index = index}));
+  const absl::string_view marks = origin_->undo.Find({.section = 'o', .graph = scope->graph, .index = index});
+  if (!marks.empty()) op->marks = paddle::DecodeMarks(marks);
   AMPC_RETURN_IF_ERROR(AddResults(node, index, scope, op.get()));
   CompleteTypes(*op);
   scope->block->Append(std::move(op));

@@ -1,5 +1,6 @@
 #include "graph/formats/onnx/importer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,14 @@ namespace ampc::onnx {
 namespace {
 
 constexpr int kOldestOpset = 7;
+
+bool HasGraph(absl::string_view attribute) {
+  WireReader reader(attribute);
+  for (WireField field; reader.Next(&field);) {
+    if (field.number == attribute::kG || field.number == attribute::kGraphs) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -53,6 +62,10 @@ absl::Status Importer::ReadDeclared(const std::vector<absl::string_view>& infos,
 
 // Every name that the graph defines, with the place of its definition.
 absl::Status Importer::DefineNames(Scope* scope) {
+  const size_t constants = scope->view.initializers.size(), nodes = scope->view.nodes.size();
+  scope->names.reserve(scope->view.inputs.size() + constants + nodes);
+  origin_->values.reserve(origin_->values.size() + scope->view.inputs.size() + constants + nodes);
+  origin_->ops.reserve(origin_->ops.size() + nodes);
   const auto twice = [this](absl::string_view name) { return Error(absl::StrCat("value '", name, "' is defined twice")); };
   for (const absl::string_view bytes : scope->view.inputs) {
     Name& name = scope->names[BytesField(bytes, value_info::kName)];
@@ -67,6 +80,9 @@ absl::Status Importer::DefineNames(Scope* scope) {
   NodeView node;
   for (size_t n = 0; n < scope->view.nodes.size(); ++n) {
     if (!ReadNode(scope->view.nodes[n], &node)) return Damaged("a node");
+    for (const absl::string_view input : node.inputs)
+      scope->may_be_late = scope->may_be_late || (!input.empty() && !scope->names.contains(input));
+    scope->may_be_late = scope->may_be_late || std::any_of(node.attributes.begin(), node.attributes.end(), HasGraph);
     for (const absl::string_view output : node.outputs) {
       if (output.empty()) continue;
       Name& name = scope->names[output];

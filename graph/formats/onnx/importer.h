@@ -37,6 +37,7 @@ class Importer {
     int depth = 0;
     Block* block = nullptr;
     GraphView view;
+    bool may_be_late = false;  // a node reads what no node in front of it defines, or has subgraphs that might
     absl::flat_hash_map<absl::string_view, Name> names;
     absl::flat_hash_map<absl::string_view, absl::string_view> declared;  // name -> TypeProto
     // Outer values that the block's ops read, each once, in order of first use.
@@ -84,6 +85,8 @@ class Importer {
   absl::Status ImportSubgraphs(const NodeView& node, Scope* scope, Op* op, std::vector<Var*>* captures);
   absl::StatusOr<BlockRef> ImportSubgraph(absl::string_view bytes, Scope* scope, std::vector<Var*>* captures);
   bool IsFunction(const NodeView& node) const;
+  // The record of an operator of the default domain; null for none.
+  const OpDef* DefOf(absl::string_view type);
 
   const std::string& path_;
   std::shared_ptr<OnnxOrigin> origin_;
@@ -93,6 +96,7 @@ class Importer {
   const WeightSource* external_ = nullptr;  // the file of the external value before
   ModelView model_;
   absl::flat_hash_set<std::pair<absl::string_view, absl::string_view>> functions_;
+  absl::flat_hash_map<absl::string_view, const OpDef*> defs_;  // those that were asked for
 };
 
 // A subgraph deeper than this is refused.

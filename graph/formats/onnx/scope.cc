@@ -35,7 +35,7 @@ Var* Importer::NewValue(absl::string_view name, VarKind kind, TensorType type, P
   const bool renamed = own != name;
   Var* var = scope->block->AddVar(std::move(own), kind, std::move(type));
   if (renamed) var->export_name = std::string(name);
-  var->was = DecodeValueMarks(origin_->undo.Find(place)).was;
+  if (const absl::string_view marks = origin_->undo.Find(place); !marks.empty()) var->was = DecodeValueMarks(marks).was;
   var->origin = static_cast<int>(origin_->values.size());
   origin_->values.emplace_back().place = place;
   scope->names[name].var = var;
@@ -118,7 +118,7 @@ absl::Status Importer::Waits(const Scope& scope, std::vector<std::vector<int>>* 
 absl::StatusOr<std::vector<int>> Importer::NodeOrder(const Scope& scope) {
   std::vector<int> order;
   bool late = false;
-  AMPC_RETURN_IF_ERROR(Waits(scope, nullptr, &late));
+  if (scope.may_be_late) AMPC_RETURN_IF_ERROR(Waits(scope, nullptr, &late));
   if (!late) return order;
   const size_t count = scope.view.nodes.size();
   std::vector<std::vector<int>> readers(count);

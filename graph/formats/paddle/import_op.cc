@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <map>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -19,12 +19,13 @@ using Slots = google::protobuf::RepeatedPtrField<OpDesc_Var>;
 // The record of a Paddle op type, null for none.
 const OpDef* FindRecord(absl::string_view type) {
   static const auto& aliases = *[] {
-    auto* map = new std::map<std::string, const OpDef*, std::less<>>();
+    auto* map = new absl::flat_hash_map<std::string, const OpDef*>();
     for (const OpDef* def : Ops().All()) {
       for (const auto& [format, name] : def->aliases) {
         if (format == "paddle") map->emplace(name, def);
       }
     }
+    for (const OpDef* def : Ops().All()) map->emplace(def->name, def);
     return map;
   }();
   const auto it = aliases.find(type);
