@@ -6,6 +6,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/implicit_cast.h"
 #include "passes/amp/decision.h"
+#include "passes/analysis/per_record.h"
 #include "passes/make_pass.h"
 
 namespace ampc {
@@ -20,9 +21,10 @@ absl::Status CheckFetches(const AmpDecision& decision, const Program& program) {
   return absl::OkStatus();
 }
 
-absl::Status CheckOp(const AmpDecision& decision, const PrecisionSupport& support, const Op& op) {
+absl::Status CheckOp(const AmpDecision& decision, const PrecisionSupport& support, PerRecord<bool>* supported, const Op& op) {
   const OpDecision& d = decision.For(op);
-  if (d.low && decision.own_slots && !support.Supports(op.type(), decision.low)) {
+  const auto supports = [&](const OpDef& def) { return support.Supports(def.name, decision.low); };
+  if (d.low && decision.own_slots && !supported->Of(op.def(), supports)) {
     return InternalError(absl::StrCat(Describe(op), " is low, but target '", support.target(), "' has no ", Name(decision.low), " kernel for it"));
   }
   if (d.low || d.untouched) return absl::OkStatus();
@@ -64,9 +66,10 @@ PassInfo AmpVerifyPass() {
                     [](PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
                       if (ctx.decision == nullptr) return UsageError("there is no decision to check: run amp-decide before");
                       AMPC_RETURN_IF_ERROR(CheckFetches(*ctx.decision, program));
+                      PerRecord<bool> supported;
                       absl::Status status;
                       ForEachOp(program, [&](const Op& op) {
-                        if (status.ok() && !IsInserted(op)) status = CheckOp(*ctx.decision, *ctx.support, op);
+                        if (status.ok() && !IsInserted(op)) status = CheckOp(*ctx.decision, *ctx.support, &supported, op);
                       });
                       AMPC_RETURN_IF_ERROR(status);
                       AMPC_RETURN_IF_ERROR(CheckCasts(program));

@@ -130,7 +130,9 @@ void Materializer::FixInDType(Op& op) {
 }
 
 void Materializer::Retype(Var& var, DType to) {
-  retyped_.try_emplace(&var, var.type.dtype);
+  if (static_cast<int>(is_retyped_.size()) <= var.id()) is_retyped_.resize(program_.num_var_ids());
+  if (!is_retyped_[var.id()]) retyped_.emplace_back(&var, var.type.dtype);
+  is_retyped_[var.id()] = true;
   if (!Lowered(var)) var.was = var.type.dtype;
   var.type.dtype = to;
   if (var.was == to) var.was = DType::kInvalid;

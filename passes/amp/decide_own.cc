@@ -16,6 +16,7 @@
 #include "passes/amp/decide.h"
 #include "passes/amp/io_choice.h"
 #include "passes/amp/selector_choices.h"
+#include "passes/analysis/per_record.h"
 #include "passes/analysis/schema_support.h"
 
 namespace ampc {
@@ -91,11 +92,12 @@ class OwnDecider {
   }
 
   // Ops that no wish makes low.
-  OpDecision Impossible(const Op& op) const {
+  OpDecision Impossible(const Op& op) {
     if (HasF64(op)) return Fp32("f64", "an operand is f64");
     if (!HasFloatOperand(op)) return Fp32("creation", "it makes a value of the type that the program asks for");
     if (OverwritesFloatState(op)) return Fp32("state", "it overwrites a value that is kept between runs");
-    if (support_.Supports(op.type(), options_.low) || IsOwnOp(op)) return {};
+    const auto supports = [this](const OpDef& def) { return support_.Supports(def.name, options_.low); };
+    if (supported_.Of(op.def(), supports) || IsOwnOp(op)) return {};
     return Fp32("no-kernel", absl::StrCat("target '", support_.target(), "' has no ", Name(options_.low), " kernel"));
   }
 
@@ -123,6 +125,7 @@ class OwnDecider {
   static bool Names(const NameSet& list, const Op& op) { return !list.empty() && (list.contains(op.type()) || list.contains(onnx::TypeName(op.def()))); }
   // The level of the innermost amp::Scope that the op stands in, else the program's.
   std::string LevelOf(const Op& op) const {
+    if (op.attrs().empty()) return options_.level;
     const std::string scope = AmpRegionLevel(op.GetString("op_namescope"));
     return scope.empty() ? options_.level : scope;
   }
@@ -273,6 +276,7 @@ class OwnDecider {
 
   const DecideOptions& options_;
   const PrecisionSupport& support_;
+  PerRecord<bool> supported_;
   const Program& program_;
   SelectorChoices choices_;
   IoChoice io_;

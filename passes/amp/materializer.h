@@ -99,7 +99,9 @@ class Materializer {
   std::vector<int> gone_;                           // their results
   Versions versions_;
   std::vector<bool> fetched_;                       // by Var::id
-  absl::flat_hash_map<const Var*, DType> retyped_;  // with the type before: widened results may follow their operands down again
+  // With the type before, each once: widened results may follow their operands down again.
+  std::vector<std::pair<const Var*, DType>> retyped_;
+  std::vector<bool> is_retyped_;  // by Var::id
   bool changed_ = false;
 };
 

@@ -12,6 +12,7 @@
 #include "passes/amp/protector.h"
 #include "passes/amp/stored_losses.h"
 #include "passes/analysis/op_kinds.h"
+#include "passes/analysis/per_record.h"
 #include "passes/analysis/schema_support.h"
 #include "passes/make_pass.h"
 
@@ -38,13 +39,18 @@ Protector::Protector(DType low, Program& program)
       program_(program),
       roots_(program),
       bounds_(program, roots_),
+      kinds_(program.num_op_ids(), 0),
       lost_(LossesOfStored(program, roots_, low)),
       flags_(program.num_var_ids(), 0),
       powers_(program.num_var_ids()),
       definers_(program.num_var_ids(), nullptr),
       uses_(program.num_var_ids(), 0),
       summed_(program.num_var_ids(), 0),
-      reason_(program.num_op_ids()) {}
+      reason_(program.num_op_ids()) {
+  PerRecord<uint32_t> kinds;
+  const auto of = static_cast<uint32_t (*)(const OpDef&)>(&KindsOf);
+  ForEachOp(program, [&](const Op& op) { kinds_[op.id()] = kinds.Of(op.def(), of); });
+}
 
 bool Protector::Run() {
   ForEachVar(program_, [this](const Var& var) {

@@ -10,6 +10,7 @@
 #include "passes/amp/cast_roots.h"
 #include "passes/amp/low_values.h"
 #include "passes/amp/value_bounds.h"
+#include "passes/analysis/op_kinds.h"
 
 namespace ampc {
 
@@ -37,6 +38,7 @@ class Protector {
     int degree = 1;
   };
 
+  bool Is(const Op& op, OpKind kind) const { return (kinds_[op.id()] & static_cast<uint32_t>(kind)) != 0; }
   const Var& In(const Op& op, int flat) const { return roots_.Root(*op.inputs()[flat]); }
   bool Has(const Var& var, uint8_t flags) const { return (flags_[roots_.Root(var).id()] & flags) != 0; }
   bool Reads(const Op& op, uint8_t flags) const;
@@ -86,6 +88,7 @@ class Protector {
   Program& program_;
   CastRoots roots_;
   ValueBounds bounds_;
+  std::vector<uint32_t> kinds_;      // by Op::id: passes/analysis/op_kinds.h
   std::vector<LostValue> lost_;      // by Var::id
   std::vector<uint8_t> flags_;       // by Var::id
   std::vector<Power> powers_;        // by Var::id

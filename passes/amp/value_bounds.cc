@@ -32,9 +32,8 @@ Bounds Square(const Bounds& a) {
   return {least * least, a.Magnitude() * a.Magnitude()};
 }
 
-// Operands that compute, in order: what only says where or how is left out.
-using Operands = std::vector<Bounds>;
-using Rule = Bounds (*)(const Op& op, const Operands& in);
+using Operands = absl::InlinedVector<Bounds, 4>;
+using Rule = BoundsRule;
 
 Bounds Moves(const Op&, const Operands& in) {
   Bounds all = in[0];
@@ -154,9 +153,9 @@ Rule RuleOf(absl::string_view name) {
 }
 
 // ONNX's own type first: a native op that is nearly the same may differ in what it does.
-Rule RuleOf(const Op& op) {
-  if (const Rule rule = RuleOf(onnx::TypeName(op.def()))) return rule;
-  return RuleOf(onnx::NativeName(op.def()));
+Rule RuleOfRecord(const OpDef& def) {
+  if (const Rule rule = RuleOf(onnx::TypeName(def))) return rule;
+  return RuleOf(onnx::NativeName(def));
 }
 
 bool Computes(const Op& op, int flat) {
@@ -193,7 +192,7 @@ ValueBounds::ValueBounds(const Program& program, const CastRoots& roots) : roots
 }
 
 void ValueBounds::Add(const Op& op) {
-  const Rule rule = RuleOf(op);
+  const Rule rule = rules_.Of(op.def(), RuleOfRecord);
   if (rule == nullptr || op.outputs().empty() || !op.SubBlocks().empty()) return;
   Operands in;
   for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {

@@ -5,8 +5,10 @@
 #include <limits>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "graph/program.h"
 #include "passes/amp/cast_roots.h"
+#include "passes/analysis/per_record.h"
 
 namespace ampc {
 
@@ -16,6 +18,9 @@ struct Bounds {  // inclusive; infinite where nothing is known
   // The largest magnitude that the value can have; infinite where one side is open.
   double Magnitude() const;
 };
+
+// The bounds of an op's results from those of the operands that compute, in order: what only says where or how is left out.
+using BoundsRule = Bounds (*)(const Op& op, const absl::InlinedVector<Bounds, 4>& in);
 
 class ValueBounds {
  public:
@@ -27,6 +32,7 @@ class ValueBounds {
 
  private:
   const CastRoots& roots_;
+  PerRecord<BoundsRule> rules_;
   std::vector<Bounds> bounds_;  // by Var::id
 };
 

@@ -48,10 +48,11 @@ uint32_t KindsOf(absl::string_view name) {
 
 }  // namespace
 
-bool Is(const Op& op, OpKind kind) {
-  uint32_t kinds = KindsOf(onnx::NativeName(op.def()));
-  if (onnx::DefOf(op.def()) != nullptr) kinds |= KindsOf(onnx::TypeName(op.def()));
-  return (kinds & static_cast<uint32_t>(kind)) != 0;
+uint32_t KindsOf(const OpDef& def) {
+  const uint32_t kinds = KindsOf(onnx::NativeName(def));
+  return onnx::DefOf(def) == nullptr ? kinds : kinds | KindsOf(onnx::TypeName(def));
 }
+
+bool Is(const Op& op, OpKind kind) { return (KindsOf(op.def()) & static_cast<uint32_t>(kind)) != 0; }
 
 }  // namespace ampc

@@ -22,6 +22,9 @@ enum class OpKind : uint32_t {
   kExtremum = 1 << 11,     // the largest or smallest of many elements
 };
 
+// All kinds of a record: a sum of OpKind.
+uint32_t KindsOf(const OpDef& def);
+
 bool Is(const Op& op, OpKind kind);
 
 }  // namespace ampc
