@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "graph/formats/format.h"
 #include "graph/text/parser.h"
 #include "runtime/session.h"
+#include "tests/c_api/readme.h"
 #include "tests/e2e/models.h"
 #include "tests/e2e/process.h"
 #include "tests/formats/test_files.h"
@@ -310,6 +312,36 @@ TEST_F(CExampleTest, ConvertsAndSaysWhatIsWrong) {
   const Outcome absent = RunProcess("tools/examples/run_model", {"absent.pdmodel"}, folder_.path());
   EXPECT_EQ(absent.code, AMPC_BAD_INPUT);
   EXPECT_THAT(absent.err, HasSubstr("run_model: ampc_load: absent.pdmodel"));
+}
+
+class ReadmeTest : public CApiTest {};
+
+// The block ```c of README.md, line by line, and readme.c.
+TEST_F(ReadmeTest, PrintedLinesAreCompiled) {
+  const std::string readme = ReadFile("README.md"), compiled = ReadFile("tests/c_api/readme.c");
+  const size_t begin = readme.find("```c\n");
+  ASSERT_NE(begin, std::string::npos);
+  std::istringstream block(readme.substr(begin + 5, readme.find("```", begin + 5) - begin - 5));
+  size_t at = 0;
+  int lines = 0;
+  for (std::string line; std::getline(block, line); ++lines) {
+    if (line.empty()) continue;
+    at = compiled.find(line + "\n", at);
+    ASSERT_NE(at, std::string::npos) << "not compiled, or in another order: " << line;
+  }
+  EXPECT_GE(lines, 4);
+}
+
+TEST_F(ReadmeTest, PrintedLinesRun) {
+  ASSERT_OK_AND_ASSIGN(const Program program, ParseProgram(kMlp));
+  ASSERT_OK(SaveModel(program, folder_ / "rec_fp16.pdmodel"));
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  float first = 0;
+  const ampc_code code = RunReadme(Input(), &first);
+  std::filesystem::current_path(before);
+  EXPECT_EQ(code, AMPC_OK) << ampc_error_text();
+  EXPECT_EQ(first, Expected(model_, x_)[0]);
 }
 
 }  // namespace

@@ -1,0 +1,102 @@
+"""Puts what Bazel built into the folders of an installation.
+
+  layout.py FOLDER        in the root of the source tree, or of the runfiles of //tools/install
+
+FOLDER gets bin, include, lib and share, and share/ampc/manifest.txt with the paths of all files. No file has an absolute path in it, so the
+folder may be moved.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+_HERE = "tools/install/"
+_TEMPLATES = {
+    "ampcConfig.cmake.in": "lib/cmake/ampc/ampcConfig.cmake",
+    "ampcConfigVersion.cmake.in": "lib/cmake/ampc/ampcConfigVersion.cmake",
+    "ampc.pc.in": "lib/pkgconfig/ampc.pc",
+    "ampc-c.pc.in": "lib/pkgconfig/ampc-c.pc",
+}
+_FILES = {
+    "LICENSE": "share/doc/ampc/LICENSE",
+    _HERE + "completion.bash": "share/bash-completion/completions/ampc",
+    _HERE + "completion.zsh": "share/zsh/site-functions/_ampc",
+    _HERE + "completion.fish": "share/fish/vendor_completions.d/ampc.fish",
+}
+_C_HEADER = "tools/c_api/ampc.h"
+# Headers of Abseil whose component is not named as they are.
+_ABSL = {"string_view": "strings"}
+
+
+def built(path):
+    """Where `path` of the tree lies: a source, an output beside it in runfiles, or one below bazel-bin."""
+    return next((p for p in (os.path.join("bazel-bin", path), path) if os.path.exists(p)), path)
+
+
+def read(path):
+    with open(built(path), encoding="utf-8") as file:
+        return file.read()
+
+
+class Layout:
+    def __init__(self, folder):
+        self.folder = folder
+        self.files = []
+
+    def place(self, name):
+        """The absolute path of a new file, whose folder is there."""
+        self.files.append(name)
+        path = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return path
+
+    def copy(self, source, name, mode=0o644):
+        path = self.place(name)
+        shutil.copyfile(built(source), path)
+        os.chmod(path, mode)
+        return path
+
+    def write(self, name, text):
+        path = self.place(name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, 0o644)
+
+    def link(self, target, name):
+        os.symlink(target, self.place(name))
+
+
+def absl_components(headers):
+    """The components of Abseil that these headers include."""
+    found = set()
+    for header in headers:
+        for stem in re.findall(r'^#include "absl/\w+/(\w+)\.h"', read(header), re.M):
+            found.add(_ABSL.get(stem, stem))
+    return sorted(found)
+
+
+def main():
+    layout = Layout(sys.argv[1])
+    version, soversion = read(_HERE + "version.txt").split()
+    headers = read(_HERE + "ampc_headers.txt").split()
+    for header in headers:
+        layout.copy(header, "include/ampc/" + ("ampc.h" if header == _C_HEADER else header))
+    absl = absl_components(headers)
+    values = {"VERSION": version, "SOVERSION": soversion, "ABSL_CMAKE": ";absl::".join(absl), "ABSL_PKG_CONFIG": " absl_".join(absl)}
+    for template, name in _TEMPLATES.items():
+        layout.write(name, re.sub(r"@(\w+)@", lambda m: values[m.group(1)], read(_HERE + template)))
+    for source, name in _FILES.items():
+        layout.copy(source, name)
+    subprocess.run(["strip", layout.copy("tools/ampc", "bin/ampc", 0o755)], check=True)
+    library = "libampc.so." + version
+    subprocess.run(["strip", "--strip-unneeded", layout.copy(_HERE + "libampc.so", "lib/" + library)], check=True)
+    layout.link(library, "lib/libampc.so." + soversion)
+    layout.link("libampc.so." + soversion, "lib/libampc.so")
+    manifest = "share/ampc/manifest.txt"
+    layout.write(manifest, "".join(name + "\n" for name in sorted(layout.files + [manifest])))
+
+
+if __name__ == "__main__":
+    main()
