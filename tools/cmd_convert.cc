@@ -7,6 +7,7 @@
 #include "tools/cli/convert_flags.h"
 #include "tools/cli/convert_model.h"
 #include "tools/cli/convert_run.h"
+#include "tools/cli/heap.h"
 
 namespace ampc {
 namespace {
@@ -14,12 +15,12 @@ namespace {
 std::string Damage(const ConvertResult& result) {
   WeightDamage sum;
   int converted = 0;  // without those that were stored low before
-  for (const AmpWeightEntry& w : result.report.weights) {
-    converted += w.damage.elements > 0 ? 1 : 0;
-    sum.elements += w.damage.elements;
-    sum.clamped += w.damage.clamped;
-    sum.flushed += w.damage.flushed;
-    sum.subnormal += w.damage.subnormal;
+  for (const auto& [name, damage] : result.damages) {
+    converted += damage.elements > 0 ? 1 : 0;
+    sum.elements += damage.elements;
+    sum.clamped += damage.clamped;
+    sum.flushed += damage.flushed;
+    sum.subnormal += damage.subnormal;
   }
   return absl::StrCat(converted, " weights converted, ", sum.elements, " values: ", sum.clamped, " clamped, ", sum.flushed, " became zero, ",
                       sum.subnormal, " subnormal");
@@ -41,6 +42,7 @@ void PrintJson(Console& console, const ConvertFlags& flags, const ConvertResult&
   json.BeginObject().Field("input", flags.request.input).Field("output", flags.request.output).Field("dtype", flags.dtype);
   json.Field("level", flags.request.options.level).Field("bytes_before", result.bytes_before).Field("bytes_after", result.bytes_after);
   json.Field("load_seconds", result.load_seconds).Field("pass_seconds", result.pass_seconds).Field("save_seconds", result.save_seconds);
+  json.Field("sync_seconds", result.sync_seconds);
   json.Key("notes").BeginArray();
   for (const std::string& note : result.notes) json.String(note);
   json.EndArray().Key("after").BeginObject();
@@ -50,6 +52,7 @@ void PrintJson(Console& console, const ConvertFlags& flags, const ConvertResult&
 }
 
 absl::Status Run(ConvertFlags flags, Console& console) {
+  PrepareHeapForLargeProgram();
   Progress progress(console, "converting");
   flags.request.progress = [&progress](double done, double total) { progress.Update(done, total); };
   AMPC_ASSIGN_OR_RETURN(const ConvertResult result, RunConvert(flags));

@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <climits>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -37,6 +40,15 @@ int WriteAll(int fd, const std::byte* data, size_t size) {
     size -= static_cast<size_t>(written);
   }
   return 0;
+}
+
+std::atomic<int64_t> synced_nanoseconds = 0;
+
+int Sync(int fd) {
+  const auto start = std::chrono::steady_clock::now();
+  const int result = fsync(fd);
+  synced_nanoseconds += std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  return result;
 }
 
 }  // namespace
@@ -91,7 +103,7 @@ absl::Status AtomicFileWriter::State::Flush() {
 absl::Status AtomicFileWriter::State::Finish(std::string* temporary) {
   if (file.fd() < 0) return InternalError(absl::StrCat(path, ": finished twice"));
   AMPC_RETURN_IF_ERROR(Flush());
-  if (!no_sync && !direct && fsync(file.fd()) != 0) return failed = Failure(path, "be synced", errno);
+  if (!no_sync && !direct && Sync(file.fd()) != 0) return failed = Failure(path, "be synced", errno);
   if (!direct) {
     if (const int error = file.GiveName(temporary); error != 0) return failed = Failure(path, "be named", error);
   }
@@ -128,6 +140,8 @@ AtomicFileWriter::AtomicFileWriter(std::unique_ptr<State> state) : state_(std::m
 AtomicFileWriter::AtomicFileWriter(AtomicFileWriter&&) noexcept = default;
 AtomicFileWriter& AtomicFileWriter::operator=(AtomicFileWriter&&) noexcept = default;
 AtomicFileWriter::~AtomicFileWriter() = default;
+
+double SyncSeconds() { return 1e-9 * static_cast<double>(synced_nanoseconds.load()); }
 
 size_t AtomicFileWriter::size() const { return state_->size; }
 

@@ -53,6 +53,9 @@ class AtomicFileWriter {
   std::unique_ptr<State> state_;
 };
 
+// What all writers of this process have waited so far for the disk to have their content. Thread-safe.
+double SyncSeconds();
+
 // The whole of `content` as file `path`, with the guarantees above.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content, AtomicFileWriter::Options options = {});
 

@@ -150,7 +150,7 @@ absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& request) {
   AMPC_RETURN_IF_ERROR(RunConversion(request, ctx, program));
   result.after = FactsOf(program);
   result.notes = std::move(ctx.notes);
-  result.report = MakeAmpReport(program, ctx.decision.get());
+  result.decision = std::move(ctx.decision);
   result.pass_seconds = watch.Lap();
 
   SaveOptions save;
@@ -158,14 +158,25 @@ absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& request) {
   save.no_sync = request.no_sync;
   save.program_only = request.program_only;
   save.progress = request.progress;
-  std::map<std::string, WeightDamage> damages;
-  save.on_weight = [&damages](const Var& var, const WeightDamage& damage) { damages[var.name()] = damage; };
+  save.on_weight = [&result](const Var& var, const WeightDamage& damage) {
+    if (var.kind == VarKind::kParam && Lowered(var) && IsLowPrecision(var.type.dtype)) result.damages[var.name()] = damage;
+  };
+  const double synced = SyncSeconds();
   AMPC_RETURN_IF_ERROR(SaveModel(program, request.output, save));
+  result.sync_seconds = SyncSeconds() - synced;
   result.save_seconds = watch.Lap();
   result.bytes_after = WrittenBytes(request);
-  for (AmpWeightEntry& weight : result.report.weights) weight.damage = damages[weight.name];
   result.program = std::make_shared<const Program>(std::move(program));
   return result;
+}
+
+AmpReport ReportOf(const ConvertResult& result) {
+  AmpReport report = MakeAmpReport(*result.program, result.decision.get());
+  for (AmpWeightEntry& weight : report.weights) {
+    const auto it = result.damages.find(weight.name);
+    if (it != result.damages.end()) weight.damage = it->second;
+  }
+  return report;
 }
 
 std::string ReportJson(const ConvertRequest& request, const ConvertResult& result, const AmpReportLimits& limits) {
@@ -178,7 +189,7 @@ std::string ReportJson(const ConvertRequest& request, const ConvertResult& resul
   json.Key("notes").BeginArray();
   for (const std::string& note : result.notes) json.String(note);
   json.EndArray();
-  WriteAmpReport(result.report, json, limits);
+  WriteAmpReport(ReportOf(result), json, limits);
   json.EndObject();
   return json.Take() + "\n";
 }

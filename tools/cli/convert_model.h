@@ -2,11 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "passes/amp/decision.h"
 #include "passes/amp/ranges.h"
 #include "passes/amp/report.h"
 #include "passes/pipelines.h"
@@ -33,8 +35,10 @@ struct ConvertResult {
   ModelFacts before, after;
   int64_t bytes_before = 0, bytes_after = 0;  // of the files
   double load_seconds = 0, pass_seconds = 0, save_seconds = 0;
+  double sync_seconds = 0;  // of save_seconds: until the disk had it
   std::vector<std::string> notes;
-  AmpReport report;
+  std::shared_ptr<const AmpDecision> decision;  // null at level O0
+  std::map<std::string, WeightDamage> damages;  // of the parameters that are stored low, by name
   std::shared_ptr<const Program> program;  // the converted one
   double seconds() const { return load_seconds + pass_seconds + save_seconds; }
 };
@@ -42,6 +46,8 @@ struct ConvertResult {
 // Errors leave no output behind. Exit codes as everywhere: 2 options, 3 input, 4 not supported, 5 writing.
 absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& request);
 
+// What it did, op by op. Made when it is asked for: a program of a million ops has a large one.
+AmpReport ReportOf(const ConvertResult& result);
 // The report of `ampc convert --report r.json`.
 std::string ReportJson(const ConvertRequest& request, const ConvertResult& result, const AmpReportLimits& limits = {});
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_format.h"
 
 namespace ampc {
@@ -21,11 +22,13 @@ DType FloatTypeOf(const Op& op) {
   return DType::kInvalid;
 }
 
-void AddOp(const Op& op, ModelFacts& facts, std::set<std::string>& opaque) {
+// {ops, low ops} of each record.
+using Counts = absl::flat_hash_map<const OpDef*, std::pair<int, int>>;
+
+void AddOp(const Op& op, ModelFacts& facts, Counts& counts) {
   ++facts.num_ops;
-  auto& [count, low_count] = facts.ops_by_type[op.type()];
+  auto& [count, low_count] = counts[&op.def()];
   ++count;
-  if (op.def().opaque) opaque.insert(op.type());
   if (IsCast(op)) {
     ++facts.casts;
     if (op.marks.amp == AmpMark::kInserted) ++facts.inserted_casts;
@@ -66,8 +69,15 @@ void ModelFacts::Write(JsonWriter& json) const {
 
 ModelFacts FactsOf(const Program& program) {
   ModelFacts facts;
+  Counts counts;
+  ForEachOp(program, [&](const Op& op) { AddOp(op, facts, counts); });
   std::set<std::string> opaque;
-  ForEachOp(program, [&](const Op& op) { AddOp(op, facts, opaque); });
+  for (const auto& [def, count] : counts) {
+    auto& [all, low] = facts.ops_by_type[def->name];
+    all += count.first;
+    low += count.second;
+    if (def->opaque) opaque.insert(def->name);
+  }
   facts.opaque_types.assign(opaque.begin(), opaque.end());
   ForEachVar(program, [&](const Var& v) {
     if (v.weight == nullptr || v.kind == VarKind::kConst) return;

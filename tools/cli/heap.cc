@@ -1,0 +1,33 @@
+#include "tools/cli/heap.h"
+
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+namespace ampc {
+namespace {
+
+constexpr size_t kReserved = size_t{1} << 30;  // addresses only: memory is taken as it is used
+constexpr size_t kStep = size_t{1} << 26;      // beyond them
+constexpr size_t kLargePage = size_t{1} << 21;
+constexpr size_t kOwnMapping = size_t{1} << 25;  // the most that malloc allows
+
+}  // namespace
+
+void PrepareHeapForLargeProgram() {
+  mallopt(M_MMAP_THRESHOLD, kOwnMapping);
+  mallopt(M_TRIM_THRESHOLD, 2 * kReserved - 1);
+  mallopt(M_TOP_PAD, kReserved);
+  // More than is free at the top of the heap, so that it grows.
+  void* grow = std::malloc(kLargePage);
+  mallopt(M_TOP_PAD, kStep);
+  const auto begin = reinterpret_cast<uintptr_t>(grow) / kLargePage * kLargePage + kLargePage;
+  const auto end = reinterpret_cast<uintptr_t>(sbrk(0));
+  std::free(grow);
+  if (begin < end && end - begin <= 2 * kReserved) (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
+}  // namespace ampc
