@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import tempfile
+import traceback
 
 import common
 import convert
@@ -83,14 +84,21 @@ def write(path, results):
 def main():
     args = arguments()
     results = {**earlier(args.json), **common.print_machine()}
+    broken = []
     for name in args.sections.split(","):
-        with tempfile.TemporaryDirectory(dir=args.work) as work:
-            results[name] = SECTIONS[name][0](args, work)
+        try:
+            with tempfile.TemporaryDirectory(dir=args.work) as work:
+                results[name] = SECTIONS[name][0](args, work)
+        except Exception:  # the other sections still run
+            traceback.print_exc()
+            results.pop(name, None)
+            broken.append(name)
         if args.json:
             write(args.json, results)
     results["summary"] = summary.show(results)
     if args.json:
         write(args.json, results)
+    return "sections that broke off: " + ", ".join(broken) if broken else 0
 
 
 if __name__ == "__main__":

@@ -5,22 +5,29 @@
 #   --ampc PATH          measures this binary and builds nothing
 #   --python PYTHON      has the peers already; nothing is installed
 #   --models DIRECTORY   what tools/fetch_models.py made, with and without --onnx
-# The other options are those of run.py: tests/bench/run.sh --help
+#   --help               prints this and, where the peers are installed, the sections and the other options
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/ampc/bench
 peers=(paddlepaddle==2.6.2 onnxruntime onnxconverter-common onnx 'numpy<2' setuptools)
-python='' ampc='' models='' rest=()
+python='' ampc='' models='' help='' rest=()
 while [ $# -gt 0 ]; do
   case "$1" in
     --python | --ampc | --models)
       [ $# -ge 2 ] || { echo "run.sh: $1 needs a value" >&2; exit 2; }
       declare "${1#--}=$2"
       shift 2 ;;
+    -h | --help) help=1; shift ;;
     *) rest+=("$1"); shift ;;
   esac
 done
 
+if [ -n "$help" ]; then
+  sed -n '2,/^set /{s/^# \{0,1\}//p}' "$0"
+  python=${python:-$cache/venv/bin/python}
+  [ ! -x "$python" ] || exec "$python" "$root/tests/bench/run.py" --models . --help
+  exit
+fi
 if [ -z "$python" ]; then
   python=$cache/venv/bin/python
   if [ "$(cat "$cache/venv/peers" 2>/dev/null)" != "${peers[*]}" ]; then
