@@ -60,10 +60,10 @@ class LoopMaker {
   void AppendBody() {
     for (std::unique_ptr<Op>& op : ops_) graph_.block->Append(std::move(op));
   }
-  // Output `i` of the body becomes an element of an array.
-  Var* Collect(size_t i, Var* index) {
-    Var* array = outer_.Array(absl::StrCat(output(i)->name(), ".elements"), output(i)->type);
-    inner_.Into(array, "write_to_array", {{"X", {output(i)}}, {"I", {index}}});
+  // `value` becomes an element of an array.
+  Var* Collect(Var* value, Var* index) {
+    Var* array = outer_.Array(absl::StrCat(value->name(), ".elements"), value->type);
+    inner_.Into(array, "write_to_array", {{"X", {value}}, {"I", {index}}});
     return array;
   }
   void CountUp() { inner_.Into(counter_, "increment", {{"X", {counter_}}}, {{"step", 1.0f}}); }
@@ -119,7 +119,7 @@ absl::Status LowerLoop(const Op& op, Block& block) {
   for (size_t i = 0; i < states.size(); ++i) loop.inner().Into(loop.entry(i + 2), "assign", {{"X", {states[i]}}});
   loop.AppendBody();
   std::vector<Var*> arrays;
-  for (size_t i = states.size(); i < op.outputs().size(); ++i) arrays.push_back(loop.Collect(i + 1, loop.entry(0)));
+  for (size_t i = states.size(); i < op.outputs().size(); ++i) arrays.push_back(loop.Collect(loop.output(i + 1), loop.entry(0)));
   for (size_t i = 0; i < states.size(); ++i) loop.inner().Into(states[i], "assign", {{"X", {loop.output(i + 1)}}});
   loop.CountUp();
   Var* next = loop.output(0);
@@ -155,6 +155,8 @@ class ScanMaker {
     Var* const first = loop_.outer().Temp("more", "less_than", {{"X", {counter_}}, {"Y", {total}}});
     Var* const more = loop_.Carry("more", TensorType::Unranked(DType::kBool), first);
     for (Var* read : {steps_, last_, total}) loop_.Reads(read);
+    if (axes_.batched) lengths_ = op_.input("sequence_lens");
+    if (lengths_ != nullptr) loop_.Reads(lengths_);
     Begin();
     loop_.AppendBody();
     End();
@@ -181,6 +183,20 @@ class ScanMaker {
     return loop_.inner().Temp("row", "gather", {{"X", {x}}, {"Index", {index}}}, {{"axis", static_cast<int32_t>(axis)}});
   }
   Var* Position(bool reversed) { return reversed ? Minus("position", last_, step_, loop_.inner()) : step_; }
+  // A sequence that is read from its end begins at its own; what lies behind it is read, too, and not used.
+  Var* PositionIn(bool reversed) {
+    if (!reversed || lengths_ == nullptr) return Position(reversed);
+    Var* const end = Minus("end", length_, loop_.inner().Int("one", 1), loop_.inner());
+    return loop_.inner().Temp("position", "elementwise_mod", {{"X", {Minus("position", end, step_, loop_.inner())}}, {"Y", {steps_}}});
+  }
+  // `value` while the sequence lasts, `otherwise` behind its end.
+  Var* WhileItLasts(Var* value, Var* otherwise) {
+    if (lengths_ == nullptr) return value;
+    Emit& emit = loop_.inner();
+    const auto row = [&emit](Var* x) { return emit.Temp("row", "unsqueeze2", {{"X", {x}}}, {{"axes", std::vector<int64_t>{0}}}); };
+    Var* const both = emit.Temp("both", "concat", {{"X", {row(otherwise), row(value)}}}, {{"axis", 0}});
+    return emit.Temp("value", "gather", {{"X", {both}}, {"Index", {lasts_}}});
+  }
 
   // The entries get their values.
   void Begin() {
@@ -188,6 +204,11 @@ class ScanMaker {
     if (axes_.batched) {
       sample_ = loop_.inner().Temp("sample", "elementwise_floordiv", {{"X", {step_}}, {"Y", {steps_}}});
       step_ = loop_.inner().Temp("step", "elementwise_mod", {{"X", {step_}}, {"Y", {steps_}}});
+    }
+    if (lengths_ != nullptr) {
+      length_ = loop_.inner().Temp("length", "gather", {{"X", {lengths_}}, {"Index", {sample_}}});
+      Var* const lasts = loop_.inner().Temp("lasts", "less_than", {{"X", {step_}}, {"Y", {length_}}});
+      lasts_ = loop_.inner().Temp("lasts", "cast", {{"X", {lasts}}}, {{"in_dtype", DType::kBool}, {"out_dtype", DType::kI64}});
     }
     for (int i = 0; i < axes_.states; ++i) {
       Var* const entry = loop_.entry(i);
@@ -203,17 +224,19 @@ class ScanMaker {
       loop_.Reads(x);
       const int32_t axis = static_cast<int32_t>(axes_.in_axes[i]);
       Var* const from = axes_.batched ? Row(x, sample_, 0) : x;
-      loop_.inner().Into(loop_.entry(axes_.states + i), "gather", {{"X", {from}}, {"Index", {Position(axes_.in_reversed[i])}}}, {{"axis", axis}});
+      loop_.inner().Into(loop_.entry(axes_.states + i), "gather", {{"X", {from}}, {"Index", {PositionIn(axes_.in_reversed[i])}}}, {{"axis", axis}});
     }
   }
 
   // The outputs are kept.
   void End() {
     for (int i = 0; i < axes_.outputs; ++i) {
-      arrays_.push_back(loop_.Collect(axes_.states + i, axes_.batched ? counter_ : Position(axes_.out_reversed[i])));
+      Var* value = loop_.output(axes_.states + i);
+      if (lengths_ != nullptr) value = WhileItLasts(value, loop_.inner().Temp("none", "fill_any_like", {{"X", {value}}}, {{"value", 0.0f}}));
+      arrays_.push_back(loop_.Collect(value, axes_.batched ? counter_ : Position(axes_.out_reversed[i])));
     }
     for (int i = 0; i < axes_.states; ++i) {
-      Var* const value = loop_.output(i);
+      Var* const value = WhileItLasts(loop_.output(i), loop_.entry(i));
       if (!axes_.batched) {
         loop_.inner().Into(states_[i], "assign", {{"X", {value}}});
         continue;
@@ -253,6 +276,7 @@ class ScanMaker {
   const ScanAxes& axes_;
   LoopMaker loop_;
   Var *steps_ = nullptr, *last_ = nullptr, *counter_ = nullptr, *step_ = nullptr, *sample_ = nullptr;
+  Var *lengths_ = nullptr, *length_ = nullptr, *lasts_ = nullptr;  // of sequences: all, the sample's, 1 or 0
   std::vector<Var*> states_, arrays_;
 };
 
@@ -261,9 +285,6 @@ class ScanMaker {
 absl::Status LowerScan(const Op& op, Block& block) {
   AMPC_ASSIGN_OR_RETURN(const Subgraph body, SubgraphOf(op, "body"));
   AMPC_ASSIGN_OR_RETURN(const ScanAxes axes, ReadScanAxes(op));
-  if (axes.batched && op.input("sequence_lens") != nullptr) {
-    return UnsupportedError(absl::StrCat(Describe(op), ": a scan of sequences of different lengths cannot be executed"));
-  }
   return ScanMaker(op, body, axes, block).Run();
 }
 

@@ -241,5 +241,30 @@ block body parent=main {
   EXPECT_EQ(out.at("sums"), F({2, 2, 2}, {1, 2, 4, 6, 15, 16, 22, 24}));
 }
 
+// Of sequences of different lengths: states stay behind the end, outputs are zero there; read from its end, a sequence begins at its own.
+TEST(OnnxScan, OfSequencesOfOperatorSet8) {
+  for (const bool reversed : {false, true}) {
+    std::string text = R"(
+feed x : f32 [2, 3, 1]
+feed start : f32 [2, 1]
+feed lens : i64 [2]
+onnx.Scan.8(sequence_lens=lens, initial_state_and_scan_inputs=[start, x]) -> final_state_and_scan_outputs=[last, sums] num_scan_inputs=1 DIRS body=&body : f32 [2, 1], f32 [2, 3, 1]
+fetch last, sums
+block body parent=main {
+  onnx.enter() -> inputs=[sum, row]
+  twice = scale(sum) scale=2.0
+  s = elementwise_add(twice, row)
+  onnx.yield(outputs=[s, s])
+}
+)";
+    text = absl::StrReplaceAll(text, {{"DIRS", reversed ? "directions=[1]" : ""}});
+    ASSERT_OK_AND_ASSIGN(const Session session, FromText(text));
+    const HostTensor lens = HostTensor::Of<int64_t>({2}, {3, 2});
+    ASSERT_OK_AND_ASSIGN(TensorMap out, session.Run({{"x", F({2, 3, 1}, {1, 2, 3, 4, 5, 6})}, {"start", F({2, 1}, {0, 1})}, {"lens", lens}}));
+    EXPECT_EQ(out.at("last"), reversed ? F({2, 1}, {17, 18}) : F({2, 1}, {11, 17}));
+    EXPECT_EQ(out.at("sums"), reversed ? F({2, 3, 1}, {3, 8, 17, 7, 18, 0}) : F({2, 3, 1}, {1, 4, 11, 6, 17, 0}));
+  }
+}
+
 }  // namespace
 }  // namespace ampc

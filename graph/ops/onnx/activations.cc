@@ -75,7 +75,12 @@ std::string PreluMode(const TensorType& x, const TensorType& slope) {
 void LowerPRelu(Lowering& l) {
   Var* x = l.In("X");
   Var* slope = l.In("slope");
-  const std::string mode = PreluMode(x->type, slope->type);
+  std::string mode = PreluMode(x->type, slope->type);
+  if (l.since() < 7) {  // a slope for each channel, or one
+    const auto shape = l.Shape(slope);
+    if (!shape.has_value()) return;
+    mode = slope->type.NumElements() == 1 ? "all" : "channel";
+  }
   if (!mode.empty()) {
     return l.Result("Y", l.Op("prelu", {{"X", x}, {"Alpha", l.Reshape(slope, {-1})}}, {{"mode", mode}}));
   }

@@ -62,6 +62,7 @@ void LowerPow(Lowering& l) {
   Var* x = l.In("X");
   Var* y = l.In("Y");
   const DType base = TypeOf(l, x), exponent = TypeOf(l, y);
+  if (l.since() < 7 && l.HasAttr("axis")) return l.Unsupported("it broadcasts along an axis");
   if (IsFloat(base)) {
     if (const std::optional<float> factor = PlainExponent(l, x, y)) return l.Result("Z", Map(l, "pow", x, {{"factor", *factor}}));
     return l.Result("Z", l.Binary("elementwise_pow", x, l.Cast(y, base)));

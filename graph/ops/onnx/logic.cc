@@ -30,6 +30,7 @@ constexpr std::pair<const char*, const char*> kSame[] = {
 void LowerEqual(Lowering& l) {
   Var* a = l.In("A");
   Var* b = l.In("B");
+  if (l.since() < 7 && l.HasAttr("axis")) return l.Unsupported("it broadcasts along an axis");
   if (!IsFloat(TypeOf(l, a))) return l.Result("C", l.Binary("equal", a, b));
   l.Result("C", l.Binary("logical_and", l.Binary("less_equal", a, b), l.Binary("greater_equal", a, b)));
 }

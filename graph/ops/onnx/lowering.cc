@@ -231,7 +231,13 @@ void Lowering::SameAs(absl::string_view type) {
     const int count = static_cast<int>(op_.outputs(static_cast<int>(s)).size());
     if (count > 0) results.emplace_back(def == nullptr ? -1 : def->OutputSlot(op_.def().outputs[s].name), count);
   }
+  // Before operator set 7 the second operand lay along the dims of the first from `axis` on, as it does for the native op.
   Attrs attrs;
+  const bool along = op_.def().FindAttr("broadcast") != nullptr && HasAttr("axis");
+  if (along && GetInt("broadcast") != 0) {
+    if (def == nullptr || def->FindAttr("axis") == nullptr) return Unsupported("it broadcasts along an axis");
+    attrs.push_back({"axis", static_cast<int32_t>(GetInt("axis"))});
+  }
   results_ = Emit(type, operands, attrs, std::move(results));
 }
 
