@@ -12,6 +12,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/op_registry.h"
 #include "graph/ops/onnx/dialect.h"
+#include "graph/ops/onnx/function_body.h"
 #include "passes/amp/cast_roots.h"
 #include "passes/amp/decide.h"
 #include "passes/amp/io_choice.h"
@@ -33,6 +34,7 @@ class OwnDecider {
         choices_(std::move(choices)),
         io_(std::move(io)),
         roots_(program),
+        functions_(onnx::FunctionBlocks(program)),
         white_(options.white_list.begin(), options.white_list.end()),
         black_(options.black_list.begin(), options.black_list.end()),
         black_vars_(options.black_vars.begin(), options.black_vars.end()),
@@ -84,6 +86,7 @@ class OwnDecider {
 
   // Ops that there is nothing to decide about.
   OpDecision Never(const Op& op) const {
+    if (functions_[op.block().index()]) return Untouched("function", "the model's own functions are written as they are");
     if (IsCast(op)) return Untouched("cast", "the program asks for this type");
     if (op.def().opaque && !IsOwnOp(op)) return Fp32("opaque", op.def().amp_reason);
     if (ClassOf(op) == AmpClass::kNever) return Fp32("never", op.def().amp_reason);
@@ -94,6 +97,7 @@ class OwnDecider {
   // Ops that no wish makes low.
   OpDecision Impossible(const Op& op) {
     if (HasF64(op)) return Fp32("f64", "an operand is f64");
+    if (const Var* unknown = UnknownOperand(op)) return Fp32("unknown", absl::StrCat("nothing says which type ", unknown->name(), " has"));
     if (!HasFloatOperand(op)) return Fp32("creation", "it makes a value of the type that the program asks for");
     if (OverwritesFloatState(op)) return Fp32("state", "it overwrites a value that is kept between runs");
     const auto supports = [this](const OpDef& def) { return support_.Supports(def.name, options_.low); };
@@ -213,6 +217,15 @@ class OwnDecider {
     }
     return false;
   }
+  // No cast can be put in front of it.
+  const Var* UnknownOperand(const Op& op) const {
+    for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
+      const Var* var = op.inputs()[i];
+      const bool unknown = var->type.kind == TypeKind::kTensor && var->type.dtype == DType::kInvalid;
+      if (unknown && InputPrecisionFor(op.def(), op.InputSlotOf(i), options_.low) == SlotPrecision::kFollow) return var;
+    }
+    return nullptr;
+  }
   static bool OverwritesFloatState(const Op& op) {
     for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
       const Var& var = *op.outputs()[i];
@@ -236,22 +249,35 @@ class OwnDecider {
     }
   }
 
+  // The operand is there for the bodies, whose ops read it.
+  static bool ListsForBodies(const Op& op, int flat) {
+    return !op.SubBlocks().empty() && (!op.def().opaque || op.InputSlotOf(flat) == op.def().InputSlot(onnx::kCaptures));
+  }
+
+  // A result of a subgraph that has the name of an outer value in the file: checkers take the outer one's type for its.
+  void KeepHiding(const Op& yield) {
+    for (const Var* var : yield.inputs()) {
+      if (!var->export_name.empty()) out_->keep_var[var->id()] = true;
+    }
+  }
+
   void DecideVars() {
     const int n = program_.num_var_ids();
     std::vector<bool> read_low(n, false);
     std::vector<bool> read_high(n, false);
+    out_->keep_var.assign(n, false);
     ForEachOp(program_, [&](const Op& op) {
       const OpDecision& d = out_->For(op);
       for (const Var* var : op.outputs()) read_high[var->id()] = true;
+      if (op.type() == onnx::kYield) KeepHiding(op);
       if (IsInserted(op)) return;
       for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
         const Var& root = roots_.Root(*op.inputs()[i]);
-        if (IsStored(root) && !op.SubBlocks().empty()) continue;  // listed for the bodies, whose ops read it
+        if (IsStored(root) && ListsForBodies(op, i)) continue;
         const bool low = d.low && InputPrecision(*out_, op, op.InputSlotOf(i)) == SlotPrecision::kFollow;
         (low ? read_low : read_high)[root.id()] = true;
       }
     });
-    out_->keep_var.assign(n, false);
     out_->low_var.assign(n, false);
     for (const Var* var : program_.fetches) {
       const IoChoice::Wish wish = io_.For(*var);
@@ -281,6 +307,7 @@ class OwnDecider {
   SelectorChoices choices_;
   IoChoice io_;
   CastRoots roots_;
+  const std::vector<bool> functions_;  // by block
   NameSet white_, black_, black_vars_, own_ops_;
   std::vector<Vote> vote_;  // by Var::id
   std::set<std::string> without_kernel_;

@@ -98,7 +98,7 @@ class Stripper {
         if (!IsStored(*var) || !Lowered(*var)) continue;
         const size_t at = var->name().rfind(absl::StrCat(".", Name(var->type.dtype)));
         Var* base = at == std::string::npos ? nullptr : block.FindVar(var->name().substr(0, at));
-        if (base == nullptr || base->kind != var->kind || base->type.dtype != var->was || Lowered(*base)) continue;
+        if (base == nullptr || base->kind != var->kind || base->type.dtype != var->was || Lowered(*base) || base->type.dims != var->type.dims) continue;
         target_[var->id()] = base;
         dead_[var->id()] = true;
       }

@@ -4,12 +4,24 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/ops/onnx/dialect.h"
+#include "graph/ops/onnx/function_body.h"
+#include "passes/onnx/emit.h"
 
 namespace ampc::onnx {
 namespace {
 
 class Mover {
  public:
+  // `to` stands for `from`, which is not moved.
+  void Replace(const Var* from, Var* to) { moved_[from] = to; }
+  Var* Moved(Var* var) const {
+    const auto it = moved_.find(var);
+    return it == moved_.end() ? var : it->second;
+  }
+
   std::vector<std::unique_ptr<Op>> Move(Block& from, Block& to) {
     for (const std::unique_ptr<Var>& var : from.vars()) MoveVar(*var, to);
     std::vector<std::unique_ptr<Op>> out;
@@ -19,6 +31,7 @@ class Mover {
 
  private:
   void MoveVar(Var& from, Block& to) {
+    if (moved_.contains(&from)) return;
     Var* var = to.AddVar(to.UniqueName(from.name()), from.kind, from.type);
     var->stop_gradient = from.stop_gradient;
     var->trainable = from.trainable;
@@ -32,16 +45,20 @@ class Mover {
 
   std::vector<Var*> Moved(absl::Span<Var* const> vars) const {
     std::vector<Var*> out;
-    for (Var* var : vars) {
-      const auto it = moved_.find(var);
-      out.push_back(it == moved_.end() ? var : it->second);
-    }
+    for (Var* var : vars) out.push_back(Moved(var));
+    return out;
+  }
+  // Those that a block reads from outside, without what has become a constant.
+  std::vector<Var*> MovedCaptures(absl::Span<Var* const> vars) const {
+    std::vector<Var*> out = Moved(vars);
+    std::erase_if(out, [](const Var* var) { return var->kind == VarKind::kConst || var->kind == VarKind::kParam; });
     return out;
   }
 
   std::unique_ptr<Op> MoveOp(const Op& from, Block& to) {
     std::unique_ptr<Op> op = to.NewOp(&from.def());
-    for (int s = 0; s < static_cast<int>(from.def().inputs.size()); ++s) op->SetInputs(s, Moved(from.inputs(s)));
+    const int captures = from.def().InputSlot(kCaptures);
+    for (int s = 0; s < static_cast<int>(from.def().inputs.size()); ++s) op->SetInputs(s, s == captures ? MovedCaptures(from.inputs(s)) : Moved(from.inputs(s)));
     for (int s = 0; s < static_cast<int>(from.def().outputs.size()); ++s) op->SetOutputs(s, Moved(from.outputs(s)));
     for (const Attr& attr : from.attrs()) op->SetAttr(attr.name, MoveBlocks(attr.value, to));
     op->marks = from.marks;
@@ -72,6 +89,30 @@ class Mover {
 }  // namespace
 
 std::vector<std::unique_ptr<Op>> InlineBlock(Block& from, Block& to) { return Mover().Move(from, to); }
+
+absl::StatusOr<std::vector<std::unique_ptr<Op>>> InlineCall(const Op& call, Block& to) {
+  Block& body = *FunctionBodyOf(call);
+  Mover mover;
+  std::vector<std::unique_ptr<Op>> ops = body.TakeOps();
+  if (!ops.empty() && ops.front()->type() == kEnter) {
+    const absl::Span<Var* const> formals = ops.front()->outputs();
+    if (formals.size() != call.inputs().size()) return BadInputError(absl::StrCat(Describe(call), ": its function takes ", formals.size(), " operands"));
+    for (size_t i = 0; i < formals.size(); ++i) mover.Replace(formals[i], call.inputs()[i]);
+    ops.erase(ops.begin());
+  }
+  if (ops.empty() || ops.back()->type() != kYield || ops.back()->inputs().size() != call.outputs().size()) {
+    return BadInputError(absl::StrCat(Describe(call), ": its function does not give its results"));
+  }
+  body.SetOps(std::move(ops));
+  std::vector<std::unique_ptr<Op>> out = mover.Move(body, to);
+  const std::unique_ptr<Op> yield = std::move(out.back());
+  out.pop_back();
+  Emit emit(to);
+  for (size_t i = 0; i < call.outputs().size(); ++i) emit.Into(call.outputs()[i], "assign", {{"X", {yield->inputs()[i]}}});
+  AMPC_RETURN_IF_ERROR(emit.status());
+  for (std::unique_ptr<Op>& assign : to.TakeOps()) out.push_back(std::move(assign));
+  return out;
+}
 
 void AddBlocksIn(const Block& block, std::vector<int>* blocks) {
   blocks->push_back(block.index());

@@ -11,7 +11,9 @@
 #include "graph/op_registry.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/fold.h"
+#include "graph/ops/onnx/function_body.h"
 #include "graph/ops/onnx/lowering.h"
+#include "passes/onnx/inline_block.h"
 #include "passes/onnx/lower_control.h"
 
 namespace ampc::onnx {
@@ -70,6 +72,13 @@ absl::Status BlockLowerer::RunOps(Block& block, std::vector<std::unique_ptr<Op>>
       changed_ = true;
       dead_blocks_.insert(dead_blocks_.end(), lowered.dead_blocks.begin(), lowered.dead_blocks.end());
       AMPC_RETURN_IF_ERROR(RunOps(block, std::move(lowered.ops), out));
+      continue;
+    }
+    if (const Block* body = FunctionBodyOf(*op)) {
+      AddBlocksIn(*body, &dead_blocks_);
+      AMPC_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Op>> inlined, InlineCall(*op, block));
+      changed_ = true;
+      AMPC_RETURN_IF_ERROR(RunOps(block, std::move(inlined), out));
       continue;
     }
     for (int sub : op->SubBlocks()) AMPC_RETURN_IF_ERROR(Run(program_.block(sub)));

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "graph/ops/onnx/dialect.h"
+#include "graph/ops/onnx/function_body.h"
 #include "graph/ops/onnx/lowering.h"
 #include "graph/without_blocks.h"
 #include "passes/analysis/use_def.h"
@@ -29,7 +30,7 @@ PassInfo LowerOnnxPass() {
 bool HasOnnxOps(const Program& program) {
   for (int b = 0; b < program.num_blocks(); ++b) {
     for (const std::unique_ptr<Op>& op : program.block(b).ops()) {
-      if (onnx::DefOf(op->def()) != nullptr) return true;
+      if (onnx::DefOf(op->def()) != nullptr || onnx::FunctionBodyOf(*op) != nullptr) return true;
     }
   }
   return false;

@@ -9,6 +9,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/ops/onnx/dialect.h"
+#include "graph/ops/onnx/function_body.h"
 #include "graph/ops/onnx/onnx_op.h"
 #include "passes/amp/select_ops.h"
 #include "passes/analysis/schema_support.h"
@@ -31,11 +32,11 @@ AmpClass ClassOf(const Op& op) { return op.def().amp_when != nullptr ? op.def().
 
 class OpsetRaiser {
  public:
-  OpsetRaiser(const RaiseOptions& options, Program& program) : options_(options), program_(program) {}
+  OpsetRaiser(const RaiseOptions& options, Program& program) : options_(options), program_(program), functions_(onnx::FunctionBlocks(program)) {}
 
   absl::StatusOr<bool> Run() {
     ForEachOp(program_, [this](const Op& op) {
-      if (const onnx::OnnxDef* def = onnx::DefOf(op.def())) have_ = std::max(have_, def->schema->since);
+      if (const onnx::OnnxDef* def = DefOf(op)) have_ = std::max(have_, def->schema->since);
     });
     if (have_ == 0 || options_.low != DType::kBF16) return false;
     AMPC_RETURN_IF_ERROR(FindNeed());
@@ -60,7 +61,7 @@ class OpsetRaiser {
     need_ = kCastOpset;
     why_ = "Cast";
     ForEachOp(program_, [&](const Op& op) {
-      const onnx::OnnxDef* def = onnx::DefOf(op.def());
+      const onnx::OnnxDef* def = DefOf(op);
       if (def == nullptr || !HasF32(op)) return;
       const bool listed = std::find(options_.black_list.begin(), options_.black_list.end(), onnx::TypeName(*def)) != options_.black_list.end() ||
                           std::find(options_.black_list.begin(), options_.black_list.end(), op.type()) != options_.black_list.end();
@@ -73,6 +74,9 @@ class OpsetRaiser {
     });
     return absl::OkStatus();
   }
+
+  // Null for another op, and in the body of a function, which has operator sets of its own.
+  const onnx::OnnxDef* DefOf(const Op& op) const { return functions_[op.block().index()] ? nullptr : onnx::DefOf(op.def()); }
 
   static bool HasF32(const Op& op) {
     for (const Var* var : op.outputs()) {
@@ -97,7 +101,7 @@ class OpsetRaiser {
     std::string first;
     ForEachOp(program_, [&](const Op& op) {
       absl::string_view type = op.type();
-      if (!op.def().opaque || !absl::ConsumePrefix(&type, "onnx.") || !first.empty()) return;
+      if (!op.def().opaque || functions_[op.block().index()] || !absl::ConsumePrefix(&type, "onnx.") || !first.empty()) return;
       if (onnx::FindSchema(type, have_) != onnx::FindSchema(type, need_)) first = Describe(op);
     });
     if (first.empty()) return absl::OkStatus();
@@ -111,7 +115,7 @@ class OpsetRaiser {
       Block& block = program_.block(b);
       std::vector<std::unique_ptr<Op>> ops = block.TakeOps();
       for (std::unique_ptr<Op>& op : ops) {
-        if (onnx::DefOf(op->def()) == nullptr) continue;
+        if (DefOf(*op) == nullptr) continue;
         NodeDraft draft(*op, block);
         if (!RaiseNode(draft, need_)) {
           if (++failures <= static_cast<int>(kMostNames)) failed.push_back(Describe(*op));
@@ -129,6 +133,7 @@ class OpsetRaiser {
 
   const RaiseOptions& options_;
   Program& program_;
+  const std::vector<bool> functions_;
   int have_ = 0, need_ = 0;
   std::string why_;
   bool changed_ = false;

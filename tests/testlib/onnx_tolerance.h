@@ -22,4 +22,8 @@ constexpr double OnnxModelTolerance(std::string_view model, DType dtype) {
   return 0;  // no such model: nothing but equal passes
 }
 
+// The same of a converted model of a few products and what is between them, against itself in fp32: a product's operands and its result are rounded
+// to 11 or 8 bits, three times in a row.
+constexpr double FieldModelTolerance(DType dtype) { return dtype == DType::kF16 ? 5e-3 : 4e-2; }
+
 }  // namespace ampc::testing

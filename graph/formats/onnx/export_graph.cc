@@ -38,6 +38,7 @@ void Exporter::Sort(Graph* graph) {
     for (const Var* var : op->outputs()) graph->new_results[var] = op.get();
   }
   for (const std::unique_ptr<Var>& var : graph->block->vars()) {
+    if (dropped_.contains(var.get())) continue;
     if (!var->export_name.empty()) graph->renamed[var->export_name] = var.get();
     const bool constant = var->kind == VarKind::kConst || var->kind == VarKind::kParam;
     const OnnxOrigin::Value* value = var->origin < 0 || number < 0 ? nullptr : &origin_->values[var->origin];
@@ -174,7 +175,7 @@ void Exporter::WriteNewInputs(Graph* graph, Pieces* out) {
 void Exporter::WriteInput(const WireField& field, Graph* graph, Pieces* out) {
   ++graph->next_input;
   const Var* var = FindValue(BytesField(field.bytes, value_info::kName), *graph);
-  if (var == nullptr) return;
+  if (var == nullptr || dropped_.contains(var)) return;
   MarkValue(*var, {.section = 'p', .graph = graph->number, .index = graph->inputs++});
   WriteValueInfo(graph::kInput, field, *graph, out);
 }

@@ -4,9 +4,9 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/formats/marks.h"
 #include "graph/formats/onnx/attr.h"
 #include "graph/formats/onnx/exporter.h"
-#include "graph/formats/paddle/undo.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/dtype_number.h"
 
@@ -129,9 +129,9 @@ std::string Exporter::NodeName(absl::string_view result) {
   return name;
 }
 
-void Exporter::Mark(const Op& op, Graph* graph) {
+void Exporter::Mark(const Op& op, absl::string_view original, Graph* graph) {
   const int index = graph->nodes++;
-  undo_.Add({.section = 'o', .graph = graph->number, .index = index}, paddle::EncodeMarks(op.marks));
+  undo_.Add({.section = 'o', .graph = graph->number, .index = index}, WithOriginalNode(original, EncodeMarks(op.marks)));
   int position = 0;
   for (size_t s = 0; s < op.def().outputs.size(); ++s) {
     const absl::Span<Var* const> vars = op.outputs(static_cast<int>(s));
@@ -217,12 +217,13 @@ absl::Status Exporter::WriteNode(const Op& op, absl::string_view had, Graph* gra
   (void)whole.Next(&message);
   NodeView view;
   (void)ReadNode(message.bytes, &view);
-  Mark(op, graph);
+  if (WriteRestored(op, graph, out)) return absl::OkStatus();
   NodeNames inputs = Names(op, true), outputs = Names(op, false);
   const bool dialect = !op.def().opaque && !IsCast(op);
   const bool changed = !SameNames(view.inputs, inputs) || !SameNames(view.outputs, outputs) || (dialect && TypeName(op.def()) != view.type);
   Attributes attributes;
   AMPC_RETURN_IF_ERROR(WriteAttributes(op, view, &attributes));
+  Mark(op, OriginalToKeep(op, view, message.bytes, attributes), graph);
   if (!changed && attributes.changed.empty() && attributes.added.empty()) {
     out->Keep(had);
     return absl::OkStatus();
@@ -274,7 +275,7 @@ absl::Status Exporter::WriteNewNode(const Op& op, Graph* graph, Pieces* out) {
   if (!cast && DefOf(op.def()) == nullptr) {
     return UnsupportedError(absl::StrCat(Describe(op), ": it has no form in an ONNX model"));
   }
-  Mark(op, graph);
+  Mark(op, "", graph);
   const NodeNames outputs = Names(op, false);
   const std::string name = NodeName(outputs.empty() ? absl::string_view() : outputs[0]);
   Pieces node;

@@ -114,7 +114,7 @@ absl::Status Exporter::PlanValues(std::string location, uint64_t most_in_file) {
     const bool had = var.origin >= 0 && origin_ != nullptr;
     const bool foreign = had && origin_->values[var.origin].external && var.type.kind != TypeKind::kTensor;
     if (foreign) status = UnsupportedError(absl::StrCat("initializer '", var.exported(), "': external data of a type that is not known cannot be copied"));
-    if (!IsConstant(var) || (!had && !read_[var.id()]) || (!HasValue(var) && Unchanged(var))) return;
+    if (!IsConstant(var) || InFunction(var.block()) || (!had && !read_[var.id()]) || (!HasValue(var) && Unchanged(var))) return;
     absl::StatusOr<uint64_t> bytes = StoredBytes(var);
     if (!bytes.ok()) {
       status = bytes.status();

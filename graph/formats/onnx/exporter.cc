@@ -12,6 +12,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/formats/onnx/export.h"
 #include "graph/ops/onnx/dialect.h"
+#include "graph/ops/onnx/function_body.h"
 #include "graph/ops/onnx/onnx_op.h"
 #include "graph/ops/onnx/schema.h"
 
@@ -19,7 +20,8 @@ namespace ampc::onnx {
 namespace {
 
 constexpr int kOldestWritten = 13;     // the operator set of a model that no file had, at least
-constexpr int kOldestBF16Cast = 13;    // Cast takes bf16 from there on
+constexpr int kOldestCast = 6;         // Cast names its type by a number from there on
+constexpr int kOldestBF16Cast = 13;    // and takes bf16
 constexpr int kIrVersionWritten = 8;
 
 bool IsBF16Cast(const Op& op) {
@@ -29,7 +31,7 @@ bool IsBF16Cast(const Op& op) {
 }  // namespace
 
 Exporter::Exporter(const Program& program, const SaveOptions& options)
-    : program_(program), options_(options), origin_(OriginOf(program)), read_(program.num_var_ids(), false) {
+    : program_(program), options_(options), origin_(OriginOf(program)), functions_(FunctionBlocks(program)), read_(program.num_var_ids(), false) {
   absl::flat_hash_set<std::string> exported;  // names that the program does not know
   for (size_t g = 0; origin_ != nullptr && g < origin_->graphs.size(); ++g) graph_of_[origin_->graphs[g].data()] = static_cast<int>(g);
   values_of_.resize(graph_of_.size());
@@ -63,7 +65,7 @@ absl::Status Exporter::CheckOpset() const {
   absl::flat_hash_set<const OpDef*> seen;
   const auto add = [&wrong](absl::string_view name) { absl::StrAppend(&wrong, wrong.empty() ? "" : ", ", name); };
   ForEachOp(program_, [&](const Op& op) {
-    if (!seen.insert(&op.def()).second) return;
+    if (InFunction(op.block()) || !seen.insert(&op.def()).second) return;
     if (const OnnxDef* def = DefOf(op.def()); def != nullptr) {
       if (FindSchema(def->schema->type, opset_) != def->schema) add(def->name);
     } else if (op.def().opaque && op.origin >= 0 && origin_ != nullptr) {
@@ -82,7 +84,7 @@ bool Exporter::FitsOpset(int opset) const {
   bool fits = true;
   ForEachOp(program_, [&](const Op& op) {
     const OnnxDef* def = DefOf(op.def());
-    if (!fits || def == nullptr) return;
+    if (!fits || def == nullptr || InFunction(op.block()) || restored_.contains(&op)) return;
     const Schema* schema = FindSchema(def->schema->type, opset);
     if (schema == def->schema) return;
     fits = schema != nullptr;
@@ -104,11 +106,12 @@ absl::Status Exporter::ChooseOpset() {
   int needed = 0;
   bool made = false;
   ForEachOp(program_, [&](const Op& op) {
+    if (InFunction(op.block())) return;
     if (const OnnxDef* def = DefOf(op.def()); def != nullptr) {
       needed = std::max(needed, def->schema->since);
       made = made || op.origin < 0;
-    } else if (IsBF16Cast(op)) {
-      needed = std::max(needed, kOldestBF16Cast);
+    } else if (op.type() == "cast" && op.origin < 0) {
+      needed = std::max(needed, IsBF16Cast(op) ? kOldestBF16Cast : kOldestCast);
     }
   });
   const int had = origin_ == nullptr ? kOldestWritten : origin_->opset;
@@ -168,12 +171,10 @@ Pieces Exporter::NewModel(const Pieces& graph) const {
 
 absl::StatusOr<Pieces> Exporter::Model() {
   AMPC_RETURN_IF_ERROR(ChooseOpset());
+  FindRestored();
   AMPC_ASSIGN_OR_RETURN(const Pieces graph, WriteGraph(program_.main(), origin_ == nullptr ? absl::string_view() : origin_->graphs[0]));
   if (origin_ == nullptr) return NewModel(graph);
-  // An operator set that was raised goes back when nothing of the conversion is left, unless an attribute has become an operand.
-  if (undo_.empty() && origin_->undo.opset() != 0) {
-    if (FitsOpset(origin_->undo.opset())) opset_ = origin_->undo.opset();
-  } else if (opset_ != origin_->opset || origin_->undo.opset() != 0) {
+  if (!stripped_ && (opset_ != origin_->opset || origin_->undo.opset() != 0)) {
     undo_.set_opset(origin_->undo.opset() != 0 ? origin_->undo.opset() : origin_->opset);
   }
   Pieces out;

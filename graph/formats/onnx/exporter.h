@@ -33,7 +33,7 @@ using NodeNames = absl::InlinedVector<absl::string_view, 4>;  // of operands or 
 class Exporter {
  public:
   Exporter(const Program& program, const SaveOptions& options);
-  // Decides what goes to the file of that name with external data. Call first.
+  // First: decides what goes to the file of that name with external data.
   absl::Status PlanValues(std::string location, uint64_t most_in_file);
   absl::StatusOr<Pieces> Model();
   const ExternalLayout& external() const { return external_; }
@@ -46,8 +46,7 @@ class Exporter {
     GraphView view;
     int number = 0;      // in the file that is written
     int nodes = 0;       // written
-    int initializers = 0;
-    int inputs = 0;
+    int initializers = 0, inputs = 0;
     int alive = 0;  // values of the file that are still in the program
     // How far the file's fields are written, and what new parts are.
     size_t next_node = 0, next_value = 0, next_input = 0;
@@ -73,8 +72,7 @@ class Exporter {
 
   // export_graph.cc: one graph
   absl::StatusOr<Pieces> WriteGraph(const Block& block, absl::string_view bytes);
-  // The graph's number in the origin, -1 for none.
-  int NumberOf(const Graph& graph) const;
+  int NumberOf(const Graph& graph) const;  // in the origin, -1 for none
   void Sort(Graph* graph);
   void FindGone(Graph* graph) const;
   absl::Status WriteGraphField(const WireField& field, Graph* graph, Pieces* out);
@@ -94,25 +92,31 @@ class Exporter {
   // export_node.cc: one node
   absl::Status WriteNode(const Op& op, absl::string_view had, Graph* graph, Pieces* out);
   absl::Status WriteNewNode(const Op& op, Graph* graph, Pieces* out);
-  // The fields of a node's attributes.
-  struct Attributes {
+  struct Attributes {  // the fields of a node's attributes
     absl::InlinedVector<bool, 8> kept;                // by attribute of the file: it is as it was
     absl::InlinedVector<absl::string_view, 8> names;  // by attribute of the file
-    std::vector<Pieces> changed;                      // those that are not kept, in order; nothing for one that is gone
-    std::vector<Pieces> added;
+    std::vector<Pieces> changed, added;               // those that are not kept, in order, nothing for one that is gone; and new ones
   };
   absl::Status WriteAttributes(const Op& op, const NodeView& node, Attributes* attributes);
   absl::Status WriteNewAttributes(const Op& op, Attributes* attributes);
   absl::StatusOr<Pieces> WriteGraphAttribute(const Op& op, absl::string_view had, const AttributeView& view);
-  void Mark(const Op& op, Graph* graph);
+  void Mark(const Op& op, absl::string_view original, Graph* graph);
   NodeNames Names(const Op& op, bool inputs) const;
   std::string NodeName(absl::string_view result);
+
+  // export_raised.cc: nodes that another operator set changed
+  bool IsStripped() const;  // nothing of a conversion is left but later versions of operators
+  std::string OriginalOf(const Op& op) const;  // the NodeProto that the file says it was, "" for none; next: that it has to say
+  std::string OriginalToKeep(const Op& op, const NodeView& node, absl::string_view bytes, const Attributes& attributes) const;
+  bool MayBecome(const Op& op, const NodeView& node) const;
+  void FindRestored();  // and takes the operator set back, where all ops can go back
+  bool WriteRestored(const Op& op, Graph* graph, Pieces* out) const;
 
   // export_value.cc: constants
   bool Unchanged(const Var& var) const;
   absl::Status WriteInitializer(const Var& var, absl::string_view had, Graph* graph, Pieces* out);
   absl::Status WriteConstantNode(const Var& var, absl::string_view had, Graph* graph, Pieces* out);
-  // A TensorProto with the value of `var`; `had` is the one that it was, or "".
+  // A TensorProto with the value; `had`: that it was, or "".
   absl::StatusOr<Pieces> Tensor(const Var& var, absl::string_view had, absl::string_view name);
   void MarkValue(const Var& var, Place place);
   int FormMark(const Var& var, absl::string_view had_tensor) const;
@@ -120,13 +124,17 @@ class Exporter {
   void LayOut(bool keep_offsets);
 
   const std::string& NameOf(const Var& var) const;
+  bool InFunction(const Block& block) const { return functions_[block.index()]; }
 
   const Program& program_;
   const SaveOptions& options_;
   const OnnxOrigin* origin_;
+  const std::vector<bool> functions_;  // blocks that are not written: the file has the functions
   ExternalLayout external_;
-  int opset_ = 0;
-  int graphs_ = 0;
+  int opset_ = 0, graphs_ = 0;
+  bool stripped_ = false;
+  absl::flat_hash_map<const Op*, std::string> restored_;  // ops that are written as these NodeProtos
+  absl::flat_hash_set<const Var*> dropped_;               // constants that nothing reads then
   Undo undo_;
   absl::flat_hash_map<const char*, int> graph_of_;     // by place of the message: number in the origin
   std::vector<int> values_of_;                         // by number in the origin: how many values the graph had

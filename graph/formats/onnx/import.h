@@ -11,7 +11,7 @@ namespace ampc::onnx {
 
 // The program that the bytes of `source`, the file `path`, describe. The program's origin keeps `source`. BadInput (exit 3) for a malformed
 // model, for a cyclic graph, for names that nothing defines, and for external data that is absent or lies outside the model's folder;
-// Unsupported (exit 4) for an operator set before 7 or after the newest that is known.
+// Unsupported (exit 4) for an operator set after the newest that is known.
 //
 // Nodes become ops one to one and are sorted where the file does not have them in order. `Cast` is the native `cast`, `Constant` and
 // initializers are values: const up to 1024 elements, param beyond, state for what ampc has no type for. A node that no record fits is

@@ -4,13 +4,15 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/formats/marks.h"
 #include "graph/formats/onnx/attr.h"
 #include "graph/formats/onnx/importer.h"
-#include "graph/formats/paddle/undo.h"
 #include "graph/infer_context.h"
 #include "graph/op_registry.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/dtype_number.h"
+#include "graph/ops/onnx/function_body.h"
+#include "graph/ops/onnx/subgraph.h"
 
 namespace ampc::onnx {
 namespace {
@@ -92,7 +94,17 @@ bool ImportAttrs(const OpDef* def, const NodeView& node, const std::shared_ptr<c
   return given == required;
 }
 
-// Fills what the file does not say about results from the op's inference, which is right where they disagree.
+// A call gives what the function's body yields.
+void TakeResultTypes(const Block& body, const Op& call) {
+  const absl::Span<Var* const> yielded = body.ops().back()->inputs();
+  for (size_t i = 0; i < yielded.size() && i < call.outputs().size(); ++i) {
+    const bool tensors = yielded[i]->type.kind == TypeKind::kTensor && call.outputs()[i]->type.kind == TypeKind::kTensor;
+    if (tensors) Fill(yielded[i]->type, &call.outputs()[i]->type);
+  }
+}
+
+}  // namespace
+
 void CompleteTypes(const Op& op) {
   static const TypeEnv kDeclared;
   const absl::StatusOr<std::vector<std::optional<TensorType>>> inferred = InferOp(op, kDeclared);
@@ -117,17 +129,11 @@ void CompleteTypes(const Op& op) {
   }
 }
 
-}  // namespace
-
 const OpDef* Importer::DefOf(absl::string_view type) {
+  if (call_ != nullptr) return FindOp(type, origin_->opset);  // the function's own set
   const auto [it, added] = defs_.try_emplace(type, nullptr);
   if (added) it->second = FindOp(type, origin_->opset);
   return it->second;
-}
-
-bool Importer::IsFunction(const NodeView& node) const {
-  if (functions_.empty()) return false;
-  return functions_.contains({node.domain, node.type}) || (node.IsDefaultDomain() && functions_.contains({node.domain.empty() ? "ai.onnx" : "", node.type}));
 }
 
 absl::Status Importer::GatherInputs(const NodeView& node, Scope* scope, Vars* inputs) {
@@ -193,11 +199,12 @@ absl::StatusOr<std::unique_ptr<Op>> Importer::MakeOpaque(const NodeView& node, c
     graphs = graphs || view.has_g || !view.graphs.empty();
   }
   if (graphs) ins.emplace_back(kCaptures);
-  (void)ImportAttrs(nullptr, node, origin_->source, &attrs);
+  (void)ImportAttrs(nullptr, node, bytes_, &attrs);
   const std::string type = absl::StrCat(node.IsDefaultDomain() ? "onnx" : node.domain, ".", node.type);
   std::unique_ptr<Op> op = scope->block->NewOp(program_.OpaqueDef(type, ins, outs));
   FillSlots(op->def().inputs, inputs, [&](int slot, auto vars) { op->SetInputs(slot, vars); });
   for (Attr& attr : attrs) op->SetAttr(attr.name, std::move(attr.value));
+  if (const absl::string_view* function = FindFunction(node)) AMPC_RETURN_IF_ERROR(ImportBody(node, inputs, *function, scope, op.get()));
   if (!graphs) return op;
   std::vector<Var*> captures;
   AMPC_RETURN_IF_ERROR(ImportSubgraphs(node, scope, op.get(), &captures));
@@ -207,7 +214,7 @@ absl::StatusOr<std::unique_ptr<Op>> Importer::MakeOpaque(const NodeView& node, c
 }
 
 absl::StatusOr<std::unique_ptr<Op>> Importer::MakeOp(const NodeView& node, const Vars& inputs, Scope* scope, int* added) {
-  if (!node.IsDefaultDomain() || IsFunction(node)) return MakeOpaque(node, inputs, scope, added);
+  if (!node.IsDefaultDomain() || FindFunction(node) != nullptr) return MakeOpaque(node, inputs, scope, added);
   if (origin_->opset == 0) return Error(absl::StrCat(node.type, " node '", node.name, "': the model names no operator set for the default domain"));
   if (node.type == "Cast") {
     if (std::unique_ptr<Op> cast = MakeCast(node, inputs, scope)) return cast;
@@ -217,7 +224,7 @@ absl::StatusOr<std::unique_ptr<Op>> Importer::MakeOp(const NodeView& node, const
                     Fits(def->inputs, inputs.size(), [&](size_t i) { return inputs[i] != nullptr; }) &&
                     Fits(def->outputs, node.outputs.size(), [&](size_t i) { return !node.outputs[i].empty(); });
   std::vector<Attr> attrs;
-  if (!fits || !ImportAttrs(def, node, origin_->source, &attrs)) return MakeOpaque(node, inputs, scope, added);
+  if (!fits || !ImportAttrs(def, node, bytes_, &attrs)) return MakeOpaque(node, inputs, scope, added);
   std::unique_ptr<Op> op = scope->block->NewOp(def);
   FillSlots(def->inputs, inputs, [&](int slot, auto vars) { op->SetInputs(slot, vars); });
   for (Attr& attr : attrs) op->SetAttr(attr.name, std::move(attr.value));
@@ -251,18 +258,28 @@ absl::Status Importer::AddResults(const NodeView& node, int index, Scope* scope,
 }
 
 absl::Status Importer::ImportNode(absl::string_view bytes, int index, Scope* scope) {
+  const std::shared_ptr<const WeightSource> around = bytes_;
+  const absl::Status status = ImportWholeNode(WithAttributes(bytes), index, scope);
+  bytes_ = around;
+  return status;
+}
+
+absl::Status Importer::ImportWholeNode(absl::string_view bytes, int index, Scope* scope) {
   NodeView node;
   if (!ReadNode(bytes, &node)) return Damaged("a node");
-  if (node.type == "Constant" && node.IsDefaultDomain() && !IsFunction(node)) return ImportConstantNode(node, index, scope);
+  if (node.type == "Constant" && node.IsDefaultDomain() && FindFunction(node) == nullptr) return ImportConstantNode(node, index, scope);
   Vars inputs;
   AMPC_RETURN_IF_ERROR(GatherInputs(node, scope, &inputs));
   int added = 0;
   AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Op> op, MakeOp(node, inputs, scope, &added));
-  op->origin = static_cast<int>(origin_->ops.size());
-  origin_->ops.push_back({bytes, scope->graph, index, added});
+  if (call_ == nullptr) {
+    op->origin = static_cast<int>(origin_->ops.size());
+    origin_->ops.push_back({bytes, scope->graph, index, added});
+  }
   const absl::string_view marks = origin_->undo.Find({.section = 'o', .graph = scope->graph, .index = index});
-  if (!marks.empty()) op->marks = paddle::DecodeMarks(marks);
+  if (!marks.empty()) op->marks = DecodeMarks(marks);
   AMPC_RETURN_IF_ERROR(AddResults(node, index, scope, op.get()));
+  if (const Block* body = FunctionBodyOf(*op)) TakeResultTypes(*body, *op);
   CompleteTypes(*op);
   scope->block->Append(std::move(op));
   return absl::OkStatus();

@@ -13,7 +13,7 @@
 namespace ampc::onnx {
 namespace {
 
-constexpr int kOldestOpset = 7;
+constexpr int kOldestOpset = 1;
 
 bool HasGraph(absl::string_view attribute) {
   WireReader reader(attribute);
@@ -26,7 +26,7 @@ bool HasGraph(absl::string_view attribute) {
 }  // namespace
 
 Importer::Importer(std::shared_ptr<OnnxOrigin> origin, const std::string& path, bool program_only)
-    : path_(path), origin_(std::move(origin)), symbols_(&program_), files_(program_only ? nullptr : new ExternalFiles(path)) {}
+    : path_(path), origin_(std::move(origin)), symbols_(&program_), bytes_(origin_->source), files_(program_only ? nullptr : new ExternalFiles(path)) {}
 
 absl::Status Importer::Error(absl::string_view what) const { return BadInputError(absl::StrCat(path_, ": ", what)); }
 
@@ -47,7 +47,7 @@ absl::Status Importer::ReadHeader() {
   if (model_.opsets.empty()) return UnsupportedError(absl::StrCat(path_, ": a model of IR version ", model_.ir_version, " that names no operator set is not supported"));
   origin_->ir_version = model_.ir_version;
   origin_->undo = Undo::Decode(model_.undo);
-  functions_.insert(model_.functions.begin(), model_.functions.end());
+  AMPC_RETURN_IF_ERROR(ReadFunctions());
   return absl::OkStatus();
 }
 
@@ -141,8 +141,8 @@ absl::Status Importer::ImportNodes(Scope* scope) {
 
 absl::Status Importer::ImportGraph(absl::string_view bytes, Scope* scope) {
   if (scope->depth > kMaxDepth) return Error(absl::StrCat("subgraphs in more than ", kMaxDepth, " levels"));
-  scope->graph = static_cast<int>(origin_->graphs.size());
-  origin_->graphs.push_back(bytes);
+  scope->graph = call_ == nullptr ? static_cast<int>(origin_->graphs.size()) : kNoGraph;
+  if (call_ == nullptr) origin_->graphs.push_back(bytes);
   if (!ReadGraph(bytes, &scope->view)) return Damaged("a graph");
   AMPC_RETURN_IF_ERROR(DefineNames(scope));
   AMPC_RETURN_IF_ERROR(ReadDeclared(scope->view.value_infos, scope));
@@ -159,6 +159,7 @@ absl::StatusOr<Program> Importer::Run() {
   Scope scope;
   scope.block = &program_.main();
   AMPC_RETURN_IF_ERROR(ImportGraph(model_.graph, &scope));
+  SolveTypes();
   ForEachVar(program_, [this](const Var& var) {
     if (var.origin >= 0) origin_->values[var.origin].type = var.type;
   });

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -26,6 +28,7 @@ class Importer {
   // A name of a graph.
   struct Name {
     Var* var = nullptr;  // once its definition was reached
+    bool absent = false;  // an operand of a function that the call leaves out
     int node = -1;       // the node that defines it; -1 for an input or initializer
     bool input = false;
     bool initializer = false;
@@ -36,6 +39,7 @@ class Importer {
     int graph = 0;
     int depth = 0;
     Block* block = nullptr;
+    bool function = false;  // sees no names of the graphs around
     GraphView view;
     bool may_be_late = false;  // a node reads what no node in front of it defines, or has subgraphs that might
     absl::flat_hash_map<absl::string_view, Name> names;
@@ -45,6 +49,13 @@ class Importer {
     absl::flat_hash_set<const Var*> captured;
   };
   using Vars = absl::InlinedVector<Var*, 4>;  // null for ""
+
+  // The body of a function for one call: what the attributes that its nodes refer to are.
+  struct Call {
+    const Call* outer = nullptr;
+    absl::string_view function;  // its message
+    absl::flat_hash_map<absl::string_view, absl::string_view> attributes;
+  };
 
   // importer.cc: the model, graphs
   absl::Status ReadHeader();
@@ -76,6 +87,8 @@ class Importer {
 
   // import_node.cc: one node
   absl::Status ImportNode(absl::string_view bytes, int index, Scope* scope);
+  // Its attributes are all its own.
+  absl::Status ImportWholeNode(absl::string_view bytes, int index, Scope* scope);
   absl::Status GatherInputs(const NodeView& node, Scope* scope, Vars* inputs);
   absl::StatusOr<std::unique_ptr<Op>> MakeOp(const NodeView& node, const Vars& inputs, Scope* scope, int* added);
   // Null when it is not one that the native op can say.
@@ -84,22 +97,45 @@ class Importer {
   absl::Status AddResults(const NodeView& node, int index, Scope* scope, Op* op);
   absl::Status ImportSubgraphs(const NodeView& node, Scope* scope, Op* op, std::vector<Var*>* captures);
   absl::StatusOr<BlockRef> ImportSubgraph(absl::string_view bytes, Scope* scope, std::vector<Var*>* captures);
-  bool IsFunction(const NodeView& node) const;
   // The record of an operator of the default domain; null for none.
   const OpDef* DefOf(absl::string_view type);
+
+  // import_function.cc: calls of the model's functions
+  absl::Status ReadFunctions();
+  // The message of the function that the node calls; null for none.
+  const absl::string_view* FindFunction(const NodeView& node) const;
+  // Gives the call, whose operands are set, a block with the function's nodes, and its results their types. Nothing happens to a call that does not fit.
+  absl::Status ImportBody(const NodeView& node, const Vars& inputs, absl::string_view function, Scope* scope, Op* op);
+  absl::Status ImportBody(const NodeView& node, const Vars& inputs, const FunctionView& function, Scope* scope, Op* op);
+  absl::Status MakeFormals(const FunctionView& function, const Vars& inputs, Scope* scope);
+  absl::Status MakeFunctionResults(const NodeView& node, const FunctionView& function, Scope* scope, Op* op);
+  // The node with the attributes that it refers to in their places, and its bytes as bytes_; the node itself when it refers to none.
+  absl::string_view WithAttributes(absl::string_view node);
+
+  // solve_types.cc: element types that neither a declaration nor the value's own op says
+  void SolveTypes();
 
   const std::string& path_;
   std::shared_ptr<OnnxOrigin> origin_;
   Program program_;
   Symbols symbols_;
+  std::shared_ptr<const WeightSource> bytes_;  // where the message that is read lies: the model
   std::unique_ptr<ExternalFiles> files_;  // null when they are not to be looked for
   const WeightSource* external_ = nullptr;  // the file of the external value before
   ModelView model_;
-  absl::flat_hash_set<std::pair<absl::string_view, absl::string_view>> functions_;
   absl::flat_hash_map<absl::string_view, const OpDef*> defs_;  // those that were asked for
+  using FunctionName = std::tuple<absl::string_view, absl::string_view, absl::string_view>;  // domain, name, overload
+  absl::flat_hash_map<FunctionName, absl::string_view> functions_;
+  const Call* call_ = nullptr;  // the body that is imported
+  int64_t body_nodes_ = 0;
 };
 
-// A subgraph deeper than this is refused.
+// Fills what the file does not say about results from the op's inference, which is right where they disagree.
+void CompleteTypes(const Op& op);
+
+// A subgraph deeper than this is refused, and so are functions.
 inline constexpr int kMaxDepth = 64;
+// Scope::graph and Place::graph inside of functions, of which the origin keeps nothing.
+inline constexpr int kNoGraph = -1;
 
 }  // namespace ampc::onnx

@@ -91,7 +91,7 @@ bool ReadModel(absl::string_view bytes, ModelView* out) {
         if (!ReadEntry(field.bytes, &key, &value)) return false;
         if (key == kUndoKey) out->undo = value;
         return true;
-      case model::kFunctions: out->functions.emplace_back(BytesField(field.bytes, 10), BytesField(field.bytes, 1)); return true;
+      case model::kFunctions: out->functions.push_back(field.bytes); return true;
       default: return true;
     }
   });
@@ -131,6 +131,23 @@ bool ReadNode(absl::string_view bytes, NodeView* out) {
       default: break;
     }
     return true;
+  });
+}
+
+bool ReadFunction(absl::string_view bytes, FunctionView* out) {
+  return ForEachField(bytes, [out](const WireField& field) {
+    if (field.type != kBytes) return true;
+    switch (field.number) {
+      case 1: out->name = field.bytes; return true;
+      case 4: out->inputs.push_back(field.bytes); return true;
+      case 5: out->outputs.push_back(field.bytes); return true;
+      case 7: out->nodes.push_back(field.bytes); return true;
+      case 9: return ReadOpset(field.bytes, &out->opsets.emplace_back());
+      case 10: out->domain = field.bytes; return true;
+      case 11: out->defaults.push_back(field.bytes); return true;
+      case 13: out->overload = field.bytes; return true;
+      default: return true;
+    }
   });
 }
 

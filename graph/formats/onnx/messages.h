@@ -25,7 +25,7 @@ struct ModelView {
   absl::string_view graph;
   int graphs = 0;  // fields of that number; one is right
   std::vector<OpsetView> opsets;
-  std::vector<std::pair<absl::string_view, absl::string_view>> functions;  // domain, name
+  std::vector<absl::string_view> functions;  // their messages
   absl::string_view undo;                                                 // of metadata_props
 };
 bool ReadModel(absl::string_view bytes, ModelView* out);
@@ -54,6 +54,15 @@ struct NodeView {
   bool IsDefaultDomain() const { return domain.empty() || domain == "ai.onnx"; }
 };
 bool ReadNode(absl::string_view bytes, NodeView* out);
+
+// FunctionProto.
+struct FunctionView {
+  absl::string_view name, domain, overload;
+  std::vector<absl::string_view> inputs, outputs, nodes;
+  std::vector<absl::string_view> defaults;  // AttributeProtos of attributes that a call need not give
+  std::vector<OpsetView> opsets;
+};
+bool ReadFunction(absl::string_view bytes, FunctionView* out);
 
 // AttributeProto.
 namespace attribute {

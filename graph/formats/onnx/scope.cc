@@ -32,12 +32,14 @@ std::string Importer::NameFor(absl::string_view name, const Scope& scope) const 
 
 Var* Importer::NewValue(absl::string_view name, VarKind kind, TensorType type, Place place, Scope* scope) {
   std::string own = scope->parent == nullptr ? std::string(name) : NameFor(name, *scope);
-  const bool renamed = own != name;
+  const bool renamed = own != name && call_ == nullptr;
   Var* var = scope->block->AddVar(std::move(own), kind, std::move(type));
   if (renamed) var->export_name = std::string(name);
   if (const absl::string_view marks = origin_->undo.Find(place); !marks.empty()) var->was = DecodeValueMarks(marks).was;
-  var->origin = static_cast<int>(origin_->values.size());
-  origin_->values.emplace_back().place = place;
+  if (place.graph != kNoGraph) {
+    var->origin = static_cast<int>(origin_->values.size());
+    origin_->values.emplace_back().place = place;
+  }
   scope->names[name].var = var;
   return var;
 }
@@ -55,9 +57,10 @@ absl::StatusOr<Var*> Importer::Read(absl::string_view name, const NodeView* read
     const std::string who = reader == nullptr ? "a graph output" : absl::StrCat(reader->type, " node '", reader->name, "'");
     return Error(absl::StrCat(who, " reads '", name, "'", what));
   };
-  for (Scope* home = scope; home != nullptr; home = home->parent) {
+  for (Scope* home = scope; home != nullptr; home = home->function ? nullptr : home->parent) {
     const auto it = home->names.find(name);
     if (it == home->names.end()) continue;
+    if (it->second.absent) return nullptr;
     if (it->second.var == nullptr) return error(" before it is defined");
     Capture(it->second.var, scope, home);
     return it->second.var;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -9,6 +10,8 @@
 
 namespace ampc::onnx {
 namespace {
+
+constexpr absl::string_view kNodeKey = "node=";
 
 std::string Escape(absl::string_view text) {
   std::string out;
@@ -118,6 +121,17 @@ absl::string_view Undo::Find(const Place& place) const {
   const Place& first = it->first;
   const bool same = first.section == place.section && first.graph == place.graph && first.sub == place.sub;
   return same && place.index <= it->last ? absl::string_view(it->marks) : absl::string_view();
+}
+
+std::string WithOriginalNode(absl::string_view node, absl::string_view marks) {
+  if (node.empty()) return std::string(marks);
+  return absl::StrCat(kNodeKey, absl::Base64Escape(node), marks.empty() ? "" : ";", marks);
+}
+
+std::string OriginalNode(absl::string_view marks) {
+  std::string node;
+  if (!absl::ConsumePrefix(&marks, kNodeKey) || !absl::Base64Unescape(marks.substr(0, marks.find(';')), &node)) node.clear();
+  return node;
 }
 
 std::string EncodeValueMarks(const ValueMarks& marks) {

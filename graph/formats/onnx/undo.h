@@ -2,7 +2,8 @@
 //
 //   1;opset=11;PLACES MARKS;PLACES MARKS;...      ';', '%' and line ends inside MARKS are written %XX
 //
-// MARKS are those of graph/formats/marks.h for nodes; for values `was=f32`, and `form=N` of a constant that was stored in the field N of its
+// MARKS of a node are those of graph/formats/marks.h, behind `node=BASE64;` where an attribute became an operand when the operator set was raised:
+// the NodeProto as it was. For values `was=f32`, and `form=N` of a constant that was stored in the field N of its
 // TensorProto (4 float_data, 10 double_data) or in the attribute value_float (-2) or value_floats (-7) of its Constant node.
 // PLACES name nodes and values by their places in the file, so that names cost nothing: `o3` node 3, `n3` its first result, `n3.1` its second
 // result, `i3` initializer 3, `p3` graph input 3; `n3-9` is n3 to n9; joined by ','. A leading `g2:` says that all of them belong to
@@ -55,6 +56,10 @@ class Undo {
   };
   std::vector<Range> ranges_;  // by first
 };
+
+// Marks of a node with its original in front, and the original of such marks; "" for none.
+std::string WithOriginalNode(absl::string_view node, absl::string_view marks);
+std::string OriginalNode(absl::string_view marks);
 
 // Marks of a value.
 struct ValueMarks {

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/formats/marks.h"
 #include "graph/formats/paddle/attr.h"
 #include "graph/formats/paddle/export.h"
 #include "graph/formats/paddle/types.h"

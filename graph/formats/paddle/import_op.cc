@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/formats/marks.h"
 #include "graph/formats/paddle/attr.h"
 #include "graph/formats/paddle/importer.h"
 #include "graph/formats/paddle/undo.h"

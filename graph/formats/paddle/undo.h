@@ -1,10 +1,9 @@
 // Marks in a Paddle file: what `strip` needs travels as an attribute `ampc_undo` of ops (STRING) and variables.
 //
-//   op:        entries joined by ';'   inserted   listed   converts   guard=2   was.out_dtype=f32   fp32=REASON (last; takes the rest)
+//   op:        graph/formats/marks.h
 //   variable:  entries joined by ';'   was=f32    frozen    as=NAME (last; takes the rest)
 //
-// `listed` and `converts` (this op's operands, at run time) stand for the casts of graph/implicit_cast.h.
-// `was` is a data type before mixed precision, '-' for an attribute that was not there. A variable that is written again
+// `was` is the data type before mixed precision. A variable that is written again
 // has one `was` per version, in order, joined by ',' unless all are equal; '-' for a version that was not lowered. `as`
 // is the name in the original of a version that needs a name of its own in this file. `frozen` is a parameter that is not
 // trained: a low copy of another one.
@@ -14,17 +13,11 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "graph/op.h"
+#include "graph/base/dtype.h"
 
 namespace ampc::paddle {
 
 inline constexpr absl::string_view kUndoAttr = "ampc_undo";
-
-// "" for no marks. `converts`: the op reads implicit casts, which the file leaves out.
-std::string EncodeMarks(const OpMarks& marks, bool converts = false);
-// Entries that are not understood are ignored.
-OpMarks DecodeMarks(absl::string_view text);
-bool Converts(absl::string_view text);
 
 struct VarUndo {
   std::vector<DType> was;  // by version; the last counts for all further ones; empty for none

@@ -1,6 +1,7 @@
 // A converted model says how to take the conversion back: reading it, stripping it and writing it gives the original bytes.
 #include "absl/strings/match.h"
 #include "graph/formats/format.h"
+#include "graph/formats/marks.h"
 #include "graph/formats/paddle/undo.h"
 #include "graph/verify.h"
 #include "passes/analysis/target_support.h"
@@ -16,18 +17,18 @@ using ::ampc::testing::TempFolder;
 
 TEST(Undo, MarksOfAnOp) {
   OpMarks marks;
-  EXPECT_EQ(paddle::EncodeMarks(marks), "");
+  EXPECT_EQ(EncodeMarks(marks), "");
   marks.amp = AmpMark::kInserted;
   marks.guard = 3;
   marks.was = {{"out_dtype", DType::kF32}, {"x=y", DType::kInvalid}};
-  EXPECT_EQ(paddle::EncodeMarks(marks), "inserted;guard=3;was.out_dtype=f32;was.x=y=-");
-  EXPECT_EQ(paddle::DecodeMarks(paddle::EncodeMarks(marks)), marks);
+  EXPECT_EQ(EncodeMarks(marks), "inserted;guard=3;was.out_dtype=f32;was.x=y=-");
+  EXPECT_EQ(DecodeMarks(EncodeMarks(marks)), marks);
   OpMarks kept;
   kept.amp = AmpMark::kFp32;
   kept.amp_reason = "protect.shape; guard=2";
-  EXPECT_EQ(paddle::EncodeMarks(kept), "fp32=protect.shape; guard=2");
-  EXPECT_EQ(paddle::DecodeMarks(paddle::EncodeMarks(kept)), kept);
-  EXPECT_EQ(paddle::DecodeMarks("what;guard=x;was."), OpMarks());
+  EXPECT_EQ(EncodeMarks(kept), "fp32=protect.shape; guard=2");
+  EXPECT_EQ(DecodeMarks(EncodeMarks(kept)), kept);
+  EXPECT_EQ(DecodeMarks("what;guard=x;was."), OpMarks());
 }
 
 TEST(Undo, Variables) {

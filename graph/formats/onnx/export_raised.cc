@@ -1,0 +1,74 @@
+// Nodes that a conversion took to a later operator set, on their way back: where an attribute had become an operand, the file of the conversion
+// has the node as it was.
+#include <algorithm>
+
+#include "graph/formats/onnx/exporter.h"
+#include "graph/ops/onnx/dialect.h"
+#include "graph/ops/onnx/onnx_op.h"
+#include "graph/ops/onnx/schema.h"
+
+namespace ampc::onnx {
+
+bool Exporter::IsStripped() const {
+  bool marks = false;
+  ForEachOp(program_, [&marks](const Op& op) { marks = marks || op.marks.amp == AmpMark::kInserted || !op.marks.was.empty(); });
+  ForEachVar(program_, [&marks](const Var& var) { marks = marks || var.was != DType::kInvalid; });
+  return !marks;
+}
+
+std::string Exporter::OriginalOf(const Op& op) const {
+  if (op.origin < 0 || origin_ == nullptr || origin_->undo.opset() == 0) return "";
+  const OnnxOrigin::OpPlace& place = origin_->ops[op.origin];
+  return OriginalNode(origin_->undo.Find({.section = 'o', .graph = place.graph, .index = place.index}));
+}
+
+// The node reads no value that the op does not read, and gives the same.
+bool Exporter::MayBecome(const Op& op, const NodeView& node) const {
+  const NodeNames inputs = Names(op, true), outputs = Names(op, false);
+  const auto read = [&inputs](absl::string_view name) { return name.empty() || std::find(inputs.begin(), inputs.end(), name) != inputs.end(); };
+  return std::all_of(node.inputs.begin(), node.inputs.end(), read) && std::equal(outputs.begin(), outputs.end(), node.outputs.begin(), node.outputs.end());
+}
+
+void Exporter::FindRestored() {
+  stripped_ = origin_ != nullptr && origin_->undo.opset() != 0 && IsStripped();
+  if (!stripped_) return;
+  ForEachOp(program_, [this](const Op& op) {
+    std::string bytes = OriginalOf(op);
+    NodeView node;
+    if (bytes.empty() || !ReadNode(bytes, &node) || !MayBecome(op, node)) return;
+    for (const Var* var : op.inputs()) {
+      if (std::find(node.inputs.begin(), node.inputs.end(), NameOf(*var)) == node.inputs.end()) dropped_.insert(var);
+    }
+    restored_.emplace(&op, std::move(bytes));
+  });
+  if (FitsOpset(origin_->undo.opset())) {
+    opset_ = origin_->undo.opset();
+    return;
+  }
+  restored_.clear();
+  dropped_.clear();
+}
+
+bool Exporter::WriteRestored(const Op& op, Graph* graph, Pieces* out) const {
+  const auto it = restored_.find(&op);
+  if (it == restored_.end()) return false;
+  ++graph->nodes;
+  Pieces node;
+  node.Text(it->second);
+  out->Field(graph::kNode, node);
+  return true;
+}
+
+std::string Exporter::OriginalToKeep(const Op& op, const NodeView& node, absl::string_view bytes, const Attributes& attributes) const {
+  if (stripped_) return "";
+  if (std::string before = OriginalOf(op); !before.empty()) return before;
+  const OnnxDef* def = DefOf(op.def());
+  if (def == nullptr || FindSchema(std::string(node.type), origin_->opset) == def->schema) return "";
+  size_t operands = node.inputs.size();
+  while (operands > 0 && node.inputs[operands - 1].empty()) --operands;
+  const bool has_graphs = !op.SubBlocks().empty();
+  const bool same = node.type == TypeName(op.def()) && operands == Names(op, true).size() && attributes.changed.empty() && attributes.added.empty();
+  return same || has_graphs ? "" : std::string(bytes);
+}
+
+}  // namespace ampc::onnx
