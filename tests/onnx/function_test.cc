@@ -130,7 +130,7 @@ opset mine 1
 function mine.Share(a) -> b {
   opset 11
   t = Unsqueeze(a) axes=[0, 2]
-  s = Softmax(t) axis=1
+  s = Softmax(t) axis=0
   b = Squeeze(s) axes=[0, 2]
 }
 in x f32 [2]
