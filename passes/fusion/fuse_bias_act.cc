@@ -102,7 +102,7 @@ class BiasActFuser {
       const Var& y = *chain->result();
       Op* next = OnlyReader(y);
       const std::optional<Affine> step = next == nullptr || gone_.contains(next) ? std::nullopt : ReadAffine(uses_, *next, y, -1, -1);
-      if (!step.has_value()) return;
+      if (!step.has_value() || next->outputs()[0]->kind != VarKind::kTemp) return;
       chain->scale = Then(chain->scale, *step);
       chain->merged.push_back(next);
     }
