@@ -184,7 +184,8 @@ class PlanBuilder {
   // Whether the value is rounded to its declared type when it is computed. A fetch of a whole program is when it is copied.
   bool Rounds(ValueId v) const {
     if (!IsLowPrecision(s().descs[v].dtype)) return false;
-    if (!context_.excess_precision || s().StateOf(v) != nullptr) return true;
+    // The eight bits of bf16 are seen in results, and its products run on instructions that round operands: it is rounded always.
+    if (!context_.excess_precision || s().descs[v].dtype != DType::kF16 || s().StateOf(v) != nullptr) return true;
     return s().region.inner && values_[v].last_use == kNeverDies;
   }
 
