@@ -150,7 +150,10 @@ void Protector::Forward(const Op& op) {
   FollowStatistics(op);
   CheckBounds(op);
   CheckBatchNorm(op);
-  if (IsDistanceFromExtremum(op)) Because(op, "protect.distance: from its own largest or smallest value, which may be many times larger");
+  if (Is(op, OpKind::kExp) && op.inputs().size() == 1) {
+    const Op* exponent = definers_[In(op, 0).id()];
+    if (exponent != nullptr && IsDistanceFromExtremum(*exponent)) Because(*exponent, "protect.distance: an exponent, and its operands may be many times larger");
+  }
   if (Is(op, OpKind::kLog) && !op.inputs().empty() && !(bounds_.Of(*op.inputs()[0]).low >= kSafeForLog)) logs_.push_back(&op);
 }
 

@@ -32,6 +32,7 @@ constexpr Row kRows[] = {
     {OpKind::kRoot, "sqrt rsqrt Sqrt"},
     {OpKind::kAdditive, "elementwise_add elementwise_sub elementwise_min elementwise_max clip Add Sub Min Max Clip"},
     {OpKind::kExtremum, "reduce_max reduce_min ReduceMax ReduceMin"},
+    {OpKind::kExp, "exp Exp"},
 };
 
 uint32_t KindsOf(absl::string_view name) {

@@ -20,6 +20,7 @@ enum class OpKind : uint32_t {
   kRoot = 1 << 9,          // brings a square back to the size of its operand
   kAdditive = 1 << 10,     // a sum or difference of two operands, or one of them
   kExtremum = 1 << 11,     // the largest or smallest of many elements
+  kExp = 1 << 12,
 };
 
 // All kinds of a record: a sum of OpKind.
