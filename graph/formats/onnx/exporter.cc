@@ -110,8 +110,10 @@ absl::Status Exporter::ChooseOpset() {
     if (const OnnxDef* def = DefOf(op.def()); def != nullptr) {
       needed = std::max(needed, def->schema->since);
       made = made || op.origin < 0;
+    } else if (IsBF16Cast(op)) {
+      needed = std::max(needed, kOldestBF16Cast);
     } else if (op.type() == "cast" && op.origin < 0) {
-      needed = std::max(needed, IsBF16Cast(op) ? kOldestBF16Cast : kOldestCast);
+      needed = std::max(needed, kOldestCast);
     }
   });
   const int had = origin_ == nullptr ? kOldestWritten : origin_->opset;
