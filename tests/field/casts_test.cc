@@ -1,4 +1,6 @@
 // Casts that were there, and those that a conversion adds (README.md, rows 13 to 25).
+#include <algorithm>
+
 #include "tests/field/field.h"
 
 namespace ampc::testing {
@@ -190,7 +192,7 @@ out y f32 [4, 16]
 )");
 }
 
-// Fusions look through what a conversion leaves: the activation is one step of the plan, before and after.
+// Fusions look through what a conversion leaves.
 TEST_F(FieldCasts, PatternsAreFoundThroughCasts) {
   Converts(R"(
 opset 17
@@ -208,7 +210,10 @@ h = Mul(g, half)
 y = MatMul(h, w)
 out y f32 [4, 16]
 )");
-  EXPECT_THAT(Ampc({"run", "low.onnx", "--input", "in.npz", "--verbose"}).err, ::testing::HasSubstr("  gelu  "));
+  // A cast, the product with or without its activation, the other product: a line each.
+  const std::string steps = Ampc({"run", "low.onnx", "--input", "in.npz", "--verbose"}).err;
+  EXPECT_LE(std::count(steps.begin(), steps.end(), '\n'), 4) << steps;
+  EXPECT_THAT(steps, ::testing::Not(::testing::HasSubstr("  erf  "))) << steps;
 }
 
 }  // namespace
