@@ -81,7 +81,7 @@ OpRun& OpRun::ChannelsLast(std::string slot) {
 }
 
 OpRun& OpRun::Out(std::string slot, int n) {
-  for (int i = 0; i < n; ++i) results_.emplace_back(slot, TensorType());
+  for (int i = 0; i < n; ++i) results_.push_back({slot, {}});
   return *this;
 }
 
