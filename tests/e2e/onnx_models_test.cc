@@ -24,8 +24,8 @@ std::vector<RealCase> Cases(const std::vector<DType>& dtypes) {
 
 std::string CaseName(const ::testing::TestParamInfo<RealCase>& info) { return absl::StrCat(info.param.name, "_", Name(info.param.dtype)); }
 
-// Two classifiers, sure to six digits, lose more than five times what another emulation lost, even where only convolutions and products are low.
-bool IsOverItsBound(const RealCase& c) { return c.dtype == DType::kF16 && (c.name == "ppocr_cls_onnx" || c.name == "magika"); }
+// A classifier that is sure to six digits: its bound, five times what another emulation lost, is less than two steps of float32 below 1.
+bool IsOverItsBound(const RealCase& c) { return c.dtype == DType::kF16 && c.name == "ppocr_cls_onnx"; }
 
 class RunOnnxModel : public RealModelTest {};
 INSTANTIATE_TEST_SUITE_P(Models, RunOnnxModel, ::testing::ValuesIn(Cases({DType::kF32, DType::kF16, DType::kBF16})), CaseName);
