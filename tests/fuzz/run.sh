@@ -7,8 +7,8 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 limit=(-runs=10000000)
 case "${1:-}" in
-  --seconds) limit=("-max_total_time=$2" -seed=1); shift 2 ;;  # the same edits on every machine, as far as it gets
-  --runs) limit=("-runs=$2"); shift 2 ;;
+  --seconds) limit=("-max_total_time=$2"); shift 2 ;;
+  --runs) limit=("-runs=$2" -seed=1); shift 2 ;;  # from an empty corpus the same inputs every time
   -*) echo "usage: run.sh [--seconds N | --runs N] [TARGET...]" >&2; exit 2 ;;
 esac
 fuzz=${AMPC_FUZZ:-}
