@@ -201,14 +201,20 @@ class OneDnnConv final : public Conv {
   // Channels-last rows [in, out) of a part on the whole's filter.
   absl::Status Add(const ConvSpec& spec, const Choice& c, int64_t in, int64_t out) {
     sum_ = c.descs.sum;
+    AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const Primitive> primitive, MakePrimitive(spec, c, packed()));
+    AddPart(std::move(primitive), spec.axes[axis_], in, out);
+    return absl::OkStatus();
+  }
+
+  // `filter`: in the primitive's order, or null when it comes with every run. The scratchpad of a part grows to what it needs.
+  absl::StatusOr<std::shared_ptr<const Primitive>> MakePrimitive(const ConvSpec& spec, const Choice& c, const void* filter) {
     std::vector<Primitive::Arg> args = {
-        {DNNL_ARG_SRC, c.descs.in}, {DNNL_ARG_WEIGHTS, c.descs.filter, packed()}, {DNNL_ARG_DST, c.descs.out}};
+        {DNNL_ARG_SRC, c.descs.in}, {DNNL_ARG_WEIGHTS, c.descs.filter, filter}, {DNNL_ARG_DST, c.descs.out}};
     if (spec.has_bias) args.push_back({DNNL_ARG_BIAS, c.descs.bias});
     if (spec.has_residual && !c.descs.sum) args.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, c.descs.out});
     AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const Primitive> primitive, Primitive::Create(c.pd.get(), std::move(args)));
     scratchpad_bytes_ = std::max(scratchpad_bytes_, Aligned(primitive->scratchpad_bytes()));
-    AddPart(std::move(primitive), spec.axes[axis_], in, out);
-    return absl::OkStatus();
+    return primitive;
   }
 
   void AddPart(std::shared_ptr<const Primitive> primitive, const ConvSpec::Axis& rows, int64_t in, int64_t out) {
@@ -234,11 +240,7 @@ class OneDnnConv final : public Conv {
     AMPC_ASSIGN_OR_RETURN(const MemoryDesc given, FilterDesc(part, dnnl_f32, /*any=*/false));
     for (int64_t first = 0; first < spec.out_c; first += channels) {
       AMPC_ASSIGN_OR_RETURN(WeightCache::Packed packed, Pack(filter, first * spec.in_c * spec.window(), given, c.descs.filter, cache));
-      std::vector<Primitive::Arg> args = {
-          {DNNL_ARG_SRC, c.descs.in}, {DNNL_ARG_WEIGHTS, c.descs.filter, packed->data()}, {DNNL_ARG_DST, c.descs.out}};
-      if (spec.has_bias) args.push_back({DNNL_ARG_BIAS, c.descs.bias});
-      AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const Primitive> primitive, Primitive::Create(c.pd.get(), std::move(args)));
-      scratchpad_bytes_ = std::max(scratchpad_bytes_, Aligned(primitive->scratchpad_bytes()));
+      AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const Primitive> primitive, MakePrimitive(part, c, packed->data()));
       parts_.push_back({std::move(primitive), 0, 0, 0, 0, first * spec.batch * spec.out_positions()});
       channel_filters_.push_back(std::move(packed));
     }
