@@ -262,3 +262,15 @@ def print_machine():
     print(f"{facts['cpu']}, {facts['cpus']} CPUs ({' '.join(facts['features'])}), {facts['memory_bytes'] >> 20} MB; " + ", ".join(f"{k} {v}" for k, v in facts["versions"].items()),
           flush=True)
     return facts
+
+
+def run_sections(sections, args, results):
+    """Runs those of `sections` (name: function of args and a folder) that args.sections names, and writes `results` with theirs to args.json."""
+    for name in args.sections.split(","):
+        if name not in sections:
+            sys.exit(f"{name}: no such section; there are {', '.join(sections)}")
+        with tempfile.TemporaryDirectory(dir=args.work) as work:
+            results[name] = sections[name](args, work)
+    if args.json:
+        with open(args.json, "w") as f:
+            json.dump(results, f, indent=1)

@@ -16,7 +16,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
 import common
@@ -218,15 +217,7 @@ def main():
     parser.add_argument("--work", help="folder for large files; default: a temporary one")
     parser.add_argument("--json", help="file for all numbers")
     args = parser.parse_args()
-    results = {"machine": common.print_machine()}
-    for name in args.sections.split(","):
-        if name not in SECTIONS:
-            sys.exit(f"{name}: no such section; there are {', '.join(SECTIONS)}")
-        with tempfile.TemporaryDirectory(dir=args.work) as work:
-            results[name] = SECTIONS[name](args, work)
-    if args.json:
-        with open(args.json, "w") as f:
-            json.dump(results, f, indent=1)
+    common.run_sections(SECTIONS, args, {"machine": common.print_machine()})
 
 
 if __name__ == "__main__":

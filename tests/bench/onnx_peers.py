@@ -13,10 +13,8 @@ PYTHON has onnx, onnxruntime and onnxconverter-common; DIRECTORY is what tools/f
 """
 import argparse
 import glob
-import json
 import os
 import sys
-import tempfile
 import time
 
 import engines
@@ -24,7 +22,7 @@ import numpy as np
 import onnx
 import onnx_answers
 import onnx_made
-from common import ROOT, AmpcBench, convert_ampc, in_turn, mb, mean, ms, print_machine, quotient, run_ampc, run_child, serve_child, slim, table, text
+from common import ROOT, AmpcBench, convert_ampc, in_turn, mb, mean, ms, print_machine, quotient, run_ampc, run_child, run_sections, serve_child, slim, table, text
 from convert import copy_seconds, room_for
 from onnx import numpy_helper
 
@@ -343,13 +341,7 @@ def main():
     parser.add_argument("--json", help="file for all numbers")
     args = parser.parse_args()
     args.names = args.names.split(",")
-    results = print_machine()
-    for name in args.sections.split(","):
-        with tempfile.TemporaryDirectory(dir=args.work) as work:
-            results[name] = SECTIONS[name](args, work)
-    if args.json:
-        with open(args.json, "w") as f:
-            json.dump(results, f, indent=1)
+    run_sections(SECTIONS, args, print_machine())
 
 
 if __name__ == "__main__":
