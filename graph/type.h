@@ -39,6 +39,8 @@ struct TensorType {
   // Elements of a static type; -1 when not static or on overflow.
   int64_t NumElements() const;
   bool IsFloat() const { return kind != TypeKind::kOpaque && ampc::IsFloat(dtype); }
+  // A tensor, but nothing says yet of what.
+  bool LacksDType() const { return kind == TypeKind::kTensor && dtype == DType::kInvalid; }
   TensorType WithDType(DType t) const;
 
   friend bool operator==(const TensorType& a, const TensorType& b) = default;

@@ -60,7 +60,7 @@ struct WeightDamage {
 };
 
 // Applies the transforms of `ref` to the window [first, first + count) of elements and appends the resulting bytes to `out`.
-// Errors: Internal when the window leaves the weight; InvalidArgument (exit 3) for OnOverflow::kError, naming the element.
+// InternalError when the window leaves the weight; BadInputError, which names the first element, for OnOverflow::kError.
 absl::Status TransformWindow(const WeightRef& ref, int64_t first, int64_t count, std::string* out, WeightDamage* damage);
 // The whole weight as a tensor of final_dtype().
 absl::StatusOr<HostTensor> LoadWeight(const WeightRef& ref, absl::Span<const int64_t> dims);

@@ -11,7 +11,6 @@
 #include <climits>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -23,10 +22,6 @@ namespace ampc {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 18;
-
-absl::Status Failure(const std::string& path, absl::string_view what, int error) {
-  return IoError(absl::StrCat(path, ": cannot ", what, ": ", std::strerror(error)));
-}
 
 int WriteAll(int fd, const std::byte* data, size_t size) {
   while (size > 0) {
@@ -73,7 +68,7 @@ struct AtomicFileWriter::State {
 absl::Status AtomicFileWriter::State::OpenDirect() {
   direct = true;
   const int fd = open(target.c_str(), O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return Failure(path, "be written", errno);
+  if (fd < 0) return SystemError(path, "be written", errno);
   file = TemporaryFile(fd);
   return absl::OkStatus();
 }
@@ -81,7 +76,7 @@ absl::Status AtomicFileWriter::State::OpenDirect() {
 absl::Status AtomicFileWriter::State::OpenTemporary(const struct stat* existing) {
   const std::string directory = DirectoryOf(target);
   if (const int error = TemporaryFile::Create(directory, &file); error != 0) {
-    return Failure(path, absl::StrCat("be written in directory '", directory, "'"), error);
+    return SystemError(path, absl::StrCat("be written in directory '", directory, "'"), error);
   }
   // Best effort: a foreign owner's file stays replaceable even where its mode cannot be copied.
   if (existing != nullptr) (void)!fchmod(file.fd(), existing->st_mode & 07777);
@@ -89,7 +84,7 @@ absl::Status AtomicFileWriter::State::OpenTemporary(const struct stat* existing)
 }
 
 absl::Status AtomicFileWriter::State::Write(const std::byte* data, size_t bytes) {
-  if (const int error = WriteAll(file.fd(), data, bytes); error != 0) failed = Failure(path, "be written", error);
+  if (const int error = WriteAll(file.fd(), data, bytes); error != 0) failed = SystemError(path, "be written", error);
   return failed;
 }
 
@@ -103,14 +98,14 @@ absl::Status AtomicFileWriter::State::Flush() {
 absl::Status AtomicFileWriter::State::Finish(std::string* temporary) {
   if (file.fd() < 0) return InternalError(absl::StrCat(path, ": finished twice"));
   AMPC_RETURN_IF_ERROR(Flush());
-  if (!no_sync && !direct && Sync(file.fd()) != 0) return failed = Failure(path, "be synced", errno);
+  if (!no_sync && !direct && Sync(file.fd()) != 0) return failed = SystemError(path, "be synced", errno);
   if (!direct) {
-    if (const int error = file.GiveName(temporary); error != 0) return failed = Failure(path, "be named", error);
+    if (const int error = file.GiveName(temporary); error != 0) return failed = SystemError(path, "be named", error);
   }
   const int error = file.Close();
   if (error == 0) return absl::OkStatus();
   if (!temporary->empty()) unlink(temporary->c_str());
-  return failed = Failure(path, "be closed", error);
+  return failed = SystemError(path, "be closed", error);
 }
 
 absl::StatusOr<AtomicFileWriter> AtomicFileWriter::Create(const std::string& path, Options options) {
@@ -120,7 +115,7 @@ absl::StatusOr<AtomicFileWriter> AtomicFileWriter::Create(const std::string& pat
   state->no_sync = options.no_sync;
   struct stat info;
   const bool exists = stat(path.c_str(), &info) == 0;
-  if (!exists && errno != ENOENT) return Failure(path, "be written", errno);
+  if (!exists && errno != ENOENT) return SystemError(path, "be written", errno);
   if (exists && S_ISDIR(info.st_mode)) return IoError(absl::StrCat(path, ": is a directory, needs a file name to write to"));
   if (path.empty() || path.back() == '/') return IoError(absl::StrCat("'", path, "': needs a file name to write to"));
   if (exists && !S_ISREG(info.st_mode)) {
@@ -173,16 +168,28 @@ absl::StatusOr<AtomicFileWriter::Finished> AtomicFileWriter::Finish() {
   return finished;
 }
 
+absl::Status AtomicFileWriter::Finished::Replace(Options options) const {
+  if (temporary.empty()) return absl::OkStatus();
+  if (rename(temporary.c_str(), target.c_str()) != 0) {
+    const int error = errno;
+    unlink(temporary.c_str());
+    return SystemError(path, "be replaced", error);
+  }
+  if (!options.no_sync) SyncDirectory(DirectoryOf(target)).IgnoreError();
+  return absl::OkStatus();
+}
+
 absl::Status AtomicFileWriter::Commit() {
   AMPC_ASSIGN_OR_RETURN(const Finished finished, Finish());
-  if (finished.temporary.empty()) return absl::OkStatus();
-  if (rename(finished.temporary.c_str(), finished.target.c_str()) != 0) {
-    const int error = errno;
-    unlink(finished.temporary.c_str());
-    return Failure(finished.path, "be replaced", error);
-  }
-  if (!state_->no_sync) SyncNames(DirectoryOf(finished.target));
-  return absl::OkStatus();
+  return finished.Replace({.no_sync = state_->no_sync});
+}
+
+absl::Status SyncDirectory(const std::string& directory) {
+  const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return SystemError(directory, "be opened", errno);
+  const int error = Sync(fd) == 0 ? 0 : errno;
+  close(fd);
+  return error == 0 ? absl::OkStatus() : SystemError(directory, "be synced", error);
 }
 
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content, AtomicFileWriter::Options options) {

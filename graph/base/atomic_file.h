@@ -44,6 +44,9 @@ class AtomicFileWriter {
     std::string path;    // as the caller of Create named it
     std::string target;  // with symbolic links followed
     std::string temporary;
+
+    // The last step: renames the temporary file over the target, or removes it and gives an IoError.
+    absl::Status Replace(Options options) const;
   };
   absl::StatusOr<Finished> Finish();
 
@@ -53,7 +56,11 @@ class AtomicFileWriter {
   std::unique_ptr<State> state_;
 };
 
-// What all writers of this process have waited so far for the disk to have their content. Thread-safe.
+// Makes the names in a directory last, as fsync does for a file's bytes. An IoError where the file system refuses, as some do: a writer
+// ignores that, because the files are then as durable as they can be there.
+absl::Status SyncDirectory(const std::string& directory);
+
+// What this process has waited so far for the disk to have what it wrote. Thread-safe.
 double SyncSeconds();
 
 // The whole of `content` as file `path`, with the guarantees above.

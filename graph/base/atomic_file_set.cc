@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -25,10 +24,6 @@ namespace {
 constexpr absl::string_view kMagic = "ampc-save 1";
 constexpr absl::string_view kEnd = "end";
 constexpr off_t kMaxJournalBytes = off_t{1} << 28;
-
-absl::Status Failure(const std::string& path, absl::string_view what, int error) {
-  return IoError(absl::StrCat(path, ": cannot ", what, ": ", std::strerror(error)));
-}
 
 bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
@@ -108,18 +103,17 @@ std::string ReadAll(int fd) {
 absl::Status FinishJournal(const std::string& path) {
   int error = 0;
   const int fd = LockJournal(path, &error);
-  if (fd < 0) return error == 0 ? absl::OkStatus() : Failure(path, "be read", error);
+  if (fd < 0) return error == 0 ? absl::OkStatus() : SystemError(path, "be read", error);
   std::vector<JournalEntry> entries = ParseJournal(ReadAll(fd));
   if (!entries.empty()) {
     const Files files(DirectoryOf(path), std::move(entries));
     error = files.MoveIn();
     if (error == 0) files.RemoveOld();
-    SyncNames(files.directory());
+    SyncDirectory(files.directory()).IgnoreError();
   }
   if (error == 0 && unlink(path.c_str()) != 0) error = errno;
   close(fd);
-  if (error == 0) return absl::OkStatus();
-  return IoError(absl::StrCat(path, ": what is left of an interrupted save cannot be done: ", std::strerror(error)));
+  return error == 0 ? absl::OkStatus() : SystemError(path, "finish an interrupted save", error);
 }
 
 // Makes the journal at `path` and gives it open and locked. Waits for another save of the same head.
@@ -129,12 +123,12 @@ absl::StatusOr<int> WriteJournal(const std::string& path, const std::string& tex
   AMPC_ASSIGN_OR_RETURN(const AtomicFileWriter::Finished finished, file.Finish());
   const std::string& temporary = finished.temporary;
   const int fd = open(temporary.c_str(), O_RDONLY | O_CLOEXEC);
-  absl::Status status = fd >= 0 ? absl::OkStatus() : Failure(path, "be opened", errno);
+  absl::Status status = fd >= 0 ? absl::OkStatus() : SystemError(path, "be opened", errno);
   if (fd >= 0) (void)!flock(fd, LOCK_EX);  // a file system without locks has saves of one head at once go wrong, not this one
   while (status.ok() && link(temporary.c_str(), path.c_str()) != 0) {
     const bool no_links = errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS;
     if (no_links && rename(temporary.c_str(), path.c_str()) == 0) break;
-    status = errno == EEXIST ? FinishJournal(path) : Failure(path, "be written", errno);
+    status = errno == EEXIST ? FinishJournal(path) : SystemError(path, "be written", errno);
   }
   unlink(temporary.c_str());
   if (status.ok()) return fd;
@@ -185,21 +179,22 @@ absl::Status AtomicFileSet::Add(const std::string& path, absl::string_view conte
 }
 
 // Moves all files into their places; none where one cannot be moved.
-int AtomicFileSet::Replace(const std::string& directory, const std::vector<JournalEntry>& entries) {
+absl::Status AtomicFileSet::Replace(const std::string& directory, const std::vector<JournalEntry>& entries) {
   const Files files(directory, entries);
-  int error = files.MoveAway();
+  const auto at_head = [this](int error) { return error == 0 ? absl::OkStatus() : SystemError(files_.back().path, "be replaced", error); };
+  absl::Status status = at_head(files.MoveAway());
   for (const AtomicFileWriter::Finished& f : files_) {
-    if (error == 0 && DirectoryOf(f.target) != directory && rename(f.temporary.c_str(), f.target.c_str()) != 0) error = errno;
+    if (status.ok() && DirectoryOf(f.target) != directory) status = f.Replace(options_);
   }
-  if (error == 0) error = files.MoveIn();
-  if (error != 0) {
+  if (status.ok()) status = at_head(files.MoveIn());
+  if (!status.ok()) {
     files.MoveBack();
-    return error;
+    return status;
   }
   files_.clear();
   files.RemoveOld();
-  if (!options_.no_sync) SyncNames(directory);
-  return 0;
+  if (!options_.no_sync) SyncDirectory(directory).IgnoreError();
+  return absl::OkStatus();
 }
 
 absl::Status AtomicFileSet::Commit() {
@@ -208,10 +203,8 @@ absl::Status AtomicFileSet::Commit() {
   const std::string directory = DirectoryOf(head.target), journal = JournalName(directory, BaseName(head.target));
   AMPC_RETURN_IF_ERROR(FinishJournal(journal));
   if (files_.size() == 1) {
-    if (rename(head.temporary.c_str(), head.target.c_str()) != 0) return Failure(head.path, "be replaced", errno);
     files_.clear();
-    if (!options_.no_sync) SyncNames(directory);
-    return absl::OkStatus();
+    return head.Replace(options_);
   }
   std::vector<JournalEntry> entries;
   for (const AtomicFileWriter::Finished& f : files_) {
@@ -223,14 +216,14 @@ absl::Status AtomicFileSet::Commit() {
     const absl::StatusOr<int> locked = WriteJournal(journal, JournalText(entries), options_);
     if (!locked.ok()) return Annotate(locked.status(), head.path);
     lock = *locked;
-    if (!options_.no_sync) SyncNames(directory);
+    if (!options_.no_sync) SyncDirectory(directory).IgnoreError();
   }
-  const int error = Replace(directory, entries);
+  absl::Status status = Replace(directory, entries);
   if (lock >= 0) {
     unlink(journal.c_str());
     close(lock);
   }
-  return error == 0 ? absl::OkStatus() : Failure(head.path, "be replaced", error);
+  return status;
 }
 
 absl::Status FinishSave(const std::string& head) {

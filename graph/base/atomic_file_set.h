@@ -40,7 +40,7 @@ class AtomicFileSet {
   absl::Status Commit();
 
  private:
-  int Replace(const std::string& directory, const std::vector<JournalEntry>& entries);
+  absl::Status Replace(const std::string& directory, const std::vector<JournalEntry>& entries);
 
   std::vector<AtomicFileWriter::Finished> files_;
   AtomicFileWriter::Options options_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 #include <vector>
 
 #include "absl/strings/cord.h"
@@ -11,12 +12,6 @@ namespace ampc {
 namespace {
 
 constexpr char kExitCodeUrl[] = "ampc/exit_code";
-
-absl::Status Make(absl::StatusCode code, ExitCode exit_code, absl::string_view message) {
-  absl::Status status(code, message);
-  status.SetPayload(kExitCodeUrl, absl::Cord(absl::StrCat(static_cast<int>(exit_code))));
-  return status;
-}
 
 // What a file or a user calls something stands in the sentence as it is, but for control characters: these become \xNN, so that no name can
 // break the line or speak to the terminal.
@@ -36,6 +31,12 @@ std::string Printable(absl::string_view message) {
     if (is_c1) ++i;
   }
   return out;
+}
+
+absl::Status Make(absl::StatusCode code, ExitCode exit_code, absl::string_view message) {
+  absl::Status status(code, Printable(message));
+  status.SetPayload(kExitCodeUrl, absl::Cord(absl::StrCat(static_cast<int>(exit_code))));
+  return status;
 }
 
 char Lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
@@ -83,15 +84,14 @@ std::string SuggestFrom(absl::string_view name, std::span<const String> names) {
 }  // namespace
 
 absl::Status NoError(absl::string_view message) { return Make(absl::StatusCode::kFailedPrecondition, ExitCode::kNo, message); }
-absl::Status UsageError(absl::string_view message) {
-  return Make(absl::StatusCode::kInvalidArgument, ExitCode::kUsage, Printable(message));
-}
-absl::Status BadInputError(absl::string_view message) { return Make(absl::StatusCode::kNotFound, ExitCode::kBadInput, Printable(message)); }
-absl::Status UnsupportedError(absl::string_view message) {
-  return Make(absl::StatusCode::kUnimplemented, ExitCode::kUnsupported, Printable(message));
-}
+absl::Status UsageError(absl::string_view message) { return Make(absl::StatusCode::kInvalidArgument, ExitCode::kUsage, message); }
+absl::Status BadInputError(absl::string_view message) { return Make(absl::StatusCode::kNotFound, ExitCode::kBadInput, message); }
+absl::Status UnsupportedError(absl::string_view message) { return Make(absl::StatusCode::kUnimplemented, ExitCode::kUnsupported, message); }
 absl::Status IoError(absl::string_view message) { return Make(absl::StatusCode::kDataLoss, ExitCode::kInternal, message); }
 absl::Status InternalError(absl::string_view message) { return Make(absl::StatusCode::kInternal, ExitCode::kInternal, message); }
+absl::Status SystemError(absl::string_view path, absl::string_view what, int error) {
+  return IoError(absl::StrCat(path, ": cannot ", what, ": ", std::strerror(error)));
+}
 
 ExitCode ExitCodeOf(const absl::Status& status) {
   if (status.ok()) return ExitCode::kOk;

@@ -1,6 +1,6 @@
 // Error categories. Every error is an absl::Status that carries the process exit code as a payload, so the category
 // survives propagation and exactly one place (the tool's main) turns it into an exit status.
-// A message is one sentence: where, what was found, what was needed.
+// A message is one sentence: where, what was found, what was needed. Control characters in it are made visible: \x0a.
 #pragma once
 
 #include <span>
@@ -26,6 +26,8 @@ absl::Status BadInputError(absl::string_view message);
 absl::Status UnsupportedError(absl::string_view message);
 absl::Status IoError(absl::string_view message);        // kInternal, canonical code DataLoss
 absl::Status InternalError(absl::string_view message);  // kInternal
+// The IoError "`path`: cannot `what`: No space left on device" for an `error` of errno.
+absl::Status SystemError(absl::string_view path, absl::string_view what, int error);
 
 // The exit code carried by `status`. Without a payload: ok 0, InvalidArgument 2, NotFound 3, Unimplemented 4, anything else 5.
 ExitCode ExitCodeOf(const absl::Status& status);

@@ -21,6 +21,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "graph/base/fnv.h"
 
 namespace ampc {
 namespace {
@@ -37,9 +38,7 @@ const std::string& Place() {
     char space[64];
     const ssize_t length = readlink("/proc/self/ns/pid", space, sizeof(space));
     if (length > 0) text.append(space, static_cast<size_t>(length));
-    uint32_t hash = 0x811c9dc5u;  // FNV-1a
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193u;
-    return new std::string(absl::StrCat(absl::Hex(hash, absl::kZeroPad8)));
+    return new std::string(absl::StrCat(absl::Hex(static_cast<uint32_t>(Fnv1a(text)), absl::kZeroPad8)));
   }();
   return *kPlace;
 }
@@ -94,9 +93,7 @@ std::string FreshName(const std::string& directory, absl::string_view suffix) {
 }
 
 std::string JournalName(const std::string& directory, absl::string_view of) {
-  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-  for (const char c : of) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return absl::StrCat(directory, "/", kJournalPrefix, absl::Hex(hash, absl::kZeroPad16));
+  return absl::StrCat(directory, "/", kJournalPrefix, absl::Hex(Fnv1a(of), absl::kZeroPad16));
 }
 
 bool IsJournalName(absl::string_view name) { return absl::StartsWith(name, kJournalPrefix); }
@@ -112,7 +109,7 @@ void RemoveStale(const std::string& directory) {
   std::vector<std::string> stale;
   bool journal = false;
   while (const dirent* entry = readdir(dir)) {
-    journal = journal || absl::StartsWith(entry->d_name, kJournalPrefix);
+    journal = journal || IsJournalName(entry->d_name);
     if (IsStale(directory, entry->d_name)) stale.push_back(entry->d_name);
   }
   closedir(dir);
@@ -124,13 +121,6 @@ std::string DirectoryOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-void SyncNames(const std::string& directory) {
-  const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  (void)fsync(fd);
-  close(fd);
 }
 
 int TemporaryFile::Create(const std::string& directory, TemporaryFile* file) {

@@ -45,7 +45,5 @@ void RemoveStale(const std::string& directory);
 
 // "." for a name without a slash.
 std::string DirectoryOf(const std::string& path);
-// Makes names in a directory last, as fsync does for a file's bytes. Some file systems refuse; they are then as durable as it makes them.
-void SyncNames(const std::string& directory);
 
 }  // namespace ampc

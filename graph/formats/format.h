@@ -11,12 +11,12 @@
 namespace ampc {
 
 struct LoadOptions {
-  std::string params = "";         // Paddle: the parameter file; "" looks beside the program
+  std::string params = "";    // Paddle: the parameter file; "" looks beside the program
   bool program_only = false;  // do not look for weights
 };
 
 struct SaveOptions {
-  std::string params = "";         // Paddle: where parameters go; "" is beside the program
+  std::string params = "";    // Paddle: where parameters go; "" is beside the program
   bool no_sync = false;       // skip fsync
   bool program_only = false;  // write no weights
   // Called now and then while weights are written, with bytes done and bytes in all.

@@ -7,18 +7,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/fnv.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/weight_stream.h"
 
 namespace ampc {
 namespace {
-
-// FNV-1a.
-uint64_t Hash(absl::string_view bytes) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
-}
 
 // The length field and the JSON behind it; the file was checked.
 absl::string_view HeaderBytes(absl::Span<const char> file) {
@@ -43,7 +37,7 @@ absl::StatusOr<WeightFile> WeightFile::Open(const std::string& path) {
     std::string name = entry.name;
     file.entries_.emplace(std::move(name), std::move(entry));
   }
-  file.header_hash_ = Hash(HeaderBytes(bytes));
+  file.header_hash_ = Fnv1a(HeaderBytes(bytes));
   return file;
 }
 
@@ -110,7 +104,7 @@ absl::StatusOr<WrittenWeights> WriteWeightFile(const Program& program, const std
   for (const SafetensorsEntry& entry : writer.entries()) {
     AMPC_RETURN_IF_ERROR(AppendWeight(*by_key[entry.name], options, &progress, sink));
   }
-  const WrittenWeights written{writer.file_size(), Hash(writer.header())};
+  const WrittenWeights written{writer.file_size(), Fnv1a(writer.header())};
   AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file, std::move(writer).Take());
   AMPC_RETURN_IF_ERROR(files->Add(std::move(file)));
   return written;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/fnv.h"
 #include "graph/base/status_macros.h"
 #include "graph/text/number.h"
 #include "graph/text/quote.h"
@@ -54,18 +55,12 @@ bool AllEqual(absl::string_view bytes, size_t size) {
   return bytes.size() >= size && std::memcmp(bytes.data(), bytes.data() + size, bytes.size() - size) == 0;
 }
 
-uint64_t Fnv(absl::string_view bytes) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
-}
-
 void AppendElements(absl::string_view bytes, DType dtype, const TensorType& type, bool brief, std::string* out) {
   const size_t size = SizeOf(dtype);
   if (size == 0) return;
   const auto count = static_cast<int64_t>(bytes.size() / size);
   if (brief && count > kBriefElements) {
-    absl::StrAppend(out, "#", absl::Hex(Fnv(bytes), absl::kZeroPad16));
+    absl::StrAppend(out, "#", absl::Hex(Fnv1a(bytes), absl::kZeroPad16));
     return;
   }
   const bool fill = type.NumElements() == count && count > kBriefElements && bytes.size() <= kMostFill && AllEqual(bytes, size);

@@ -221,8 +221,7 @@ class OwnDecider {
   const Var* UnknownOperand(const Op& op) const {
     for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
       const Var* var = op.inputs()[i];
-      const bool unknown = var->type.kind == TypeKind::kTensor && var->type.dtype == DType::kInvalid;
-      if (unknown && InputPrecisionFor(op.def(), op.InputSlotOf(i), options_.low) == SlotPrecision::kFollow) return var;
+      if (var->type.LacksDType() && InputPrecisionFor(op.def(), op.InputSlotOf(i), options_.low) == SlotPrecision::kFollow) return var;
     }
     return nullptr;
   }

@@ -1,11 +1,7 @@
 #include "runtime/train/checkpoint_files.h"
 
-#include <fcntl.h>
-#include <unistd.h>
 #include <zlib.h>
 
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -150,15 +146,6 @@ absl::Status CheckManifest(const std::string& directory, const std::vector<std::
   if (listed != names) return BadInputError(absl::StrCat(kManifest, " lists ", absl::StrJoin(listed, ", "), ", needs ", absl::StrJoin(names, ", ")));
   for (const ManifestEntry& entry : *entries) AMPC_RETURN_IF_ERROR(CheckFile(directory, entry));
   return absl::OkStatus();
-}
-
-absl::Status SyncDirectory(const std::string& directory) {
-  const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return IoError(absl::StrCat(directory, ": cannot be opened: ", std::strerror(errno)));
-  const bool synced = fsync(fd) == 0;
-  const int error = errno;
-  close(fd);
-  return synced ? absl::OkStatus() : IoError(absl::StrCat(directory, ": cannot be synced: ", std::strerror(error)));
 }
 
 }  // namespace ampc

@@ -32,7 +32,4 @@ absl::Status WriteManifest(const std::string& directory, const std::vector<std::
 // another checksum.
 absl::Status CheckManifest(const std::string& directory, const std::vector<std::string>& names);
 
-// Makes the entries of a directory last, as fsync does for a file's bytes.
-absl::Status SyncDirectory(const std::string& directory);
-
 }  // namespace ampc

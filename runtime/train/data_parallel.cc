@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "graph/base/error.h"
+#include "graph/base/fnv.h"
 #include "graph/base/status_macros.h"
 #include "kernels/communicator.h"
 #include "kernels/device/device_job.h"
@@ -18,10 +19,8 @@ namespace {
 
 // A hash of names, types and dims, to find out that the scopes differ before values are mixed up.
 uint64_t Shape(const Scope& scope) {
-  uint64_t hash = 1469598103934665603u;  // FNV-1a
-  const auto add = [&hash](absl::string_view bytes) {
-    for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  };
+  uint64_t hash = Fnv1a("");
+  const auto add = [&hash](absl::string_view bytes) { hash = Fnv1a(bytes, hash); };
   for (const auto& [name, variable] : scope.variables()) {
     add(name);
     add(absl::StrCat(":", static_cast<int>(variable.dtype)));

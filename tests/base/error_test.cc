@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ TEST(Error, EachConstructorCarriesItsExitCode) {
   EXPECT_EQ(ExitCodeOf(UnsupportedError("x")), ExitCode::kUnsupported);
   EXPECT_EQ(ExitCodeOf(IoError("x")), ExitCode::kInternal);
   EXPECT_EQ(ExitCodeOf(InternalError("x")), ExitCode::kInternal);
+  EXPECT_EQ(ExitCodeOf(SystemError("x", "be read", ENOENT)), ExitCode::kInternal);
   EXPECT_EQ(UsageError("text").message(), "text");
 }
 
@@ -39,9 +41,8 @@ TEST(Error, AnnotateKeepsCodeAndPayload) {
 TEST(Error, NamesCannotBreakTheLine) {
   const std::string name("a\nb\x1b[2J\0\x7f\xc2\x85 \xc3\xa9\xe6\xb7\xb7 \xff", 19);
   const std::string said = "a\\x0ab\\x1b[2J\\x00\\x7f\\x85 \xc3\xa9\xe6\xb7\xb7 \xff";
-  EXPECT_EQ(BadInputError(name).message(), said);
-  EXPECT_EQ(UsageError(name).message(), said);
-  EXPECT_EQ(UnsupportedError(name).message(), said);
+  for (const auto make : {NoError, UsageError, BadInputError, UnsupportedError, IoError, InternalError}) EXPECT_EQ(make(name).message(), said);
+  EXPECT_EQ(SystemError(name, "be read", ENOENT).message(), said + ": cannot be read: No such file or directory");
   EXPECT_EQ(Annotate(BadInputError("x"), name).message(), said + ": x");
 }
 

@@ -143,6 +143,20 @@ TEST_F(File, WriteErrorsNameThePath) {
   EXPECT_EQ(ExitCodeOf(WriteFileAtomically(Path("new/"), "x")), ExitCode::kInternal);
 }
 
+TEST_F(File, ADirectoryIsSyncedOrSaysWhyNot) {
+  EXPECT_TRUE(SyncDirectory(dir_.string()).ok());
+  EXPECT_EQ(SyncDirectory(Path("no")).message(), Path("no") + ": cannot be opened: No such file or directory");
+}
+
+TEST_F(File, ATargetThatCannotBeReplacedCostsTheTemporaryFile) {
+  absl::StatusOr<AtomicFileWriter> writer = AtomicFileWriter::Create(Path("out"));
+  fs::create_directories(Path("out/in"));
+  const absl::Status status = writer->Commit();
+  EXPECT_EQ(status.message(), Path("out") + ": cannot be replaced: Is a directory");
+  EXPECT_EQ(ExitCodeOf(status), ExitCode::kInternal);
+  EXPECT_EQ(CountFiles(), 1u);
+}
+
 TEST_F(File, AFinishedFileIsTheCallers) {
   Write("out", "old");
   absl::StatusOr<AtomicFileWriter> writer = AtomicFileWriter::Create(Path("out"));

@@ -113,7 +113,7 @@ void CompleteTypes(const Op& op) {
     if (!(*inferred)[i].has_value()) continue;
     const TensorType& want = *(*inferred)[i];
     TensorType& have = op.outputs()[i]->type;
-    if (want.kind != TypeKind::kTensor && have.kind == TypeKind::kTensor && have.dtype == DType::kInvalid) have = want;
+    if (want.kind != TypeKind::kTensor && have.LacksDType()) have = want;
     if (want.kind != TypeKind::kTensor) continue;
     if (have.kind != TypeKind::kTensor || !Compatible(have, want)) {
       have = want;
@@ -245,7 +245,7 @@ absl::Status Importer::AddResults(const NodeView& node, int index, Scope* scope,
     const absl::string_view name = node.outputs[i];
     if (name.empty()) continue;
     AMPC_ASSIGN_OR_RETURN(TensorType type, DeclaredType(name, *scope));
-    if (op->def().opaque && type.kind == TypeKind::kTensor && type.dtype == DType::kInvalid) {
+    if (op->def().opaque && type.LacksDType()) {
       const DType to = node.type == "Cast" ? CastTarget(node) : DType::kInvalid;
       if (to != DType::kInvalid || foreign || node.type == "Cast") type = to == DType::kInvalid ? TensorType::Opaque() : TensorType::Unranked(to);
     }

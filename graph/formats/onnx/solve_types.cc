@@ -12,10 +12,8 @@ namespace {
 
 constexpr int kMostSweeps = 16;  // each goes once over the program, forth or back
 
-bool IsUnknown(const Var& var) { return var.type.kind == TypeKind::kTensor && var.type.dtype == DType::kInvalid; }
-
 bool AnyUnknown(const Op& op) {
-  const auto unknown = [](const Var* var) { return IsUnknown(*var); };
+  const auto unknown = [](const Var* var) { return var->type.LacksDType(); };
   return std::any_of(op.inputs().begin(), op.inputs().end(), unknown) || std::any_of(op.outputs().begin(), op.outputs().end(), unknown);
 }
 
@@ -41,7 +39,7 @@ bool Unify(const Op& op) {
     if (formal.type >= 0 && !formal.heterogeneous && var.type.kind == TypeKind::kTensor && var.type.dtype != DType::kInvalid) bound[formal.type] = var.type.dtype;
   });
   ForEachFormal(op, schema, [&](const Formal& formal, Var& var) {
-    if (formal.type < 0 || formal.heterogeneous || !IsUnknown(var) || bound[formal.type] == DType::kInvalid) return;
+    if (formal.type < 0 || formal.heterogeneous || !var.type.LacksDType() || bound[formal.type] == DType::kInvalid) return;
     var.type.dtype = bound[formal.type];
     found = true;
   });
@@ -67,7 +65,7 @@ void Importer::SolveTypes() {
     }
   }
   for (Op* op : ops) {
-    const bool cast = op->type() == "cast" && op->explicit_attr("in_dtype") == nullptr && !IsUnknown(*op->inputs()[0]);
+    const bool cast = op->type() == "cast" && op->explicit_attr("in_dtype") == nullptr && !op->inputs()[0]->type.LacksDType();
     if (cast) op->SetAttr("in_dtype", op->inputs()[0]->type.dtype);
   }
 }
