@@ -114,28 +114,28 @@ absl::Status Run(BenchFlags flags, Console& console) {
   return lines.back().profile->trace.Write(flags.profile);
 }
 
-void AddBenchOptions(CLI::App& app, BenchFlags& f) {
+void AddBenchOptions(const Options& options, BenchFlags& f) {
   BenchRequest& r = f.request;
   std::string names;
   for (const BenchNetwork& network : BenchNetworks()) absl::StrAppend(&names, names.empty() ? "" : ", ", network.name);
-  app.add_option("model", r.model, absl::StrCat("a model's file, or a network with random weights: ", names))->required();
-  app.add_option("--batch", r.batches, "rows of a run; several, separated by commas, give a line each")->delimiter(',')->check(CLI::Range(1, 1 << 20))->capture_default_str();
-  app.add_option("--input,-i", r.inputs, "feeds of a model's file: .npz, .safetensors, or NAME=file.npy; default: random values");
-  app.add_option("--dims", r.dims, "NAME=1,3,48,320: dims of a feed; given again for the same feed: another line of the same session");
-  app.add_option("--params", r.params, "file with the weights");
-  app.add_option("--level", r.levels, "O0, O1, O2 of a network; several, separated by commas")->delimiter(',')->check(CLI::IsMember({"O0", "O1", "O2"}))->capture_default_str();
-  app.add_option("--dtype", f.dtype, "fp16 or bf16")->check(CLI::IsMember({"fp16", "bf16"}))->capture_default_str();
-  app.add_flag("--train", r.train, "steps of training instead of runs; networks only");
-  app.add_option("--optimizer", r.optimizer, "sgd, momentum, adam, adamw or lamb")->capture_default_str();
-  app.add_option("--accumulate", r.accumulate, "steps per update")->check(CLI::Range(1, 1 << 20))->capture_default_str();
-  app.add_option("--device", r.device, "cpu, or cuda:N in a build with CUDA")->capture_default_str();
-  app.add_option("--threads", r.threads, "threads of one run; 0: all processors")->capture_default_str();
-  app.add_flag("--strict-rounding", r.strict_rounding, "no fusion: every op rounds its result to its type");
-  app.add_flag("!--no-in-place", r.in_place, "no result takes the memory of an operand");
-  app.add_option("--seconds", r.seconds, "of timed runs for each line, at least; at least ten runs")->check(CLI::NonNegativeNumber)->capture_default_str();
-  app.add_option("--ops", f.ops, "rows in the table of where a run's time goes, by op and implementation; 0: no table")->check(CLI::Range(0, 1000))->capture_default_str();
-  app.add_option("--profile", f.profile, "write a Chrome trace of a run of the last line");
-  AddJsonFlag(app, &f.json);
+  options.Add("model", r.model, absl::StrCat("a model's file, or a network with random weights: ", names)).Required();
+  options.Add("--batch", r.batches, "rows of a run; several, separated by commas, give a line each").SplitAtCommas().Between(1, 1 << 20).ShowDefault();
+  options.Add("--input,-i", r.inputs, "feeds of a model's file: .npz, .safetensors, or NAME=file.npy; default: random values");
+  options.Add("--dims", r.dims, "NAME=1,3,48,320: dims of a feed; given again for the same feed: another line of the same session");
+  options.Add("--params", r.params, "file with the weights");
+  options.Add("--level", r.levels, "O0, O1, O2 of a network; several, separated by commas").SplitAtCommas().OneOf({"O0", "O1", "O2"}).ShowDefault();
+  options.Add("--dtype", f.dtype, "fp16 or bf16").OneOf({"fp16", "bf16"}).ShowDefault();
+  options.Flag("--train", r.train, "steps of training instead of runs; networks only");
+  options.Add("--optimizer", r.optimizer, "sgd, momentum, adam, adamw or lamb").ShowDefault();
+  options.Add("--accumulate", r.accumulate, "steps per update").Between(1, 1 << 20).ShowDefault();
+  options.Add("--device", r.device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
+  options.Add("--threads", r.threads, "threads of one run; 0: all processors").ShowDefault();
+  options.Flag("--strict-rounding", r.strict_rounding, "no fusion: every op rounds its result to its type");
+  options.Flag("!--no-in-place", r.in_place, "no result takes the memory of an operand");
+  options.Add("--seconds", r.seconds, "of timed runs for each line, at least; at least ten runs").NotNegative().ShowDefault();
+  options.Add("--ops", f.ops, "rows in the table of where a run's time goes, by op and implementation; 0: no table").Between(0, 1000).ShowDefault();
+  options.Add("--profile", f.profile, "write a Chrome trace of a run of the last line");
+  AddJsonFlag(options, &f.json);
 }
 
 }  // namespace
@@ -149,9 +149,9 @@ Command BenchCommand() {
           "  ampc bench chain --strict-rounding --no-in-place        what the executor itself costs: 10,000 ops\n"
           "  ampc bench resnet50 --batch 1,8 --level O0,O2\n"
           "  ampc bench simplenet --train --batch 512 --level O0,O1,O2 --device cuda:0",
-          [](CLI::App& app) -> Action {
+          [](Options options) -> Action {
             auto flags = std::make_shared<BenchFlags>();
-            AddBenchOptions(app, *flags);
+            AddBenchOptions(options, *flags);
             return [flags](Console& console) { return Run(*flags, console); };
           }};
 }

@@ -203,19 +203,19 @@ Command CompareCommand() {
           "  ampc compare model.pdmodel model_fp16.pdmodel --input in.npz\n"
           "  ampc compare model.pdmodel model_fp16.pdmodel --input in.npz --tolerance 0.02 --all   exit 1 when a fetch differs by more\n"
           "  ampc compare model.pdmodel model.pdmodel --input in.npz --device-b cuda:0     one model on two devices",
-          [](CLI::App& app) -> Action {
+          [](Options options) -> Action {
             auto flags = std::make_shared<CompareFlags>();
-            app.add_option("a", flags->a, "the reference model")->required();
-            app.add_option("b", flags->b, "the model to judge")->required();
-            app.add_option("--input,-i", flags->inputs, "feeds: .npz, .safetensors, or NAME=file.npy; may be given again")->required();
-            app.add_option("--params-a", flags->params_a, "file with the weights of the first model");
-            app.add_option("--params-b", flags->params_b, "file with the weights of the second model");
-            app.add_option("--tolerance", flags->tolerance, "largest allowed max rel of a fetch; without it only non-finite values and dims count");
-            app.add_option("--device", flags->device, "cpu, or cuda:N in a build with CUDA")->capture_default_str();
-            app.add_option("--device-b", flags->device_b, "where the second model runs; default: --device");
-            app.add_option("--threads", flags->threads, "threads of one run; 0: all processors")->capture_default_str();
-            app.add_flag("--all", flags->all, "list every value, not only fetches and divergences");
-            AddJsonFlag(app, &flags->json);
+            options.Add("a", flags->a, "the reference model").Required();
+            options.Add("b", flags->b, "the model to judge").Required();
+            options.Add("--input,-i", flags->inputs, "feeds: .npz, .safetensors, or NAME=file.npy; may be given again").Required();
+            options.Add("--params-a", flags->params_a, "file with the weights of the first model");
+            options.Add("--params-b", flags->params_b, "file with the weights of the second model");
+            options.Add("--tolerance", flags->tolerance, "largest allowed max rel of a fetch; without it only non-finite values and dims count");
+            options.Add("--device", flags->device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
+            options.Add("--device-b", flags->device_b, "where the second model runs; default: --device");
+            options.Add("--threads", flags->threads, "threads of one run; 0: all processors").ShowDefault();
+            options.Flag("--all", flags->all, "list every value, not only fetches and divergences");
+            AddJsonFlag(options, &flags->json);
             return [flags](Console& console) { return Run(*flags, console); };
           }};
 }

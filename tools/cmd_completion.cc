@@ -9,11 +9,11 @@ Command CompletionCommand() {
           "  ampc completion bash > ~/.local/share/bash-completion/completions/ampc\n"
           "  ampc completion zsh > ~/.zfunc/_ampc                                      a folder of $fpath\n"
           "  ampc completion fish > ~/.config/fish/completions/ampc.fish",
-          [](CLI::App& app) -> Action {
+          [](Options options) -> Action {
             auto shell = std::make_shared<std::string>();
-            app.add_option("shell", *shell, "whose language to write")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
-            return [shell, &app](Console& console) {
-              console.Out(CompletionScript(*app.get_parent(), *shell));
+            options.Add("shell", *shell, "whose language to write").Required().OneOf({"bash", "zsh", "fish"});
+            return [shell, options](Console& console) {
+              console.Out(CompletionScript(options, *shell));
               return absl::OkStatus();
             };
           }};

@@ -86,13 +86,13 @@ Command ConvertCommand() {
           "  'downstream:a & upstream:b'             both hold: what lies between\n"
           "Which wins: what cannot be low stays fp32, then --include, then --exclude, --black-vars and --black-list, then what the\n"
           "program needs in fp32 (shapes, indices, epsilons), --guard, --white-list, and last the op's own class at that --level.",
-          [](CLI::App& app) -> Action {
+          [](Options options) -> Action {
             auto flags = std::make_shared<ConvertFlags>();
-            AddConvertOptions(app, *flags);
-            AddJsonFlag(app, &flags->json);
-            return [flags, &app](Console& console) {
-              flags->request.command = CommandLine(app);
-              AMPC_RETURN_IF_ERROR(ResolveConvertFlags(app, *flags));
+            AddConvertOptions(options, *flags);
+            AddJsonFlag(options, &flags->json);
+            return [flags, options](Console& console) {
+              flags->request.command = options.CommandLine();
+              AMPC_RETURN_IF_ERROR(ResolveConvertFlags(options, *flags));
               return Run(*flags, console);
             };
           }};

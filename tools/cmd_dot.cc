@@ -63,18 +63,14 @@ Command DotCommand() {
           "  ampc dot model_fp16.pdmodel -o graph.svg                needs Graphviz\n"
           "  ampc dot model_fp16.pdmodel -o graph.dot\n"
           "  ampc dot model_fp16.pdmodel -o graph.svg --no-group     every op, whatever repeats",
-          [](CLI::App& app) -> Action {
+          [](Options options) -> Action {
             auto flags = std::make_shared<DotFlags>();
-            app.add_option("model", flags->model, kModelHelp)->required();
-            app.add_option("--output,-o", flags->output, "a .dot or .svg file")->required();
-            app.add_option("--params", flags->params, "file with the weights");
-            app.add_flag("--group,!--no-group", flags->options.group, "blocks that repeat are drawn once (the default)");
-            app.add_option("--depth", flags->options.depth, "levels of blocks inside of blocks")
-                ->check(CLI::PositiveNumber)
-                ->capture_default_str();
-            app.add_option("--max-nodes", flags->options.max_nodes, "what follows these is left out, with a note")
-                ->check(CLI::PositiveNumber)
-                ->capture_default_str();
+            options.Add("model", flags->model, kModelHelp).Required();
+            options.Add("--output,-o", flags->output, "a .dot or .svg file").Required();
+            options.Add("--params", flags->params, "file with the weights");
+            options.Flag("--group,!--no-group", flags->options.group, "blocks that repeat are drawn once (the default)");
+            options.Add("--depth", flags->options.depth, "levels of blocks inside of blocks").Positive().ShowDefault();
+            options.Add("--max-nodes", flags->options.max_nodes, "what follows these is left out, with a note").Positive().ShowDefault();
             return [flags](Console& console) { return Run(*flags, console); };
           }};
 }

@@ -98,13 +98,13 @@ Command InspectCommand() {
           "  ampc inspect model.pdmodel\n"
           "  ampc inspect model_fp16.pdmodel --json\n"
           "  ampc inspect model.pdmodel --text      the program as text, literals shortened",
-          [](CLI::App& app) -> Action {
+          [](Options options) -> Action {
             auto flags = std::make_shared<InspectFlags>();
-            app.add_option("model", flags->model, kModelHelp)->required();
-            app.add_option("--params", flags->params, "file with the weights");
-            app.add_flag("--weights", flags->weights, "list every weight too");
-            app.add_flag("--text", flags->text, "print the program as text instead");
-            AddJsonFlag(app, &flags->json);
+            options.Add("model", flags->model, kModelHelp).Required();
+            options.Add("--params", flags->params, "file with the weights");
+            options.Flag("--weights", flags->weights, "list every weight too");
+            options.Flag("--text", flags->text, "print the program as text instead");
+            AddJsonFlag(options, &flags->json);
             return [flags](Console& console) { return Run(*flags, console); };
           }};
 }

@@ -105,20 +105,20 @@ Command OptCommand() {
           "  ampc opt model.pdmodel --passes='protect,amp-decide{level=O2}'      prints the decision table\n"
           "  ampc opt program.prog --passes=fold-casts                          prints the program\n"
           "  ampc opt --list                                                    every pass with its options",
-          [](CLI::App& app) -> Action {
+          [](Options options) -> Action {
             auto flags = std::make_shared<OptFlags>();
-            app.add_option("model", flags->model, kModelHelp);
-            app.add_option("--passes", flags->passes, "passes in order, options in braces: a,b{key=value}");
-            app.add_option("--output,-o", flags->output, "where to write the result; without it the result is printed");
-            app.add_option("--params", flags->params, "file with the weights");
-            app.add_flag("--program-only", flags->program_only, "a program without its weights");
-            app.add_option("--target", flags->target, "which device's support for low precision counts")->check(CLI::IsMember({"cuda", "cpu"}))->capture_default_str();
-            app.add_option("--print-after", flags->print_after, "print the program after this pass (or all) when it changed it");
-            app.add_option("--stop-after", flags->stop_after, "run only the first N passes")->check(CLI::NonNegativeNumber);
-            app.add_option("--verify-each", flags->verify_each, "verify after every pass")->check(CLI::IsMember({"on", "off", "full"}))->capture_default_str();
-            app.add_flag("--time-passes", flags->time_passes, "print the time of every pass");
-            app.add_option("--reproducer", flags->reproducer, "on failure write the input program and the pipeline here");
-            app.add_flag("--list", flags->list, "list every pass with its options");
+            options.Add("model", flags->model, kModelHelp);
+            options.Add("--passes", flags->passes, "passes in order, options in braces: a,b{key=value}");
+            options.Add("--output,-o", flags->output, "where to write the result; without it the result is printed");
+            options.Add("--params", flags->params, "file with the weights");
+            options.Flag("--program-only", flags->program_only, "a program without its weights");
+            options.Add("--target", flags->target, "which device's support for low precision counts").OneOf({"cuda", "cpu"}).ShowDefault();
+            options.Add("--print-after", flags->print_after, "print the program after this pass (or all) when it changed it");
+            options.Add("--stop-after", flags->stop_after, "run only the first N passes").NotNegative();
+            options.Add("--verify-each", flags->verify_each, "verify after every pass").OneOf({"on", "off", "full"}).ShowDefault();
+            options.Flag("--time-passes", flags->time_passes, "print the time of every pass");
+            options.Add("--reproducer", flags->reproducer, "on failure write the input program and the pipeline here");
+            options.Flag("--list", flags->list, "list every pass with its options");
             return [flags](Console& console) { return Run(*flags, console); };
           }};
 }

@@ -124,20 +124,20 @@ Command RunCommand() {
           "  ampc run model_fp16.pdmodel --input in.npz --repeat 50 --threads 1 --json\n"
           "  ampc run model_fp16.pdmodel --input in.npz --check-nan-inf     names the first op whose result is not finite\n"
           "  ampc run model_fp16.pdmodel --input in.npz --profile trace.json  opens in a trace viewer",
-          [](CLI::App& app) -> Action {
+          [](Options options) -> Action {
             auto flags = std::make_shared<RunFlags>();
-            app.add_option("model", flags->model, kModelHelp)->required();
-            app.add_option("--input,-i", flags->inputs, "feeds: .npz, .safetensors, or NAME=file.npy; may be given again")->required();
-            app.add_option("--output,-o", flags->output, "fetches: .npz or .safetensors");
-            app.add_option("--params", flags->session.params, "file with the weights");
-            app.add_option("--device", flags->session.device, "cpu, or cuda:N in a build with CUDA")->capture_default_str();
-            app.add_option("--threads", flags->session.threads, "threads of one run; 0: all processors")->capture_default_str();
-            app.add_option("--repeat", flags->repeat, "run this often and print latencies")->check(CLI::Range(1, 1000000))->capture_default_str();
-            app.add_flag("--strict-rounding", flags->session.strict_rounding, "no fusion: every op rounds its result to its type");
-            app.add_flag("--check-nan-inf", flags->check_nan_inf, "stop at the first result that is not finite (exit 1)");
-            app.add_flag("--verbose", flags->verbose, "a line per step: op, implementation, types, time");
-            app.add_option("--profile", flags->profile, "write a Chrome trace of the first run");
-            AddJsonFlag(app, &flags->json);
+            options.Add("model", flags->model, kModelHelp).Required();
+            options.Add("--input,-i", flags->inputs, "feeds: .npz, .safetensors, or NAME=file.npy; may be given again").Required();
+            options.Add("--output,-o", flags->output, "fetches: .npz or .safetensors");
+            options.Add("--params", flags->session.params, "file with the weights");
+            options.Add("--device", flags->session.device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
+            options.Add("--threads", flags->session.threads, "threads of one run; 0: all processors").ShowDefault();
+            options.Add("--repeat", flags->repeat, "run this often and print latencies").Between(1, 1000000).ShowDefault();
+            options.Flag("--strict-rounding", flags->session.strict_rounding, "no fusion: every op rounds its result to its type");
+            options.Flag("--check-nan-inf", flags->check_nan_inf, "stop at the first result that is not finite (exit 1)");
+            options.Flag("--verbose", flags->verbose, "a line per step: op, implementation, types, time");
+            options.Add("--profile", flags->profile, "write a Chrome trace of the first run");
+            AddJsonFlag(options, &flags->json);
             return [flags](Console& console) { return Run(*flags, console); };
           }};
 }

@@ -105,16 +105,16 @@ Command StripCommand() {
           "  ampc strip model_fp16.pdmodel -o model.pdmodel                              weights are widened from what is stored\n"
           "  ampc strip model_fp16.pdmodel -o model.pdmodel --weights original.pdmodel   weights are the original's\n"
           "  ampc strip model_fp16.onnx -o model.onnx --weights original.onnx",
-          [](CLI::App& app) -> Action {
+          [](Options options) -> Action {
             auto flags = std::make_shared<StripFlags>();
-            app.add_option("model", flags->model, "a converted model")->required();
-            app.add_option("--output,-o", flags->output, "where to write the fp32 model")->required();
-            app.add_option("--params", flags->params, "file with the weights");
-            app.add_option("--weights", flags->weights, "model to take the exact weights from");
-            app.add_option("--weights-params", flags->weights_params, "file with that model's weights");
-            app.add_flag("--program-only", flags->program_only, "a program without its weights")->excludes("--weights");
-            app.add_flag("--no-sync", flags->no_sync, "do not wait for the disk");
-            AddJsonFlag(app, &flags->json);
+            options.Add("model", flags->model, "a converted model").Required();
+            options.Add("--output,-o", flags->output, "where to write the fp32 model").Required();
+            options.Add("--params", flags->params, "file with the weights");
+            options.Add("--weights", flags->weights, "model to take the exact weights from");
+            options.Add("--weights-params", flags->weights_params, "file with that model's weights");
+            options.Flag("--program-only", flags->program_only, "a program without its weights").Excludes("--weights");
+            options.Flag("--no-sync", flags->no_sync, "do not wait for the disk");
+            AddJsonFlag(options, &flags->json);
             return [flags](Console& console) { return Run(*flags, console); };
           }};
 }

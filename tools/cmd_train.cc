@@ -135,41 +135,41 @@ absl::Status Run(TrainFlags flags, Console& console) {
   return flags.output.empty() ? absl::OkStatus() : SaveTrained(*job, flags.output, !flags.keep_casts);
 }
 
-void AddTrainOptions(CLI::App& app, TrainFlags& f) {
+void AddTrainOptions(const Options& options, TrainFlags& f) {
   TrainRequest& r = f.request;
   std::string names;
   for (const NetworkInfo& info : Networks()) absl::StrAppend(&names, names.empty() ? "" : ", ", info.name);
-  app.add_option("network", r.network, names)->required();
-  app.add_option("--level", r.level, "O0: fp32; O1: lists; O2: everything that may be low")->check(CLI::IsMember({"O0", "O1", "O2"}))->capture_default_str();
-  app.add_option("--dtype", f.dtype, "fp16 or bf16")->check(CLI::IsMember({"fp16", "bf16"}))->capture_default_str();
-  app.add_flag("--guard,!--no-guard", r.guard, "O2: only what the network's fp16_guard holds (default)");
-  app.add_option("--init-scale", r.init_scale, "the first loss scale; default 65536, 1 with bf16")->check(CLI::PositiveNumber);
-  app.add_option("--optimizer", r.optimizer, "sgd, momentum, adam, adamw or lamb; default: the network's");
-  app.add_option("--lr", r.learning_rate, "learning rate; default: the network's")->check(CLI::NonNegativeNumber);
-  app.add_option("--schedule", r.schedule, "instead of --lr: piecewise:1000,2000:0.1,0.01,0.001 or cosine:0.1,10000, each also with +warmup:500,0,0.1 behind it")
-      ->excludes("--lr");
-  app.add_option("--momentum", r.momentum, "of the optimizer momentum; default 0.9")->check(CLI::Range(0.0, 1.0));
-  app.add_option("--weight-decay", r.weight_decay, "default: the optimizer's")->check(CLI::NonNegativeNumber);
-  app.add_option("--clip", r.clip, "gradients: value:LOW,HIGH, norm:N or global-norm:N");
-  app.add_option("--batch", r.batch, "rows of a step; default: the network's")->check(CLI::Range(1, 1 << 20));
-  app.add_option("--accumulate", r.accumulate, "steps per update")->check(CLI::Range(1, 1 << 20))->capture_default_str();
-  app.add_option("--epochs", r.epochs)->check(CLI::Range(int64_t{1}, int64_t{1} << 40))->capture_default_str();
-  app.add_option("--steps", r.steps, "stop after so many steps, instead of --epochs")->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
-  app.add_option("--seed", r.seed, "of first values and order")->capture_default_str();
-  app.add_option("--device", r.device, "cpu, or cuda:N in a build with CUDA")->capture_default_str();
-  app.add_option("--threads", r.threads, "0: all processors")->check(CLI::Range(0, 4096))->capture_default_str();
-  app.add_option("--data", r.data, absl::StrCat("folder with the data set; default ", kFashionMnist));
-  app.add_option("--checkpoint", r.checkpoint, "folder for checkpoints: one per epoch, the last three are kept");
-  app.add_option("--checkpoint-every", r.checkpoint_every, "also every so many steps")->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
-  app.add_flag("--resume", r.resume, "go on from the newest checkpoint");
-  app.add_flag("!--no-test", r.test, "no test after an epoch");
-  app.add_flag("--check-nan-inf", r.check_nan_inf, "stop at the first result that is not finite (exit 1)");
-  app.add_option("--output,-o", f.output, "save the trained network for inference: .ampc, .pdmodel or .prog");
-  app.add_flag("--keep-casts", f.keep_casts, "save it in mixed precision; else it is fp32 without casts");
-  app.add_option("--plot", f.plot, "picture of loss, accuracy and scale: an .svg file");
-  app.add_option("--log-every", f.log_every, "a line every so many steps; default none, 100 with --json")->check(CLI::Range(1, 1 << 30));
-  app.add_flag("--verbose", f.verbose, "every cast and who wanted it, every skipped step");
-  app.add_flag("--json", f.json, "a JSON object per line instead of a table");
+  options.Add("network", r.network, names).Required();
+  options.Add("--level", r.level, "O0: fp32; O1: lists; O2: everything that may be low").OneOf({"O0", "O1", "O2"}).ShowDefault();
+  options.Add("--dtype", f.dtype, "fp16 or bf16").OneOf({"fp16", "bf16"}).ShowDefault();
+  options.Flag("--guard,!--no-guard", r.guard, "O2: only what the network's fp16_guard holds (default)");
+  options.Add("--init-scale", r.init_scale, "the first loss scale; default 65536, 1 with bf16").Positive();
+  options.Add("--optimizer", r.optimizer, "sgd, momentum, adam, adamw or lamb; default: the network's");
+  options.Add("--lr", r.learning_rate, "learning rate; default: the network's").NotNegative();
+  options.Add("--schedule", r.schedule, "instead of --lr: piecewise:1000,2000:0.1,0.01,0.001 or cosine:0.1,10000, each also with +warmup:500,0,0.1 behind it")
+      .Excludes("--lr");
+  options.Add("--momentum", r.momentum, "of the optimizer momentum; default 0.9").Between(0.0, 1.0);
+  options.Add("--weight-decay", r.weight_decay, "default: the optimizer's").NotNegative();
+  options.Add("--clip", r.clip, "gradients: value:LOW,HIGH, norm:N or global-norm:N");
+  options.Add("--batch", r.batch, "rows of a step; default: the network's").Between(1, 1 << 20);
+  options.Add("--accumulate", r.accumulate, "steps per update").Between(1, 1 << 20).ShowDefault();
+  options.Add("--epochs", r.epochs).Between(int64_t{1}, int64_t{1} << 40).ShowDefault();
+  options.Add("--steps", r.steps, "stop after so many steps, instead of --epochs").Between(int64_t{1}, int64_t{1} << 40);
+  options.Add("--seed", r.seed, "of first values and order").ShowDefault();
+  options.Add("--device", r.device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
+  options.Add("--threads", r.threads, "0: all processors").Between(0, 4096).ShowDefault();
+  options.Add("--data", r.data, absl::StrCat("folder with the data set; default ", kFashionMnist));
+  options.Add("--checkpoint", r.checkpoint, "folder for checkpoints: one per epoch, the last three are kept");
+  options.Add("--checkpoint-every", r.checkpoint_every, "also every so many steps").Between(int64_t{1}, int64_t{1} << 40);
+  options.Flag("--resume", r.resume, "go on from the newest checkpoint");
+  options.Flag("!--no-test", r.test, "no test after an epoch");
+  options.Flag("--check-nan-inf", r.check_nan_inf, "stop at the first result that is not finite (exit 1)");
+  options.Add("--output,-o", f.output, "save the trained network for inference: .ampc, .pdmodel or .prog");
+  options.Flag("--keep-casts", f.keep_casts, "save it in mixed precision; else it is fp32 without casts");
+  options.Add("--plot", f.plot, "picture of loss, accuracy and scale: an .svg file");
+  options.Add("--log-every", f.log_every, "a line every so many steps; default none, 100 with --json").Between(1, 1 << 30);
+  options.Flag("--verbose", f.verbose, "every cast and who wanted it, every skipped step");
+  options.Flag("--json", f.json, "a JSON object per line instead of a table");
 }
 
 }  // namespace
@@ -181,9 +181,9 @@ Command TrainCommand() {
           "  ampc train simplenet --level O2 --accumulate 10 --steps 50 --json\n"
           "  ampc train resnet18 --level O2 --checkpoint runs/a --checkpoint-every 200     then the same with --resume\n"
           "  mpirun -n 2 ampc train guarded --level O2 --threads 1     two processes, half of each batch each",
-          [](CLI::App& app) -> Action {
+          [](Options options) -> Action {
             auto flags = std::make_shared<TrainFlags>();
-            AddTrainOptions(app, *flags);
+            AddTrainOptions(options, *flags);
             return [flags](Console& console) { return Run(*flags, console); };
           }};
 }

@@ -40,12 +40,12 @@ Command VerifyCommand() {
   return {"verify", "checks that a model is well formed: types, order, names, signature, weights",
           "  ampc verify model.pdmodel        exit 0: well formed; 1: not, with the first problem\n"
           "  ampc verify program.prog --program-only",
-          [](CLI::App& app) -> Action {
+          [](Options options) -> Action {
             auto flags = std::make_shared<VerifyFlags>();
-            app.add_option("model", flags->model, kModelHelp)->required();
-            app.add_option("--params", flags->params, "file with the weights");
-            app.add_flag("--program-only", flags->program_only, "do not look for weights");
-            AddJsonFlag(app, &flags->json);
+            options.Add("model", flags->model, kModelHelp).Required();
+            options.Add("--params", flags->params, "file with the weights");
+            options.Flag("--program-only", flags->program_only, "do not look for weights");
+            AddJsonFlag(options, &flags->json);
             return [flags](Console& console) { return Run(*flags, console); };
           }};
 }

@@ -93,7 +93,7 @@ int Main(int argc, char** argv) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);
     sub->footer(absl::StrCat("Examples:\n", command.examples));
     sub->get_formatter()->column_width(36);
-    verbs.emplace_back(sub, command.setup(*sub));
+    verbs.emplace_back(sub, command.setup(Options(*sub)));
   }
   app.footer("Exit codes: 0 done; 1 the answer is no; 2 usage; 3 absent or bad input; 4 not supported; 5 internal or a failed write.");
   try {

@@ -2,13 +2,12 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "graph/base/atomic_file_set.h"
 #include "graph/base/error.h"
 #include "graph/base/json_reader.h"
 #include "tests/fuzz/target.h"
 #include "tools/cli/convert_config.h"
+#include "tools/cli/options.h"
 
 namespace ampc::fuzz {
 
@@ -21,29 +20,29 @@ absl::Status Journal(absl::string_view bytes) {
 }
 
 absl::Status Config(absl::string_view bytes) {
-  struct Options {
-    CLI::App app;
+  struct Declared {
+    Options options = Options("convert");
     std::string text[5];
     std::vector<std::string> lists[8];
     bool flags[3] = {};
   };
-  static auto* const kOptions = [] {
-    auto* o = new Options;
+  static auto* const kDeclared = [] {
+    auto* d = new Declared;
     int i = 0;
-    for (const char* name : {"--dtype", "--level", "--compat", "--on-overflow", "--on-tiny"}) o->app.add_option(name, o->text[i++]);
+    for (const char* name : {"--dtype", "--level", "--compat", "--on-overflow", "--on-tiny"}) d->options.Add(name, d->text[i++]);
     i = 0;
     for (const char* name :
          {"--white-list", "--black-list", "--black-vars", "--include", "--exclude", "--keep-io", "--low-io", "--target"}) {
-      o->app.add_option(name, o->lists[i++])->delimiter(',');
+      d->options.Add(name, d->lists[i++]).SplitAtCommas();
     }
     i = 0;
-    for (const char* name : {"--guard", "--promote", "--program-only"}) o->app.add_flag(name, o->flags[i++]);
-    return o;
+    for (const char* name : {"--guard", "--promote", "--program-only"}) d->options.Flag(name, d->flags[i++], "");
+    return d;
   }();
   static auto* const kFile = new MemoryFile;
   kFile->Set(bytes);
-  kOptions->app.clear();
-  return CheckPolite(ApplyConvertConfig(kFile->path(), kOptions->app));
+  kDeclared->options.Forget();
+  return CheckPolite(ApplyConvertConfig(kFile->path(), kDeclared->options));
 }
 
 }  // namespace ampc::fuzz

@@ -3,8 +3,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
@@ -12,9 +10,9 @@
 #include "graph/base/status_macros.h"
 #include "tools/c_api/ampc.h"
 #include "tools/c_api/errors.h"
-#include "tools/cli/command.h"
 #include "tools/cli/convert_flags.h"
 #include "tools/cli/convert_run.h"
+#include "tools/cli/options.h"
 
 namespace ampc::c_api {
 namespace {
@@ -22,20 +20,16 @@ namespace {
 // These are not the caller's to give: arguments of ampc_convert, and what only a command line has.
 bool IsReserved(const std::string& key) { return key == "output" || key == "help" || key.size() < 2; }
 
-std::vector<std::string> Keys(const CLI::App& app) {
-  std::vector<std::string> keys;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      if (!IsReserved(name)) keys.push_back(name);
-    }
-  }
+std::vector<std::string> Keys(const Options& options) {
+  std::vector<std::string> keys = options.LongNames();
+  keys.erase(std::remove_if(keys.begin(), keys.end(), IsReserved), keys.end());
   return keys;
 }
 
 // The command line that says the same.
-absl::StatusOr<std::vector<std::string>> Words(const CLI::App& app, const std::string& input, const std::string& output, absl::Span<const ampc_option> options) {
+absl::StatusOr<std::vector<std::string>> Words(const Options& known, const std::string& input, const std::string& output, absl::Span<const ampc_option> options) {
   std::vector<std::string> words = {"--output=" + output};
-  const std::vector<std::string> keys = Keys(app);
+  const std::vector<std::string> keys = Keys(known);
   for (const ampc_option& option : options) {
     if (std::find(keys.begin(), keys.end(), option.key) == keys.end()) return UsageError(absl::StrCat("there is no option '", option.key, "'", Suggest(option.key, keys)));
     words.push_back(absl::StrCat("--", option.key, "=", option.value));
@@ -46,18 +40,13 @@ absl::StatusOr<std::vector<std::string>> Words(const CLI::App& app, const std::s
 }
 
 absl::Status Convert(const std::string& input, const std::string& output, absl::Span<const ampc_option> options) {
-  CLI::App app("", "convert");
   ConvertFlags flags;
-  AddConvertOptions(app, flags);
-  AMPC_ASSIGN_OR_RETURN(std::vector<std::string> words, Words(app, input, output, options));
-  std::reverse(words.begin(), words.end());  // as CLI11 wants them
-  try {
-    app.parse(std::move(words));
-  } catch (const CLI::ParseError& error) {
-    return UsageError(error.what());
-  }
-  flags.request.command = CommandLine(app);
-  AMPC_RETURN_IF_ERROR(ResolveConvertFlags(app, flags));
+  const Options known("convert");
+  AddConvertOptions(known, flags);
+  AMPC_ASSIGN_OR_RETURN(std::vector<std::string> words, Words(known, input, output, options));
+  AMPC_RETURN_IF_ERROR(known.Parse(std::move(words)));
+  flags.request.command = known.CommandLine();
+  AMPC_RETURN_IF_ERROR(ResolveConvertFlags(known, flags));
   return RunConvert(flags).status();
 }
 

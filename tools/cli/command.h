@@ -4,10 +4,9 @@
 #include <functional>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "absl/status/status.h"
 #include "tools/cli/console.h"
+#include "tools/cli/options.h"
 
 namespace ampc {
 
@@ -18,18 +17,15 @@ struct Command {
   std::string name;
   std::string summary;   // one line
   std::string examples;  // indented lines for the end of --help
-  // Declares the options on `app` and returns the action; options live in what the action captures.
-  std::function<Action(CLI::App& app)> setup;
+  // Declares the options and returns the action; their values live in what the action captures.
+  std::function<Action(Options options)> setup;
 };
 
 // What the argument `model` may be.
 inline constexpr char kModelHelp[] = "a .pdmodel, .onnx, .ampc or .prog file, or a directory with __model__";
 
-// The options that were given to `app` as a line for a shell, e.g. `ampc convert in.pdmodel --output out.pdmodel`.
-std::string CommandLine(const CLI::App& app);
-
 // `--json` on every verb that prints a result.
-void AddJsonFlag(CLI::App& app, bool* json);
+void AddJsonFlag(const Options& options, bool* json);
 // For an option that is understood but belongs to work that this build does not contain: exit code 4.
 absl::Status NotSupportedYet(const std::string& option, const std::string& supported);
 

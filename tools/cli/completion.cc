@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -128,8 +130,8 @@ std::string Fish(const std::vector<VerbFacts>& verbs) {
 
 }  // namespace
 
-std::string CompletionScript(const CLI::App& app, const std::string& shell) {
-  const std::vector<VerbFacts> verbs = FactsOf(app);
+std::string CompletionScript(const Options& verb, const std::string& shell) {
+  const std::vector<VerbFacts> verbs = FactsOf(*verb.app().get_parent());
   return shell == "bash" ? Bash(verbs) : shell == "zsh" ? Zsh(verbs) : Fish(verbs);
 }
 

@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
+#include "tools/cli/options.h"
 
 namespace ampc {
 
-// A script for `shell` ("bash", "zsh" or "fish") that completes the verbs of `app`, their options, and the values of options that have a
-// list of them; every other value is the name of a file.
-std::string CompletionScript(const CLI::App& app, const std::string& shell);
+// A script for `shell` ("bash", "zsh" or "fish") that completes the verbs of the command that `verb` belongs to, their options, and the values
+// of options that have a list of them; every other value is the name of a file.
+std::string CompletionScript(const Options& verb, const std::string& shell);
 
 }  // namespace ampc

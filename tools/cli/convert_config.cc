@@ -53,33 +53,26 @@ absl::StatusOr<std::vector<std::string>> Words(const Key& key, const JsonValue& 
   return out;
 }
 
-absl::Status ApplyMember(const JsonValue::Member& member, bool io_given, CLI::App& app) {
+absl::Status ApplyMember(const JsonValue::Member& member, bool io_given, const Options& options) {
   const auto key = std::find_if(std::begin(kKeys), std::end(kKeys), [&member](const Key& k) { return k.name == member.key; });
-  CLI::Option* option = app.get_option_no_throw(absl::StrCat("--", member.key));
+  const std::string option = absl::StrCat("--", member.key);
   if (key == std::end(kKeys)) {
-    if (option != nullptr) return BadInputError(absl::StrCat("'", member.key, "' belongs on the command line"));
+    if (options.Has(option)) return BadInputError(absl::StrCat("'", member.key, "' belongs on the command line"));
     return BadInputError(absl::StrCat("there is no key '", member.key, "'", Suggest(member.key, ConvertConfigKeys())));
   }
-  if (option == nullptr) return InternalError(absl::StrCat("there is no option --", member.key));
   AMPC_ASSIGN_OR_RETURN(std::vector<std::string> words, Words(*key, member.value));
-  if (words.empty() || option->count() > 0 || (io_given && key->form == Form::kFlagOrList)) return absl::OkStatus();
-  try {
-    option->add_result(std::move(words));
-    option->run_callback();
-  } catch (const CLI::ParseError& error) {
-    return BadInputError(absl::StrCat("'", member.key, "': ", error.what()));
-  }
-  return absl::OkStatus();
+  if (words.empty() || options.Given(option) || (io_given && key->form == Form::kFlagOrList)) return absl::OkStatus();
+  return Annotate(options.Give(option, std::move(words)), absl::StrCat("'", member.key, "'"));
 }
 
-absl::Status Apply(const JsonValue& config, CLI::App& app) {
+absl::Status Apply(const JsonValue& config, const Options& options) {
   if (!config.Is(JsonValue::Kind::kObject)) return BadInputError(absl::StrCat("found ", Name(config.kind), ", needs an object"));
   if (const JsonValue* version = config.Find(kVersionKey); version != nullptr && version->AsInt() != 1) {
     return BadInputError(absl::StrCat("'", kVersionKey, "' is ", version->text, ", this version reads 1"));
   }
-  const bool io_given = app.get_option("--keep-io")->count() + app.get_option("--low-io")->count() > 0;
+  const bool io_given = options.Given("--keep-io") || options.Given("--low-io");
   for (const JsonValue::Member& member : config.members) {
-    if (member.key != kVersionKey) AMPC_RETURN_IF_ERROR(ApplyMember(member, io_given, app));
+    if (member.key != kVersionKey) AMPC_RETURN_IF_ERROR(ApplyMember(member, io_given, options));
   }
   return absl::OkStatus();
 }
@@ -92,12 +85,12 @@ std::vector<std::string> ConvertConfigKeys() {
   return names;
 }
 
-absl::Status ApplyConvertConfig(const std::string& path, CLI::App& app) {
+absl::Status ApplyConvertConfig(const std::string& path, const Options& options) {
   AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
   const absl::StatusOr<JsonValue> json = ParseJson(file.text());
   if (!json.ok()) return Annotate(json.status(), path);
   const JsonValue* config = json->Find(kVersionKey) == nullptr ? json->Find("config") : nullptr;
-  return Annotate(Apply(config == nullptr ? *json : *config, app), path);
+  return Annotate(Apply(config == nullptr ? *json : *config, options), path);
 }
 
 }  // namespace ampc

@@ -11,16 +11,16 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "tools/cli/command.h"
+#include "tools/cli/options.h"
 
 namespace ampc {
 
 // The names of all keys.
 std::vector<std::string> ConvertConfigKeys();
 
-// Gives every option of `app` that the file has and the command line has not its value, as if it stood there; keep-io and low-io
+// Gives every one of `options` that the file has and the command line has not its value, as if it stood there; keep-io and low-io
 // count as one option. A file whose object has the member "config" (a report) means that. BadInput, with the file's name: no
 // JSON, an unknown key (with the nearest), a value that the option refuses.
-absl::Status ApplyConvertConfig(const std::string& path, CLI::App& app);
+absl::Status ApplyConvertConfig(const std::string& path, const Options& options);
 
 }  // namespace ampc

@@ -76,12 +76,12 @@ absl::Status ResolveSelectors(ConvertOptions& options) {
   return absl::OkStatus();
 }
 
-void AddLists(CLI::App& app, ConvertFlags& flags) {
+void AddLists(const Options& options, ConvertFlags& flags) {
   ConvertOptions& o = flags.request.options;
-  const auto list = [&app](const char* name, std::vector<std::string>& values, const char* help) { return app.add_option(name, values, help)->allow_extra_args(false); };
-  list("--white-list", o.white_list, "op types that become low where nothing protects them")->delimiter(',');
-  list("--black-list", o.black_list, "op types that stay fp32")->delimiter(',');
-  list("--black-vars", o.black_vars, "values whose readers and writers stay fp32")->delimiter(',');
+  const auto list = [&options](const char* name, std::vector<std::string>& values, const char* help) { return options.Add(name, values, help).OneValueEach(); };
+  list("--white-list", o.white_list, "op types that become low where nothing protects them").SplitAtCommas();
+  list("--black-list", o.black_list, "op types that stay fp32").SplitAtCommas();
+  list("--black-vars", o.black_vars, "values whose readers and writers stay fp32").SplitAtCommas();
   list("--exclude", o.exclude, "selector of ops that stay fp32 (see below), several times or with commas");
   list("--include", o.include, "selector of ops that become low, whatever else says fp32");
 }
@@ -107,45 +107,45 @@ absl::Status ResolveCompat(ConvertFlags& flags) {
 
 }  // namespace
 
-void AddConvertOptions(CLI::App& app, ConvertFlags& flags) {
+void AddConvertOptions(const Options& options, ConvertFlags& flags) {
   ConvertRequest& r = flags.request;
   ConvertOptions& o = r.options;
-  app.add_option("model", r.input, kModelHelp)->required();
-  app.add_option("--output,-o", r.output, "the converted model; the ending chooses the format")->required();
-  app.add_option("--dtype", flags.dtype, "fp16 or bf16")->type_name("{fp16,bf16}")->capture_default_str();
+  options.Add("model", r.input, kModelHelp).Required();
+  options.Add("--output,-o", r.output, "the converted model; the ending chooses the format").Required();
+  options.Add("--dtype", flags.dtype, "fp16 or bf16").Values("{fp16,bf16}").ShowDefault();
   o.level.clear();  // ResolveCompat fills in the default
-  app.add_option("--level", o.level,
+  options.Add("--level", o.level,
                  "O0: nothing; O1: matrix products and what follows them; O2: all that is safe; OD, with paddle-2.6: the white list alone. "
                  "Default O2, with --compat that release's own: O1")
-      ->check(CLI::IsMember({"O0", "OD", "O1", "O2", "auto"}));
-  app.add_flag("--keep-io", flags.keep_io, "feeds and fetches keep their types (the default); --keep-io=a,b: only these do");
-  app.add_flag("--low-io", flags.low_io, "float feeds and fetches become low too; --low-io=a,b: only these do");
-  app.add_flag("--guard", o.guard, "only ops inside an fp16_guard become low");
-  app.add_flag("--promote", o.promote, "an op becomes low only if none of its operands stays fp32");
-  AddLists(app, flags);
-  app.add_option("--on-overflow", o.on_overflow, "weights beyond the range: clamp, keep (infinity) or error")->check(CLI::IsMember({"clamp", "keep", "error"}))->capture_default_str();
-  app.add_option("--on-tiny", o.on_tiny, "weights below the smallest normal value: subnormal, flush or keep (never zero)")
-      ->check(CLI::IsMember({"subnormal", "flush", "keep"}))
-      ->capture_default_str();
-  app.add_option("--target", r.target, "the device whose support for low precision counts")->check(CLI::IsMember({"cuda", "cpu"}))->capture_default_str();
-  app.add_option("--params", r.params, "file with the weights");
-  app.add_option("--params-output", r.params_output, "where the converted weights go");
-  app.add_flag("--program-only", r.program_only, "a program without its weights");
-  app.add_option("--report", flags.report, "write every decision, cast and weight to this .json file, or as a page to this .html file");
-  app.add_flag("--no-sync", r.no_sync, "do not wait for the disk");
-  app.add_option("--config", flags.config, "take options from this JSON file; those of the command line win");
-  app.add_option("--write-config", flags.write_config, "write the options in effect, for --config");
-  app.add_option("--compat", flags.compat, "decide as this Paddle release does; its lists and levels, not ampc's")
-      ->check(CLI::IsMember({"paddle-2.0", "paddle-2.4", "paddle-2.6", "paddle-inference-2.6"}));
-  app.add_option("--calibrate", flags.calibrate, "run the model on these inputs (.npz, one file a run) and keep fp32 what leaves the range or vanishes")
-      ->allow_extra_args(false);
-  app.add_option("--save-ranges", r.save_ranges, "write the measured ranges of values to this JSON file, for --ranges");
-  app.add_option("--ranges", r.ranges, "ranges of values that an earlier --calibrate measured");
-  app.add_option("--plan", flags.plan, "read the decision from a file (not in this version)");
+      .OneOf({"O0", "OD", "O1", "O2", "auto"});
+  options.Flag("--keep-io", flags.keep_io, "feeds and fetches keep their types (the default); --keep-io=a,b: only these do");
+  options.Flag("--low-io", flags.low_io, "float feeds and fetches become low too; --low-io=a,b: only these do");
+  options.Flag("--guard", o.guard, "only ops inside an fp16_guard become low");
+  options.Flag("--promote", o.promote, "an op becomes low only if none of its operands stays fp32");
+  AddLists(options, flags);
+  options.Add("--on-overflow", o.on_overflow, "weights beyond the range: clamp, keep (infinity) or error").OneOf({"clamp", "keep", "error"}).ShowDefault();
+  options.Add("--on-tiny", o.on_tiny, "weights below the smallest normal value: subnormal, flush or keep (never zero)")
+      .OneOf({"subnormal", "flush", "keep"})
+      .ShowDefault();
+  options.Add("--target", r.target, "the device whose support for low precision counts").OneOf({"cuda", "cpu"}).ShowDefault();
+  options.Add("--params", r.params, "file with the weights");
+  options.Add("--params-output", r.params_output, "where the converted weights go");
+  options.Flag("--program-only", r.program_only, "a program without its weights");
+  options.Add("--report", flags.report, "write every decision, cast and weight to this .json file, or as a page to this .html file");
+  options.Flag("--no-sync", r.no_sync, "do not wait for the disk");
+  options.Add("--config", flags.config, "take options from this JSON file; those of the command line win");
+  options.Add("--write-config", flags.write_config, "write the options in effect, for --config");
+  options.Add("--compat", flags.compat, "decide as this Paddle release does; its lists and levels, not ampc's")
+      .OneOf({"paddle-2.0", "paddle-2.4", "paddle-2.6", "paddle-inference-2.6"});
+  options.Add("--calibrate", flags.calibrate, "run the model on these inputs (.npz, one file a run) and keep fp32 what leaves the range or vanishes")
+      .OneValueEach();
+  options.Add("--save-ranges", r.save_ranges, "write the measured ranges of values to this JSON file, for --ranges");
+  options.Add("--ranges", r.ranges, "ranges of values that an earlier --calibrate measured");
+  options.Add("--plan", flags.plan, "read the decision from a file (not in this version)");
 }
 
-absl::Status ResolveConvertFlags(CLI::App& app, ConvertFlags& flags) {
-  if (!flags.config.empty()) AMPC_RETURN_IF_ERROR(ApplyConvertConfig(flags.config, app));
+absl::Status ResolveConvertFlags(const Options& options, ConvertFlags& flags) {
+  if (!flags.config.empty()) AMPC_RETURN_IF_ERROR(ApplyConvertConfig(flags.config, options));
   AMPC_RETURN_IF_ERROR(CheckSupported(flags));
   AMPC_RETURN_IF_ERROR(ResolveCompat(flags));
   const std::optional<DType> dtype = ParseDType(flags.dtype);

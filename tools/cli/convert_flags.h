@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/cli/command.h"
 #include "tools/cli/convert_model.h"
+#include "tools/cli/options.h"
 
 namespace ampc {
 
@@ -21,11 +21,11 @@ struct ConvertFlags {
   bool json = false;
 };
 
-// Declares the options on `app`; `flags` has to outlive it.
-void AddConvertOptions(CLI::App& app, ConvertFlags& flags);
+// Declares the options; `flags` has to outlive them.
+void AddConvertOptions(const Options& options, ConvertFlags& flags);
 
 // After parsing, on the same `flags`: reads --config, checks what belongs together and fills in what the request takes from
 // several options. Usage errors; exit code 3 for a bad config file, 4 for options that are known and not supported.
-absl::Status ResolveConvertFlags(CLI::App& app, ConvertFlags& flags);
+absl::Status ResolveConvertFlags(const Options& options, ConvertFlags& flags);
 
 }  // namespace ampc
