@@ -31,6 +31,16 @@ std::optional<std::vector<float>> ConstantFloats(const Var& var) {
   return value.ok() ? FloatsOf(*value) : std::nullopt;
 }
 
+Var* VariableOperand(const Op& op) {
+  Var* found = nullptr;
+  for (Var* var : op.inputs()) {
+    if (var->literal != nullptr || var->kind == VarKind::kParam) continue;
+    if (found != nullptr) return nullptr;
+    found = var;
+  }
+  return found;
+}
+
 HostTensor MakeConstant(DType dtype, absl::Span<const int64_t> dims, absl::Span<const float> values) {
   if (dtype == DType::kF16) return Rounded<Half>(dims, values);
   if (dtype == DType::kBF16) return Rounded<BFloat16>(dims, values);

@@ -11,6 +11,8 @@ namespace ampc {
 
 // The elements of a float const or of a param with its weight, widened; nullopt for anything else.
 std::optional<std::vector<float>> ConstantFloats(const Var& var);
+// The only operand that is neither a literal nor a param; null where there are none or several.
+Var* VariableOperand(const Op& op);
 // Float values rounded to nearest even into `dtype` (f32, f16, bf16).
 HostTensor MakeConstant(DType dtype, absl::Span<const int64_t> dims, absl::Span<const float> values);
 // No finite value becomes infinite in `dtype`.

@@ -7,6 +7,7 @@
 
 #include "graph/op_registry.h"
 #include "passes/fusion/pattern.h"
+#include "passes/fusion/rewrite.h"
 #include "passes/make_pass.h"
 
 namespace ampc {
@@ -16,35 +17,24 @@ namespace {
 struct Found {
   const char* type = nullptr;  // null: nothing
   Var* x = nullptr;
-  float beta = 1;  // swish
 };
 
 class ActivationFuser {
  public:
-  explicit ActivationFuser(Program& program) : program_(program), uses_(program), pattern_(uses_) {}
+  explicit ActivationFuser(Program& program) : rewrite_(program) {}
 
   bool Run() {
-    bool changed = false;
-    for (int b = 0; b < program_.num_blocks(); ++b) {
-      Block& block = program_.block(b);
-      std::vector<std::unique_ptr<Op>> ops = block.TakeOps();
-      for (std::unique_ptr<Op>& op : ops) {
-        const Found found = Find(*op);
-        if (found.type == nullptr || found.x->type.dtype != op->outputs()[0]->type.dtype) continue;
-        std::unique_ptr<Op> fused = block.NewOp(Ops().Find(found.type));
-        Var* y = op->outputs()[0];
-        Var* x = found.x;
-        fused->SetInputs(0, {&x, 1});
-        fused->SetOutputs(0, {&y, 1});
-        if (found.beta != 1) fused->SetAttr("beta", found.beta);
-        fused->marks = op->marks;
-        fused->line = op->line;
-        graveyard_.push_back(std::exchange(op, std::move(fused)));
-        changed = true;
-      }
-      block.SetOps(std::move(ops));
-    }
-    return changed;
+    return rewrite_.Run([this](const Op& op) {
+      const Found found = Find(op);
+      if (found.type == nullptr || found.x->type.dtype != op.outputs()[0]->type.dtype) return false;
+      std::unique_ptr<Op> fused = op.block().NewOp(Ops().Find(found.type));
+      fused->SetInputs(0, {&found.x, 1});
+      fused->SetOutputs(0, op.outputs());
+      fused->marks = op.marks;
+      fused->line = op.line;
+      rewrite_.Replace(op, std::move(fused));
+      return true;
+    });
   }
 
  private:
@@ -114,10 +104,9 @@ class ActivationFuser {
     return scaled.has_value() && scaled->x == &x && std::abs(scaled->number - std::sqrt(0.5)) < 1e-3;
   }
 
-  Program& program_;
-  UseDef uses_;
-  Pattern pattern_;
-  std::vector<std::unique_ptr<Op>> graveyard_;  // uses_ still points at them
+  Rewrite rewrite_;
+  const UseDef& uses_ = rewrite_.uses();
+  Pattern pattern_ = Pattern(uses_);
 };
 
 }  // namespace

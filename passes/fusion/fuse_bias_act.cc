@@ -3,18 +3,17 @@
 #include <optional>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "graph/op_registry.h"
 #include "passes/analysis/shape_symbols.h"
 #include "passes/analysis/use_def.h"
 #include "passes/fusion/affine.h"
+#include "passes/fusion/conv.h"
+#include "passes/fusion/rewrite.h"
 #include "passes/make_pass.h"
 
 namespace ampc {
 namespace {
 
-bool IsConv(const Op& op) { return op.type() == "conv2d" || op.type() == "depthwise_conv2d"; }
 bool IsProduct(const Op& op) { return op.type() == "matmul_v2" || op.type() == "mul" || op.type() == "fc"; }
 
 struct Chain {
@@ -29,39 +28,20 @@ struct Chain {
 
 class BiasActFuser {
  public:
-  explicit BiasActFuser(Program& program) : program_(program), uses_(program), shapes_(program), fc_(Ops().Find("fc")) {}
+  explicit BiasActFuser(Program& program) : program_(program), rewrite_(program), shapes_(program), fc_(Ops().Find("fc")) {}
 
   bool Run() {
-    bool changed = false;
-    for (int b = 0; b < program_.num_blocks(); ++b) changed = RunBlock(program_.block(b)) || changed;
+    const bool changed = rewrite_.Run([this](Op& op) {
+      if (!IsConv(op) && !IsProduct(op)) return false;
+      const Chain chain = Match(op);
+      if (!chain.merged.empty()) Fuse(chain);
+      return !chain.merged.empty();
+    });
     if (changed) RemoveUnusedVars(program_);
     return changed;
   }
 
  private:
-  bool RunBlock(Block& block) {
-    std::vector<std::unique_ptr<Op>> ops = block.TakeOps();
-    position_.clear();
-    for (size_t i = 0; i < ops.size(); ++i) position_[ops[i].get()] = i;
-    bool changed = false;
-    for (size_t i = 0; i < ops.size(); ++i) {
-      if (ops[i] == nullptr || (!IsConv(*ops[i]) && !IsProduct(*ops[i])) || moved_.contains(ops[i].get())) continue;
-      Chain chain = Match(*ops[i]);
-      if (chain.merged.empty()) continue;
-      std::unique_ptr<Op> fused = Fuse(chain, std::move(ops[i]));
-      moved_.insert(fused.get());
-      for (Op* op : chain.merged) {
-        gone_.insert(op);
-        graveyard_.push_back(std::move(ops[position_[op]]));
-      }
-      ops[position_[chain.merged.back()]] = std::move(fused);
-      changed = true;
-    }
-    std::erase(ops, nullptr);
-    block.SetOps(std::move(ops));
-    return changed;
-  }
-
   Chain Match(Op& anchor) const {
     Chain chain;
     chain.anchor = &anchor;
@@ -71,8 +51,8 @@ class BiasActFuser {
     const bool has_residual = conv && anchor.input("ResidualData") != nullptr;
     Var* y = anchor.outputs()[0];
     for (;;) {
-      Op* next = OnlyReader(*y);
-      if (next == nullptr || gone_.contains(next) || next->outputs().size() != 1 || next->outputs()[0]->type.dtype != y->type.dtype) return chain;
+      Op* next = rewrite_.OnlyReader(*y);
+      if (next == nullptr || next->outputs().size() != 1 || next->outputs()[0]->type.dtype != y->type.dtype) return chain;
       if (next->type() == "elementwise_add") {
         Var* other = next->inputs()[0] == y ? next->inputs()[1] : next->inputs()[0];
         const bool bias_free = !has_bias && chain.bias == nullptr && chain.residual == nullptr;
@@ -100,8 +80,8 @@ class BiasActFuser {
   void AddScale(Chain* chain) const {
     for (;;) {
       const Var& y = *chain->result();
-      Op* next = OnlyReader(y);
-      const std::optional<Affine> step = next == nullptr || gone_.contains(next) ? std::nullopt : ReadAffine(uses_, *next, y, -1, -1);
+      Op* next = rewrite_.OnlyReader(y);
+      const std::optional<Affine> step = next == nullptr ? std::nullopt : ReadAffine(uses_, *next, y, -1, -1);
       if (!step.has_value() || next->outputs()[0]->kind != VarKind::kTemp) return;
       chain->scale = Then(chain->scale, *step);
       chain->merged.push_back(next);
@@ -110,8 +90,7 @@ class BiasActFuser {
 
   // The chain may move it down to its end, so its operands must be the same there.
   bool CanAnchor(const Op& op) const {
-    if (op.outputs().size() != 1 || !op.GetString("fuse_activation").empty() || !op.GetString("activation_type").empty()) return false;
-    if (op.GetBool("fuse_relu") || op.GetBool("fuse_brelu")) return false;
+    if (op.outputs().size() != 1 || HasActivation(op)) return false;
     for (const Var* var : op.inputs()) {
       if (!Stable(*var)) return false;
     }
@@ -128,12 +107,6 @@ class BiasActFuser {
   }
 
   bool Stable(const Var& var) const { return var.kind == VarKind::kTemp || uses_.num_writers(var) == 0; }
-
-  Op* OnlyReader(const Var& y) const {
-    if (y.kind != VarKind::kTemp || !uses_.single_use(y)) return nullptr;
-    Op* reader = uses_.uses(y)[0].op;
-    return &reader->block() == &y.block() ? reader : nullptr;
-  }
 
   // One element per channel of the result, along its channel dimension.
   bool IsBias(const Op& anchor, const Op& add, const Var& y, const Var& b) const {
@@ -161,21 +134,28 @@ class BiasActFuser {
     return t == "relu" || t == "relu6" || t == "leaky_relu" || t == "sigmoid" || t == "tanh" || t == "gelu" || t == "swish" || t == "hard_sigmoid";
   }
 
-  std::unique_ptr<Op> Fuse(const Chain& chain, std::unique_ptr<Op> anchor) {
-    std::unique_ptr<Op> fused = std::move(anchor);
-    if (fused->type() == "matmul_v2" || fused->type() == "mul") {
-      std::unique_ptr<Op> fc = AsFc(*fused);
-      graveyard_.push_back(std::move(fused));
-      fused = std::move(fc);
+  // The fused op stands at the chain's end: operands of the steps may be defined only there.
+  void Fuse(const Chain& chain) {
+    for (const Op* op : chain.merged) rewrite_.Drop(*op);
+    if (chain.anchor->type() == "matmul_v2" || chain.anchor->type() == "mul") {
+      std::unique_ptr<Op> fc = AsFc(*chain.anchor);
+      SetChain(chain, *fc);
+      rewrite_.Drop(*chain.anchor);
+      rewrite_.Replace(*chain.merged.back(), std::move(fc));
+    } else {
+      SetChain(chain, *chain.anchor);
+      rewrite_.MoveTo(*chain.anchor, *chain.merged.back());
     }
-    if (chain.bias != nullptr) fused->SetInputs(fused->def().InputSlot("Bias"), {&chain.bias, 1});
-    if (chain.residual != nullptr) fused->SetInputs(fused->def().InputSlot("ResidualData"), {&chain.residual, 1});
-    if (chain.act != nullptr) SetActivation(*fused, *chain.act);
-    if (chain.scale.factor[0] != 1) fused->SetAttr("fuse_scale", chain.scale.factor[0]);
-    if (chain.scale.term[0] != 0) fused->SetAttr("fuse_shift", chain.scale.term[0]);
+  }
+
+  static void SetChain(const Chain& chain, Op& fused) {
+    if (chain.bias != nullptr) fused.SetInputs(fused.def().InputSlot("Bias"), {&chain.bias, 1});
+    if (chain.residual != nullptr) fused.SetInputs(fused.def().InputSlot("ResidualData"), {&chain.residual, 1});
+    if (chain.act != nullptr) SetActivation(fused, *chain.act);
+    if (chain.scale.factor[0] != 1) fused.SetAttr("fuse_scale", chain.scale.factor[0]);
+    if (chain.scale.term[0] != 0) fused.SetAttr("fuse_shift", chain.scale.term[0]);
     Var* result = chain.result();
-    fused->SetOutputs(0, {&result, 1});
-    return fused;
+    fused.SetOutputs(0, {&result, 1});
   }
 
   std::unique_ptr<Op> AsFc(const Op& product) const {
@@ -206,13 +186,10 @@ class BiasActFuser {
   }
 
   Program& program_;
-  UseDef uses_;
+  Rewrite rewrite_;
+  const UseDef& uses_ = rewrite_.uses();
   ShapeSymbols shapes_;
   const OpDef* fc_;
-  absl::flat_hash_map<const Op*, size_t> position_;
-  absl::flat_hash_set<const Op*> moved_;  // fused ops
-  absl::flat_hash_set<const Op*> gone_;   // merged ops
-  std::vector<std::unique_ptr<Op>> graveyard_;  // uses_ still points at them
 };
 
 }  // namespace

@@ -2,11 +2,11 @@
 
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
-#include "absl/strings/str_cat.h"
 #include "graph/ops/window.h"
 #include "passes/fusion/affine.h"
 #include "passes/fusion/constant_value.h"
+#include "passes/fusion/conv.h"
+#include "passes/fusion/rewrite.h"
 #include "passes/make_pass.h"
 
 namespace ampc {
@@ -14,31 +14,19 @@ namespace {
 
 using Floats = std::vector<float>;
 
-bool IsConv(const Op& op) { return op.type() == "conv2d" || op.type() == "depthwise_conv2d"; }
-bool HasActivation(const Op& op) { return !op.GetString("fuse_activation").empty() || op.GetBool("fuse_relu") || op.GetBool("fuse_brelu"); }
 float At(const Floats& v, size_t i) { return v.size() == 1 ? v[0] : v[i]; }
 
 class ConvAffineFuser {
  public:
-  explicit ConvAffineFuser(Program& program) : program_(program), uses_(program) {}
+  explicit ConvAffineFuser(Program& program) : program_(program), rewrite_(program) {}
 
   bool Run() {
-    bool changed = false;
-    for (int b = 0; b < program_.num_blocks(); ++b) {
-      Block& block = program_.block(b);
-      std::vector<std::unique_ptr<Op>> ops = block.TakeOps();
-      for (std::unique_ptr<Op>& op : ops) {
-        if (!IsConv(*op) || !Constant(*op)) continue;
-        const bool before = FuseBefore(*op);
-        const bool behind = FuseBehind(*op);
-        changed = changed || before || behind;
-      }
-      for (std::unique_ptr<Op>& op : ops) {
-        if (gone_.contains(op.get())) graveyard_.push_back(std::move(op));
-      }
-      std::erase(ops, nullptr);
-      block.SetOps(std::move(ops));
-    }
+    const bool changed = rewrite_.Run([this](Op& op) {
+      if (!IsConv(op) || !Constant(op)) return false;
+      const bool before = FuseBefore(op);
+      const bool behind = FuseBehind(op);
+      return before || behind;
+    });
     if (changed) RemoveUnusedVars(program_);
     return changed;
   }
@@ -62,7 +50,7 @@ class ConvAffineFuser {
     Affine all{{1.0f}, {0.0f}};
     std::vector<const Op*> steps;
     bool scales = false;
-    while (const Op* next = OnlyReader(*y)) {
+    while (const Op* next = rewrite_.OnlyReader(*y)) {
       const std::optional<Affine> step = ReadAffine(uses_, *next, *y, channel_dim, channels);
       if (!step.has_value()) break;
       scales = scales || next->type() != "elementwise_add";
@@ -79,10 +67,9 @@ class ConvAffineFuser {
       (*bias)[c] = static_cast<float>(static_cast<double>((*bias)[c]) * At(all.factor, c) + At(all.term, c));
       for (size_t i = 0; i < per_channel; ++i) (*w)[c * per_channel + i] *= At(all.factor, c);
     }
-    if (!FitsType(conv.input("Filter")->type.dtype, *w) || !FitsType(conv.input("Filter")->type.dtype, *bias)) return false;
-    Rewrite(conv, *w, *bias);
+    if (!SetConstants(conv, *w, *bias)) return false;
     conv.SetOutputs(conv.def().OutputSlot("Output"), {&y, 1});
-    gone_.insert(steps.begin(), steps.end());
+    for (const Op* step : steps) rewrite_.Drop(*step);
     return true;
   }
 
@@ -93,8 +80,8 @@ class ConvAffineFuser {
     std::vector<const Op*> steps;
     for (;;) {
       const Op* step = x->kind == VarKind::kTemp && uses_.single_use(*x) ? uses_.producer(*x) : nullptr;
-      if (step == nullptr || gone_.contains(step) || &step->block() != &conv.block() || step->inputs().empty()) break;
-      Var* source = Source(*step);
+      if (step == nullptr || rewrite_.IsGone(*step) || &step->block() != &conv.block() || step->inputs().empty()) break;
+      Var* source = VariableOperand(*step);
       if (source == nullptr || (source->kind != VarKind::kTemp && uses_.num_writers(*source) > 0)) break;
       const std::optional<Affine> affine = ReadAffine(uses_, *step, *source, -1, -1);
       if (!affine.has_value()) break;
@@ -116,22 +103,10 @@ class ConvAffineFuser {
       }
       (*bias)[c] = static_cast<float>((*bias)[c] + sum * all.term[0]);
     }
-    if (!FitsType(conv.input("Filter")->type.dtype, *w) || !FitsType(conv.input("Filter")->type.dtype, *bias)) return false;
-    Rewrite(conv, *w, *bias);
+    if (!SetConstants(conv, *w, *bias)) return false;
     conv.SetInputs(conv.def().InputSlot("Input"), {&x, 1});
-    gone_.insert(steps.begin(), steps.end());
+    for (const Op* step : steps) rewrite_.Drop(*step);
     return true;
-  }
-
-  // The operand that is no constant.
-  static Var* Source(const Op& op) {
-    Var* found = nullptr;
-    for (Var* var : op.inputs()) {
-      if (var->literal != nullptr || var->kind == VarKind::kParam) continue;
-      if (found != nullptr) return nullptr;
-      found = var;
-    }
-    return found;
   }
 
   static bool NoPadding(const Op& conv) {
@@ -144,10 +119,12 @@ class ConvAffineFuser {
     return true;
   }
 
-  const Op* OnlyReader(const Var& y) const {
-    if (y.kind != VarKind::kTemp || !uses_.single_use(y)) return nullptr;
-    const Op* reader = uses_.uses(y)[0].op;
-    return &reader->block() == &y.block() && !gone_.contains(reader) ? reader : nullptr;
+  // False, and nothing changes, where the type of the filter does not hold them.
+  static bool SetConstants(Op& conv, const Floats& w, const Floats& bias) {
+    const DType dtype = conv.input("Filter")->type.dtype;
+    if (!FitsType(dtype, w) || !FitsType(dtype, bias)) return false;
+    SetConvConstants(conv, ".affine", dtype, w, bias);
+    return true;
   }
 
   static std::optional<Floats> BiasOf(const Op& conv) {
@@ -155,20 +132,9 @@ class ConvAffineFuser {
     return bias == nullptr ? Floats(static_cast<size_t>(conv.input("Filter")->type.dims[0]), 0.0f) : ConstantFloats(*bias);
   }
 
-  static void Rewrite(Op& conv, const Floats& w, const Floats& bias) {
-    Block& block = conv.block();
-    const TensorType type = conv.input("Filter")->type;
-    Var* filter = AddConstant(block, absl::StrCat(conv.input("Filter")->name(), ".affine"), MakeConstant(type.dtype, type.dims, w));
-    Var* added = AddConstant(block, absl::StrCat(conv.output("Output")->name(), ".bias"),
-                             MakeConstant(type.dtype, {static_cast<int64_t>(bias.size())}, bias));
-    conv.SetInputs(conv.def().InputSlot("Filter"), {&filter, 1});
-    conv.SetInputs(conv.def().InputSlot("Bias"), {&added, 1});
-  }
-
   Program& program_;
-  UseDef uses_;
-  absl::flat_hash_set<const Op*> gone_;
-  std::vector<std::unique_ptr<Op>> graveyard_;  // uses_ still points at them
+  Rewrite rewrite_;
+  const UseDef& uses_ = rewrite_.uses();
 };
 
 }  // namespace

@@ -3,8 +3,9 @@
 #include <cmath>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "passes/fusion/constant_value.h"
+#include "passes/fusion/conv.h"
+#include "passes/fusion/rewrite.h"
 #include "passes/make_pass.h"
 
 namespace ampc {
@@ -12,29 +13,17 @@ namespace {
 
 using Floats = std::vector<float>;
 
-bool IsConv(const Op& op) { return op.type() == "conv2d" || op.type() == "depthwise_conv2d"; }
-bool HasActivation(const Op& op) {
-  return !op.GetString("fuse_activation").empty() || op.GetBool("fuse_relu") || op.GetBool("fuse_brelu") || op.GetBool("fuse_with_relu");
-}
-
 class ConvBnFuser {
  public:
-  explicit ConvBnFuser(Program& program) : program_(program), uses_(program) {}
+  explicit ConvBnFuser(Program& program) : program_(program), rewrite_(program) {}
 
   bool Run() {
-    bool changed = false;
-    for (int b = 0; b < program_.num_blocks(); ++b) {
-      std::vector<std::unique_ptr<Op>> ops = program_.block(b).TakeOps();
-      for (std::unique_ptr<Op>& op : ops) {
-        if (op->type() != "batch_norm") continue;
-        Op* conv = ConvInFront(*op);
-        if (conv == nullptr || !Fuse(*conv, *op)) continue;
-        graveyard_.push_back(std::move(op));
-        changed = true;
-      }
-      std::erase(ops, nullptr);
-      program_.block(b).SetOps(std::move(ops));
-    }
+    const bool changed = rewrite_.Run([this](const Op& op) {
+      Op* conv = op.type() == "batch_norm" ? ConvInFront(op) : nullptr;
+      if (conv == nullptr || !Fuse(*conv, op)) return false;
+      rewrite_.Drop(op);
+      return true;
+    });
     if (changed) RemoveUnusedVars(program_);
     return changed;
   }
@@ -89,26 +78,16 @@ class ConvBnFuser {
       }
     }
     if (!FitsType(filter->type.dtype, *w) || !FitsType(filter->type.dtype, new_bias)) return false;
-    Rewrite(conv, *bn.output("Y"), *w, new_bias);
+    // The products stay fp32 whatever the filter was: a scale over a small deviation may leave the low range.
+    SetConvConstants(conv, ".bn", DType::kF32, *w, new_bias);
+    Var* y = bn.output("Y");
+    conv.SetOutputs(conv.def().OutputSlot("Output"), {&y, 1});
     return true;
   }
 
-  // The products stay fp32 whatever the filter was: a scale over a small deviation may leave the low range.
-  static void Rewrite(Op& conv, Var& y, const Floats& w, const Floats& bias) {
-    Block& block = conv.block();
-    const TensorType& type = conv.input("Filter")->type;
-    Var* filter = AddConstant(block, absl::StrCat(conv.input("Filter")->name(), ".bn"), MakeConstant(DType::kF32, type.dims, w));
-    Var* added = AddConstant(block, absl::StrCat(conv.output("Output")->name(), ".bias"),
-                             MakeConstant(DType::kF32, {static_cast<int64_t>(bias.size())}, bias));
-    conv.SetInputs(conv.def().InputSlot("Filter"), {&filter, 1});
-    conv.SetInputs(conv.def().InputSlot("Bias"), {&added, 1});
-    Var* out = &y;
-    conv.SetOutputs(conv.def().OutputSlot("Output"), {&out, 1});
-  }
-
   Program& program_;
-  UseDef uses_;
-  std::vector<std::unique_ptr<Op>> graveyard_;  // uses_ still points at them
+  Rewrite rewrite_;
+  const UseDef& uses_ = rewrite_.uses();
 };
 
 }  // namespace

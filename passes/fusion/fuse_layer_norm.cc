@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "graph/op_registry.h"
 #include "passes/fusion/constant_value.h"
 #include "passes/fusion/pattern.h"
+#include "passes/fusion/rewrite.h"
 #include "passes/make_pass.h"
 
 namespace ampc {
@@ -16,26 +16,16 @@ namespace {
 
 class LayerNormFuser {
  public:
-  explicit LayerNormFuser(Program& program) : program_(program), uses_(program), pattern_(uses_) {}
+  explicit LayerNormFuser(Program& program) : rewrite_(program) {}
 
   bool Run() {
-    bool changed = false;
-    for (int b = 0; b < program_.num_blocks(); ++b) {
-      Block& block = program_.block(b);
-      std::vector<std::unique_ptr<Op>> ops = block.TakeOps();
-      for (size_t i = 0; i < ops.size(); ++i) position_[ops[i].get()] = i;
-      for (size_t i = 0; i < ops.size(); ++i) {
-        Norm norm;
-        if (ops[i] == nullptr || ops[i]->type() != "elementwise_div" || !Match(*ops[i], &norm)) continue;
-        const Op* last = Extend(*ops[i], &norm);
-        const size_t at = position_[last];
-        std::unique_ptr<Op> fused = Make(norm, *ops[at]);
-        graveyard_.push_back(std::exchange(ops[at], std::move(fused)));
-        changed = true;
-      }
-      block.SetOps(std::move(ops));
-    }
-    return changed;
+    return rewrite_.Run([this](const Op& op) {
+      Norm norm;
+      if (op.type() != "elementwise_div" || !Match(op, &norm)) return false;
+      const Op& last = *Extend(op, &norm);
+      rewrite_.Replace(last, Make(norm, last));
+      return true;
+    });
   }
 
  private:
@@ -131,11 +121,9 @@ class LayerNormFuser {
     return op;
   }
 
-  Program& program_;
-  UseDef uses_;
-  Pattern pattern_;
-  absl::flat_hash_map<const Op*, size_t> position_;
-  std::vector<std::unique_ptr<Op>> graveyard_;  // uses_ still points at them
+  Rewrite rewrite_;
+  const UseDef& uses_ = rewrite_.uses();
+  Pattern pattern_ = Pattern(uses_);
 };
 
 }  // namespace

@@ -2,49 +2,28 @@
 
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "graph/op_registry.h"
 #include "passes/fusion/affine.h"
+#include "passes/fusion/constant_value.h"
+#include "passes/fusion/rewrite.h"
 #include "passes/make_pass.h"
 
 namespace ampc {
 namespace {
 
-Var* FloatOperand(const Op& op) {
-  Var* found = nullptr;
-  for (Var* var : op.inputs()) {
-    if (var->literal != nullptr || var->kind == VarKind::kParam) continue;
-    if (found != nullptr) return nullptr;
-    found = var;
-  }
-  return found;
-}
-
 class ScaleFuser {
  public:
-  explicit ScaleFuser(Program& program) : program_(program), uses_(program), scale_(Ops().Find("scale")) {}
+  explicit ScaleFuser(Program& program) : program_(program), rewrite_(program), scale_(Ops().Find("scale")) {}
 
   bool Run() {
     if (scale_ == nullptr) return false;
-    bool changed = false;
-    for (int b = 0; b < program_.num_blocks(); ++b) {
-      Block& block = program_.block(b);
-      std::vector<std::unique_ptr<Op>> ops = block.TakeOps();
-      for (std::unique_ptr<Op>& op : ops) {
-        if (gone_.contains(op.get())) continue;
-        std::unique_ptr<Op> fused = Chain(*op);
-        if (fused == nullptr) continue;
-        // The op stands where the first step stood: its operand is there, and nobody reads the result before the last one.
-        gone_.insert(op.get());
-        graveyard_.push_back(std::exchange(op, std::move(fused)));
-        changed = true;
-      }
-      for (std::unique_ptr<Op>& op : ops) {
-        if (gone_.contains(op.get())) graveyard_.push_back(std::move(op));
-      }
-      std::erase(ops, nullptr);
-      block.SetOps(std::move(ops));
-    }
+    const bool changed = rewrite_.Run([this](const Op& op) {
+      std::unique_ptr<Op> fused = Chain(op);
+      if (fused == nullptr) return false;
+      // It stands where the first step stood: its operand is there, and nobody reads the result before the last one.
+      rewrite_.Replace(op, std::move(fused));
+      return true;
+    });
     if (changed) RemoveUnusedVars(program_);
     return changed;
   }
@@ -53,15 +32,13 @@ class ScaleFuser {
   // One op for `first` and the steps that follow it; null when there is only one.
   std::unique_ptr<Op> Chain(const Op& first) {
     if (first.type() != "elementwise_mul" && first.type() != "elementwise_add" && first.type() != "scale") return nullptr;
-    Var* x = FloatOperand(first);
+    Var* x = VariableOperand(first);
     if (x == nullptr || !IsFloat(x->type.dtype)) return nullptr;
     std::optional<Affine> all = ReadAffine(uses_, first, *x, -1, -1);
     if (!all.has_value()) return nullptr;
     Var* y = first.outputs()[0];
     std::vector<const Op*> steps;
-    while (y->kind == VarKind::kTemp && uses_.single_use(*y)) {
-      const Op* next = uses_.uses(*y)[0].op;
-      if (&next->block() != &first.block() || gone_.contains(next)) break;
+    while (const Op* next = rewrite_.OnlyReader(*y)) {
       const std::optional<Affine> step = ReadAffine(uses_, *next, *y, -1, -1);
       if (!step.has_value()) break;
       all = Then(*all, *step);
@@ -69,7 +46,7 @@ class ScaleFuser {
       y = next->outputs()[0];
     }
     if (steps.empty() || y->kind != VarKind::kTemp) return nullptr;
-    gone_.insert(steps.begin(), steps.end());
+    for (const Op* step : steps) rewrite_.Drop(*step);
     std::unique_ptr<Op> op = first.block().NewOp(scale_);
     op->SetInputs(0, {&x, 1});
     op->SetOutputs(0, {&y, 1});
@@ -81,10 +58,9 @@ class ScaleFuser {
   }
 
   Program& program_;
-  UseDef uses_;
+  Rewrite rewrite_;
+  const UseDef& uses_ = rewrite_.uses();
   const OpDef* scale_;
-  absl::flat_hash_set<const Op*> gone_;
-  std::vector<std::unique_ptr<Op>> graveyard_;  // uses_ still points at them
 };
 
 }  // namespace

@@ -1,0 +1,17 @@
+// What fusions ask of convolutions and put into them.
+#pragma once
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/program.h"
+
+namespace ampc {
+
+// conv2d or depthwise_conv2d.
+bool IsConv(const Op& op);
+// An activation is fused into the op: a convolution, a matrix product or a batch norm.
+bool HasActivation(const Op& op);
+// Gives a convolution a new filter, named with `suffix`, and a bias, both rounded to `dtype`.
+void SetConvConstants(Op& conv, absl::string_view suffix, DType dtype, absl::Span<const float> filter, absl::Span<const float> bias);
+
+}  // namespace ampc
