@@ -3,6 +3,7 @@
 #   tools/gpu_bundle.sh [FOLDER]        default: ampc_gpu; run.sh in it says how to run it
 # Everything is built here; the other machine needs neither compiler nor Bazel. `--archs ci` builds for compute capability 9.0 only.
 set -euo pipefail
+[ "${1:-}" != --help ] || { sed -n '2,/^set /{s/^# \{0,1\}//p}' "$0"; exit; }
 cd "$(dirname "$0")/.."
 folder=ampc_gpu config=cuda_release
 while [ $# -gt 0 ]; do

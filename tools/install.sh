@@ -5,6 +5,7 @@
 #   tools/install.sh --prefix DIR --no-build    installs what `bazel build //tools/install` built before
 # DIR may be moved or packed afterwards. Everything is laid out beside it first: an installation that fails changes nothing.
 set -euo pipefail
+[ "${1:-}" != --help ] || { sed -n '2,/^set /{s/^# \{0,1\}//p}' "$0"; exit; }
 caller=$PWD
 cd "$(dirname "$0")/.."
 # Exit codes as those of the command: 2 usage, 5 a write that failed.

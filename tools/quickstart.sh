@@ -5,6 +5,7 @@
 #   tools/quickstart.sh --onnx [DIRECTORY]     instead takes two ONNX models: sentences (MiniLM) and speech (silero_vad)
 #   tools/quickstart.sh --train [DIRECTORY]    instead trains a network on Fashion-MNIST, in fp32 and in three kinds of mixed precision
 set -euo pipefail
+[ "${1:-}" != --help ] || { sed -n '2,/^set /{s/^# \{0,1\}//p}' "$0"; exit; }
 cd "$(dirname "$0")/.."
 kind=paddle models=(rec cls) file=inference.pdmodel fetch=()
 case "${1:-}" in

@@ -4,6 +4,7 @@
 #   tools/setup.sh --ci     also what .ci/run needs: clang, its linker and run-time libraries
 #   tools/setup.sh --cuda   also the CUDA toolkit for --config=cuda, into ~/.cache/ampc/cuda, unless $CUDA_HOME or /usr/local/cuda has one
 set -euo pipefail
+[ "${1:-}" != --help ] || { sed -n '2,/^set /{s/^# \{0,1\}//p}' "$0"; exit; }
 
 packages=(
   bazel-bootstrap bazel-rules-java g++ python3 python3-pip graphviz

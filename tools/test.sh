@@ -3,6 +3,7 @@
 #   tools/test.sh [bazel options] [targets]     e.g. tools/test.sh --config=asan //tests/graph/...
 # Exit status 0 only if every target built, at least one test ran and none failed.
 set -uo pipefail
+[ "${1:-}" != --help ] || { sed -n '2,/^set /{s/^# \{0,1\}//p}' "$0"; exit; }
 cd "$(dirname "$0")/.."
 tools/setup.sh || { echo "0 passed, 1 failed"; exit 1; }
 

@@ -4,6 +4,7 @@
 # What it learns stays in $AMPC_FUZZ_CORPUS (default ~/.cache/ampc/fuzz), a folder per target, and is where the next run begins. Inputs that broke something
 # are kept in fuzz_found/. $AMPC_FUZZ names a binary that is built already. The last line is "N passed, N failed", counted by target; exit status 0 only if none failed.
 set -uo pipefail
+[ "${1:-}" != --help ] || { sed -n '2,/^set /{s/^# \{0,1\}//p}' "$0"; exit; }
 cd "$(dirname "$0")/../.."
 limit=(-runs=10000000)
 case "${1:-}" in

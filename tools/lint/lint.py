@@ -1,10 +1,10 @@
-"""Runs one check of the source tree: lint.py size|layering|words [ROOT]. Prints one line per problem; exit status 1 if there are any."""
+"""Runs one check of the source tree: lint.py CHECK [ROOT]. Prints one line per problem; exit status 1 if there are any."""
 
 import importlib
 import os
 import sys
 
-CHECKS = ("size", "layering", "words")
+CHECKS = ("size", "layering", "words", "commands")
 
 
 def main(argv):

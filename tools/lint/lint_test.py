@@ -8,6 +8,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
+import commands  # noqa: E402
 import layering  # noqa: E402
 import size  # noqa: E402
 import words  # noqa: E402
@@ -69,6 +70,47 @@ class LintTest(unittest.TestCase):
         self.assertEqual(len(self.problems(size)), 1)
         self.write("tools/lint/size_allow.txt", "graph/c.cc Add 63\ngraph/d.cc 500\n")
         self.assertIn("within its budget", self.problems(size)[0])
+
+    def test_commands_without_a_reason(self):
+        self.write("README.md", "```\nampc run m.onnx   # is run\nbazel build //tools:ampc   # is not\n```\n")
+        self.write("tools/BUILD", 'cc_binary(\n    name = "ampc",\n)\n')
+        self.assertIn("'bazel build //tools:ampc' is not run", self.problems(commands)[0])
+        self.write("tools/lint/commands_not_run.txt", "bazel build //tools:ampc  # Bazel\n")
+        self.assertEqual(self.problems(commands), [])
+        self.write("tools/lint/commands_not_run.txt", "bazel build //tools:ampc\nbazel test //...  # Bazel\n")
+        found = self.problems(commands)
+        self.assertEqual(len(found), 2)
+        self.assertIn("a reason is needed", found[0])
+        self.assertIn("no document has 'bazel test //...'", found[1])
+
+    def test_commands_that_name_what_is_not_there(self):
+        self.write("tools/make.sh", "echo '--fast'\n")
+        os.chmod(os.path.join(self._folder.name, "tools/make.sh"), 0o755)
+        self.write("tools/BUILD", "")
+        self.write(".bazelrc", "build:asan --copt=-g\n")
+        wrong = {
+            "tools/make.sh --slow": "says nothing of --slow",
+            "tools/take.sh": "no program tools/take.sh",
+            "bazel test --config=tsan //tools/...": "no --config=tsan",
+            "bazel build //tools:ampc": "no target //tools:ampc",
+            "bazel-bin/tools/ampc run": "no target //tools:ampc",
+        }
+        right = ("tools/make.sh --fast", "bazel test --config=asan //tools/...")
+        self.write("tools/lint/commands_not_run.txt", "".join(c + "  # reason\n" for c in (*wrong, *right)))
+        self.write("README.md", "```\n" + "\n".join((*wrong, *right)) + "\n```\n")
+        found = self.problems(commands)
+        self.assertEqual(len(found), len(wrong), found)
+        for problem, why in zip(found, wrong.values()):
+            self.assertIn(why, problem)
+
+    def test_paths_in_documents(self):
+        self.write("tests/README.md", "`passes/*.case`, `graph/op_test`, `graph/op.h`, [a page](no.md)\n")
+        self.write("tests/passes/dedup.case", "")
+        self.write("tests/graph/op_test.cc", "")
+        found = self.problems(commands)
+        self.assertEqual(len(found), 2)
+        self.assertIn("there is no graph/op.h", found[0])
+        self.assertIn("no.md", found[1])
 
     def test_words(self):
         for text in ("// TO" "DO: more", "// a st" "ub", "// /wo" "rk/data", "TEST(A, DISABL" "ED_B)", "  std::cerr << 1;", "  exit(1);", "  std::abort();"):

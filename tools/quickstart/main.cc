@@ -1,14 +1,17 @@
 // The table of the quick start: real models, converted to fp16 and bf16, run and judged.
 //
-// usage: quickstart MODELS DATA WORK MODEL...    MODELS: from tools/fetch_models.py; DATA: inputs and the frameworks' fp32 outputs;
-//                                                WORK: where converted models go; MODEL: a name of task.cc
+// usage: quickstart [--runs=N] MODELS DATA WORK MODEL...    MODELS: from tools/fetch_models.py; DATA: inputs and the frameworks' fp32 outputs;
+//                                                           WORK: where converted models go; MODEL: a name of task.cc; N: timed runs per variant
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/tensor_io/npz.h"
@@ -22,14 +25,19 @@ namespace ampc {
 namespace {
 
 constexpr int kInputs = 2;  // sets of inputs per model
-constexpr int kRuns = 20;   // timed runs per variant
+
+struct Request {
+  std::string models, data, work;
+  std::vector<std::string> names;
+  int runs = 20;
+};
 
 struct Variant {
   std::string label;
   std::string path;
   std::vector<Answer> answers;
   double error = 0;    // largest |difference| of a fetch from the stored one over its largest value
-  double latency = 0;  // best of kRuns, first set of inputs
+  double latency = 0;  // best of all runs, first set of inputs
   ConvertResult converted;
 };
 
@@ -60,9 +68,9 @@ bool SameAnswers(const Task& task, const Variant& a, const Variant& b) {
 }
 
 // Interleaved, so that a change of the machine's speed hits all variants alike.
-absl::Status Time(const Task& task, const std::string& data, const std::vector<Session>& sessions, std::vector<Variant>& variants) {
-  AMPC_ASSIGN_OR_RETURN(const TensorMap feeds, Feeds(task, data, 0));
-  for (int run = 0; run < kRuns; ++run) {
+absl::Status Time(const Task& task, const Request& request, const std::vector<Session>& sessions, std::vector<Variant>& variants) {
+  AMPC_ASSIGN_OR_RETURN(const TensorMap feeds, Feeds(task, request.data, 0));
+  for (int run = 0; run < request.runs; ++run) {
     for (size_t i = 0; i < sessions.size(); ++i) {
       const auto start = std::chrono::steady_clock::now();
       AMPC_RETURN_IF_ERROR(sessions[i].Run(feeds).status());
@@ -73,15 +81,15 @@ absl::Status Time(const Task& task, const std::string& data, const std::vector<S
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Variant>> Variants(const Task& task, const std::string& models, const std::string& data, const std::string& work) {
-  const std::string original = absl::StrCat(models, "/", task.name, "/", task.file);
+absl::StatusOr<std::vector<Variant>> Variants(const Task& task, const Request& wanted) {
+  const std::string original = absl::StrCat(wanted.models, "/", task.name, "/", task.file);
   std::vector<Variant> variants(1);
   variants[0].label = "fp32";
   variants[0].path = original;
   for (DType dtype : {DType::kF16, DType::kBF16}) {
     Variant v;
     v.label = dtype == DType::kF16 ? "fp16" : "bf16";
-    v.path = absl::StrCat(work, "/", task.name, "_", v.label, task.file.substr(task.file.rfind('.')));
+    v.path = absl::StrCat(wanted.work, "/", task.name, "_", v.label, task.file.substr(task.file.rfind('.')));
     ConvertRequest request;
     request.input = original;
     request.output = v.path;
@@ -92,11 +100,11 @@ absl::StatusOr<std::vector<Variant>> Variants(const Task& task, const std::strin
   std::vector<Session> sessions;
   for (Variant& v : variants) {
     AMPC_ASSIGN_OR_RETURN(const Session rounded, Session::Load(v.path, {.excess_precision = false}));
-    AMPC_RETURN_IF_ERROR(Judge(task, data, rounded, v));
+    AMPC_RETURN_IF_ERROR(Judge(task, wanted.data, rounded, v));
     AMPC_ASSIGN_OR_RETURN(Session session, Session::Load(v.path));
     sessions.push_back(std::move(session));
   }
-  AMPC_RETURN_IF_ERROR(Time(task, data, sessions, variants));
+  AMPC_RETURN_IF_ERROR(Time(task, wanted, sessions, variants));
   return variants;
 }
 
@@ -123,22 +131,22 @@ std::string Texts(const Variant& v) {
   return absl::StrJoin(texts, " | ");
 }
 
-absl::Status Run(const std::string& models, const std::string& data, const std::string& work, const std::vector<std::string>& names, Console& console) {
+absl::Status Run(const Request& request, Console& console) {
   std::vector<std::vector<std::string>> rows = {
       {"model", "type", "size", "ops low / fp32", "low flops", "casts", "conversion", "latency", "x fp32", "error", "answer"}};
   std::string answers;
   bool same = true;
-  for (const std::string& name : names) {
+  for (const std::string& name : request.names) {
     AMPC_ASSIGN_OR_RETURN(Task task, FindTask(name));
-    AMPC_RETURN_IF_ERROR(ReadLabels(models, task));
-    AMPC_ASSIGN_OR_RETURN(const std::vector<Variant> variants, Variants(task, models, data, work));
+    AMPC_RETURN_IF_ERROR(ReadLabels(request.models, task));
+    AMPC_ASSIGN_OR_RETURN(const std::vector<Variant> variants, Variants(task, request));
     for (const Variant& v : variants) {
       rows.push_back(Row(task, v, variants[0]));
       same = same && SameAnswers(task, variants[0], v);
       absl::StrAppend(&answers, task.name, " ", v.label, ": ", Texts(v), "\n");
     }
   }
-  console.Out(absl::StrCat("\n", FormatTable(rows), "\nerror: against the fp32 outputs of Paddle or ONNX Runtime, over their largest value. latency: best of ", kRuns,
+  console.Out(absl::StrCat("\n", FormatTable(rows), "\nerror: against the fp32 outputs of Paddle or ONNX Runtime, over their largest value. latency: best of ", request.runs,
                            " runs on this CPU, all variants interleaved.\nError and answer are those of half storage: each result is rounded to its type. Latency is that of a plain run, which rounds less.\n\nanswers\n", answers));
   return same ? absl::OkStatus() : NoError("a converted model gives another answer than the original");
 }
@@ -148,11 +156,20 @@ absl::Status Run(const std::string& models, const std::string& data, const std::
 
 int main(int argc, char** argv) {
   ampc::Console console;
+  ampc::Request request;
+  const bool runs = argc > 1 && absl::StartsWith(argv[1], "--runs=");
+  if (runs && (!absl::SimpleAtoi(absl::StripPrefix(argv[1], "--runs="), &request.runs) || request.runs < 1)) argc = 0;
+  argv += runs ? 1 : 0;
+  argc -= runs ? 1 : 0;
   if (argc < 5) {
-    console.Note("usage: quickstart MODELS DATA WORK MODEL...");
+    console.Note("usage: quickstart [--runs=N] MODELS DATA WORK MODEL...");
     return 2;
   }
-  const absl::Status status = ampc::Run(argv[1], argv[2], argv[3], {argv + 4, argv + argc}, console);
+  request.models = argv[1];
+  request.data = argv[2];
+  request.work = argv[3];
+  request.names.assign(argv + 4, argv + argc);
+  const absl::Status status = ampc::Run(request, console);
   if (!status.ok()) console.Note(absl::StrCat("quickstart: ", status.message()));
   return static_cast<int>(ampc::ExitCodeOf(status));
 }
