@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Installs ampc for people without Bazel: the command, libampc.so, headers, a CMake package, pkg-config files, completion for shells.
 #   tools/install.sh --prefix DIR               builds, then installs; what an earlier version had there and this one has not is removed
+#   tools/install.sh --prefix DIR --cuda        with the GPU backend: code for compute capability 9.0 and newer; --cuda=release: for 7.5 and newer
 #   tools/install.sh --prefix DIR --uninstall   removes what was installed there
 #   tools/install.sh --prefix DIR --no-build    installs what `bazel build //tools/install` built before
+# With the GPU backend everything runs on machines without a GPU, too: the driver, cuBLASLt and cuDNN are looked for when a device is first used.
 # DIR may be moved or packed afterwards. Everything is laid out beside it first: an installation that fails changes nothing.
 set -euo pipefail
 [ "${1:-}" != --help ] || { sed -n '2,/^set /{s/^# \{0,1\}//p}' "$0"; exit; }
@@ -10,14 +12,16 @@ caller=$PWD
 cd "$(dirname "$0")/.."
 # Exit codes as those of the command: 2 usage, 5 a write that failed.
 fail() { echo "install.sh: $2" >&2; exit "$1"; }
-prefix= action=install build=yes
+prefix= action=install build=yes cuda=
 while [ $# -gt 0 ]; do
   case "$1" in
     --prefix) [ $# -gt 1 ] || fail 2 "--prefix needs a folder"; prefix=$2; shift ;;
     --prefix=*) prefix=${1#*=} ;;
+    --cuda) cuda=cuda ;;
+    --cuda=release) cuda=cuda_release ;;
     --no-build) build= ;;
     --uninstall) action=uninstall ;;
-    *) fail 2 "unknown argument '$1', needed --prefix DIR [--no-build] [--uninstall]" ;;
+    *) fail 2 "unknown argument '$1', needed --prefix DIR [--cuda | --cuda=release] [--no-build] [--uninstall]" ;;
   esac
   shift
 done
@@ -42,9 +46,12 @@ if [ "$action" = uninstall ]; then
 fi
 
 if [ -n "$build" ]; then
-  tools/setup.sh
-  bazel build --noshow_progress //tools/install
+  tools/setup.sh ${cuda:+--cuda}
+  bazel build --noshow_progress ${cuda:+--config=$cuda} //tools/install
 fi
+built=bazel-bin/tools/install/version.txt
+[ -f "$built" ] || built=tools/install/version.txt
+[ -z "$cuda" ] || grep -q ' cuda$' "$built" || fail 2 "--cuda --no-build: what was built is for the CPU only"
 mkdir -p "$prefix" 2> /dev/null && stage=$(mktemp -d "$prefix/.ampc-install.XXXXXX" 2> /dev/null) || fail 5 "cannot write to $prefix"
 trap 'rm -rf "$stage"' EXIT
 python3 tools/install/layout.py "$stage" || fail 5 "cannot lay out the files in $prefix"

@@ -44,6 +44,9 @@ Outcome Install(const std::vector<std::string>& args) {
   return RunProcess("/bin/bash", words, fs::current_path().string());
 }
 
+// Run with --config=cuda.
+bool HasGpuBackend() { return ReadFile("tools/install/version.txt").find(" cuda") != std::string::npos; }
+
 class InstallTest : public ::testing::Test {
  protected:
   // One installation for all tests, moved after it was made.
@@ -94,7 +97,11 @@ TEST_F(InstallTest, HasOneVersionEverywhere) {
 
 TEST_F(InstallTest, HoldsNoPathOfTheMachineThatBuiltIt) {
   EXPECT_EQ(Bash("grep -rIl '/execroot/\\|/first/prefix' $P || true"), "");
-  EXPECT_THAT(Bash("readelf -d $P/lib/libampc.so $P/bin/ampc"), Not(HasSubstr("PATH")));
+  // The GPU backend's code is looked for in the installation.
+  const std::set<std::string> allowed = {"$ORIGIN", "$ORIGIN/../lib"};
+  for (const std::string& path : Words(Bash("readelf -d $P/lib/libampc.so $P/bin/ampc | sed -n 's/.*PATH).*\\[\\(.*\\)\\]/\\1/p' | tr ':' ' '"))) {
+    EXPECT_TRUE(HasGpuBackend() && (allowed.contains(path) || path.rfind("$ORIGIN/../_solib", 0) == 0 || path.rfind("$ORIGIN/../../_solib", 0) == 0)) << path;
+  }
 }
 
 TEST_F(InstallTest, ExportsTheInterfacesOnly) {
@@ -155,6 +162,39 @@ TEST_F(InstallTest, ShellsCompleteVerbsOptionsAndValues) {
   EXPECT_EQ(Words(Bash(fish + "convert --target '\" | cut -f1")), (std::set<std::string>{"cpu", "cuda"}));
 }
 
+TEST_F(InstallTest, AnInstallationForTheCpuSaysSo) {
+  if (HasGpuBackend()) GTEST_SKIP() << "this one is for the GPU";
+  EXPECT_EQ(Bash("pkg-config --variable=cuda ampc-c ampc"), "OFF OFF\n");
+  EXPECT_FALSE(Files(prefix_).contains("lib/libampc_device_code.so"));
+  WriteFile(folder_ / "CMakeLists.txt", "cmake_minimum_required(VERSION 3.16)\nproject(c C)\nfind_package(ampc REQUIRED)\nif(ampc_CUDA)\nmessage(FATAL_ERROR on)\nendif()\nfind_package(ampc REQUIRED COMPONENTS cuda)\n");
+  const Outcome outcome = RunProcess("/usr/bin/cmake", {"-S", ".", "-B", "build", "-DCMAKE_PREFIX_PATH=" + prefix_.string()}, folder_.path());
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("has no cuda"));
+}
+
+// What Bazel built for the CPU, with something in the place of what a build with CUDA adds to it.
+TEST_F(InstallTest, AnInstallationWithTheGpuBackend) {
+  if (HasGpuBackend()) GTEST_SKIP() << "all the other tests are of one";
+  const std::string tree = fs::canonical(fs::current_path()).string(), built = folder_ / "built";
+  Bash("cp -rs " + tree + "/. built");
+  const std::string version = ReadFile(tree + "/tools/install/version.txt");
+  ASSERT_THAT(version, EndsWith(" cpu\n"));
+  WriteFile(built + "/tools/install/version.txt", version.substr(0, version.size() - 4) + "cuda\n");
+  Bash("mkdir -p built/kernels/cuda && echo 'int ampc_device_code;' > code.c && cc -shared -fPIC code.c -o built/kernels/cuda/libampc_device_code.so");
+  Bash("bash built/tools/install.sh --prefix $PWD/gpu --cuda --no-build");
+  std::set<std::string> expected = Files(prefix_);
+  expected.insert("lib/libampc_device_code.so");
+  EXPECT_EQ(Files(folder_ / "gpu"), expected);
+  EXPECT_EQ(Bash("PKG_CONFIG_PATH=gpu/lib/pkgconfig pkg-config --variable=cuda ampc-c ampc"), "ON ON\n");
+  EXPECT_THAT(Bash("PKG_CONFIG_PATH=gpu/lib/pkgconfig pkg-config --libs ampc-c"), HasSubstr("-Wl,-rpath-link,"));
+  WriteFile(folder_ / "CMakeLists.txt", "cmake_minimum_required(VERSION 3.16)\nproject(c C)\nfind_package(ampc REQUIRED COMPONENTS cuda)\nif(NOT ampc_CUDA)\nmessage(FATAL_ERROR off)\nendif()\nadd_executable(v v.c)\ntarget_link_libraries(v ampc::c)\n");
+  WriteFile(folder_ / "v.c", "#include <ampc.h>\n#include <stdio.h>\nint main(void) { return puts(ampc_version()) < 0; }\n");
+  EXPECT_EQ(Bash("cmake -S . -B build -DCMAKE_PREFIX_PATH=$PWD/gpu > log && cmake --build build > log && build/v"), Bash("pkg-config --modversion ampc-c"));
+  // The next one, for the CPU, takes it away.
+  Bash("bash " + tree + "/tools/install.sh --prefix $PWD/gpu --no-build");
+  EXPECT_EQ(Files(folder_ / "gpu"), Files(prefix_));
+}
+
 TEST_F(InstallTest, ReplacesAnEarlierVersionAndUninstalls) {
   const std::string prefix = folder_ / "p";
   WriteFile(prefix + "/share/ampc/manifest.txt", "lib/old/libold.so\nshare/ampc/manifest.txt\n");
@@ -182,6 +222,7 @@ TEST_F(InstallTest, SaysWhatIsWrong) {
   fails({"--no-build", "--prefix"}, 2, "--prefix needs a folder");
   fails({"--no-build", "--prefix", folder_ / "p", "--zzz"}, 2, "--zzz");
   fails({"--no-build", "--prefix", folder_ / "file/p"}, 5, "cannot write to");
+  fails({"--no-build", "--cuda", "--prefix", folder_ / "q"}, 2, "for the CPU only");
   fails({"--uninstall", "--prefix", folder_ / "p"}, 3, "no installed ampc");
   EXPECT_EQ(Files(folder_.path()), std::set<std::string>{"file"});
 }

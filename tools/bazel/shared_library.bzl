@@ -65,7 +65,7 @@ def _shared_library_impl(ctx):
         name = ctx.label.name,
         output_type = "dynamic_library",
         linking_contexts = [cc_common.create_linking_context(linker_inputs = depset(inputs))],
-        user_link_flags = ["-Wl,-soname," + ctx.attr.soname, "-Wl,--version-script=" + exports.path],
+        user_link_flags = ["-Wl,-soname," + ctx.attr.soname, "-Wl,--version-script=" + exports.path] + ctx.attr.linkopts,
         additional_inputs = [exports],
     )
     library = linked.library_to_link.resolved_symlink_dynamic_library or linked.library_to_link.dynamic_library
@@ -76,6 +76,7 @@ shared_library = rule(
     implementation = _shared_library_impl,
     attrs = {
         "deps": attr.label_list(providers = [CcInfo]),
+        "linkopts": attr.string_list(),
         "public": attr.string_list(doc = "Headers of users, as they are included; with those that they include they are the interface."),
         "soname": attr.string(),
         "_public_api": attr.label(default = "//tools/install:public_api.py", allow_single_file = True),

@@ -25,6 +25,8 @@ _FILES = {
     _HERE + "completion.zsh": "share/zsh/site-functions/_ampc",
     _HERE + "completion.fish": "share/fish/vendor_completions.d/ampc.fish",
 }
+# The GPU backend's own code, which a build with CUDA has; the files it is linked into look for it in the same folder of an installation.
+_DEVICE_CODE = "kernels/cuda/libampc_device_code.so"
 _C_HEADER = "tools/c_api/ampc.h"
 # Headers of Abseil whose component is not named as they are.
 _ABSL = {"string_view": "strings"}
@@ -79,12 +81,13 @@ def absl_components(headers):
 
 def main():
     layout = Layout(sys.argv[1])
-    version, soversion = read(_HERE + "version.txt").split()
+    version, soversion, kind = read(_HERE + "version.txt").split()
     headers = read(_HERE + "ampc_headers.txt").split()
     for header in headers:
         layout.copy(header, "include/ampc/" + ("ampc.h" if header == _C_HEADER else header))
     absl = absl_components(headers)
-    values = {"VERSION": version, "SOVERSION": soversion, "ABSL_CMAKE": ";absl::".join(absl), "ABSL_PKG_CONFIG": " absl_".join(absl)}
+    cuda = kind == "cuda"
+    values = {"VERSION": version, "SOVERSION": soversion, "CUDA": "ON" if cuda else "OFF", "LINK_CUDA": " -Wl,-rpath-link,${libdir}" if cuda else "", "ABSL_CMAKE": ";absl::".join(absl), "ABSL_PKG_CONFIG": " absl_".join(absl)}
     for template, name in _TEMPLATES.items():
         layout.write(name, re.sub(r"@(\w+)@", lambda m: values[m.group(1)], read(_HERE + template)))
     for source, name in _FILES.items():
@@ -92,6 +95,8 @@ def main():
     subprocess.run(["strip", layout.copy("tools/ampc", "bin/ampc", 0o755)], check=True)
     library = "libampc.so." + version
     subprocess.run(["strip", "--strip-unneeded", layout.copy(_HERE + "libampc.so", "lib/" + library)], check=True)
+    if cuda:
+        subprocess.run(["strip", "--strip-unneeded", layout.copy(_DEVICE_CODE, "lib/" + os.path.basename(_DEVICE_CODE))], check=True)
     layout.link(library, "lib/libampc.so." + soversion)
     layout.link("libampc.so." + soversion, "lib/libampc.so")
     manifest = "share/ampc/manifest.txt"
