@@ -136,7 +136,7 @@ absl::Status InferUnsqueeze(InferContext& ctx) {
   return absl::OkStatus();
 }
 
-absl::Status InferFlatten(InferContext& ctx) {
+absl::Status InferFlattenAt(InferContext& ctx) {
   const TensorType& x = ctx.In("X");
   MaybeXShape(ctx, x);
   if (!x.has_rank) {
@@ -184,7 +184,7 @@ OpDef Unsqueeze(std::string name, std::string doc) {
 }
 
 OpDef Flatten(std::string name, std::string doc) {
-  return View(std::move(name), std::move(doc)).In("X").Out("Out").A("axis", 1).Infer(InferFlatten).Alias("onnx", "Flatten");
+  return View(std::move(name), std::move(doc)).In("X").Out("Out").A("axis", 1).Infer(InferFlattenAt).Alias("onnx", "Flatten");
 }
 
 }  // namespace ampc::ops
