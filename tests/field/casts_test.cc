@@ -6,11 +6,9 @@
 namespace ampc::testing {
 namespace {
 
-using FieldCasts = FieldTest;
-
-// Down and up again rounds: the model's own pair stays, and none is added around it.
-TEST_F(FieldCasts, TheModelsOwnPairsStay) {
-  const std::string text = R"(
+const FieldModel kModels[] = {
+    // Down and up again rounds: the model's own pair stays, and none is added around it.
+    {.name = "TheModelsOwnPairsStay", .text = R"(
 opset 17
 in x f32 [4, 16]
 w w f32 [16, 16]
@@ -24,15 +22,8 @@ y = Relu(e)
 value h f16 [4, 16]
 value b f32 [4, 16]
 out y f32 [4, 16]
-)";
-  const Converted low = Converts(text);
-  EXPECT_EQ(low.Line("h"), "h = Cast(a)");
-  EXPECT_EQ(low.Line("e"), "e = Cast(d)");
-  Converts(text, {.dtype = "bf16"});
-}
-
-TEST_F(FieldCasts, TwoOfTheSame) {
-  const std::string text = R"(
+)", .lines = {"h = Cast(a)", "e = Cast(d)"}},
+    {.name = "TwoOfTheSame", .text = R"(
 opset 17
 in x f32 [4, 16]
 w w f32 [16, 16]
@@ -44,11 +35,104 @@ e2 = Cast(d2) to=f32
 s = Add(e1, e2)
 y = MatMul(s, w)
 out y f32 [4, 16]
-)";
-  const Converted low = Converts(text);
-  EXPECT_EQ(low.Line("d2"), "d2 = Cast(a)");
-  Converts(text, {.dtype = "bf16"});
-}
+)", .lines = {"d2 = Cast(a)"}},
+    {.name = "AnOutputThatIsACast", .text = R"(
+opset 17
+in x f32 [4, 16]
+w w f32 [16, 16]
+a = MatMul(x, w)
+y = Cast(a) to=f16
+z = Cast(x) to=f16
+f = Cast(y) to=f32
+out y f16 [4, 16]
+out z f16 [4, 16]
+out f f32 [4, 16]
+)", .lines = {"y = Cast(a)"}},
+    {.name = "FromBoolAndIntegers", .text = R"(
+opset 17
+in x f32 [4, 16]
+in i i64 [4, 1]
+w w f32 [16, 16]
+w zero f32 [] = 0
+a = MatMul(x, w)
+m = Greater(a, zero)
+f = Cast(m) to=f32
+g = Cast(i) to=f32
+b = Mul(a, f)
+c = Mul(b, g)
+y = MatMul(c, w)
+out y f32 [4, 16]
+)"},
+    // A model that is fp16 in part.
+    {.name = "PartlyLowModels", .text = R"(
+opset 17
+in x f32 [4, 16]
+w h f16 [16, 16]
+w w f32 [16, 16]
+l = Cast(x) to=f16
+a = MatMul(l, h)
+b = Cast(a) to=f32
+c = MatMul(b, w)
+d = Cast(c) to=f16
+y = Add(d, a)
+value b f32 [4, 16]
+out y f16 [4, 16]
+)", .lines = {"a = MatMul(l, h)"}},
+    {.name = "InputsAndOutputsOfFp16", .text = R"(
+opset 17
+in x f16 [4, 16]
+w w f32 [16, 16]
+f = Cast(x) to=f32
+a = MatMul(f, w)
+s = Softmax(a)
+y = Cast(s) to=f16
+out y f16 [4, 16]
+)"},
+    // An f64 part stays what it is, between casts that were there.
+    {.name = "WiderTypesStay", .text = R"(
+opset 17
+in x f32 [4, 16]
+w w f32 [16, 16]
+w two f64 [] = 2
+a = MatMul(x, w)
+d = Cast(a) to=f64
+e = Mul(d, two)
+f = Cast(e) to=f32
+y = MatMul(f, w)
+out y f32 [4, 16]
+)"},
+    // Values and nodes that have the names which the conversion would take.
+    {.name = "NamesThatAreTaken", .text = R"(
+opset 17
+in x f32 [4, 16]
+w w f32 [16, 16]
+w w.f16 f32 [16]
+x.f16 = MatMul@ampc/x.f16(x, w)
+a.f32 = Exp@ampc/e(x.f16)
+a = Add(a.f32, w.f16)
+b = MatMul(a, w)
+c = Exp(w)
+d = Sigmoid(w.f16)
+e = Add(b, d)
+y = MatMul(e, c)
+out y f32 [4, 16]
+)", .lines = {"x.f16.1 = Cast(x)"}},
+    // The wrong type that another converter declared: the program is what its operators say.
+    {.name = "ADeclarationThatIsNotSo", .text = R"(
+opset 17
+in x f32 [4, 16]
+w w f32 [16, 16]
+a = MatMul(x, w)
+b = Cast(a) to=f16
+c = Cast(b) to=f32
+y = MatMul(c, w)
+value a f32 [9, 16]
+out y f32 [4, 16]
+)"},
+};
+INSTANTIATE_TEST_SUITE_P(Casts, FieldModelTest, ::testing::ValuesIn(kModels), NameOfFieldModel);
+
+using FieldCasts = FieldTest;
 
 // Three readers, two precisions, and the value is an output, too.
 TEST_F(FieldCasts, OneCastForAllReaders) {
@@ -71,125 +155,6 @@ out h f16 [4, 16]
   EXPECT_EQ(low.Line("e"), "e = Exp(a)");
   EXPECT_EQ(low.Line("a"), "a = Cast(a.f16)");
   Converts(text, {.dtype = "bf16"});
-}
-
-TEST_F(FieldCasts, AnOutputThatIsACast) {
-  const std::string text = R"(
-opset 17
-in x f32 [4, 16]
-w w f32 [16, 16]
-a = MatMul(x, w)
-y = Cast(a) to=f16
-z = Cast(x) to=f16
-f = Cast(y) to=f32
-out y f16 [4, 16]
-out z f16 [4, 16]
-out f f32 [4, 16]
-)";
-  EXPECT_EQ(Converts(text).Line("y"), "y = Cast(a)");
-  Converts(text, {.dtype = "bf16"});
-}
-
-TEST_F(FieldCasts, FromBoolAndIntegers) {
-  ConvertsToBoth(R"(
-opset 17
-in x f32 [4, 16]
-in i i64 [4, 1]
-w w f32 [16, 16]
-w zero f32 [] = 0
-a = MatMul(x, w)
-m = Greater(a, zero)
-f = Cast(m) to=f32
-g = Cast(i) to=f32
-b = Mul(a, f)
-c = Mul(b, g)
-y = MatMul(c, w)
-out y f32 [4, 16]
-)");
-}
-
-// A model that is fp16 in part.
-TEST_F(FieldCasts, PartlyLowModels) {
-  const std::string text = R"(
-opset 17
-in x f32 [4, 16]
-w h f16 [16, 16]
-w w f32 [16, 16]
-l = Cast(x) to=f16
-a = MatMul(l, h)
-b = Cast(a) to=f32
-c = MatMul(b, w)
-d = Cast(c) to=f16
-y = Add(d, a)
-value b f32 [4, 16]
-out y f16 [4, 16]
-)";
-  EXPECT_EQ(Converts(text).Line("a"), "a = MatMul(l, h)");
-  Converts(text, {.dtype = "bf16"});
-}
-
-TEST_F(FieldCasts, InputsAndOutputsOfFp16) {
-  ConvertsToBoth(R"(
-opset 17
-in x f16 [4, 16]
-w w f32 [16, 16]
-f = Cast(x) to=f32
-a = MatMul(f, w)
-s = Softmax(a)
-y = Cast(s) to=f16
-out y f16 [4, 16]
-)");
-}
-
-// An f64 part stays what it is, between casts that were there.
-TEST_F(FieldCasts, WiderTypesStay) {
-  ConvertsToBoth(R"(
-opset 17
-in x f32 [4, 16]
-w w f32 [16, 16]
-w two f64 [] = 2
-a = MatMul(x, w)
-d = Cast(a) to=f64
-e = Mul(d, two)
-f = Cast(e) to=f32
-y = MatMul(f, w)
-out y f32 [4, 16]
-)");
-}
-
-// Values and nodes that have the names which the conversion would take.
-TEST_F(FieldCasts, NamesThatAreTaken) {
-  const Converted low = Converts(R"(
-opset 17
-in x f32 [4, 16]
-w w f32 [16, 16]
-w w.f16 f32 [16]
-x.f16 = MatMul@ampc/x.f16(x, w)
-a.f32 = Exp@ampc/e(x.f16)
-a = Add(a.f32, w.f16)
-b = MatMul(a, w)
-c = Exp(w)
-d = Sigmoid(w.f16)
-e = Add(b, d)
-y = MatMul(e, c)
-out y f32 [4, 16]
-)");
-  EXPECT_EQ(low.Line("x.f16.1"), "x.f16.1 = Cast(x)");
-}
-
-// The wrong type that another converter declared: the program is what its operators say.
-TEST_F(FieldCasts, ADeclarationThatIsNotSo) {
-  Converts(R"(
-opset 17
-in x f32 [4, 16]
-w w f32 [16, 16]
-a = MatMul(x, w)
-b = Cast(a) to=f16
-c = Cast(b) to=f32
-y = MatMul(c, w)
-value a f32 [9, 16]
-out y f32 [4, 16]
-)");
 }
 
 // Fusions look through what a conversion leaves.

@@ -151,11 +151,14 @@ Converted FieldTest::Converts(const std::string& text, const Conversion& convers
   return Converted(std::move(low));
 }
 
-void FieldTest::ConvertsToBoth(const std::string& text) const {
-  for (const char* dtype : {"fp16", "bf16"}) {
-    SCOPED_TRACE(dtype);
-    Converts(text, {.dtype = dtype});
-  }
+TEST_P(FieldModelTest, Converts) {
+  const FieldModel& model = GetParam();
+  const Converted low = Converts(model.text);
+  for (const std::string& line : model.lines) EXPECT_EQ(low.Line(line.substr(0, line.find(" = "))), line);
+  for (const std::string& initializer : model.full) EXPECT_EQ(low.TypeOf(initializer), 1) << initializer;
+  for (const std::string& initializer : model.low) EXPECT_EQ(low.TypeOf(initializer), 10) << initializer;
+  SCOPED_TRACE("bf16");
+  Converts(model.text, {.dtype = "bf16"});
 }
 
 }  // namespace ampc::testing

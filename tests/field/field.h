@@ -45,13 +45,21 @@ class FieldTest : public CliTest {
   // - that a second conversion gives the same bytes, and strip the original's.
   // Values of the feeds are small; integers are 0, 1, 2 in turn, what is bool is true at odd places.
   Converted Converts(const std::string& text, const Conversion& conversion = {}) const;
-  // Both types, where nothing is looked at afterwards.
-  void ConvertsToBoth(const std::string& text) const;
 
  private:
   void WriteFeeds(const onnx::GraphProto& graph) const;
   void ExpectNear(const onnx::GraphProto& graph, const Conversion& conversion) const;
 };
+
+// A row of a family's table: a model, which is converted to fp16 and to bf16, and what stands in its conversion to fp16.
+struct FieldModel {
+  std::string name;
+  std::string text;
+  std::vector<std::string> lines = {};           // "y = Relu(a)", as Converted::Line gives them
+  std::vector<std::string> full = {}, low = {};  // initializers that are f32, and f16
+};
+class FieldModelTest : public FieldTest, public ::testing::WithParamInterface<FieldModel> {};
+inline std::string NameOfFieldModel(const ::testing::TestParamInfo<FieldModel>& info) { return info.param.name; }
 
 // The graph and those in it, depth first in the order of the file.
 std::vector<const onnx::GraphProto*> GraphsOf(const onnx::ModelProto& model);

@@ -5,20 +5,9 @@
 namespace ampc::testing {
 namespace {
 
-using FieldGraphs = FieldTest;
-using ::testing::HasSubstr;
-
-TEST_F(FieldGraphs, NodesWithOneNameOrNone) {
-  for (const std::string name : {"@n", ""}) {
-    const Converted low = Converts("opset 17\nin x f32 [4, 16]\nw w f32 [16, 16]\na = MatMul" + name + "(x, w)\nb = Exp" + name + "(a)\nc = Log" + name +
-                                   "(b)\nd = MatMul" + name + "(c, w)\ny = Relu" + name + "(d)\nout y f32 [4, 16]\n");
-    for (const auto& node : low.model().graph().node()) EXPECT_TRUE(node.name() == (name.empty() ? "" : "n") || node.name().find("ampc/") == 0) << node.name();
-  }
-}
-
-// They stay in the file's order, which is the producer's; every reader that sorts by itself takes it.
-TEST_F(FieldGraphs, NodesOutOfOrder) {
-  ConvertsToBoth(R"(
+const FieldModel kModels[] = {
+    // They stay in the file's order, which is the producer's; every reader that sorts by itself takes it.
+    {.name = "NodesOutOfOrder", .text = R"(
 opset 17
 in x f32 [4, 16]
 w w f32 [16, 16]
@@ -27,11 +16,8 @@ b = Exp(a)
 c = Log(b)
 a = MatMul@first(x, w)
 out y f32 [4, 16]
-)");
-}
-
-TEST_F(FieldGraphs, AnInitializerWithFp32AndLowReaders) {
-  const std::string text = R"(
+)"},
+    {.name = "AnInitializerWithFp32AndLowReaders", .text = R"(
 opset 17
 in x f32 [4, 16]
 w w f32 [16, 16]
@@ -44,17 +30,8 @@ y = Add(c, b)
 z = Exp(b)
 out y f32 [4, 16]
 out z f32 [16]
-)";
-  const Converted low = Converts(text);
-  EXPECT_EQ(low.TypeOf("w"), 1);
-  EXPECT_EQ(low.TypeOf("w.f16"), 10);
-  EXPECT_EQ(low.Line("a"), "a = MatMul(x.f16, w.f16)");
-  EXPECT_EQ(low.Line("z"), "z = Exp(b)");
-  Converts(text, {.dtype = "bf16"});
-}
-
-TEST_F(FieldGraphs, OutputsThatAreInputsOrInitializers) {
-  const std::string text = R"(
+)", .lines = {"a = MatMul(x.f16, w.f16)", "z = Exp(b)"}, .full = {"w"}, .low = {"w.f16"}},
+    {.name = "OutputsThatAreInputsOrInitializers", .text = R"(
 opset 17
 in x f32 [4, 16]
 w w f32 [16, 16]
@@ -64,15 +41,8 @@ out y f32 [4, 16]
 out x f32 [4, 16]
 out w f32 [16, 16]
 out k f32 [2]
-)";
-  const Converted low = Converts(text);
-  EXPECT_EQ(low.TypeOf("w"), 1);
-  EXPECT_EQ(low.TypeOf("k"), 1);
-  Converts(text, {.dtype = "bf16"});
-}
-
-TEST_F(FieldGraphs, OneValueUnderTwoNames) {
-  ConvertsToBoth(R"(
+)", .full = {"w", "k"}},
+    {.name = "OneValueUnderTwoNames", .text = R"(
 opset 17
 in x f32 [4, 16]
 w w f32 [16, 16]
@@ -81,7 +51,176 @@ y = Identity(a)
 z = Identity(a)
 out y f32 [4, 16]
 out z f32 [4, 16]
-)");
+)"},
+    {.name = "NodesThatNothingReads", .text = R"(
+opset 17
+in x f32 [4, 16]
+w w f32 [16, 16]
+w unused f32 [5]
+y = MatMul(x, w)
+d = Exp(x)
+e = MatMul(d, w)
+out y f32 [4, 16]
+)"},
+    {.name = "ConstantNodes", .text = R"(
+opset 17
+in x f32 [4, 16]
+w w f32 [16, 16]
+k = Constant() value=f32[16]{0.5, 0.25}
+f = Constant() value_float=2.5
+l = Constant() value_floats=[1.0]
+a = MatMul(x, w)
+b = Mul(a, f)
+c = Add(b, k)
+d = Add(c, l)
+e = Exp(f)
+y = Add(d, e)
+out y f32 [4, 16]
+)", .lines = {"e = Exp(f)"}},
+    // A branch that is the outer value itself.
+    {.name = "ABranchWithoutNodes", .text = R"(
+opset 17
+in x f32 [4, 16]
+in m bool []
+w w f32 [16, 16]
+a = MatMul(x, w)
+b = If(m) then_branch={
+  t = MatMul(a, w)
+  out t f32 [4, 16]
+} else_branch={
+  e = Identity(a)
+  out e f32 [4, 16]
+}
+y = MatMul(b, w)
+out y f32 [4, 16]
+)"},
+    // The state of a loop has one type at its start, in its body and at its end.
+    {.name = "StatesOfLoops", .text = R"(
+opset 17
+in x f32 [4, 16]
+w w f32 [16, 16]
+w n i64 [] = 3
+a = MatMul(x, w)
+l, all = Loop(n, , a) body={
+  in i i64 []
+  in go bool []
+  in s f32 [4, 16]
+  t = MatMul(s, w)
+  u = Tanh(t)
+  on = Identity(go)
+  v = ReduceMean(u) axes=[1] keepdims=0
+  out on bool []
+  out u f32 [4, 16]
+  out v f32 [4]
+}
+y = MatMul(l, w)
+out y f32 [4, 16]
+out all f32 [?, 4]
+)"},
+    {.name = "ALoopThatGivesWhatItGets", .text = R"(
+opset 17
+in x f32 [4, 16]
+w w f32 [16, 16]
+w n i64 [] = 3
+l, all = Loop(n, , x) body={
+  in i i64 []
+  in go bool []
+  in s f32 [4, 16]
+  on = Identity(go)
+  t = MatMul(s, w)
+  out on bool []
+  out t f32 [4, 16]
+  out s f32 [4, 16]
+}
+y = MatMul(l, w)
+out y f32 [4, 16]
+out all f32 [?, 4, 16]
+)"},
+    {.name = "Scans", .text = R"(
+opset 17
+in x f32 [4, 1, 16]
+w w f32 [16, 16]
+w s0 f32 [1, 16] = 0
+a = MatMul(x, w)
+last, all = Scan(s0, a) num_scan_inputs=1 body={
+  in s f32 [1, 16]
+  in e f32 [1, 16]
+  t = MatMul(e, w)
+  u = Add(s, t)
+  o = Relu(u)
+  out u f32 [1, 16]
+  out o f32 [1, 16]
+}
+out last f32 [1, 16]
+out all f32 [4, 1, 16]
+)"},
+    // Shapes that nobody knows, and that no inference finds.
+    {.name = "UnknownShapes", .text = R"(
+opset 17
+in x f32 [?, rows]
+w w f32 [4, 16]
+w two f32 [] = 2
+a = MatMul(x, w)
+n = NonZero(a)
+t = Transpose(n)
+g = GatherND(a, t)
+b = Mul(g, two)
+s = Shape(b)
+y = Expand(b, s)
+out y f32 [?]
+)"},
+    // Numbers of frames in floats: f16 counts to 2048.
+    {.name = "CountingInFloats", .text = R"(
+opset 17
+in x f32 [1, 6000]
+w at i64 [] = 1
+w hop f32 [] = 3
+w zero i64 [] = 0
+w one i64 [] = 1
+s = Shape(x)
+n = Gather(s, at)
+nf = Cast(n) to=f32
+q = Div(nf, hop)
+fl = Floor(q)
+count = Cast(fl) to=i64
+r = Range(zero, count, one)
+rf = Cast(r) to=f32
+p = Mul(rf, hop)
+i = Cast(p) to=i64
+g = Gather(x, i) axis=1
+y = Neg(g)
+out y f32 [1, 2000]
+out i i64 [2000]
+)", .lines = {"p = Mul(rf, hop)"}, .full = {"hop"}},
+    // Sizes that are computed in floats, up to the operator that takes them.
+    {.name = "SizesComputedInFloats", .text = R"(
+opset 13
+in x f32 [1, 3, 8, 8]
+w w f32 [3, 3, 1, 1]
+w two f32 [4] = 1, 1, 2, 2
+w st i64 [4] = 0
+w en i64 [4] = 1, 3, 9, 9
+a = Conv(x, w)
+s = Shape(x)
+f = Cast(s) to=f32
+g = Mul(f, two)
+i = Cast(g) to=i64
+b = Resize(a, , , i) mode="linear"
+y = Slice(b, st, en)
+out y f32 [1, 3, 9, 9]
+)", .lines = {"b = Resize(a, , , i)"}, .full = {"two"}},
+};
+INSTANTIATE_TEST_SUITE_P(Graphs, FieldModelTest, ::testing::ValuesIn(kModels), NameOfFieldModel);
+
+using FieldGraphs = FieldTest;
+using ::testing::HasSubstr;
+
+TEST_F(FieldGraphs, NodesWithOneNameOrNone) {
+  for (const std::string name : {"@n", ""}) {
+    const Converted low = Converts("opset 17\nin x f32 [4, 16]\nw w f32 [16, 16]\na = MatMul" + name + "(x, w)\nb = Exp" + name + "(a)\nc = Log" + name +
+                                   "(b)\nd = MatMul" + name + "(c, w)\ny = Relu" + name + "(d)\nout y f32 [4, 16]\n");
+    for (const auto& node : low.model().graph().node()) EXPECT_TRUE(node.name() == (name.empty() ? "" : "n") || node.name().find("ampc/") == 0) << node.name();
+  }
 }
 
 // Models of older tools list initializers as inputs, too: what is declared there follows.
@@ -100,38 +239,6 @@ out y f32 [4, 16]
   EXPECT_EQ(low.TypeOf("w"), 10);
   EXPECT_EQ(low.model().graph().input(1).type().tensor_type().elem_type(), 10);
   EXPECT_EQ(low.model().graph().input(0).type().tensor_type().elem_type(), 1);
-}
-
-TEST_F(FieldGraphs, NodesThatNothingReads) {
-  ConvertsToBoth(R"(
-opset 17
-in x f32 [4, 16]
-w w f32 [16, 16]
-w unused f32 [5]
-y = MatMul(x, w)
-d = Exp(x)
-e = MatMul(d, w)
-out y f32 [4, 16]
-)");
-}
-
-TEST_F(FieldGraphs, ConstantNodes) {
-  const Converted low = Converts(R"(
-opset 17
-in x f32 [4, 16]
-w w f32 [16, 16]
-k = Constant() value=f32[16]{0.5, 0.25}
-f = Constant() value_float=2.5
-l = Constant() value_floats=[1.0]
-a = MatMul(x, w)
-b = Mul(a, f)
-c = Add(b, k)
-d = Add(c, l)
-e = Exp(f)
-y = Add(d, e)
-out y f32 [4, 16]
-)");
-  EXPECT_EQ(low.Line("e"), "e = Exp(f)");
 }
 
 constexpr char kIf[] = R"(
@@ -171,74 +278,6 @@ TEST_F(FieldGraphs, Branches) {
   Converts(kIf, {.dtype = "bf16"});
 }
 
-// A branch that is the outer value itself.
-TEST_F(FieldGraphs, ABranchWithoutNodes) {
-  ConvertsToBoth(R"(
-opset 17
-in x f32 [4, 16]
-in m bool []
-w w f32 [16, 16]
-a = MatMul(x, w)
-b = If(m) then_branch={
-  t = MatMul(a, w)
-  out t f32 [4, 16]
-} else_branch={
-  e = Identity(a)
-  out e f32 [4, 16]
-}
-y = MatMul(b, w)
-out y f32 [4, 16]
-)");
-}
-
-// The state of a loop has one type at its start, in its body and at its end.
-TEST_F(FieldGraphs, StatesOfLoops) {
-  ConvertsToBoth(R"(
-opset 17
-in x f32 [4, 16]
-w w f32 [16, 16]
-w n i64 [] = 3
-a = MatMul(x, w)
-l, all = Loop(n, , a) body={
-  in i i64 []
-  in go bool []
-  in s f32 [4, 16]
-  t = MatMul(s, w)
-  u = Tanh(t)
-  on = Identity(go)
-  v = ReduceMean(u) axes=[1] keepdims=0
-  out on bool []
-  out u f32 [4, 16]
-  out v f32 [4]
-}
-y = MatMul(l, w)
-out y f32 [4, 16]
-out all f32 [?, 4]
-)");
-}
-
-TEST_F(FieldGraphs, ALoopThatGivesWhatItGets) {
-  ConvertsToBoth(R"(
-opset 17
-in x f32 [4, 16]
-w w f32 [16, 16]
-w n i64 [] = 3
-l, all = Loop(n, , x) body={
-  in i i64 []
-  in go bool []
-  in s f32 [4, 16]
-  on = Identity(go)
-  t = MatMul(s, w)
-  out on bool []
-  out t f32 [4, 16]
-  out s f32 [4, 16]
-}
-y = MatMul(l, w)
-out y f32 [4, 16]
-out all f32 [?, 4, 16]
-)");
-}
-
 // The body's values have names that outer values have, too.
 TEST_F(FieldGraphs, NamesThatHideOthers) {
   const Converted low = Converts(R"(
@@ -267,95 +306,6 @@ out sums f32 [?, 4]
     const bool hides = node.output(0) == "y" || node.output(0) == "sums";
     EXPECT_TRUE(!hides || node.op_type() == "Cast") << node.output(0);
   }
-}
-
-TEST_F(FieldGraphs, Scans) {
-  ConvertsToBoth(R"(
-opset 17
-in x f32 [4, 1, 16]
-w w f32 [16, 16]
-w s0 f32 [1, 16] = 0
-a = MatMul(x, w)
-last, all = Scan(s0, a) num_scan_inputs=1 body={
-  in s f32 [1, 16]
-  in e f32 [1, 16]
-  t = MatMul(e, w)
-  u = Add(s, t)
-  o = Relu(u)
-  out u f32 [1, 16]
-  out o f32 [1, 16]
-}
-out last f32 [1, 16]
-out all f32 [4, 1, 16]
-)");
-}
-
-// Shapes that nobody knows, and that no inference finds.
-TEST_F(FieldGraphs, UnknownShapes) {
-  ConvertsToBoth(R"(
-opset 17
-in x f32 [?, rows]
-w w f32 [4, 16]
-w two f32 [] = 2
-a = MatMul(x, w)
-n = NonZero(a)
-t = Transpose(n)
-g = GatherND(a, t)
-b = Mul(g, two)
-s = Shape(b)
-y = Expand(b, s)
-out y f32 [?]
-)");
-}
-
-// Numbers of frames in floats: f16 counts to 2048.
-TEST_F(FieldGraphs, CountingInFloats) {
-  const Converted low = Converts(R"(
-opset 17
-in x f32 [1, 6000]
-w at i64 [] = 1
-w hop f32 [] = 3
-w zero i64 [] = 0
-w one i64 [] = 1
-s = Shape(x)
-n = Gather(s, at)
-nf = Cast(n) to=f32
-q = Div(nf, hop)
-fl = Floor(q)
-count = Cast(fl) to=i64
-r = Range(zero, count, one)
-rf = Cast(r) to=f32
-p = Mul(rf, hop)
-i = Cast(p) to=i64
-g = Gather(x, i) axis=1
-y = Neg(g)
-out y f32 [1, 2000]
-out i i64 [2000]
-)");
-  EXPECT_EQ(low.Line("p"), "p = Mul(rf, hop)");
-  EXPECT_EQ(low.TypeOf("hop"), 1);
-}
-
-// Sizes that are computed in floats, up to the operator that takes them.
-TEST_F(FieldGraphs, SizesComputedInFloats) {
-  const Converted low = Converts(R"(
-opset 13
-in x f32 [1, 3, 8, 8]
-w w f32 [3, 3, 1, 1]
-w two f32 [4] = 1, 1, 2, 2
-w st i64 [4] = 0
-w en i64 [4] = 1, 3, 9, 9
-a = Conv(x, w)
-s = Shape(x)
-f = Cast(s) to=f32
-g = Mul(f, two)
-i = Cast(g) to=i64
-b = Resize(a, , , i) mode="linear"
-y = Slice(b, st, en)
-out y f32 [1, 3, 9, 9]
-)");
-  EXPECT_EQ(low.TypeOf("two"), 1);
-  EXPECT_EQ(low.Line("b"), "b = Resize(a, , , i)");
 }
 
 // The weights lie beside the model, at an offset beyond 2 GiB in a file that is all hole but for them: nothing is read that is not needed.

@@ -4,19 +4,8 @@
 namespace ampc::testing {
 namespace {
 
-using FieldSlots = FieldTest;
-
-struct NamedModel {
-  const char* name;
-  const char* text;
-};
-
-class FieldSlotModels : public FieldTest, public ::testing::WithParamInterface<NamedModel> {};
-
-TEST_P(FieldSlotModels, Converts) { ConvertsToBoth(GetParam().text); }
-
-constexpr NamedModel kModels[] = {
-    {"ResizeOfSet10", R"(
+const FieldModel kModels[] = {
+    {.name = "ResizeOfSet10", .text = R"(
 opset 10
 in x f32 [1, 3, 8, 8]
 w w f32 [3, 3, 1, 1]
@@ -25,7 +14,7 @@ a = Conv(x, w)
 y = Resize(a, scales) mode="linear"
 out y f32 [1, 3, 16, 16]
 )"},
-    {"UpsampleOfSet9", R"(
+    {.name = "UpsampleOfSet9", .text = R"(
 opset 9
 in x f32 [1, 3, 8, 8]
 w w f32 [3, 3, 1, 1]
@@ -35,7 +24,7 @@ b = Upsample(a, scales) mode="nearest"
 y = Conv(b, w)
 out y f32 [1, 3, 16, 16]
 )"},
-    {"UpsampleOfSet8", R"(
+    {.name = "UpsampleOfSet8", .text = R"(
 opset 8
 in x f32 [1, 3, 8, 8]
 w w f32 [3, 3, 1, 1]
@@ -44,7 +33,7 @@ b = Upsample(a) mode="linear" scales=[1.0, 1.0, 2.0, 2.0]
 y = Conv(b, w)
 out y f32 [1, 3, 16, 16]
 )"},
-    {"NonMaxSuppression", R"(
+    {.name = "NonMaxSuppression", .text = R"(
 opset 17
 in x f32 [4, 16]
 w w f32 [16, 4]
@@ -66,7 +55,7 @@ y = Relu(g)
 out chosen i64 [?, 3]
 out y f32 [2, 4]
 )"},
-    {"TopKAndCumSum", R"(
+    {.name = "TopKAndCumSum", .text = R"(
 opset 17
 in x f32 [2, 4]
 w w f32 [4, 4] = 4, 0, 0, 0, 0
@@ -82,7 +71,7 @@ y = MatMul(d, w2)
 out y f32 [2, 4]
 out i i64 [2, 2]
 )"},
-    {"RangeOfFloats", R"(
+    {.name = "RangeOfFloats", .text = R"(
 opset 17
 in x f32 [4, 16]
 w w f32 [16, 16]
@@ -94,7 +83,7 @@ a = MatMul(x, w)
 y = Add(a, r)
 out y f32 [4, 16]
 )"},
-    {"TypesInAttributes", R"(
+    {.name = "TypesInAttributes", .text = R"(
 opset 17
 in x f32 [4, 16]
 w w f32 [16, 16]
@@ -107,7 +96,7 @@ c = Mul(b, k)
 y = MatMul(c, w)
 out y f32 [4, 16]
 )"},
-    {"LikeAnother", R"(
+    {.name = "LikeAnother", .text = R"(
 opset 17
 in x f32 [4, 16]
 w w f32 [16, 16]
@@ -120,7 +109,7 @@ y = MatMul(c, w)
 value r f32 [4, 16]
 out y f32 [4, 16]
 )"},
-    {"WindowsHaveATypeOfTheirOwn", R"(
+    {.name = "WindowsHaveATypeOfTheirOwn", .text = R"(
 opset 17
 in x f32 [4, 16]
 w w f32 [16, 16]
@@ -130,7 +119,7 @@ h = HannWindow(n) output_datatype=1
 y = Mul(a, h)
 out y f32 [4, 16]
 )"},
-    {"EpsilonAndItsPartner", R"(
+    {.name = "EpsilonAndItsPartner", .text = R"(
 opset 17
 in x f32 [4, 16]
 w w f32 [16, 16]
@@ -142,7 +131,7 @@ d = Div(a, c)
 y = MatMul(d, w)
 out y f32 [4, 16]
 )"},
-    {"OptionalOperandsInTheMiddle", R"(
+    {.name = "OptionalOperandsInTheMiddle", .text = R"(
 opset 17
 in x f32 [4, 16]
 in s f32 [3, 4, 16]
@@ -159,12 +148,7 @@ y = Dropout(b)
 out y f32 [4, 16]
 out h f32 [1, 4, 4]
 )"},
-};
-
-INSTANTIATE_TEST_SUITE_P(Models, FieldSlotModels, ::testing::ValuesIn(kModels), [](const auto& info) { return info.param.name; });
-
-TEST_F(FieldSlots, ScalesAndRegionsOfResizeStayFp32) {
-  const Converted low = Converts(R"(
+    {.name = "ScalesAndRegionsOfResizeStayFp32", .text = R"(
 opset 13
 in x f32 [1, 3, 8, 8]
 w w f32 [3, 3, 1, 1]
@@ -173,13 +157,8 @@ w scales f32 [4] = 1, 1, 2, 2
 a = Conv(x, w)
 y = Resize(a, region, scales) mode="linear" coordinate_transformation_mode="tf_crop_and_resize"
 out y f32 [1, 3, 16, 16]
-)");
-  EXPECT_EQ(low.TypeOf("scales"), 1);
-  EXPECT_EQ(low.TypeOf("w"), 10);
-}
-
-TEST_F(FieldSlots, OperandsThatAreLeftOutKeepTheirPlaces) {
-  const Converted low = Converts(R"(
+)", .full = {"scales"}, .low = {"w"}},
+    {.name = "OperandsThatAreLeftOutKeepTheirPlaces", .text = R"(
 opset 13
 in x f32 [1, 3, 8, 8]
 w w f32 [3, 3, 1, 1]
@@ -188,9 +167,30 @@ a = Conv(x, w)
 b = Resize(a, , , sizes) mode="nearest"
 y = Relu(b)
 out y f32 [1, 3, 16, 16]
-)");
-  EXPECT_EQ(low.Line("b"), "b = Resize(a, , , sizes)");
+)", .lines = {"b = Resize(a, , , sizes)"}},
+    // A call of the model's own function stays as it is, in fp32, and is executed.
+    {.name = "CallsOfLocalFunctions", .text = R"(
+opset 17
+opset mine 1
+function mine.Lin(a, b; alpha) -> c {
+  opset 18
+  t = MatMul(a, b)
+  k = Constant() value_float=@alpha:f
+  u = Mul(t, k)
+  c = ReduceMax(u) keepdims=1
 }
+in x f32 [4, 16]
+w w f32 [16, 16]
+a = MatMul(x, w)
+b = mine.Lin(a, w) alpha=0.5
+c = MatMul(x, w)
+y = Add(b, c)
+out y f32 [4, 16]
+)", .lines = {"b = Lin(a.f32, w)"}, .full = {"w"}},
+};
+INSTANTIATE_TEST_SUITE_P(Slots, FieldModelTest, ::testing::ValuesIn(kModels), NameOfFieldModel);
+
+using FieldSlots = FieldTest;
 
 // An operator whose later version has the type: the version counts, not the name.
 TEST_F(FieldSlots, TheVersionDecides) {
@@ -265,32 +265,6 @@ out y f32 [4, 16]
 out z f32 [4, 16]
 )", {.runs = false});
   EXPECT_EQ(low.Line("c"), "c = Abs(b)");
-}
-
-// A call of the model's own function stays as it is, in fp32, and is executed.
-TEST_F(FieldSlots, CallsOfLocalFunctions) {
-  const std::string text = R"(
-opset 17
-opset mine 1
-function mine.Lin(a, b; alpha) -> c {
-  opset 18
-  t = MatMul(a, b)
-  k = Constant() value_float=@alpha:f
-  u = Mul(t, k)
-  c = ReduceMax(u) keepdims=1
-}
-in x f32 [4, 16]
-w w f32 [16, 16]
-a = MatMul(x, w)
-b = mine.Lin(a, w) alpha=0.5
-c = MatMul(x, w)
-y = Add(b, c)
-out y f32 [4, 16]
-)";
-  const Converted low = Converts(text);
-  EXPECT_EQ(low.Line("b"), "b = Lin(a.f32, w)");
-  EXPECT_EQ(low.TypeOf("w"), 1);
-  Converts(text, {.dtype = "bf16"});
 }
 
 // What an operator cannot take is said with the operator, its operand and the types.
