@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "graph/ops/cost_util.h"
+#include "graph/ops/fused_moves.h"
 #include "graph/ops/infer_util.h"
 
 namespace ampc::ops {
@@ -43,10 +44,7 @@ Cost MatmulCost(const Op& op, const char* transpose_x) {
 }
 
 OpDef& MatmulExtras(OpDef& def) {
-  for (const char* name :
-       {"fused_reshape_X", "fused_reshape_Y", "fused_transpose_X", "fused_transpose_Y", "fused_reshape_Out", "fused_transpose_Out"}) {
-    def.Extra(name, Ints{});
-  }
+  for (const char* name : kFusedMoves) def.Extra(name, Ints{});
   return def;
 }
 

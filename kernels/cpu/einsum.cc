@@ -125,11 +125,7 @@ class ProductKernel final : public Kernel {
   static absl::StatusOr<std::unique_ptr<ProductKernel>> Make(const SpecView& view, const Equation& e, std::array<int, 2> inputs,
                                                              int output) {
     const Roles roles = RolesOf(e);
-    const auto size = [&e](const Labels& labels) {
-      int64_t n = 1;
-      for (int label : labels) n *= e.sizes.at(label);
-      return n;
-    };
+    const auto size = [&e](const Labels& labels) { return SizeOf(labels, e.sizes); };
     onednn::MatmulSpec s;
     s.a_batch = s.b_batch = {size(roles.batch)};
     s.m = size(roles.rows);

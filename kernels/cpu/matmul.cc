@@ -19,12 +19,6 @@ namespace {
 
 using onednn::MatmulSpec;
 
-int64_t Product(const Dims& dims, size_t first, size_t last) {
-  int64_t n = 1;
-  for (size_t i = first; i < last; ++i) n *= dims[i];
-  return n;
-}
-
 // A matrix that addmm adds to the product: factor * in[row * row_stride + col * col_stride], where a stride is 0 along what repeats.
 struct Addend {
   int flat = -1;  // -1: none
@@ -196,7 +190,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeDot(const KernelSpec& spec) {
   AMPC_RETURN_IF_ERROR(SpecView(spec).CheckType(dtype, {DType::kF32, DType::kF64, DType::kI32, DType::kI64}));
   const Dims& x = spec.inputs[0].dims;
   const auto rows = dtype == DType::kF64 ? &DotRows<double> : dtype == DType::kI32 ? &DotRows<int32_t> : &DotRows<int64_t>;
-  return MakeLambdaKernel({}, [rows, n = Product(x, 0, x.size() - 1), size = x.back()](const KernelArgs& args) {
+  return MakeLambdaKernel({}, [rows, n = onednn::Product(absl::MakeConstSpan(x).first(x.size() - 1)), size = x.back()](const KernelArgs& args) {
     rows(args.inputs[0], args.inputs[1], args.outputs[0], n, size);
     return absl::OkStatus();
   });

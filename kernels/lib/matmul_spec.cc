@@ -4,15 +4,11 @@
 #include <utility>
 
 namespace ampc::onednn {
-namespace {
-
-int64_t Product(const std::vector<int64_t>& dims) {
+int64_t Product(absl::Span<const int64_t> dims) {
   int64_t n = 1;
   for (int64_t d : dims) n *= d;
   return n;
 }
-
-}  // namespace
 
 MatmulSpec Simplified(MatmulSpec s) {
   if (Product(s.b_batch) == 1 && !s.trans_a) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "kernels/common/activation.h"
 
 namespace ampc::onednn {
@@ -20,6 +21,9 @@ struct MatmulSpec {
   Activation activation;
   int threads = 1;
 };
+
+// The elements that these dims span; 1 for none.
+int64_t Product(absl::Span<const int64_t> dims);
 
 // The same product with as few leading dims as possible: those over which b repeats become rows of a; neighbours that repeat alike are
 // joined.

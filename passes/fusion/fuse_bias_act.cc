@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "graph/op_registry.h"
+#include "graph/ops/fused_moves.h"
 #include "passes/analysis/shape_symbols.h"
 #include "passes/analysis/use_def.h"
 #include "passes/fusion/affine.h"
@@ -100,10 +101,7 @@ class BiasActFuser {
     const TensorType& w = op.input("Y")->type;
     if (!x.has_rank || w.rank() != 2 || x.rank() < 2) return false;
     if (op.type() == "mul") return op.GetInt("y_num_col_dims", 1) == 1;
-    for (const char* fused : {"fused_reshape_X", "fused_reshape_Y", "fused_transpose_X", "fused_transpose_Y", "fused_reshape_Out", "fused_transpose_Out"}) {
-      if (!op.GetInts(fused).empty()) return false;
-    }
-    return !op.GetBool("trans_x") && !op.GetBool("trans_y");
+    return !ops::HasFusedMoves(op) && !op.GetBool("trans_x") && !op.GetBool("trans_y");
   }
 
   bool Stable(const Var& var) const { return var.kind == VarKind::kTemp || uses_.num_writers(var) == 0; }

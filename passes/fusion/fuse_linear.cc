@@ -11,6 +11,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/infer_context.h"
 #include "graph/op_registry.h"
+#include "graph/ops/fused_moves.h"
 #include "passes/analysis/use_def.h"
 #include "passes/analysis/versions.h"
 #include "passes/make_pass.h"
@@ -36,11 +37,7 @@ bool IsLinear(const Op& op) {
   const TensorType &x = op.input("X")->type, &w = op.input("Y")->type;
   if (!x.has_rank || x.rank() < 2 || w.rank() != 2) return false;
   if (op.type() == "mul") return op.GetInt("x_num_col_dims", 1) == x.rank() - 1 && op.GetInt("y_num_col_dims", 1) == 1;
-  for (const char* fused :
-       {"fused_reshape_X", "fused_reshape_Y", "fused_transpose_X", "fused_transpose_Y", "fused_reshape_Out", "fused_transpose_Out"}) {
-    if (!op.GetInts(fused).empty()) return false;
-  }
-  return !op.GetBool("trans_x");
+  return !ops::HasFusedMoves(op) && !op.GetBool("trans_x");
 }
 
 bool IsGelu(const Op& op) { return op.type() == "gelu" && op.GetBool("approximate"); }

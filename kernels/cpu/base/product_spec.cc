@@ -5,18 +5,14 @@
 #include <vector>
 
 #include "graph/base/status_macros.h"
+#include "graph/ops/fused_moves.h"
 #include "kernels/lib/activation.h"
 
 namespace ampc {
 namespace {
 
 using onednn::MatmulSpec;
-
-int64_t Product(const Dims& dims, size_t first, size_t last) {
-  int64_t n = 1;
-  for (size_t i = first; i < last; ++i) n *= dims[i];
-  return n;
-}
+using onednn::Product;
 
 // A vector multiplies as a row from the left and as a column from the right; its transposition flag means nothing.
 MatmulSpec ReadStacks(Dims x, Dims y, bool trans_x, bool trans_y) {
@@ -39,9 +35,9 @@ MatmulSpec ReadStacks(Dims x, Dims y, bool trans_x, bool trans_y) {
 MatmulSpec ReadMul(const Op& op, const Dims& x, const Dims& y) {
   const size_t nx = static_cast<size_t>(op.GetInt("x_num_col_dims", 1)), ny = static_cast<size_t>(op.GetInt("y_num_col_dims", 1));
   MatmulSpec s;
-  s.m = Product(x, 0, nx);
-  s.k = Product(x, nx, x.size());
-  s.n = Product(y, ny, y.size());
+  s.m = Product(absl::MakeConstSpan(x).first(nx));
+  s.k = Product(absl::MakeConstSpan(x).subspan(nx));
+  s.n = Product(absl::MakeConstSpan(y).subspan(ny));
   return s;
 }
 
@@ -50,14 +46,8 @@ MatmulSpec ReadDot(const Dims& x) {
   MatmulSpec s;
   s.m = s.n = 1;
   s.k = x.back();
-  s.a_batch = s.b_batch = {Product(x, 0, x.size() - 1)};
+  s.a_batch = s.b_batch = {Product(absl::MakeConstSpan(x).first(x.size() - 1))};
   return s;
-}
-
-int64_t Product(const std::vector<int64_t>& dims) {
-  int64_t n = 1;
-  for (int64_t d : dims) n *= d;
-  return n;
 }
 
 }  // namespace
@@ -67,8 +57,8 @@ absl::StatusOr<MatmulSpec> ReadFc(const SpecView& view) {
   const Dims& w = view.InDesc("W").dims;
   const size_t n = static_cast<size_t>(view.op().GetInt("in_num_col_dims", 1));
   MatmulSpec s;
-  s.m = Product(x, 0, n);
-  s.k = Product(x, n, x.size());
+  s.m = Product(absl::MakeConstSpan(x).first(n));
+  s.k = Product(absl::MakeConstSpan(x).subspan(n));
   s.n = view.OutDesc("Out").dims.back();
   if (s.n != w[1]) s.b_row = w[1];  // padding_weights
   s.has_bias = view.In("Bias") >= 0;
@@ -131,10 +121,7 @@ MatmulSpec GradientOfB(const MatmulSpec& s) {
 
 absl::StatusOr<MatmulSpec> ReadProduct(const SpecView& view, absl::string_view type, const Dims& x, const Dims& y, int factor) {
   const Op& op = view.op();
-  for (const char* fused :
-       {"fused_reshape_X", "fused_reshape_Y", "fused_transpose_X", "fused_transpose_Y", "fused_reshape_Out", "fused_transpose_Out"}) {
-    if (!op.GetInts(fused).empty()) return view.Unsupported("the kernel does not reshape or transpose inside a product");
-  }
+  if (ops::HasFusedMoves(op)) return view.Unsupported("the kernel does not reshape or transpose inside a product");
   MatmulSpec s;
   if (type == "mul") {
     s = ReadMul(op, x, y);

@@ -21,12 +21,6 @@ using onednn::MatmulSpec;
 
 int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-int64_t Product(const std::vector<int64_t>& dims) {
-  int64_t n = 1;
-  for (int64_t d : dims) n *= d;
-  return n;
-}
-
 // The gradient of one factor.
 struct Term {
   int a = 0, b = 0, out = 0;  // flat
@@ -56,7 +50,7 @@ absl::StatusOr<Term> MakeTerm(const MatmulSpec& product, std::vector<int64_t> ow
   summed.push_back(false);
   term.sum = RepeatSum(dims, summed);
   term.product = *workspace;
-  *workspace += Aligned(Product(dims) * static_cast<int64_t>(sizeof(float)));
+  *workspace += Aligned(onednn::Product(dims) * static_cast<int64_t>(sizeof(float)));
   return term;
 }
 

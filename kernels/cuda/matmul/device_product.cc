@@ -13,12 +13,6 @@ using onednn::MatmulSpec;
 // For Hopper, NVIDIA advises 32 MiB for the library's own sums.
 constexpr int64_t kWorkspaceLimit = int64_t{32} << 20;
 
-int64_t Product(const std::vector<int64_t>& dims) {
-  int64_t n = 1;
-  for (int64_t d : dims) n *= d;
-  return n;
-}
-
 std::vector<int64_t> Larger(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
   std::vector<int64_t> all = a;
   for (size_t i = 0; i < all.size(); ++i) all[i] = std::max(all[i], b[i]);
@@ -62,10 +56,10 @@ absl::StatusOr<DeviceProduct> DeviceProduct::Make(Device& device, const MatmulSp
   const int64_t size = static_cast<int64_t>(SizeOf(options.factors)), out_size = static_cast<int64_t>(SizeOf(options.result));
   const std::vector<int64_t> batch = Larger(s.a_batch, s.b_batch);
   DeviceProduct product;
-  const bool empty = Product(s.a_batch) == 0 || Product(s.b_batch) == 0 || s.m == 0 || s.n == 0;
+  const bool empty = onednn::Product(s.a_batch) == 0 || onednn::Product(s.b_batch) == 0 || s.m == 0 || s.n == 0;
   if (empty) return product;
   if (s.k == 0) {
-    product.zero_bytes_ = Product(batch) * s.m * s.n * out_size;
+    product.zero_bytes_ = onednn::Product(batch) * s.m * s.n * out_size;
     return product;
   }
   MatmulDesc d = OneMatrix(s, options);

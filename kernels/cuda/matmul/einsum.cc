@@ -92,11 +92,7 @@ class Product {
     const DType type = sums && own != DType::kF64 ? DType::kF32 : own;
     AMPC_ASSIGN_OR_RETURN(p.a_, MakeFactor(inputs[0], e.operands[0], r, r.rows, !r.sum_a.empty(), true, own, type));
     AMPC_ASSIGN_OR_RETURN(p.b_, MakeFactor(inputs[1], e.operands[1], r, r.cols, !r.sum_b.empty(), false, own, type));
-    const auto size = [&e](const Labels& labels) {
-      int64_t n = 1;
-      for (int label : labels) n *= e.sizes.at(label);
-      return n;
-    };
+    const auto size = [&e](const Labels& labels) { return SizeOf(labels, e.sizes); };
     onednn::MatmulSpec s;
     s.a_batch = s.b_batch = {size(r.batch)};
     s.m = size(r.rows);

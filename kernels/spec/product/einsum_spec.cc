@@ -8,6 +8,12 @@ namespace ampc {
 
 bool Has(const Labels& labels, int label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
 
+int64_t SizeOf(const Labels& of, const std::map<int, int64_t>& sizes) {
+  int64_t n = 1;
+  for (int label : of) n *= sizes.at(label);
+  return n;
+}
+
 Labelled Dense(const Labels& labels, const std::map<int, int64_t>& sizes) {
   Labelled t;
   t.labels = labels;

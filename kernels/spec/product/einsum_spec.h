@@ -14,16 +14,15 @@ using Labels = std::vector<int>;
 
 bool Has(const Labels& labels, int label);
 
+// The elements that these labels span; 1 for none.
+int64_t SizeOf(const Labels& of, const std::map<int, int64_t>& sizes);
+
 // A tensor by label: the stride of a label that it has twice is that of its diagonal.
 struct Labelled {
   Labels labels;  // each once
   std::map<int, int64_t> sizes, strides;
 
-  int64_t Product(const Labels& of) const {
-    int64_t n = 1;
-    for (int label : of) n *= sizes.at(label);
-    return n;
-  }
+  int64_t Product(const Labels& of) const { return SizeOf(of, sizes); }
   std::vector<int64_t> Sizes(const Labels& order) const {
     std::vector<int64_t> all;
     for (int label : order) all.push_back(sizes.at(label));

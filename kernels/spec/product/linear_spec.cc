@@ -5,12 +5,6 @@
 namespace ampc {
 namespace {
 
-int64_t Product(const Dims& dims, size_t first, size_t last) {
-  int64_t n = 1;
-  for (size_t i = first; i < last; ++i) n *= dims[i];
-  return n;
-}
-
 LinearSpec Read(const SpecView& view, const std::string& function) {
   const Dims &x = view.InDesc("X").dims, &y = view.InDesc("Y").dims;
   LinearSpec s;
@@ -18,7 +12,7 @@ LinearSpec Read(const SpecView& view, const std::string& function) {
   p.trans_a = view.op().GetBool("trans_x");
   p.trans_b = view.op().GetBool("trans_y");
   p.k = p.trans_a ? x[0] : x.back();
-  p.m = p.trans_a ? Product(x, 1, x.size()) : Product(x, 0, x.size() - 1);
+  p.m = onednn::Product(p.trans_a ? absl::MakeConstSpan(x).subspan(1) : absl::MakeConstSpan(x).first(x.size() - 1));
   p.n = y[p.trans_b ? 0 : 1];
   p.native_bf16 = view.InDesc("X").dtype == DType::kBF16;
   p.threads = view.spec().threads;
@@ -29,7 +23,7 @@ LinearSpec Read(const SpecView& view, const std::string& function) {
 
 void SetRows(const Dims& dims, const TensorDesc* reserve, LinearSpec* s) {
   s->cols = dims.back();
-  s->rows = Product(dims, 0, dims.size() - 1);
+  s->rows = onednn::Product(absl::MakeConstSpan(dims).first(dims.size() - 1));
   if (reserve != nullptr) s->reserve_row = reserve->dims.back();
 }
 
