@@ -130,7 +130,7 @@ void AddBenchOptions(const Options& options, BenchFlags& f) {
   options.Add("--accumulate", r.accumulate, "steps per update").Between(1, 1 << 20).ShowDefault();
   options.Add("--device", r.device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
   options.Add("--threads", r.threads, "threads of one run; 0: all processors").ShowDefault();
-  options.Flag("--strict-rounding", r.strict_rounding, "no fusion: every op rounds its result to its type");
+  options.Flag("--strict-rounding", r.strict_rounding, "no fusion, and every op rounds its result to its type; else fp16 keeps float32 between ops on a CPU");
   options.Flag("!--no-in-place", r.in_place, "no result takes the memory of an operand");
   options.Add("--seconds", r.seconds, "of timed runs for each line, at least; at least ten runs").NotNegative().ShowDefault();
   options.Add("--ops", f.ops, "rows in the table of where a run's time goes, by op and implementation; 0: no table").Between(0, 1000).ShowDefault();

@@ -133,8 +133,8 @@ Command RunCommand() {
             options.Add("--device", flags->session.device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
             options.Add("--threads", flags->session.threads, "threads of one run; 0: all processors").ShowDefault();
             options.Add("--repeat", flags->repeat, "run this often and print latencies").Between(1, 1000000).ShowDefault();
-            options.Flag("--strict-rounding", flags->session.strict_rounding, "no fusion: every op rounds its result to its type");
-            options.Flag("--check-nan-inf", flags->check_nan_inf, "stop at the first result that is not finite (exit 1)");
+            options.Flag("--strict-rounding", flags->session.strict_rounding, "no fusion, and every op rounds its result to its type; else fp16 keeps float32 between ops on a CPU");
+            options.Flag("--check-nan-inf", flags->check_nan_inf, "stop at the first result that is not finite (exit 1), each rounded to its type");
             options.Flag("--verbose", flags->verbose, "a line per step: op, implementation, types, time");
             options.Add("--profile", flags->profile, "write a Chrome trace of the first run");
             AddJsonFlag(options, &flags->json);

@@ -153,7 +153,7 @@ void AddTrainOptions(const Options& options, TrainFlags& f) {
   options.Add("--clip", r.clip, "gradients: value:LOW,HIGH, norm:N or global-norm:N");
   options.Add("--batch", r.batch, "rows of a step; default: the network's").Between(1, 1 << 20);
   options.Add("--accumulate", r.accumulate, "steps per update").Between(1, 1 << 20).ShowDefault();
-  options.Add("--epochs", r.epochs).Between(int64_t{1}, int64_t{1} << 40).ShowDefault();
+  options.Add("--epochs", r.epochs, "times through the data").Between(int64_t{1}, int64_t{1} << 40).ShowDefault();
   options.Add("--steps", r.steps, "stop after so many steps, instead of --epochs").Between(int64_t{1}, int64_t{1} << 40);
   options.Add("--seed", r.seed, "of first values and order").ShowDefault();
   options.Add("--device", r.device, "cpu, or cuda:N in a build with CUDA").ShowDefault();

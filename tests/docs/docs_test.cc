@@ -131,6 +131,17 @@ TEST(DocsFolder, EveryPageIsTestedAndListed) {
   EXPECT_EQ(pages, 3) << "the list of INSTANTIATE_TEST_SUITE_P";
 }
 
+TEST(Readme, CountsOperations) {
+  const auto lines_with = [](const std::string& file, const std::string& begin) {
+    const std::vector<std::string> lines = Lines(ReadFile(file));
+    return std::to_string(std::count_if(lines.begin(), lines.end(), [&begin](const std::string& line) { return line.rfind(begin, 0) == 0; }));
+  };
+  const std::string readme = ReadFile("README.md");
+  const std::string records = lines_with("graph/ops/all_ops.inc", "AMPC_OP("), gradients = lines_with("graph/ops/gradients.cc", "    {\"");
+  EXPECT_NE(readme.find("\n" + records + " operations have a record"), std::string::npos) << records;
+  EXPECT_NE(readme.find("and " + gradients + " of them a gradient operation"), std::string::npos) << gradients;
+}
+
 // Lines of README.md that begin with "ampc", with a small model in the place of the reader's.
 TEST(Readme, CommandsRun) {
   const TempFolder folder;
