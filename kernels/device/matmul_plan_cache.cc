@@ -10,11 +10,11 @@ absl::StatusOr<MatmulPlanCache::Plan> MatmulPlanCache::Find(const MatmulDesc& de
                                                             const std::function<absl::StatusOr<Plan>()>& make) {
   const Key key{desc, workspace_limit};
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto at = plans_.find(key); at != plans_.end()) return at->second;
   }
   AMPC_ASSIGN_OR_RETURN(Plan plan, make());
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   if (plans_.size() >= capacity_) plans_.clear();
   return plans_.try_emplace(key, std::move(plan)).first->second;
 }

@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "graph/base/mutex.h"
 #include "kernels/device/matmul_library.h"
 
 namespace ampc {
@@ -37,8 +38,8 @@ class MatmulPlanCache {
     }
   };
   const size_t capacity_;
-  std::mutex mutex_;
-  absl::flat_hash_map<Key, Plan> plans_;
+  Mutex mutex_;
+  absl::flat_hash_map<Key, Plan> plans_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace ampc

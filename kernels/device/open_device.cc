@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/mutex.h"
 #include "graph/base/status_macros.h"
 #include "kernels/device/cuda_backend.h"
 
@@ -36,9 +37,9 @@ struct OpenedDevice {
 };
 
 struct State {
-  std::mutex mutex;
-  std::map<std::string, OpenBackendFn> backends = {{"cuda", &OpenCuda}};
-  std::map<std::pair<std::string, int>, OpenedDevice> opened;
+  Mutex mutex;
+  std::map<std::string, OpenBackendFn> backends ABSL_GUARDED_BY(mutex) = {{"cuda", &OpenCuda}};
+  std::map<std::pair<std::string, int>, OpenedDevice> opened ABSL_GUARDED_BY(mutex);
 };
 
 State& TheState() {
@@ -63,7 +64,7 @@ absl::StatusOr<DeviceTarget> OpenDevice(const std::string& name, const std::func
   const std::string kind = name.substr(0, colon);
   const int index = colon == std::string::npos ? 0 : IndexOf(name.substr(colon + 1));
   State& state = TheState();
-  const std::lock_guard<std::mutex> lock(state.mutex);
+  const MutexLock lock(state.mutex);
   const auto backend = state.backends.find(kind);
   if (backend == state.backends.end() || index < 0) return BadName(name);
   OpenedDevice& opened = state.opened[{kind, index}];
@@ -81,7 +82,7 @@ absl::StatusOr<DeviceTarget> OpenDevice(const std::string& name, const std::func
 
 void AddDeviceBackend(const std::string& name, OpenBackendFn open) {
   State& state = TheState();
-  const std::lock_guard<std::mutex> lock(state.mutex);
+  const MutexLock lock(state.mutex);
   state.backends[name] = open;
   std::erase_if(state.opened, [&](const auto& opened) { return opened.first.first == name; });
 }

@@ -25,7 +25,7 @@ DeviceExecutor::DeviceExecutor(std::unique_ptr<const ExecutionPlan> p) : Executo
 
 absl::StatusOr<std::unique_ptr<DeviceArena>> DeviceExecutor::TakeArena() const {
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!free_.empty()) {
       std::unique_ptr<DeviceArena> arena = std::move(free_.back());
       free_.pop_back();
@@ -38,7 +38,7 @@ absl::StatusOr<std::unique_ptr<DeviceArena>> DeviceExecutor::TakeArena() const {
 }
 
 void DeviceExecutor::GiveBack(std::unique_ptr<DeviceArena> arena) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   free_.push_back(std::move(arena));
 }
 

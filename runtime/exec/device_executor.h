@@ -3,9 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "graph/base/mutex.h"
 #include "runtime/exec/device_arena.h"
 #include "runtime/exec/executor.h"
 
@@ -39,8 +40,8 @@ class DeviceExecutor : public Executor {
   absl::Status RunOn(std::unique_ptr<DeviceArena>* arena, absl::Span<const HostTensor* const> feeds, ObservedRun* observed, bool wait) const;
 
   std::vector<Segment> segments_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<DeviceArena>> free_;
+  mutable Mutex mutex_;
+  mutable std::vector<std::unique_ptr<DeviceArena>> free_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace ampc

@@ -39,7 +39,7 @@ HostExecutor::~HostExecutor() = default;
 
 absl::StatusOr<std::unique_ptr<HostExecutor::Arena>> HostExecutor::TakeArena() const {
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!free_.empty()) {
       std::unique_ptr<Arena> arena = std::move(free_.back());
       free_.pop_back();
@@ -62,7 +62,7 @@ absl::StatusOr<std::unique_ptr<HostExecutor::Arena>> HostExecutor::TakeArena() c
 }
 
 void HostExecutor::GiveBack(std::unique_ptr<Arena> arena) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   free_.push_back(std::move(arena));
 }
 

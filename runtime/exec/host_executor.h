@@ -2,10 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "graph/base/mutex.h"
 #include "runtime/exec/executor.h"
 
 namespace ampc {
@@ -28,8 +29,8 @@ class HostExecutor : public Executor {
   absl::StatusOr<SharedTensor> ShareFetch(size_t i, const Arena& arena, absl::Span<const SharedTensor> feeds) const;
 
   std::vector<std::pair<int, int>> feed_operands_;  // {index into plan().operands, feed}
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Arena>> free_;
+  mutable Mutex mutex_;
+  mutable std::vector<std::unique_ptr<Arena>> free_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace ampc
