@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 
@@ -28,8 +30,10 @@ absl::Status InferGridSampler(InferContext& ctx) {
   const Dims dg = grid.has_rank ? grid.dims : Dims(spatial + 2, kUnknownDim);
   if (Differ(dx[0], dg[0])) return Fail(ctx, 6, "Grid has ", dg[0], " images, needs ", dx[0], " like X");
   if (Differ(dg.back(), spatial)) return Fail(ctx, 7, "Grid has ", dg.back(), " coordinates per position, needs ", spatial);
-  Dims out = {Merge(dx[0], dg[0]), dx[1]};
-  out.insert(out.end(), dg.begin() + 1, dg.end() - 1);
+  Dims out(dg.size());
+  out[0] = Merge(dx[0], dg[0]);
+  out[1] = dx[1];
+  std::copy(dg.begin() + 1, dg.end() - 1, out.begin() + 2);
   ctx.Out("Output", TensorType(x.dtype, std::move(out)));
   return absl::OkStatus();
 }
