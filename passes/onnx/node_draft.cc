@@ -26,10 +26,6 @@ size_t NodeDraft::NumResults() const {
   return n;
 }
 
-void NodeDraft::DropResults(size_t from) {
-  if (results_.size() > from) results_.resize(from);
-}
-
 const AttrValue* NodeDraft::Find(absl::string_view name) const {
   const auto it = std::find_if(attrs_.begin(), attrs_.end(), [&](const Attr& a) { return a.name == name; });
   return it == attrs_.end() ? nullptr : &it->value;

@@ -27,7 +27,6 @@ class NodeDraft {
   void SetOperand(size_t formal, Var* var);
   bool HasResult(size_t formal) const { return formal < results_.size() && !results_[formal].empty(); }
   size_t NumResults() const;
-  void DropResults(size_t from);
 
   const AttrValue* Find(absl::string_view name) const;  // given explicitly
   void SetAttr(absl::string_view name, AttrValue value);

@@ -42,7 +42,6 @@ Console::Console() {
   // A reader that went away and a limit on the size of files are failed writes, which are reported; not the end.
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
-  out_is_terminal_ = isatty(STDOUT_FILENO) == 1;
   err_is_terminal_ = isatty(STDERR_FILENO) == 1;
 }
 

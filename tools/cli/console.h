@@ -19,11 +19,9 @@ class Console {
   void Out(absl::string_view text);
   void Note(absl::string_view line);  // a line on stderr
   bool ok() const { return ok_; }
-  bool out_is_terminal() const { return out_is_terminal_; }
   bool err_is_terminal() const { return err_is_terminal_; }
 
  private:
-  bool out_is_terminal_;
   bool err_is_terminal_;
   bool ok_ = true;
 };
