@@ -1,6 +1,7 @@
 #include "graph/verify.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -8,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "graph/infer_context.h"
+#include "graph/infer_memo.h"
 
 namespace ampc {
 namespace {
@@ -162,10 +163,8 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  static absl::Status CheckTypes(const Op& op) {
-    static const TypeEnv kDeclared;
-    absl::StatusOr<std::vector<std::optional<TensorType>>> want = InferOp(op, kDeclared);
-    if (!want.ok()) return want.status();
+  absl::Status CheckTypes(const Op& op) {
+    AMPC_ASSIGN_OR_RETURN(const std::vector<std::optional<TensorType>>* want, inferred_.Infer(op));
     for (size_t i = 0; i < want->size(); ++i) {
       const Var& var = *op.outputs()[i];
       if (!(*want)[i].has_value() || Compatible(var.type, *(*want)[i])) continue;
@@ -206,6 +205,7 @@ class Verifier {
   const Program& program_;
   std::vector<bool> defined_;  // by Var::id, at the point reached
   std::vector<bool> entered_;  // by block index
+  InferMemo inferred_;
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "graph/formats/marks.h"
 #include "graph/formats/onnx/attr.h"
 #include "graph/formats/onnx/importer.h"
-#include "graph/infer_context.h"
+#include "graph/infer_memo.h"
 #include "graph/op_registry.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/dtype_number.h"
@@ -105,13 +105,13 @@ void TakeResultTypes(const Block& body, const Op& call) {
 
 }  // namespace
 
-void CompleteTypes(const Op& op) {
-  static const TypeEnv kDeclared;
-  const absl::StatusOr<std::vector<std::optional<TensorType>>> inferred = InferOp(op, kDeclared);
-  if (!inferred.ok()) return;  // the verifier reports it
-  for (size_t i = 0; i < inferred->size(); ++i) {
-    if (!(*inferred)[i].has_value()) continue;
-    const TensorType& want = *(*inferred)[i];
+void CompleteTypes(const Op& op, InferMemo* memo) {
+  const absl::StatusOr<const std::vector<std::optional<TensorType>>*> answer = memo->Infer(op);
+  if (!answer.ok()) return;  // the verifier reports it
+  const std::vector<std::optional<TensorType>>& inferred = **answer;
+  for (size_t i = 0; i < inferred.size(); ++i) {
+    if (!inferred[i].has_value()) continue;
+    const TensorType& want = *inferred[i];
     TensorType& have = op.outputs()[i]->type;
     if (want.kind != TypeKind::kTensor && have.LacksDType()) have = want;
     if (want.kind != TypeKind::kTensor) continue;
@@ -258,6 +258,7 @@ absl::Status Importer::AddResults(const NodeView& node, int index, Scope* scope,
 }
 
 absl::Status Importer::ImportNode(absl::string_view bytes, int index, Scope* scope) {
+  if (call_ == nullptr) return ImportWholeNode(bytes, index, scope);
   const std::shared_ptr<const WeightSource> around = bytes_;
   const absl::Status status = ImportWholeNode(WithAttributes(bytes), index, scope);
   bytes_ = around;
@@ -280,7 +281,7 @@ absl::Status Importer::ImportWholeNode(absl::string_view bytes, int index, Scope
   if (!marks.empty()) op->marks = DecodeMarks(marks);
   AMPC_RETURN_IF_ERROR(AddResults(node, index, scope, op.get()));
   if (const Block* body = FunctionBodyOf(*op)) TakeResultTypes(*body, *op);
-  CompleteTypes(*op);
+  CompleteTypes(*op, &inferred_);
   scope->block->Append(std::move(op));
   return absl::OkStatus();
 }

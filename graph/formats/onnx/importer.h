@@ -15,6 +15,7 @@
 #include "graph/formats/onnx/origin.h"
 #include "graph/formats/onnx/types.h"
 #include "graph/formats/onnx/values.h"
+#include "graph/infer_memo.h"
 #include "graph/program.h"
 
 namespace ampc::onnx {
@@ -28,8 +29,8 @@ class Importer {
   // A name of a graph.
   struct Name {
     Var* var = nullptr;  // once its definition was reached
+    int node = -1;        // the node that defines it; -1 for an input or initializer
     bool absent = false;  // an operand of a function that the call leaves out
-    int node = -1;       // the node that defines it; -1 for an input or initializer
     bool input = false;
     bool initializer = false;
   };
@@ -128,10 +129,11 @@ class Importer {
   absl::flat_hash_map<FunctionName, absl::string_view> functions_;
   const Call* call_ = nullptr;  // the body that is imported
   int64_t body_nodes_ = 0;
+  InferMemo inferred_;
 };
 
 // Fills what the file does not say about results from the op's inference, which is right where they disagree.
-void CompleteTypes(const Op& op);
+void CompleteTypes(const Op& op, InferMemo* memo);
 
 // A subgraph deeper than this is refused, and so are functions.
 inline constexpr int kMaxDepth = 64;

@@ -9,7 +9,7 @@
 #include "graph/formats/paddle/importer.h"
 #include "graph/formats/paddle/undo.h"
 #include "graph/implicit_cast.h"
-#include "graph/infer_context.h"
+#include "graph/infer_memo.h"
 #include "graph/op_registry.h"
 
 namespace ampc::paddle {
@@ -92,13 +92,13 @@ void Widen(const TensorType& written, TensorType* type) {
 
 // Fills what the file does not say about results from the op's inference. Where they disagree about a temporary, what
 // the op computes is right: declared types go stale when programs are rewritten.
-void CompleteTypes(const Op& op) {
-  static const TypeEnv kDeclared;
-  absl::StatusOr<std::vector<std::optional<TensorType>>> inferred = InferOp(op, kDeclared);
-  if (!inferred.ok()) return;  // the verifier reports it
-  for (size_t i = 0; i < inferred->size(); ++i) {
-    if (!(*inferred)[i].has_value()) continue;
-    const TensorType& want = *(*inferred)[i];
+void CompleteTypes(const Op& op, InferMemo* memo) {
+  const absl::StatusOr<const std::vector<std::optional<TensorType>>*> answer = memo->Infer(op);
+  if (!answer.ok()) return;  // the verifier reports it
+  const std::vector<std::optional<TensorType>>& inferred = **answer;
+  for (size_t i = 0; i < inferred.size(); ++i) {
+    if (!inferred[i].has_value()) continue;
+    const TensorType& want = *inferred[i];
     Var& var = *op.outputs()[i];
     if (var.kind == VarKind::kCarry) Widen(want, &var.type);
     if (var.kind != VarKind::kTemp || want.kind == TypeKind::kOpaque || var.type.kind != want.kind) continue;
@@ -258,7 +258,7 @@ void Importer::AppendOp(std::unique_ptr<Op> op, bool converts) {
     };
     for (std::unique_ptr<Op>& cast : MakeImplicitCasts(*op, result)) op->block().Append(std::move(cast));
   }
-  CompleteTypes(*op);
+  CompleteTypes(*op, &inferred_);
   Block& block = op->block();
   block.Append(std::move(op));
 }

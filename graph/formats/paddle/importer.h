@@ -13,6 +13,7 @@
 #include "graph/formats/paddle/files.h"
 #include "graph/formats/paddle/origin.h"
 #include "graph/formats/paddle/scopes.h"
+#include "graph/infer_memo.h"
 #include "graph/program.h"
 
 namespace ampc::paddle {
@@ -76,6 +77,7 @@ class Importer {
   absl::flat_hash_map<const Var*, const Var*> listed_;  // by result of a listed cast: the source
   std::vector<std::pair<int, Var*>> fetches_;  // by col, with position in fetch_positions_
   std::vector<int> fetch_positions_;
+  InferMemo inferred_;
 };
 
 }  // namespace ampc::paddle

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "graph/infer_context.h"
+#include "graph/infer_memo.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/scan_axes.h"
 
@@ -16,9 +16,9 @@ namespace {
 // A dim that grows in each iteration is unknown after the second round, a rank that grows after the third.
 constexpr int kMaxRounds = 4;
 
-absl::StatusOr<bool> InferOne(Op& op) {
-  static const TypeEnv kDeclared;
-  AMPC_ASSIGN_OR_RETURN(std::vector<std::optional<TensorType>> results, InferOp(op, kDeclared));
+absl::StatusOr<bool> InferOne(Op& op, InferMemo& memo) {
+  AMPC_ASSIGN_OR_RETURN(const std::vector<std::optional<TensorType>>* inferred, memo.Infer(op));
+  const std::vector<std::optional<TensorType>>& results = *inferred;
   bool changed = false;
   for (size_t i = 0; i < results.size(); ++i) {
     Var& var = *op.outputs()[i];
@@ -169,9 +169,10 @@ absl::StatusOr<bool> InferSubBlocks(Op& op) {
 // A body runs where its control op stands, so its types are settled before what follows.
 absl::StatusOr<bool> InferBlock(Block& block) {
   bool changed = false;
+  InferMemo memo;
   for (const std::unique_ptr<Op>& op : block.ops()) {
     AMPC_ASSIGN_OR_RETURN(const bool inner, InferSubBlocks(*op));
-    AMPC_ASSIGN_OR_RETURN(const bool one, InferOne(*op));
+    AMPC_ASSIGN_OR_RETURN(const bool one, InferOne(*op, memo));
     changed = changed || inner || one;
   }
   return changed;

@@ -1,0 +1,59 @@
+#include "graph/infer_memo.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "graph/base/status_macros.h"
+#include "graph/infer_context.h"
+
+namespace ampc {
+namespace {
+
+// As many operands and results in each slot; both have the same record.
+bool SameSlots(const Op& a, const Op& b) {
+  bool same = true;
+  for (int s = 0; s < static_cast<int>(a.def().inputs.size()); ++s) same = same && a.inputs(s).size() == b.inputs(s).size();
+  for (int s = 0; s < static_cast<int>(a.def().outputs.size()); ++s) same = same && a.outputs(s).size() == b.outputs(s).size();
+  return same;
+}
+
+bool SameAttrs(const Op& a, const Op& b) {
+  const auto same = [](const Attr& x, const Attr& y) { return x.name == y.name && SameAttr(x.value, y.value); };
+  return std::equal(a.attrs().begin(), a.attrs().end(), b.attrs().begin(), b.attrs().end(), same);
+}
+
+}  // namespace
+
+bool InferMemo::Answered::IsAbout(const Op& other) const {
+  if (op == nullptr || !SameSlots(*op, other)) return false;
+  const Value* value = values.data();
+  const auto same = [&value](const Var* var) {
+    const Value& then = *value++;
+    return then.kind == var->kind && then.literal == var->literal && then.type == var->type;
+  };
+  return std::all_of(other.inputs().begin(), other.inputs().end(), same) && std::all_of(other.outputs().begin(), other.outputs().end(), same) &&
+         SameAttrs(*op, other);
+}
+
+void InferMemo::Answered::Take(const Op& other) {
+  op = &other;
+  values.clear();
+  for (const Var* var : other.inputs()) values.push_back({var->kind, var->type, var->literal});
+  for (const Var* var : other.outputs()) values.push_back({var->kind, var->type, var->literal});
+}
+
+absl::StatusOr<const std::vector<std::optional<TensorType>>*> InferMemo::Infer(const Op& op) {
+  static const TypeEnv kDeclared;
+  if (!op.SubBlocks().empty()) {
+    AMPC_ASSIGN_OR_RETURN(other_, InferOp(op, kDeclared));
+    return &other_;
+  }
+  Answered& last = last_[&op.def()];
+  if (last.IsAbout(op)) return &last.results;
+  last.op = nullptr;
+  AMPC_ASSIGN_OR_RETURN(last.results, InferOp(op, kDeclared));
+  last.Take(op);
+  return &last.results;
+}
+
+}  // namespace ampc
