@@ -45,8 +45,7 @@ Protector::Protector(DType low, Program& program)
       powers_(program.num_var_ids()),
       definers_(program.num_var_ids(), nullptr),
       uses_(program.num_var_ids(), 0),
-      summed_(program.num_var_ids(), 0),
-      reason_(program.num_op_ids()) {
+      summed_(program.num_var_ids(), 0) {
   PerRecord<uint32_t> kinds;
   const auto of = static_cast<uint32_t (*)(const OpDef&)>(&KindsOf);
   ForEachOp(program, [&](const Op& op) { kinds_[op.id()] = kinds.Of(op.def(), of); });
@@ -78,7 +77,7 @@ void Protector::Set(const Op& op, uint8_t flags) {
 }
 
 void Protector::Because(const Op& op, std::string reason) {
-  if (MayBecomeLow(op) && HasFloat(op.outputs()) && reason_[op.id()].empty()) reason_[op.id()] = std::move(reason);
+  if (MayBecomeLow(op) && HasFloat(op.outputs())) reasons_.try_emplace(op.id(), std::move(reason));
 }
 
 bool Protector::InRange(const Var& var) const { return bounds_.Of(var).Magnitude() <= largest_; }
@@ -252,10 +251,10 @@ bool Protector::Mark() {
   bool changed = false;
   for (int b = 0; b < program_.num_blocks(); ++b) {
     for (const std::unique_ptr<Op>& op : program_.block(b).ops()) {
-      std::string& reason = reason_[op->id()];
-      if (reason.empty() || op->marks.amp != AmpMark::kNone) continue;
+      const auto reason = reasons_.find(op->id());
+      if (reason == reasons_.end() || op->marks.amp != AmpMark::kNone) continue;
       op->marks.amp = AmpMark::kFp32;
-      op->marks.amp_reason = std::move(reason);
+      op->marks.amp_reason = std::move(reason->second);
       changed = true;
     }
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "graph/program.h"
 #include "passes/amp/cast_roots.h"
 #include "passes/amp/low_values.h"
@@ -95,7 +96,7 @@ class Protector {
   std::vector<const Op*> definers_;  // by Var::id, null for what no op of the sweep so far defines
   std::vector<int> uses_, summed_;   // by Var::id: readers, and those that add up or average
   std::vector<const Op*> logs_;      // of what may be small
-  std::vector<std::string> reason_;  // by Op::id
+  absl::flat_hash_map<int, std::string> reasons_;  // by Op::id: few have one
 };
 
 }  // namespace ampc

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -42,7 +43,7 @@ void Exporter::Sort(Graph* graph) {
     if (!var->export_name.empty()) graph->renamed[var->export_name] = var.get();
     const bool constant = var->kind == VarKind::kConst || var->kind == VarKind::kParam;
     const OnnxOrigin::Value* value = var->origin < 0 || number < 0 ? nullptr : &origin_->values[var->origin];
-    if (value != nullptr && value->constant && value->place.graph == number) {
+    if (value != nullptr && value->constant >= 0 && value->place.graph == number) {
       if (value->place.section == 'i') graph->values[value->place.index] = var.get();
       if (value->place.section == 'n') graph->constants[value->place.index] = var.get();
     } else if (constant && read_[var->id()]) {
@@ -80,7 +81,8 @@ const Var* Exporter::FindValue(absl::string_view name, const Graph& graph) const
 
 // A new op comes right in front of the first node that needs it.
 absl::Status Exporter::WriteNewDependencies(const Op& op, Graph* graph, Pieces* out) {
-  if (graph->new_ops.empty()) return absl::OkStatus();
+  const auto is_new = [graph](const Var* var) { return graph->new_results.contains(var); };
+  if (graph->new_ops.empty() || std::none_of(op.inputs().begin(), op.inputs().end(), is_new)) return absl::OkStatus();
   // Depth first without recursion: chains of new ops may be long.
   std::vector<std::pair<const Op*, size_t>> stack = {{&op, 0}};
   while (!stack.empty()) {
@@ -126,7 +128,7 @@ std::string Exporter::PatchedInfo(absl::string_view had, const Var& var) const {
   if (var.type.kind != TypeKind::kTensor) return "";
   bool dims = false;
   if (var.origin >= 0 && origin_ != nullptr) {
-    const TensorType& then = origin_->values[var.origin].type;
+    const TensorType& then = origin_->TypeOf(origin_->values[var.origin]);
     dims = then.kind == TypeKind::kTensor && !Compatible(var.type.WithDType(then.dtype), then);
     if (!dims && (then.dtype == var.type.dtype || var.type.dtype == DType::kInvalid)) return "";
   }

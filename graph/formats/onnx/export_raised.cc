@@ -59,11 +59,14 @@ bool Exporter::WriteRestored(const Op& op, Graph* graph, Pieces* out) const {
   return true;
 }
 
-std::string Exporter::OriginalToKeep(const Op& op, const NodeView& node, absl::string_view bytes, const Attributes& attributes) const {
+std::string Exporter::OriginalToKeep(const Op& op, const NodeView& node, absl::string_view bytes, const Attributes& attributes) {
   if (stripped_) return "";
   if (std::string before = OriginalOf(op); !before.empty()) return before;
   const OnnxDef* def = DefOf(op.def());
-  if (def == nullptr || FindSchema(std::string(node.type), origin_->opset) == def->schema) return "";
+  if (def == nullptr) return "";
+  const auto [had_record, asked] = had_record_.try_emplace(def, false);
+  if (asked) had_record->second = FindSchema(def->schema->type, origin_->opset) == def->schema;
+  if (had_record->second && node.type == def->schema->type) return "";
   size_t operands = node.inputs.size();
   while (operands > 0 && node.inputs[operands - 1].empty()) --operands;
   const bool has_graphs = !op.SubBlocks().empty();

@@ -73,11 +73,12 @@ uint64_t AlignUp(uint64_t offset, uint64_t bytes) {
 bool Exporter::Unchanged(const Var& var) const {
   if (var.origin < 0 || origin_ == nullptr) return false;
   const OnnxOrigin::Value& value = origin_->values[var.origin];
-  if (!value.constant || !(var.type == value.type)) return false;
+  const OnnxOrigin::Constant* stored = origin_->ConstantOf(value);
+  if (stored == nullptr || !(var.type == origin_->TypeOf(value))) return false;
   if (var.type.kind != TypeKind::kTensor) return true;
-  if (value.literal != nullptr) return var.weight == nullptr && var.literal != nullptr && (var.literal == value.literal || *var.literal == *value.literal);
-  if (var.weight == nullptr) return value.source == nullptr && var.literal == nullptr;
-  return var.weight->transforms.empty() && var.weight->source.get() == value.source && var.weight->offset == value.offset;
+  if (stored->literal != nullptr) return var.weight == nullptr && var.literal != nullptr && (var.literal == stored->literal || *var.literal == *stored->literal);
+  if (var.weight == nullptr) return stored->source == nullptr && var.literal == nullptr;
+  return var.weight->transforms.empty() && var.weight->source.get() == stored->source && var.weight->offset == stored->offset;
 }
 
 const ExternalLayout::Region* Exporter::RegionOf(const Var& var) const {
@@ -89,7 +90,7 @@ const ExternalLayout::Region* Exporter::RegionOf(const Var& var) const {
 void Exporter::LayOut(bool keep_offsets) {
   std::vector<ExternalLayout::Region>& regions = external_.regions;
   if (keep_offsets) {
-    for (ExternalLayout::Region& region : regions) region.offset = origin_->values[region.var->origin].offset;
+    for (ExternalLayout::Region& region : regions) region.offset = origin_->ConstantOf(origin_->values[region.var->origin])->offset;
     std::stable_sort(regions.begin(), regions.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
     for (size_t i = 1; i < regions.size() && keep_offsets; ++i) {
       const ExternalLayout::Region& before = regions[i - 1];
@@ -112,7 +113,7 @@ absl::Status Exporter::PlanValues(std::string location, uint64_t most_in_file) {
   absl::Status status;
   ForEachVar(program_, [&](const Var& var) {
     const bool had = var.origin >= 0 && origin_ != nullptr;
-    const bool foreign = had && origin_->values[var.origin].external && var.type.kind != TypeKind::kTensor;
+    const bool foreign = had && origin_->IsExternal(origin_->values[var.origin]) && var.type.kind != TypeKind::kTensor;
     if (foreign) status = UnsupportedError(absl::StrCat("initializer '", var.exported(), "': external data of a type that is not known cannot be copied"));
     if (!IsConstant(var) || InFunction(var.block()) || (!had && !read_[var.id()]) || (!HasValue(var) && Unchanged(var))) return;
     absl::StatusOr<uint64_t> bytes = StoredBytes(var);
@@ -129,9 +130,9 @@ absl::Status Exporter::PlanValues(std::string location, uint64_t most_in_file) {
   bool keep_offsets = came_external && origin_->one_file;
   for (const ExternalLayout::Region& value : all) {
     const OnnxOrigin::Value* origin = value.var->origin < 0 || origin_ == nullptr ? nullptr : &origin_->values[value.var->origin];
-    const bool was = origin != nullptr && origin->external;
+    const bool was = origin != nullptr && origin_->IsExternal(*origin);
     if (!was && (value.bytes < kLeastExternal || (total <= most_in_file && origin != nullptr))) continue;
-    keep_offsets = keep_offsets && was && value.var->type.NumElements() == origin->type.NumElements() && value.var->type.dtype == origin->type.dtype;
+    keep_offsets = keep_offsets && was && value.var->type.NumElements() == origin_->TypeOf(*origin).NumElements() && value.var->type.dtype == origin_->TypeOf(*origin).dtype;
     external_.regions.push_back(value);
   }
   external_.region_of.assign(program_.num_var_ids(), -1);
@@ -144,12 +145,15 @@ int Exporter::FormMark(const Var& var, absl::string_view had_tensor) const {
   if (var.origin < 0 || origin_ == nullptr) return 0;
   const OnnxOrigin::Value& value = origin_->values[var.origin];
   const int before = DecodeValueMarks(origin_->undo.Find(value.place)).form;
-  if (before != 0 || IsLowPrecision(value.type.dtype) || Unchanged(var)) return before;
-  const int form = had_tensor.empty() ? (value.type.has_rank && value.type.rank() == 0 ? kFormFloat : kFormFloats) : TypedForm(had_tensor);
+  const TensorType& type = origin_->TypeOf(value);
+  if (before != 0 || IsLowPrecision(type.dtype) || Unchanged(var)) return before;
+  const int form = had_tensor.empty() ? (type.has_rank && type.rank() == 0 ? kFormFloat : kFormFloats) : TypedForm(had_tensor);
   return form == tensor::kRaw ? 0 : form;
 }
 
-void Exporter::MarkValue(const Var& var, Place place) { undo_.Add(place, EncodeValueMarks({.was = var.was, .form = 0})); }
+void Exporter::MarkValue(const Var& var, Place place) {
+  if (var.was != DType::kInvalid) undo_.Add(place, EncodeValueMarks({.was = var.was, .form = 0}));
+}
 
 absl::StatusOr<Pieces> Exporter::Tensor(const Var& var, absl::string_view had, absl::string_view name) {
   const ExternalLayout::Region* region = RegionOf(var);
@@ -167,7 +171,7 @@ absl::StatusOr<Pieces> Exporter::Tensor(const Var& var, absl::string_view had, a
   std::string dims, type;
   for (const int64_t dim : var.type.dims) AppendVarintField(tensor::kDims, static_cast<uint64_t>(dim), &dims);
   AppendVarintField(tensor::kDataType, static_cast<uint64_t>(NumberOfDType(var.type.dtype)), &type);
-  const bool same_dims = !had.empty() && var.origin >= 0 && var.type.dims == origin_->values[var.origin].type.dims;
+  const bool same_dims = !had.empty() && var.origin >= 0 && var.type.dims == origin_->TypeOf(origin_->values[var.origin]).dims;
   if (!same_dims) out.Text(dims);
   if (had.empty()) {
     out.Text(type);

@@ -45,8 +45,7 @@ class Exporter {
     absl::string_view bytes;
     GraphView view;
     int number = 0;      // in the file that is written
-    int nodes = 0;       // written
-    int initializers = 0, inputs = 0;
+    int nodes = 0, initializers = 0, inputs = 0;  // written
     int alive = 0;  // values of the file that are still in the program
     // How far the file's fields are written, and what new parts are.
     size_t next_node = 0, next_value = 0, next_input = 0;
@@ -107,7 +106,7 @@ class Exporter {
   // export_raised.cc: nodes that another operator set changed
   bool IsStripped() const;  // nothing of a conversion is left but later versions of operators
   std::string OriginalOf(const Op& op) const;  // the NodeProto that the file says it was, "" for none; next: that it has to say
-  std::string OriginalToKeep(const Op& op, const NodeView& node, absl::string_view bytes, const Attributes& attributes) const;
+  std::string OriginalToKeep(const Op& op, const NodeView& node, absl::string_view bytes, const Attributes& attributes);
   bool MayBecome(const Op& op, const NodeView& node) const;
   void FindRestored();  // and takes the operator set back, where all ops can go back
   bool WriteRestored(const Op& op, Graph* graph, Pieces* out) const;
@@ -133,6 +132,7 @@ class Exporter {
   ExternalLayout external_;
   int opset_ = 0, graphs_ = 0;
   bool stripped_ = false;
+  absl::flat_hash_map<const OpDef*, bool> had_record_;    // the file's operator set has it; those that were asked for
   absl::flat_hash_map<const Op*, std::string> restored_;  // ops that are written as these NodeProtos
   absl::flat_hash_set<const Var*> dropped_;               // constants that nothing reads then
   Undo undo_;

@@ -16,9 +16,9 @@ absl::Status Importer::AddConstant(absl::string_view name, StoredValue value, Pl
   const bool literal = value.ref.source != nullptr && value.type.NumElements() <= kMaxLiteral;
   const VarKind kind = !known ? VarKind::kState : literal ? VarKind::kConst : VarKind::kParam;
   Var* var = NewValue(name, kind, std::move(value.type), place, scope);
-  OnnxOrigin::Value none;
-  OnnxOrigin::Value& origin = place.graph == kNoGraph ? none : origin_->values.back();
-  origin.constant = true;
+  OnnxOrigin::Constant none;
+  if (place.graph != kNoGraph) origin_->values.back().constant = static_cast<int>(origin_->constants.size());
+  OnnxOrigin::Constant& origin = place.graph == kNoGraph ? none : origin_->constants.emplace_back();
   origin.external = value.external;
   origin.source = value.ref.source.get();
   origin.offset = value.ref.offset;

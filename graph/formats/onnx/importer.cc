@@ -161,7 +161,9 @@ absl::StatusOr<Program> Importer::Run() {
   AMPC_RETURN_IF_ERROR(ImportGraph(model_.graph, &scope));
   SolveTypes();
   ForEachVar(program_, [this](const Var& var) {
-    if (var.origin >= 0) origin_->values[var.origin].type = var.type;
+    if (var.origin < 0) return;
+    if (origin_->types.empty() || !(origin_->types.back() == var.type)) origin_->types.push_back(var.type);
+    origin_->values[var.origin].type = static_cast<int>(origin_->types.size()) - 1;
   });
   program_.origin = origin_;
   return std::move(program_);

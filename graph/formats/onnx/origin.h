@@ -32,14 +32,22 @@ struct OnnxOrigin : FormatOrigin {
   // A value as the importer made it.
   struct Value {
     Place place;
-    TensorType type;
-    std::shared_ptr<const HostTensor> literal;  // of a constant
-    bool constant = false;                      // an initializer or a Constant node
-    bool external = false;                      // stored in a file of its own
-    const WeightSource* source = nullptr;       // of the stored value, null when it was not looked for
-    uint64_t offset = 0;                        // of the value in it
+    int type = 0;       // index into `types`
+    int constant = -1;  // of an initializer or a Constant node: index into `constants`
   };
   std::vector<Value> values;
+  struct Constant {
+    std::shared_ptr<const HostTensor> literal;
+    bool external = false;                 // stored in a file of its own
+    const WeightSource* source = nullptr;  // of the stored value, null when it was not looked for
+    uint64_t offset = 0;                   // of the value in it
+  };
+  std::vector<Constant> constants;
+  std::vector<TensorType> types;  // no two neighbours are the same
+
+  const TensorType& TypeOf(const Value& value) const { return types[value.type]; }
+  const Constant* ConstantOf(const Value& value) const { return value.constant < 0 ? nullptr : &constants[value.constant]; }
+  bool IsExternal(const Value& value) const { return value.constant >= 0 && constants[value.constant].external; }
 
   // By graph: its message.
   std::vector<absl::string_view> graphs;

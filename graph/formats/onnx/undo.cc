@@ -1,6 +1,7 @@
 #include "graph/formats/onnx/undo.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
@@ -39,23 +40,6 @@ std::string Unescape(absl::string_view text) {
   return out;
 }
 
-std::string PlacesText(int graph, const std::vector<Place>& places) {
-  std::string out = graph == 0 ? "" : absl::StrCat("g", graph, ":");
-  for (size_t i = 0; i < places.size();) {
-    const Place& first = places[i];
-    size_t end = i + 1;
-    while (end < places.size() && places[end].section == first.section && places[end].sub == 0 && first.sub == 0 &&
-           places[end].index == first.index + static_cast<int>(end - i)) {
-      ++end;
-    }
-    absl::StrAppend(&out, i == 0 ? "" : ",", std::string(1, first.section), first.index);
-    if (first.sub != 0) absl::StrAppend(&out, ".", first.sub);
-    if (end - i > 1) absl::StrAppend(&out, "-", places[end - 1].index);
-    i = end;
-  }
-  return out;
-}
-
 // "n3.1" or "n3-9".
 bool ParsePlace(absl::string_view text, int graph, Place* place, int* last) {
   if (text.empty()) return false;
@@ -73,14 +57,32 @@ bool ParsePlace(absl::string_view text, int graph, Place* place, int* last) {
 }  // namespace
 
 void Undo::Add(const Place& place, std::string marks) {
-  if (!marks.empty()) by_marks_[std::move(marks)][place.graph].push_back(place);
+  if (marks.empty()) return;
+  std::vector<Span>& spans = by_marks_[std::move(marks)][place.graph];
+  const bool joins = !spans.empty() && spans.back().first.section == place.section && spans.back().first.sub == 0 && place.sub == 0 &&
+                     spans.back().last + 1 == place.index;
+  if (joins) {
+    spans.back().last = place.index;
+  } else {
+    spans.push_back({place, place.index});
+  }
 }
 
 std::string Undo::Encode() const {
   std::string out = "1";
   if (opset_ != 0) absl::StrAppend(&out, ";opset=", opset_);
   for (const auto& [marks, graphs] : by_marks_) {
-    for (const auto& [graph, places] : graphs) absl::StrAppend(&out, ";", PlacesText(graph, places), " ", Escape(marks));
+    for (const auto& [graph, spans] : graphs) {
+      absl::StrAppend(&out, ";");
+      if (graph != 0) absl::StrAppend(&out, "g", graph, ":");
+      absl::string_view comma;
+      for (const Span& span : spans) {
+        absl::StrAppend(&out, std::exchange(comma, ","), absl::string_view(&span.first.section, 1), span.first.index);
+        if (span.first.sub != 0) absl::StrAppend(&out, ".", span.first.sub);
+        if (span.last > span.first.index) absl::StrAppend(&out, "-", span.last);
+      }
+      absl::StrAppend(&out, " ", Escape(marks));
+    }
   }
   return out;
 }
@@ -107,20 +109,20 @@ Undo Undo::Decode(absl::string_view text) {
       Place place;
       int last = 0;
       if (!ParsePlace(item, graph, &place, &last)) continue;
-      undo.ranges_.push_back({place, last, marks});
+      undo.ranges_.push_back({{place, last}, marks});
     }
   }
-  std::stable_sort(undo.ranges_.begin(), undo.ranges_.end(), [](const Range& a, const Range& b) { return a.first < b.first; });
+  std::stable_sort(undo.ranges_.begin(), undo.ranges_.end(), [](const Range& a, const Range& b) { return a.places.first < b.places.first; });
   return undo;
 }
 
 absl::string_view Undo::Find(const Place& place) const {
-  auto it = std::upper_bound(ranges_.begin(), ranges_.end(), place, [](const Place& p, const Range& range) { return p < range.first; });
+  auto it = std::upper_bound(ranges_.begin(), ranges_.end(), place, [](const Place& p, const Range& range) { return p < range.places.first; });
   if (it == ranges_.begin()) return {};
   --it;
-  const Place& first = it->first;
+  const Place& first = it->places.first;
   const bool same = first.section == place.section && first.graph == place.graph && first.sub == place.sub;
-  return same && place.index <= it->last ? absl::string_view(it->marks) : absl::string_view();
+  return same && place.index <= it->places.last ? absl::string_view(it->marks) : absl::string_view();
 }
 
 std::string WithOriginalNode(absl::string_view node, absl::string_view marks) {

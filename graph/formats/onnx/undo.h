@@ -47,11 +47,14 @@ class Undo {
 
  private:
   int opset_ = 0;
-  std::map<std::string, std::map<int, std::vector<Place>>> by_marks_;  // by graph
-
-  struct Range {  // after Decode
+  struct Span {  // as one item of PLACES
     Place first;
     int last = 0;
+  };
+  std::map<std::string, std::map<int, std::vector<Span>>> by_marks_;  // by graph
+
+  struct Range {  // after Decode
+    Span places;
     std::string marks;
   };
   std::vector<Range> ranges_;  // by first

@@ -4,7 +4,7 @@
 
 namespace ampc::onnx {
 
-bool TakeVarint(absl::string_view* text, uint64_t* value) {
+bool TakeLongVarint(absl::string_view* text, uint64_t* value) {
   *value = 0;
   for (size_t i = 0; i < text->size() && i < 10; ++i) {
     const auto byte = static_cast<uint8_t>((*text)[i]);

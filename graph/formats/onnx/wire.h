@@ -40,7 +40,13 @@ class WireReader {
 };
 
 // Takes a varint off the front of `text`; false when it is cut or longer than 10 bytes.
-bool TakeVarint(absl::string_view* text, uint64_t* value);
+bool TakeLongVarint(absl::string_view* text, uint64_t* value);
+inline bool TakeVarint(absl::string_view* text, uint64_t* value) {
+  if (text->empty() || static_cast<uint8_t>(text->front()) >= 0x80) return TakeLongVarint(text, value);
+  *value = static_cast<uint8_t>(text->front());  // as most are
+  text->remove_prefix(1);
+  return true;
+}
 
 // Appending.
 void AppendVarint(uint64_t value, std::string* out);
