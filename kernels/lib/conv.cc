@@ -43,6 +43,14 @@ absl::StatusOr<Attr> ConvAttr(const ConvSpec& s, const MemoryDesc& out, bool sum
   return MakeAttr(ops.get());
 }
 
+// brgconv compiles a program for each way in which a window may stick out into the padding: on long rows and wide windows that takes
+// longer than a thousand runs of a small convolution, which the older implementation computes as fast.
+bool OlderPays(const ConvSpec& s, const_dnnl_primitive_desc_t pd) {
+  constexpr double kSmall = 3e7;             // multiply-adds
+  constexpr int64_t kFewestPositions = 16;  // below, brgconv wins 1 to 2 us a run
+  return ImplementationOf(pd) == "brgconv:avx512_core" && Work(s) < kSmall && s.out_positions() >= kFewestPositions;
+}
+
 // The descriptor for one element type; a null pd when oneDNN has nothing for it.
 absl::StatusOr<Choice> Choose(const ConvSpec& s, dnnl_data_type_t type, bool sum) {
   Choice c;
@@ -69,6 +77,10 @@ absl::StatusOr<Choice> Choose(const ConvSpec& s, dnnl_data_type_t type, bool sum
                                                               &c.descs.filter, bias, &c.descs.out, strides.data(), dilates.data(),
                                                               before.data(), after.data()));
     AMPC_ASSIGN_OR_RETURN(c.pd, MakePrimitiveDesc(&d, attr.get()));
+    if (c.pd != nullptr && OlderPays(s, c.pd.get())) {
+      AMPC_ASSIGN_OR_RETURN(PrimitiveDesc older, MakePrimitiveDescOf("jit:avx512_core", &d, attr.get()));
+      if (older != nullptr) c.pd = std::move(older);
+    }
   }
   if (c.pd != nullptr) c.descs.filter = QueryDesc(c.pd.get(), dnnl_query_weights_md);
   return c;

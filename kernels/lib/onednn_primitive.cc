@@ -91,6 +91,19 @@ absl::StatusOr<PrimitiveDesc> MakePrimitiveDesc(const_dnnl_op_desc_t desc, const
   return PrimitiveDesc(raw);
 }
 
+absl::StatusOr<PrimitiveDesc> MakePrimitiveDescOf(absl::string_view implementation, const_dnnl_op_desc_t desc,
+                                                  const_dnnl_primitive_attr_t attr) {
+  dnnl_primitive_desc_iterator_t raw = nullptr;
+  dnnl_status_t status = dnnl_primitive_desc_iterator_create(&raw, desc, attr, Engine(), nullptr);
+  const Owner<dnnl_primitive_desc_iterator, dnnl_primitive_desc_iterator_destroy> each(raw);
+  for (; status == dnnl_success; status = dnnl_primitive_desc_iterator_next(raw)) {
+    PrimitiveDesc pd(dnnl_primitive_desc_iterator_fetch(raw));
+    if (pd != nullptr && ImplementationOf(pd.get()) == implementation) return pd;
+  }
+  if (status != dnnl_unimplemented && status != dnnl_iterator_ends) AMPC_DNNL_CALL(status);
+  return PrimitiveDesc();
+}
+
 std::string ImplementationOf(const_dnnl_primitive_desc_t pd) {
   const char* text = nullptr;
   dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &text);

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/base/host_tensor.h"
 #include "kernels/lib/activation.h"
@@ -50,6 +51,9 @@ absl::StatusOr<Attr> MakeAttr(dnnl_post_ops_t ops);
 // Null (not an error) when oneDNN has no implementation. `forward`: the primitive that a gradient belongs to.
 absl::StatusOr<PrimitiveDesc> MakePrimitiveDesc(const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t attr,
                                                 const_dnnl_primitive_desc_t forward = nullptr);
+// The same for one implementation; null when it does not take the shape.
+absl::StatusOr<PrimitiveDesc> MakePrimitiveDescOf(absl::string_view implementation, const_dnnl_op_desc_t desc,
+                                                  const_dnnl_primitive_attr_t attr);
 std::string ImplementationOf(const_dnnl_primitive_desc_t pd);  // "brgconv:avx512_core"
 MemoryDesc QueryDesc(const_dnnl_primitive_desc_t pd, dnnl_query_t what);
 int64_t Bytes(const MemoryDesc& desc);
