@@ -1,10 +1,16 @@
 #include "passes/amp/name_pattern.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 
 namespace ampc {
 namespace {
+
+// The compiler of expressions calls itself for every character and several times for every group.
+constexpr size_t kLongestRegex = 4096;
+constexpr int kMostGroups = 200;
 
 // The class that starts at pattern[p] == '[': one past its ']', npos where it has none, and whether `c` is in it.
 size_t MatchClass(absl::string_view pattern, size_t p, char c, bool* in) {
@@ -67,6 +73,11 @@ NamePattern NamePattern::Glob(absl::string_view text) {
 }
 
 absl::StatusOr<NamePattern> NamePattern::Regex(absl::string_view text) {
+  const auto groups = std::count(text.begin(), text.end(), '(');
+  if (text.size() > kLongestRegex || groups > kMostGroups) {
+    return UsageError(absl::StrCat("a regular expression has ", text.size(), " characters, ", groups, " of them '(', needs at most ",
+                                   kLongestRegex, " and ", kMostGroups));
+  }
   NamePattern out;
   out.text_ = std::string(text);
   try {
