@@ -22,8 +22,6 @@ std::optional<std::vector<float>> AlongChannels(const UseDef& uses, const Op& op
   return ConstantFloats(c);
 }
 
-float At(const std::vector<float>& v, size_t i) { return v.size() == 1 ? v[0] : v[i]; }
-
 }  // namespace
 
 std::optional<Affine> ReadAffine(const UseDef& uses, const Op& op, const Var& x, int channel_dim, int64_t channels) {

@@ -1,6 +1,7 @@
 // Affine steps: y = x * factor + term with constants, as fusion passes collect them.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -13,6 +14,8 @@ struct Affine {
   std::vector<float> factor;
   std::vector<float> term;
 };
+// Of channel `i`.
+inline float At(const std::vector<float>& values, size_t i) { return values.size() == 1 ? values[0] : values[i]; }
 
 // The step that `op` is for its operand `x`, along dimension `channel_dim` of x with `channels` elements (both -1: one value for
 // everything only): elementwise_mul or elementwise_add with a constant that nothing writes, or scale without a ScaleTensor.

@@ -15,7 +15,7 @@
 namespace ampc {
 namespace {
 
-bool IsProduct(const Op& op) { return op.type() == "matmul_v2" || op.type() == "mul" || op.type() == "fc"; }
+bool IsMatrixProduct(const Op& op) { return op.type() == "matmul_v2" || op.type() == "mul" || op.type() == "fc"; }
 
 struct Chain {
   Op* anchor = nullptr;
@@ -33,7 +33,7 @@ class BiasActFuser {
 
   bool Run() {
     const bool changed = rewrite_.Run([this](Op& op) {
-      if (!IsConv(op) && !IsProduct(op)) return false;
+      if (!IsConv(op) && !IsMatrixProduct(op)) return false;
       const Chain chain = Match(op);
       if (!chain.merged.empty()) Fuse(chain);
       return !chain.merged.empty();
@@ -95,7 +95,7 @@ class BiasActFuser {
     for (const Var* var : op.inputs()) {
       if (!Stable(*var)) return false;
     }
-    if (!IsProduct(op) || op.type() == "fc") return true;
+    if (!IsMatrixProduct(op) || op.type() == "fc") return true;
     if (fc_ == nullptr) return false;
     const TensorType& x = op.input("X")->type;
     const TensorType& w = op.input("Y")->type;

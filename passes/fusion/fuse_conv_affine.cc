@@ -14,8 +14,6 @@ namespace {
 
 using Floats = std::vector<float>;
 
-float At(const Floats& v, size_t i) { return v.size() == 1 ? v[0] : v[i]; }
-
 class ConvAffineFuser {
  public:
   explicit ConvAffineFuser(Program& program) : program_(program), rewrite_(program) {}

@@ -14,7 +14,7 @@ namespace ampc::onnx {
 namespace {
 
 // {operator, native op}: one meaning, operands in one order.
-constexpr std::pair<const char*, const char*> kSame[] = {
+constexpr std::pair<const char*, const char*> kSameArithmetic[] = {
     {"Abs", "abs"},     {"Acos", "acos"},
     {"Acosh", "acosh"}, {"Add", "elementwise_add"},
     {"Asin", "asin"},   {"Asinh", "asinh"},
@@ -151,7 +151,7 @@ AmpClass ClipClass(const Op& op) {
 }  // namespace
 
 void AddArithmetic(OnnxOps& ops) {
-  for (const auto& [type, native] : kSame) ops.Add(type).SameAs(native);
+  for (const auto& [type, native] : kSameArithmetic) ops.Add(type).SameAs(native);
   ops.Add("CastLike")
       .Amp(AmpClass::kNever, "its result has the type of target_type, which the program asks for")
       .Lower(&LowerCastLike);

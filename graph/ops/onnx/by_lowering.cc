@@ -13,7 +13,7 @@
 namespace ampc::onnx {
 namespace {
 
-const InferredDef& DefOf(const Op& op) { return static_cast<const InferredDef&>(op.def()); }
+const InferredDef& InferredDefOf(const Op& op) { return static_cast<const InferredDef&>(op.def()); }
 
 std::string Names(TypeSet set) {
   std::string names;
@@ -29,7 +29,7 @@ using TypeVariables = absl::InlinedVector<DType, 8>;
 // The element type of each of the schema's type variables, as far as the operands tell.
 absl::Status BindTypes(const InferContext& ctx, TypeVariables* bound) {
   const Op& op = ctx.op();
-  const Schema& schema = *DefOf(op).schema;
+  const Schema& schema = *InferredDefOf(op).schema;
   bound->assign(schema.types.size(), DType::kInvalid);
   for (size_t s = 0; s < schema.inputs.size(); ++s) {
     const Formal& formal = schema.inputs[s];
@@ -127,7 +127,7 @@ absl::Status InferByLowering(InferContext& ctx) {
   Scratch scratch(
       ctx.op(), [&](const std::string& slot, int i) { return ctx.In(slot, i); }, [&](const std::string& slot, int i) { return KnownValue(ctx, slot, i); });
   Lowering lowering(scratch.op(), scratch.block(), nullptr);
-  DefOf(ctx.op()).op->lower(lowering);
+  InferredDefOf(ctx.op()).op->lower(lowering);
   if (lowering.needs_shape()) return absl::OkStatus();
   AMPC_RETURN_IF_ERROR(lowering.status());
   int flat = 0;
@@ -141,7 +141,7 @@ absl::Status InferByLowering(InferContext& ctx) {
 }
 
 absl::Status InferResults(InferContext& ctx) {
-  const InferredDef& def = DefOf(ctx.op());
+  const InferredDef& def = InferredDefOf(ctx.op());
   if (def.op->infer != nullptr) return def.op->infer(ctx);
   if (def.op->same) return def.native->infer(ctx);
   return def.op->lower != nullptr ? InferByLowering(ctx) : absl::OkStatus();
@@ -154,7 +154,7 @@ absl::Status InferOnnx(InferContext& ctx) {
   AMPC_RETURN_IF_ERROR(BindTypes(ctx, &bound));
   AMPC_RETURN_IF_ERROR(InferResults(ctx));
   const Op& op = ctx.op();
-  const Schema& schema = *DefOf(op).schema;
+  const Schema& schema = *InferredDefOf(op).schema;
   const auto set = [](const std::optional<TensorType>& type) { return type.has_value(); };
   if (std::all_of(ctx.results().begin(), ctx.results().end(), set)) return absl::OkStatus();
   int flat = 0;
@@ -174,7 +174,7 @@ absl::Status InferOnnx(InferContext& ctx) {
 }
 
 Cost CostOnnx(const Op& op) {
-  const InferredDef& def = DefOf(op);
+  const InferredDef& def = InferredDefOf(op);
   if (def.op->same) return def.native->cost(op);
   Cost total;
   if (def.op->lower == nullptr) return total;

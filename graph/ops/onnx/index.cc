@@ -95,17 +95,17 @@ void LowerGatherND(Lowering& l) {
   l.Result("output", l.Op("gather_nd", {{"X", x}, {"Index", index}}));
 }
 
-std::string Reduction(Lowering& l) { return l.since() < 16 ? "none" : l.GetString("reduction"); }
+std::string ScatterReduction(Lowering& l) { return l.since() < 16 ? "none" : l.GetString("reduction"); }
 
 void LowerScatterElements(Lowering& l) {
   Var* x = l.In("data");
   l.Result("output", l.Op("put_along_axis", {{"Input", x}, {"Index", l.In("indices")}, {"Value", l.In("updates")}},
-                          {{"Axis", static_cast<int32_t>(l.GetInt("axis"))}, {"Reduce", Reduction(l)}}, "Result"));
+                          {{"Axis", static_cast<int32_t>(l.GetInt("axis"))}, {"Reduce", ScatterReduction(l)}}, "Result"));
 }
 
 void LowerScatterND(Lowering& l) {
   l.Result("output", l.Op("scatter_nd_update", {{"X", l.In("data")}, {"Index", l.In("indices")}, {"Updates", l.In("updates")}},
-                          {{"reduce", Reduction(l)}}));
+                          {{"reduce", ScatterReduction(l)}}));
 }
 
 AmpClass ScatterClass(const ampc::Op& op) {

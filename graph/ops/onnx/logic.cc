@@ -10,7 +10,7 @@ namespace ampc::onnx {
 namespace {
 
 // {operator, native op}: one meaning, operands in one order.
-constexpr std::pair<const char*, const char*> kSame[] = {
+constexpr std::pair<const char*, const char*> kSameComparison[] = {
     {"And", "logical_and"},
     {"BitwiseAnd", "bitwise_and"},
     {"BitwiseNot", "bitwise_not"},
@@ -94,7 +94,7 @@ void LowerWhere(Lowering& l) {
 }  // namespace
 
 void AddLogic(OnnxOps& ops) {
-  for (const auto& [type, native] : kSame) ops.Add(type).SameAs(native);
+  for (const auto& [type, native] : kSameComparison) ops.Add(type).SameAs(native);
   ops.Add("Equal").Like("equal").Lower(&LowerEqual);
   ops.Add("IsInf").Like("isinf_v2").AsIs({"X"}).Lower(&LowerIsInf);
   ops.Add("BitShift").Amp(AmpClass::kNever, "computes with the bits of integers").Lower(&LowerBitShift);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -11,6 +12,7 @@ namespace ampc::onnx {
 
 using Ints = std::vector<int32_t>;
 
+inline constexpr int32_t kToTheEnd = std::numeric_limits<int32_t>::max();
 // For attributes of 32 bits: bounds beyond them mean "to the end" and are cut to the largest number.
 Ints ToInts(const std::vector<int64_t>& values);
 // The op is wrong: an error of the model with the op's place.

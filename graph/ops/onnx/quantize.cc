@@ -12,7 +12,7 @@
 namespace ampc::onnx {
 namespace {
 
-constexpr const char* kReason = "quantised: its scales stay as they are";
+constexpr const char* kQuantizedReason = "quantised: its scales stay as they are";
 
 // The scale or zero point of each element of `x`: one for all, one for each index along `axis`, or one for each block along it.
 Var* Spread(Lowering& l, Var* v, Var* x, int64_t axis, int64_t block) {
@@ -183,7 +183,7 @@ void AddQuantize(OnnxOps& ops) {
       {"MatMulInteger", &LowerMatMulInteger}, {"QLinearMatMul", &LowerQLinearMatMul}, {"ConvInteger", &LowerConvInteger},
       {"QLinearConv", &LowerQLinearConv},
   };
-  for (const auto& [type, lower] : rows) ops.Add(type).Amp(AmpClass::kNever, kReason).Lower(lower);
+  for (const auto& [type, lower] : rows) ops.Add(type).Amp(AmpClass::kNever, kQuantizedReason).Lower(lower);
 }
 
 }  // namespace ampc::onnx

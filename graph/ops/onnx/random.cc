@@ -10,7 +10,7 @@
 namespace ampc::onnx {
 namespace {
 
-constexpr const char* kReason = "makes the type the program asks for; draws keep their bits";
+constexpr const char* kRandomReason = "makes the type the program asks for; draws keep their bits";
 
 // The native ops take 0 as none given: their numbers then depend on the name of the result.
 int64_t SeedOf(const Lowering& l) {
@@ -111,10 +111,10 @@ void LowerDropout(Lowering& l) {
 }  // namespace
 
 void AddRandom(OnnxOps& ops) {
-  ops.Add("RandomNormal").Amp(AmpClass::kNever, kReason).Impure().Lower(&LowerRandomNormal);
-  ops.Add("RandomUniform").Amp(AmpClass::kNever, kReason).Impure().Lower(&LowerRandomUniform);
-  ops.Add("RandomNormalLike").Amp(AmpClass::kNever, kReason).AsIs({"input"}).Impure().Lower(&LowerRandomNormalLike);
-  ops.Add("RandomUniformLike").Amp(AmpClass::kNever, kReason).AsIs({"input"}).Impure().Lower(&LowerRandomUniformLike);
+  ops.Add("RandomNormal").Amp(AmpClass::kNever, kRandomReason).Impure().Lower(&LowerRandomNormal);
+  ops.Add("RandomUniform").Amp(AmpClass::kNever, kRandomReason).Impure().Lower(&LowerRandomUniform);
+  ops.Add("RandomNormalLike").Amp(AmpClass::kNever, kRandomReason).AsIs({"input"}).Impure().Lower(&LowerRandomNormalLike);
+  ops.Add("RandomUniformLike").Amp(AmpClass::kNever, kRandomReason).AsIs({"input"}).Impure().Lower(&LowerRandomUniformLike);
   ops.Add("Bernoulli").Amp(AmpClass::kDeny, "a probability below 2^-25 is 0 in f16, and so are its draws").Impure().Lower(&LowerBernoulli);
   ops.Add("Multinomial")
       .Amp(AmpClass::kDeny, "logarithms of probabilities near -1000 are off by 0.25 in f16: draws move to other classes")

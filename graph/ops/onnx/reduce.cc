@@ -34,7 +34,7 @@ constexpr Reduction kReductions[] = {
 };
 
 // The axes, none for all; absent where they are not known yet.
-std::optional<std::vector<int64_t>> GivenAxes(Lowering& l) {
+std::optional<std::vector<int64_t>> ReducedAxes(Lowering& l) {
   if (!l.Has("axes")) return l.GetInts("axes");
   const Var* axes = l.In("axes");
   if (axes->type.NumElements() == 0) return std::vector<int64_t>();
@@ -46,7 +46,7 @@ void LowerReduction(Lowering& l) {
                                 [&](const Reduction& r) { return TypeName(l.op().def()) == r.type; });
   Var* data = l.In("data");
   const DType dtype = TypeOf(l, data);
-  const std::optional<std::vector<int64_t>> axes = GivenAxes(l);
+  const std::optional<std::vector<int64_t>> axes = ReducedAxes(l);
   if (!l.ok()) return;
   Var* x = data;
   if (row->before != nullptr || row->after != nullptr) x = Widened(l, x);

@@ -1,6 +1,5 @@
 // Operators that give data another shape, or make and cut shapes. Shapes are i64, as the standard has them.
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -12,7 +11,6 @@
 namespace ampc::onnx {
 namespace {
 
-constexpr int32_t kToTheEnd = std::numeric_limits<int32_t>::max();
 
 // With allowzero a 0 is a size: such a shape has no elements to keep.
 void LowerReshape(Lowering& l) {

@@ -1,6 +1,5 @@
 // Slice and Pad.
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -12,7 +11,6 @@
 namespace ampc::onnx {
 namespace {
 
-constexpr int32_t kToTheEnd = std::numeric_limits<int32_t>::max();
 using Longs = std::optional<std::vector<int64_t>>;
 
 // What steers a slice; bounds that are not known are operands.
