@@ -158,8 +158,7 @@ TEST_F(ControlTest, SelectorsThatMatchNothing) {
   ExpectFailure(Convert("mlp", {"--exclude", "region:1"}), 2, {"it has no fp16_guard regions"});
   ExpectFailure(Convert("mlp", {"--exclude", "upstream:x"}), 2, {"nothing leads to it"});
   ExpectFailure(Convert("mlp", {"--exclude", "nam:h"}), 2, {"--exclude", "did you mean 'name'?"});
-  ExpectFailure(Convert("mlp", {"--include", "regex:("}), 2, {"--include", "regular expression"});
-  ExpectFailure(Convert("mlp", {"--include", "regex:" + std::string(30000, '(') + std::string(30000, ')')}), 2, {"regular expression", "4096"});
+  for (size_t n : {1, 30000}) ExpectFailure(Convert("mlp", {"--include", "regex:" + std::string(n, '(')}), 2, {"--include", "regular expression"});
   ExpectFailure(Convert("mlp", {"--exclude", ""}), 2, {"--exclude"});
   ExpectFailure(Convert("io", {"--include", "name:nothing,relu"}), 2, {"name:nothing"});
   ExpectFailure(Convert("mlp", {"--include", "relu", "--level", "O0"}), 2, {"--include"});

@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "tests/testlib/no_in_lines.h"
 
 namespace ampc::testing {
 namespace {
@@ -197,8 +198,8 @@ class Matcher {
 
   absl::Status Missing(const Check& check, absl::string_view where) const {
     const std::string bound = absl::StrJoin(bindings_, ", ", absl::PairFormatter("="));
-    return NoError(absl::StrCat("check line ", check.line, ": needed '", check.pattern, "' in ", where, bound.empty() ? "" : ", with ", bound, " in\n",
-                                absl::StrJoin(lines_, "\n")));
+    return NoInLines(absl::StrCat("check line ", check.line, ": needed '", check.pattern, "' in ", where, bound.empty() ? "" : ", with ", bound, " in\n",
+                                  absl::StrJoin(lines_, "\n")));
   }
 
   std::vector<std::string> lines_;

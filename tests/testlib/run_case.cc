@@ -15,6 +15,7 @@
 #include "passes/analysis/target_support.h"
 #include "passes/pipeline.h"
 #include "tests/testlib/match.h"
+#include "tests/testlib/no_in_lines.h"
 #include "tests/testlib/round_trip.h"
 
 namespace ampc::testing {
@@ -80,13 +81,13 @@ absl::Status Run(const Case& c, Outcome* outcome) {
 
 absl::Status Same(absl::string_view found, absl::string_view needed) {
   if (found == needed) return absl::OkStatus();
-  return NoError(absl::StrCat("found\n", found, "\nneeded\n", needed));
+  return NoInLines(absl::StrCat("found\n", found, "\nneeded\n", needed));
 }
 
 std::string Stripped(absl::string_view text) { return std::string(absl::StripTrailingAsciiWhitespace(text)); }
 
 absl::Status CompareError(const Case& c, const absl::Status& status) {
-  if (status.ok()) return NoError(absl::StrCat("found no error, needed\n", c.expected));
+  if (status.ok()) return NoInLines(absl::StrCat("found no error, needed\n", c.expected));
   return Same(status.message(), c.expected);
 }
 
@@ -105,7 +106,7 @@ CaseResult RunCase(const Case& c) {
     case Expect::kTable: return {Same(table, c.expected), table};
     case Expect::kNotes: return {Same(outcome.notes, c.expected), outcome.notes};
     case Expect::kCheck: return {MatchChecks(c.expected, text), ""};
-    case Expect::kUnchanged: return {outcome.changed ? NoError(absl::StrCat("found a change, needed none:\n", text)) : Same(text, Stripped(outcome.before)), ""};
+    case Expect::kUnchanged: return {outcome.changed ? NoInLines(absl::StrCat("found a change, needed none:\n", text)) : Same(text, Stripped(outcome.before)), ""};
     case Expect::kError: break;
   }
   return {InternalError("an expectation without a comparison"), ""};
