@@ -44,15 +44,16 @@ absl::StatusOr<Attr> ConvAttr(const ConvSpec& s, const MemoryDesc& out, bool sum
 }
 
 // brgconv compiles a program for each way in which a window may stick out into the padding: on long rows and wide windows that takes
-// longer than a thousand runs of a small convolution, which the older implementation computes as fast.
-bool OlderPays(const ConvSpec& s, const_dnnl_primitive_desc_t pd) {
+// longer than a thousand runs of a small convolution, which the older implementation computes as fast. `whole`: what a part is a part of;
+// parts compute as the whole does.
+bool OlderPays(const ConvSpec& whole, const_dnnl_primitive_desc_t pd) {
   constexpr double kSmall = 3e7;             // multiply-adds
   constexpr int64_t kFewestPositions = 16;  // below, brgconv wins 1 to 2 us a run
-  return ImplementationOf(pd) == "brgconv:avx512_core" && Work(s) < kSmall && s.out_positions() >= kFewestPositions;
+  return ImplementationOf(pd) == "brgconv:avx512_core" && Work(whole) < kSmall && whole.out_positions() >= kFewestPositions;
 }
 
 // The descriptor for one element type; a null pd when oneDNN has nothing for it.
-absl::StatusOr<Choice> Choose(const ConvSpec& s, dnnl_data_type_t type, bool sum) {
+absl::StatusOr<Choice> Choose(const ConvSpec& s, const ConvSpec& whole, dnnl_data_type_t type, bool sum) {
   Choice c;
   c.descs.sum = sum;
   c.descs.bf16 = type == dnnl_bf16;
@@ -77,7 +78,7 @@ absl::StatusOr<Choice> Choose(const ConvSpec& s, dnnl_data_type_t type, bool sum
                                                               &c.descs.filter, bias, &c.descs.out, strides.data(), dilates.data(),
                                                               before.data(), after.data()));
     AMPC_ASSIGN_OR_RETURN(c.pd, MakePrimitiveDesc(&d, attr.get()));
-    if (c.pd != nullptr && OlderPays(s, c.pd.get())) {
+    if (c.pd != nullptr && OlderPays(whole, c.pd.get())) {
       AMPC_ASSIGN_OR_RETURN(PrimitiveDesc older, MakePrimitiveDescOf("jit:avx512_core", &d, attr.get()));
       if (older != nullptr) c.pd = std::move(older);
     }
@@ -87,10 +88,10 @@ absl::StatusOr<Choice> Choose(const ConvSpec& s, dnnl_data_type_t type, bool sum
 }
 
 // oneDNN has more implementations that add to what the result's memory holds than such that read the residual from elsewhere.
-absl::StatusOr<Choice> ChooseBest(const ConvSpec& s) {
+absl::StatusOr<Choice> ChooseBest(const ConvSpec& s, const ConvSpec& whole) {
   const bool sum = s.has_residual && !s.transposed;
-  const auto choose = [&s](bool how) {
-    return ChooseType(s, [how](const ConvSpec& spec, dnnl_data_type_t type) { return Choose(spec, type, how); });
+  const auto choose = [&](bool how) {
+    return ChooseType(s, [&whole, how](const ConvSpec& spec, dnnl_data_type_t type) { return Choose(spec, whole, type, how); });
   };
   AMPC_ASSIGN_OR_RETURN(Choice c, choose(sum));
   if (c.pd == nullptr && sum) {
@@ -130,12 +131,12 @@ class OneDnnConv final : public Conv {
     }
     conv->threads_ = UsefulThreads(spec);
     const ScopedThreads threads(conv->threads_);
-    AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(fused));
+    AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(fused, fused));
     conv->implementation_ = absl::StrCat("onednn:", ImplementationOf(c.pd.get()), c.descs.bf16 ? ":bf16" : "");
     AMPC_ASSIGN_OR_RETURN(const MemoryDesc given, FilterDesc(spec, dnnl_f32, /*any=*/false));
     if (DependsOnThreads(fused, c)) {
       const ScopedThreads one(1);
-      AMPC_ASSIGN_OR_RETURN(const Choice alone, ChooseBest(fused));
+      AMPC_ASSIGN_OR_RETURN(const Choice alone, ChooseBest(fused, fused));
       if (filter != nullptr) AMPC_RETURN_IF_ERROR(conv->AddChannels(fused, alone, *filter, cache));
       if (conv->parts_.empty()) {
         AMPC_RETURN_IF_ERROR(conv->PrepareFilter(given, alone.descs.filter, filter, cache));
@@ -247,7 +248,7 @@ class OneDnnConv final : public Conv {
     if (channels == 0) return absl::OkStatus();
     ConvSpec part = spec;
     part.out_c = channels;
-    AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(part));
+    AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(part, spec));
     if (ImplementationOf(c.pd.get()) != ImplementationOf(whole.pd.get())) return absl::OkStatus();
     AMPC_ASSIGN_OR_RETURN(const MemoryDesc given, FilterDesc(part, dnnl_f32, /*any=*/false));
     for (int64_t first = 0; first < spec.out_c; first += channels) {
@@ -276,7 +277,7 @@ class OneDnnConv final : public Conv {
         AddPart(same, rows.spec.axes[axis_], rows.in, rows.out);
         continue;
       }
-      AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(rows.spec));
+      AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(rows.spec, spec));
       if (ImplementationOf(c.pd.get()) != ImplementationOf(whole.pd.get()) || c.descs.sum != whole.descs.sum ||
           dnnl_memory_desc_equal(&c.descs.filter, &whole.descs.filter) == 0) {
         parts_.clear();
