@@ -61,7 +61,7 @@ execute() {
 }
 
 fuzz_target() {
-  local target=$1 round=0 left options
+  local target=$1 round=0 left files options
   mkdir -p "$corpus/$target"
   if [ -n "$runs" ]; then
     execute "$target" -runs="$runs" -seed=1 "${quick[@]}"
@@ -71,7 +71,9 @@ fuzz_target() {
     while left=$((until - $(counted "$target"))) && [ $left -gt 0 ]; do
       round=$((round + 1)) options=("${quick[@]}")
       [ $((round % 5)) -ne 1 ] || options=()
-      execute "$target" -runs=$((left + $(find "$corpus/$target" | wc -l))) -max_total_time="$slice" "${options[@]}" || return 1
+      # The seeds and the corpus come first, and libFuzzer tries some inputs of its own: with too few runs nothing would be left to count.
+      files=$(find "$corpus/$target" "tests/fuzz/seeds/$target" -type f | wc -l)
+      execute "$target" -runs=$((left + files + 1000)) -max_total_time="$slice" "${options[@]}" || return 1
     done
   fi
 }
