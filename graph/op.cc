@@ -1,5 +1,7 @@
 #include "graph/op.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace ampc {
@@ -47,30 +49,29 @@ T Number(const AttrValue* value, T fallback) {
 
 }  // namespace
 
-Op::Op(Block* block, int id, const OpDef* def) : block_(block), id_(id), def_(def) {
-  inputs_.ends.assign(def->inputs.size(), 0);
-  outputs_.ends.assign(def->outputs.size(), 0);
+Op::Op(Block* block, int id, const OpDef* def) : block_(block), def_(def), ends_(def->inputs.size() + def->outputs.size(), 0), id_(id) {}
+
+void Op::SetSlot(int s, absl::Span<Var* const> vars) {
+  const int begin = s == 0 ? 0 : ends_[s - 1];
+  const int old = ends_[s] - begin;
+  const int delta = static_cast<int>(vars.size()) - old;
+  const absl::InlinedVector<Var*, 4> copy(vars.begin(), vars.end());  // `vars` may alias vars_
+  if (delta > 0) vars_.insert(vars_.begin() + begin, delta, nullptr);
+  if (delta < 0) vars_.erase(vars_.begin() + begin, vars_.begin() + begin - delta);
+  std::copy(copy.begin(), copy.end(), vars_.begin() + begin);
+  for (size_t i = s; delta != 0 && i < ends_.size(); ++i) ends_[i] += delta;
 }
 
-absl::Span<Var* const> Op::SlotList::slot(int s) const {
-  if (s < 0) return {};
-  const int begin = s == 0 ? 0 : ends[s - 1];
-  return absl::MakeConstSpan(vars.data() + begin, ends[s] - begin);
+int Op::InputSlotOf(int flat) const {
+  for (int s = 0; s < num_input_slots(); ++s) {
+    if (flat < ends_[s]) return s;
+  }
+  return -1;
 }
 
-void Op::SlotList::Set(int s, absl::Span<Var* const> v) {
-  const int begin = s == 0 ? 0 : ends[s - 1];
-  const int old = ends[s] - begin;
-  const int delta = static_cast<int>(v.size()) - old;
-  const absl::InlinedVector<Var*, 4> copy(v.begin(), v.end());  // `v` may alias vars
-  vars.erase(vars.begin() + begin, vars.begin() + begin + old);
-  vars.insert(vars.begin() + begin, copy.begin(), copy.end());
-  for (size_t i = s; i < ends.size(); ++i) ends[i] += delta;
-}
-
-int Op::SlotList::SlotOf(int flat) const {
-  for (size_t s = 0; s < ends.size(); ++s) {
-    if (flat < ends[s]) return static_cast<int>(s);
+int Op::OutputSlotOf(int flat) const {
+  for (size_t s = num_input_slots(); s < ends_.size(); ++s) {
+    if (num_inputs() + flat < ends_[s]) return static_cast<int>(s) - num_input_slots();
   }
   return -1;
 }

@@ -40,24 +40,24 @@ class Op {
   const std::string& type() const { return def_->name; }
 
   // Slots are indexes into def().inputs / def().outputs. An absent optional operand is an empty slot.
-  absl::Span<Var* const> inputs(int slot) const { return inputs_.slot(slot); }
-  absl::Span<Var* const> outputs(int slot) const { return outputs_.slot(slot); }
-  absl::Span<Var* const> inputs() const { return inputs_.vars; }    // all slots in order
-  absl::Span<Var* const> outputs() const { return outputs_.vars; }
+  absl::Span<Var* const> inputs(int slot) const { return slot < 0 ? absl::Span<Var* const>() : Slot(slot); }
+  absl::Span<Var* const> outputs(int slot) const { return slot < 0 ? absl::Span<Var* const>() : Slot(num_input_slots() + slot); }
+  absl::Span<Var* const> inputs() const { return absl::MakeConstSpan(vars_.data(), num_inputs()); }  // all slots in order
+  absl::Span<Var* const> outputs() const { return absl::MakeConstSpan(vars_.data() + num_inputs(), vars_.size() - num_inputs()); }
   Var* input(int slot) const { return inputs(slot).empty() ? nullptr : inputs(slot)[0]; }
   Var* output(int slot) const { return outputs(slot).empty() ? nullptr : outputs(slot)[0]; }
   // By slot name; null when the slot is empty or unknown.
   Var* input(absl::string_view slot) const;
   Var* output(absl::string_view slot) const;
-  void SetInputs(int slot, absl::Span<Var* const> vars) { inputs_.Set(slot, vars); }
-  void SetOutputs(int slot, absl::Span<Var* const> vars) { outputs_.Set(slot, vars); }
+  void SetInputs(int slot, absl::Span<Var* const> vars) { SetSlot(slot, vars); }
+  void SetOutputs(int slot, absl::Span<Var* const> vars) { SetSlot(num_input_slots() + slot, vars); }
   // Replaces one operand by flat position (as in inputs()).
-  void ReplaceInput(int flat, Var* var) { inputs_.vars[flat] = var; }
-  void ReplaceOutput(int flat, Var* var) { outputs_.vars[flat] = var; }
-  int InputSlotOf(int flat) const { return inputs_.SlotOf(flat); }
-  int OutputSlotOf(int flat) const { return outputs_.SlotOf(flat); }
+  void ReplaceInput(int flat, Var* var) { vars_[flat] = var; }
+  void ReplaceOutput(int flat, Var* var) { vars_[num_inputs() + flat] = var; }
+  int InputSlotOf(int flat) const;  // -1 beyond the last
+  int OutputSlotOf(int flat) const;
   // A result is written again (`<-`) rather than defined: its variable is param, state or carry.
-  bool Overwrites(int flat) const { return outputs_.vars[flat]->IsWritable(); }
+  bool Overwrites(int flat) const { return outputs()[flat]->IsWritable(); }
 
   // Attributes given explicitly, in the order of the file.
   const std::vector<Attr>& attrs() const { return attrs_; }
@@ -82,19 +82,21 @@ class Op {
   int origin = -1;  // index into the FormatOrigin of its block's ops, -1 for an op that no file had
 
  private:
-  struct SlotList {
-    absl::InlinedVector<Var*, 4> vars;
-    absl::InlinedVector<int32_t, 4> ends;  // ends[s]: one past the last var of slot s
-    absl::Span<Var* const> slot(int s) const;
-    void Set(int s, absl::Span<Var* const> v);
-    int SlotOf(int flat) const;
-  };
+  // Slots of operands, then slots of results.
+  int num_input_slots() const { return static_cast<int>(def_->inputs.size()); }
+  int num_inputs() const { return num_input_slots() == 0 ? 0 : ends_[num_input_slots() - 1]; }
+  absl::Span<Var* const> Slot(int s) const {
+    const int begin = s == 0 ? 0 : ends_[s - 1];
+    return absl::MakeConstSpan(vars_.data() + begin, ends_[s] - begin);
+  }
+  void SetSlot(int s, absl::Span<Var* const> vars);
+
   Block* block_;
-  int id_;
   const OpDef* def_;
-  SlotList inputs_;
-  SlotList outputs_;
+  absl::InlinedVector<Var*, 4> vars_;      // operands, then results
+  absl::InlinedVector<int32_t, 4> ends_;   // ends_[s]: one past the last of vars_ in slot s
   std::vector<Attr> attrs_;
+  int id_;
 };
 
 // `op 'conv2d' -> 'y'` with the line where it is known: how every message names an op.

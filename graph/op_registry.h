@@ -1,8 +1,10 @@
-// The records of all ops; built once, constant after.
+// The records of all ops, each made when it is asked for: a program needs few of them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -12,16 +14,25 @@
 
 namespace ampc {
 
+// Once everything is added any number of threads may read.
 class OpRegistry {
  public:
-  // Fails on a second record with the same name.
-  absl::Status Add(OpDef def);
+  using Maker = std::function<OpDef()>;
+
+  // `make` gives the record of the op with that name, and may ask for other records. Fails on a second one with the same name.
+  absl::Status Add(std::string name, Maker make);
   const OpDef* Find(absl::string_view name) const;  // null when unknown
   // Sorted by name.
   std::vector<const OpDef*> All() const;
 
  private:
-  std::map<std::string, std::unique_ptr<OpDef>, std::less<>> defs_;
+  struct Record {
+    Maker make;
+    std::once_flag made;
+    std::unique_ptr<const OpDef> def;
+    const OpDef* Get();
+  };
+  mutable std::map<std::string, Record, std::less<>> records_;
 };
 
 // The registry with every record listed in graph/ops/all_ops.inc. Thread-safe; never fails after the registry test passed.

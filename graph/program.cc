@@ -20,8 +20,13 @@ absl::string_view Name(VarKind kind) {
 }
 
 Var* Block::FindVar(absl::string_view name) const {
-  auto it = by_name_.find(name);
-  return it == by_name_.end() ? nullptr : it->second;
+  const auto it = program_->names_.find(name);
+  if (it == program_->names_.end()) return nullptr;
+  Var* var = it->second.var;
+  if (var != nullptr && &var->block() == this) return var;
+  if (hidden_.empty()) return nullptr;
+  const auto hidden = hidden_.find(name);
+  return hidden == hidden_.end() ? nullptr : hidden->second;
 }
 
 Var* Block::FindVisible(absl::string_view name) const {
@@ -33,28 +38,44 @@ Var* Block::FindVisible(absl::string_view name) const {
 }
 
 Var* Block::AddVar(std::string name, VarKind kind, TensorType type) {
-  program_->names_.try_emplace(name, 1);
-  vars_.push_back(std::make_unique<Var>(this, program_->next_var_id_++, std::move(name), kind, std::move(type)));
-  Var* var = vars_.back().get();
-  by_name_[var->name()] = var;
-  return var;
+  auto& [text, entry] = *program_->names_.try_emplace(std::move(name)).first;
+  vars_.push_back(std::make_unique<Var>(this, program_->next_var_id_++, &text, kind, std::move(type)));
+  Enter(vars_.back().get(), entry.var);
+  return vars_.back().get();
+}
+
+void Block::Enter(Var* var, Var*& holder) {
+  if (holder == nullptr) {
+    holder = var;
+  } else {
+    hidden_[var->name()] = var;
+  }
+}
+
+void Block::Leave(const Var* var) {
+  Var*& holder = program_->names_.find(var->name())->second.var;
+  if (holder == var) {
+    holder = nullptr;
+  } else {
+    hidden_.erase(var->name());
+  }
 }
 
 std::string Block::UniqueName(absl::string_view base) const {
   auto it = program_->names_.find(base);
   if (it == program_->names_.end()) return std::string(base);
   // The stored suffix makes a long run of requests for one base linear.
-  for (int& next = it->second;; ++next) {
+  for (int& next = it->second.next;; ++next) {
     std::string name = absl::StrCat(base, ".", next);
     if (!program_->names_.contains(name)) return name;
   }
 }
 
 void Block::RenameVar(Var* var, std::string name) {
-  by_name_.erase(var->name_);
-  program_->names_.try_emplace(name, 1);
-  var->name_ = std::move(name);
-  by_name_[var->name_] = var;
+  Leave(var);
+  auto& [text, entry] = *program_->names_.try_emplace(std::move(name)).first;
+  var->name_ = &text;
+  Enter(var, entry.var);
 }
 
 std::unique_ptr<Op> Block::NewOp(const OpDef* def) const {
@@ -76,7 +97,7 @@ void Block::RemoveVars(const std::vector<bool>& dead) {
     return v->id() < static_cast<int>(dead.size()) && dead[v->id()];
   };
   for (const std::unique_ptr<Var>& v : vars_) {
-    if (is_dead(v)) by_name_.erase(v->name());
+    if (is_dead(v)) Leave(v.get());
   }
   std::erase_if(vars_, is_dead);
 }
@@ -95,7 +116,7 @@ Program& Program::operator=(Program&& other) noexcept {
   next_var_id_ = other.next_var_id_;
   next_op_id_ = other.next_op_id_;
   std::swap(blocks_, other.blocks_);
-  names_ = std::move(other.names_);
+  std::swap(names_, other.names_);
   opaque_ = std::move(other.opaque_);
   for (const std::unique_ptr<Block>& block : blocks_) block->program_ = this;
   for (const std::unique_ptr<Block>& block : other.blocks_) block->program_ = &other;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "graph/op.h"
 #include "graph/var.h"
@@ -53,13 +54,17 @@ class Block {
 
  private:
   friend class Program;
+  // Into the table of names and out of it; `holder`: the name's own variable there.
+  void Enter(Var* var, Var*& holder);
+  void Leave(const Var* var);
+
   Program* program_;
   int index_;
   int parent_;
   std::string name_;
   std::vector<std::unique_ptr<Op>> ops_;
   std::vector<std::unique_ptr<Var>> vars_;
-  absl::flat_hash_map<std::string, Var*> by_name_;
+  absl::flat_hash_map<absl::string_view, Var*> hidden_;  // variables whose name Program::names_ has another block's for
 };
 
 // What an importer keeps of the file it read, so that the exporter of the same format can write everything the IR does
@@ -114,7 +119,11 @@ class Program {
   int next_var_id_ = 0;
   int next_op_id_ = 0;
   std::vector<std::unique_ptr<Block>> blocks_;
-  absl::flat_hash_map<std::string, int> names_;  // name -> next suffix to try
+  struct Name {
+    int next = 1;        // the next suffix to try for it
+    Var* var = nullptr;  // what has it now; where several blocks do, the first that did
+  };
+  absl::node_hash_map<std::string, Name> names_;  // used ever; their strings stay where they are
   absl::flat_hash_map<std::string, std::unique_ptr<OpDef>> opaque_;
 };
 

@@ -24,36 +24,37 @@ absl::string_view Name(VarKind kind);  // "feed", "param", ...
 
 class Var {
  public:
-  Var(Block* block, int id, std::string name, VarKind kind, TensorType type)
-      : type(std::move(type)), kind(kind), block_(block), id_(id), name_(std::move(name)) {}
+  // `name` is kept by the program.
+  Var(Block* block, int id, const std::string* name, VarKind kind, TensorType type)
+      : type(std::move(type)), kind(kind), block_(block), name_(name), id_(id) {}
   Var(const Var&) = delete;
 
   int id() const { return id_; }
-  const std::string& name() const { return name_; }
+  const std::string& name() const { return *name_; }
   Block& block() const { return *block_; }
 
   TensorType type;
   VarKind kind;
   bool stop_gradient = false;
   bool trainable = false;  // param: an optimizer may update it
-  // The name in the file it came from, where the IR had to give another one (a version of an overwritten temporary).
-  std::string export_name;
-  const std::string& exported() const { return export_name.empty() ? name_ : export_name; }
   // Data type before AMP lowered it; kInvalid when AMP did not. Part of the text, needed to strip.
   DType was = DType::kInvalid;
+  int origin = -1;  // index into the FormatOrigin, -1 for none
+  // The name in the file it came from, where the IR had to give another one (a version of an overwritten temporary).
+  std::string export_name;
+  const std::string& exported() const { return export_name.empty() ? *name_ : export_name; }
   // A param's or state's stored value, null when the program travels without weights.
   std::unique_ptr<WeightRef> weight;
   // A const's literal.
   std::shared_ptr<const HostTensor> literal;
-  int origin = -1;  // index into the FormatOrigin, -1 for none
 
   bool IsWritable() const { return kind == VarKind::kParam || kind == VarKind::kState || kind == VarKind::kCarry; }
 
  private:
   friend class Block;
   Block* block_;
+  const std::string* name_;
   int id_;
-  std::string name_;
 };
 
 }  // namespace ampc

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/ops/gradients.h"
@@ -36,42 +37,57 @@ OpDef WithCommonExtras(OpDef def) {
   return def;
 }
 
-OpRegistry BuildRegistry() {
-  OpRegistry registry;
-#define AMPC_OP(name) \
-  if (!registry.Add(WithCommonExtras(ops::name##Def())).ok()) std::abort();  // twins: a mistake in the list, met by every test
+// The op's name from that in the list: CAllreduceSum is c_allreduce_sum, Conv2DTranspose conv2d_transpose.
+std::string OpName(absl::string_view listed) {
+  std::string name;
+  for (const char c : listed) {
+    if (absl::ascii_isupper(c) && !name.empty() && !absl::ascii_isdigit(name.back())) name += '_';
+    name += absl::ascii_tolower(c);
+  }
+  return name;
+}
+
+const OpRegistry* BuildRegistry() {
+  auto* registry = new OpRegistry();
+  const auto add = [registry](std::string name, OpRegistry::Maker make) {
+    if (!registry->Add(std::move(name), std::move(make)).ok()) std::abort();  // twins: a mistake in the list, met by every test
+  };
+#define AMPC_OP(name) add(OpName(#name), [] { return WithCommonExtras(ops::name##Def()); });
 #include "graph/ops/all_ops.inc"
 #undef AMPC_OP
   for (const ops::GradientRow& row : ops::GradientRows()) {
-    const OpDef* forward = registry.Find(row.forward);
-    if (forward == nullptr || !registry.Add(WithCommonExtras(ops::GradientOf(*forward, row))).ok()) std::abort();  // as above
+    add(absl::StrCat(row.forward, "_grad"), [registry, &row] { return WithCommonExtras(ops::GradientOf(*registry->Find(row.forward), row)); });
   }
   return registry;
 }
 
 }  // namespace
 
-absl::Status OpRegistry::Add(OpDef def) {
-  std::string name = def.name;
-  const auto [it, added] = defs_.try_emplace(std::move(name), nullptr);
-  if (!added) return InternalError(absl::StrCat("op '", def.name, "' has two records"));
-  it->second = std::make_unique<OpDef>(std::move(def));
+absl::Status OpRegistry::Add(std::string name, Maker make) {
+  const auto [it, added] = records_.try_emplace(std::move(name));
+  if (!added) return InternalError(absl::StrCat("op '", it->first, "' has two records"));
+  it->second.make = std::move(make);
   return absl::OkStatus();
 }
 
+const OpDef* OpRegistry::Record::Get() {
+  std::call_once(made, [this] { def = std::make_unique<const OpDef>(make()); });
+  return def.get();
+}
+
 const OpDef* OpRegistry::Find(absl::string_view name) const {
-  const auto it = defs_.find(name);
-  return it == defs_.end() ? onnx::FindOp(name) : it->second.get();
+  const auto it = records_.find(name);
+  return it == records_.end() ? onnx::FindOp(name) : it->second.Get();
 }
 
 std::vector<const OpDef*> OpRegistry::All() const {
   std::vector<const OpDef*> all;
-  for (const auto& [name, def] : defs_) all.push_back(def.get());
+  for (auto& [name, record] : records_) all.push_back(record.Get());
   return all;
 }
 
 const OpRegistry& Ops() {
-  static const OpRegistry& registry = *new OpRegistry(BuildRegistry());
+  static const OpRegistry& registry = *BuildRegistry();
   return registry;
 }
 

@@ -96,8 +96,9 @@ TEST(Registry, FindsByName) {
 
 TEST(Registry, RefusesTwins) {
   OpRegistry registry;
-  EXPECT_TRUE(registry.Add(OpDef("relu")).ok());
-  EXPECT_EQ(registry.Add(OpDef("relu")).message(), "op 'relu' has two records");
+  const auto relu = [] { return OpDef("relu"); };
+  EXPECT_TRUE(registry.Add("relu", relu).ok());
+  EXPECT_EQ(registry.Add("relu", relu).message(), "op 'relu' has two records");
   EXPECT_EQ(registry.All().size(), 1u);
 }
 
