@@ -9,14 +9,6 @@
 namespace ampc {
 namespace {
 
-// As many operands and results in each slot; both have the same record.
-bool SameSlots(const Op& a, const Op& b) {
-  bool same = true;
-  for (int s = 0; s < static_cast<int>(a.def().inputs.size()); ++s) same = same && a.inputs(s).size() == b.inputs(s).size();
-  for (int s = 0; s < static_cast<int>(a.def().outputs.size()); ++s) same = same && a.outputs(s).size() == b.outputs(s).size();
-  return same;
-}
-
 bool SameAttrs(const Op& a, const Op& b) {
   const auto same = [](const Attr& x, const Attr& y) { return x.name == y.name && SameAttr(x.value, y.value); };
   return std::equal(a.attrs().begin(), a.attrs().end(), b.attrs().begin(), b.attrs().end(), same);
@@ -25,7 +17,7 @@ bool SameAttrs(const Op& a, const Op& b) {
 }  // namespace
 
 bool InferMemo::Answered::IsAbout(const Op& other) const {
-  if (op == nullptr || !SameSlots(*op, other)) return false;
+  if (op == nullptr || !op->HasSameSlots(other)) return false;
   const Value* value = values.data();
   const auto same = [&value](const Var* var) {
     const Value& then = *value++;

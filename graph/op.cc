@@ -55,10 +55,14 @@ void Op::SetSlot(int s, absl::Span<Var* const> vars) {
   const int begin = s == 0 ? 0 : ends_[s - 1];
   const int old = ends_[s] - begin;
   const int delta = static_cast<int>(vars.size()) - old;
-  const absl::InlinedVector<Var*, 4> copy(vars.begin(), vars.end());  // `vars` may alias vars_
+  absl::InlinedVector<Var*, 4> copy;
+  if (delta != 0 && vars.data() >= vars_.data() && vars.data() < vars_.data() + vars_.size()) {  // they are the op's own, and about to be moved
+    copy.assign(vars.begin(), vars.end());
+    vars = copy;
+  }
   if (delta > 0) vars_.insert(vars_.begin() + begin, delta, nullptr);
   if (delta < 0) vars_.erase(vars_.begin() + begin, vars_.begin() + begin - delta);
-  std::copy(copy.begin(), copy.end(), vars_.begin() + begin);
+  std::copy(vars.begin(), vars.end(), vars_.begin() + begin);
   for (size_t i = s; delta != 0 && i < ends_.size(); ++i) ends_[i] += delta;
 }
 
@@ -100,6 +104,7 @@ const AttrValue* Op::attr(absl::string_view name) const {
 }
 
 void Op::SetAttr(absl::string_view name, AttrValue value) {
+  may_have_blocks_ = may_have_blocks_ || std::holds_alternative<BlockRef>(value) || std::holds_alternative<std::vector<BlockRef>>(value);
   for (Attr& a : attrs_) {
     if (a.name == name) {
       a.value = std::move(value);
@@ -137,7 +142,7 @@ DType Op::GetDType(absl::string_view name, DType fallback) const {
   return t == nullptr ? fallback : *t;
 }
 
-std::vector<int> Op::SubBlocks() const {
+std::vector<int> Op::FindSubBlocks() const {
   std::vector<int> blocks;
   for (const Attr& a : attrs_) {
     if (const BlockRef* b = std::get_if<BlockRef>(&a.value)) blocks.push_back(b->index);

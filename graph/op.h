@@ -75,7 +75,9 @@ class Op {
   std::vector<double> GetFloats(absl::string_view name) const;
   DType GetDType(absl::string_view name, DType fallback = DType::kInvalid) const;
   // The blocks that the op's attributes refer to, in attribute order.
-  std::vector<int> SubBlocks() const;
+  std::vector<int> SubBlocks() const { return may_have_blocks_ ? FindSubBlocks() : std::vector<int>(); }
+  // As many operands and results in each slot; both ops have the same record.
+  bool HasSameSlots(const Op& other) const { return ends_ == other.ends_; }
 
   OpMarks marks;
   int line = 0;     // in the text it was parsed from, 0 for none
@@ -90,13 +92,15 @@ class Op {
     return absl::MakeConstSpan(vars_.data() + begin, ends_[s] - begin);
   }
   void SetSlot(int s, absl::Span<Var* const> vars);
+  std::vector<int> FindSubBlocks() const;
 
   Block* block_;
   const OpDef* def_;
-  absl::InlinedVector<Var*, 4> vars_;      // operands, then results
-  absl::InlinedVector<int32_t, 4> ends_;   // ends_[s]: one past the last of vars_ in slot s
+  absl::InlinedVector<Var*, 4> vars_;  // operands, then results
+  absl::InlinedVector<int32_t, 4> ends_;  // ends_[s]: one past the last of vars_ in slot s
   std::vector<Attr> attrs_;
   int id_;
+  bool may_have_blocks_ = false;  // an attribute refers, or referred, to a block
 };
 
 // `op 'conv2d' -> 'y'` with the line where it is known: how every message names an op.

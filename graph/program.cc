@@ -38,14 +38,16 @@ Var* Block::FindVisible(absl::string_view name) const {
 }
 
 Var* Block::AddVar(std::string name, VarKind kind, TensorType type) {
-  auto& [text, entry] = *program_->names_.try_emplace(std::move(name)).first;
-  vars_.push_back(std::make_unique<Var>(this, program_->next_var_id_++, &text, kind, std::move(type)));
-  Enter(vars_.back().get(), entry.var);
+  NameEntry& entry = *program_->names_.try_emplace(std::move(name)).first;
+  vars_.push_back(std::make_unique<Var>(this, program_->next_var_id_++, &entry, kind, std::move(type)));
+  Enter(vars_.back().get());
   return vars_.back().get();
 }
 
-void Block::Enter(Var* var, Var*& holder) {
-  if (holder == nullptr) {
+bool Block::Finds(const Var& var) const { return &var.block() == this && (var.name_->second.var == &var || FindVar(var.name()) == &var); }
+
+void Block::Enter(Var* var) {
+  if (Var*& holder = var->name_->second.var; holder == nullptr) {
     holder = var;
   } else {
     hidden_[var->name()] = var;
@@ -53,8 +55,7 @@ void Block::Enter(Var* var, Var*& holder) {
 }
 
 void Block::Leave(const Var* var) {
-  Var*& holder = program_->names_.find(var->name())->second.var;
-  if (holder == var) {
+  if (Var*& holder = var->name_->second.var; holder == var) {
     holder = nullptr;
   } else {
     hidden_.erase(var->name());
@@ -73,9 +74,8 @@ std::string Block::UniqueName(absl::string_view base) const {
 
 void Block::RenameVar(Var* var, std::string name) {
   Leave(var);
-  auto& [text, entry] = *program_->names_.try_emplace(std::move(name)).first;
-  var->name_ = &text;
-  Enter(var, entry.var);
+  var->name_ = &*program_->names_.try_emplace(std::move(name)).first;
+  Enter(var);
 }
 
 std::unique_ptr<Op> Block::NewOp(const OpDef* def) const {

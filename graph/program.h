@@ -35,6 +35,8 @@ class Block {
   const std::vector<std::unique_ptr<Var>>& vars() const { return vars_; }
   // The variable of this block with that name, or null.
   Var* FindVar(absl::string_view name) const;
+  // FindVar(var.name()) is the variable itself.
+  bool Finds(const Var& var) const;
   // The same, looking through the enclosing blocks.
   Var* FindVisible(absl::string_view name) const;
 
@@ -54,8 +56,8 @@ class Block {
 
  private:
   friend class Program;
-  // Into the table of names and out of it; `holder`: the name's own variable there.
-  void Enter(Var* var, Var*& holder);
+  // Into the table of names and out of it.
+  void Enter(Var* var);
   void Leave(const Var* var);
 
   Program* program_;
@@ -119,11 +121,7 @@ class Program {
   int next_var_id_ = 0;
   int next_op_id_ = 0;
   std::vector<std::unique_ptr<Block>> blocks_;
-  struct Name {
-    int next = 1;        // the next suffix to try for it
-    Var* var = nullptr;  // what has it now; where several blocks do, the first that did
-  };
-  absl::node_hash_map<std::string, Name> names_;  // used ever; their strings stay where they are
+  absl::node_hash_map<std::string, NameUse> names_;  // of all blocks, used now or before
   absl::flat_hash_map<std::string, std::unique_ptr<OpDef>> opaque_;
 };
 

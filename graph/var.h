@@ -22,15 +22,23 @@ enum class VarKind : uint8_t {
 };
 absl::string_view Name(VarKind kind);  // "feed", "param", ...
 
+class Var;
+
+// An entry of a program's table of names. Names stay in the table, and their strings where they are.
+struct NameUse {
+  Var* var = nullptr;  // what has the name now; where variables of several blocks do, the first that did
+  int next = 1;        // the next suffix to try for another name that begins like this one
+};
+using NameEntry = std::pair<const std::string, NameUse>;
+
 class Var {
  public:
-  // `name` is kept by the program.
-  Var(Block* block, int id, const std::string* name, VarKind kind, TensorType type)
+  Var(Block* block, int id, NameEntry* name, VarKind kind, TensorType type)
       : type(std::move(type)), kind(kind), block_(block), name_(name), id_(id) {}
   Var(const Var&) = delete;
 
   int id() const { return id_; }
-  const std::string& name() const { return *name_; }
+  const std::string& name() const { return name_->first; }
   Block& block() const { return *block_; }
 
   TensorType type;
@@ -42,7 +50,7 @@ class Var {
   int origin = -1;  // index into the FormatOrigin, -1 for none
   // The name in the file it came from, where the IR had to give another one (a version of an overwritten temporary).
   std::string export_name;
-  const std::string& exported() const { return export_name.empty() ? *name_ : export_name; }
+  const std::string& exported() const { return export_name.empty() ? name() : export_name; }
   // A param's or state's stored value, null when the program travels without weights.
   std::unique_ptr<WeightRef> weight;
   // A const's literal.
@@ -53,7 +61,7 @@ class Var {
  private:
   friend class Block;
   Block* block_;
-  const std::string* name_;
+  NameEntry* name_;
   int id_;
 };
 

@@ -57,7 +57,7 @@ class Verifier {
       const Block* outer = b == 0 ? nullptr : &program_.block(block.parent());
       for (const std::unique_ptr<Var>& var : block.vars()) {
         // A name that hides one outside would change the meaning of the program's text.
-        if (block.FindVar(var->name()) != var.get() || (outer != nullptr && outer->FindVisible(var->name()) != nullptr)) {
+        if (!block.Finds(*var) || (outer != nullptr && outer->FindVisible(var->name()) != nullptr)) {
           return BadInputError(absl::StrCat("block '", block.name(), "': the name '", var->name(), "' is used twice"));
         }
         if (var->kind == VarKind::kConst && var->literal == nullptr && var->weight == nullptr) {

@@ -71,9 +71,9 @@ class OwnDecider {
   }
 
  private:
-  static OpDecision Fp32(std::string rule, std::string reason) { return {false, false, std::move(rule), std::move(reason)}; }
-  static OpDecision Low(std::string rule, std::string reason) { return {true, false, std::move(rule), std::move(reason)}; }
-  static OpDecision Untouched(std::string rule, std::string reason) { return {false, true, std::move(rule), std::move(reason)}; }
+  static OpDecision Fp32(std::string rule, DecisionReason reason) { return {false, false, std::move(rule), std::move(reason)}; }
+  static OpDecision Low(std::string rule, DecisionReason reason) { return {true, false, std::move(rule), std::move(reason)}; }
+  static OpDecision Untouched(std::string rule, DecisionReason reason) { return {false, true, std::move(rule), std::move(reason)}; }
 
   OpDecision Decide(const Op& op) {
     if (IsInserted(op)) return Untouched("inserted", "a cast of AMP's own");
@@ -88,8 +88,8 @@ class OwnDecider {
   OpDecision Never(const Op& op) const {
     if (functions_[op.block().index()]) return Untouched("function", "the model's own functions are written as they are");
     if (IsCast(op)) return Untouched("cast", "the program asks for this type");
-    if (op.def().opaque && !IsOwnOp(op)) return Fp32("opaque", op.def().amp_reason);
-    if (ClassOf(op) == AmpClass::kNever) return Fp32("never", op.def().amp_reason);
+    if (op.def().opaque && !IsOwnOp(op)) return Fp32("opaque", DecisionReason::Of(op.def()));
+    if (ClassOf(op) == AmpClass::kNever) return Fp32("never", DecisionReason::Of(op.def()));
     if (!HasFloatResult(op)) return Untouched("not-float", "it computes no float and reads any");
     return {};
   }
@@ -159,7 +159,7 @@ class OwnDecider {
   }
 
   OpDecision ByClass(const Op& op, AmpClass amp) const {
-    const std::string& reason = op.def().amp_reason;
+    const DecisionReason reason = DecisionReason::Of(op.def());
     const bool o2 = LevelOf(op) == "O2";
     switch (amp) {
       case AmpClass::kAllow: return Low("allow", reason);

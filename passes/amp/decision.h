@@ -1,21 +1,39 @@
 // AmpDecision: which ops compute low, and why. Plain data: amp-decide writes it, cast-model-to-fp16 obeys it.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/program.h"
 #include "passes/amp/policy/policy.h"
 
 namespace ampc {
 
+// A sentence: one that lives as long as the program does (a literal, a record's), which is only referred to, or one of its own.
+class DecisionReason {
+ public:
+  DecisionReason() = default;
+  DecisionReason(const char* literal) : lasting_(literal) {}                                                // NOLINT: as a string
+  DecisionReason(std::string text) : own_(std::make_shared<const std::string>(std::move(text))) {}          // NOLINT: as a string
+  static DecisionReason Of(const OpDef& def) { return DecisionReason(absl::string_view(def.amp_reason)); }
+  absl::string_view text() const { return own_ == nullptr ? lasting_ : absl::string_view(*own_); }
+
+ private:
+  explicit DecisionReason(absl::string_view lasting) : lasting_(lasting) {}
+  absl::string_view lasting_;
+  std::shared_ptr<const std::string> own_;
+};
+
 struct OpDecision {
   bool low = false;
   // Not decided: the op takes its operands as they are; no casts are put around it.
   bool untouched = false;
   std::string rule;    // id, e.g. "allow", "deny", "protect.shape", "guard", "no-kernel"
-  std::string reason;  // one sentence
+  DecisionReason reason;
   // With `untouched`: the results keep their declared types, operands that do not fit are converted at run time
   // (graph/implicit_cast.h); otherwise the results follow the operands.
   bool converts = false;

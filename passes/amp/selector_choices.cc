@@ -29,7 +29,7 @@ absl::StatusOr<std::vector<int>> FirstSelectors(const std::vector<Selector>& sel
 }
 
 std::string Why(const Op& op, const OpDecision& d) {
-  return absl::StrCat("'", op.outputs().empty() ? op.type() : op.outputs()[0]->exported(), "' (", d.rule, ": ", d.reason, ")");
+  return absl::StrCat("'", op.outputs().empty() ? op.type() : op.outputs()[0]->exported(), "' (", d.rule, ": ", d.reason.text(), ")");
 }
 
 bool IsProtection(const OpDecision& d) { return absl::StartsWith(d.rule, "protect.") || d.rule == "marked"; }
@@ -67,7 +67,7 @@ OpDecision SelectorChoices::Include(const Op& op, bool possible, const OpDecisio
   }
   ++outcome.low;
   std::string reason = absl::StrCat("selected by '", selector.text, "'");
-  if (!otherwise.low) absl::StrAppend(&reason, "; without that fp32 (", otherwise.rule, ": ", otherwise.reason, ")");
+  if (!otherwise.low) absl::StrAppend(&reason, "; without that fp32 (", otherwise.rule, ": ", otherwise.reason.text(), ")");
   if (IsProtection(otherwise) && outcome.overruled++ == 0) outcome.first_overruled = Why(op, otherwise);
   return {true, false, "include", std::move(reason)};
 }

@@ -136,11 +136,16 @@ const OpDef* Importer::DefOf(absl::string_view type) {
   return it->second;
 }
 
-absl::Status Importer::GatherInputs(const NodeView& node, Scope* scope, Vars* inputs) {
-  for (const absl::string_view name : node.inputs) {
+absl::Status Importer::GatherInputs(const NodeView& node, int index, Scope* scope, Vars* inputs) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
     inputs->push_back(nullptr);
-    if (name.empty()) continue;
-    AMPC_ASSIGN_OR_RETURN(inputs->back(), Read(name, &node, scope));
+    if (node.inputs[i].empty()) continue;
+    const int id = scope->reads[scope->first_read[index] + i];
+    if (id >= 0 && scope->names[id].var != nullptr) {
+      inputs->back() = scope->names[id].var;
+    } else {
+      AMPC_ASSIGN_OR_RETURN(inputs->back(), Read(node.inputs[i], &node, scope));
+    }
   }
   while (!inputs->empty() && inputs->back() == nullptr) inputs->pop_back();
   return absl::OkStatus();
@@ -240,6 +245,7 @@ absl::StatusOr<std::unique_ptr<Op>> Importer::MakeOp(const NodeView& node, const
 absl::Status Importer::AddResults(const NodeView& node, int index, Scope* scope, Op* op) {
   Vars results;
   const bool foreign = op->def().opaque && node.IsDefaultDomain() && std::any_of(op->inputs().begin(), op->inputs().end(), IsOpaque);
+  int id = scope->first_result[index];
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     results.push_back(nullptr);
     const absl::string_view name = node.outputs[i];
@@ -250,7 +256,7 @@ absl::Status Importer::AddResults(const NodeView& node, int index, Scope* scope,
       if (to != DType::kInvalid || foreign || node.type == "Cast") type = to == DType::kInvalid ? TensorType::Opaque() : TensorType::Unranked(to);
     }
     const Place place = {.section = 'n', .graph = scope->graph, .sub = static_cast<int>(i), .index = index};
-    results.back() = NewValue(name, VarKind::kTemp, std::move(type), place, scope);
+    results.back() = NewValue(id++, name, VarKind::kTemp, std::move(type), place, scope);
   }
   while (!results.empty() && results.back() == nullptr) results.pop_back();
   FillSlots(op->def().outputs, results, [&](int slot, auto vars) { op->SetOutputs(slot, vars); });
@@ -270,7 +276,7 @@ absl::Status Importer::ImportWholeNode(absl::string_view bytes, int index, Scope
   if (!ReadNode(bytes, &node)) return Damaged("a node");
   if (node.type == "Constant" && node.IsDefaultDomain() && FindFunction(node) == nullptr) return ImportConstantNode(node, index, scope);
   Vars inputs;
-  AMPC_RETURN_IF_ERROR(GatherInputs(node, scope, &inputs));
+  AMPC_RETURN_IF_ERROR(GatherInputs(node, index, scope, &inputs));
   int added = 0;
   AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Op> op, MakeOp(node, inputs, scope, &added));
   if (call_ == nullptr) {

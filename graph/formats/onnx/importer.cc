@@ -34,6 +34,8 @@ absl::Status Importer::Damaged(absl::string_view what) const {
   return Error(absl::StrCat(what, " is malformed: not an ONNX model, or damaged (", origin_->bytes().size(), " bytes)"));
 }
 
+absl::Status Importer::Twice(absl::string_view name) const { return Error(absl::StrCat("value '", name, "' is defined twice")); }
+
 absl::Status Importer::ReadHeader() {
   if (!ReadModel(origin_->bytes(), &model_)) return Damaged("the model");
   if (model_.graphs != 1) return Error(absl::StrCat("not an ONNX model: it has ", model_.graphs, " graphs, needs one"));
@@ -62,31 +64,44 @@ absl::Status Importer::ReadDeclared(const std::vector<absl::string_view>& infos,
 
 // Every name that the graph defines, with the place of its definition.
 absl::Status Importer::DefineNames(Scope* scope) {
-  const size_t constants = scope->view.initializers.size(), nodes = scope->view.nodes.size();
-  scope->names.reserve(scope->view.inputs.size() + constants + nodes);
-  origin_->values.reserve(origin_->values.size() + scope->view.inputs.size() + constants + nodes);
-  origin_->ops.reserve(origin_->ops.size() + nodes);
-  const auto twice = [this](absl::string_view name) { return Error(absl::StrCat("value '", name, "' is defined twice")); };
+  const size_t constants = scope->view.initializers.size(), values = scope->view.inputs.size() + constants + scope->view.nodes.size();
+  scope->ids.reserve(values);
+  scope->names.reserve(values);
+  origin_->values.reserve(origin_->values.size() + values);
   for (const absl::string_view bytes : scope->view.inputs) {
-    Name& name = scope->names[BytesField(bytes, value_info::kName)];
-    if (std::exchange(name.input, true)) return twice(BytesField(bytes, value_info::kName));
+    const absl::string_view text = BytesField(bytes, value_info::kName);
+    if (std::exchange(scope->names[Define(text, scope)].input, true)) return Twice(text);
   }
   const auto initializer = [&](absl::string_view text) -> absl::Status {
-    if (std::exchange(scope->names[text].initializer, true)) return twice(text);
+    if (std::exchange(scope->names[Define(text, scope)].initializer, true)) return Twice(text);
     return absl::OkStatus();
   };
   for (const absl::string_view bytes : scope->view.initializers) AMPC_RETURN_IF_ERROR(initializer(BytesField(bytes, tensor::kName)));
   for (const absl::string_view bytes : scope->view.sparse) AMPC_RETURN_IF_ERROR(initializer(BytesField(BytesField(bytes, 1), tensor::kName)));
+  return DefineResults(scope);
+}
+
+absl::Status Importer::DefineResults(Scope* scope) {
+  const std::vector<absl::string_view>& nodes = scope->view.nodes;
+  origin_->ops.reserve(origin_->ops.size() + nodes.size());
+  scope->first_read.reserve(nodes.size());
+  scope->first_result.reserve(nodes.size());
+  scope->reads.reserve(2 * nodes.size());
   NodeView node;
-  for (size_t n = 0; n < scope->view.nodes.size(); ++n) {
-    if (!ReadNode(scope->view.nodes[n], &node)) return Damaged("a node");
-    for (const absl::string_view input : node.inputs)
-      scope->may_be_late = scope->may_be_late || (!input.empty() && !scope->names.contains(input));
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    if (!ReadNode(nodes[n], &node)) return Damaged("a node");
+    scope->first_read.push_back(static_cast<int>(scope->reads.size()));
+    for (const absl::string_view input : node.inputs) {
+      const auto it = input.empty() ? scope->ids.end() : scope->ids.find(input);
+      scope->reads.push_back(it == scope->ids.end() ? -1 : it->second);
+      scope->may_be_late = scope->may_be_late || (!input.empty() && it == scope->ids.end());
+    }
     scope->may_be_late = scope->may_be_late || std::any_of(node.attributes.begin(), node.attributes.end(), HasGraph);
+    scope->first_result.push_back(static_cast<int>(scope->names.size()));
     for (const absl::string_view output : node.outputs) {
       if (output.empty()) continue;
-      Name& name = scope->names[output];
-      if (name.node >= 0 || name.input || name.initializer) return twice(output);
+      Name& name = scope->names[Define(output, scope)];
+      if (name.node >= 0 || name.input || name.initializer) return Twice(output);
       name.node = static_cast<int>(n);
     }
   }
@@ -98,7 +113,7 @@ absl::Status Importer::MakeInputs(Scope* scope) {
   std::vector<Var*> inputs;
   for (size_t i = 0; i < scope->view.inputs.size(); ++i) {
     const absl::string_view name = BytesField(scope->view.inputs[i], value_info::kName);
-    if (scope->names[name].initializer) continue;
+    if (Find(name, scope)->initializer) continue;
     if (name.empty()) return Error("a graph input has no name");
     AMPC_ASSIGN_OR_RETURN(TensorType type, DeclaredType(name, *scope));
     const VarKind kind = scope->parent == nullptr ? VarKind::kFeed : VarKind::kTemp;

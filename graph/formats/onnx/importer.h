@@ -43,7 +43,11 @@ class Importer {
     bool function = false;  // sees no names of the graphs around
     GraphView view;
     bool may_be_late = false;  // a node reads what no node in front of it defines, or has subgraphs that might
-    absl::flat_hash_map<absl::string_view, Name> names;
+    absl::flat_hash_map<absl::string_view, int> ids;  // of `names`
+    std::vector<Name> names;
+    // By node: where its operands begin in `reads`, and the id of its first result; the others follow, those without a name left out.
+    std::vector<int> first_read, first_result;
+    std::vector<int> reads;  // the operands' ids; -1 for none, and for what nothing in front of the node defines
     absl::flat_hash_map<absl::string_view, absl::string_view> declared;  // name -> TypeProto
     // Outer values that the block's ops read, each once, in order of first use.
     std::vector<Var*> captures;
@@ -62,19 +66,25 @@ class Importer {
   absl::Status ReadHeader();
   absl::Status ImportGraph(absl::string_view bytes, Scope* scope);
   absl::Status DefineNames(Scope* scope);
+  absl::Status DefineResults(Scope* scope);
   absl::Status ReadDeclared(const std::vector<absl::string_view>& infos, Scope* scope);
   absl::Status MakeInputs(Scope* scope);
   absl::Status ImportNodes(Scope* scope);
   absl::Status MakeOutputs(Scope* scope);
   absl::Status Error(absl::string_view what) const;
   absl::Status Damaged(absl::string_view what) const;
+  absl::Status Twice(absl::string_view name) const;
 
   // scope.cc: names
+  static int Define(absl::string_view name, Scope* scope);  // its id; it may have one already
+  static Name* Find(absl::string_view name, Scope* scope);  // null for none
   // `reader`: the node, or null for an output of the graph.
   absl::StatusOr<Var*> Read(absl::string_view name, const NodeView* reader, Scope* scope);
+  absl::Status NotReadable(absl::string_view name, const NodeView* reader, absl::string_view why) const;
   void Capture(Var* var, Scope* scope, const Scope* home);
   std::string NameFor(absl::string_view name, const Scope& scope) const;
   Var* NewValue(absl::string_view name, VarKind kind, TensorType type, Place place, Scope* scope);
+  Var* NewValue(int id, absl::string_view name, VarKind kind, TensorType type, Place place, Scope* scope);
   absl::StatusOr<TensorType> DeclaredType(absl::string_view name, const Scope& scope);
   absl::StatusOr<std::vector<int>> NodeOrder(const Scope& scope);
   absl::Status Waits(const Scope& scope, std::vector<std::vector<int>>* readers, bool* late);
@@ -90,7 +100,7 @@ class Importer {
   absl::Status ImportNode(absl::string_view bytes, int index, Scope* scope);
   // Its attributes are all its own.
   absl::Status ImportWholeNode(absl::string_view bytes, int index, Scope* scope);
-  absl::Status GatherInputs(const NodeView& node, Scope* scope, Vars* inputs);
+  absl::Status GatherInputs(const NodeView& node, int index, Scope* scope, Vars* inputs);
   absl::StatusOr<std::unique_ptr<Op>> MakeOp(const NodeView& node, const Vars& inputs, Scope* scope, int* added);
   // Null when it is not one that the native op can say.
   std::unique_ptr<Op> MakeCast(const NodeView& node, const Vars& inputs, Scope* scope);

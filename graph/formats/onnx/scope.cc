@@ -7,8 +7,19 @@
 
 namespace ampc::onnx {
 
+int Importer::Define(absl::string_view name, Scope* scope) {
+  const auto [it, added] = scope->ids.try_emplace(name, static_cast<int>(scope->names.size()));
+  if (added) scope->names.emplace_back();
+  return it->second;
+}
+
+Importer::Name* Importer::Find(absl::string_view name, Scope* scope) {
+  const auto it = scope->ids.find(name);
+  return it == scope->ids.end() ? nullptr : &scope->names[it->second];
+}
+
 absl::StatusOr<TensorType> Importer::DeclaredType(absl::string_view name, const Scope& scope) {
-  const auto it = scope.declared.find(name);
+  const auto it = scope.declared.empty() ? scope.declared.end() : scope.declared.find(name);
   if (it == scope.declared.end()) return TensorType::Unranked(DType::kInvalid);
   TensorType type;
   if (!ImportType(it->second, &symbols_, &type)) return Damaged(absl::StrCat("the type of value '", name, "'"));
@@ -19,18 +30,22 @@ absl::StatusOr<TensorType> Importer::DeclaredType(absl::string_view name, const 
 std::string Importer::NameFor(absl::string_view name, const Scope& scope) const {
   const auto hides = [&scope](absl::string_view candidate) {
     for (const Scope* outer = scope.parent; outer != nullptr; outer = outer->parent) {
-      if (outer->names.contains(candidate) || outer->block->FindVar(candidate) != nullptr) return true;
+      if (outer->ids.contains(candidate) || outer->block->FindVar(candidate) != nullptr) return true;
     }
     return false;
   };
   if (!hides(name) && scope.block->FindVar(name) == nullptr) return std::string(name);
   for (int n = 1;; ++n) {
     std::string candidate = absl::StrCat(name, ".", n);
-    if (!hides(candidate) && !scope.names.contains(candidate) && scope.block->FindVar(candidate) == nullptr) return candidate;
+    if (!hides(candidate) && !scope.ids.contains(candidate) && scope.block->FindVar(candidate) == nullptr) return candidate;
   }
 }
 
 Var* Importer::NewValue(absl::string_view name, VarKind kind, TensorType type, Place place, Scope* scope) {
+  return NewValue(Define(name, scope), name, kind, std::move(type), place, scope);
+}
+
+Var* Importer::NewValue(int id, absl::string_view name, VarKind kind, TensorType type, Place place, Scope* scope) {
   std::string own = scope->parent == nullptr ? std::string(name) : NameFor(name, *scope);
   const bool renamed = own != name && call_ == nullptr;
   Var* var = scope->block->AddVar(std::move(own), kind, std::move(type));
@@ -40,7 +55,7 @@ Var* Importer::NewValue(absl::string_view name, VarKind kind, TensorType type, P
     var->origin = static_cast<int>(origin_->values.size());
     origin_->values.emplace_back().place = place;
   }
-  scope->names[name].var = var;
+  scope->names[id].var = var;
   return var;
 }
 
@@ -52,20 +67,21 @@ void Importer::Capture(Var* var, Scope* scope, const Scope* home) {
   }
 }
 
+absl::Status Importer::NotReadable(absl::string_view name, const NodeView* reader, absl::string_view why) const {
+  const std::string who = reader == nullptr ? "a graph output" : absl::StrCat(reader->type, " node '", reader->name, "'");
+  return Error(absl::StrCat(who, " reads '", name, "'", why));
+}
+
 absl::StatusOr<Var*> Importer::Read(absl::string_view name, const NodeView* reader, Scope* scope) {
-  const auto error = [&](absl::string_view what) {
-    const std::string who = reader == nullptr ? "a graph output" : absl::StrCat(reader->type, " node '", reader->name, "'");
-    return Error(absl::StrCat(who, " reads '", name, "'", what));
-  };
   for (Scope* home = scope; home != nullptr; home = home->function ? nullptr : home->parent) {
-    const auto it = home->names.find(name);
-    if (it == home->names.end()) continue;
-    if (it->second.absent) return nullptr;
-    if (it->second.var == nullptr) return error(" before it is defined");
-    Capture(it->second.var, scope, home);
-    return it->second.var;
+    const Name* found = Find(name, home);
+    if (found == nullptr) continue;
+    if (found->absent) return nullptr;
+    if (found->var == nullptr) return NotReadable(name, reader, " before it is defined");
+    Capture(found->var, scope, home);
+    return found->var;
   }
-  return error(", which nothing defines");
+  return NotReadable(name, reader, ", which nothing defines");
 }
 
 // The names that a graph reads and does not define, also through the graphs in it.
@@ -108,10 +124,11 @@ absl::Status Importer::Waits(const Scope& scope, std::vector<std::vector<int>>* 
     names.assign(node.inputs.begin(), node.inputs.end());
     for (const absl::string_view attribute : node.attributes) AMPC_RETURN_IF_ERROR(NamesInAttribute(attribute, scope.depth, &names));
     for (const absl::string_view name : names) {
-      const auto it = scope.names.find(name);
-      if (it == scope.names.end() || it->second.node < 0) continue;
-      *late = *late || it->second.node >= static_cast<int>(n);
-      if (readers != nullptr) (*readers)[it->second.node].push_back(static_cast<int>(n));
+      const auto it = scope.ids.find(name);
+      const int node_of = it == scope.ids.end() ? -1 : scope.names[it->second].node;
+      if (node_of < 0) continue;
+      *late = *late || node_of >= static_cast<int>(n);
+      if (readers != nullptr) (*readers)[node_of].push_back(static_cast<int>(n));
     }
   }
   return absl::OkStatus();

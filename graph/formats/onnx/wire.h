@@ -48,6 +48,40 @@ inline bool TakeVarint(absl::string_view* text, uint64_t* value) {
   return true;
 }
 
+inline bool WireReader::Next(WireField* field) {
+  if (left_.empty() || !ok_) return false;
+  const absl::string_view begin = left_;
+  uint64_t tag = 0;
+  ok_ = false;
+  if (!TakeVarint(&left_, &tag) || tag >> 3 == 0 || tag >> 3 > 0x1fffffff) return false;
+  field->number = static_cast<int>(tag >> 3);
+  field->type = static_cast<WireType>(tag & 7);
+  field->value = 0;
+  uint64_t size = 0;
+  switch (tag & 7) {
+    case kVarint: {
+      const absl::string_view content = left_;
+      if (!TakeVarint(&left_, &field->value)) return false;
+      field->bytes = content.substr(0, content.size() - left_.size());
+      break;
+    }
+    case kFixed64: size = 8; break;
+    case kFixed32: size = 4; break;
+    case kBytes:
+      if (!TakeVarint(&left_, &size)) return false;
+      break;
+    default: return false;
+  }
+  if ((tag & 7) != kVarint) {
+    if (size > left_.size()) return false;
+    field->bytes = left_.substr(0, size);
+    left_.remove_prefix(size);
+  }
+  field->all = begin.substr(0, begin.size() - left_.size());
+  ok_ = true;
+  return true;
+}
+
 // Appending.
 void AppendVarint(uint64_t value, std::string* out);
 void AppendVarintField(int number, uint64_t value, std::string* out);
