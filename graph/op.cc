@@ -60,7 +60,10 @@ void Op::SetSlot(int s, absl::Span<Var* const> vars) {
     copy.assign(vars.begin(), vars.end());
     vars = copy;
   }
-  if (delta > 0) vars_.insert(vars_.begin() + begin, delta, nullptr);
+  if (delta > 0) {
+    vars_.resize(vars_.size() + delta);
+    std::move_backward(vars_.begin() + begin, vars_.end() - delta, vars_.end());
+  }
   if (delta < 0) vars_.erase(vars_.begin() + begin, vars_.begin() + begin - delta);
   std::copy(vars.begin(), vars.end(), vars_.begin() + begin);
   for (size_t i = s; delta != 0 && i < ends_.size(); ++i) ends_[i] += delta;

@@ -5,7 +5,7 @@
 namespace ampc {
 namespace {
 
-enum class Kind : uint8_t { kNone, kBool, kInteger, kFloat, kComplex };
+enum class Kind : uint8_t { kNone, kBool, kInteger, kFloat, kComplex };  // kFloat: IsFloat
 
 struct Info {
   absl::string_view name, long_name;
@@ -40,8 +40,6 @@ const Info& InfoOf(DType dtype) {
 size_t SizeOf(DType dtype) { return InfoOf(dtype).bytes; }
 absl::string_view Name(DType dtype) { return InfoOf(dtype).name; }
 absl::string_view LongName(DType dtype) { return InfoOf(dtype).long_name; }
-bool IsFloat(DType dtype) { return InfoOf(dtype).kind == Kind::kFloat; }
-bool IsLowPrecision(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 bool IsInteger(DType dtype) { return InfoOf(dtype).kind == Kind::kInteger; }
 bool IsComplex(DType dtype) { return InfoOf(dtype).kind == Kind::kComplex; }
 

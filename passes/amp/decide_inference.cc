@@ -73,7 +73,7 @@ class InferenceDecider {
   }
 
   // Which of the op's own properties keeps it fp32; "" for none.
-  std::string WhyFp32(const Op& op) const {
+  absl::string_view WhyFp32(const Op& op) const {
     if (!white_.contains(op.type())) {
       if (black_.contains(op.type())) return "black";
       if (!low_kernels_.contains(op.type())) return "no-kernel";

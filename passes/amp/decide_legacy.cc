@@ -57,7 +57,7 @@ class Colorist {
         colors_(program.num_op_ids(), Color::kNone) {}
 
   // The next op in program order; `rule` says why.
-  absl::StatusOr<Color> Next(const Op& op, std::string* rule) {
+  absl::StatusOr<Color> Next(const Op& op, absl::string_view* rule) {
     absl::StatusOr<Color> color = Color::kBlack;
     *rule = "unlisted";
     if (!black_vars_.empty() && Named(op)) {
@@ -172,7 +172,7 @@ DecisionOr DecideLegacyO2(const DecideOptions& options, const PaddlePolicy& poli
   const Lists lists(options, policy);
   const CastRoots roots(program);
   std::unique_ptr<AmpDecision> out = NewDecision(options, policy, program);
-  const auto kept = [&](const Op& op) -> std::string {
+  const auto kept = [&](const Op& op) -> absl::string_view {
     if (lists.Unsupported(op.type())) return "unsupported";
     const auto rate = [](const Var& var) { return absl::StrContains(var.exported(), "learning_rate"); };
     for (const Var* var : op.inputs()) {

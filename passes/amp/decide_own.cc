@@ -71,9 +71,9 @@ class OwnDecider {
   }
 
  private:
-  static OpDecision Fp32(std::string rule, DecisionReason reason) { return {false, false, std::move(rule), std::move(reason)}; }
-  static OpDecision Low(std::string rule, DecisionReason reason) { return {true, false, std::move(rule), std::move(reason)}; }
-  static OpDecision Untouched(std::string rule, DecisionReason reason) { return {false, true, std::move(rule), std::move(reason)}; }
+  static OpDecision Fp32(absl::string_view rule, absl::string_view reason) { return {false, false, rule, reason}; }
+  static OpDecision Low(absl::string_view rule, absl::string_view reason) { return {true, false, rule, reason}; }
+  static OpDecision Untouched(absl::string_view rule, absl::string_view reason) { return {false, true, rule, reason}; }
 
   OpDecision Decide(const Op& op) {
     if (IsInserted(op)) return Untouched("inserted", "a cast of AMP's own");
@@ -81,15 +81,15 @@ class OwnDecider {
     const OpDecision hard = never.rule.empty() ? Impossible(op) : never;
     if (choices_.Included(op) == nullptr) return never.rule.empty() ? ByRules(op, hard) : never;
     const bool possible = hard.rule.empty();
-    return choices_.Include(op, possible, possible ? ByRules(op, hard) : hard);
+    return choices_.Include(op, possible, possible ? ByRules(op, hard) : hard, out_.get());
   }
 
   // Ops that there is nothing to decide about.
   OpDecision Never(const Op& op) const {
     if (functions_[op.block().index()]) return Untouched("function", "the model's own functions are written as they are");
     if (IsCast(op)) return Untouched("cast", "the program asks for this type");
-    if (op.def().opaque && !IsOwnOp(op)) return Fp32("opaque", DecisionReason::Of(op.def()));
-    if (ClassOf(op) == AmpClass::kNever) return Fp32("never", DecisionReason::Of(op.def()));
+    if (op.def().opaque && !IsOwnOp(op)) return Fp32("opaque", op.def().amp_reason);
+    if (ClassOf(op) == AmpClass::kNever) return Fp32("never", op.def().amp_reason);
     if (!HasFloatResult(op)) return Untouched("not-float", "it computes no float and reads any");
     return {};
   }
@@ -97,19 +97,19 @@ class OwnDecider {
   // Ops that no wish makes low.
   OpDecision Impossible(const Op& op) {
     if (HasF64(op)) return Fp32("f64", "an operand is f64");
-    if (const Var* unknown = UnknownOperand(op)) return Fp32("unknown", absl::StrCat("nothing says which type ", unknown->name(), " has"));
+    if (const Var* unknown = UnknownOperand(op)) return Fp32("unknown", out_->Keep(absl::StrCat("nothing says which type ", unknown->name(), " has")));
     if (!HasFloatOperand(op)) return Fp32("creation", "it makes a value of the type that the program asks for");
     if (OverwritesFloatState(op)) return Fp32("state", "it overwrites a value that is kept between runs");
     const auto supports = [this](const OpDef& def) { return support_.Supports(def.name, options_.low); };
     if (supported_.Of(op.def(), supports) || IsOwnOp(op)) return {};
-    return Fp32("no-kernel", absl::StrCat("target '", support_.target(), "' has no ", Name(options_.low), " kernel"));
+    return Fp32("no-kernel", out_->Keep(absl::StrCat("target '", support_.target(), "' has no ", Name(options_.low), " kernel")));
   }
 
   OpDecision ByRules(const Op& op, const OpDecision& hard) {
     OpDecision user = ByUser(op);
     if (!user.rule.empty()) return user;
     if (op.marks.amp == AmpMark::kFp32) return Marked(op);
-    if (LevelOf(op) == "O0") return Fp32("O0", options_.level == "O0" ? "nothing becomes low outside of regions" : "in a region of level O0");
+    if (Level(op) == "O0") return Fp32("O0", options_.level == "O0" ? "nothing becomes low outside of regions" : "in a region of level O0");
     if (options_.guard && op.marks.guard == 0) return Fp32("guard", "outside of every fp16_guard");
     const bool white = Names(white_, op);
     if (white && hard.rule == "no-kernel") without_kernel_.insert(std::string(onnx::TypeName(op.def())));
@@ -128,10 +128,10 @@ class OwnDecider {
   // A list names an op by its type, in ONNX's words or ours.
   static bool Names(const NameSet& list, const Op& op) { return !list.empty() && (list.contains(op.type()) || list.contains(onnx::TypeName(op.def()))); }
   // The level of the innermost amp::Scope that the op stands in, else the program's.
-  std::string LevelOf(const Op& op) const {
+  absl::string_view Level(const Op& op) {
     if (op.attrs().empty()) return options_.level;
-    const std::string scope = AmpRegionLevel(op.GetString("op_namescope"));
-    return scope.empty() ? options_.level : scope;
+    scope_level_ = AmpRegionLevel(op.GetString("op_namescope"));
+    return scope_level_.empty() ? options_.level : scope_level_;
   }
 
   OpDecision ByUser(const Op& op) const {
@@ -141,26 +141,26 @@ class OwnDecider {
         for (const Var* var : side) {
           const Var& root = roots_.Root(*var);
           if (black_vars_.contains(root.exported()) || black_vars_.contains(var->exported())) {
-            return Fp32("black-vars", absl::StrCat("it touches '", root.exported(), "'"));
+            return Fp32("black-vars", out_->Keep(absl::StrCat("it touches '", root.exported(), "'")));
           }
         }
       }
     }
     const Selector* excluded = choices_.Excluded(op);
-    return excluded == nullptr ? OpDecision() : Fp32("exclude", absl::StrCat("selected by '", excluded->text, "'"));
+    return excluded == nullptr ? OpDecision() : Fp32("exclude", out_->Keep(absl::StrCat("selected by '", excluded->text, "'")));
   }
 
   // A reason written by a pass starts with its rule: "protect.shape: ...".
-  static OpDecision Marked(const Op& op) {
+  OpDecision Marked(const Op& op) const {
     const std::string& reason = op.marks.amp_reason;
     const size_t colon = reason.find(": ");
-    if (absl::StartsWith(reason, "protect.") && colon != std::string::npos) return Fp32(reason.substr(0, colon), reason.substr(colon + 2));
-    return Fp32("marked", reason);
+    if (absl::StartsWith(reason, "protect.") && colon != std::string::npos) return Fp32(out_->Keep(reason.substr(0, colon)), out_->Keep(reason.substr(colon + 2)));
+    return Fp32("marked", out_->Keep(reason));
   }
 
-  OpDecision ByClass(const Op& op, AmpClass amp) const {
-    const DecisionReason reason = DecisionReason::Of(op.def());
-    const bool o2 = LevelOf(op) == "O2";
+  OpDecision ByClass(const Op& op, AmpClass amp) {
+    const absl::string_view reason = op.def().amp_reason;
+    const bool o2 = Level(op) == "O2";
     switch (amp) {
       case AmpClass::kAllow: return Low("allow", reason);
       case AmpClass::kDeny: return Fp32("deny", reason);
@@ -176,16 +176,16 @@ class OwnDecider {
     return Fp32("never", reason);
   }
 
-  OpDecision Follow(const Op& op, std::string rule) const {
+  OpDecision Follow(const Op& op, absl::string_view rule) const {
     const Var* low = nullptr;
     for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
       if (!Votes(op, i)) continue;
       const Var& root = roots_.Root(*op.inputs()[i]);
-      if (vote_[root.id()] == Vote::kHigh) return Fp32(std::move(rule), absl::StrCat("follows fp32 value ", root.name()));
+      if (vote_[root.id()] == Vote::kHigh) return Fp32(rule, out_->Keep(absl::StrCat("follows fp32 value ", root.name())));
       if (vote_[root.id()] == Vote::kLow && low == nullptr) low = &root;
     }
-    if (low != nullptr) return Low(std::move(rule), absl::StrCat("follows low value ", low->name()));
-    return Fp32(std::move(rule), "no operand is low");
+    if (low != nullptr) return Low(rule, out_->Keep(absl::StrCat("follows low value ", low->name())));
+    return Fp32(rule, "no operand is low");
   }
 
   bool Votes(const Op& op, int flat) const {
@@ -309,6 +309,7 @@ class OwnDecider {
   const std::vector<bool> functions_;  // by block
   NameSet white_, black_, black_vars_, own_ops_;
   std::vector<Vote> vote_;  // by Var::id
+  std::string scope_level_;
   std::set<std::string> without_kernel_;
   std::unique_ptr<AmpDecision> out_;
 };

@@ -78,7 +78,7 @@ class UnifiedDecider {
   }
 
   // Kept fp32 whatever the lists say; the rule id, "" when not.
-  std::string KeptFp32(const Op& op) const {
+  absl::string_view KeptFp32(const Op& op) const {
     if (Unsupported(op)) return "unsupported";
     if (AnyName(op, roots_, [](const std::string& name) { return absl::StrContains(name, "learning_rate"); })) return "learning-rate";
     if (options_.guard && op.marks.guard == 0) return "guard";
@@ -111,11 +111,11 @@ class UnifiedDecider {
 
   OpDecision Decide(const Op& op) {
     if (IsInserted(op)) return {false, true, "inserted", "a cast of AMP's own"};
-    if (std::string why = NotProcessed(op); !why.empty()) return {false, true, std::move(why), "left as it is"};
-    std::string kept = KeptFp32(op);
+    if (const absl::string_view why = NotProcessed(op); !why.empty()) return {false, true, why, "left as it is"};
+    absl::string_view kept = KeptFp32(op);
     if (kept.empty() && AnyName(op, roots_, [this](const std::string& name) { return black_vars_.contains(name); })) kept = "black-vars";
     if (kept.empty() && Black(op)) kept = "black";
-    if (!kept.empty()) return Settle(op, Set::kFp32, std::move(kept));
+    if (!kept.empty()) return Settle(op, Set::kFp32, kept);
     if (white_.contains(op.type())) return Settle(op, Set::kLow, "white");
     if (IsCast(op)) {
       type_[names_.cell(*op.outputs()[0])] = op.GetDType("out_dtype");
@@ -128,7 +128,7 @@ class UnifiedDecider {
   }
 
   // Ops that the algorithm does not look at.
-  std::string NotProcessed(const Op& op) const {
+  absl::string_view NotProcessed(const Op& op) const {
     bool any = op.inputs().empty();
     for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
       const Var& var = In(op, i);
@@ -145,7 +145,7 @@ class UnifiedDecider {
     return "";
   }
 
-  OpDecision Settle(const Op& op, Set set, std::string rule) {
+  OpDecision Settle(const Op& op, Set set, absl::string_view rule) {
     set_[op.id()] = set;
     for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
       const Var& var = *op.outputs()[i];
@@ -153,7 +153,7 @@ class UnifiedDecider {
       if (!IsNarrowFloat(type) || !SlotMayBeLow(policy_.outputs, op.type(), op.def().outputs[op.OutputSlotOf(i)].name)) continue;
       type = set == Set::kLow ? options_.low : DType::kF32;
     }
-    return {set == Set::kLow, false, std::move(rule), ""};
+    return {set == Set::kLow, false, rule, ""};
   }
 
   bool ReadsFp32(const Op& op) const {

@@ -52,7 +52,7 @@ std::string ToTable(const AmpDecision& decision, const Program& program) {
     const absl::string_view color = d.untouched ? "-" : d.low ? "low" : "fp32";
     absl::StrAppend(&out, value, std::string(value_width - value.size() + 2, ' '), op.type(),
                     std::string(op_width - op.type().size() + 2, ' '), color, std::string(6 - color.size(), ' '), d.rule);
-    absl::StrAppend(&out, d.reason.text().empty() ? "" : ": ", d.reason.text(), "\n");
+    absl::StrAppend(&out, d.reason.empty() ? "" : ": ", d.reason, "\n");
   });
   return out;
 }

@@ -1,7 +1,7 @@
 // AmpDecision: which ops compute low, and why. Plain data: amp-decide writes it, cast-model-to-fp16 obeys it.
 #pragma once
 
-#include <memory>
+#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,33 +13,22 @@
 
 namespace ampc {
 
-// A sentence: one that lives as long as the program does (a literal, a record's), which is only referred to, or one of its own.
-class DecisionReason {
- public:
-  DecisionReason() = default;
-  DecisionReason(const char* literal) : lasting_(literal) {}                                                // NOLINT: as a string
-  DecisionReason(std::string text) : own_(std::make_shared<const std::string>(std::move(text))) {}          // NOLINT: as a string
-  static DecisionReason Of(const OpDef& def) { return DecisionReason(absl::string_view(def.amp_reason)); }
-  absl::string_view text() const { return own_ == nullptr ? lasting_ : absl::string_view(*own_); }
-
- private:
-  explicit DecisionReason(absl::string_view lasting) : lasting_(lasting) {}
-  absl::string_view lasting_;
-  std::shared_ptr<const std::string> own_;
-};
-
 struct OpDecision {
   bool low = false;
   // Not decided: the op takes its operands as they are; no casts are put around it.
   bool untouched = false;
-  std::string rule;    // id, e.g. "allow", "deny", "protect.shape", "guard", "no-kernel"
-  DecisionReason reason;
+  // Literals, the record's texts, or kept by the decision.
+  absl::string_view rule;    // id, e.g. "allow", "deny", "protect.shape", "guard", "no-kernel"
+  absl::string_view reason;  // one sentence
   // With `untouched`: the results keep their declared types, operands that do not fit are converted at run time
   // (graph/implicit_cast.h); otherwise the results follow the operands.
   bool converts = false;
 };
 
 struct AmpDecision {
+  AmpDecision() = default;
+  AmpDecision(const AmpDecision&) = delete;
+
   DType low = DType::kF16;
   std::string level;
   std::string mode = "own";
@@ -60,8 +49,13 @@ struct AmpDecision {
   absl::string_view lists_casts;
 
   static bool Has(const std::vector<bool>& set, int id) { return id < static_cast<int>(set.size()) && set[id]; }
+  // Keeps a text that an OpDecision refers to.
+  absl::string_view Keep(std::string text) { return texts_.emplace_back(std::move(text)); }
   // The decision for an op; untouched for one that came later.
   const OpDecision& For(const Op& op) const;
+
+ private:
+  std::deque<std::string> texts_;
 };
 
 // How a slot takes part when its op is low: the record's precision, or kFollow/kFp32 from the decision's rules.

@@ -41,7 +41,7 @@ void AddOp(const Op& op, const OriginalNames& names, const AmpDecision* decision
                          d.untouched ? "untouched"
                          : d.low     ? "low"
                                      : "fp32",
-                         FloatTypeOf(op), d.rule, std::string(d.reason.text())});
+                         FloatTypeOf(op), std::string(d.rule), std::string(d.reason)});
   const AmpClass amp = op.def().amp_when != nullptr ? op.def().amp_when(op) : op.def().amp;
   if (amp != AmpClass::kAllow || op.def().cost == nullptr) return;
   const double flops = op.def().cost(op).flops;
@@ -55,7 +55,7 @@ std::string WhyCast(const Op& op, int flat, DType to, const AmpDecision* decisio
   const OpDecision& d = DecisionFor(op, decision);
   const std::string slot = op.def().inputs[op.InputSlotOf(flat)].name;
   if (!d.untouched && d.low == IsLowPrecision(to)) {
-    return absl::StrCat(onnx::TypeName(op.def()), d.low ? " computes in low precision (" : " stays fp32 (", d.rule, ": ", d.reason.text(), ")");
+    return absl::StrCat(onnx::TypeName(op.def()), d.low ? " computes in low precision (" : " stays fp32 (", d.rule, ": ", d.reason, ")");
   }
   return absl::StrCat("operand ", slot, " of ", onnx::TypeName(op.def()), " is ", LongName(to), " whatever the op computes in");
 }

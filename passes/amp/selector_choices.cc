@@ -29,7 +29,7 @@ absl::StatusOr<std::vector<int>> FirstSelectors(const std::vector<Selector>& sel
 }
 
 std::string Why(const Op& op, const OpDecision& d) {
-  return absl::StrCat("'", op.outputs().empty() ? op.type() : op.outputs()[0]->exported(), "' (", d.rule, ": ", d.reason.text(), ")");
+  return absl::StrCat("'", op.outputs().empty() ? op.type() : op.outputs()[0]->exported(), "' (", d.rule, ": ", d.reason, ")");
 }
 
 bool IsProtection(const OpDecision& d) { return absl::StartsWith(d.rule, "protect.") || d.rule == "marked"; }
@@ -57,7 +57,7 @@ absl::StatusOr<SelectorChoices> SelectorChoices::Make(const std::vector<Selector
   return out;
 }
 
-OpDecision SelectorChoices::Include(const Op& op, bool possible, const OpDecision& otherwise) {
+OpDecision SelectorChoices::Include(const Op& op, bool possible, const OpDecision& otherwise, AmpDecision* out) {
   const Selector& selector = *Included(op);
   Outcome& outcome = outcomes_[by_include_[op.id()]];
   if (!possible) {
@@ -67,9 +67,9 @@ OpDecision SelectorChoices::Include(const Op& op, bool possible, const OpDecisio
   }
   ++outcome.low;
   std::string reason = absl::StrCat("selected by '", selector.text, "'");
-  if (!otherwise.low) absl::StrAppend(&reason, "; without that fp32 (", otherwise.rule, ": ", otherwise.reason.text(), ")");
+  if (!otherwise.low) absl::StrAppend(&reason, "; without that fp32 (", otherwise.rule, ": ", otherwise.reason, ")");
   if (IsProtection(otherwise) && outcome.overruled++ == 0) outcome.first_overruled = Why(op, otherwise);
-  return {true, false, "include", std::move(reason)};
+  return {true, false, "include", out->Keep(std::move(reason))};
 }
 
 absl::Status SelectorChoices::Finish(std::vector<std::string>* notes) const {

@@ -22,7 +22,7 @@ class SelectorChoices {
   const Selector* Excluded(const Op& op) const { return At(exclude_, by_exclude_, op); }
 
   // The decision for an included op. `otherwise` is the decision without the selector; `possible`: the op can be low.
-  OpDecision Include(const Op& op, bool possible, const OpDecision& otherwise);
+  OpDecision Include(const Op& op, bool possible, const OpDecision& otherwise, AmpDecision* out);
 
   // After all ops: a usage error for an include selector none of whose ops can be low, notes for those that left some ops fp32
   // or overruled a protection, and for an exclude selector whose ops were all included.

@@ -13,12 +13,11 @@ namespace {
 constexpr size_t kReserved = size_t{1} << 30;  // addresses only: memory is taken as it is used
 constexpr size_t kStep = size_t{1} << 26;      // beyond them
 constexpr size_t kLargePage = size_t{1} << 21;
-constexpr size_t kOwnMapping = size_t{1} << 25;  // the most that malloc allows
 
 }  // namespace
 
 void PrepareHeapForLargeProgram() {
-  mallopt(M_MMAP_THRESHOLD, kOwnMapping);
+  mallopt(M_MMAP_MAX, 0);  // what is freed is used again, large vectors too: pages are cleared once
   mallopt(M_TRIM_THRESHOLD, 2 * kReserved - 1);
   mallopt(M_TOP_PAD, kReserved);
   // More than is free at the top of the heap, so that it grows.

@@ -288,6 +288,7 @@ absl::Status Importer::ImportWholeNode(absl::string_view bytes, int index, Scope
   AMPC_RETURN_IF_ERROR(AddResults(node, index, scope, op.get()));
   if (const Block* body = FunctionBodyOf(*op)) TakeResultTypes(*body, *op);
   CompleteTypes(*op, &inferred_);
+  lacks_types_ = lacks_types_ || LacksTypes(*op);
   scope->block->Append(std::move(op));
   return absl::OkStatus();
 }

@@ -125,6 +125,8 @@ class Importer {
 
   // solve_types.cc: element types that neither a declaration nor the value's own op says
   void SolveTypes();
+  static bool LacksTypes(const Op& op);
+  bool lacks_types_ = false;  // an op does
 
   const std::string& path_;
   std::shared_ptr<OnnxOrigin> origin_;

@@ -12,11 +12,6 @@ namespace {
 
 constexpr int kMostSweeps = 16;  // each goes once over the program, forth or back
 
-bool AnyUnknown(const Op& op) {
-  const auto unknown = [](const Var* var) { return var->type.LacksDType(); };
-  return std::any_of(op.inputs().begin(), op.inputs().end(), unknown) || std::any_of(op.outputs().begin(), op.outputs().end(), unknown);
-}
-
 // Calls `f(formal, var)` for operands, then results.
 template <typename F>
 void ForEachFormal(const Op& op, const Schema& schema, const F& f) {
@@ -48,11 +43,17 @@ bool Unify(const Op& op) {
 
 }  // namespace
 
+bool Importer::LacksTypes(const Op& op) {
+  const auto lacks = [](const Var* var) { return var->type.LacksDType(); };
+  return std::any_of(op.inputs().begin(), op.inputs().end(), lacks) || std::any_of(op.outputs().begin(), op.outputs().end(), lacks);
+}
+
 void Importer::SolveTypes() {
+  if (!lacks_types_) return;
   std::vector<Op*> ops;  // that have such a value
   for (int b = 0; b < program_.num_blocks(); ++b) {
     for (const std::unique_ptr<Op>& op : program_.block(b).ops()) {
-      if (AnyUnknown(*op)) ops.push_back(op.get());
+      if (LacksTypes(*op)) ops.push_back(op.get());
     }
   }
   bool found = !ops.empty();
