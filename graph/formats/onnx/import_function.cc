@@ -100,7 +100,7 @@ absl::Status Importer::ImportBody(const NodeView& node, const Vars& inputs, cons
   inner.view.nodes = function.nodes;
   for (size_t i = 0; i < function.inputs.size(); ++i) {
     if (function.inputs[i].empty()) return Error(absl::StrCat("function '", function.domain, ".", function.name, "' has an operand without a name"));
-    Name& name = inner.names[Define(function.inputs[i], &inner)];
+    GraphName& name = inner.names[inner.Define(function.inputs[i])];
     name.input = true;
     name.absent = i >= inputs.size() || inputs[i] == nullptr;
   }

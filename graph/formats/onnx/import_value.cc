@@ -10,7 +10,7 @@ namespace ampc::onnx {
 absl::Status Importer::AddConstant(absl::string_view name, StoredValue value, Place place, Scope* scope) {
   AMPC_ASSIGN_OR_RETURN(const TensorType declared, DeclaredType(name, *scope));
   const bool known = value.type.kind == TypeKind::kTensor;
-  if (known && scope->names[Define(name, scope)].input && !Compatible(declared, value.type)) {
+  if (known && scope->names[scope->Define(name)].input && !Compatible(declared, value.type)) {
     return Error(absl::StrCat("input '", name, "' is ", ToString(declared), ", its initializer is ", ToString(value.type)));
   }
   const bool literal = value.ref.source != nullptr && value.type.NumElements() <= kMaxLiteral;

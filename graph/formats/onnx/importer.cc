@@ -70,10 +70,10 @@ absl::Status Importer::DefineNames(Scope* scope) {
   origin_->values.reserve(origin_->values.size() + values);
   for (const absl::string_view bytes : scope->view.inputs) {
     const absl::string_view text = BytesField(bytes, value_info::kName);
-    if (std::exchange(scope->names[Define(text, scope)].input, true)) return Twice(text);
+    if (std::exchange(scope->names[scope->Define(text)].input, true)) return Twice(text);
   }
   const auto initializer = [&](absl::string_view text) -> absl::Status {
-    if (std::exchange(scope->names[Define(text, scope)].initializer, true)) return Twice(text);
+    if (std::exchange(scope->names[scope->Define(text)].initializer, true)) return Twice(text);
     return absl::OkStatus();
   };
   for (const absl::string_view bytes : scope->view.initializers) AMPC_RETURN_IF_ERROR(initializer(BytesField(bytes, tensor::kName)));
@@ -100,7 +100,7 @@ absl::Status Importer::DefineResults(Scope* scope) {
     scope->first_result.push_back(static_cast<int>(scope->names.size()));
     for (const absl::string_view output : node.outputs) {
       if (output.empty()) continue;
-      Name& name = scope->names[Define(output, scope)];
+      GraphName& name = scope->names[scope->Define(output)];
       if (name.node >= 0 || name.input || name.initializer) return Twice(output);
       name.node = static_cast<int>(n);
     }
@@ -113,7 +113,7 @@ absl::Status Importer::MakeInputs(Scope* scope) {
   std::vector<Var*> inputs;
   for (size_t i = 0; i < scope->view.inputs.size(); ++i) {
     const absl::string_view name = BytesField(scope->view.inputs[i], value_info::kName);
-    if (Find(name, scope)->initializer) continue;
+    if (scope->Find(name)->initializer) continue;
     if (name.empty()) return Error("a graph input has no name");
     AMPC_ASSIGN_OR_RETURN(TensorType type, DeclaredType(name, *scope));
     const VarKind kind = scope->parent == nullptr ? VarKind::kFeed : VarKind::kTemp;

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "graph/formats/onnx/messages.h"
 #include "graph/formats/onnx/origin.h"
+#include "graph/formats/onnx/scope.h"
 #include "graph/formats/onnx/types.h"
 #include "graph/formats/onnx/values.h"
 #include "graph/infer_memo.h"
@@ -26,33 +26,6 @@ class Importer {
   absl::StatusOr<Program> Run();
 
  private:
-  // A name of a graph.
-  struct Name {
-    Var* var = nullptr;  // once its definition was reached
-    int node = -1;        // the node that defines it; -1 for an input or initializer
-    bool absent = false;  // an operand of a function that the call leaves out
-    bool input = false;
-    bool initializer = false;
-  };
-  // The graph that a block comes from, while it is imported.
-  struct Scope {
-    Scope* parent = nullptr;
-    int graph = 0;
-    int depth = 0;
-    Block* block = nullptr;
-    bool function = false;  // sees no names of the graphs around
-    GraphView view;
-    bool may_be_late = false;  // a node reads what no node in front of it defines, or has subgraphs that might
-    absl::flat_hash_map<absl::string_view, int> ids;  // of `names`
-    std::vector<Name> names;
-    // By node: where its operands begin in `reads`, and the id of its first result; the others follow, those without a name left out.
-    std::vector<int> first_read, first_result;
-    std::vector<int> reads;  // the operands' ids; -1 for none, and for what nothing in front of the node defines
-    absl::flat_hash_map<absl::string_view, absl::string_view> declared;  // name -> TypeProto
-    // Outer values that the block's ops read, each once, in order of first use.
-    std::vector<Var*> captures;
-    absl::flat_hash_set<const Var*> captured;
-  };
   using Vars = absl::InlinedVector<Var*, 4>;  // null for ""
 
   // The body of a function for one call: what the attributes that its nodes refer to are.
@@ -76,8 +49,6 @@ class Importer {
   absl::Status Twice(absl::string_view name) const;
 
   // scope.cc: names
-  static int Define(absl::string_view name, Scope* scope);  // its id; it may have one already
-  static Name* Find(absl::string_view name, Scope* scope);  // null for none
   // `reader`: the node, or null for an output of the graph.
   absl::StatusOr<Var*> Read(absl::string_view name, const NodeView* reader, Scope* scope);
   absl::Status NotReadable(absl::string_view name, const NodeView* reader, absl::string_view why) const;

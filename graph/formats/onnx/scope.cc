@@ -7,15 +7,15 @@
 
 namespace ampc::onnx {
 
-int Importer::Define(absl::string_view name, Scope* scope) {
-  const auto [it, added] = scope->ids.try_emplace(name, static_cast<int>(scope->names.size()));
-  if (added) scope->names.emplace_back();
+int Scope::Define(absl::string_view name) {
+  const auto [it, added] = ids.try_emplace(name, static_cast<int>(names.size()));
+  if (added) names.emplace_back();
   return it->second;
 }
 
-Importer::Name* Importer::Find(absl::string_view name, Scope* scope) {
-  const auto it = scope->ids.find(name);
-  return it == scope->ids.end() ? nullptr : &scope->names[it->second];
+GraphName* Scope::Find(absl::string_view name) {
+  const auto it = ids.find(name);
+  return it == ids.end() ? nullptr : &names[it->second];
 }
 
 absl::StatusOr<TensorType> Importer::DeclaredType(absl::string_view name, const Scope& scope) {
@@ -42,7 +42,7 @@ std::string Importer::NameFor(absl::string_view name, const Scope& scope) const 
 }
 
 Var* Importer::NewValue(absl::string_view name, VarKind kind, TensorType type, Place place, Scope* scope) {
-  return NewValue(Define(name, scope), name, kind, std::move(type), place, scope);
+  return NewValue(scope->Define(name), name, kind, std::move(type), place, scope);
 }
 
 Var* Importer::NewValue(int id, absl::string_view name, VarKind kind, TensorType type, Place place, Scope* scope) {
@@ -74,7 +74,7 @@ absl::Status Importer::NotReadable(absl::string_view name, const NodeView* reade
 
 absl::StatusOr<Var*> Importer::Read(absl::string_view name, const NodeView* reader, Scope* scope) {
   for (Scope* home = scope; home != nullptr; home = home->function ? nullptr : home->parent) {
-    const Name* found = Find(name, home);
+    const GraphName* found = home->Find(name);
     if (found == nullptr) continue;
     if (found->absent) return nullptr;
     if (found->var == nullptr) return NotReadable(name, reader, " before it is defined");
