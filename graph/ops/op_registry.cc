@@ -37,12 +37,13 @@ OpDef WithCommonExtras(OpDef def) {
   return def;
 }
 
-// The op's name from that in the list: CAllreduceSum is c_allreduce_sum, Conv2DTranspose conv2d_transpose.
+// The op's name from that in the list: CAllreduceSum is c_allreduce_sum, SquaredL2Norm squared_l2_norm, Conv2DTranspose conv2d_transpose.
 std::string OpName(absl::string_view listed) {
   std::string name;
-  for (const char c : listed) {
-    if (absl::ascii_isupper(c) && !name.empty() && !absl::ascii_isdigit(name.back())) name += '_';
-    name += absl::ascii_tolower(c);
+  for (size_t i = 0; i < listed.size(); ++i) {
+    const bool of_number = i > 0 && absl::ascii_isdigit(listed[i - 1]) && (i + 1 == listed.size() || !absl::ascii_islower(listed[i + 1]));
+    if (absl::ascii_isupper(listed[i]) && i > 0 && !of_number) name += '_';
+    name += absl::ascii_tolower(listed[i]);
   }
   return name;
 }
