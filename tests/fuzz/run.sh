@@ -1,39 +1,42 @@
 #!/usr/bin/env bash
 # Fuzzes the readers with libFuzzer under address and undefined-behaviour sanitizers.
-#   tests/fuzz/run.sh [--until N | --runs N | --seconds N] [--jobs N] [--slice SECONDS] [TARGET...]
+#   tests/fuzz/run.sh [--quick] [--until N | --runs N | --seconds N] [--jobs N] [--slice SECONDS] [TARGET...]
+#     --quick       without the sanitizers, several times as many executions a second; what it learns, the next run with them executes first
 #     --until N     goes on until each target has had N executions, those of earlier calls counted in; the default, with 10,000,000
 #     --runs N      N executions of each target; from an empty corpus they are the same every time
 #     --seconds N   N seconds for each target
 #     --jobs N      N targets at a time; 1 unless told
 # What it learns stays in $AMPC_FUZZ_CORPUS (default ~/.cache/ampc/fuzz), a folder per target, and is where the next run begins; what was executed is counted
-# in its file `counts`, a line "target executions seconds coverage" per slice (300 seconds), so that little is lost when it is stopped. Inputs that broke
+# in its file `counts` (`counts_quick`), a line "target executions seconds coverage" per slice (300 seconds), so that little is lost when it is stopped. Inputs that broke
 # something are kept in fuzz_found/. $AMPC_FUZZ names a binary that is built already. The table has this call's executions and, last, all that were counted.
 # The last line is "N passed, N failed", counted by target; exit status 0 only if none failed.
 [ "${1:-}" != --help ] || { sed -n '2,/^set /{s/^# \{0,1\}//p}' "$0"; exit; }
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-until=10000000 runs= seconds= jobs=1 slice=300
+until=10000000 runs= seconds= jobs=1 slice=300 config=fuzz counts=counts
 while [ $# -gt 0 ]; do
   case "$1" in
+    --quick) config=fuzz_quick counts=counts_quick; shift ;;
     --until | --runs | --seconds | --jobs | --slice)
       [[ "${2:-}" =~ ^[0-9]+$ ]] || { echo "run.sh: $1 needs a number" >&2; exit 2; }
       printf -v "${1#--}" %s "$2"
       shift 2
       ;;
-    -*) echo "usage: run.sh [--until N | --runs N | --seconds N] [--jobs N] [--slice SECONDS] [TARGET...]" >&2; exit 2 ;;
+    -*) echo "usage: run.sh [--quick] [--until N | --runs N | --seconds N] [--jobs N] [--slice SECONDS] [TARGET...]" >&2; exit 2 ;;
     *) break ;;
   esac
 done
 fuzz=${AMPC_FUZZ:-}
 if [ -z "$fuzz" ]; then
-  bazel build --noshow_progress --color=no --config=fuzz //tests/fuzz || { echo "0 passed, 1 failed"; exit 1; }
+  bazel build --noshow_progress --color=no --config=$config //tests/fuzz || { echo "0 passed, 1 failed"; exit 1; }
   fuzz=bazel-bin/tests/fuzz/fuzz
 fi
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <("$fuzz" | awk '{ print $1 }')
 corpus=${AMPC_FUZZ_CORPUS:-${XDG_CACHE_HOME:-$HOME/.cache}/ampc/fuzz}
 mkdir -p "$corpus" fuzz_found
-touch "$corpus/counts"
+counts=$corpus/$counts
+touch "$counts"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -43,7 +46,7 @@ quick=(-entropic=0 -use_cmp=0 -reduce_inputs=0 -print_funcs=0)
 export ASAN_OPTIONS=malloc_context_size=0:quarantine_size_mb=2:thread_local_quarantine_size_kb=64:allocator_release_to_os_interval_ms=-1:max_malloc_fill_size=0
 export UBSAN_OPTIONS=print_stacktrace=1
 
-counted() { awk -v target="$1" '$1 == target { n += $2 } END { print n + 0 }' "$corpus/counts"; }
+counted() { awk -v target="$1" '$1 == target { n += $2 } END { print n + 0 }' "$counts"; }
 
 # libFuzzer once, with the options that bound it; what the seeds and the corpus themselves need is not counted.
 execute() {
@@ -56,7 +59,7 @@ execute() {
     $2 == "INITED" { before = substr($1, 2) + 0 }
     $3 == "cov:" { coverage = $4 }
     /number_of_executed_units/ { all = $2 }
-    END { if (all > before) print target, all - before, seconds, coverage + 0 }' "$log" | tee -a "$work/$target.now" >> "$corpus/counts"
+    END { if (all > before) print target, all - before, seconds, coverage + 0 }' "$log" | tee -a "$work/$target.now" >> "$counts"
   return $code
 }
 

@@ -52,11 +52,12 @@ bool AppendInts(const WireField& field, std::vector<int64_t>* out) {
 }
 
 absl::string_view BytesField(absl::string_view message, int number) {
+  absl::string_view found;
   WireReader reader(message);
   for (WireField field; reader.Next(&field);) {
-    if (field.Is(number, kBytes)) return field.bytes;
+    if (field.Is(number, kBytes)) found = field.bytes;
   }
-  return {};
+  return found;
 }
 
 bool ReadEntry(absl::string_view bytes, absl::string_view* key, absl::string_view* value) {

@@ -116,7 +116,7 @@ bool ReadValueInfo(absl::string_view bytes, ValueInfoView* out);
 // The integers of a repeated field, packed or not, appended.
 bool AppendInts(const WireField& field, std::vector<int64_t>* out);
 
-// The first field `number` that holds bytes; empty when there is none.
+// The field `number` that holds bytes, the last of several, as protobuf reads it; empty when there is none.
 absl::string_view BytesField(absl::string_view message, int number);
 
 }  // namespace ampc::onnx

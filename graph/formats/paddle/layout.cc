@@ -120,15 +120,17 @@ absl::StatusOr<ProgramLayout> ScanProgram(absl::string_view bytes, absl::string_
 
 absl::string_view StringField(absl::string_view message, int number) {
   FieldReader reader(message);
+  absl::string_view found;
   while (const uint32_t tag = reader.Next()) {
-    if (tag == Tag(number, kBytes)) {
-      Piece piece;
-      if (!reader.ReadPiece(&piece)) break;
-      return message.substr(piece.offset, piece.size);
+    if (tag != Tag(number, kBytes)) {
+      if (!reader.Skip(tag)) break;
+      continue;
     }
-    if (!reader.Skip(tag)) break;
+    Piece piece;
+    if (!reader.ReadPiece(&piece)) break;
+    found = message.substr(piece.offset, piece.size);
   }
-  return {};
+  return found;
 }
 
 }  // namespace ampc::paddle
