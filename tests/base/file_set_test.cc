@@ -9,12 +9,15 @@
 #include <atomic>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "graph/base/error.h"
+#include "graph/base/save_journal.h"
 #include "graph/base/temporary_file.h"
 #include "tests/base/temp_dir.h"
 
@@ -48,7 +51,7 @@ class FileSet : public testing::Test {
       entries.push_back({fs::path(temporary).filename(), fs::path(old).filename(), name});
       dir_.Write(entries.back().temporary, "new");
     }
-    dir_.Write(fs::path(JournalName(dir_.path(), "head")).filename(), JournalText(entries));
+    dir_.Write(fs::path(JournalName(dir_.path(), "head")).filename(), JournalText({.save = "s", .head = "", .others = {}, .entries = entries}));
     const auto move = [&](const std::string& from, const std::string& to) {
       if (moves-- > 0) fs::rename(dir_.File(from), dir_.File(to));
     };
@@ -145,6 +148,177 @@ TEST_F(FileSet, FilesOfSeveralFolders) {
   EXPECT_EQ(ReadWhole(dir_.File("sub/a")), "new");
 }
 
+TEST_F(FileSet, AFileOfAnotherFolderThatCannotBeReplacedLeavesTheOldOnes) {
+  fs::create_directories(dir_.File("sub/b/in"));
+  dir_.Write("sub/a", "old");
+  dir_.Write("head", "old");
+  {
+    AtomicFileSet set;
+    ASSERT_TRUE(set.Add(dir_.File("sub/a"), "new").ok());
+    fs::rename(dir_.File("sub/b"), dir_.File("sub/c"));
+    ASSERT_TRUE(set.Add(dir_.File("sub/b"), "new").ok());
+    fs::rename(dir_.File("sub/c"), dir_.File("sub/b"));
+    ASSERT_TRUE(set.Add(dir_.File("head"), "new").ok());
+    EXPECT_EQ(ExitCodeOf(set.Commit()), ExitCode::kInternal);
+  }
+  EXPECT_EQ(ReadWhole(dir_.File("sub/a")), "old");
+  EXPECT_EQ(Files(), (std::map<std::string, std::string>{{"head", "old"}, {"sub", "folder"}}));
+}
+
+// Files of two folders, as a process leaves them that dies after `moves` of the four moves of a save, or before the head's journal is there.
+class TwoFolders : public FileSet {
+ protected:
+  void Interrupted(int moves, bool head_journal = true) const {
+    fs::create_directories(dir_.File("p"));
+    fs::create_directories(dir_.File("w"));
+    const JournalEntry program = {".ampc-01234567-8-1.tmp", ".ampc-01234567-8-2.old", "head"}, weights = {".ampc-01234567-8-3.tmp", ".ampc-01234567-8-4.old", "a"};
+    for (const auto& [folder, entry] : {std::pair{"p/", program}, std::pair{"w/", weights}}) {
+      dir_.Write(folder + entry.target, "old");
+      dir_.Write(folder + entry.temporary, "new");
+    }
+    const std::string p = fs::canonical(dir_.File("p")), w = fs::canonical(dir_.File("w"));
+    const std::string head = JournalName(p, "head"), other = JournalName(w, p + "/head");
+    dir_.Write("w/" + fs::path(other).filename().string(),
+               JournalText({.save = "s", .head = "../p/" + fs::path(head).filename().string(), .others = {}, .entries = {weights}}));
+    const std::string text = JournalText({.save = "s", .head = "", .others = {"../w/" + fs::path(other).filename().string()}, .entries = {program}});
+    if (head_journal) dir_.Write("p/" + fs::path(head).filename().string(), text);
+    const auto move = [&](const std::string& from, const std::string& to) {
+      if (moves-- > 0) fs::rename(dir_.File(from), dir_.File(to));
+    };
+    move("p/head", "p/" + program.old);
+    move("w/a", "w/" + weights.old);
+    move("w/" + weights.temporary, "w/a");
+    move("p/" + program.temporary, "p/head");
+  }
+  // Everything in both folders.
+  std::map<std::string, std::string> All() const {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : fs::recursive_directory_iterator(dir_.path())) {
+      if (entry.is_regular_file()) files[entry.path().lexically_relative(dir_.path())] = ReadWhole(entry.path());
+    }
+    return files;
+  }
+  absl::Status Save(const std::string& version) const {
+    AtomicFileSet set;
+    if (absl::Status status = set.Add(dir_.File("w/a"), version); !status.ok()) return status;
+    if (absl::Status status = set.Add(dir_.File("p/head"), version); !status.ok()) return status;
+    return set.Commit();
+  }
+  static std::map<std::string, std::string> Both(const std::string& version) { return {{"p/head", version}, {"w/a", version}}; }
+};
+
+TEST_F(TwoFolders, AnInterruptedSaveIsFinishedFromEveryState) {
+  for (int moves = 0; moves <= 4; ++moves) {
+    Interrupted(moves);
+    ASSERT_TRUE(FinishSave(dir_.File("p/head")).ok());
+    EXPECT_EQ(All(), Both("new")) << moves;
+    Interrupted(moves);  // whoever comes by the weights first does only what is theirs
+    ASSERT_TRUE(FinishSavesIn(dir_.File("w")).ok());
+    EXPECT_EQ(ReadWhole(dir_.File("w/a")), "new") << moves;
+    ASSERT_TRUE(FinishSavesIn(dir_.File("p")).ok());
+    EXPECT_EQ(All(), Both("new")) << moves;
+    Interrupted(moves);
+    ASSERT_TRUE(Save("newer").ok());
+    EXPECT_EQ(All(), Both("newer")) << moves;
+    for (const char* folder : {"p", "w"}) RemoveStale(dir_.File(folder));
+    EXPECT_EQ(All(), Both("newer")) << moves;
+  }
+}
+
+TEST_F(TwoFolders, WithoutTheHeadsJournalItHasNotHappened) {
+  Interrupted(0, false);
+  ASSERT_TRUE(FinishSavesIn(dir_.File("w")).ok());
+  EXPECT_EQ(ReadWhole(dir_.File("w/a")), "old");
+  EXPECT_EQ(All().size(), 3u) << "and what is left is a temporary file beside the head";
+  Interrupted(0, false);
+  ASSERT_TRUE(Save("newer").ok());
+  EXPECT_EQ(ReadWhole(dir_.File("w/a")), "newer");
+}
+
+TEST_F(TwoFolders, WhatCannotBeSeenIsLeftAlone) {
+  Interrupted(2);
+  fs::rename(dir_.File("w"), dir_.File("elsewhere"));
+  const std::map<std::string, std::string> before = All();
+  const absl::Status status = FinishSave(dir_.File("p/head"));
+  EXPECT_EQ(ExitCodeOf(status), ExitCode::kInternal);
+  EXPECT_NE(status.message().find("/w' with the rest of it, which is absent"), absl::string_view::npos) << status.message();
+  EXPECT_EQ(All(), before);
+  fs::rename(dir_.File("elsewhere"), dir_.File("w"));
+  fs::rename(dir_.File("p"), dir_.File("elsewhere"));
+  const size_t files = All().size();
+  EXPECT_TRUE(FinishSavesIn(dir_.File("w")).ok());
+  EXPECT_EQ(All().size(), files);
+  fs::rename(dir_.File("elsewhere"), dir_.File("p"));
+  ASSERT_TRUE(FinishSave(dir_.File("p/head")).ok());
+  EXPECT_EQ(All(), Both("new"));
+}
+
+TEST_F(TwoFolders, AJournalOfAnotherSaveIsNotTouched) {
+  Interrupted(1);
+  for (const auto& entry : fs::directory_iterator(dir_.File("w"))) {
+    if (!IsJournalName(entry.path().filename().string())) continue;
+    std::optional<SaveJournal> journal = ParseJournal(ReadWhole(entry.path()));
+    ASSERT_TRUE(journal.has_value());
+    journal->save = "t";
+    dir_.Write("w/" + entry.path().filename().string(), JournalText(*journal));
+  }
+  ASSERT_TRUE(FinishSave(dir_.File("p/head")).ok());
+  EXPECT_EQ(ReadWhole(dir_.File("w/a")), "old");
+}
+
+TEST_F(TwoFolders, SavesOfOneHeadDoNotMix) {
+  fs::create_directories(dir_.File("p"));
+  fs::create_directories(dir_.File("w"));
+  std::atomic<bool> failed = false;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 30; ++i) failed = failed || !Save(std::to_string(t)).ok();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(failed);
+  EXPECT_EQ(All(), Both(ReadWhole(dir_.File("p/head"))));
+}
+
+TEST_F(FileSet, TwoFilesOfOneName) {
+  dir_.Write("a", "old");
+  AtomicFileSet set;
+  ASSERT_TRUE(set.Add(dir_.File("a"), "1").ok());
+  ASSERT_TRUE(set.Add(dir_.File("./a"), "2").ok());
+  EXPECT_EQ(ExitCodeOf(set.Commit()), ExitCode::kUsage);
+  EXPECT_EQ(ReadWhole(dir_.File("a")), "old");
+}
+
+TEST_F(FileSet, WhatComesWithAModelIsNotItsHead) {
+  AtomicFileSet set;
+  ASSERT_TRUE(set.Add(dir_.File("a"), "1").ok());
+  ASSERT_TRUE(set.Add(dir_.File("head"), "22").ok());
+  ASSERT_TRUE(set.AddBefore(dir_.File("b"), "333").ok());
+  EXPECT_EQ(set.bytes(), 6u);
+  ASSERT_EQ(set.targets().size(), 3u);
+  EXPECT_EQ(fs::path(set.targets().back()).filename(), "head");
+}
+
+TEST_F(FileSet, FoldersThatWereMadeForNothingGo) {
+  fs::create_directory(dir_.File("mine"));
+  {
+    AtomicFileSet set;
+    ASSERT_TRUE(set.MakeFolder(dir_.File("mine/x/y/")).ok());
+    ASSERT_TRUE(set.Add(dir_.File("mine/x/y/a"), "1").ok());
+  }
+  EXPECT_TRUE(fs::is_empty(dir_.File("mine")));
+  {
+    AtomicFileSet set;
+    ASSERT_TRUE(set.MakeFolder(dir_.File("mine/x/y")).ok());
+    ASSERT_TRUE(set.Add(dir_.File("mine/x/y/a"), "1").ok());
+    ASSERT_TRUE(set.Commit().ok());
+  }
+  EXPECT_EQ(ReadWhole(dir_.File("mine/x/y/a")), "1");
+  AtomicFileSet set;
+  EXPECT_EQ(ExitCodeOf(set.MakeFolder(dir_.File("mine/x/y/a/z"))), ExitCode::kInternal);
+}
+
 TEST_F(FileSet, SavesOfOneHeadDoNotMix) {
   std::atomic<bool> failed = false;
   std::vector<std::thread> threads;
@@ -179,22 +353,30 @@ TEST_F(FileSet, AReaderWaitsForTheSaveThatGoesOn) {
 }
 
 TEST_F(FileSet, JournalsAreReadWithCare) {
-  const std::vector<JournalEntry> good = {{".ampc-01234567-8-9.tmp", ".ampc-01234567-8-10.old", "x.pdmodel"}};
+  const JournalEntry entry = {".ampc-01234567-8-9.tmp", ".ampc-01234567-8-10.old", "x.pdmodel"};
+  const SaveJournal good = {.save = "s", .head = "../a/.ampc-save-1", .others = {".ampc-save-2", "../b/.ampc-save-3"}, .entries = {entry, entry}};
   const std::string text = JournalText(good);
-  ASSERT_EQ(ParseJournal(text).size(), 1u);
-  EXPECT_EQ(ParseJournal(text)[0].target, "x.pdmodel");
-  for (size_t n = 0; n < text.size(); ++n) EXPECT_TRUE(ParseJournal(text.substr(0, n)).empty());
-  const std::vector<JournalEntry> bad = {{"x", good[0].old, "y"},
-                                         {good[0].temporary, "x", "y"},
-                                         {good[0].temporary, good[0].old, "../y"},
-                                         {good[0].temporary, good[0].old, "/y"},
-                                         {good[0].temporary, good[0].old, ".."},
-                                         {good[0].temporary, good[0].old, ""},
-                                         {good[0].temporary, good[0].old, ".ampc-save-1"},
-                                         {"../" + good[0].temporary, good[0].old, "y"}};
-  for (const JournalEntry& entry : bad)
-    EXPECT_TRUE(ParseJournal(JournalText({entry})).empty()) << entry.temporary << " " << entry.old << " " << entry.target;
-  EXPECT_TRUE(ParseJournal(JournalText({})).empty());
+  const std::optional<SaveJournal> back = ParseJournal(text);
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(back->save, "s");
+  EXPECT_EQ(back->head, good.head);
+  EXPECT_EQ(back->others, good.others);
+  ASSERT_EQ(back->entries.size(), 2u);
+  EXPECT_EQ(back->entries[1].target, "x.pdmodel");
+  for (size_t n = 0; n < text.size(); ++n) EXPECT_FALSE(ParseJournal(text.substr(0, n)).has_value());
+  const std::vector<JournalEntry> bad = {{"x", entry.old, "y"},
+                                         {entry.temporary, "x", "y"},
+                                         {entry.temporary, entry.old, "../y"},
+                                         {entry.temporary, entry.old, "/y"},
+                                         {entry.temporary, entry.old, ".."},
+                                         {entry.temporary, entry.old, ""},
+                                         {entry.temporary, entry.old, ".ampc-save-1"},
+                                         {"../" + entry.temporary, entry.old, "y"}};
+  for (const JournalEntry& e : bad)
+    EXPECT_FALSE(ParseJournal(JournalText({.save = "s", .head = "", .others = {}, .entries = {e}})).has_value()) << e.temporary << " " << e.old << " " << e.target;
+  EXPECT_FALSE(ParseJournal(JournalText({.save = "s", .head = "", .others = {}, .entries = {}})).has_value());
+  EXPECT_FALSE(ParseJournal(JournalText({.save = "s", .head = "../a/passwd", .others = {}, .entries = {entry}})).has_value());
+  EXPECT_FALSE(ParseJournal(JournalText({.save = "s", .head = "", .others = {"../b/x"}, .entries = {entry}})).has_value());
 }
 
 TEST_F(FileSet, WhatIsNoJournalIsRemoved) {

@@ -1,10 +1,11 @@
 // Files of settings.
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "graph/base/atomic_file_set.h"
 #include "graph/base/error.h"
 #include "graph/base/json_reader.h"
+#include "graph/base/save_journal.h"
 #include "tests/fuzz/target.h"
 #include "tools/cli/convert_config.h"
 #include "tools/cli/options.h"
@@ -14,8 +15,8 @@ namespace ampc::fuzz {
 absl::Status Json(absl::string_view bytes) { return CheckPolite(ParseJson(bytes).status()); }
 
 absl::Status Journal(absl::string_view bytes) {
-  const std::vector<JournalEntry> entries = ParseJournal(bytes);
-  if (entries.empty() || JournalText(entries) == bytes) return absl::OkStatus();
+  const std::optional<SaveJournal> journal = ParseJournal(bytes);
+  if (!journal.has_value() || JournalText(*journal) == bytes) return absl::OkStatus();
   return ampc::InternalError("a journal is read and written differently");
 }
 
