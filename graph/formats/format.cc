@@ -12,6 +12,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/ampc/ampc_format.h"
+#include "graph/formats/files_read.h"
 #include "graph/formats/onnx/onnx_format.h"
 #include "graph/formats/paddle/paddle_format.h"
 #include "graph/formats/prog/prog_format.h"
@@ -55,6 +56,16 @@ absl::Status FinishInterruptedSave(const std::string& path) {
   return FinishSave(error ? path : (std::filesystem::path(path).parent_path() / link).string());
 }
 
+void TellFiles(const std::string& path, const Program& program) {
+  FilesRead::Tell(path);
+  const WeightSource* last = nullptr;
+  ForEachVar(program, [&last](const Var& var) {
+    if (var.weight == nullptr || var.weight->source.get() == last) return;
+    last = var.weight->source.get();
+    if (last != nullptr && !last->path().empty()) FilesRead::Tell(last->path());
+  });
+}
+
 absl::Status UnknownFormat(const std::string& path, absl::Status (*error)(absl::string_view), absl::string_view what) {
   return error(absl::StrCat(path, ": ", what, " (", Docs(), ")"));
 }
@@ -68,15 +79,24 @@ absl::StatusOr<Program> LoadModel(const std::string& path, const LoadOptions& op
   const bool is_directory = IsDirectory(path);
   const std::string head = is_directory ? "" : ReadHead(path);
   for (const ModelFormat* format : Formats()) {
-    if (format->reads(path, is_directory, head)) return format->load(path, options);
+    if (!format->reads(path, is_directory, head)) continue;
+    AMPC_ASSIGN_OR_RETURN(Program program, format->load(path, options));
+    TellFiles(path, program);
+    return program;
   }
   return UnknownFormat(path, BadInputError, "not a model file of a known format");
 }
 
 absl::Status SaveModel(const Program& program, const std::string& path, const SaveOptions& options) {
+  AtomicFileSet set({.no_sync = options.no_sync});
+  AMPC_RETURN_IF_ERROR(AddModel(program, path, options, &set));
+  return set.Commit();
+}
+
+absl::Status AddModel(const Program& program, const std::string& path, const SaveOptions& options, AtomicFileSet* set) {
   const bool is_directory = IsDirectory(path) || (!path.empty() && path.back() == '/');
   for (const ModelFormat* format : Formats()) {
-    if (format->writes(path, is_directory)) return format->save(program, path, options);
+    if (format->writes(path, is_directory)) return format->save(program, path, options, set);
   }
   return UnknownFormat(path, UsageError, "the name says no known format");
 }

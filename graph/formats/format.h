@@ -10,6 +10,8 @@
 
 namespace ampc {
 
+class AtomicFileSet;
+
 struct LoadOptions {
   std::string params = "";    // Paddle: the parameter file; "" looks beside the program
   bool program_only = false;  // do not look for weights
@@ -33,6 +35,8 @@ absl::StatusOr<Program> LoadModel(const std::string& path, const LoadOptions& op
 // Writes a model; its files are replaced as one (graph/base/atomic_file_set.h). Unsupported when the program has something
 // that the format cannot say; Usage when no format has such a name.
 absl::Status SaveModel(const Program& program, const std::string& path, const SaveOptions& options = {});
+// The same as files of `set`, with the program as its head: nothing is replaced before that is committed.
+absl::Status AddModel(const Program& program, const std::string& path, const SaveOptions& options, AtomicFileSet* set);
 
 // One format. all_formats.inc lists them; the first that says yes is taken.
 struct ModelFormat {
@@ -42,7 +46,7 @@ struct ModelFormat {
   bool (*reads)(const std::string& path, bool is_directory, absl::string_view head);
   bool (*writes)(const std::string& path, bool is_directory);  // by name: the file need not exist
   absl::StatusOr<Program> (*load)(const std::string& path, const LoadOptions& options);
-  absl::Status (*save)(const Program& program, const std::string& path, const SaveOptions& options);
+  absl::Status (*save)(const Program& program, const std::string& path, const SaveOptions& options, AtomicFileSet* set);  // AddModel
 };
 
 }  // namespace ampc

@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/atomic_file_set.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/ampc/encode.h"
@@ -82,7 +83,8 @@ absl::Status OnnxModel(absl::string_view bytes) {
   const absl::StatusOr<Program> program = onnx::ImportModel(WeightBuffer(std::string(bytes)), "x.onnx", /*program_only=*/true);
   if (!program.ok()) return CheckPolite(program.status());
   if (absl::Status status = Verify(*program); !status.ok()) return CheckPolite(status);
-  return CheckPolite(onnx::ExportModel(*program, "/dev/null", {.no_sync = true, .program_only = true}));
+  AtomicFileSet files({.no_sync = true});
+  return CheckPolite(onnx::ExportModel(*program, "/dev/null", {.no_sync = true, .program_only = true}, &files));
 }
 
 absl::Status AmpcProgram(absl::string_view bytes) {

@@ -11,6 +11,7 @@
 #include "graph/base/mapped_file.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/ampc/encode.h"
+#include "graph/formats/files_read.h"
 #include "graph/formats/weight_file.h"
 
 namespace ampc {
@@ -34,11 +35,15 @@ bool HasUnknown(const proto::Program& message) {
   return false;
 }
 
+std::string PathOf(const proto::WeightFile& weights, const std::string& program_path) {
+  return (std::filesystem::path(program_path).parent_path() / weights.file()).string();
+}
+
 absl::StatusOr<WeightFile> OpenWeights(const proto::WeightFile& from, const std::string& program_path) {
   if (from.file().empty() || from.file().find('/') != std::string::npos) {
     return BadInputError(absl::StrCat(program_path, ": weight file '", from.file(), "', needs a file name in the program's folder"));
   }
-  const std::string path = (std::filesystem::path(program_path).parent_path() / from.file()).string();
+  const std::string path = PathOf(from, program_path);
   absl::StatusOr<WeightFile> file = WeightFile::Open(path);
   if (!file.ok()) return Annotate(file.status(), program_path);
   if (file->size() != from.bytes() || file->header_hash() != from.header_hash()) {
@@ -77,18 +82,18 @@ absl::StatusOr<Program> Load(const std::string& path, const LoadOptions& options
     AMPC_ASSIGN_OR_RETURN(const WeightFile weights, OpenWeights(message.weights(), path));
     AMPC_RETURN_IF_ERROR(AttachWeights(weights, decoded.keys, path, &decoded.program));
   }
+  if (message.has_weights() && options.program_only) FilesRead::Tell(PathOf(message.weights(), path));
   // Only a file from a newer version has something to remember.
   if (HasUnknown(message)) decoded.program.origin = std::move(origin);
   return std::move(decoded.program);
 }
 
-absl::Status Save(const Program& program, const std::string& path, const SaveOptions& options) {
+absl::Status Save(const Program& program, const std::string& path, const SaveOptions& options, AtomicFileSet* set) {
   const std::vector<std::string> keys = options.program_only ? std::vector<std::string>(program.num_var_ids()) : WeightKeys(program);
   proto::Program message = EncodeProgram(program, keys);
-  AtomicFileSet files({.no_sync = options.no_sync});
   if (!options.program_only) {
     const std::string weights = WeightFileBeside(path);
-    AMPC_ASSIGN_OR_RETURN(const WrittenWeights written, WriteWeightFile(program, keys, weights, options, &files));
+    AMPC_ASSIGN_OR_RETURN(const WrittenWeights written, WriteWeightFile(program, keys, weights, options, set));
     if (written.size > 0) {
       message.mutable_weights()->set_file(std::filesystem::path(weights).filename().string());
       message.mutable_weights()->set_bytes(written.size);
@@ -98,8 +103,7 @@ absl::Status Save(const Program& program, const std::string& path, const SaveOpt
   if (message.ByteSizeLong() > static_cast<size_t>(std::numeric_limits<int>::max())) {
     return UnsupportedError(absl::StrCat(path, ": a program of more than 2 GiB"));
   }
-  AMPC_RETURN_IF_ERROR(files.Add(path, message.SerializeAsString()));
-  return files.Commit();
+  return set->Add(path, message.SerializeAsString());
 }
 
 }  // namespace

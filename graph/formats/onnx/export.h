@@ -17,6 +17,7 @@ inline constexpr uint64_t kMostInFile = 1'500'000'000;
 // operator set is the newest that an op needs. Weights beyond `most_in_file` bytes in all, and those of a model that came with external data, go to
 // `<path>.data`, which is written first. What `ampc strip` needs is in the metadata entry ampc_undo (undo.h).
 // Unsupported for an op that is neither of the ONNX dialect nor `cast`, and where no operator set has all ops as they are.
-absl::Status ExportModel(const Program& program, const std::string& path, const SaveOptions& options, uint64_t most_in_file = kMostInFile);
+absl::Status ExportModel(const Program& program, const std::string& path, const SaveOptions& options, AtomicFileSet* set,
+                         uint64_t most_in_file = kMostInFile);
 
 }  // namespace ampc::onnx

@@ -239,7 +239,7 @@ absl::Status CheckDataFile(const ExternalLayout& layout, const OnnxOrigin* origi
 
 }  // namespace
 
-absl::Status ExportModel(const Program& program, const std::string& path, const SaveOptions& options, uint64_t most_in_file) {
+absl::Status ExportModel(const Program& program, const std::string& path, const SaveOptions& options, AtomicFileSet* set, uint64_t most_in_file) {
   Exporter exporter(program, options);
   const std::string data = absl::StrCat(path, ".data");
   AMPC_RETURN_IF_ERROR(exporter.PlanValues(std::filesystem::path(data).filename().string(), most_in_file));
@@ -252,13 +252,11 @@ absl::Status ExportModel(const Program& program, const std::string& path, const 
   uint64_t total = model.size();
   for (const ExternalLayout::Region& region : exporter.external().regions) total += region.bytes;
   SaveProgress progress(options, total);
-  AtomicFileSet files({.no_sync = options.no_sync});
-  AMPC_RETURN_IF_ERROR(WriteExternal(exporter.external(), data, options, &progress, &files));
+  AMPC_RETURN_IF_ERROR(WriteExternal(exporter.external(), data, options, &progress, set));
   AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Create(path, {.no_sync = options.no_sync}));
   AMPC_RETURN_IF_ERROR(
       model.Write(origin == nullptr ? nullptr : origin->source.get(), options, &progress, [&file](absl::string_view bytes) { return file.Append(bytes); }));
-  AMPC_RETURN_IF_ERROR(files.Add(std::move(file)));
-  return files.Commit();
+  return set->Add(std::move(file));
 }
 
 }  // namespace ampc::onnx

@@ -42,7 +42,7 @@ absl::Status Importer::ImportInitializers(Scope* scope) {
     TensorView tensor;
     if (!ReadTensor(scope->view.initializers[i], &tensor)) return Damaged("an initializer");
     if (tensor.name.empty()) return Error("an initializer has no name");
-    AMPC_ASSIGN_OR_RETURN(StoredValue value, ReadValue(tensor, bytes_, files_.get(), absl::StrCat(path_, ": initializer '", tensor.name, "'")));
+    AMPC_ASSIGN_OR_RETURN(StoredValue value, ReadValue(tensor, bytes_, &files_, absl::StrCat(path_, ": initializer '", tensor.name, "'")));
     AMPC_RETURN_IF_ERROR(AddConstant(tensor.name, std::move(value), {.section = 'i', .graph = scope->graph, .index = static_cast<int>(i)}, scope));
   }
   for (const absl::string_view bytes : scope->view.sparse) {
@@ -67,7 +67,7 @@ absl::Status Importer::ImportConstantNode(const NodeView& node, int index, Scope
   if (name == "value" && attribute.has_t) {
     TensorView tensor;
     if (!ReadTensor(attribute.t, &tensor)) return Damaged(where);
-    AMPC_ASSIGN_OR_RETURN(value, ReadValue(tensor, bytes_, files_.get(), where));
+    AMPC_ASSIGN_OR_RETURN(value, ReadValue(tensor, bytes_, &files_, where));
   } else if (name == "value_float" || name == "value_floats") {
     value = name == "value_float" ? ValueOfFloats({&attribute.f, 1}, true) : ValueOfFloats(attribute.floats, false);
   } else if (name == "value_int" || name == "value_ints") {

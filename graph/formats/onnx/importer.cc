@@ -26,7 +26,7 @@ bool HasGraph(absl::string_view attribute) {
 }  // namespace
 
 Importer::Importer(std::shared_ptr<OnnxOrigin> origin, const std::string& path, bool program_only)
-    : path_(path), origin_(std::move(origin)), symbols_(&program_), bytes_(origin_->source), files_(program_only ? nullptr : new ExternalFiles(path)) {}
+    : path_(path), origin_(std::move(origin)), symbols_(&program_), bytes_(origin_->source), files_(path, !program_only) {}
 
 absl::Status Importer::Error(absl::string_view what) const { return BadInputError(absl::StrCat(path_, ": ", what)); }
 

@@ -104,7 +104,7 @@ class Importer {
   Program program_;
   Symbols symbols_;
   std::shared_ptr<const WeightSource> bytes_;  // where the message that is read lies: the model
-  std::unique_ptr<ExternalFiles> files_;  // null when they are not to be looked for
+  ExternalFiles files_;
   const WeightSource* external_ = nullptr;  // the file of the external value before
   ModelView model_;
   absl::flat_hash_map<absl::string_view, const OpDef*> defs_;  // those that were asked for

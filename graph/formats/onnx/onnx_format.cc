@@ -29,7 +29,9 @@ absl::StatusOr<Program> Load(const std::string& path, const LoadOptions& options
   return onnx::ImportModel(std::move(source), path, options.program_only);
 }
 
-absl::Status Save(const Program& program, const std::string& path, const SaveOptions& options) { return onnx::ExportModel(program, path, options); }
+absl::Status Save(const Program& program, const std::string& path, const SaveOptions& options, AtomicFileSet* set) {
+  return onnx::ExportModel(program, path, options, set);
+}
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include "graph/base/error.h"
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
+#include "graph/formats/files_read.h"
 #include "graph/ops/onnx/dtype_number.h"
 
 namespace ampc::onnx {
@@ -85,7 +86,7 @@ absl::Status ExternalData(const TensorView& view, ExternalFiles* files, uint64_t
   if (!view.offset.empty()) {
     AMPC_ASSIGN_OR_RETURN(offset, Number(view.offset, "offset", where));
   }
-  if (files == nullptr) return absl::OkStatus();
+  if (files == nullptr || !files->opens()) return absl::OkStatus();
   absl::StatusOr<std::shared_ptr<const WeightSource>> source = files->Open(view.location);
   if (!source.ok()) return Annotate(source.status(), where);
   const uint64_t size = (*source)->bytes().size();
@@ -114,7 +115,9 @@ StoredValue Buffered(DType dtype, Dims dims, const void* data, size_t bytes) {
 
 }  // namespace
 
-ExternalFiles::ExternalFiles(const std::string& model) : folder_((fs::path(model).parent_path() / ".").string()) {}
+ExternalFiles::ExternalFiles(const std::string& model, bool opens) : folder_((fs::path(model).parent_path() / ".").string()), opens_(opens) {}
+
+void ExternalFiles::Tell(absl::string_view location) const { FilesRead::Tell((fs::path(folder_) / std::string(location)).string()); }
 
 absl::StatusOr<std::shared_ptr<const WeightSource>> ExternalFiles::Open(absl::string_view location) {
   if (const auto it = open_.find(location); it != open_.end()) return it->second;
@@ -131,6 +134,7 @@ absl::StatusOr<std::shared_ptr<const WeightSource>> ExternalFiles::Open(absl::st
   if (error || inside.empty() || *inside.begin() == "..") {
     return BadInputError(absl::StrCat("the external file '", location, "' lies outside the model's folder"));
   }
+  Tell(location);
   AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const WeightSource> source, OpenWeightFile(path.string()));
   open_.emplace(std::string(location), source);
   return source;
@@ -142,6 +146,7 @@ absl::StatusOr<StoredValue> ReadValue(const TensorView& view, const std::shared_
   value.type = TensorType::Opaque();
   const DType dtype = DTypeOfNumber(view.data_type);
   value.external = view.is_external;
+  if (view.is_external && files != nullptr && (dtype == DType::kInvalid || !files->opens())) files->Tell(view.location);
   if (dtype == DType::kInvalid) return value;
   const std::optional<int64_t> needed = NumBytes(dtype, view.dims);
   if (!needed.has_value()) return BadInputError(absl::StrCat(where, ": the shape ", ShapeToString(view.dims), " is not possible"));

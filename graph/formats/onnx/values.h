@@ -18,13 +18,16 @@ inline constexpr int64_t kMaxLiteral = 1024;
 // The files with external data of one model, opened once each.
 class ExternalFiles {
  public:
-  // `model`: the path of the model's file, whose folder the data must be in.
-  explicit ExternalFiles(const std::string& model);
+  // `model`: the path of the model's file, whose folder the data must be in; `opens`: or else they are not looked for.
+  ExternalFiles(const std::string& model, bool opens);
   // BadInput for a path that is absolute or leaves the folder (also through a symbolic link), and for an absent file.
   absl::StatusOr<std::shared_ptr<const WeightSource>> Open(absl::string_view location);
+  bool opens() const { return opens_; }
+  void Tell(absl::string_view location) const;  // to FilesRead; Open does
 
  private:
   std::string folder_;
+  bool opens_;
   std::map<std::string, std::shared_ptr<const WeightSource>, std::less<>> open_;
 };
 
@@ -35,7 +38,7 @@ struct StoredValue {
   bool external = false;
 };
 
-// `file` is the source in which the tensor's message lies, `files` is null when external files are not to be looked for. BadInput, with
+// `file` is the source in which the tensor's message lies, `files` is null where there can be no external ones. BadInput, with
 // `where` in front, for values that do not fill the shape; Unsupported for a segment.
 absl::StatusOr<StoredValue> ReadValue(const TensorView& tensor, const std::shared_ptr<const WeightSource>& file, ExternalFiles* files,
                                       absl::string_view where);

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <filesystem>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/atomic_file.h"
@@ -13,6 +12,8 @@
 namespace ampc::paddle {
 namespace {
 
+namespace fs = std::filesystem;
+
 // The header that the parameter had, unless its type changed.
 std::string HeaderOf(const Var& var, const PaddleOrigin* origin) {
   const std::string desc = TensorDescBytes(var.type.dtype, var.type.dims);
@@ -22,12 +23,6 @@ std::string HeaderOf(const Var& var, const PaddleOrigin* origin) {
   const TensorType& then = origin->values[var.origin].type;
   const bool same = then.dtype == var.type.dtype && then.dims == var.type.dims && var.weight != nullptr && var.weight->dtype == var.type.dtype;
   return TensorHeader(header->second.lod, same ? header->second.desc : desc);
-}
-
-absl::Status MakeParent(const std::string& file) {
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(file).parent_path(), error);
-  return error ? IoError(absl::StrCat(file, ": its folder cannot be made: ", error.message())) : absl::OkStatus();
 }
 
 absl::Status AppendParam(const Var& var, const PaddleOrigin* origin, const SaveOptions& options, SaveProgress* progress, AtomicFileWriter* file) {
@@ -58,7 +53,7 @@ absl::Status ExportParams(const Program& program, const ExportNames& names, cons
   if (files.layout == ParamsLayout::kSeparate) {
     for (const Var* var : params) {
       AMPC_ASSIGN_OR_RETURN(const std::string path, SeparateFile(files.params, names.Of(*var)));
-      AMPC_RETURN_IF_ERROR(MakeParent(path));
+      if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) AMPC_RETURN_IF_ERROR(set->MakeFolder(folder.string()));
       AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Create(path, writer_options));
       AMPC_RETURN_IF_ERROR(AppendParam(*var, origin, options, &progress, &file));
       AMPC_RETURN_IF_ERROR(set->Add(std::move(file)));

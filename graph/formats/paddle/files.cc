@@ -100,14 +100,11 @@ absl::StatusOr<PaddleFiles> LocateForReading(const std::string& path, const Load
   return files;
 }
 
-absl::StatusOr<PaddleFiles> LocateForWriting(const std::string& path, const SaveOptions& options, bool separate) {
+PaddleFiles LocateForWriting(const std::string& path, const SaveOptions& options, bool separate) {
   PaddleFiles files;
   files.model = path;
   files.layout = ParamsLayout::kCombined;
   if (absl::EndsWith(path, "/") || IsDirectory(path)) {
-    std::error_code error;
-    fs::create_directories(path, error);
-    if (error) return IoError(absl::StrCat(path, ": cannot be made: ", error.message()));
     files.model = (fs::path(path) / (separate ? "__model__" : "inference.pdmodel")).string();
     if (separate) {
       files.layout = ParamsLayout::kSeparate;

@@ -24,9 +24,8 @@ struct PaddleFiles {
 // inference.json, BadInput when there is no program.
 absl::StatusOr<PaddleFiles> LocateForReading(const std::string& path, const LoadOptions& options);
 
-// Where to write: `path` is a file name, or a folder (existing, or ending in '/') that is made if needed; `separate` says how a
-// folder's parameters are laid out.
-absl::StatusOr<PaddleFiles> LocateForWriting(const std::string& path, const SaveOptions& options, bool separate);
+// Where to write: `path` is a file name, or a folder (existing, or ending in '/'); `separate` says how a folder's parameters are laid out.
+PaddleFiles LocateForWriting(const std::string& path, const SaveOptions& options, bool separate);
 
 // The file of one variable in the folder of a separate layout. BadInput for a name that would leave the folder.
 absl::StatusOr<std::string> SeparateFile(const std::string& folder, absl::string_view var);

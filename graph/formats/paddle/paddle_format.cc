@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "graph/base/atomic_file_set.h"
 #include "graph/base/status_macros.h"
+#include "graph/formats/files_read.h"
 #include "graph/formats/paddle/export.h"
 #include "graph/formats/paddle/files.h"
 #include "graph/formats/paddle/import.h"
@@ -32,23 +33,37 @@ bool Reads(const std::string& path, bool is_directory, absl::string_view head) {
 
 bool Writes(const std::string& path, bool is_directory) { return is_directory || paddle::IsPaddlePath(path); }
 
+// Of a program that is read without its weights.
+void TellParams(const Program& program, const std::string& path, const LoadOptions& options) {
+  const absl::StatusOr<paddle::PaddleFiles> files = paddle::LocateForReading(path, {.params = options.params});
+  if (!files.ok()) return;
+  if (files->layout == paddle::ParamsLayout::kCombined) return FilesRead::Tell(files->params);
+  ForEachVar(program, [&files](const Var& var) {
+    if (var.kind != VarKind::kParam && var.kind != VarKind::kState) return;
+    const absl::StatusOr<std::string> file = paddle::SeparateFile(files->params, var.exported());
+    if (file.ok()) FilesRead::Tell(*file);
+  });
+}
+
 absl::StatusOr<Program> Load(const std::string& path, const LoadOptions& options) {
   AMPC_ASSIGN_OR_RETURN(const paddle::PaddleFiles files, paddle::LocateForReading(path, options));
   AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const WeightSource> source, OpenWeightFile(files.model));
-  return paddle::ImportProgram(std::move(source), files);
+  FilesRead::Tell(files.model);
+  AMPC_ASSIGN_OR_RETURN(Program program, paddle::ImportProgram(std::move(source), files));
+  if (options.program_only) TellParams(program, path, options);
+  return program;
 }
 
-absl::Status Save(const Program& program, const std::string& path, const SaveOptions& options) {
+absl::Status Save(const Program& program, const std::string& path, const SaveOptions& options, AtomicFileSet* set) {
   const paddle::PaddleOrigin* origin = paddle::OriginOf(program);
   const bool separate = origin != nullptr && origin->separate_files;
-  AMPC_ASSIGN_OR_RETURN(const paddle::PaddleFiles files, paddle::LocateForWriting(path, options, separate));
+  if (absl::EndsWith(path, "/")) AMPC_RETURN_IF_ERROR(set->MakeFolder(path));
+  const paddle::PaddleFiles files = paddle::LocateForWriting(path, options, separate);
   const paddle::ExportNames names(program);
   // Whatever can fail without a file fails before one is touched.
   AMPC_ASSIGN_OR_RETURN(const std::string bytes, paddle::ExportProgram(program, names));
-  AtomicFileSet set({.no_sync = options.no_sync});
-  if (files.layout != paddle::ParamsLayout::kNone) AMPC_RETURN_IF_ERROR(paddle::ExportParams(program, names, files, options, &set));
-  AMPC_RETURN_IF_ERROR(set.Add(files.model, bytes));
-  return set.Commit();
+  if (files.layout != paddle::ParamsLayout::kNone) AMPC_RETURN_IF_ERROR(paddle::ExportParams(program, names, files, options, set));
+  return set->Add(files.model, bytes);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "graph/base/atomic_file_set.h"
 #include "graph/base/mapped_file.h"
 #include "graph/base/status_macros.h"
+#include "graph/formats/files_read.h"
 #include "graph/formats/weight_file.h"
 #include "graph/text/parser.h"
 #include "graph/text/printer.h"
@@ -42,7 +43,10 @@ absl::StatusOr<Program> Load(const std::string& path, const LoadOptions& options
   parse.file = path;
   parse.directory = std::filesystem::path(path).parent_path().string();
   parse.find_weight = [&](const std::string& weights, absl::string_view name) -> absl::StatusOr<WeightRef> {
-    if (options.program_only) return WeightRef();
+    if (options.program_only) {
+      FilesRead::Tell(weights);
+      return WeightRef();
+    }
     auto it = opened.find(weights);
     if (it == opened.end()) {
       AMPC_ASSIGN_OR_RETURN(WeightFile fresh, WeightFile::Open(weights));
@@ -57,7 +61,7 @@ absl::StatusOr<Program> Load(const std::string& path, const LoadOptions& options
   return program;
 }
 
-absl::Status Save(const Program& program, const std::string& path, const SaveOptions& options) {
+absl::Status Save(const Program& program, const std::string& path, const SaveOptions& options, AtomicFileSet* set) {
   const std::string weights = WeightFileBeside(path);
   std::vector<std::string> keys = options.program_only ? std::vector<std::string>(program.num_var_ids()) : WeightKeys(program);
   // The text names the file that is written here, so it is printed from a copy whose weights lie there.
@@ -67,8 +71,7 @@ absl::Status Save(const Program& program, const std::string& path, const SaveOpt
     key_of.push_back(keys[var.id()]);
   });
   Program copy = program.Clone();
-  AtomicFileSet files({.no_sync = options.no_sync});
-  AMPC_RETURN_IF_ERROR(WriteWeightFile(program, keys, weights, options, &files).status());
+  AMPC_RETURN_IF_ERROR(WriteWeightFile(program, keys, weights, options, set).status());
   const auto file = std::make_shared<const FileName>(weights);
   size_t next = 0;
   for (int b = 0; b < copy.num_blocks(); ++b) {
@@ -87,8 +90,7 @@ absl::Status Save(const Program& program, const std::string& path, const SaveOpt
   }
   PrintOptions print;
   print.directory = std::filesystem::path(path).parent_path().string();
-  AMPC_RETURN_IF_ERROR(files.Add(path, PrintProgram(copy, print)));
-  return files.Commit();
+  return set->Add(path, PrintProgram(copy, print));
 }
 
 }  // namespace

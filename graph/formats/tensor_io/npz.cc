@@ -156,6 +156,11 @@ absl::StatusOr<std::map<std::string, HostTensor>> ParseNpz(absl::string_view arc
 }
 
 absl::Status WriteNpz(const std::string& path, const std::map<std::string, HostTensor>& tensors, AtomicFileWriter::Options options) {
+  AMPC_ASSIGN_OR_RETURN(AtomicFileWriter writer, MakeNpz(path, tensors, options));
+  return writer.Commit();
+}
+
+absl::StatusOr<AtomicFileWriter> MakeNpz(const std::string& path, const std::map<std::string, HostTensor>& tensors, AtomicFileWriter::Options options) {
   AMPC_ASSIGN_OR_RETURN(AtomicFileWriter writer, AtomicFileWriter::Create(path, options));
   std::string directory;
   for (const auto& [name, tensor] : tensors) {
@@ -168,7 +173,7 @@ absl::Status WriteNpz(const std::string& path, const std::map<std::string, HostT
   const uint64_t offset = writer.size();
   AMPC_RETURN_IF_ERROR(writer.Append(directory));
   AMPC_RETURN_IF_ERROR(writer.Append(EndRecords(tensors.size(), offset, directory.size())));
-  return writer.Commit();
+  return writer;
 }
 
 }  // namespace ampc

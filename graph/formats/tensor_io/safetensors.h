@@ -98,5 +98,8 @@ class SafetensorsWriter {
 // Whole files at once.
 absl::StatusOr<std::map<std::string, HostTensor>> ReadSafetensors(const std::string& path);
 absl::Status WriteSafetensors(const std::string& path, const std::map<std::string, HostTensor>& tensors, AtomicFileWriter::Options options = {});
+// The same, complete and not committed: for an AtomicFileSet.
+absl::StatusOr<AtomicFileWriter> MakeSafetensors(const std::string& path, const std::map<std::string, HostTensor>& tensors,
+                                                 AtomicFileWriter::Options options = {});
 
 }  // namespace ampc

@@ -109,13 +109,19 @@ absl::StatusOr<AtomicFileWriter> SafetensorsWriter::Take() && {
 }
 
 absl::Status WriteSafetensors(const std::string& path, const std::map<std::string, HostTensor>& tensors, AtomicFileWriter::Options options) {
+  AMPC_ASSIGN_OR_RETURN(AtomicFileWriter writer, MakeSafetensors(path, tensors, options));
+  return writer.Commit();
+}
+
+absl::StatusOr<AtomicFileWriter> MakeSafetensors(const std::string& path, const std::map<std::string, HostTensor>& tensors,
+                                                 AtomicFileWriter::Options options) {
   std::vector<SafetensorsWriter::Spec> specs;
   for (const auto& [name, tensor] : tensors) {
     specs.push_back({name, tensor.dtype(), std::vector<int64_t>(tensor.dims().begin(), tensor.dims().end())});
   }
   AMPC_ASSIGN_OR_RETURN(SafetensorsWriter writer, SafetensorsWriter::Create(path, specs, {}, options));
   for (const SafetensorsEntry& entry : writer.entries()) AMPC_RETURN_IF_ERROR(writer.Append(tensors.at(entry.name).bytes()));
-  return writer.Commit();
+  return std::move(writer).Take();
 }
 
 }  // namespace ampc

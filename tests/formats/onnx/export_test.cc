@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graph/base/atomic_file_set.h"
 #include "graph/base/half.h"
 #include "graph/formats/format.h"
 #include "graph/op_registry.h"
@@ -305,7 +306,9 @@ TEST(OnnxExport, LargeWeightsGoToAFileOfTheirOwn) {
   const TempFolder folder;
   const std::string path = WriteModel(folder, WithConstants());
   ASSERT_OK_AND_ASSIGN(const Program program, LoadModel(path));
-  ASSERT_OK(onnx::ExportModel(program, folder / "e.onnx", {}, 4000));
+  AtomicFileSet files;
+  ASSERT_OK(onnx::ExportModel(program, folder / "e.onnx", {}, &files, 4000));
+  ASSERT_OK(files.Commit());
   const onnx::ModelProto external = Parse(folder / "e.onnx");
   const onnx::TensorProto& large = external.graph().initializer(2);
   EXPECT_FALSE(large.has_raw_data());
