@@ -189,14 +189,35 @@ absl::Status Fill(const std::string& path, const Content& content, Scope& scope,
   return absl::OkStatus();
 }
 
+// A folder under the name of a save that is not finished; removed unless it got another name.
+class Unfinished {
+ public:
+  explicit Unfinished(const std::string& directory) : directory_(directory), path_(In(directory, absl::StrCat(kUnfinished, getpid()))) {}
+  ~Unfinished() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+    if (made_) fs::remove(directory_, ignored);  // stays where it has a checkpoint
+  }
+  absl::Status Make() {
+    std::error_code error;
+    fs::remove_all(path_, error);
+    made_ = fs::create_directories(directory_, error);
+    if (!error) fs::create_directory(path_, error);
+    return error ? Failed("created", path_, error) : absl::OkStatus();
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string directory_, path_;
+  bool made_ = false;
+};
+
 }  // namespace
 
 absl::Status SaveCheckpoint(const std::string& directory, const Scope& scope, const TrainingProgress& progress, const CheckpointOptions& options) {
-  std::error_code error;
-  const std::string unfinished = In(directory, absl::StrCat(kUnfinished, getpid()));
-  fs::remove_all(unfinished, error);
-  fs::create_directories(unfinished, error);
-  if (error) return Failed("created", unfinished, error);
+  Unfinished folder(directory);
+  AMPC_RETURN_IF_ERROR(folder.Make());
+  const std::string& unfinished = folder.path();
   VariableTypes types = TypesOf(scope);
   if (progress.micro == 0) {
     for (const std::string& name : options.transient) types.erase(name);
@@ -206,6 +227,7 @@ absl::Status SaveCheckpoint(const std::string& directory, const Scope& scope, co
   AMPC_RETURN_IF_ERROR(WriteManifest(unfinished, {kState, kTraining}));
   AMPC_RETURN_IF_ERROR(SyncDirectory(unfinished));
   const std::string name = FreeName(directory, progress.steps);
+  std::error_code error;
   fs::rename(unfinished, In(directory, name), error);
   if (error) return Failed("renamed", unfinished, error);
   AMPC_RETURN_IF_ERROR(SyncDirectory(directory));

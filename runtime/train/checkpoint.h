@@ -27,7 +27,7 @@ struct CheckpointOptions {
   int64_t accumulate = 1;  // of the program that loads: must be that of the checkpoint, where its micro is not 0
 };
 
-// IoError when it could not be written.
+// IoError when it could not be written; nothing of it is left then.
 absl::Status SaveCheckpoint(const std::string& directory, const Scope& scope, const TrainingProgress& progress, const CheckpointOptions& options);
 
 struct LoadedCheckpoint {
