@@ -6,14 +6,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "graph/base/atomic_file.h"
 #include "graph/base/error.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/status_macros.h"
+#include "graph/formats/files_read.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/networks.h"
 #include "tools/cli/command.h"
 #include "tools/cli/device_check.h"
 #include "tools/cli/outputs.h"
+#include "tools/cli/tensors.h"
 
 namespace ampc {
 namespace {
@@ -89,7 +92,8 @@ absl::Status CheckFlags(const BenchFlags& flags) {
   const BenchRequest& r = flags.request;
   if (flags.profile.empty()) return absl::OkStatus();
   if (r.train) return UsageError("--profile: found --train, needed runs of a model");
-  std::vector<std::string> inputs = r.inputs;
+  std::vector<std::string> inputs;
+  for (const std::string& source : r.inputs) inputs.push_back(FileOfFeeds(source));
   if (FindBenchNetwork(r.model) == nullptr) {
     for (const std::string& file : ModelFiles(r.model, r.params)) inputs.push_back(file);
   }
@@ -97,6 +101,7 @@ absl::Status CheckFlags(const BenchFlags& flags) {
 }
 
 absl::Status Run(BenchFlags flags, Console& console) {
+  FilesRead read;
   AMPC_RETURN_IF_ERROR(CheckFlags(flags));
   flags.request.dtype = flags.dtype == "bf16" ? DType::kBF16 : DType::kF16;
   flags.request.profile = flags.ops > 0 || !flags.profile.empty();
@@ -111,7 +116,8 @@ absl::Status Run(BenchFlags flags, Console& console) {
     if (line.profile && flags.ops > 0 && !flags.json) PrintProfile(console, line, flags.ops);
   }
   if (flags.profile.empty()) return absl::OkStatus();
-  return lines.back().profile->trace.Write(flags.profile);
+  AMPC_RETURN_IF_ERROR(CheckNotRead({flags.profile}, read));
+  return WriteFileAtomically(flags.profile, lines.back().profile->trace.ToJson());
 }
 
 void AddBenchOptions(const Options& options, BenchFlags& f) {

@@ -1,14 +1,19 @@
 // ampc dot: a picture of the graph, coloured by precision.
+#include <stdio.h>
+#include <sys/mman.h>
+
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "graph/base/atomic_file.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/formats/files_read.h"
 #include "graph/formats/format.h"
 #include "tools/cli/command.h"
 #include "tools/cli/outputs.h"
@@ -24,21 +29,19 @@ struct DotFlags {
   DotOptions options;
 };
 
-// Graphviz lays the picture out; the text goes through a temporary file, so that names need no quoting for a shell.
-absl::StatusOr<std::string> ToSvg(const std::string& dot, const std::string& beside) {
-  const std::string source = absl::StrCat(beside, ".dot.tmp");
-  AMPC_RETURN_IF_ERROR(WriteFileAtomically(source, dot, {.no_sync = true}));
-  std::string svg;
-  int code = 0;
-  {
-    const std::string command = absl::StrCat("dot -Tsvg '", absl::StrReplaceAll(source, {{"'", "'\\''"}}), "' 2>/dev/null");
-    std::FILE* pipe = popen(command.c_str(), "r");
-    if (pipe == nullptr) return IoError("starting Graphviz failed");
-    std::array<char, 1 << 16> buffer;
-    for (size_t n; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) svg.append(buffer.data(), n);
-    code = pclose(pipe);
+// Graphviz lays the picture out. It reads the text from a file in memory, which it inherits, so that nobody's file is in the way.
+absl::StatusOr<std::string> ToSvg(const std::string& dot, const std::string& output) {
+  const int fd = memfd_create("graph.dot", 0);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> source(fd < 0 ? nullptr : fdopen(fd, "w"), std::fclose);
+  if (source == nullptr || std::fwrite(dot.data(), 1, dot.size(), source.get()) != dot.size() || std::fflush(source.get()) != 0) {
+    return SystemError(output, "be drawn", errno);
   }
-  std::remove(source.c_str());
+  std::FILE* pipe = popen(absl::StrCat("dot -Tsvg /proc/self/fd/", fd, " 2>/dev/null").c_str(), "r");
+  if (pipe == nullptr) return IoError("starting Graphviz failed");
+  std::string svg;
+  std::array<char, 1 << 16> buffer;
+  for (size_t n; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) svg.append(buffer.data(), n);
+  const int code = pclose(pipe);
   if (code != 0 || svg.empty())
     return UnsupportedError("an .svg needs the program 'dot' of Graphviz, which could not be run; write a .dot file instead");
   return svg;
@@ -48,8 +51,10 @@ absl::Status Run(const DotFlags& flags, Console&) {
   const bool svg = absl::EndsWith(flags.output, ".svg");
   if (!svg && !absl::EndsWith(flags.output, ".dot"))
     return UsageError(absl::StrCat("output '", flags.output, "' has an unknown ending, .dot or .svg is needed"));
+  FilesRead read;
   AMPC_RETURN_IF_ERROR(CheckOutputs({flags.output}, ModelFiles(flags.model, flags.params)));
   AMPC_ASSIGN_OR_RETURN(const Program program, LoadModel(flags.model, {.params = flags.params, .program_only = true}));
+  AMPC_RETURN_IF_ERROR(CheckNotRead({flags.output}, read));
   const std::string dot = ToDot(program, flags.options);
   if (!svg) return WriteFileAtomically(flags.output, dot);
   AMPC_ASSIGN_OR_RETURN(const std::string picture, ToSvg(dot, flags.output));

@@ -5,6 +5,7 @@
 #include "graph/base/atomic_file.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/formats/files_read.h"
 #include "graph/formats/format.h"
 #include "graph/text/printer.h"
 #include "graph/verify.h"
@@ -66,6 +67,7 @@ absl::Status Run(const OptFlags& flags, Console& console) {
     return absl::OkStatus();
   }
   if (flags.model.empty() || flags.passes.empty()) return UsageError("a model and --passes=LIST are needed (or --list)");
+  FilesRead read;
   std::vector<std::string> outputs = ModelFiles(flags.output, "");
   if (flags.program_only) outputs.resize(1);
   outputs.push_back(flags.reproducer);
@@ -73,6 +75,7 @@ absl::Status Run(const OptFlags& flags, Console& console) {
   AMPC_ASSIGN_OR_RETURN(const Pipeline pipeline, Pipeline::Parse(flags.passes));
   AMPC_ASSIGN_OR_RETURN(const PrecisionSupport* support, TargetSupport(flags.target));
   AMPC_ASSIGN_OR_RETURN(Program program, LoadModel(flags.model, {.params = flags.params, .program_only = flags.program_only}));
+  AMPC_RETURN_IF_ERROR(CheckNotRead(outputs, read));
   AMPC_RETURN_IF_ERROR(Annotate(Verify(program), flags.model));
   const std::unique_ptr<Evaluator> evaluator = MakeCpuEvaluator();
   PassContext ctx;
@@ -91,7 +94,7 @@ absl::Status Run(const OptFlags& flags, Console& console) {
     SaveOptions save;
     save.program_only = flags.program_only;
     save.progress = [&progress](double done, double total) { progress.Update(done, total); };
-    return SaveModel(program, flags.output, save);
+    return SaveModelApart(program, flags.output, save, read);
   }
   if (ctx.decision == nullptr) console.Out(PrintProgram(program));
   return absl::OkStatus();

@@ -5,10 +5,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "graph/base/atomic_file_set.h"
 #include "graph/base/error.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
+#include "graph/formats/files_read.h"
 #include "runtime/session.h"
 #include "tools/cli/command.h"
 #include "tools/cli/device_check.h"
@@ -79,11 +81,12 @@ void PrintJson(Console& console, const RunFlags& flags, const TensorMap& fetches
 absl::Status CheckFiles(const RunFlags& flags) {
   if (!flags.output.empty()) AMPC_RETURN_IF_ERROR(CheckTensorFileName(flags.output));
   std::vector<std::string> inputs = ModelFiles(flags.model, flags.session.params);
-  for (const std::string& source : flags.inputs) inputs.push_back(source.substr(source.find('=') == std::string::npos ? 0 : source.find('=') + 1));
+  for (const std::string& source : flags.inputs) inputs.push_back(FileOfFeeds(source));
   return CheckOutputs({flags.output, flags.profile}, inputs);
 }
 
 absl::Status Run(const RunFlags& flags, Console& console) {
+  FilesRead read;
   AMPC_RETURN_IF_ERROR(CheckFiles(flags));
   AMPC_RETURN_IF_ERROR(CheckDevice(flags.session.device, console));
   Timing timing;
@@ -93,6 +96,7 @@ absl::Status Run(const RunFlags& flags, Console& console) {
   AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(flags.model, options));
   timing.load = SecondsSince(start);
   AMPC_ASSIGN_OR_RETURN(const TensorMap feeds, ReadFeeds(flags.inputs, session.inputs()));
+  AMPC_RETURN_IF_ERROR(CheckNotRead({flags.output, flags.profile}, read));
   const Clock::time_point first = Clock::now();
   RunObserver observer({.check_nan_inf = flags.check_nan_inf, .verbose = flags.verbose, .trace = !flags.profile.empty()}, console);
   AMPC_ASSIGN_OR_RETURN(TensorMap fetches, observer.needed() ? session.Run(feeds, observer) : session.Run(feeds));
@@ -105,8 +109,10 @@ absl::Status Run(const RunFlags& flags, Console& console) {
     progress.Update(i, flags.repeat);
   }
   std::sort(timing.runs.begin(), timing.runs.end());
-  if (!flags.profile.empty()) AMPC_RETURN_IF_ERROR(observer.WriteTrace(flags.profile));
-  if (!flags.output.empty()) AMPC_RETURN_IF_ERROR(WriteTensors(flags.output, fetches));
+  AtomicFileSet files;
+  if (!flags.profile.empty()) AMPC_RETURN_IF_ERROR(files.Add(flags.profile, observer.TraceJson()));
+  if (!flags.output.empty()) AMPC_RETURN_IF_ERROR(AddTensors(flags.output, fetches, &files));
+  AMPC_RETURN_IF_ERROR(files.Commit());
   if (flags.json) {
     PrintJson(console, flags, fetches, timing, session);
   } else {

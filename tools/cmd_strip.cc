@@ -65,6 +65,7 @@ absl::Status CheckFiles(const StripFlags& flags) {
 }
 
 absl::Status Run(const StripFlags& flags, Console& console) {
+  FilesRead read;
   AMPC_RETURN_IF_ERROR(CheckFiles(flags));
   AMPC_ASSIGN_OR_RETURN(Program program, LoadModel(flags.model, {.params = flags.params, .program_only = flags.program_only}));
   AMPC_ASSIGN_OR_RETURN(const PrecisionSupport* support, TargetSupport("cuda"));
@@ -84,7 +85,7 @@ absl::Status Run(const StripFlags& flags, Console& console) {
   save.no_sync = flags.no_sync;
   save.program_only = flags.program_only;
   save.progress = [&progress](double done, double total) { progress.Update(done, total); };
-  AMPC_RETURN_IF_ERROR(SaveModel(program, flags.output, save));
+  AMPC_RETURN_IF_ERROR(SaveModelApart(program, flags.output, save, read));
   const ModelFacts after = FactsOf(program);
   if (flags.json) {
     JsonWriter json(JsonWriter::kIndented);

@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "graph/base/atomic_file.h"
+#include "graph/base/atomic_file_set.h"
 #include "graph/base/dtype.h"
 #include "graph/base/error.h"
 #include "graph/base/json_writer.h"
@@ -102,7 +102,19 @@ absl::Status Check(const TrainFlags& flags) {
   if (r.init_scale.has_value() && r.level == "O0") return UsageError("--init-scale: found level O0, needed O1 or O2, which scale the loss");
   AMPC_ASSIGN_OR_RETURN(const NetworkInfo* network, FindNetwork(r.network));
   AMPC_RETURN_IF_ERROR(MakeOptimizer(r, *network).status());
-  return CheckOutputs({flags.output, flags.plot}, {});
+  std::vector<std::string> outputs = ModelFiles(flags.output, "");
+  outputs.push_back(flags.plot);
+  AMPC_RETURN_IF_ERROR(CheckOutputs(outputs, {}));
+  return r.checkpoint.empty() ? absl::OkStatus() : CheckFolder(r.checkpoint);
+}
+
+// What was trained is worth more than its picture: an error of that comes last.
+absl::Status Write(const TrainFlags& flags, TrainJob& job, const std::string& picture) {
+  AtomicFileSet files;
+  if (!flags.output.empty()) AMPC_RETURN_IF_ERROR(AddTrained(job, flags.output, !flags.keep_casts, &files));
+  const absl::Status drawn = flags.plot.empty() ? absl::OkStatus() : files.AddBefore(flags.plot, picture);
+  AMPC_RETURN_IF_ERROR(files.Commit());
+  return drawn;
 }
 
 absl::Status Run(TrainFlags flags, Console& console) {
@@ -117,6 +129,7 @@ absl::Status Run(TrainFlags flags, Console& console) {
   }
   AMPC_ASSIGN_OR_RETURN(DataParallel parallel, DataParallel::FromEnvironment());
   AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<TrainJob> job, TrainJob::Create(flags.request, &data, &parallel));
+  if (parallel.is_main() && !flags.output.empty()) AMPC_RETURN_IF_ERROR(CheckCanSave(*job, flags.output, !flags.keep_casts));
   Reporter reporter(flags, console);
   TrainEvents events;
   if (parallel.is_main()) {
@@ -128,11 +141,8 @@ absl::Status Run(TrainFlags flags, Console& console) {
   AMPC_RETURN_IF_ERROR(job->Run(events));
   AMPC_RETURN_IF_ERROR(parallel.Finish());
   if (!parallel.is_main()) return absl::OkStatus();
-  if (!flags.plot.empty()) {
-    const std::string name = flags.request.level == "O0" ? "fp32" : absl::StrCat(flags.request.level, " ", flags.dtype);
-    AMPC_RETURN_IF_ERROR(WriteFileAtomically(flags.plot, PlotTraining(absl::StrCat("ampc train ", network->name), {reporter.Curve(name)})));
-  }
-  return flags.output.empty() ? absl::OkStatus() : SaveTrained(*job, flags.output, !flags.keep_casts);
+  const std::string name = flags.request.level == "O0" ? "fp32" : absl::StrCat(flags.request.level, " ", flags.dtype);
+  return Write(flags, *job, PlotTraining(absl::StrCat("ampc train ", network->name), {reporter.Curve(name)}));
 }
 
 void AddTrainOptions(const Options& options, TrainFlags& f) {

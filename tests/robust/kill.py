@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """kill -9 at random moments: the files are the old ones or the new ones, never a mixture, and a training goes on to the same result.
 
-  tests/robust/kill.py --ampc bazel-bin/tools/ampc [--count 100] [--seed N] [--only paddle,separate,onnx,train]
+  tests/robust/kill.py --ampc bazel-bin/tools/ampc [--count 100] [--seed N] [--only paddle,separate,apart,onnx,train]
 
 Half of the kills come at a random moment of the whole run, half while files are being replaced: shortly after the save's journal appears.
 """
@@ -37,6 +37,11 @@ def read_files(folder, names):
     return found
 
 
+def all_files(folder):
+    """The names of the files in the folder and in the folders in it."""
+    return sorted(os.path.relpath(os.path.join(where, name), folder) for where, _, names in os.walk(folder) for name in names)
+
+
 def moment(folder, longest, rng):
     """A function that says when to kill, and whether it waits for a journal."""
     start = time.monotonic()
@@ -47,21 +52,23 @@ def moment(folder, longest, rng):
     seen = []
 
     def when():
-        if not seen and any(n.startswith(".ampc-save-") for n in os.listdir(folder)):
+        if not seen and any(".ampc-save-" in n for n in all_files(folder)):
             seen.append(time.monotonic())
         return bool(seen) and time.monotonic() - seen[0] >= delay
 
     return when
 
 
-def kill_converts(ampc, model, to, count, seed):
-    """Conversions to fp16 and bf16 replace each other's files; `to`: the options that say where, the head first. The numbers of kills, and
-    of those after which the head was absent."""
+def kill_converts(ampc, model, to, read, count, seed):
+    """Conversions to fp16 and bf16 replace each other's files; `to`: the options that say where, the head first; `read`: those that the
+    model is read with then. The numbers of kills, and of those after which the head was absent."""
     rng = random.Random(seed)
     kills = absent = 0
     head = to[0]
     command = [ampc, "convert", model, "-o"] + to + ["--dtype"]
     with tempfile.TemporaryDirectory() as folder:
+        for path in to:
+            os.makedirs(os.path.join(folder, os.path.dirname(path)), exist_ok=True)
         versions = {}
         seconds = 0.0
         for dtype in ("fp16", "bf16"):
@@ -69,7 +76,7 @@ def kill_converts(ampc, model, to, count, seed):
             seconds = max(seconds, done.seconds)
             if done.code != 0:
                 raise Problem("the conversion itself fails: %r" % done)
-            outputs = sorted(os.listdir(folder))
+            outputs = all_files(folder)
             versions[dtype] = read_files(folder, outputs)
         while kills < count:
             if not process.run_and_kill(command + [rng.choice(sorted(versions))], folder, moment(folder, seconds, rng)):
@@ -80,15 +87,15 @@ def kill_converts(ampc, model, to, count, seed):
                 absent += 1
             elif there not in versions.values():
                 raise Problem("kill %d: a mixture of files for who knows nothing of journals" % kills)
-            names = os.listdir(folder)
-            if not all(n in outputs or _TEMPORARY.match(n) for n in names):
-                raise Problem("kill %d left %s" % (kills, sorted(names)))
-            seen = process.run([ampc, "inspect", head], folder)
+            names = all_files(folder)
+            if not all(n in outputs or _TEMPORARY.match(os.path.basename(n)) for n in names):
+                raise Problem("kill %d left %s" % (kills, names))
+            seen = process.run([ampc, "inspect", head] + read, folder)
             if seen.code != 0 or read_files(folder, outputs) not in versions.values():
                 raise Problem("kill %d: neither the old files nor the new ones: %r" % (kills, seen))
         process.run(command + ["fp16"], folder)
-        if sorted(os.listdir(folder)) != outputs or read_files(folder, outputs) != versions["fp16"]:
-            raise Problem("the last conversion left %s" % sorted(os.listdir(folder)))
+        if all_files(folder) != outputs or read_files(folder, outputs) != versions["fp16"]:
+            raise Problem("the last conversion left %s" % all_files(folder))
     return kills, absent
 
 
@@ -145,12 +152,13 @@ def small(name):
 
 
 def converts(models=None):
-    """What is converted, by name: the model, and the options that say where to."""
+    """What is converted, by name: the model, the options that say where to, and those to read it from there."""
     rec = os.path.join(models, "rec/inference.pdmodel") if models else small("models/encoder.pdmodel")
     return {
-        "paddle": (rec, ["out.pdmodel"]),
-        "separate": (rec, ["__model__", "--params-output", "."]),  # a file for each parameter: many renames
-        "onnx": (small("onnx/external.onnx"), ["out.onnx"]),  # with external data
+        "paddle": (rec, ["out.pdmodel"], []),
+        "separate": (rec, ["__model__", "--params-output", "."], []),  # a file for each parameter: many renames
+        "apart": (rec, ["p/out.pdmodel", "--params-output", "w/out.pdiparams"], ["--params", "w/out.pdiparams"]),  # in two folders
+        "onnx": (small("onnx/external.onnx"), ["out.onnx", "--write-config", "c/out.json"], []),  # with external data
     }
 
 
@@ -160,13 +168,13 @@ def main():
     parser.add_argument("--models", help="the folder of the real models; else a small one of the tests stands for Paddle")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default="paddle,separate,onnx,train")
+    parser.add_argument("--only", default="paddle,separate,apart,onnx,train")
     options = parser.parse_args()
     ampc = os.path.abspath(options.ampc)
     wanted = options.only.split(",")
-    for name, (model, to) in converts(options.models).items():
+    for name, (model, to, read) in converts(options.models).items():
         if name in wanted:
-            kills = kill_converts(ampc, model, to, options.count, options.seed)
+            kills = kill_converts(ampc, model, to, read, options.count, options.seed)
             print("%s: %d kills, after %d of them the program was absent until the next command" % ((name,) + kills), flush=True)
     if "train" in wanted:
         print("train: %d kills, %d of them of a resumed training" % kill_trainings(ampc, options.count, options.seed), flush=True)

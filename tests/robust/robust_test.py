@@ -22,6 +22,7 @@ import kill  # noqa: E402
 import process  # noqa: E402
 
 AMPC = ""
+FASHION = "/usr/share/datasets/fashion-mnist"
 _INSIDE = "AMPC_TEST_OWN_MOUNTS"
 
 
@@ -49,9 +50,11 @@ class RobustTest(unittest.TestCase):
         return process.run([AMPC] + list(args), options.pop("cwd", self.folder), **options)
 
     def files(self, folder=None):
+        """The content of every file, and None for every folder."""
         folder = folder or self.folder
         found = {}
-        for where, _, names in os.walk(folder):
+        for where, folders, names in os.walk(folder):
+            found.update((os.path.relpath(os.path.join(where, name), folder), None) for name in folders)
             for name in names:
                 path = os.path.join(where, name)
                 with open(path, "rb") as file:
@@ -84,7 +87,19 @@ WRITING = [
     ["run", "small.onnx", "--input", "small_inputs_0.npz", "-o", "OUT/o.npz"],
     ["run", "small.onnx", "--input", "small_inputs_0.npz", "--profile", "OUT/trace.json"],
     ["dot", "in.pdmodel", "-o", "OUT/o.dot"],
-]
+    ["bench", "small.onnx", "--seconds", "0", "--profile", "OUT/trace.json"],
+    # One of several outputs cannot be written: the others, which can, are not there either.
+    ["convert", "in.pdmodel", "-o", "new.pdmodel", "--report", "OUT/o.html"],
+    ["convert", "in.pdmodel", "-o", "new.pdmodel", "--report", "OUT/o.json", "--write-config", "new.json"],
+    ["convert", "in.pdmodel", "-o", "new.pdmodel", "--write-config", "OUT/o.json", "--report", "new.html"],
+    ["convert", "small.onnx", "-o", "new.onnx", "--calibrate", "small_inputs_0.npz", "--save-ranges", "OUT/o.json"],
+    ["convert", "small.onnx", "-o", "OUT/o.onnx", "--calibrate", "small_inputs_0.npz", "--save-ranges", "new.json", "--report", "new.html"],
+    ["convert", "in.pdmodel", "-o", "new.pdmodel", "--params-output", "OUT/o.pdiparams"],
+    ["convert", "in.pdmodel", "-o", "OUT/o.pdmodel", "--params-output", "new.pdiparams"],
+    ["convert", "in.pdmodel", "-o", "OUT/folder/"],
+    ["run", "small.onnx", "--input", "small_inputs_0.npz", "-o", "new.npz", "--profile", "OUT/trace.json"],
+    ["run", "small.onnx", "--input", "small_inputs_0.npz", "-o", "OUT/o.npz", "--profile", "new.json"],
+] + ([["dot", "in.pdmodel", "-o", "OUT/o.svg"]] if shutil.which("dot") else [])
 
 
 class DiskTest(RobustTest):
@@ -114,14 +129,14 @@ class DiskTest(RobustTest):
     def test_full_disk(self):
         # Nearly full with old files under the names of the new ones.
         where = self.mount(64 << 10)
-        names = "o.pdmodel o.pdiparams o.ampc o.safetensors o.prog o.onnx o.onnx.data o.npz trace.json o.dot"
+        names = "o.pdmodel o.pdiparams o.ampc o.safetensors o.prog o.onnx o.onnx.data o.npz o.json o.html trace.json o.dot o.svg"
         for name in names.split():
             with open(os.path.join(where, name), "wb") as file:
                 file.write(b"old")
         filler = self.fill(where)
         for args in WRITING:
             with self.subTest(args=args):
-                self.expect_failure(self.outputs(args, where), [5], "No space left on device", folder=where)
+                self.expect_failure(self.outputs(args, where), [5], "No space left on device")
         os.remove(filler)
         self.assertEqual(self.ampc("convert", "small.onnx", "-o", where + "/o.onnx").code, 0)
 
@@ -136,7 +151,7 @@ class DiskTest(RobustTest):
     def test_checkpoints_on_a_full_disk(self):
         where = self.mount(450 << 10)
         train = ["train", "guarded", "--no-test", "--threads", "1", "--batch", "16", "--checkpoint", where + "/saved"]
-        if not os.path.exists("/usr/share/datasets/fashion-mnist"):
+        if not os.path.exists(FASHION):
             self.skipTest("the data set is not installed (package dataset-fashion-mnist)")
         self.assertEqual(self.ampc(*train, "--steps", "4", "--checkpoint-every", "2").code, 0)
         before = self.files(where)
@@ -148,6 +163,18 @@ class DiskTest(RobustTest):
         self.assertEqual(self.files(where), before)
         self.assertEqual(self.ampc(*train, "--steps", "6", "--resume").code, 0)
 
+    def test_a_picture_on_a_full_disk(self):
+        # What was trained is worth more than its picture.
+        if not os.path.exists(FASHION):
+            self.skipTest("the data set is not installed (package dataset-fashion-mnist)")
+        where = self.mount(64 << 10)
+        self.fill(where)
+        before = self.files()
+        failed = self.ampc("train", "guarded", "--steps", "1", "--no-test", "--plot", where + "/n.svg", "-o", "net.pdmodel")
+        self.assertEqual((failed.code, "No space left on device" in failed.err, "n.svg" in failed.err), (5, True, True), failed)
+        self.assertEqual(set(self.files()) - set(before), {"net.pdmodel", "net.pdiparams"})
+        self.assertEqual(self.ampc("verify", "net.pdmodel").code, 0)
+
     def test_read_only_disk(self):
         where = self.mount(1 << 20)
         shutil.copy(self.path("in.pdmodel"), where)
@@ -155,10 +182,10 @@ class DiskTest(RobustTest):
         subprocess.run(["mount", "-o", "remount,ro", where], check=True)
         for args in WRITING:
             with self.subTest(args=args):
-                self.expect_failure(self.outputs(args, where), [5], "Read-only file system", folder=where)
+                self.expect_failure(self.outputs(args, where), [5], "Read-only file system")
         # Reading does not write.
         self.assertEqual(self.ampc("convert", where + "/in.pdmodel", "-o", "o.pdmodel").code, 0)
-        if os.path.exists("/usr/share/datasets/fashion-mnist"):
+        if os.path.exists(FASHION):
             args = ["train", "guarded", "--steps", "1", "--no-test", "--checkpoint", where + "/saved"]
             self.expect_failure(args, [5], "Read-only", folder=where)
 
@@ -220,7 +247,7 @@ class PipeTest(RobustTest):
         self.assertEqual(files["o.pdiparams"], files["p.pdiparams"])
 
     def test_training_goes_on_without_a_reader(self):
-        if not os.path.exists("/usr/share/datasets/fashion-mnist"):
+        if not os.path.exists(FASHION):
             self.skipTest("the data set is not installed (package dataset-fashion-mnist)")
         read, write = os.pipe()
         os.close(read)
@@ -255,12 +282,85 @@ class SameFileTest(RobustTest):
             with self.subTest(args=args):
                 self.expect_failure(args, [2])
 
+    def test_output_is_what_the_model_reads(self):
+        # The names are the model's choice: no rule says them.
+        with open(self.path("external.onnx"), "rb") as file:
+            model = file.read()
+        for name, to in (("xte.onnx.data", "data.onnx"), ("exte.ampc.npz", "npz.onnx"), ("exte.test.dot", "dot.onnx")):
+            with open(self.path(to), "wb") as file:
+                file.write(model.replace(b"external.data", name.encode()))
+            shutil.copy(self.path("external.data"), self.path(name))
+        self.assertEqual(self.ampc("convert", "in.pdmodel", "-o", "md/", "--level", "O0").code, 0)
+        os.makedirs(self.path("sd"))
+        self.assertEqual(self.ampc("convert", "in.pdmodel", "-o", "sd/__model__", "--params-output", "sd", "--level", "O0").code, 0)
+        feeds = ["--input", "small_inputs_0.npz"]
+        for args in (
+                ["convert", "data.onnx", "-o", "xte.onnx"], ["convert", "in.pdmodel", "-o", "in.onnx", "--report", "in.onnx.data"],
+                ["opt", "data.onnx", "--passes=dedup", "-o", "xte.onnx"], ["strip", "data.onnx", "-o", "xte.onnx"],
+                ["strip", "external.onnx", "-o", "xte.onnx", "--weights", "data.onnx"],
+                ["convert", "external.onnx", "-o", "f.onnx", "--write-config", "external.data"],
+                ["convert", "external.onnx", "-o", "f.onnx", "--report", "external.data"],
+                ["dot", "dot.onnx", "-o", "exte.test.dot"],
+                ["convert", "sd", "-o", "x.pdmodel", "--report", "sd/embedding_0.w_0", "--program-only"],
+                ["opt", "external.onnx", "--passes=dedup", "-o", "f.onnx", "--reproducer", "external.data"],
+                ["bench", "external.onnx", "--seconds", "0", "--profile", "external.data"],
+                ["run", "external.onnx", *feeds, "--profile", "external.data"],
+                ["run", "npz.onnx", *feeds, "-o", "exte.ampc.npz"],
+                ["convert", "md", "-o", "x.pdmodel", "--params-output", "md/inference.pdmodel"],
+                ["convert", "md", "-o", "x.pdmodel", "--report", "md/inference.pdiparams"],
+                ["bench", "md", "--seconds", "0", "--profile", "md/inference.pdmodel"],
+                ["convert", "sd", "-o", "x.pdmodel", "--params-output", "sd/embedding_0.w_0"],
+                ["bench", "sd", "--seconds", "0", "--profile", "sd/embedding_0.w_0"]):
+            with self.subTest(args=args):
+                self.expect_failure(args, [2])
+
+    def test_two_outputs_are_one_file(self):
+        os.makedirs(self.path("o"))
+        os.makedirs(self.path("n"))
+        for args in (
+                ["convert", "in.pdmodel", "-o", "o.pdmodel", "--write-config", "o.pdiparams"],
+                ["convert", "in.pdmodel", "-o", "o.pdmodel", "--report", "./o.pdiparams"],
+                ["convert", "external.onnx", "-o", "e.onnx", "--write-config", "e.onnx.data"],
+                ["convert", "small.onnx", "-o", "o.onnx", "--calibrate", "small_inputs_0.npz", "--save-ranges", "o.onnx"],
+                ["convert", "in.pdmodel", "-o", "o.ampc", "--report", "o.safetensors"],
+                ["convert", "in.pdmodel", "-o", "o/", "--report", "o/inference.pdiparams"],
+                ["convert", "in.pdmodel", "-o", "__model__", "--params-output", ".", "--report", "embedding_0.w_0"],
+                ["opt", "in.pdmodel", "--passes=dedup", "-o", "o.pdmodel", "--reproducer", "o.pdiparams"],
+                ["train", "guarded", "--steps", "1", "--no-test", "-o", "n.pdmodel", "--plot", "n.pdiparams"],
+                ["train", "guarded", "--steps", "1", "--no-test", "-o", "n.ampc", "--plot", "n.safetensors"],
+                ["train", "guarded", "--steps", "1", "--no-test", "-o", "n/", "--plot", "n/inference.pdmodel"]):
+            with self.subTest(args=args):
+                self.expect_failure(args, [2])
+
+    def test_files_that_are_nobodys_business(self):
+        # A temporary name that somebody uses for a file of his own.
+        for name in ("g.svg.dot.tmp", "g.svg.tmp", "g.dot"):
+            with open(self.path(name), "wb") as file:
+                file.write(b"mine")
+        before = self.files()
+        if not shutil.which("dot"):
+            self.skipTest("Graphviz is not installed")
+        done = self.ampc("dot", "in.pdmodel", "-o", "g.svg")
+        self.assertEqual(done.code, 0, done)
+        after = self.files()
+        self.assertIn(b"<svg", after.pop("g.svg"))
+        self.assertEqual(before, after)
+
+    def test_training_finds_out_before_that_it_cannot_save(self):
+        with open(self.path("net.prog"), "w", encoding="utf-8") as file:
+            file.write("mine")
+        train = ["train", "guarded", "--steps", "100000000", "--no-test"]
+        for args, code, part in ((["-o", "n.xyz"], 2, "n.xyz"), (["-o", "n.onnx"], 4, "has no form in an ONNX model"),
+                                 (["--checkpoint", "net.prog"], 5, "net.prog"), (["--checkpoint", "net.prog/saved"], 5, "net.prog")):
+            with self.subTest(args=args):
+                self.expect_failure(train + args, [code], part, seconds=30)
+
 
 class KillTest(RobustTest):
     def test_converts(self):
-        for name, (model, to) in kill.converts().items():
+        for name, (model, to, read) in kill.converts().items():
             with self.subTest(name=name):
-                kill.kill_converts(AMPC, model, to, 12, 7)
+                kill.kill_converts(AMPC, model, to, read, 12, 7)
 
     def test_interrupted_by_the_user(self):
         # Ctrl-C and a polite request to end leave nothing either.

@@ -7,10 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/atomic_file.h"
+#include "graph/base/atomic_file_set.h"
 #include "graph/base/error.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/mapped_file.h"
 #include "graph/base/status_macros.h"
+#include "graph/formats/files_read.h"
 #include "graph/formats/format.h"
 #include "graph/verify.h"
 #include "kernels/evaluator.h"
@@ -63,16 +65,6 @@ int64_t ModelBytes(const std::string& path, const Program& program) {
   return bytes;
 }
 
-// What SaveModel wrote: the program, and the weights beside it or where they were asked for.
-int64_t WrittenBytes(const ConvertRequest& request) {
-  const fs::path output(request.output);
-  int64_t bytes = BytesOf(output);
-  if (request.program_only) return bytes;
-  const std::string weights = request.params_output.empty() ? WeightsBeside(request.output) : request.params_output;
-  if (!weights.empty()) bytes += BytesOf(weights);
-  return bytes;
-}
-
 absl::Status CheckFiles(const ConvertRequest& request) {
   std::vector<std::string> outputs = ModelFiles(request.output, request.params_output);
   if (request.program_only) outputs.resize(1);
@@ -91,8 +83,8 @@ absl::Status CheckBlackVars(const Program& program, const std::vector<std::strin
   return absl::OkStatus();
 }
 
-// Marks what the ranges of values, read and measured, say. Types have to be known for that.
-absl::Status UseRanges(const ConvertRequest& request, PassContext& ctx, Program& program) {
+// Marks what the ranges of values, read and measured, say, and adds them to `files` where they are to be saved. Types have to be known for that.
+absl::Status UseRanges(const ConvertRequest& request, PassContext& ctx, Program& program, AtomicFileSet& files) {
   if (request.ranges.empty() && request.measure == nullptr) return absl::OkStatus();
   Ranges ranges;
   if (!request.ranges.empty()) {
@@ -105,7 +97,7 @@ absl::Status UseRanges(const ConvertRequest& request, PassContext& ctx, Program&
     AMPC_ASSIGN_OR_RETURN(const Ranges measured, request.measure(program));
     for (const auto& [name, range] : measured) ranges[name].Add(range);
   }
-  if (!request.save_ranges.empty()) AMPC_RETURN_IF_ERROR(WriteFileAtomically(request.save_ranges, RangesJson(ranges)));
+  if (!request.save_ranges.empty()) AMPC_RETURN_IF_ERROR(files.AddBefore(request.save_ranges, RangesJson(ranges)));
   AMPC_RETURN_IF_ERROR(RunPipeline(Pipeline().Add("infer-types"), {}, ctx, program));
   const int marks = MarkByRanges(ranges, request.options.dtype, program);
   if (marks > 0) ctx.notes.push_back(absl::StrCat("the ranges of values keep ", marks, marks == 1 ? " op" : " ops", " in fp32"));
@@ -128,9 +120,31 @@ absl::Status RunConversion(const ConvertRequest& request, PassContext& ctx, Prog
   return BadInputError(absl::StrCat(request.input, ": was converted before, and its marks of that contradict each other: ", status.message()));
 }
 
+// Everything that is written, in `files`; what `result` says of the model's.
+absl::Status AddOutputs(const ConvertRequest& request, Program program, ConvertResult& result, AtomicFileSet& files) {
+  SaveOptions save;
+  save.params = request.params_output;
+  save.no_sync = request.no_sync;
+  save.program_only = request.program_only;
+  save.progress = request.progress;
+  save.on_weight = [&result](const Var& var, const WeightDamage& damage) {
+    if (var.kind == VarKind::kParam && Lowered(var) && IsLowPrecision(var.type.dtype)) result.damages[var.name()] = damage;
+  };
+  Stopwatch watch;
+  const uint64_t before = files.bytes();
+  const double synced = SyncSeconds();
+  AMPC_RETURN_IF_ERROR(AddModel(program, request.output, save, &files));
+  result.sync_seconds = SyncSeconds() - synced;
+  result.save_seconds = watch.Lap();
+  result.bytes_after = static_cast<int64_t>(files.bytes() - before);
+  result.program = std::make_shared<const Program>(std::move(program));
+  return request.add_files == nullptr ? absl::OkStatus() : request.add_files(result, files);
+}
+
 }  // namespace
 
 absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& request) {
+  FilesRead read;
   AMPC_RETURN_IF_ERROR(CheckFiles(request));
   ConvertResult result;
   Stopwatch watch;
@@ -146,27 +160,21 @@ absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& request) {
   PassContext ctx;
   ctx.support = support;
   ctx.evaluator = evaluator.get();
-  AMPC_RETURN_IF_ERROR(UseRanges(request, ctx, program));
+  AtomicFileSet files({.no_sync = request.no_sync});
+  AMPC_RETURN_IF_ERROR(UseRanges(request, ctx, program, files));
   AMPC_RETURN_IF_ERROR(RunConversion(request, ctx, program));
   result.after = FactsOf(program);
   result.notes = std::move(ctx.notes);
   result.decision = std::move(ctx.decision);
   result.pass_seconds = watch.Lap();
 
-  SaveOptions save;
-  save.params = request.params_output;
-  save.no_sync = request.no_sync;
-  save.program_only = request.program_only;
-  save.progress = request.progress;
-  save.on_weight = [&result](const Var& var, const WeightDamage& damage) {
-    if (var.kind == VarKind::kParam && Lowered(var) && IsLowPrecision(var.type.dtype)) result.damages[var.name()] = damage;
-  };
+  AMPC_RETURN_IF_ERROR(AddOutputs(request, std::move(program), result, files));
+  AMPC_RETURN_IF_ERROR(CheckNotRead(files.targets(), read));
+  watch.Lap();
   const double synced = SyncSeconds();
-  AMPC_RETURN_IF_ERROR(SaveModel(program, request.output, save));
-  result.sync_seconds = SyncSeconds() - synced;
-  result.save_seconds = watch.Lap();
-  result.bytes_after = WrittenBytes(request);
-  result.program = std::make_shared<const Program>(std::move(program));
+  AMPC_RETURN_IF_ERROR(files.Commit());
+  result.sync_seconds += SyncSeconds() - synced;
+  result.save_seconds += watch.Lap();
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graph/base/atomic_file_set.h"
 #include "passes/amp/decision.h"
 #include "passes/amp/ranges.h"
 #include "passes/amp/report.h"
@@ -15,6 +16,8 @@
 #include "tools/cli/model_facts.h"
 
 namespace ampc {
+
+struct ConvertResult;
 
 struct ConvertRequest {
   std::string input, output;
@@ -27,13 +30,15 @@ struct ConvertRequest {
   // Ranges of values that decide, too (passes/amp/ranges.h): from a file, and measured; `save_ranges` gets all of them.
   std::string ranges, save_ranges;
   std::function<absl::StatusOr<Ranges>(const Program&)> measure;  // null: nothing is run
+  // Adds what is written with the model to its files: all appear together, or none (graph/base/atomic_file_set.h). Null: nothing.
+  std::function<absl::Status(const ConvertResult& result, AtomicFileSet& files)> add_files;
   std::string command;  // the command line that asks for the same again, for the report; "" for none
   std::function<void(double done, double total)> progress;  // while weights are written
 };
 
 struct ConvertResult {
   ModelFacts before, after;
-  int64_t bytes_before = 0, bytes_after = 0;  // of the files
+  int64_t bytes_before = 0, bytes_after = 0;  // of the model's files
   double load_seconds = 0, pass_seconds = 0, save_seconds = 0;
   double sync_seconds = 0;  // of save_seconds: until the disk had it
   std::vector<std::string> notes;

@@ -3,12 +3,13 @@
 #include <string>
 #include <vector>
 
-#include "graph/base/atomic_file.h"
+#include "graph/base/atomic_file_set.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/status_macros.h"
 #include "tools/cli/calibrate.h"
 #include "tools/cli/config_writer.h"
 #include "tools/cli/outputs.h"
+#include "tools/cli/tensors.h"
 #include "tools/report/html_report.h"
 
 namespace ampc {
@@ -18,7 +19,14 @@ std::vector<std::string> Inputs(const ConvertFlags& flags) {
   std::vector<std::string> files = ModelFiles(flags.request.input, flags.request.params);
   files.push_back(flags.config);
   files.push_back(flags.request.ranges);
-  files.insert(files.end(), flags.calibrate.begin(), flags.calibrate.end());
+  for (const std::string& source : flags.calibrate) files.push_back(FileOfFeeds(source));
+  return files;
+}
+
+std::vector<std::string> Outputs(const ConvertFlags& flags) {
+  std::vector<std::string> files = ModelFiles(flags.request.output, flags.request.params_output);
+  if (flags.request.program_only) files.resize(1);
+  for (const std::string* file : {&flags.report, &flags.write_config, &flags.request.save_ranges}) files.push_back(*file);
   return files;
 }
 
@@ -31,14 +39,15 @@ std::string ConfigText(const ConvertRequest& request) {
 }  // namespace
 
 absl::StatusOr<ConvertResult> RunConvert(ConvertFlags& flags) {
-  AMPC_RETURN_IF_ERROR(CheckOutputs({flags.request.output, flags.request.params_output, flags.report, flags.write_config, flags.request.save_ranges}, Inputs(flags)));
+  AMPC_RETURN_IF_ERROR(CheckOutputs(Outputs(flags), Inputs(flags)));
   if (!flags.calibrate.empty()) {
     flags.request.measure = [&flags](const Program& program) { return MeasureRanges(program, flags.calibrate); };
   }
-  AMPC_ASSIGN_OR_RETURN(ConvertResult result, ConvertModel(flags.request));
-  if (!flags.report.empty()) AMPC_RETURN_IF_ERROR(WriteFileAtomically(flags.report, MakeReport(flags.report, flags.request, result)));
-  if (!flags.write_config.empty()) AMPC_RETURN_IF_ERROR(WriteFileAtomically(flags.write_config, ConfigText(flags.request)));
-  return result;
+  flags.request.add_files = [&flags](const ConvertResult& result, AtomicFileSet& files) -> absl::Status {
+    if (!flags.report.empty()) AMPC_RETURN_IF_ERROR(files.AddBefore(flags.report, MakeReport(flags.report, flags.request, result)));
+    return flags.write_config.empty() ? absl::OkStatus() : files.AddBefore(flags.write_config, ConfigText(flags.request));
+  };
+  return ConvertModel(flags.request);
 }
 
 }  // namespace ampc

@@ -8,7 +8,7 @@
 namespace ampc {
 
 // Of flags that ResolveConvertFlags has completed: converts, measures values first where that is asked for, and writes the files that the
-// options name. Sets `flags.request.measure`. Errors are those of ConvertModel.
+// options name, all together or none. Sets `measure` and `add_files` of the request. Errors are those of ConvertModel.
 absl::StatusOr<ConvertResult> RunConvert(ConvertFlags& flags);
 
 }  // namespace ampc

@@ -5,18 +5,26 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "graph/formats/files_read.h"
+#include "graph/formats/format.h"
+#include "graph/program.h"
 
 namespace ampc {
 
-// The file where the weights of `model` lie when nothing else is said, "" for a folder or an unknown ending. An ONNX model that ampc wrote has one
-// only where its weights are too large to be in the model.
-std::string WeightsBeside(const std::string& model);
-
-// The program's file and the one with its weights; `params` is where the user says that these are, "" for beside the program.
+// The program's file and the one with its weights, as the model's name implies them; `params` is where the user says that these are, "" for
+// beside the program. Of a folder, what it may have. An ONNX model that ampc wrote has a second file only where its weights are too large to
+// be in the model. What a model that exists reads besides, FilesRead knows once it is read.
 std::vector<std::string> ModelFiles(const std::string& model, const std::string& params);
 
 // Before any work is done: no output is one of the inputs or another output (usage error), and each can be created (I/O error).
-// Empty names are skipped, inputs need not exist.
+// Empty names are skipped, inputs need not exist. Devices and pipes may be given again.
 absl::Status CheckOutputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
+// After the inputs were read: no output is a file that was (usage error).
+absl::Status CheckNotRead(const std::vector<std::string>& outputs, const FilesRead& read);
+// SaveModel, unless it would replace a file that was read (usage error).
+absl::Status SaveModelApart(const Program& program, const std::string& path, const SaveOptions& options, const FilesRead& read);
+
+// Can files be made in the folder, or the folder itself? An I/O error says why not; nothing is made.
+absl::Status CheckFolder(const std::string& path);
 
 }  // namespace ampc

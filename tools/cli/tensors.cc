@@ -63,12 +63,17 @@ std::vector<double> ToDoubles(const HostTensor& t) {
   return out;
 }
 
+std::string FileOfFeeds(const std::string& source) {
+  const size_t equals = source.find('=');
+  return equals == std::string::npos ? source : source.substr(equals + 1);
+}
+
 absl::StatusOr<TensorMap> ReadFeeds(const std::vector<std::string>& sources, const std::vector<ValueInfo>& inputs) {
   TensorMap feeds;
   for (const std::string& source : sources) {
     const size_t equals = source.find('=');
     if (equals != std::string::npos) {
-      AMPC_ASSIGN_OR_RETURN(feeds[source.substr(0, equals)], ReadNpy(source.substr(equals + 1)));
+      AMPC_ASSIGN_OR_RETURN(feeds[source.substr(0, equals)], ReadNpy(FileOfFeeds(source)));
     } else if (absl::EndsWith(source, ".safetensors")) {
       AMPC_ASSIGN_OR_RETURN(TensorMap tensors, ReadSafetensors(source));
       for (auto& [name, t] : tensors) feeds[name] = std::move(t);
@@ -91,9 +96,10 @@ absl::Status CheckTensorFileName(const std::string& path) {
   return UsageError(absl::StrCat("output '", path, "' has an unknown ending, .npz or .safetensors is needed"));
 }
 
-absl::Status WriteTensors(const std::string& path, const TensorMap& tensors) {
+absl::Status AddTensors(const std::string& path, const TensorMap& tensors, AtomicFileSet* files) {
   AMPC_RETURN_IF_ERROR(CheckTensorFileName(path));
-  return absl::EndsWith(path, ".npz") ? WriteNpz(path, tensors) : WriteSafetensors(path, tensors);
+  AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file, absl::EndsWith(path, ".npz") ? MakeNpz(path, tensors) : MakeSafetensors(path, tensors));
+  return files->Add(std::move(file));
 }
 
 TensorStats StatsOf(const HostTensor& tensor) {

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "graph/base/atomic_file_set.h"
 #include "runtime/session.h"
 
 namespace ampc {
@@ -15,9 +16,12 @@ namespace ampc {
 // they differ (never an integer: that is a usage error of Session::Run).
 absl::StatusOr<TensorMap> ReadFeeds(const std::vector<std::string>& sources, const std::vector<ValueInfo>& inputs);
 
-// Writes .npz or .safetensors, chosen by the name; a usage error for another name.
+// The file of a source.
+std::string FileOfFeeds(const std::string& source);
+
+// Adds .npz or .safetensors, chosen by the name, to `files`; a usage error for another name.
 absl::Status CheckTensorFileName(const std::string& path);
-absl::Status WriteTensors(const std::string& path, const TensorMap& tensors);
+absl::Status AddTensors(const std::string& path, const TensorMap& tensors, AtomicFileSet* files);
 
 struct TensorStats {
   double min = 0, max = 0, mean = 0;  // of the finite values

@@ -2,9 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/base/atomic_file.h"
 #include "graph/base/json_writer.h"
-#include "graph/base/status_macros.h"
 
 namespace ampc {
 
@@ -23,7 +21,7 @@ void Trace::Add(const ObservedStep& step) {
   events_.push_back({name, step.op->type(), step.implementation, PlaceText(step), ResultTypes(step), step.start_seconds, step.seconds});
 }
 
-absl::Status Trace::Write(const std::string& path) const {
+std::string Trace::ToJson() const {
   JsonWriter json(JsonWriter::kIndented);
   json.BeginObject().Field("displayTimeUnit", "ms").Key("traceEvents").BeginArray();
   for (const Event& e : events_) {
@@ -32,9 +30,7 @@ absl::Status Trace::Write(const std::string& path) const {
     json.Key("args").BeginObject().Field("implementation", e.implementation).Field("place", e.place).Field("results", e.results).EndObject().EndObject();
   }
   json.EndArray().EndObject();
-  AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Create(path));
-  AMPC_RETURN_IF_ERROR(file.Append(json.text()));
-  return file.Commit();
+  return json.Take();
 }
 
 }  // namespace ampc

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "runtime/exec/observer.h"
 
 namespace ampc {
@@ -13,7 +12,7 @@ class Trace {
  public:
   void Add(const ObservedStep& step);
   // The trace event format that chrome://tracing and Perfetto read: a complete event per step, in microseconds since the run's start.
-  absl::Status Write(const std::string& path) const;
+  std::string ToJson() const;
 
  private:
   struct Event {

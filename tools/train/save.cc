@@ -5,14 +5,32 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/formats/format.h"
 #include "runtime/session.h"
 #include "runtime/train/save_inference.h"
 #include "tools/cli/tensors.h"
 
 namespace ampc {
+namespace {
+
+absl::Status Add(TrainJob& job, const std::string& path, bool strip, const SaveOptions& options, AtomicFileSet* files) {
+  AMPC_ASSIGN_OR_RETURN(const Program program, InferenceProgram(job.trainer().program(), job.trainer().scope(), {"x"}, {job.output_name()}, {.remove_amp_cast = strip}));
+  return AddModel(program, path, options, files);
+}
+
+}  // namespace
 
 absl::Status SaveTrained(TrainJob& job, const std::string& path, bool strip) {
-  return SaveInferenceProgram(job.trainer().program(), job.trainer().scope(), {"x"}, {job.output_name()}, path, {.remove_amp_cast = strip});
+  AtomicFileSet files;
+  AMPC_RETURN_IF_ERROR(AddTrained(job, path, strip, &files));
+  return files.Commit();
+}
+
+absl::Status AddTrained(TrainJob& job, const std::string& path, bool strip, AtomicFileSet* files) { return Add(job, path, strip, {}, files); }
+
+absl::Status CheckCanSave(TrainJob& job, const std::string& path, bool strip) {
+  AtomicFileSet dropped({.no_sync = true});
+  return Add(job, path, strip, {.no_sync = true, .program_only = true}, &dropped);
 }
 
 absl::StatusOr<double> AccuracyOfFile(const std::string& path, const ImageSet& images, int threads) {
