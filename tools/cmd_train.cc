@@ -141,8 +141,12 @@ absl::Status Run(TrainFlags flags, Console& console) {
   AMPC_RETURN_IF_ERROR(job->Run(events));
   AMPC_RETURN_IF_ERROR(parallel.Finish());
   if (!parallel.is_main()) return absl::OkStatus();
-  const std::string name = flags.request.level == "O0" ? "fp32" : absl::StrCat(flags.request.level, " ", flags.dtype);
-  return Write(flags, *job, PlotTraining(absl::StrCat("ampc train ", network->name), {reporter.Curve(name)}));
+  std::string picture;
+  if (!flags.plot.empty()) {
+    const std::string name = flags.request.level == "O0" ? "fp32" : absl::StrCat(flags.request.level, " ", flags.dtype);
+    picture = PlotTraining(absl::StrCat("ampc train ", network->name), {reporter.Curve(name)});
+  }
+  return Write(flags, *job, picture);
 }
 
 void AddTrainOptions(const Options& options, TrainFlags& f) {

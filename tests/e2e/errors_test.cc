@@ -178,6 +178,9 @@ TEST_F(FailingTest, HalfOfTwoOutputsIsNotLeftBehind) {
   ExpectFailure({"convert", "mlp.pdmodel", "-o", "absent/o.pdmodel", "--params-output", "o.pdiparams"}, 5, "absent/");
   ExpectFailure({"convert", "mlp.pdmodel", "-o", "o.pdmodel", "--report", "absent/report.json"}, 5, "absent/");
   ExpectFailure({"run", "mlp.pdmodel", "--input", "in.npz", "-o", "absent/out.npz", "--profile", "trace.json"}, 5, "absent/");
+  ExpectFailure({"convert", "mlp.pdmodel", "-o", "o.pdmodel", "--report", "r.html", "--write-config", "/dev/full"}, 5, "/dev/full");
+  ExpectFailure({"convert", "mlp.pdmodel", "-o", "o.pdmodel", "--calibrate", "in.npz", "--save-ranges", "/dev/full"}, 5, "/dev/full");
+  ExpectFailure({"run", "mlp.pdmodel", "--input", "in.npz", "-o", "out.npz", "--profile", "/dev/full"}, 5, "/dev/full");
 }
 
 TEST_F(FailingTest, OutputsThatAreInputs) {
