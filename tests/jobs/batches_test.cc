@@ -110,6 +110,8 @@ TEST_F(ImagesTest, BadFilesAreNamed) {
   std::string flipped = good;
   flipped[good.size() / 2] ^= 0x55;
   expect_bad(images, flipped, "found damaged compressed data");
+  expect_bad(images, Gzip(Images(11) + "more"), "found more than 8624 bytes of data, needed 8624");
+  expect_bad(images, Number(0x803) + std::string(12, '\xff'), "found a header that promises more than 2 GB, needed less");
   expect_bad(images, Images(11).substr(0, 1000), "found 984 bytes of data, needed 8624");
   expect_bad(images, Images(11).substr(0, 9), "found 9 bytes, needed a header of 16");
   expect_bad(images, Labels(11) + std::string(16, '\0'), "found magic number 0x00000801, needed 0x00000803");

@@ -23,7 +23,8 @@ absl::Status Bad(const std::string& path, absl::string_view found, absl::string_
 
 bool IsGzip(absl::string_view text) { return text.size() > 2 && text[0] == '\x1f' && text[1] == '\x8b'; }
 
-absl::StatusOr<std::string> Gunzip(const std::string& path, absl::string_view text) {
+// The first `most` bytes that `text` holds, all of them where it holds fewer: no more is unpacked.
+absl::StatusOr<std::string> Gunzip(const std::string& path, absl::string_view text, size_t most) {
   z_stream stream = {};
   if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) return InternalError("zlib cannot start");
   const std::unique_ptr<z_stream, void (*)(z_stream*)> end(&stream, [](z_stream* s) { inflateEnd(s); });
@@ -31,17 +32,16 @@ absl::StatusOr<std::string> Gunzip(const std::string& path, absl::string_view te
   stream.avail_in = static_cast<uInt>(text.size());
   std::string out;
   int result = Z_OK;
-  while (result == Z_OK) {
-    if (out.size() >= kMaxBytes) return Bad(path, "more than 2 GB", "less");
+  while (result == Z_OK && out.size() < most) {
     const size_t before = out.size();
-    out.resize(std::max<size_t>(2 * before, 1 << 16));
+    out.resize(std::min(most, std::max<size_t>(2 * before, 1 << 16)));
     stream.next_out = reinterpret_cast<Bytef*>(&out[before]);
     stream.avail_out = static_cast<uInt>(out.size() - before);
     result = inflate(&stream, Z_NO_FLUSH);
     out.resize(out.size() - stream.avail_out);
   }
   if (result == Z_BUF_ERROR) return Bad(path, absl::StrCat("a compressed file that ends after ", text.size(), " bytes"), "a whole one");
-  if (result != Z_STREAM_END) return Bad(path, "damaged compressed data", "a whole gzip file");
+  if (result != Z_OK && result != Z_STREAM_END) return Bad(path, "damaged compressed data", "a whole gzip file");
   return out;
 }
 
@@ -51,25 +51,48 @@ uint32_t BigEndian(absl::string_view bytes) {
   return value;
 }
 
-}  // namespace
-
-absl::StatusOr<IdxArray> ReadIdx(const std::string& path, int rank) {
-  AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
-  IdxArray array;
-  AMPC_ASSIGN_OR_RETURN(array.bytes, IsGzip(file.text()) ? Gunzip(path, file.text()) : std::string(file.text()));
-  const absl::string_view text = array.bytes;
+// The dimensions that the header `text` says, and in `wanted` the number of bytes behind it.
+absl::StatusOr<std::vector<int64_t>> ParseHeader(const std::string& path, absl::string_view text, int rank, uint64_t* wanted) {
   const size_t header = 4 * (1 + static_cast<size_t>(rank));
   const uint32_t magic = 0x800 + static_cast<uint32_t>(rank);  // 8: bytes
   if (text.size() < header) return Bad(path, absl::StrCat(text.size(), " bytes"), absl::StrCat("a header of ", header));
   if (BigEndian(text) != magic) return Bad(path, absl::StrFormat("magic number 0x%08x", BigEndian(text)), absl::StrFormat("0x%08x", magic));
-  uint64_t wanted = 1;
+  std::vector<int64_t> dims;
+  *wanted = 1;
   for (int i = 0; i < rank; ++i) {
     const uint32_t dim = BigEndian(text.substr(4 * (1 + static_cast<size_t>(i))));
-    array.dims.push_back(dim);
-    wanted = std::min<uint64_t>(wanted, kMaxBytes) * dim;
+    dims.push_back(dim);
+    *wanted *= dim;
+    if (*wanted > kMaxBytes) return Bad(path, "a header that promises more than 2 GB", "less");
   }
-  if (text.size() - header != wanted) return Bad(path, absl::StrCat(text.size() - header, " bytes of data"), absl::StrCat(wanted, ", which its header promises"));
-  array.bytes.erase(0, header);
+  return dims;
+}
+
+}  // namespace
+
+absl::StatusOr<IdxArray> ReadIdx(const std::string& path, int rank) {
+  AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+  return ParseIdx(file.text(), path, rank);
+}
+
+absl::StatusOr<IdxArray> ParseIdx(absl::string_view file, const std::string& path, int rank) {
+  const size_t header = 4 * (1 + static_cast<size_t>(rank));
+  std::string unpacked;
+  if (IsGzip(file)) {
+    AMPC_ASSIGN_OR_RETURN(unpacked, Gunzip(path, file, header));
+  }
+  uint64_t wanted = 0;
+  IdxArray array;
+  AMPC_ASSIGN_OR_RETURN(array.dims, ParseHeader(path, IsGzip(file) ? unpacked : file, rank, &wanted));
+  if (IsGzip(file)) {
+    AMPC_ASSIGN_OR_RETURN(unpacked, Gunzip(path, file, header + wanted + 1));
+  }
+  const absl::string_view data = (IsGzip(file) ? absl::string_view(unpacked) : file).substr(header);
+  if (data.size() != wanted) {
+    const bool more = IsGzip(file) && data.size() > wanted;
+    return Bad(path, absl::StrCat(more ? "more than " : "", more ? wanted : data.size(), " bytes of data"), absl::StrCat(wanted, ", which its header promises"));
+  }
+  array.bytes = std::string(data);
   return array;
 }
 

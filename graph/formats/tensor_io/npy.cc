@@ -42,10 +42,7 @@ absl::StatusOr<HostTensor> ParseNpy(absl::string_view file, absl::string_view na
   AMPC_ASSIGN_OR_RETURN(const NpyHeader header, ParseNpyHeader(file, name));
   const absl::string_view data = file.substr(header.data_offset);
   const auto bytes = static_cast<size_t>(*NumBytes(header.dtype, header.dims));
-  if (data.size() != bytes) {
-    return BadInputError(absl::StrCat(name, ": ", Name(header.dtype), " array ", ShapeToString(header.dims), " needs ", bytes,
-                                      " bytes of data, found ", data.size()));
-  }
+  if (data.size() != bytes) return WrongNpySize(header, name, data.size());
   AMPC_ASSIGN_OR_RETURN(HostTensor tensor, HostTensor::CreateUninitialized(header.dtype, header.dims));
   if (bytes == 0) return tensor;
   const size_t element = SizeOf(header.dtype);

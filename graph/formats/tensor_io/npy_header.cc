@@ -146,6 +146,7 @@ absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view file, absl::string_vi
     return BadInputError(absl::StrCat(name, ": npy version ", byte(6), ".", byte(7), ", needs 1.0, 2.0 or 3.0"));
   }
   const size_t length = byte(8) | byte(9) << 8 | (version == 1 ? 0 : byte(10) << 16 | byte(11) << 24);
+  if (length > kMaxNpyHeader - prefix) return BadInputError(absl::StrCat(name, ": the npy header has ", length, " bytes, needs at most ", kMaxNpyHeader - prefix));
   if (length > file.size() - prefix) {
     return BadInputError(absl::StrCat(name, ": the npy header needs ", length, " bytes, found ", file.size() - prefix));
   }
@@ -156,6 +157,11 @@ absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view file, absl::string_vi
     return BadInputError(absl::StrCat(name, ": npy shape ", ShapeToString(header.dims), " has more than 2^63 bytes"));
   }
   return header;
+}
+
+absl::Status WrongNpySize(const NpyHeader& header, absl::string_view name, uint64_t found) {
+  return BadInputError(absl::StrCat(name, ": ", Name(header.dtype), " array ", ShapeToString(header.dims), " needs ", *NumBytes(header.dtype, header.dims),
+                                    " bytes of data, found ", found));
 }
 
 std::string MakeNpyHeader(DType dtype, absl::Span<const int64_t> dims) {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/mapped_file.h"
+#include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/tensor_io/npy.h"
 #include "graph/formats/tensor_io/npy_header.h"
@@ -128,6 +129,16 @@ absl::Status AppendMember(const HostTensor& tensor, Entry* entry, AtomicFileWrit
   return writer->Append(tensor.bytes());
 }
 
+// Of a packed member: its header says as much data as the member has. Else a small file could make much of zeros before that is seen.
+absl::Status CheckSize(absl::string_view archive, absl::string_view path, const ZipMember& member, absl::string_view where) {
+  if (member.method == 0 || member.size <= kMaxNpyHeader) return absl::OkStatus();
+  std::string buffer;
+  AMPC_ASSIGN_OR_RETURN(const absl::string_view start, ReadZipMemberStart(archive, path, member, kMaxNpyHeader, &buffer));
+  AMPC_ASSIGN_OR_RETURN(const NpyHeader header, ParseNpyHeader(start, where));
+  const auto bytes = static_cast<uint64_t>(*NumBytes(header.dtype, header.dims));
+  return member.size - header.data_offset == bytes ? absl::OkStatus() : WrongNpySize(header, where, member.size - header.data_offset);
+}
+
 }  // namespace
 
 absl::StatusOr<std::map<std::string, HostTensor>> ReadNpz(const std::string& path) {
@@ -145,6 +156,7 @@ absl::StatusOr<std::map<std::string, HostTensor>> ParseNpz(absl::string_view arc
     if (!absl::EndsWith(member.name, kSuffix)) {
       return BadInputError(absl::StrCat(where, " is not a .npy array"));
     }
+    AMPC_RETURN_IF_ERROR(CheckSize(archive, path, member, where));
     AMPC_ASSIGN_OR_RETURN(const absl::string_view content, ReadZipMember(archive, path, member, &buffer));
     AMPC_ASSIGN_OR_RETURN(HostTensor tensor, ParseNpy(content, where));
     std::string name = member.name.substr(0, member.name.size() - kSuffix.size());

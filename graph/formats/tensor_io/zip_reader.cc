@@ -146,30 +146,61 @@ struct InflateEnd {
   }
 };
 
-// Unpacks all of `packed` into exactly `size` bytes; false when that is not what it holds.
-bool Inflate(absl::string_view packed, char* out, uint64_t size) {
+enum class Unpacked { kAll, kMore, kDamaged };
+
+// Unpacks at most `most` bytes of `packed`. kAll: these are all that it holds; kMore: it holds more.
+Unpacked Inflate(absl::string_view packed, uint64_t most, std::string* out) {
+  out->clear();
   std::unique_ptr<z_stream, InflateEnd> stream(new z_stream{});
-  if (inflateInit2(stream.get(), -MAX_WBITS) != Z_OK) return false;
+  if (inflateInit2(stream.get(), -MAX_WBITS) != Z_OK) return Unpacked::kDamaged;
   constexpr uint64_t kPiece = uint64_t{1} << 30;  // zlib counts in 32 bits
+  constexpr uint64_t kFirst = uint64_t{1} << 16;
   uint64_t in_at = 0, out_at = 0;
-  char spare = 0;  // offered when all of `out` is full, to find the end of the stream or a stream that holds more
+  char spare = 0;  // offered when there are `most` bytes, to find the end of the stream or a stream that holds more
   int result = Z_OK;
   while (result == Z_OK) {
+    // Memory is taken as the stream fills it: to claim much costs nothing.
+    if (out_at == out->size()) out->resize(std::min(most, std::max(kFirst, 2 * out_at)));
     const auto in_piece = static_cast<uInt>(std::min<uint64_t>(packed.size() - in_at, kPiece));
-    const auto out_piece = static_cast<uInt>(std::min<uint64_t>(size - out_at, kPiece));
+    const auto out_piece = static_cast<uInt>(std::min<uint64_t>(out->size() - out_at, kPiece));
     stream->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data() + in_at));
     stream->avail_in = in_piece;
-    stream->next_out = reinterpret_cast<Bytef*>(out_piece > 0 ? out + out_at : &spare);
+    stream->next_out = reinterpret_cast<Bytef*>(out_piece > 0 ? out->data() + out_at : &spare);
     stream->avail_out = out_piece > 0 ? out_piece : 1;
     result = inflate(stream.get(), Z_NO_FLUSH);
     in_at += in_piece - stream->avail_in;
     if (out_piece > 0) {
       out_at += out_piece - stream->avail_out;
     } else if (stream->avail_out == 0) {
-      return false;
+      return Unpacked::kMore;
     }
   }
-  return result == Z_STREAM_END && out_at == size && in_at == packed.size();
+  out->resize(out_at);
+  return result == Z_STREAM_END && in_at == packed.size() ? Unpacked::kAll : Unpacked::kDamaged;
+}
+
+absl::Status BadMember(absl::string_view path, const ZipMember& member, absl::string_view what) {
+  return BadInputError(absl::StrCat(path, ": member '", absl::Utf8SafeCEscape(member.name), "': ", what));
+}
+
+// The bytes of a member as they lie in the archive.
+absl::StatusOr<absl::string_view> PackedBytes(absl::string_view archive, absl::string_view path, const ZipMember& member) {
+  const uint64_t at = member.header_offset;
+  if (at > archive.size() || archive.size() - at < kLocalBytes || Field<uint32_t>(archive, at) != kLocalHeader) {
+    return BadMember(path, member, absl::StrCat("no local header at offset ", at));
+  }
+  const uint64_t data = at + kLocalBytes + Field<uint16_t>(archive, at + 26) + Field<uint16_t>(archive, at + 28);
+  if (data > archive.size() || member.packed_size > archive.size() - data) {
+    return BadMember(path, member, absl::StrCat("needs ", member.packed_size, " bytes at offset ", data, ", the file has ", archive.size()));
+  }
+  if (member.method == 0 && member.size != member.packed_size) {
+    return BadMember(path, member, absl::StrCat("is stored in ", member.packed_size, " bytes, its directory entry says ", member.size));
+  }
+  // Deflate shrinks at most 1032 times.
+  if (member.method == 8 && member.size / 1032 > member.packed_size) {
+    return BadMember(path, member, absl::StrCat("claims ", member.size, " bytes, more than ", member.packed_size, " packed bytes can hold"));
+  }
+  return archive.substr(data, member.packed_size);
 }
 
 }  // namespace
@@ -178,31 +209,25 @@ absl::StatusOr<std::vector<ZipMember>> ReadZipDirectory(absl::string_view archiv
   return DirectoryReader(archive, path).Read();
 }
 
+absl::StatusOr<absl::string_view> ReadZipMemberStart(absl::string_view archive, absl::string_view path, const ZipMember& member, size_t bytes,
+                                                    std::string* buffer) {
+  AMPC_ASSIGN_OR_RETURN(const absl::string_view packed, PackedBytes(archive, path, member));
+  if (member.method == 0) return packed.substr(0, bytes);
+  if (Inflate(packed, bytes, buffer) == Unpacked::kDamaged) return BadMember(path, member, "its compressed data are damaged");
+  return *buffer;
+}
+
 absl::StatusOr<absl::string_view> ReadZipMember(absl::string_view archive, absl::string_view path, const ZipMember& member, std::string* buffer) {
-  const auto bad = [&](absl::string_view what) { return BadInputError(absl::StrCat(path, ": member '", absl::Utf8SafeCEscape(member.name), "': ", what)); };
-  const uint64_t at = member.header_offset;
-  if (at > archive.size() || archive.size() - at < kLocalBytes || Field<uint32_t>(archive, at) != kLocalHeader) {
-    return bad(absl::StrCat("no local header at offset ", at));
-  }
-  const uint64_t data = at + kLocalBytes + Field<uint16_t>(archive, at + 26) + Field<uint16_t>(archive, at + 28);
-  if (data > archive.size() || member.packed_size > archive.size() - data) {
-    return bad(absl::StrCat("needs ", member.packed_size, " bytes at offset ", data, ", the file has ", archive.size()));
-  }
-  absl::string_view content = archive.substr(data, member.packed_size);
+  AMPC_ASSIGN_OR_RETURN(absl::string_view content, PackedBytes(archive, path, member));
   if (member.method == 8) {
-    // Deflate shrinks at most 1032 times: a larger claim is false and must not become an allocation.
-    if (member.size / 1032 > member.packed_size) {
-      return bad(absl::StrCat("claims ", member.size, " bytes, more than ", member.packed_size, " packed bytes can hold"));
+    if (Inflate(content, member.size, buffer) != Unpacked::kAll || buffer->size() != member.size) {
+      return BadMember(path, member, absl::StrCat("its compressed data are damaged, needs ", member.size, " bytes"));
     }
-    buffer->resize(member.size);
-    if (!Inflate(content, buffer->data(), member.size)) return bad(absl::StrCat("its compressed data are damaged, needs ", member.size, " bytes"));
     content = *buffer;
-  } else if (member.size != member.packed_size) {
-    return bad(absl::StrCat("is stored in ", member.packed_size, " bytes, its directory entry says ", member.size));
   }
   const auto crc = static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size()));
   if (crc != member.crc32) {
-    return bad(absl::StrCat("checksum ", absl::Hex(crc, absl::kZeroPad8), ", needs ", absl::Hex(member.crc32, absl::kZeroPad8)));
+    return BadMember(path, member, absl::StrCat("checksum ", absl::Hex(crc, absl::kZeroPad8), ", needs ", absl::Hex(member.crc32, absl::kZeroPad8)));
   }
   return content;
 }
