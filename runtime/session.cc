@@ -13,8 +13,16 @@
 #include "runtime/exec/shaped_runners.h"
 
 namespace ampc {
+namespace {
+
+DeviceOptions DeviceOptionsOf(const SessionOptions& options) {
+  return {.device = options.device, .threads = options.threads, .tf32 = options.tf32, .memory_limit_bytes = options.memory_limit_bytes};
+}
+
+}  // namespace
 
 struct Session::State {
+  static absl::StatusOr<Session> Create(DeviceChoice where, Program program, const SessionOptions& options);
   absl::StatusOr<TensorMap> Run(const TensorMap& feeds, StepObserver* observer);
 
   DeviceChoice where;
@@ -43,19 +51,22 @@ Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
 absl::StatusOr<Session> Session::Load(const std::string& path, const SessionOptions& options) {
+  AMPC_ASSIGN_OR_RETURN(DeviceChoice where, ChooseDevice(DeviceOptionsOf(options)));  // before a large file is read
   AMPC_ASSIGN_OR_RETURN(Program program, LoadModel(path, {.params = options.params}));
-  absl::StatusOr<Session> session = Create(std::move(program), options);
+  absl::StatusOr<Session> session = State::Create(std::move(where), std::move(program), options);
   // What is wrong with a file is said with its name; options and feeds are not the file's.
   if (ExitCodeOf(session.status()) == ExitCode::kBadInput) return Annotate(session.status(), path);
   return session;
 }
 
 absl::StatusOr<Session> Session::Create(Program program, const SessionOptions& options) {
+  AMPC_ASSIGN_OR_RETURN(DeviceChoice where, ChooseDevice(DeviceOptionsOf(options)));
+  return State::Create(std::move(where), std::move(program), options);
+}
+
+absl::StatusOr<Session> Session::State::Create(DeviceChoice where, Program program, const SessionOptions& options) {
   auto state = std::make_unique<State>();
-  AMPC_ASSIGN_OR_RETURN(state->where, ChooseDevice({.device = options.device,
-                                                                .threads = options.threads,
-                                                                .tf32 = options.tf32,
-                                                                .memory_limit_bytes = options.memory_limit_bytes}));
+  state->where = std::move(where);
   AMPC_RETURN_IF_ERROR(Verify(program));
   RunnerOptions how{.threads = state->where.threads, .fuse = !options.strict_rounding,
                     .excess_precision = options.excess_precision && !options.strict_rounding,

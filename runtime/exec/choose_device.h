@@ -22,7 +22,10 @@ struct DeviceChoice {
   std::optional<DeviceTarget> target;  // none: the CPU
 };
 
-// Errors: those of OpenDevice; usage for a negative number.
+inline constexpr int kMaxThreads = 4096;
+
+// Errors: those of OpenDevice; usage for a negative number and for more threads than kMaxThreads; internal where the system does not let this
+// process have the threads: OpenMP would end it, later and without a word of ours.
 absl::StatusOr<DeviceChoice> ChooseDevice(const DeviceOptions& options);
 
 }  // namespace ampc
