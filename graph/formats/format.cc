@@ -70,7 +70,21 @@ absl::Status UnknownFormat(const std::string& path, absl::Status (*error)(absl::
   return error(absl::StrCat(path, ": ", what, " (", Docs(), ")"));
 }
 
+bool NamesDirectory(const std::string& path) { return IsDirectory(path) || (!path.empty() && path.back() == '/'); }
+
+absl::Status CheckParams(const ModelFormat& format, const std::string& path, const std::string& params) {
+  if (params.empty() || format.takes_params) return absl::OkStatus();
+  return UsageError(absl::StrCat(path, ": found '", params, "' for the weights, needed none: a model of the format ", format.name, " has them where it says itself"));
+}
+
 }  // namespace
+
+absl::Status CheckSave(const std::string& path, const SaveOptions& options) {
+  for (const ModelFormat* format : Formats()) {
+    if (format->writes(path, NamesDirectory(path))) return CheckParams(*format, path, options.params);
+  }
+  return UnknownFormat(path, UsageError, "the name says no known format");
+}
 
 absl::StatusOr<Program> LoadModel(const std::string& path, const LoadOptions& options) {
   AMPC_RETURN_IF_ERROR(FinishInterruptedSave(path));
@@ -80,6 +94,7 @@ absl::StatusOr<Program> LoadModel(const std::string& path, const LoadOptions& op
   const std::string head = is_directory ? "" : ReadHead(path);
   for (const ModelFormat* format : Formats()) {
     if (!format->reads(path, is_directory, head)) continue;
+    AMPC_RETURN_IF_ERROR(CheckParams(*format, path, options.params));
     AMPC_ASSIGN_OR_RETURN(Program program, format->load(path, options));
     TellFiles(path, program);
     return program;
@@ -95,6 +110,7 @@ absl::Status SaveModel(const Program& program, const std::string& path, const Sa
 
 absl::Status AddModel(const Program& program, const std::string& path, const SaveOptions& options, AtomicFileSet* set) {
   const bool is_directory = IsDirectory(path) || (!path.empty() && path.back() == '/');
+  AMPC_RETURN_IF_ERROR(CheckSave(path, options));
   for (const ModelFormat* format : Formats()) {
     if (format->writes(path, is_directory)) return format->save(program, path, options, set);
   }

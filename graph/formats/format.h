@@ -13,12 +13,12 @@ namespace ampc {
 class AtomicFileSet;
 
 struct LoadOptions {
-  std::string params = "";    // Paddle: the parameter file; "" looks beside the program
+  std::string params = "";    // Paddle: the parameter file; "" looks beside the program. Usage error for another format
   bool program_only = false;  // do not look for weights
 };
 
 struct SaveOptions {
-  std::string params = "";    // Paddle: where parameters go; "" is beside the program
+  std::string params = "";    // Paddle: where parameters go; "" is beside the program. Usage error for another format
   bool no_sync = false;       // skip fsync
   bool program_only = false;  // write no weights
   // Called now and then while weights are written, with bytes done and bytes in all.
@@ -32,6 +32,9 @@ struct SaveOptions {
 // last byte was written is finished first (graph/base/atomic_file_set.h).
 absl::StatusOr<Program> LoadModel(const std::string& path, const LoadOptions& options = {});
 
+// The usage errors of SaveModel, before there is a program.
+absl::Status CheckSave(const std::string& path, const SaveOptions& options);
+
 // Writes a model; its files are replaced as one (graph/base/atomic_file_set.h). Unsupported when the program has something
 // that the format cannot say; Usage when no format has such a name.
 absl::Status SaveModel(const Program& program, const std::string& path, const SaveOptions& options = {});
@@ -42,6 +45,7 @@ absl::Status AddModel(const Program& program, const std::string& path, const Sav
 struct ModelFormat {
   absl::string_view name;
   absl::string_view doc;  // "x.pdmodel + x.pdiparams", for messages
+  bool takes_params;        // weights may lie where LoadOptions and SaveOptions say
   // `path` exists; `head` holds its first bytes, "" for a directory.
   bool (*reads)(const std::string& path, bool is_directory, absl::string_view head);
   bool (*writes)(const std::string& path, bool is_directory);  // by name: the file need not exist

@@ -69,7 +69,7 @@ absl::Status Save(const Program& program, const std::string& path, const SaveOpt
 }  // namespace
 
 const ModelFormat& PaddleFormat() {
-  static const ModelFormat format = {"paddle", "x.pdmodel with x.pdiparams, or a folder with __model__", Reads, Writes, Load, Save};
+  static const ModelFormat format = {"paddle", "x.pdmodel with x.pdiparams, or a folder with __model__", /*takes_params=*/true, Reads, Writes, Load, Save};
   return format;
 }
 
