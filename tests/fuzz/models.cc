@@ -79,12 +79,28 @@ absl::Status PaddleParams(absl::string_view bytes) {
   return status;
 }
 
-absl::Status OnnxModel(absl::string_view bytes) {
+static absl::Status OnnxProgram(absl::string_view bytes) {
   const absl::StatusOr<Program> program = onnx::ImportModel(WeightBuffer(std::string(bytes)), "x.onnx", /*program_only=*/true);
   if (!program.ok()) return CheckPolite(program.status());
   if (absl::Status status = Verify(*program); !status.ok()) return CheckPolite(status);
   AtomicFileSet files({.no_sync = true});
   return CheckPolite(onnx::ExportModel(*program, "/dev/null", {.no_sync = true, .program_only = true}, &files));
+}
+
+// The weights that lie in the message. Its folder does not exist, so that those in other files are absent.
+static absl::Status OnnxWeights(absl::string_view bytes) {
+  const absl::StatusOr<Program> program = onnx::ImportModel(WeightBuffer(std::string(bytes)), "absent/x.onnx", /*program_only=*/false);
+  if (!program.ok()) return CheckPolite(program.status());
+  absl::Status status;
+  ForEachVar(*program, [&status](const Var& var) {
+    if (status.ok() && var.weight != nullptr) status = CheckPolite(LoadWeight(*var.weight, var.type.dims).status());
+  });
+  return status;
+}
+
+absl::Status OnnxModel(absl::string_view bytes) {
+  AMPC_RETURN_IF_ERROR(OnnxProgram(bytes));
+  return OnnxWeights(bytes);
 }
 
 absl::Status AmpcProgram(absl::string_view bytes) {

@@ -3,10 +3,13 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/host_tensor.h"
+#include "graph/base/shape.h"
+#include "graph/base/status_macros.h"
 #include "graph/formats/tensor_io/npy.h"
 #include "graph/formats/tensor_io/npz.h"
 #include "graph/formats/tensor_io/safetensors.h"
 #include "tests/fuzz/target.h"
+#include "tools/train/idx_file.h"
 
 namespace ampc::fuzz {
 
@@ -21,6 +24,19 @@ absl::Status Safetensors(absl::string_view bytes) {
   for (const SafetensorsEntry& e : header->entries) {
     if (e.offset > bytes.size() || e.bytes > bytes.size() - e.offset)
       return ampc::InternalError(absl::StrCat("tensor '", e.name, "' leaves the file"));
+  }
+  return absl::OkStatus();
+}
+
+// As images and as labels.
+absl::Status Idx(absl::string_view bytes) {
+  for (const int rank : {3, 1}) {
+    const absl::StatusOr<IdxArray> array = ParseIdx(bytes, "x", rank);
+    if (!array.ok()) {
+      AMPC_RETURN_IF_ERROR(CheckPolite(array.status()));
+    } else if (NumElements(array->dims) != static_cast<int64_t>(array->bytes.size())) {
+      return ampc::InternalError("the dims say another number of bytes than there are");
+    }
   }
   return absl::OkStatus();
 }
