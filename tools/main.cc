@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "tools/cli/command.h"
+#include "tools/cli/uncaught.h"
 #include "tools/cli/version.h"
 
 namespace ampc {
@@ -103,6 +104,7 @@ int Main(int argc, char** argv) {
   }
   for (const auto& [sub, action] : verbs) {
     if (!sub->parsed()) continue;
+    NameInSentence(sub->get_name());
     const absl::Status status = action(console);
     if (!status.ok()) return Fail(console, sub->get_name(), status);
     if (!console.ok()) return Fail(console, sub->get_name(), NotWritten());
@@ -113,4 +115,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace ampc
 
-int main(int argc, char** argv) { return ampc::Main(argc, argv); }
+int main(int argc, char** argv) {
+  ampc::EndWithSentence();
+  return ampc::Main(argc, argv);
+}

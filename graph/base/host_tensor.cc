@@ -40,7 +40,8 @@ absl::StatusOr<HostTensor> HostTensor::Create(DType dtype, absl::Span<const int6
 
 HostTensor HostTensor::FromBytes(DType dtype, absl::Span<const int64_t> dims, const void* bytes, size_t size) {
   absl::StatusOr<HostTensor> tensor = Create(dtype, dims);
-  if (!tensor.ok()) return HostTensor();
+  // The shape is valid, so it is memory that there is none of: as copying says it, for callers rely on what they asked for.
+  if (!tensor.ok()) throw std::bad_alloc();
   size = std::min(size, tensor->size_bytes());
   if (size > 0) std::memcpy(tensor->data_.get(), bytes, size);
   return *std::move(tensor);

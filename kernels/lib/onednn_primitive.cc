@@ -1,5 +1,7 @@
 #include "kernels/lib/onednn_primitive.h"
 
+#include <sys/mman.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -43,6 +45,17 @@ std::vector<Step> Steps(const Activation& act) {
       return {{dnnl_eltwise_linear, act.alpha, act.beta}, {dnnl_eltwise_clip, 0, 1}};
   }
   return {};
+}
+
+// Where oneDNN's code generator gets no memory, it writes through null. A primitive takes up to 2 MB, in pieces of 256 kB; so many more are asked
+// for that what it needs besides is there, too. Free memory of a limited address space is all that this can see, and all that is refused here.
+constexpr size_t kRoomForPrimitive = size_t{16} << 20;
+
+absl::Status CheckRoomForPrimitive() {
+  void* room = mmap(nullptr, kRoomForPrimitive, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return InternalError(absl::StrCat("out of memory: to compile an oneDNN primitive needs ", kRoomForPrimitive, " bytes"));
+  munmap(room, kRoomForPrimitive);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -140,6 +153,7 @@ struct Primitive::Binding {
 };
 
 absl::StatusOr<std::unique_ptr<Primitive>> Primitive::Create(const_dnnl_primitive_desc_t pd, std::vector<Arg> args) {
+  AMPC_RETURN_IF_ERROR(CheckRoomForPrimitive());
   std::unique_ptr<Primitive> p(new Primitive);
   dnnl_primitive_t raw = nullptr;
   AMPC_DNNL_CALL(dnnl_primitive_create(&raw, pd));

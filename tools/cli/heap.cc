@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -17,6 +18,9 @@ constexpr size_t kLargePage = size_t{1} << 21;
 }  // namespace
 
 void PrepareHeapForLargeProgram() {
+  // Where addresses are limited, to take many means to be refused when few would do.
+  rlimit addresses = {};
+  if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY) return;
   mallopt(M_MMAP_MAX, 0);  // what is freed is used again, large vectors too: pages are cleared once
   mallopt(M_TRIM_THRESHOLD, 2 * kReserved - 1);
   mallopt(M_TOP_PAD, kReserved);

@@ -52,6 +52,7 @@ absl::Status Importer::AttachWeight(const Storage& storage, std::shared_ptr<cons
 absl::Status Importer::AttachCombined(const std::vector<Storage*>& params) {
   absl::StatusOr<std::shared_ptr<const WeightSource>> source = OpenWeightFile(files_.params);
   if (!source.ok()) {
+    if (ExitCodeOf(source.status()) != ExitCode::kBadInput) return source.status();
     return Annotate(source.status(), absl::StrCat(files_.model, " has ", params.size(), " parameters, needs their file (--params FILE) or --program-only"));
   }
   uint64_t offset = 0;

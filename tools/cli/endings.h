@@ -1,0 +1,14 @@
+// What a file's name says that it is.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace ampc {
+
+// Usage error where `path`, which `option` names, is given and does not end in `ending`: the one format that is written there, `what` in words.
+absl::Status CheckEnding(absl::string_view option, const std::string& path, absl::string_view ending, absl::string_view what);
+
+}  // namespace ampc

@@ -1,0 +1,51 @@
+#include "tools/cli/uncaught.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "graph/base/error.h"
+#include "tools/cli/status_line.h"
+
+namespace ampc {
+namespace {
+
+const char* verb = "";
+
+// Takes no memory.
+void Say(const char* text) { (void)!write(STDERR_FILENO, text, std::strlen(text)); }
+
+[[noreturn]] void End() {
+  const std::exception_ptr thrown = std::current_exception();
+  if (thrown == nullptr) std::abort();
+  static std::atomic_flag ending;  // several threads may meet the same end
+  while (ending.test_and_set()) pause();
+  status_line::Stop();
+  Say("ampc");
+  Say(*verb == '\0' ? "" : " ");
+  Say(verb);
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    Say(": out of memory: the system gives this process no more\n");
+  } catch (const std::exception& error) {
+    Say(": ");
+    Say(error.what());
+    Say("\n");
+  } catch (...) {
+    Say(": an unknown exception\n");
+  }
+  _exit(static_cast<int>(ExitCode::kInternal));
+}
+
+}  // namespace
+
+void EndWithSentence() { std::set_terminate(End); }
+
+void NameInSentence(const std::string& name) { verb = name.c_str(); }
+
+}  // namespace ampc

@@ -1,0 +1,15 @@
+// Exceptions that nobody catches: the end of memory, mostly.
+#pragma once
+
+#include <string>
+
+namespace ampc {
+
+// From here on such an exception ends the process with one sentence and exit code 5, at once and where it was thrown. It is not caught further out: hash
+// tables of Abseil that could not grow do not survive their destructors. Files that are not finished have no names and vanish, as after a kill.
+void EndWithSentence();
+
+// The verb that the sentence begins with; has to live as long as the process.
+void NameInSentence(const std::string& verb);
+
+}  // namespace ampc
