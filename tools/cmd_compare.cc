@@ -150,18 +150,18 @@ Layer CompareFetch(const std::string& name, const HostTensor& a, const HostTenso
 }
 
 absl::StatusOr<std::vector<Layer>> CompareModels(const CompareFlags& flags, Console& console) {
-  Progress progress(console, "comparing");
+  Progress progress(console, "loading");
   SessionOptions options{.device = flags.device, .threads = flags.threads, .strict_rounding = true, .params = flags.params_a};
   AMPC_ASSIGN_OR_RETURN(const Session a, Session::Load(flags.a, options));
   options.params = flags.params_b;
   if (!flags.device_b.empty()) options.device = flags.device_b;
   AMPC_ASSIGN_OR_RETURN(const Session b, Session::Load(flags.b, options));
-  progress.Update(1, 3);
+  progress.Stage(absl::StrCat("running ", flags.a));
   AMPC_ASSIGN_OR_RETURN(const TensorMap feeds_a, ReadFeeds(flags.inputs, a.inputs()));
   AMPC_ASSIGN_OR_RETURN(const TensorMap feeds_b, ReadFeeds(flags.inputs, b.inputs()));
   Recorder recorder;
   AMPC_ASSIGN_OR_RETURN(const TensorMap fetches_a, a.Run(feeds_a, recorder));
-  progress.Update(2, 3);
+  progress.Stage(absl::StrCat("running ", flags.b));
   Comparer comparer(recorder);
   AMPC_ASSIGN_OR_RETURN(const TensorMap fetches_b, b.Run(feeds_b, comparer));
   std::vector<Layer> layers = std::move(comparer.layers);

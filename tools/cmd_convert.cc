@@ -53,7 +53,8 @@ void PrintJson(Console& console, const ConvertFlags& flags, const ConvertResult&
 
 absl::Status Run(ConvertFlags flags, Console& console) {
   PrepareHeapForLargeProgram();
-  Progress progress(console, "converting");
+  Progress progress(console, "loading");
+  flags.request.stage = [&progress](absl::string_view stage) { progress.Stage(stage); };
   flags.request.progress = [&progress](double done, double total) { progress.Update(done, total); };
   AMPC_ASSIGN_OR_RETURN(const ConvertResult result, RunConvert(flags));
   for (const std::string& note : result.notes) console.Note(note);

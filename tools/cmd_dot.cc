@@ -47,12 +47,13 @@ absl::StatusOr<std::string> ToSvg(const std::string& dot, const std::string& out
   return svg;
 }
 
-absl::Status Run(const DotFlags& flags, Console&) {
+absl::Status Run(const DotFlags& flags, Console& console) {
   const bool svg = absl::EndsWith(flags.output, ".svg");
   if (!svg && !absl::EndsWith(flags.output, ".dot"))
     return UsageError(absl::StrCat("output '", flags.output, "' has an unknown ending, .dot or .svg is needed"));
   FilesRead read;
   AMPC_RETURN_IF_ERROR(CheckOutputs({flags.output}, ModelFiles(flags.model, flags.params)));
+  const Progress progress(console, "loading and drawing");
   AMPC_ASSIGN_OR_RETURN(const Program program, LoadModel(flags.model, {.params = flags.params, .program_only = true}));
   AMPC_RETURN_IF_ERROR(CheckNotRead({flags.output}, read));
   const std::string dot = ToDot(program, flags.options);

@@ -74,6 +74,7 @@ void PrintWeights(Console& console, const Program& program) {
 }
 
 absl::Status Run(const InspectFlags& flags, Console& console) {
+  const Progress progress(console, "loading");
   AMPC_ASSIGN_OR_RETURN(const Program program, LoadModel(flags.model, {.params = flags.params}));
   if (flags.text) {
     PrintOptions options;

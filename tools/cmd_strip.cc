@@ -9,6 +9,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/model_facts.h"
 #include "tools/cli/outputs.h"
+#include "tools/cli/stages.h"
 
 namespace ampc {
 namespace {
@@ -67,12 +68,14 @@ absl::Status CheckFiles(const StripFlags& flags) {
 absl::Status Run(const StripFlags& flags, Console& console) {
   FilesRead read;
   AMPC_RETURN_IF_ERROR(CheckFiles(flags));
+  Progress progress(console, "loading");
+  const StageTeller tell = [&progress](absl::string_view stage) { progress.Stage(stage); };
   AMPC_ASSIGN_OR_RETURN(Program program, LoadModel(flags.model, {.params = flags.params, .program_only = flags.program_only}));
   AMPC_ASSIGN_OR_RETURN(const PrecisionSupport* support, TargetSupport("cuda"));
   PassContext ctx;
   ctx.support = support;
   const ModelFacts before = FactsOf(program);
-  AMPC_RETURN_IF_ERROR(RunPipeline(StripPipeline(), {}, ctx, program));
+  AMPC_RETURN_IF_ERROR(RunPipeline(StripPipeline(), TellPasses(StripPipeline(), tell), ctx, program));
   Program original;
   if (flags.weights.empty()) {
     for (const std::string& note : ctx.notes) console.Note(note);
@@ -80,7 +83,7 @@ absl::Status Run(const StripFlags& flags, Console& console) {
     AMPC_ASSIGN_OR_RETURN(original, LoadModel(flags.weights, {.params = flags.weights_params}));
     AMPC_RETURN_IF_ERROR(TakeWeights(original, flags.weights, program));
   }
-  Progress progress(console, "writing");
+  tell("saving");
   SaveOptions save;
   save.no_sync = flags.no_sync;
   save.program_only = flags.program_only;

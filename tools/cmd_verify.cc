@@ -19,7 +19,9 @@ struct VerifyFlags {
 };
 
 absl::Status Run(const VerifyFlags& flags, Console& console) {
+  Progress progress(console, "loading");
   AMPC_ASSIGN_OR_RETURN(const Program program, LoadModel(flags.model, {.params = flags.params, .program_only = flags.program_only}));
+  progress.Stage("verifying");
   absl::Status verdict = Verify(program);
   if (verdict.ok()) verdict = VerifyTraining(program);
   if (flags.json) {

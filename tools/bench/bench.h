@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "graph/base/dtype.h"
 #include "tools/bench/profile.h"
+#include "tools/cli/stages.h"
 
 namespace ampc {
 
@@ -31,6 +32,7 @@ struct BenchRequest {
   bool in_place = true;                     // results may take the memory of operands
   double seconds = 1;                       // of timed runs for each line, at least
   bool profile = false;                     // not of training
+  StageTeller stage;                        // loading, first run, timing
 };
 
 struct BenchLine {

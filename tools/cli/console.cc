@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tools/cli/status_line.h"
 
 namespace ampc {
 namespace {
@@ -46,31 +47,45 @@ Console::Console() {
 }
 
 void Console::Out(absl::string_view text) {
+  if (progress_) status_line::Pause();
   ok_ = ok_ && std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (progress_) status_line::Resume();
 }
 
 void Console::Note(absl::string_view line) {
   const std::string text = absl::StrCat(line, "\n");
+  if (progress_) status_line::Pause();
   std::fwrite(text.data(), 1, text.size(), stderr);
+  if (progress_) status_line::Resume();
 }
 
-Progress::Progress(Console& console, std::string what)
-    : console_(console), what_(std::move(what)), start_(std::chrono::steady_clock::now()), drawn_(start_) {}
+Progress::Progress(Console& console, absl::string_view stage) : console_(console) {
+  if (!console.err_is_terminal()) return;
+  Stage(stage);
+  status_line::Start();
+  console.progress_ = true;
+}
 
 Progress::~Progress() {
-  if (visible_) std::fputs("\r\033[K", stderr);
+  if (!console_.err_is_terminal()) return;
+  status_line::Stop();
+  console_.progress_ = false;
+}
+
+void Progress::Stage(absl::string_view stage) {
+  if (!console_.err_is_terminal()) return;
+  stage_ = std::string(stage);
+  status_line::Set(stage_);
 }
 
 void Progress::Update(double done, double total) {
-  using std::chrono::milliseconds;
+  if (!console_.err_is_terminal() || total <= 0) return;
   const auto now = std::chrono::steady_clock::now();
-  if (!console_.err_is_terminal() || total <= 0 || now - start_ < milliseconds(500) || now - drawn_ < milliseconds(50)) return;
-  drawn_ = now;
-  visible_ = true;
+  if (now - updated_ < std::chrono::milliseconds(50)) return;
+  updated_ = now;
   const double part = std::clamp(done / total, 0.0, 1.0);
   const int full = static_cast<int>(part * kBarWidth);
-  std::fputs(absl::StrFormat("\r%s [%s%s] %3.0f %%", what_, std::string(full, '#'), std::string(kBarWidth - full, '.'), part * 100).c_str(),
-             stderr);
+  status_line::Set(absl::StrFormat("%s [%s%s] %3.0f %%", stage_, std::string(full, '#'), std::string(kBarWidth - full, '.'), part * 100));
 }
 
 std::string FormatTable(const std::vector<std::vector<std::string>>& rows) {

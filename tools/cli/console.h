@@ -22,23 +22,25 @@ class Console {
   bool err_is_terminal() const { return err_is_terminal_; }
 
  private:
+  friend class Progress;
   bool err_is_terminal_;
+  bool progress_ = false;  // there is one, and what is printed has to make room
   bool ok_ = true;
 };
 
-// A progress bar on stderr, drawn only on a terminal and only when the work takes longer than half a second.
+// What is being done, on stderr: only on a terminal, and only from half a second on. One at a time; what the console prints stands on its own lines.
 class Progress {
  public:
-  Progress(Console& console, std::string what);
-  ~Progress();  // wipes the bar
-  void Update(double done, double total);
+  Progress(Console& console, absl::string_view stage);
+  ~Progress();  // wipes it
+  Progress(const Progress&) = delete;
+  void Stage(absl::string_view stage);     // something else is being done
+  void Update(double done, double total);  // a bar: this much of the stage
 
  private:
   Console& console_;
-  std::string what_;
-  std::chrono::steady_clock::time_point start_;
-  std::chrono::steady_clock::time_point drawn_;
-  bool visible_ = false;
+  std::string stage_;
+  std::chrono::steady_clock::time_point updated_;
 };
 
 // Columns padded to one width per column; the first row is the header. Numbers (by first character) align right.

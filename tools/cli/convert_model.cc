@@ -68,6 +68,9 @@ int64_t ModelBytes(const std::string& path, const Program& program) {
 absl::Status CheckFiles(const ConvertRequest& request) {
   std::vector<std::string> outputs = ModelFiles(request.output, request.params_output);
   if (request.program_only) outputs.resize(1);
+  SaveOptions save;
+  save.params = request.params_output;
+  AMPC_RETURN_IF_ERROR(CheckSave(request.output, save));
   return CheckOutputs(outputs, ModelFiles(request.input, request.params));
 }
 
@@ -94,6 +97,7 @@ absl::Status UseRanges(const ConvertRequest& request, PassContext& ctx, Program&
     ranges = *std::move(read);
   }
   if (request.measure != nullptr) {
+    TellStage(request.stage, "measuring ranges of values");
     AMPC_ASSIGN_OR_RETURN(const Ranges measured, request.measure(program));
     for (const auto& [name, range] : measured) ranges[name].Add(range);
   }
@@ -115,7 +119,8 @@ bool HasMarks(const Program& program) {
 // The marks of an earlier conversion come from the file: what they make impossible is its fault.
 absl::Status RunConversion(const ConvertRequest& request, PassContext& ctx, Program& program) {
   const bool marked = HasMarks(program);
-  const absl::Status status = RunPipeline(ConvertPipeline(request.options), {}, ctx, program);
+  const Pipeline pipeline = ConvertPipeline(request.options);
+  const absl::Status status = RunPipeline(pipeline, TellPasses(pipeline, request.stage), ctx, program);
   if (status.ok() || !marked || ExitCodeOf(status) != ExitCode::kInternal) return status;
   return BadInputError(absl::StrCat(request.input, ": was converted before, and its marks of that contradict each other: ", status.message()));
 }
@@ -148,7 +153,9 @@ absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& request) {
   AMPC_RETURN_IF_ERROR(CheckFiles(request));
   ConvertResult result;
   Stopwatch watch;
+  TellStage(request.stage, "loading");
   AMPC_ASSIGN_OR_RETURN(Program program, LoadModel(request.input, {.params = request.params, .program_only = request.program_only}));
+  TellStage(request.stage, "verifying");
   AMPC_RETURN_IF_ERROR(Annotate(Verify(program), request.input));
   AMPC_RETURN_IF_ERROR(CheckBlackVars(program, request.options.black_vars));
   result.before = FactsOf(program);
@@ -167,6 +174,7 @@ absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& request) {
   result.notes = std::move(ctx.notes);
   result.decision = std::move(ctx.decision);
   result.pass_seconds = watch.Lap();
+  TellStage(request.stage, "saving");
 
   AMPC_RETURN_IF_ERROR(AddOutputs(request, std::move(program), result, files));
   AMPC_RETURN_IF_ERROR(CheckNotRead(files.targets(), read));

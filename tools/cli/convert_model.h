@@ -14,6 +14,7 @@
 #include "passes/amp/report.h"
 #include "passes/pipelines.h"
 #include "tools/cli/model_facts.h"
+#include "tools/cli/stages.h"
 
 namespace ampc {
 
@@ -33,6 +34,7 @@ struct ConvertRequest {
   // Adds what is written with the model to its files: all appear together, or none (graph/base/atomic_file_set.h). Null: nothing.
   std::function<absl::Status(const ConvertResult& result, AtomicFileSet& files)> add_files;
   std::string command;  // the command line that asks for the same again, for the report; "" for none
+  StageTeller stage;                                        // loading, the passes, saving
   std::function<void(double done, double total)> progress;  // while weights are written
 };
 
