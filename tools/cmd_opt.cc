@@ -1,9 +1,14 @@
 // ampc opt: any pass list over a model.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/base/atomic_file.h"
 #include "graph/base/error.h"
+#include "graph/base/json_writer.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/files_read.h"
 #include "graph/formats/format.h"
@@ -14,6 +19,7 @@
 #include "passes/pipeline.h"
 #include "tools/cli/command.h"
 #include "tools/cli/outputs.h"
+#include "tools/cli/stages.h"
 
 namespace ampc {
 namespace {
@@ -31,7 +37,33 @@ struct OptFlags {
   bool program_only = false;
   bool time_passes = false;
   bool list = false;
+  bool json = false;
 };
+
+struct Step {
+  std::string pass;
+  bool changed;
+  double seconds;
+};
+
+struct OptResult {
+  std::vector<Step> steps;
+  std::vector<std::string> notes;
+  std::shared_ptr<const AmpDecision> decision;  // null unless the passes made one
+  Program program;                              // where it was not saved
+};
+
+void ListPassesAsJson(Console& console) {
+  JsonWriter json(JsonWriter::kIndented);
+  json.BeginObject().Key("passes").BeginArray();
+  for (const PassInfo* info : Passes().All()) {
+    json.BeginObject().Field("name", info->name).Field("summary", info->summary).Key("options").BeginArray();
+    for (const auto& [name, help] : info->options) json.BeginObject(JsonWriter::kInline).Field("name", name).Field("help", help).EndObject();
+    json.EndArray().EndObject();
+  }
+  json.EndArray().EndObject();
+  console.Out(json.Take() + "\n");
+}
 
 void ListPasses(Console& console) {
   for (const PassInfo* info : Passes().All()) {
@@ -40,12 +72,14 @@ void ListPasses(Console& console) {
   }
 }
 
-PipelineOptions MakeOptions(const OptFlags& flags, Console& console) {
+PipelineOptions MakeOptions(const OptFlags& flags, const PipelineOptions& tell, OptResult& result, Console& console) {
   PipelineOptions options;
   options.verify_each = flags.verify_each != "off";
   options.check_claims = flags.verify_each == "full";
   options.stop_after = flags.stop_after;
-  options.after = [&flags, &console](const PipelineStep& step, int index, const Program& program, bool changed, double seconds) {
+  options.after = [&flags, tell, &result, &console](const PipelineStep& step, int index, const Program& program, bool changed, double seconds) {
+    if (tell.after != nullptr) tell.after(step, index, program, changed, seconds);
+    result.steps.push_back({step.pass, changed, seconds});
     if (flags.time_passes) console.Note(absl::StrFormat("%3d  %-28s %10s  %s", index, step.pass, HumanSeconds(seconds), changed ? "changed" : "unchanged"));
     if (changed && (flags.print_after == "all" || flags.print_after == step.pass)) {
       PrintOptions print;
@@ -61,11 +95,47 @@ absl::Status WriteReproducer(const std::string& path, const Pipeline& pipeline, 
   return WriteFileAtomically(path, absl::StrCat("# run: ", pipeline.ToString(), "\n", before));
 }
 
-absl::Status Run(const OptFlags& flags, Console& console) {
-  if (flags.list) {
-    ListPasses(console);
-    return absl::OkStatus();
+void PrintDecision(const OptResult& result, JsonWriter& json) {
+  json.Key("decision").BeginArray();
+  ForEachOp(result.program, [&](const Op& op) {
+    if (IsInserted(op)) return;
+    const OpDecision& d = result.decision->For(op);
+    json.BeginObject(JsonWriter::kInline).Field("value", op.outputs().empty() ? "" : op.outputs()[0]->name()).Field("op", op.type());
+    json.Field("precision", d.untouched ? "untouched" : d.low ? "low" : "fp32").Field("rule", d.rule).Field("reason", d.reason).EndObject();
+  });
+  json.EndArray();
+}
+
+// What was saved is in its file; else the decision is the result, or the program.
+void PrintJson(const OptFlags& flags, const OptResult& result, Console& console) {
+  JsonWriter json(JsonWriter::kIndented);
+  json.BeginObject().Field("model", flags.model).Key("passes").BeginArray();
+  for (const Step& step : result.steps) {
+    json.BeginObject(JsonWriter::kInline).Field("pass", step.pass).Field("changed", step.changed).Field("seconds", step.seconds).EndObject();
   }
+  json.EndArray().Key("notes").BeginArray();
+  for (const std::string& note : result.notes) json.String(note);
+  json.EndArray();
+  if (!flags.output.empty()) {
+    json.Field("output", flags.output);
+  } else if (result.decision != nullptr) {
+    PrintDecision(result, json);
+  } else {
+    json.Field("program", PrintProgram(result.program));
+  }
+  json.EndObject();
+  console.Out(json.Take() + "\n");
+}
+
+void Print(const OptFlags& flags, const OptResult& result, Console& console) {
+  if (flags.list) return flags.json ? ListPassesAsJson(console) : ListPasses(console);
+  if (flags.json) return PrintJson(flags, result, console);
+  if (!flags.output.empty()) return;
+  console.Out(result.decision != nullptr ? ToTable(*result.decision, result.program) : PrintProgram(result.program));
+}
+
+absl::Status Run(const OptFlags& flags, OptResult& result, Console& console) {
+  if (flags.list) return absl::OkStatus();
   if (flags.model.empty() || flags.passes.empty()) return UsageError("a model and --passes=LIST are needed (or --list)");
   FilesRead read;
   std::vector<std::string> outputs = ModelFiles(flags.output, "");
@@ -73,6 +143,7 @@ absl::Status Run(const OptFlags& flags, Console& console) {
   outputs.push_back(flags.reproducer);
   AMPC_RETURN_IF_ERROR(CheckOutputs(outputs, ModelFiles(flags.model, flags.params)));
   AMPC_ASSIGN_OR_RETURN(const Pipeline pipeline, Pipeline::Parse(flags.passes));
+  Progress progress(console, "loading");
   AMPC_ASSIGN_OR_RETURN(const PrecisionSupport* support, TargetSupport(flags.target));
   AMPC_ASSIGN_OR_RETURN(Program program, LoadModel(flags.model, {.params = flags.params, .program_only = flags.program_only}));
   AMPC_RETURN_IF_ERROR(CheckNotRead(outputs, read));
@@ -82,21 +153,23 @@ absl::Status Run(const OptFlags& flags, Console& console) {
   ctx.support = support;
   ctx.evaluator = evaluator.get();
   const std::string before = flags.reproducer.empty() ? "" : PrintProgram(program);
-  const absl::Status status = RunPipeline(pipeline, MakeOptions(flags, console), ctx, program);
+  const PipelineOptions tell = TellPasses(pipeline, [&progress](absl::string_view stage) { progress.Stage(stage); });
+  const absl::Status status = RunPipeline(pipeline, MakeOptions(flags, tell, result, console), ctx, program);
   for (const std::string& note : ctx.notes) console.Note(note);
   if (!status.ok()) {
     if (!flags.reproducer.empty()) AMPC_RETURN_IF_ERROR(WriteReproducer(flags.reproducer, pipeline, before));
     return status;
   }
-  if (ctx.decision != nullptr && flags.output.empty()) console.Out(ToTable(*ctx.decision, program));
+  result.notes = std::move(ctx.notes);
   if (!flags.output.empty()) {
-    Progress progress(console, "writing");
+    progress.Stage("saving");
     SaveOptions save;
     save.program_only = flags.program_only;
     save.progress = [&progress](double done, double total) { progress.Update(done, total); };
     return SaveModelApart(program, flags.output, save, read);
   }
-  if (ctx.decision == nullptr) console.Out(PrintProgram(program));
+  result.decision = std::move(ctx.decision);
+  result.program = std::move(program);
   return absl::OkStatus();
 }
 
@@ -122,7 +195,13 @@ Command OptCommand() {
             options.Flag("--time-passes", flags->time_passes, "print the time of every pass");
             options.Add("--reproducer", flags->reproducer, "on failure write the input program and the pipeline here");
             options.Flag("--list", flags->list, "list every pass with its options");
-            return [flags](Console& console) { return Run(*flags, console); };
+            AddJsonFlag(options, &flags->json);
+            return [flags](Console& console) -> absl::Status {
+              OptResult result;
+              AMPC_RETURN_IF_ERROR(Run(*flags, result, console));
+              Print(*flags, result, console);
+              return absl::OkStatus();
+            };
           }};
 }
 

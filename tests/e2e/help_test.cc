@@ -51,7 +51,7 @@ TEST_F(HelpTest, ExamplesUseOptionsThatExist) {
 }
 
 TEST_F(HelpTest, VerbsThatPrintAResultHaveJson) {
-  for (const char* verb : {"bench", "convert", "run", "compare", "inspect", "verify", "strip", "train"}) EXPECT_THAT(Ok({verb, "--help"}), HasSubstr("--json")) << verb;
+  for (const char* verb : {"bench", "convert", "run", "compare", "inspect", "opt", "verify", "strip", "train"}) EXPECT_THAT(Ok({verb, "--help"}), HasSubstr("--json")) << verb;
 }
 
 // The table of the README names every verb, and only options that the verb has.
