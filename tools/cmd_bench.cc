@@ -1,5 +1,6 @@
 // ampc bench: latencies and throughput of a model, or of training one of the built-in networks.
 #include <algorithm>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "tools/bench/networks.h"
 #include "tools/cli/command.h"
 #include "tools/cli/device_check.h"
+#include "tools/cli/endings.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/tensors.h"
 
@@ -88,6 +90,37 @@ void PrintJson(Console& console, const BenchFlags& flags, const BenchLine& l) {
   console.Out(json.Take() + "\n");
 }
 
+std::string NetworkNames() {
+  return absl::StrJoin(BenchNetworks(), ", ", [](std::string* out, const BenchNetwork& network) { *out += network.name; });
+}
+
+// The first of `names` that was given is refused.
+absl::Status Refuse(const Options& options, std::initializer_list<const char*> names, absl::string_view found, absl::string_view needed) {
+  for (const char* name : names) {
+    if (options.Given(name)) return UsageError(absl::StrCat(name, ": found ", found, ", needed ", needed));
+  }
+  return absl::OkStatus();
+}
+
+// An option that would change nothing is refused.
+absl::Status CheckMeaning(const BenchFlags& flags, const Options& options) {
+  const BenchRequest& r = flags.request;
+  AMPC_RETURN_IF_ERROR(CheckEnding("--profile", flags.profile, ".json", "the trace of Chrome"));
+  if (FindBenchNetwork(r.model) == nullptr) {
+    AMPC_RETURN_IF_ERROR(Refuse(options, {"--train"}, "a model in a file", absl::StrCat("one of ", NetworkNames())));
+    AMPC_RETURN_IF_ERROR(Refuse(options, {"--level", "--dtype", "--optimizer", "--accumulate"}, "a model in a file, which runs as it is",
+                                absl::StrCat("one of ", NetworkNames())));
+    return r.inputs.empty() ? absl::OkStatus() : Refuse(options, {"--batch", "--dims"}, "--input, whose values have their dims", "one of the two");
+  }
+  AMPC_RETURN_IF_ERROR(Refuse(options, {"--input", "--dims", "--params"}, absl::StrCat("network '", r.model, "', whose values are random"), "a model in a file"));
+  if (std::all_of(r.levels.begin(), r.levels.end(), [](const std::string& level) { return level == "O0"; })) {
+    AMPC_RETURN_IF_ERROR(Refuse(options, {"--dtype"}, "only level O0", "O1 or O2 among the levels"));
+  }
+  if (!r.train) return Refuse(options, {"--optimizer", "--accumulate"}, "no --train", "it");
+  if (flags.ops > 0) AMPC_RETURN_IF_ERROR(Refuse(options, {"--ops"}, "--train", "runs of a model"));
+  return Refuse(options, {"--strict-rounding", "--no-in-place"}, "--train", "runs of a model");
+}
+
 absl::Status CheckFlags(const BenchFlags& flags) {
   const BenchRequest& r = flags.request;
   if (flags.profile.empty()) return absl::OkStatus();
@@ -106,6 +139,8 @@ absl::Status Run(BenchFlags flags, Console& console) {
   flags.request.dtype = flags.dtype == "bf16" ? DType::kBF16 : DType::kF16;
   flags.request.profile = flags.ops > 0 || !flags.profile.empty();
   AMPC_RETURN_IF_ERROR(CheckDevice(flags.request.device, console));
+  Progress progress(console, "loading");
+  flags.request.stage = [&progress](absl::string_view stage) { progress.Stage(stage); };
   std::vector<BenchLine> lines;
   AMPC_RETURN_IF_ERROR(RunBench(flags.request, [&](const BenchLine& line) {
     if (!flags.json && lines.empty()) console.Out(kHeader);
@@ -122,9 +157,7 @@ absl::Status Run(BenchFlags flags, Console& console) {
 
 void AddBenchOptions(const Options& options, BenchFlags& f) {
   BenchRequest& r = f.request;
-  std::string names;
-  for (const BenchNetwork& network : BenchNetworks()) absl::StrAppend(&names, names.empty() ? "" : ", ", network.name);
-  options.Add("model", r.model, absl::StrCat("a model's file, or a network with random weights: ", names)).Required();
+  options.Add("model", r.model, absl::StrCat("a model's file, or a network with random weights: ", NetworkNames())).Required();
   options.Add("--batch", r.batches, "rows of a run; several, separated by commas, give a line each").SplitAtCommas().Between(1, 1 << 20).ShowDefault();
   options.Add("--input,-i", r.inputs, "feeds of a model's file: .npz, .safetensors, or NAME=file.npy; default: random values");
   options.Add("--dims", r.dims, "NAME=1,3,48,320: dims of a feed; given again for the same feed: another line of the same session");
@@ -140,7 +173,7 @@ void AddBenchOptions(const Options& options, BenchFlags& f) {
   options.Flag("!--no-in-place", r.in_place, "no result takes the memory of an operand");
   options.Add("--seconds", r.seconds, "of timed runs for each line, at least; at least ten runs").NotNegative().ShowDefault();
   options.Add("--ops", f.ops, "rows in the table of where a run's time goes, by op and implementation; 0: no table").Between(0, 1000).ShowDefault();
-  options.Add("--profile", f.profile, "write a Chrome trace of a run of the last line");
+  options.Add("--profile", f.profile, "write a Chrome trace of a run of the last line: a .json file");
   AddJsonFlag(options, &f.json);
 }
 
@@ -158,7 +191,10 @@ Command BenchCommand() {
           [](Options options) -> Action {
             auto flags = std::make_shared<BenchFlags>();
             AddBenchOptions(options, *flags);
-            return [flags](Console& console) { return Run(*flags, console); };
+            return [flags, options](Console& console) -> absl::Status {
+              AMPC_RETURN_IF_ERROR(CheckMeaning(*flags, options));
+              return Run(*flags, console);
+            };
           }};
 }
 

@@ -14,6 +14,7 @@
 #include "runtime/session.h"
 #include "tools/cli/command.h"
 #include "tools/cli/device_check.h"
+#include "tools/cli/endings.h"
 #include "tools/cli/observers.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/tensors.h"
@@ -79,6 +80,7 @@ void PrintJson(Console& console, const RunFlags& flags, const TensorMap& fetches
 }
 
 absl::Status CheckFiles(const RunFlags& flags) {
+  AMPC_RETURN_IF_ERROR(CheckEnding("--profile", flags.profile, ".json", "the trace of Chrome"));
   if (!flags.output.empty()) AMPC_RETURN_IF_ERROR(CheckTensorFileName(flags.output));
   std::vector<std::string> inputs = ModelFiles(flags.model, flags.session.params);
   for (const std::string& source : flags.inputs) inputs.push_back(FileOfFeeds(source));
@@ -89,6 +91,7 @@ absl::Status Run(const RunFlags& flags, Console& console) {
   FilesRead read;
   AMPC_RETURN_IF_ERROR(CheckFiles(flags));
   AMPC_RETURN_IF_ERROR(CheckDevice(flags.session.device, console));
+  Progress progress(console, "loading");
   Timing timing;
   const Clock::time_point start = Clock::now();
   SessionOptions options = flags.session;
@@ -98,10 +101,11 @@ absl::Status Run(const RunFlags& flags, Console& console) {
   AMPC_ASSIGN_OR_RETURN(const TensorMap feeds, ReadFeeds(flags.inputs, session.inputs()));
   AMPC_RETURN_IF_ERROR(CheckNotRead({flags.output, flags.profile}, read));
   const Clock::time_point first = Clock::now();
+  progress.Stage("first run");
   RunObserver observer({.check_nan_inf = flags.check_nan_inf, .verbose = flags.verbose, .trace = !flags.profile.empty()}, console);
   AMPC_ASSIGN_OR_RETURN(TensorMap fetches, observer.needed() ? session.Run(feeds, observer) : session.Run(feeds));
   timing.first = SecondsSince(first);
-  Progress progress(console, "running");
+  progress.Stage("running");
   for (int i = 1; i < flags.repeat; ++i) {
     const Clock::time_point begin = Clock::now();
     AMPC_ASSIGN_OR_RETURN(fetches, session.Run(feeds));
@@ -142,7 +146,7 @@ Command RunCommand() {
             options.Flag("--strict-rounding", flags->session.strict_rounding, "no fusion, and every op rounds its result to its type; else fp16 keeps float32 between ops on a CPU");
             options.Flag("--check-nan-inf", flags->check_nan_inf, "stop at the first result that is not finite (exit 1), each rounded to its type");
             options.Flag("--verbose", flags->verbose, "a line per step: op, implementation, types, time");
-            options.Add("--profile", flags->profile, "write a Chrome trace of the first run");
+            options.Add("--profile", flags->profile, "write a Chrome trace of the first run: a .json file");
             AddJsonFlag(options, &flags->json);
             return [flags](Console& console) { return Run(*flags, console); };
           }};

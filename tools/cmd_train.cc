@@ -12,6 +12,7 @@
 #include "runtime/train/trainer.h"
 #include "tools/cli/command.h"
 #include "tools/cli/device_check.h"
+#include "tools/cli/endings.h"
 #include "tools/cli/outputs.h"
 #include "tools/train/job.h"
 #include "tools/train/plot.h"
@@ -97,6 +98,7 @@ class Reporter {
 
 absl::Status Check(const TrainFlags& flags) {
   const TrainRequest& r = flags.request;
+  AMPC_RETURN_IF_ERROR(CheckEnding("--plot", flags.plot, ".svg", "the picture"));
   if (r.resume && r.checkpoint.empty()) return UsageError("--resume: found no --checkpoint, needed the folder to go on from");
   if (r.checkpoint_every > 0 && r.checkpoint.empty()) return UsageError("--checkpoint-every: found no --checkpoint, needed the folder to save to");
   if (r.init_scale.has_value() && r.level == "O0") return UsageError("--init-scale: found level O0, needed O1 or O2, which scale the loss");
@@ -171,7 +173,7 @@ void AddTrainOptions(const Options& options, TrainFlags& f) {
   options.Add("--steps", r.steps, "stop after so many steps, instead of --epochs").Between(int64_t{1}, int64_t{1} << 40);
   options.Add("--seed", r.seed, "of first values and order").ShowDefault();
   options.Add("--device", r.device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
-  options.Add("--threads", r.threads, "0: all processors").Between(0, 4096).ShowDefault();
+  options.Add("--threads", r.threads, "0: all processors").ShowDefault();
   options.Add("--data", r.data, absl::StrCat("folder with the data set; default ", kFashionMnist));
   options.Add("--checkpoint", r.checkpoint, "folder for checkpoints: one per epoch, the last three are kept");
   options.Add("--checkpoint-every", r.checkpoint_every, "also every so many steps").Between(int64_t{1}, int64_t{1} << 40);
