@@ -40,6 +40,12 @@ PassOptions DecideText(const ConvertOptions& o) {
   return options;
 }
 
+PassOptions ProtectText(const ConvertOptions& o) {
+  PassOptions options = {{"dtype", std::string(Name(o.dtype))}};
+  if (o.on_tiny != "subnormal") options["on_tiny"] = o.on_tiny;
+  return options;
+}
+
 PassOptions RaiseText(const ConvertOptions& o) {
   PassOptions options = {{"dtype", std::string(Name(o.dtype))}};
   AddList(options, "black-list", o.black_list);
@@ -56,7 +62,7 @@ Pipeline ConvertPipeline(const ConvertOptions& o) {
   const bool own = o.mode == "own";
   p.Add("infer-types");                                                   // importers leave gaps, and a decision needs types
   if (o.guard || NamesRegion(o)) p.Add("fp16-guard");                     // before deciding: regions are marks
-  if (own) p.Add("protect", {{"dtype", std::string(Name(o.dtype))}});     // before deciding: its marks are obeyed
+  if (own) p.Add("protect", ProtectText(o));                              // before deciding: its marks are obeyed
   if (own && o.dtype == DType::kBF16) p.Add("raise-onnx-opset", RaiseText(o));  // before deciding: what an op may be says its version
   if (o.mode == "paddle-inference-2.6") p.Add("fold-constants", {{"shapes", "false"}});  // as that converter does in front
   p.Add("amp-decide", DecideText(o));

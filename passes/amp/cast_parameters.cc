@@ -181,13 +181,17 @@ class ParameterCaster {
 absl::StatusOr<WeightTransform> ReadTransform(const PassOptions& options) {
   WeightTransform out;
   AMPC_ASSIGN_OR_RETURN(const std::string overflow, ChoiceOption(options, "on_overflow", {"clamp", "keep", "error"}, "clamp"));
-  AMPC_ASSIGN_OR_RETURN(const std::string tiny, ChoiceOption(options, "on_tiny", {"subnormal", "flush", "keep"}, "subnormal"));
+  AMPC_ASSIGN_OR_RETURN(out.on_tiny, OnTinyOption(options));
   out.on_overflow = overflow == "clamp" ? OnOverflow::kClamp : overflow == "keep" ? OnOverflow::kKeep : OnOverflow::kError;
-  out.on_tiny = tiny == "subnormal" ? OnTiny::kSubnormal : tiny == "flush" ? OnTiny::kFlush : OnTiny::kKeep;
   return out;
 }
 
 }  // namespace
+
+absl::StatusOr<OnTiny> OnTinyOption(const PassOptions& options) {
+  AMPC_ASSIGN_OR_RETURN(const std::string tiny, ChoiceOption(options, "on_tiny", {"subnormal", "flush", "keep"}, "subnormal"));
+  return tiny == "subnormal" ? OnTiny::kSubnormal : tiny == "flush" ? OnTiny::kFlush : OnTiny::kKeep;
+}
 
 PassInfo CastParametersPass() {
   PassInfo info;

@@ -8,10 +8,15 @@
 // to the WeightRef. Options: on_overflow=clamp|keep|error, on_tiny=subnormal|flush|keep. Needs a decision. O(program).
 #pragma once
 
+#include "absl/status/statusor.h"
+#include "graph/weight.h"
 #include "passes/pass.h"
 
 namespace ampc {
 
 PassInfo CastParametersPass();
+
+// The option on_tiny, which protect has, too.
+absl::StatusOr<OnTiny> OnTinyOption(const PassOptions& options);
 
 }  // namespace ampc

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "graph/ops/onnx/dialect.h"
+#include "passes/amp/cast_parameters.h"
 #include "passes/amp/decision.h"
 #include "passes/amp/protect_util.h"
 #include "passes/amp/protector.h"
@@ -27,20 +28,17 @@ constexpr int64_t kMostChannels = int64_t{1} << 20;
 // Reshapes between a largest value and what it is subtracted from.
 constexpr int kMostMoves = 4;
 
-std::string What(const LostValue& lost, DType low) {
-  return absl::StrCat(lost.value, lost.loss == Loss::kOverflows ? " is infinite in " : lost.loss == Loss::kVanishes ? " is 0 in " : " has few bits in ", Name(low));
-}
-
 }  // namespace
 
-Protector::Protector(DType low, Program& program)
+Protector::Protector(DType low, OnTiny on_tiny, Program& program)
     : low_(low),
       largest_(low == DType::kF16 ? 65504.0 : 0x1.FEp127),
+      smallest_(low == DType::kF16 ? 0x1p-14 : 0x1p-126),
       program_(program),
       roots_(program),
       bounds_(program, roots_),
       kinds_(program.num_op_ids(), 0),
-      lost_(LossesOfStored(program, roots_, low)),
+      lost_(LossesOfStored(program, roots_, low, on_tiny)),
       flags_(program.num_var_ids(), 0),
       powers_(program.num_var_ids()),
       definers_(program.num_var_ids(), nullptr),
@@ -109,6 +107,11 @@ void Protector::ForwardBlock(const Block& block) {
   }
 }
 
+void Protector::Cross(const Var& from, const Var& to) {
+  flags_[to.id()] |= flags_[roots_.Root(from).id()] & kCrossesBlocks;
+  if (const Guard* guard = GuardOf(from)) guards_.try_emplace(to.id(), Guard(*guard));
+}
+
 void Protector::EnterBlock(const Op& op, const Block& block) {
   if (block.ops().empty() || block.ops()[0]->type() != onnx::kEnter) return;
   const absl::Span<Var* const> inside = block.ops()[0]->outputs();
@@ -117,7 +120,7 @@ void Protector::EnterBlock(const Op& op, const Block& block) {
     if (!op.def().inputs[s].variadic || op.def().inputs[s].name == onnx::kCaptures) continue;
     const absl::Span<Var* const> given = op.inputs(s);
     for (size_t i = 1; i <= std::min(given.size(), inside.size()); ++i) {
-      flags_[inside[inside.size() - i]->id()] |= flags_[roots_.Root(*given[given.size() - i]).id()] & kCrossesBlocks;
+      Cross(*given[given.size() - i], *inside[inside.size() - i]);
     }
   }
 }
@@ -127,7 +130,7 @@ void Protector::LeaveBlock(const Op& op, const Block& block) {
   const absl::Span<Var* const> given = block.ops().back()->inputs();
   // A loop's condition comes first and is no result.
   for (size_t i = 1; i <= std::min(given.size(), op.outputs().size()); ++i) {
-    flags_[op.outputs()[op.outputs().size() - i]->id()] |= flags_[roots_.Root(*given[given.size() - i]).id()] & kCrossesBlocks;
+    Cross(*given[given.size() - i], *op.outputs()[op.outputs().size() - i]);
   }
 }
 
@@ -144,6 +147,7 @@ void Protector::Forward(const Op& op) {
   for (const Var* var : op.outputs()) lost_[var->id()] = created;
   ReadConstants(op);
   FollowRange(op);
+  FollowGuards(op);
   FollowPowers(op);
   FollowSums(op);
   FollowStatistics(op);
@@ -180,29 +184,7 @@ bool Protector::IsDistanceFromExtremum(const Op& op) const {
   return false;
 }
 
-void Protector::ReadConstants(const Op& op) {
-  if (!MayBecomeLow(op)) return;
-  for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
-    const LostValue& lost = lost_[In(op, i).id()];
-    if (lost.loss == Loss::kNone || InputPrecisionFor(op.def(), op.InputSlotOf(i), low_) != SlotPrecision::kFollow) continue;
-    const bool overflows = lost.loss == Loss::kOverflows;
-    // min(x, 1e30) keeps its meaning with an infinity; few bits count in what keeps a value from zero.
-    if (overflows && Is(op, OpKind::kSelection)) continue;
-    if (lost.loss == Loss::kImprecise && !Is(op, OpKind::kAdditive) && !Is(op, OpKind::kSelection)) continue;
-    Because(op, absl::StrCat("protect.constant: ", What(lost, low_)));
-    Set(op, overflows ? kLarge : kSmall);
-  }
-  // Bounds that are attributes.
-  if (onnx::TypeName(op.def()) != "Clip") return;
-  for (const char* name : {"min", "max"}) {
-    const LostValue lost = LossOf(op.GetFloat(name), low_);
-    if (lost.loss == Loss::kNone || lost.loss == Loss::kOverflows) continue;
-    Because(op, absl::StrCat("protect.constant: ", What(lost, low_)));
-    Set(op, kSmall);
-  }
-}
-
-// Large values stay large through arithmetic until something bounds them; small ones matter where a function is steep.
+// Large values stay large through arithmetic until something bounds them.
 void Protector::FollowRange(const Op& op) {
   const AmpClass amp = ClassOf(op);
   if (Reads(op, kLarge) && amp != AmpClass::kAllow) {
@@ -210,12 +192,6 @@ void Protector::FollowRange(const Op& op) {
     const bool stays = MayBecomeLow(op) && !Is(op, OpKind::kBounded);
     if (stays || IsCast(op)) Set(op, kLarge);
   }
-  if (!Reads(op, kSmall)) return;
-  const bool steep = Is(op, OpKind::kSteepAtZero);
-  const bool moves = amp == AmpClass::kClear || IsCast(op);
-  if (!steep && !moves) return;
-  Because(op, "protect.eps: reads a value that a constant keeps from zero");
-  if (moves || Is(op, OpKind::kRoot)) Set(op, kSmall);
 }
 
 void Protector::CheckBounds(const Op& op) {
@@ -235,7 +211,7 @@ void Protector::CheckBatchNorm(const Op& op) {
     if (op.input(slot) == nullptr || InputPrecisionFor(op.def(), slot, low_) != SlotPrecision::kFollow) continue;
     const std::vector<float> values = OriginalFloats(roots_.Root(*op.input(slot)), kMostChannels);
     const LostValue lost = LossOf(values, low_);
-    if (lost.loss == Loss::kOverflows) Because(op, absl::StrCat("protect.constant: ", op.def().inputs[slot].name, " has ", What(lost, low_)));
+    if (lost.loss == Loss::kOverflows) Because(op, absl::StrCat("protect.constant: ", op.def().inputs[slot].name, " has ", WhatIsLost(lost, low_)));
     if (slot != 4) continue;
     const double epsilon = op.GetFloat("epsilon");
     for (const float variance : values) {
@@ -265,10 +241,12 @@ PassInfo ProtectPass() {
   PassInfo info;
   info.name = "protect";
   info.summary = "marks shape arithmetic, index computation, and what tiny or huge constants touch as fp32";
-  info.options = {{"dtype", "f16 (default) or bf16: the type whose range counts"}};
+  info.options = {{"dtype", "f16 (default) or bf16: the type whose range counts"},
+                  {"on_tiny", "what cast-parameters-to-fp16 is told: subnormal (default), flush, keep"}};
   info.make = [](const PassOptions& options) -> absl::StatusOr<std::unique_ptr<Pass>> {
     AMPC_ASSIGN_OR_RETURN(const DType low, LowDTypeOption(options, "dtype", DType::kF16));
-    return MakePass([low](PassContext&, Program& program) -> absl::StatusOr<bool> { return Protector(low, program).Run(); });
+    AMPC_ASSIGN_OR_RETURN(const OnTiny on_tiny, OnTinyOption(options));
+    return MakePass([low, on_tiny](PassContext&, Program& program) -> absl::StatusOr<bool> { return Protector(low, on_tiny, program).Run(); });
   };
   return info;
 }

@@ -1,23 +1,30 @@
-// Protector: the rules of protect, one sweep forward and then backwards. Internal to protect; its parts are protect.cc (the sweep, constants
-// and ranges), protect_sums.cc (powers, sums and statistics) and protect_backward.cc (indexes and logarithms).
+// Protector: the rules of protect, one sweep forward and then backwards. Internal to protect; its parts are protect.cc (the sweep and ranges),
+// protect_guards.cc (constants, and what they say of a value's size), protect_sums.cc (powers, sums and statistics) and protect_backward.cc
+// (indexes and logarithms).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
 #include "graph/program.h"
+#include "graph/weight.h"
 #include "passes/amp/cast_roots.h"
+#include "passes/amp/data_attributes.h"
 #include "passes/amp/low_values.h"
 #include "passes/amp/value_bounds.h"
 #include "passes/analysis/op_kinds.h"
+#include "passes/analysis/per_record.h"
 
 namespace ampc {
 
 class Protector {
  public:
-  Protector(DType low, Program& program);
+  // `on_tiny`: what happens to small weights.
+  Protector(DType low, OnTiny on_tiny, Program& program);
   // Once. Whether anything was marked.
   bool Run();
 
@@ -39,6 +46,18 @@ class Protector {
     int degree = 1;
   };
 
+  // What constants say of the size of a value.
+  struct Guard {
+    enum Kind : uint8_t {
+      kFloor,       // one keeps it from zero: it is at least `size`
+      kReciprocal,  // made from the reciprocal of such a value: it may reach `size`, beyond the range
+      kScaled,      // a factor makes it small: about `size`
+      kWeighted,    // so do weights
+    };
+    Kind kind = kFloor;
+    double size = 0;
+  };
+
   bool Is(const Op& op, OpKind kind) const { return (kinds_[op.id()] & static_cast<uint32_t>(kind)) != 0; }
   const Var& In(const Op& op, int flat) const { return roots_.Root(*op.inputs()[flat]); }
   bool Has(const Var& var, uint8_t flags) const { return (flags_[roots_.Root(var).id()] & flags) != 0; }
@@ -54,16 +73,36 @@ class Protector {
   void ForwardBlock(const Block& block);
   // What the outputs of a subgraph are goes for the results of its op, and what the op starts it with for its inputs.
   void EnterBlock(const Op& op, const Block& block);
+  void Cross(const Var& from, const Var& to);
   void LeaveBlock(const Op& op, const Block& block);
   void Forward(const Op& op);
   bool FromConstants(const Op& op) const;
   // x - max(x), which may be small where x is not.
   bool IsDistanceFromExtremum(const Op& op) const;
-  void ReadConstants(const Op& op);
   void FollowRange(const Op& op);
   void CheckBounds(const Op& op);
   void CheckBatchNorm(const Op& op);
   bool Mark();
+
+  // protect_guards.cc
+  void ReadConstants(const Op& op);
+  void ReadConstant(const Op& op, const LostValue& lost, AttributeUse use);
+  // Does it matter for `op` that most of operand `flat`, many small values, is lost?
+  bool CountsFor(const Op& op, int flat, const LostValue& lost) const;
+  // What keeps a value from zero, and what is divided by it; factors that make a value small, until others take them back.
+  void FollowGuards(const Op& op);
+  void FollowFloor(const Op& op, double floor);
+  void FollowReciprocal(const Op& op, double reach);
+  void FollowScaled(const Op& op, const Guard& scaled);
+  const Guard* GuardOf(const Var& var) const;
+  void SetGuard(const Op& op, Guard::Kind kind, double size);
+  // The magnitude of a stored value as a factor, as far as it is known; 1 for what is not.
+  double FactorOf(const Var& var) const;
+  std::optional<double> ExponentOf(const Op& op) const;
+  // How far a result reaches that inverts an operand of at least `floor`; 0 for none that does.
+  double ReachOfInverse(const Op& op, double floor) const;
+  // The floor of a sum of non-negative values, of a product of such ones, and of what keeps the size of its operand; 0 for none.
+  double FloorOfResult(const Op& op, double floor) const;
 
   // protect_sums.cc
   void FollowPowers(const Op& op);
@@ -85,10 +124,12 @@ class Protector {
   void ProtectProbabilities();
 
   DType low_;
-  double largest_;  // finite value of the low type
+  double largest_;   // finite value of the low type
+  double smallest_;  // normal value of the low type
   Program& program_;
   CastRoots roots_;
   ValueBounds bounds_;
+  PerRecord<absl::Span<const DataAttribute>> attributes_;
   std::vector<uint32_t> kinds_;      // by Op::id: passes/analysis/op_kinds.h
   std::vector<LostValue> lost_;      // by Var::id
   std::vector<uint8_t> flags_;       // by Var::id
@@ -96,6 +137,7 @@ class Protector {
   std::vector<const Op*> definers_;  // by Var::id, null for what no op of the sweep so far defines
   std::vector<int> uses_, summed_;   // by Var::id: readers, and those that add up or average
   std::vector<const Op*> logs_;      // of what may be small
+  absl::flat_hash_map<int, Guard> guards_;         // by Var::id: few have one
   absl::flat_hash_map<int, std::string> reasons_;  // by Op::id: few have one
 };
 

@@ -22,9 +22,8 @@ absl::Span<const char> StoredFloats(const Var& var) {
   return ref->offset > all.size() || ref->bytes > all.size() - ref->offset ? absl::Span<const char>() : all.subspan(ref->offset, ref->bytes);
 }
 
-// Values beyond the range only: small ones among many are the rounding of any weight.
-LostValue Overflow(const Var& var, DType low) {
-  const absl::Span<const char> bytes = StoredFloats(var);
+// Values beyond the range.
+LostValue Overflow(absl::Span<const char> bytes, DType low) {
   const uint64_t count = bytes.size() / sizeof(float);
   WeightTransform keep;
   keep.to = low;
@@ -37,17 +36,44 @@ LostValue Overflow(const Var& var, DType low) {
     const uint64_t beyond = AdjustToLow(bytes.data() + first * sizeof(float), n, keep, window.data(), &damage);
     if (beyond < n) lost = {Loss::kOverflows, window[beyond]};
   }
-  if (bytes.size() >= kReleaseBytes) var.weight->source->Release(var.weight->offset, var.weight->bytes);
   return lost;
 }
 
-LostValue LossOfVar(const Var& var, DType low) {
-  if (var.literal != nullptr && !Lowered(var)) return LossOf(*var.literal, low);
+// Calls see(window) for the values in their order until it returns true; whether it did.
+template <typename See>
+bool AnyWindow(absl::Span<const char> bytes, const See& see) {
+  const uint64_t count = bytes.size() / sizeof(float);
+  std::array<float, kWindow> window;
+  for (uint64_t first = 0; first < count; first += kWindow) {
+    const uint64_t n = std::min(kWindow, count - first);
+    std::memcpy(window.data(), bytes.data() + first * sizeof(float), n * sizeof(float));
+    if (see(absl::MakeConstSpan(window.data(), n))) return true;
+  }
+  return false;
+}
+
+// Of a weight of ordinary size the first window is enough.
+LostValue Vanishing(absl::Span<const char> bytes, DType low, OnTiny on_tiny) {
+  ShareLost share(low, on_tiny, bytes.size() / sizeof(float));
+  if (AnyWindow(bytes, [&](absl::Span<const float> values) { return share.Enough(values); })) return {};
+  AnyWindow(bytes, [&](absl::Span<const float> values) {
+    share.Add(values);
+    return false;
+  });
+  return share.Result();
+}
+
+LostValue LossOfVar(const Var& var, DType low, OnTiny on_tiny, bool overflow_counts) {
+  if (var.literal != nullptr && !Lowered(var)) return LossOf(*var.literal, low, on_tiny);
   if (var.type.NumElements() == 1 || var.kind == VarKind::kConst) {
     const std::vector<float> values = OriginalFloats(var, int64_t{1} << 20);
-    return LossOf(values, low);
+    return LossOf(values, low, on_tiny);
   }
-  return Overflow(var, low);
+  const absl::Span<const char> bytes = StoredFloats(var);
+  LostValue lost = overflow_counts ? Overflow(bytes, low) : LostValue();
+  if (lost.loss == Loss::kNone) lost = Vanishing(bytes, low, on_tiny);
+  if (bytes.size() >= kReleaseBytes) var.weight->source->Release(var.weight->offset, var.weight->bytes);
+  return lost;
 }
 
 }  // namespace
@@ -67,7 +93,7 @@ std::vector<float> OriginalFloats(const Var& var, int64_t most) {
   return out;
 }
 
-std::vector<LostValue> LossesOfStored(const Program& program, const CastRoots& roots, DType low) {
+std::vector<LostValue> LossesOfStored(const Program& program, const CastRoots& roots, DType low, OnTiny on_tiny) {
   std::vector<bool> wanted(program.num_var_ids(), false);
   ForEachOp(program, [&](const Op& op) {
     if (IsInserted(op) || IsCast(op) || op.def().opaque || op.def().amp == AmpClass::kAllow || op.def().amp == AmpClass::kNever) return;
@@ -76,8 +102,7 @@ std::vector<LostValue> LossesOfStored(const Program& program, const CastRoots& r
   std::vector<LostValue> losses(program.num_var_ids());
   ForEachVar(program, [&](const Var& var) {
     if (!IsStored(var) || !var.type.IsFloat()) return;
-    const bool small = var.kind == VarKind::kConst || var.type.NumElements() == 1;
-    if (small || wanted[var.id()]) losses[var.id()] = LossOfVar(var, low);
+    losses[var.id()] = LossOfVar(var, low, on_tiny, wanted[var.id()]);
   });
   return losses;
 }

@@ -16,6 +16,9 @@ constexpr Row kRows[] = {
     {OpKind::kLog, "log log2 log10 Log"},
     {OpKind::kSteepAtZero,
      "sqrt rsqrt log log2 log10 reciprocal pow elementwise_pow elementwise_div Sqrt Log Reciprocal Pow Div"},
+    {OpKind::kReciprocal, "reciprocal rsqrt Reciprocal"},
+    {OpKind::kDivision, "elementwise_div Div"},
+    {OpKind::kAffine, "scale"},
     {OpKind::kBounded,
      "sigmoid tanh softmax relu6 clip hard_sigmoid log_softmax layer_norm instance_norm group_norm elementwise_min elementwise_max erf "
      "sin cos atan softsign Sigmoid Tanh Softmax Clip HardSigmoid LogSoftmax LayerNormalization InstanceNormalization "

@@ -10,6 +10,9 @@ namespace ampc {
 enum class OpKind : uint32_t {
   kLog = 1 << 0,
   kSteepAtZero = 1 << 1,   // an operand that a low type rounds to zero or to few bits ruins the result: 1 / x, log, x^y
+  kReciprocal = 1 << 16,   // of those: 1 / x, and 1 over its root
+  kDivision = 1 << 17,     // of two operands
+  kAffine = 1 << 18,       // of one operand, with attributes scale and bias
   kBounded = 1 << 2,       // however large the operand, the result is in range
   kNormalized = 1 << 3,    // of those: the result has a size of its own, the operand's does not show
   kSelection = 1 << 4,     // min, max, clip

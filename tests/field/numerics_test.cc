@@ -162,6 +162,159 @@ b = Mul(a, s)
 y = Relu(b)
 out y f32 [4, 2]
 )", .full = {"w"}},
+    // PyTorch's normalize and its neighbours, where a row is 0: what keeps the norm from zero has to stay.
+    {.name = "TheNormOfAZeroRow", .text = R"(
+opset 17
+in x f32 [4, 16]
+w zero f32 [4, 1] = 0, 1
+w w f32 [16, 16]
+w tiny f32 [] = 1e-12
+w shape i64 [2] = 4, 16
+a = MatMul(x, w)
+b = Mul(a, zero)
+n = ReduceL2(b) axes=[-1]
+c = Clip(n, tiny)
+e = Expand(c, shape)
+d = Div(b, e)
+y = MatMul(d, w)
+out y f32 [4, 16]
+)", .lines = {"d = Div(b.f32, e)"}},
+    {.name = "TheNormOfAZeroRowByAnAttribute", .text = R"(
+opset 10
+in x f32 [4, 16]
+w zero f32 [4, 1] = 0, 1
+w w f32 [16, 16]
+a = MatMul(x, w)
+b = Mul(a, zero)
+n = ReduceL2(b) axes=[-1]
+c = Clip(n) min=0.000000000001
+d = Div(b, c)
+y = MatMul(d, w)
+out y f32 [4, 16]
+)"},
+    {.name = "AnEpsilonBehindAnIdentity", .text = R"(
+opset 17
+in x f32 [4, 16]
+w zero f32 [4, 1] = 0, 1
+w w f32 [16, 16]
+w tiny f32 [] = 1e-12
+a = MatMul(x, w)
+b = Mul(a, zero)
+n = ReduceL2(b) axes=[-1]
+t = Identity(tiny)
+c = Add(n, t)
+d = Div(b, c)
+y = MatMul(d, w)
+out y f32 [4, 16]
+)"},
+    // 1e12 is infinite in fp16, and 0 times that is NaN.
+    {.name = "ReciprocalsOfGuardedNorms", .text = R"(
+opset 17
+in x f32 [4, 16]
+w zero f32 [4, 1] = 0, 1
+w w f32 [16, 16]
+w tiny f32 [] = 1e-12
+w small f32 [] = 1e-8
+w eps f32 [] = 1.1920928955078125e-7
+w one f32 [] = 1
+w two f32 [] = 2
+w shape i64 [2] = 4, 16
+a = MatMul(x, w)
+b = Mul(a, zero)
+n = ReduceL2(b) axes=[-1]
+c1 = Add(n, tiny)
+r1 = Reciprocal(c1)
+d1 = Mul(b, r1)
+c2 = Add(n, small)
+r2 = Div(one, c2)
+e2 = Expand(r2, shape)
+d2 = Mul(b, e2)
+c3 = Max(n, tiny)
+s3 = Sqrt(c3)
+r3 = Reciprocal(s3)
+t3 = Mul(r3, two)
+d3 = Mul(b, t3)
+c4 = Add(n, eps)
+r4 = Div(one, c4)
+d4 = Mul(b, r4)
+f = Concat(d1, d2, d3, d4) axis=1
+y = Relu(f)
+out y f32 [4, 64]
+)"},
+    {.name = "AGuardThroughConcat", .text = R"(
+opset 17
+in x f32 [4, 16]
+w zero f32 [4, 1] = 0, 1
+w w f32 [16, 16]
+w tiny f32 [] = 1e-12
+a = MatMul(x, w)
+b = Mul(a, zero)
+n = ReduceL2(b) axes=[-1]
+c = Add(n, tiny)
+k = Concat(c, c) axis=1
+m = ReduceMax(k) axes=[1]
+d = Div(b, m)
+y = MatMul(d, w)
+out y f32 [4, 16]
+)"},
+    // The norms of a cosine: their product is 0 in fp16 where each of them is not.
+    {.name = "AProductOfGuardedNorms", .text = R"(
+opset 17
+in x f32 [4, 16]
+w zero f32 [4, 1] = 0, 1
+w w f32 [16, 16]
+w tiny f32 [] = 0.00001
+a = MatMul(x, w)
+b = Mul(a, zero)
+n = ReduceL2(b) axes=[-1]
+c = Max(n, tiny)
+p = Mul(c, c)
+d = Div(b, p)
+y = MatMul(d, w)
+out y f32 [4, 16]
+)"},
+    {.name = "FillersBeyondTheRange", .text = R"(
+opset 10
+in x f32 [1, 2, 4, 4]
+w w f32 [2, 2, 1, 1]
+w zero f32 [] = 0
+a = Conv(x, w)
+p = Pad(a) pads=[0, 0, 1, 1, 0, 0, 1, 1] mode="constant" value=-1000000000.0
+q = Mul(p, zero)
+y = Relu(q)
+out y f32 [1, 2, 6, 6]
+)"},
+    {.name = "WeightsThatVanish", .text = R"(
+opset 17
+in x f32 [4, 64]
+w w f32 [64, 64] = 0.00000001, -0.000000003, 0.000000002, 0.00000002, -0.00000001
+w k f32 [] = 50000
+w v f32 [64, 64]
+a = MatMul(x, w)
+b = Mul(a, k)
+y = MatMul(b, v)
+out y f32 [4, 64]
+)", .full = {"w"}, .low = {"v"}},
+    {.name = "AFewWeightsThatVanish", .text = R"(
+opset 17
+in x f32 [4, 4]
+w w f32 [4, 4] = 0.00000001, -0.000000003, 0.000000002, 0.00000002, -0.00000001
+w k f32 [] = 0.00000001
+a = MatMul(x, w)
+y = Div(a, k)
+out y f32 [4, 4]
+)", .full = {"w"}},
+    // A bias of small numbers beside sums of ordinary size, and small numbers among others: nothing is lost that shows.
+    {.name = "SmallNumbersThatDoNotShow", .text = R"(
+opset 17
+in x f32 [4, 16]
+w w f32 [16, 16] = 0.5, 0.00000001, -0.25, 0.00000001
+w b f32 [16] = 0.00000001, -0.00000001
+a = MatMul(x, w)
+c = Add(a, b)
+y = Relu(c)
+out y f32 [4, 16]
+)", .low = {"w", "b"}},
 };
 INSTANTIATE_TEST_SUITE_P(Numerics, FieldModelTest, ::testing::ValuesIn(kModels), NameOfFieldModel);
 
@@ -183,6 +336,21 @@ out y f32 [4, 600]
   Converts(text, {.near = false});
   EXPECT_THAT(Ok({"convert", "m.onnx", "-o", "o.onnx", "--no-sync"}), ::testing::HasSubstr("600 clamped"));
   ExpectFailure({"convert", "m.onnx", "-o", "o2.onnx", "--on-overflow", "error"}, 3, "'w'");
+}
+
+// What small weights lose follows from what --on-tiny makes of them.
+TEST_F(FieldWeights, BelowTheSmallestNormalValue) {
+  const std::string text = R"(
+opset 17
+in x f32 [4, 64]
+w w f32 [64, 64] = 0.00002, -0.00003, 0.00001, 0.00004, -0.00002
+w k f32 [] = 50000
+a = MatMul(x, w)
+y = Mul(a, k)
+out y f32 [4, 64]
+)";
+  EXPECT_EQ(Converts(text).TypeOf("w"), 10);
+  EXPECT_EQ(Converts(text, {.options = {"--on-tiny", "flush"}}).TypeOf("w"), 1);
 }
 
 }  // namespace
