@@ -150,7 +150,28 @@ std::vector<size_t> WorstWeights(const AmpReport& report, size_t most) {
   return indexes;
 }
 
+// The values of a weight that has a pending transform.
+absl::Status Measure(const WeightRef& ref, WeightDamage* damage) {
+  constexpr int64_t kWindow = 1 << 20;
+  std::string window;
+  const int64_t n = static_cast<int64_t>(ref.bytes / std::max<size_t>(SizeOf(ref.dtype), 1));
+  *damage = {};
+  for (int64_t first = 0; first < n; first += kWindow) {
+    window.clear();
+    AMPC_RETURN_IF_ERROR(TransformWindow(ref, first, std::min(kWindow, n - first), &window, damage));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+bool IsConverted(const Var& var) { return IsStored(var) && Lowered(var) && IsLowPrecision(var.type.dtype); }
+
+absl::StatusOr<WeightDamage> DamageOfLiteral(const Var& var) {
+  WeightDamage damage;
+  if (var.literal != nullptr && var.weight != nullptr && !var.weight->transforms.empty()) AMPC_RETURN_IF_ERROR(Measure(*var.weight, &damage));
+  return damage;
+}
 
 AmpReport MakeAmpReport(const Program& program, const AmpDecision* decision) {
   AmpReport report;
@@ -163,7 +184,7 @@ AmpReport MakeAmpReport(const Program& program, const AmpDecision* decision) {
   });
   AddCasts(program, names, decision, &report);
   ForEachVar(program, [&](const Var& var) {
-    if (var.kind != VarKind::kParam || !Lowered(var) || !IsLowPrecision(var.type.dtype)) return;
+    if (!IsConverted(var)) return;
     const bool copy = decision == nullptr || !AmpDecision::Has(decision->low_param, var.id());
     report.weights.push_back({var.name(), var.was, var.type.dtype, copy, {}});
   });
@@ -171,22 +192,14 @@ AmpReport MakeAmpReport(const Program& program, const AmpDecision* decision) {
 }
 
 absl::Status MeasureWeights(const Program& program, AmpReport* report) {
-  constexpr int64_t kWindow = 1 << 20;
   absl::flat_hash_map<std::string, const Var*> params;
   ForEachVar(program, [&params](const Var& var) {
-    if (var.kind == VarKind::kParam) params.emplace(var.name(), &var);
+    if (IsConverted(var)) params.emplace(var.name(), &var);
   });
-  std::string window;
   for (AmpWeightEntry& entry : report->weights) {
     auto it = params.find(entry.name);
     if (it == params.end() || it->second->weight == nullptr || it->second->weight->transforms.empty()) continue;
-    const WeightRef& ref = *it->second->weight;
-    const int64_t n = static_cast<int64_t>(ref.bytes / std::max<size_t>(SizeOf(ref.dtype), 1));
-    entry.damage = {};
-    for (int64_t first = 0; first < n; first += kWindow) {
-      window.clear();
-      AMPC_RETURN_IF_ERROR(TransformWindow(ref, first, std::min(kWindow, n - first), &window, &entry.damage));
-    }
+    AMPC_RETURN_IF_ERROR(Measure(*it->second->weight, &entry.damage));
   }
   return absl::OkStatus();
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "graph/base/json_writer.h"
 #include "graph/weight.h"
 #include "passes/amp/decision.h"
@@ -49,8 +50,13 @@ struct AmpReport {
   double all_flops = 0;         // of the same ops; unknown dims count as 1
   std::vector<AmpOpEntry> ops;  // without inserted casts, in program order
   std::vector<AmpCastEntry> casts;
-  std::vector<AmpWeightEntry> weights;  // those stored low
+  std::vector<AmpWeightEntry> weights;  // those stored low, literals as well
 };
+
+// A weight or literal that AMP stored low.
+bool IsConverted(const Var& var);
+// What that did to the values of a literal; nothing for a weight that is only transformed on its way out.
+absl::StatusOr<WeightDamage> DamageOfLiteral(const Var& var);
 
 // Of a converted program; `decision` may be null (level O0).
 AmpReport MakeAmpReport(const Program& program, const AmpDecision* decision);

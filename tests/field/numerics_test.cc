@@ -353,5 +353,18 @@ out y f32 [4, 64]
   EXPECT_EQ(Converts(text, {.options = {"--on-tiny", "flush"}}).TypeOf("w"), 1);
 }
 
+// Constants are weights, too, where it is counted what becomes of them.
+TEST_F(FieldWeights, SmallInitializersAreCounted) {
+  Converts(R"(
+opset 17
+in x f32 [4, 4]
+w w f32 [4, 4] = 0.5, 0.00000001, -0.25, 0.5
+a = MatMul(x, w)
+y = Relu(a)
+out y f32 [4, 4]
+)");
+  EXPECT_THAT(Ok({"convert", "m.onnx", "-o", "o.onnx", "--no-sync"}), ::testing::HasSubstr("1 weights converted, 16 values: 0 clamped, 4 became zero, 0 subnormal"));
+}
+
 }  // namespace
 }  // namespace ampc::testing

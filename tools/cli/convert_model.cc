@@ -125,6 +125,18 @@ absl::Status RunConversion(const ConvertRequest& request, PassContext& ctx, Prog
   return BadInputError(absl::StrCat(request.input, ": was converted before, and its marks of that contradict each other: ", status.message()));
 }
 
+// Literals go out with the program, as they are.
+absl::Status MeasureLiterals(const Program& program, ConvertResult& result) {
+  absl::Status measured;
+  ForEachVar(program, [&](const Var& var) {
+    if (!IsConverted(var) || var.literal == nullptr) return;
+    const absl::StatusOr<WeightDamage> damage = DamageOfLiteral(var);
+    measured.Update(damage.status());
+    if (damage.ok()) result.damages[var.name()] = *damage;
+  });
+  return measured;
+}
+
 // Everything that is written, in `files`; what `result` says of the model's.
 absl::Status AddOutputs(const ConvertRequest& request, Program program, ConvertResult& result, AtomicFileSet& files) {
   SaveOptions save;
@@ -133,8 +145,9 @@ absl::Status AddOutputs(const ConvertRequest& request, Program program, ConvertR
   save.program_only = request.program_only;
   save.progress = request.progress;
   save.on_weight = [&result](const Var& var, const WeightDamage& damage) {
-    if (var.kind == VarKind::kParam && Lowered(var) && IsLowPrecision(var.type.dtype)) result.damages[var.name()] = damage;
+    if (IsConverted(var)) result.damages[var.name()] = damage;
   };
+  AMPC_RETURN_IF_ERROR(MeasureLiterals(program, result));
   Stopwatch watch;
   const uint64_t before = files.bytes();
   const double synced = SyncSeconds();

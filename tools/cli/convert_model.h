@@ -45,7 +45,7 @@ struct ConvertResult {
   double sync_seconds = 0;  // of save_seconds: until the disk had it
   std::vector<std::string> notes;
   std::shared_ptr<const AmpDecision> decision;  // null at level O0
-  std::map<std::string, WeightDamage> damages;  // of the parameters that are stored low, by name
+  std::map<std::string, WeightDamage> damages;  // of the weights and literals that are stored low, by name
   std::shared_ptr<const Program> program;  // the converted one
   double seconds() const { return load_seconds + pass_seconds + save_seconds; }
 };
