@@ -58,11 +58,13 @@ class OwnDecider {
       VoteForResults(op, out_->ops[op.id()]);
     });
     DecideVars();
+    NoteLogs();
     return std::move(out_);
   }
 
   // What came of the user's wishes.
   absl::Status Report(std::vector<std::string>* notes) const {
+    notes->insert(notes->end(), notes_.begin(), notes_.end());
     for (const std::string& type : without_kernel_) {
       notes->push_back(absl::StrCat("op '", type, "' is in the white list, but the target '", support_.target(), "' has no ", Name(options_.low),
                                     " kernel for it: it stays fp32"));
@@ -71,6 +73,19 @@ class OwnDecider {
   }
 
  private:
+  // A model that is a spectrum's front and little else.
+  void NoteLogs() {
+    double all = 0, kept = 0;
+    ForEachOp(program_, [&](const Op& op) {
+      if (ClassOf(op) != AmpClass::kAllow || op.def().cost == nullptr) return;
+      const double flops = op.def().cost(op).flops;
+      all += flops;
+      if (out_->For(op).rule == "protect.log") kept += flops;
+    });
+    if (kept <= all / 2) return;
+    notes_.push_back(absl::StrCat("most of the work leads to a logarithm of small values and stays fp32: ", Name(options_.low), " brings this model little"));
+  }
+
   static OpDecision Fp32(absl::string_view rule, absl::string_view reason) { return {false, false, rule, reason}; }
   static OpDecision Low(absl::string_view rule, absl::string_view reason) { return {true, false, rule, reason}; }
   static OpDecision Untouched(absl::string_view rule, absl::string_view reason) { return {false, true, rule, reason}; }
@@ -238,7 +253,7 @@ class OwnDecider {
   void VoteForResults(const Op& op, const OpDecision& d) {
     if (IsInserted(op)) return;
     const bool from_float = IsCast(op) ? op.inputs()[0]->type.IsFloat() : HasFloatOperand(op);
-    const bool neutral = !from_float || d.rule == "protect.shape" || d.rule == "weights";
+    const bool neutral = !from_float || d.rule == "protect.shape" || d.rule == "protect.count" || d.rule == "weights";
     for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
       const Var& var = *op.outputs()[i];
       if (var.kind != VarKind::kTemp) continue;
@@ -311,6 +326,7 @@ class OwnDecider {
   std::vector<Vote> vote_;  // by Var::id
   std::string scope_level_;
   std::set<std::string> without_kernel_;
+  std::vector<std::string> notes_;
   std::unique_ptr<AmpDecision> out_;
 };
 

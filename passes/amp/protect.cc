@@ -59,18 +59,20 @@ bool Protector::Run() {
   ProtectIndexes();
   ProtectIndexes();
   ProtectLogs();
+  ProtectAngles();
+  ProtectTurns();
   ProtectProbabilities();
   return Mark();
 }
 
-bool Protector::Reads(const Op& op, uint8_t flags) const {
+bool Protector::Reads(const Op& op, uint16_t flags) const {
   for (const Var* var : op.inputs()) {
     if (Has(*var, flags)) return true;
   }
   return false;
 }
 
-void Protector::Set(const Op& op, uint8_t flags) {
+void Protector::Set(const Op& op, uint16_t flags) {
   for (const Var* var : op.outputs()) flags_[var->id()] |= flags;
 }
 
@@ -81,6 +83,12 @@ void Protector::Because(const Op& op, std::string reason) {
 bool Protector::InRange(const Var& var) const { return bounds_.Of(var).Magnitude() <= largest_; }
 
 bool Protector::IsFixed(const Var& var) const { return IsStored(roots_.Root(var)) || Has(var, kConstant); }
+
+bool Protector::HandsOn(const Op& op) const {
+  const AmpClass amp = ClassOf(op);
+  const bool arithmetic = Is(op, OpKind::kArithmetic) || Is(op, OpKind::kSum) || Is(op, OpKind::kRunning);
+  return arithmetic || amp == AmpClass::kClear || amp == AmpClass::kWidest || IsCast(op) || Is(op, OpKind::kHandsOn);
+}
 
 void Protector::CountUses() {
   ForEachOp(program_, [this](const Op& op) {
@@ -153,6 +161,8 @@ void Protector::Forward(const Op& op) {
   FollowStatistics(op);
   CheckBounds(op);
   CheckBatchNorm(op);
+  FollowProducts(op);
+  FollowWholeNumbers(op);
   if (Is(op, OpKind::kExp) && op.inputs().size() == 1) {
     const Op* exponent = definers_[In(op, 0).id()];
     if (exponent != nullptr && IsDistanceFromExtremum(*exponent)) Because(*exponent, "protect.distance: an exponent, and its operands may be many times larger");

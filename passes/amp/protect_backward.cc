@@ -30,7 +30,7 @@ void Protector::ProtectIndexes() {
       const Op& op = **it;
       if (IsInserted(op)) continue;
       NeedHostValues(op);
-      uint8_t needed = 0;
+      uint16_t needed = 0;
       for (const Var* var : op.outputs()) needed |= flags_[var->id()] & (kExact | kScale);
       if (Is(op, OpKind::kExtremum) || Is(op, OpKind::kSum)) needed &= kExact;
       const AmpClass amp = ClassOf(op);
@@ -53,15 +53,24 @@ void Protector::NeedHostValues(const Op& op) {
   }
 }
 
+bool Protector::IsTransform(const Op& op) const {
+  if (Is(op, OpKind::kSelection) || Is(op, OpKind::kRectifier) || Is(op, OpKind::kExp)) return false;
+  const AmpClass amp = ClassOf(op);
+  return HandsOn(op) || amp == AmpClass::kAllow || amp == AmpClass::kDeny || Is(op, OpKind::kPower) || Is(op, OpKind::kRoot) || Is(op, OpKind::kExtremum);
+}
+
 void Protector::ProtectLogs() {
   if (logs_.empty()) return;
-  std::vector<bool> leads(program_.num_var_ids(), false);
-  // As far as the first matrix products, these not included: what is done where all that leads to a logarithm is too much.
-  std::vector<bool> near(program_.num_var_ids(), false);
+  enum Way : uint8_t {
+    kLeads = 1 << 0,
+    kDirect = 1 << 1,  // no function of a network lies between
+    kBehind = 1 << 2,  // a product lies between
+  };
+  std::vector<uint8_t> ways(program_.num_var_ids(), 0);
   for (const Op* log : logs_) {
-    for (const Var* var : log->inputs()) leads[roots_.Root(*var).id()] = near[roots_.Root(*var).id()] = true;
+    for (const Var* var : log->inputs()) ways[roots_.Root(*var).id()] = kLeads | kDirect;
   }
-  std::vector<const Op*> slice, near_slice;
+  std::vector<const Op*> slice, direct;
   double inside = 0;
   double all = 0;
   bool known = true;
@@ -72,25 +81,20 @@ void Protector::ProtectLogs() {
       if (IsInserted(op)) continue;
       const double work = WorkOf(op, &known);
       all += work;
-      bool in_slice = false, is_near = false;
-      for (const Var* var : op.outputs()) {
-        in_slice = in_slice || leads[var->id()];
-        is_near = is_near || near[var->id()];
-      }
-      if (!in_slice) continue;
+      uint8_t way = 0;
+      for (const Var* var : op.outputs()) way |= ways[var->id()];
+      if (way == 0) continue;
       inside += work;
       slice.push_back(&op);
-      is_near = is_near && ClassOf(op) != AmpClass::kAllow;
-      if (is_near) near_slice.push_back(&op);
+      if ((way & kBehind) != 0 && !IsTransform(op)) way &= ~kDirect;
+      if ((way & kDirect) != 0) direct.push_back(&op);
       if (Is(op, OpKind::kNormalized)) continue;  // what its operand loses does not show
-      for (const Var* var : op.inputs()) {
-        leads[roots_.Root(*var).id()] = true;
-        if (is_near) near[roots_.Root(*var).id()] = true;
-      }
+      if (ClassOf(op) == AmpClass::kAllow) way |= kBehind;
+      for (const Var* var : op.inputs()) ways[roots_.Root(*var).id()] |= way;
     }
   }
   const bool too_much = known && inside > all / 2;
-  for (const Op* op : too_much ? near_slice : slice) Because(*op, kLeadsToLog);
+  for (const Op* op : too_much ? direct : slice) Because(*op, kLeadsToLog);
 }
 
 void Protector::ProtectProbabilities() {

@@ -21,6 +21,8 @@
 
 namespace ampc {
 
+// Further parts: protect_angles.cc (angles and remainders), protect_turns.cc (what a loop adds up) and protect_whole_numbers.cc (numbers that were
+// integers).
 class Protector {
  public:
   // `on_tiny`: what happens to small weights.
@@ -29,7 +31,7 @@ class Protector {
   bool Run();
 
  private:
-  enum Flag : uint8_t {
+  enum Flag : uint16_t {
     kConstant = 1 << 0,   // made from shapes and integer constants alone
     kLarge = 1 << 1,      // beyond the range: a constant or a power made it so
     kSmall = 1 << 2,      // a constant that the low type lacks keeps it from zero
@@ -38,8 +40,10 @@ class Protector {
     kStatistic = 1 << 5,  // a mean or sum of squares, or made from one
     kSummed = 1 << 6,     // a sum that may be beyond the range
     kScale = 1 << 7,      // becomes the scale or the zero point of a quantisation
+    kWhole = 1 << 8,      // was an integer of any size, or is arithmetic on such ones and constants alone
+    kProduct = 1 << 9,    // made from what a matrix product or a convolution gives
   };
-  static constexpr uint8_t kCrossesBlocks = kLarge | kSmall | kStatistic | kSummed;
+  static constexpr uint16_t kCrossesBlocks = kLarge | kSmall | kStatistic | kSummed | kWhole | kProduct;
   // A value as a product of powers of one other: x * (2 * x) has base x and degree 2.
   struct Power {
     int base = -1;  // Var::id
@@ -60,13 +64,15 @@ class Protector {
 
   bool Is(const Op& op, OpKind kind) const { return (kinds_[op.id()] & static_cast<uint32_t>(kind)) != 0; }
   const Var& In(const Op& op, int flat) const { return roots_.Root(*op.inputs()[flat]); }
-  bool Has(const Var& var, uint8_t flags) const { return (flags_[roots_.Root(var).id()] & flags) != 0; }
-  bool Reads(const Op& op, uint8_t flags) const;
-  void Set(const Op& op, uint8_t flags);  // on its results
+  bool Has(const Var& var, uint16_t flags) const { return (flags_[roots_.Root(var).id()] & flags) != 0; }
+  bool Reads(const Op& op, uint16_t flags) const;
+  void Set(const Op& op, uint16_t flags);  // on its results
   // The op stays fp32 for `reason`, if it could become low and no reason came before.
   void Because(const Op& op, std::string reason);
   bool InRange(const Var& var) const;  // for sure
   bool IsFixed(const Var& var) const;  // stored, or made from constants alone
+  // Its result is its operands moved, added, scaled or compared: what they lose, it has lost.
+  bool HandsOn(const Op& op) const;
 
   // protect.cc
   void CountUses();
@@ -117,11 +123,30 @@ class Protector {
   // points of quantisations, which stops at the largest and smallest value, too.
   void ProtectIndexes();
   void NeedHostValues(const Op& op);
-  // A logarithm of small values (a power spectrum) needs all that leads to it, as far as what brings values to a size of their own, where
-  // that is the smaller part of the work.
+  // A logarithm of small values (a power spectrum) needs all that leads to it, as far as what brings values to a size of their own. Where that
+  // is more than half of the work, as far as the last layer of a network: what is no network, but a transform of its inputs, stays fp32 as a whole.
   void ProtectLogs();
+  // Is it what a transform of a signal is made of? Everything else is a function of a network.
+  bool IsTransform(const Op& op) const;
   // An ONNX model's probabilities that are only fetched, or moved and fetched: a cast behind them or in front costs the same.
   void ProtectProbabilities();
+
+  // protect_angles.cc
+  void FollowProducts(const Op& op);
+  // Angles and what remainders are taken of, back to inputs, integers, values of a size of their own and what products with weights give: these are
+  // not exact, and the work is theirs.
+  void ProtectAngles();
+  // x - floor(x), x - n * round(x / n).
+  bool IsFraction(const Op& op) const;
+  const Var* OnlyComputed(const Op& op) const;
+  bool LeadsToAngle(const Op& op) const;
+
+  // protect_turns.cc
+  // What makes a loop's state from the same state by arithmetic alone.
+  void ProtectTurns();
+
+  // protect_whole_numbers.cc
+  void FollowWholeNumbers(const Op& op);
 
   DType low_;
   double largest_;   // finite value of the low type
@@ -132,7 +157,7 @@ class Protector {
   PerRecord<absl::Span<const DataAttribute>> attributes_;
   std::vector<uint32_t> kinds_;      // by Op::id: passes/analysis/op_kinds.h
   std::vector<LostValue> lost_;      // by Var::id
-  std::vector<uint8_t> flags_;       // by Var::id
+  std::vector<uint16_t> flags_;      // by Var::id
   std::vector<Power> powers_;        // by Var::id
   std::vector<const Op*> definers_;  // by Var::id, null for what no op of the sweep so far defines
   std::vector<int> uses_, summed_;   // by Var::id: readers, and those that add up or average

@@ -103,8 +103,9 @@ Bounds Casts(const Op& op, const Operands& in) {
     case DType::kU8: return {0, 255};
     case DType::kI8: return {-128, 127};
     case DType::kI16: return {-32768, 32767};
-    default: return in[0];
+    default: break;
   }
+  return op.outputs()[0]->type.IsFloat() ? in[0] : Bounds{std::trunc(in[0].low), std::trunc(in[0].high)};
 }
 
 struct Row {
@@ -202,7 +203,7 @@ void ValueBounds::Add(const Op& op) {
   Bounds out = rule(op, in);
   if (std::isnan(out.low) || std::isnan(out.high) || out.low > out.high) out = Bounds();
   for (const Var* var : op.outputs()) {
-    if (var->kind == VarKind::kTemp && var->type.IsFloat()) bounds_[var->id()] = out;
+    if (var->kind == VarKind::kTemp && (var->type.IsFloat() || IsCast(op))) bounds_[var->id()] = out;
   }
 }
 

@@ -36,6 +36,14 @@ constexpr Row kRows[] = {
     {OpKind::kAdditive, "elementwise_add elementwise_sub elementwise_min elementwise_max clip Add Sub Min Max Clip"},
     {OpKind::kExtremum, "reduce_max reduce_min ReduceMax ReduceMin"},
     {OpKind::kExp, "exp Exp"},
+    {OpKind::kArithmetic,
+     "elementwise_add elementwise_sub elementwise_mul elementwise_div scale sum Add Sub Mul Div Sum Neg"},
+    {OpKind::kTurns, "sin cos tan Sin Cos Tan"},
+    {OpKind::kRemainder, "elementwise_mod Mod"},
+    {OpKind::kRunning, "cumsum CumSum"},
+    {OpKind::kHandsOn, "write_to_array read_from_array select_input"},
+    {OpKind::kRectifier, "relu relu6 brelu hard_shrink thresholded_relu Relu ThresholdedRelu Shrink"},
+    {OpKind::kWhole, "floor ceil round trunc elementwise_floordiv Floor Ceil Round"},
 };
 
 uint32_t KindsOf(absl::string_view name) {

@@ -24,6 +24,13 @@ enum class OpKind : uint32_t {
   kAdditive = 1 << 10,     // a sum or difference of two operands, or one of them
   kExtremum = 1 << 11,     // the largest or smallest of many elements
   kExp = 1 << 12,
+  kArithmetic = 1 << 20,   // sums, differences, products and quotients, element by element: an error of an operand is one of the result
+  kTurns = 1 << 21,        // of an angle: whole turns do not show in the result
+  kRemainder = 1 << 22,    // of a division, element by element
+  kWhole = 1 << 23,        // rounds to whole numbers
+  kRunning = 1 << 24,      // running sums
+  kHandsOn = 1 << 25,      // moves a value through control flow
+  kRectifier = 1 << 26,    // a network's function that keeps a value or replaces it by a bound
 };
 
 // All kinds of a record: a sum of OpKind.

@@ -1,0 +1,142 @@
+// Angles and remainders: the larger a value, the more of what is left without its whole turns is rounding.
+#include <initializer_list>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "graph/ops/onnx/dialect.h"
+#include "passes/amp/protect_util.h"
+#include "passes/amp/protector.h"
+#include "passes/analysis/block_links.h"
+#include "passes/analysis/op_kinds.h"
+
+namespace ampc {
+namespace {
+
+constexpr char kLeadsToAngle[] = "protect.angle: becomes an angle or a remainder, where the error of a large value is a large error";
+// An angle up to here has as small an error as any value of its size.
+constexpr double kSmallAngle = 4;
+// A point has up to four coordinates: what multiplies it with frequencies adds up no more products.
+constexpr int64_t kMostCoordinates = 4;
+// Ops between a value and its multiple of whole numbers.
+constexpr int kMostMoves = 8;
+
+bool IsTransposed(const Op& op, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (op.GetBool(name) || op.GetInt(name) != 0) return true;
+  }
+  return false;
+}
+
+// The size of the dimension that a product adds up, from one operand's type.
+int64_t InnerDim(const TensorType& type, bool is_last) {
+  const int rank = type.rank();
+  if (!type.has_rank || rank == 0) return kUnknownDim;
+  return type.dims[is_last || rank == 1 ? rank - 1 : rank - 2];
+}
+
+// No label is summed over: "i,j->ij".
+bool IsOuter(absl::string_view equation) {
+  const std::vector<absl::string_view> sides = absl::StrSplit(equation, "->");
+  if (sides.size() != 2) return false;
+  for (const char c : sides[0]) {
+    if (c != ',' && c != ' ' && !absl::StrContains(sides[1], c)) return false;
+  }
+  return true;
+}
+
+// The product of positions and frequencies, not of a network's values and weights.
+bool IsProductOfPositions(const Op& op) {
+  const absl::string_view name = onnx::NativeName(op.def());
+  if (name == "einsum") return IsOuter(op.GetString("equation"));
+  if ((name != "matmul" && name != "matmul_v2" && name != "bmm") || op.inputs().size() < 2) return false;
+  const int64_t x = InnerDim(op.inputs()[0]->type, !IsTransposed(op, {"trans_x", "transpose_X", "transA"}));
+  const int64_t y = InnerDim(op.inputs()[1]->type, IsTransposed(op, {"trans_y", "transpose_Y", "transB"}));
+  const int64_t terms = IsKnown(x) ? x : y;
+  return IsKnown(terms) && terms <= kMostCoordinates;
+}
+
+bool IsNetworkProduct(const Op& op) { return ClassOf(op) == AmpClass::kAllow && !IsProductOfPositions(op); }
+
+}  // namespace
+
+void Protector::FollowProducts(const Op& op) {
+  // A sum of many has more digits than its elements.
+  const bool sums = Is(op, OpKind::kSum) || Is(op, OpKind::kRunning);
+  if (!IsNetworkProduct(op) && (sums || !Reads(op, kProduct))) return;
+  for (const Var* var : op.outputs()) {
+    if (var->type.IsFloat()) flags_[var->id()] |= kProduct;
+  }
+}
+
+// The one operand that is not stored or made from constants.
+const Var* Protector::OnlyComputed(const Op& op) const {
+  const Var* only = nullptr;
+  for (const Var* var : op.inputs()) {
+    const Var& root = roots_.Root(*var);
+    if (IsFixed(root)) continue;
+    if (only != nullptr && only != &root) return nullptr;
+    only = &root;
+  }
+  return only;
+}
+
+bool Protector::IsFraction(const Op& op) const {
+  if (!Is(op, OpKind::kAdditive) || Is(op, OpKind::kSelection) || op.inputs().size() != 2 || !HasFloat(op.outputs())) return false;
+  for (int i = 0; i < 2; ++i) {
+    const Var* var = &In(op, i);
+    bool whole = false;
+    for (int moves = 0; moves < kMostMoves && var != nullptr; ++moves) {
+      if (whole && var == &In(op, 1 - i)) return true;
+      const Op* definer = definers_[var->id()];
+      if (definer == nullptr || !HandsOn(*definer)) break;
+      whole = whole || Is(*definer, OpKind::kWhole) || (IsCast(*definer) && IsInteger(var->type.dtype));
+      var = OnlyComputed(*definer);
+    }
+  }
+  return false;
+}
+
+// An op that joins two values of a network makes neither more exact.
+bool Protector::LeadsToAngle(const Op& op) const {
+  if (op.def().opaque || !op.SubBlocks().empty() || IsNetworkProduct(op)) return false;
+  const Var* product = nullptr;
+  for (const Var* var : op.inputs()) {
+    const Var& root = roots_.Root(*var);
+    if (!Has(root, kProduct) || product == &root) continue;
+    if (product != nullptr) return false;
+    product = &root;
+  }
+  return true;
+}
+
+void Protector::ProtectAngles() {
+  std::vector<const Var*> todo;
+  const auto add_operands = [&](const Op& op) {
+    for (const Var* var : op.inputs()) todo.push_back(&roots_.Root(*var));
+  };
+  ForEachOp(program_, [&](const Op& op) {
+    if (IsInserted(op) || op.inputs().empty()) return;
+    const bool remainder = (Is(op, OpKind::kRemainder) && HasFloat(op.outputs())) || IsFraction(op);
+    if (remainder) Because(op, kLeadsToAngle);
+    if (remainder || (Is(op, OpKind::kTurns) && !(bounds_.Of(*op.inputs()[0]).Magnitude() <= kSmallAngle))) add_operands(op);
+  });
+  if (todo.empty()) return;
+  absl::flat_hash_map<int, std::vector<const Var*>> beyond;  // by Var::id: the same value on the other side of a subgraph's border
+  for (const BlockLink& link : BlockLinks(program_)) beyond[link.to->id()].push_back(&roots_.Root(*link.from));
+  std::vector<bool> seen(program_.num_var_ids(), false);
+  while (!todo.empty()) {
+    const int id = todo.back()->id();
+    const bool skip = seen[id] || !todo.back()->type.IsFloat();
+    todo.pop_back();
+    if (skip) continue;
+    seen[id] = true;
+    if (const auto it = beyond.find(id); it != beyond.end()) todo.insert(todo.end(), it->second.begin(), it->second.end());
+    const Op* op = definers_[id];
+    if (op == nullptr || !LeadsToAngle(*op)) continue;
+    Because(*op, kLeadsToAngle);
+    if (!Is(*op, OpKind::kNormalized)) add_operands(*op);  // what its operand loses does not show
+  }
+}
+
+}  // namespace ampc
