@@ -25,7 +25,8 @@ std::optional<std::vector<float>> AlongChannels(const UseDef& uses, const Op& op
 }  // namespace
 
 std::optional<Affine> ReadAffine(const UseDef& uses, const Op& op, const Var& x, int channel_dim, int64_t channels) {
-  if (op.outputs().size() != 1 || op.outputs()[0]->type.dtype != x.type.dtype || op.outputs()[0]->type.rank() != x.type.rank()) return std::nullopt;
+  if (!IsFusedType(x.type.dtype) || op.outputs().size() != 1 || op.outputs()[0]->type.dtype != x.type.dtype) return std::nullopt;
+  if (op.outputs()[0]->type.rank() != x.type.rank()) return std::nullopt;
   if (op.type() == "scale") {
     if (op.inputs().size() != 1) return std::nullopt;
     const float factor = static_cast<float>(op.GetFloat("scale", 1));

@@ -19,7 +19,7 @@ inline float At(const std::vector<float>& values, size_t i) { return values.size
 
 // The step that `op` is for its operand `x`, along dimension `channel_dim` of x with `channels` elements (both -1: one value for
 // everything only): elementwise_mul or elementwise_add with a constant that nothing writes, or scale without a ScaleTensor.
-// The result must have the type of x.
+// The result must have the type of x, and that must be one that is fused.
 std::optional<Affine> ReadAffine(const UseDef& uses, const Op& op, const Var& x, int channel_dim, int64_t channels);
 
 // First `a`, then `b`.

@@ -22,6 +22,8 @@ HostTensor Rounded(absl::Span<const int64_t> dims, absl::Span<const float> value
 
 }  // namespace
 
+bool IsFusedType(DType dtype) { return dtype == DType::kF32 || IsLowPrecision(dtype); }
+
 std::optional<std::vector<float>> ConstantFloats(const Var& var) {
   if (var.literal != nullptr) return FloatsOf(*var.literal);
   if (var.kind != VarKind::kParam && var.kind != VarKind::kState) return std::nullopt;

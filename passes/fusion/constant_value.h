@@ -9,6 +9,8 @@
 
 namespace ampc {
 
+// f32, f16 or bf16: the only values that fused ops compute. Their kernels have no other type, and their factors are floats.
+bool IsFusedType(DType dtype);
 // The elements of a float const or of a param with its weight, widened; nullopt for anything else.
 std::optional<std::vector<float>> ConstantFloats(const Var& var);
 // The only operand that is neither a literal nor a param; null where there are none or several.

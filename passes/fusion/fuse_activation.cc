@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/op_registry.h"
+#include "passes/fusion/constant_value.h"
 #include "passes/fusion/pattern.h"
 #include "passes/fusion/rewrite.h"
 #include "passes/make_pass.h"
@@ -26,7 +27,7 @@ class ActivationFuser {
   bool Run() {
     return rewrite_.Run([this](const Op& op) {
       const Found found = Find(op);
-      if (found.type == nullptr || found.x->type.dtype != op.outputs()[0]->type.dtype) return false;
+      if (found.type == nullptr || found.x->type.dtype != op.outputs()[0]->type.dtype || !IsFusedType(found.x->type.dtype)) return false;
       std::unique_ptr<Op> fused = op.block().NewOp(Ops().Find(found.type));
       fused->SetInputs(0, {&found.x, 1});
       fused->SetOutputs(0, op.outputs());

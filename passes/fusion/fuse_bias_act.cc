@@ -8,6 +8,7 @@
 #include "passes/analysis/shape_symbols.h"
 #include "passes/analysis/use_def.h"
 #include "passes/fusion/affine.h"
+#include "passes/fusion/constant_value.h"
 #include "passes/fusion/conv.h"
 #include "passes/fusion/rewrite.h"
 #include "passes/make_pass.h"
@@ -91,9 +92,9 @@ class BiasActFuser {
 
   // The chain may move it down to its end, so its operands must be the same there.
   bool CanAnchor(const Op& op) const {
-    if (op.outputs().size() != 1 || HasActivation(op)) return false;
+    if (op.outputs().size() != 1 || HasActivation(op) || !IsFusedType(op.outputs()[0]->type.dtype)) return false;
     for (const Var* var : op.inputs()) {
-      if (!Stable(*var)) return false;
+      if (!Stable(*var) || !IsFusedType(var->type.dtype)) return false;
     }
     if (!IsMatrixProduct(op) || op.type() == "fc") return true;
     if (fc_ == nullptr) return false;

@@ -41,7 +41,7 @@ class ConvBnFuser {
     }
     Op* conv = uses_.producer(*x);
     const bool fits = conv != nullptr && IsConv(*conv) && &conv->block() == &bn.block() && !HasActivation(*conv) &&
-                      conv->input("ResidualData") == nullptr && bn.output("Y")->type.dtype == x->type.dtype;
+                      conv->input("ResidualData") == nullptr && IsFusedType(x->type.dtype) && bn.output("Y")->type.dtype == x->type.dtype;
     return fits ? conv : nullptr;
   }
 

@@ -76,7 +76,8 @@ class LayerNormFuser {
     norm->x = sub->inputs()[0];
     norm->epsilon = shifted->number;
     norm->begin = FirstAveraged(*mean);
-    return norm->begin >= 1 && FirstAveraged(*variance) == norm->begin && norm->x->type.dtype == div.outputs()[0]->type.dtype;
+    if (!IsFusedType(norm->x->type.dtype) || norm->x->type.dtype != div.outputs()[0]->type.dtype) return false;
+    return norm->begin >= 1 && FirstAveraged(*variance) == norm->begin;
   }
 
   // The other operand of `op` if it is a constant with one element for each of the one normalised dimension.

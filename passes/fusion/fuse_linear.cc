@@ -14,6 +14,7 @@
 #include "graph/ops/fused_moves.h"
 #include "passes/analysis/use_def.h"
 #include "passes/analysis/versions.h"
+#include "passes/fusion/constant_value.h"
 #include "passes/make_pass.h"
 
 namespace ampc {
@@ -111,7 +112,7 @@ class LinearFuser {
   bool IsBias(const Layer& layer) const {
     const Var &y = *layer.add->input("X"), &b = *layer.add->input("Y"), &w = *layer.product->input("Y");
     const DType type = y.type.dtype;
-    if (type != DType::kF32 && !IsLowPrecision(type)) return false;
+    if (!IsFusedType(type)) return false;
     if (w.type.dtype != type || layer.product->input("X")->type.dtype != type || b.type.dtype != type) return false;
     if (layer.add->outputs()[0]->type.dtype != type || !IsTemp(*layer.add->outputs()[0])) return false;
     const int64_t columns = w.type.dims[layer.product->GetBool("trans_y") ? 0 : 1];

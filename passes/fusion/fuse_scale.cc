@@ -33,7 +33,7 @@ class ScaleFuser {
   std::unique_ptr<Op> Chain(const Op& first) {
     if (first.type() != "elementwise_mul" && first.type() != "elementwise_add" && first.type() != "scale") return nullptr;
     Var* x = VariableOperand(first);
-    if (x == nullptr || !IsFloat(x->type.dtype)) return nullptr;
+    if (x == nullptr) return nullptr;
     std::optional<Affine> all = ReadAffine(uses_, first, *x, -1, -1);
     if (!all.has_value()) return nullptr;
     Var* y = first.outputs()[0];
