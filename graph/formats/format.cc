@@ -1,7 +1,7 @@
 #include "graph/formats/format.h"
 
 #include <filesystem>
-#include <fstream>
+#include <string>
 #include <system_error>
 #include <vector>
 
@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "graph/base/atomic_file_set.h"
 #include "graph/base/error.h"
+#include "graph/base/mapped_file.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/ampc/ampc_format.h"
 #include "graph/formats/files_read.h"
@@ -38,14 +39,6 @@ std::string Docs() {
 bool IsDirectory(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_directory(path, ignored);
-}
-
-std::string ReadHead(const std::string& path) {
-  std::string head(kHeadBytes, '\0');
-  std::ifstream in(path, std::ios::binary);
-  in.read(head.data(), kHeadBytes);
-  head.resize(static_cast<size_t>(in.gcount()));
-  return head;
 }
 
 // A model whose program a link names was saved where the link leads.
@@ -91,7 +84,11 @@ absl::StatusOr<Program> LoadModel(const std::string& path, const LoadOptions& op
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return BadInputError(absl::StrCat(path, ": no such file"));
   const bool is_directory = IsDirectory(path);
-  const std::string head = is_directory ? "" : ReadHead(path);
+  std::string head;
+  if (!is_directory) {
+    AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+    head = std::string(file.text().substr(0, kHeadBytes));
+  }
   for (const ModelFormat* format : Formats()) {
     if (!format->reads(path, is_directory, head)) continue;
     AMPC_RETURN_IF_ERROR(CheckParams(*format, path, options.params));

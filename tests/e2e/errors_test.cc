@@ -1,4 +1,6 @@
 // What goes wrong: exit code, one line on standard error that begins with "ampc", and no file left behind.
+#include <sys/stat.h>
+
 #include <filesystem>
 
 #include "tests/e2e/cli.h"
@@ -27,6 +29,25 @@ TEST_F(FailingTest, UnknownVerbsAndOptions) {
   ExpectFailure({"convert", "mlp.pdmodel", "-o", "o.pdmodel", "--dtyp", "fp16"}, 2, "did you mean '--dtype'?");
   ExpectFailure({"run", "mlp.pdmodel", "--inptu", "in.npz"}, 2, "did you mean '--input'?");
   ExpectFailure({"inspect", "mlp.pdmodel", "--zzz"}, 2, "--zzz");
+}
+
+// Nothing waits for the writer of a pipe.
+TEST_F(FailingTest, PipesAreNoModels) {
+  const std::filesystem::path pipes = std::filesystem::path(::testing::TempDir()) / "pipes";
+  std::filesystem::remove_all(pipes);
+  std::filesystem::create_directories(pipes);
+  for (const char* name : {"m.onnx", "m.pdmodel", "m.prog", "m.ampc", "m.npz"}) ASSERT_EQ(mkfifo((pipes / name).c_str(), 0600), 0);
+  for (const char* name : {"m.onnx", "m.pdmodel", "m.prog", "m.ampc"}) {
+    const std::string pipe = pipes / name;
+    const std::vector<Args> all = {{"inspect", pipe},
+                                   {"convert", pipe, "-o", "o.onnx"},
+                                   {"run", pipe, "--input", "in.npz"},
+                                   {"compare", "mlp.pdmodel", pipe, "--input", "in.npz"},
+                                   {"strip", "mlp.pdmodel", "-o", "o.pdmodel", "--weights", pipe}};
+    for (const Args& args : all) ExpectFailure(args, 3, "is a device or pipe");
+  }
+  ExpectFailure({"run", "mlp.pdmodel", "--input", pipes / "m.npz"}, 3, "is a device or pipe");
+  ExpectFailure({"inspect", "mlp.pdmodel", "--params", pipes / "m.npz"}, 3, "is a device or pipe");
 }
 
 TEST_F(FailingTest, MissingAndSurplusArguments) {
