@@ -50,6 +50,26 @@ absl::Status NarrowResults(Op& op) {
   return absl::OkStatus();
 }
 
+// An op that makes or reads a sequence, an optional or strings; of one with blocks, what those take and give.
+absl::Status CheckTensors(const Op& op) {
+  const auto check = [&op](absl::Span<Var* const> vars) {
+    for (const Var* var : vars) {
+      if (var->type.kind != TypeKind::kOpaque) continue;
+      return UnsupportedError(absl::StrCat(Describe(op), ": '", var->name(), "' is a sequence, an optional or of strings, so the op cannot be executed"));
+    }
+    return absl::OkStatus();
+  };
+  AMPC_RETURN_IF_ERROR(check(op.inputs()));
+  AMPC_RETURN_IF_ERROR(check(op.outputs()));
+  for (const int index : op.SubBlocks()) {
+    const std::vector<std::unique_ptr<Op>>& ops = op.block().program().block(index).ops();
+    if (ops.empty()) continue;
+    if (ops.front()->type() == kEnter) AMPC_RETURN_IF_ERROR(check(ops.front()->outputs()));
+    if (ops.back()->type() == kYield) AMPC_RETURN_IF_ERROR(check(ops.back()->inputs()));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 BlockLowerer::BlockLowerer(Program& program, const Evaluator* evaluator)
@@ -67,6 +87,7 @@ absl::Status BlockLowerer::Run(Block& block) {
 absl::Status BlockLowerer::RunOps(Block& block, std::vector<std::unique_ptr<Op>> ops, std::vector<std::unique_ptr<Op>>* out) {
   out->reserve(out->size() + ops.size());
   for (std::unique_ptr<Op>& op : ops) {
+    if (op->def().opaque || DefOf(op->def()) != nullptr) AMPC_RETURN_IF_ERROR(CheckTensors(*op));
     if (IsControl(*op)) {
       AMPC_ASSIGN_OR_RETURN(LoweredControl lowered, LowerControl(std::move(op), block));
       changed_ = true;

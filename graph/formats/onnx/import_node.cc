@@ -12,6 +12,7 @@
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/dtype_number.h"
 #include "graph/ops/onnx/function_body.h"
+#include "graph/ops/onnx/schema.h"
 #include "graph/ops/onnx/subgraph.h"
 
 namespace ampc::onnx {
@@ -39,6 +40,25 @@ bool Fits(const std::vector<SlotDef>& slots, size_t count, const Has& has) {
 }
 
 bool IsOpaque(const Var* var) { return var != nullptr && var->type.kind != TypeKind::kTensor; }
+
+const Formal* FormalAt(const std::vector<Formal>& formals, size_t position) {
+  if (position < formals.size()) return &formals[position];
+  return !formals.empty() && formals.back().variadic ? &formals.back() : nullptr;
+}
+
+// Whether the result at `position`, which no declaration describes, of a node that is carried as it is can be no tensor of numbers: its operator
+// gives nothing else, or gives it the type of an operand that is none.
+bool GivesNoTensor(const Schema* schema, absl::Span<Var* const> operands, size_t position) {
+  const bool foreign = std::any_of(operands.begin(), operands.end(), IsOpaque);
+  const Formal* result = schema == nullptr ? nullptr : FormalAt(schema->outputs, position);
+  if (result == nullptr || result->type < 0 || result->heterogeneous) return foreign;
+  if (schema->types[result->type] == kOtherTypes) return true;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Formal* operand = IsOpaque(operands[i]) ? FormalAt(schema->inputs, i) : nullptr;
+    if (operand != nullptr && (operand->heterogeneous || operand->type == result->type)) return true;
+  }
+  return false;
+}
 
 // The data type that a Cast node names; kInvalid for one that is not ours, or further attributes that matter.
 DType CastTarget(const NodeView& node) {
@@ -242,9 +262,10 @@ absl::StatusOr<std::unique_ptr<Op>> Importer::MakeOp(const NodeView& node, const
   return op;
 }
 
-absl::Status Importer::AddResults(const NodeView& node, int index, Scope* scope, Op* op) {
+absl::Status Importer::AddResults(const NodeView& node, int index, const Vars& inputs, Scope* scope, Op* op) {
   Vars results;
-  const bool foreign = op->def().opaque && node.IsDefaultDomain() && std::any_of(op->inputs().begin(), op->inputs().end(), IsOpaque);
+  const bool own = node.IsDefaultDomain() && FindFunction(node) == nullptr;
+  const Schema* schema = op->def().opaque && own ? FindSchema(node.type, origin_->opset) : nullptr;
   int id = scope->first_result[index];
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     results.push_back(nullptr);
@@ -253,7 +274,8 @@ absl::Status Importer::AddResults(const NodeView& node, int index, Scope* scope,
     AMPC_ASSIGN_OR_RETURN(TensorType type, DeclaredType(name, *scope));
     if (op->def().opaque && type.LacksDType()) {
       const DType to = node.type == "Cast" ? CastTarget(node) : DType::kInvalid;
-      if (to != DType::kInvalid || foreign || node.type == "Cast") type = to == DType::kInvalid ? TensorType::Opaque() : TensorType::Unranked(to);
+      const bool opaque = node.type == "Cast" || (own && GivesNoTensor(schema, inputs, i));
+      if (to != DType::kInvalid || opaque) type = to == DType::kInvalid ? TensorType::Opaque() : TensorType::Unranked(to);
     }
     const Place place = {.section = 'n', .graph = scope->graph, .sub = static_cast<int>(i), .index = index};
     results.back() = NewValue(id++, name, VarKind::kTemp, std::move(type), place, scope);
@@ -285,7 +307,7 @@ absl::Status Importer::ImportWholeNode(absl::string_view bytes, int index, Scope
   }
   const absl::string_view marks = origin_->undo.Find({.section = 'o', .graph = scope->graph, .index = index});
   if (!marks.empty()) op->marks = DecodeMarks(marks);
-  AMPC_RETURN_IF_ERROR(AddResults(node, index, scope, op.get()));
+  AMPC_RETURN_IF_ERROR(AddResults(node, index, inputs, scope, op.get()));
   if (const Block* body = FunctionBodyOf(*op)) TakeResultTypes(*body, *op);
   CompleteTypes(*op, &inferred_);
   lacks_types_ = lacks_types_ || LacksTypes(*op);

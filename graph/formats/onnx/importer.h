@@ -76,7 +76,7 @@ class Importer {
   // Null when it is not one that the native op can say.
   std::unique_ptr<Op> MakeCast(const NodeView& node, const Vars& inputs, Scope* scope);
   absl::StatusOr<std::unique_ptr<Op>> MakeOpaque(const NodeView& node, const Vars& inputs, Scope* scope, int* added);
-  absl::Status AddResults(const NodeView& node, int index, Scope* scope, Op* op);
+  absl::Status AddResults(const NodeView& node, int index, const Vars& inputs, Scope* scope, Op* op);
   absl::Status ImportSubgraphs(const NodeView& node, Scope* scope, Op* op, std::vector<Var*>* captures);
   absl::StatusOr<BlockRef> ImportSubgraph(absl::string_view bytes, Scope* scope, std::vector<Var*>* captures);
   // The record of an operator of the default domain; null for none.

@@ -21,8 +21,7 @@ absl::Status NeedCount(const InferContext& ctx, absl::string_view block, absl::s
 
 // `a` and `b` are two things that become one value.
 absl::Status NeedOneType(const InferContext& ctx, absl::string_view a_name, const TensorType& a, absl::string_view b_name, const TensorType& b) {
-  const bool known = a.dtype != DType::kInvalid && b.dtype != DType::kInvalid;
-  if (a.kind == b.kind && (!known || a.dtype == b.dtype)) return absl::OkStatus();
+  if (a.LacksDType() || b.LacksDType() || (a.kind == b.kind && a.dtype == b.dtype)) return absl::OkStatus();
   return BadInputError(absl::StrCat(Describe(ctx.op()), ": ", a_name, " is ", ToString(a), " and ", b_name, " is ", ToString(b),
                                     "; both need one element type"));
 }

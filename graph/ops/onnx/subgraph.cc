@@ -132,6 +132,7 @@ bool Fill(const TensorType& inferred, TensorType* have) {
 }
 
 TensorType Union(const TensorType& a, const TensorType& b) {
+  if (a.kind != b.kind) return a.LacksDType() ? b : a;
   TensorType out = a;
   if (out.dtype == DType::kInvalid) out.dtype = b.dtype;
   if (!a.has_rank || !b.has_rank || a.rank() != b.rank()) {

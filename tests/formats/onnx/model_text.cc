@@ -128,8 +128,11 @@ class Reader {
     const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits(' ', 2));
     if (parts.size() != 3) Fail(line_);
     info->set_name(parts[0]);
-    onnx::TypeProto::Tensor* tensor = info->mutable_type()->mutable_tensor_type();
-    tensor->set_elem_type(TypeNumber(parts[1]));
+    absl::string_view type = parts[1];
+    const bool sequence = absl::ConsumePrefix(&type, "seq(") && absl::ConsumeSuffix(&type, ")");
+    onnx::TypeProto* of = sequence ? info->mutable_type()->mutable_sequence_type()->mutable_elem_type() : info->mutable_type();
+    onnx::TypeProto::Tensor* tensor = of->mutable_tensor_type();
+    tensor->set_elem_type(TypeNumber(type));
     const std::string inside = Inside(parts[2], '[', ']');
     if (inside == "*") return;
     onnx::TensorShapeProto* shape = tensor->mutable_shape();

@@ -1,7 +1,7 @@
 // ONNX models as text, one line a declaration or node:
 //
 //   opset 17                                   opset com.microsoft 1
-//   in x f32 [4, ?]                            in m bool []           in u f32 [*]      (no shape)
+//   in x f32 [4, ?]                            in m bool []           in u f32 [*]      (no shape)      in s seq(f32) [4]
 //   w w f32 [4, 16]                            an initializer: small multiples of 1/32, exact in every float type
 //   w k i64 [2] = 3, -1                        its values; one for all repeats
 //   value a f32 [4, 16]                        a value_info
