@@ -72,7 +72,11 @@ Pipeline ConvertPipeline(const ConvertOptions& o) {
   return p;
 }
 
-Pipeline StripPipeline() { return Pipeline().Add("remove-amp-cast"); }
+Pipeline StripPipeline(bool widen_unmarked) {
+  PassOptions options;
+  if (!widen_unmarked) options["unmarked"] = "keep";
+  return Pipeline().Add("remove-amp-cast", std::move(options));
+}
 
 Pipeline PlanPipeline(const PlanOptions& options) {
   Pipeline p;

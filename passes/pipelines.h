@@ -26,8 +26,8 @@ struct ConvertOptions {
 // fp32 program -> mixed precision program, by reversible edits only: types, attributes, inserted casts, weights. O0 is empty.
 Pipeline ConvertPipeline(const ConvertOptions& options);
 
-// Takes a conversion back.
-Pipeline StripPipeline();
+// Takes a conversion back. A program without marks of one is taken for one that another tool converted; without `widen_unmarked` it stays as it is.
+Pipeline StripPipeline(bool widen_unmarked = true);
 
 struct PlanOptions {
   bool fuse = true;            // false: every op rounds its own result (--strict-rounding)

@@ -1,4 +1,6 @@
 // ampc strip: the fp32 program back from a converted one.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/json_writer.h"
@@ -55,6 +57,19 @@ absl::Status TakeWeights(const Program& original, const std::string& path, Progr
   return absl::OkStatus();
 }
 
+// Whether the two have the same ops and values, and those the same types: no conversion came between them.
+bool HaveSameTypes(const Program& a, const Program& b) {
+  if (a.num_blocks() != b.num_blocks()) return false;
+  for (int i = 0; i < a.num_blocks(); ++i) {
+    const Block &x = a.block(i), &y = b.block(i);
+    const auto same_op = [](const auto& p, const auto& q) { return p->type() == q->type(); };
+    const auto same_var = [](const auto& p, const auto& q) { return p->name() == q->name() && p->kind == q->kind && p->type.dtype == q->type.dtype; };
+    if (!std::equal(x.ops().begin(), x.ops().end(), y.ops().begin(), y.ops().end(), same_op)) return false;
+    if (!std::equal(x.vars().begin(), x.vars().end(), y.vars().begin(), y.vars().end(), same_var)) return false;
+  }
+  return true;
+}
+
 absl::Status CheckFiles(const StripFlags& flags) {
   std::vector<std::string> inputs = ModelFiles(flags.model, flags.params);
   if (!flags.weights.empty()) {
@@ -75,12 +90,16 @@ absl::Status Run(const StripFlags& flags, Console& console) {
   PassContext ctx;
   ctx.support = support;
   const ModelFacts before = FactsOf(program);
-  AMPC_RETURN_IF_ERROR(RunPipeline(StripPipeline(), TellPasses(StripPipeline(), tell), ctx, program));
   Program original;
+  bool same = false;
+  if (!flags.weights.empty()) {
+    AMPC_ASSIGN_OR_RETURN(original, LoadModel(flags.weights, {.params = flags.weights_params}));
+    same = HaveSameTypes(original, program);
+  }
+  AMPC_RETURN_IF_ERROR(RunPipeline(StripPipeline(!same), TellPasses(StripPipeline(!same), tell), ctx, program));
   if (flags.weights.empty()) {
     for (const std::string& note : ctx.notes) console.Note(note);
   } else {
-    AMPC_ASSIGN_OR_RETURN(original, LoadModel(flags.weights, {.params = flags.weights_params}));
     AMPC_RETURN_IF_ERROR(TakeWeights(original, flags.weights, program));
   }
   tell("saving");

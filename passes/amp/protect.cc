@@ -77,7 +77,7 @@ void Protector::Set(const Op& op, uint16_t flags) {
 }
 
 void Protector::Because(const Op& op, std::string reason) {
-  if (MayBecomeLow(op) && HasFloat(op.outputs())) reasons_.try_emplace(op.id(), std::move(reason));
+  if (MayBecomeLow(op) && HasF32(op.outputs())) reasons_.try_emplace(op.id(), std::move(reason));
 }
 
 bool Protector::InRange(const Var& var) const { return bounds_.Of(var).Magnitude() <= largest_; }

@@ -15,9 +15,9 @@ inline bool MayBecomeLow(const Op& op) {
   return !op.def().opaque && !IsCast(op) && amp != AmpClass::kNever && amp != AmpClass::kDeny;
 }
 
-inline bool HasFloat(absl::Span<Var* const> vars) {
+inline bool HasF32(absl::Span<Var* const> vars) {
   for (const Var* var : vars) {
-    if (var->type.IsFloat()) return true;
+    if (var->type.dtype == DType::kF32) return true;
   }
   return false;
 }

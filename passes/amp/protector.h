@@ -67,7 +67,7 @@ class Protector {
   bool Has(const Var& var, uint16_t flags) const { return (flags_[roots_.Root(var).id()] & flags) != 0; }
   bool Reads(const Op& op, uint16_t flags) const;
   void Set(const Op& op, uint16_t flags);  // on its results
-  // The op stays fp32 for `reason`, if it could become low and no reason came before.
+  // The op stays fp32 for `reason`, if it is and could become low, and no reason came before.
   void Because(const Op& op, std::string reason);
   bool InRange(const Var& var) const;  // for sure
   bool IsFixed(const Var& var) const;  // stored, or made from constants alone

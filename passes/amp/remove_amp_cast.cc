@@ -14,10 +14,10 @@ namespace {
 
 class Stripper {
  public:
-  Stripper(PassContext& ctx, Program& program) : ctx_(ctx), program_(program) {}
+  Stripper(PassContext& ctx, bool widen, Program& program) : ctx_(ctx), widen_(widen), program_(program) {}
 
   absl::StatusOr<bool> Run() {
-    if (!HasMarks() && !MarkNativeLow()) return changed_;
+    if (!HasMarks() && !(widen_ && MarkNativeLow())) return changed_;
     target_.resize(program_.num_var_ids());
     dead_.assign(program_.num_var_ids(), false);
     for (int i = 0; i < program_.num_var_ids(); ++i) target_[i] = nullptr;
@@ -44,6 +44,7 @@ class Stripper {
       for (const std::unique_ptr<Op>& op : program_.block(b).ops()) {
         marks = marks || IsInserted(*op) || !op->marks.was.empty();
         if (op->marks.amp == AmpMark::kFp32 && absl::StartsWith(op->marks.amp_reason, "protect.")) {
+          marks = true;
           op->marks.amp = AmpMark::kNone;
           op->marks.amp_reason.clear();
           changed_ = true;
@@ -193,6 +194,7 @@ class Stripper {
   }
 
   PassContext& ctx_;
+  const bool widen_;
   Program& program_;
   std::vector<Var*> target_;  // by Var::id: what stands for it, null for itself
   std::vector<bool> dead_;
@@ -205,8 +207,16 @@ class Stripper {
 }  // namespace
 
 PassInfo RemoveAmpCastPass() {
-  return SimplePass("remove-amp-cast", "takes out what AMP put in and restores the fp32 program",
-                    [](PassContext& ctx, Program& program) -> absl::StatusOr<bool> { return Stripper(ctx, program).Run(); });
+  PassInfo info;
+  info.name = "remove-amp-cast";
+  info.summary = "takes out what AMP put in and restores the fp32 program";
+  info.options = {{"unmarked", "widen (default) or keep: what becomes of low values in a program without AMP marks"}};
+  info.make = [](const PassOptions& options) -> absl::StatusOr<std::unique_ptr<Pass>> {
+    AMPC_ASSIGN_OR_RETURN(const std::string unmarked, ChoiceOption(options, "unmarked", {"widen", "keep"}, "widen"));
+    const bool widen = unmarked == "widen";
+    return MakePass([widen](PassContext& ctx, Program& program) -> absl::StatusOr<bool> { return Stripper(ctx, widen, program).Run(); });
+  };
+  return info;
 }
 
 }  // namespace ampc

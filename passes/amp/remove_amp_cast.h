@@ -7,7 +7,7 @@
 // Inserted casts and low copies of weights go; types, names and data type attributes return; the marks of protect and
 // fp16-guard are cleared. A weight whose transform is still pending gets its fp32 bytes back; one that is stored low is
 // widened, and a note says so. A program without any AMP mark gets its casts between float types removed, its low values
-// widened, and a note says so. O(program).
+// widened, and a note says so; with unmarked=keep it stays as it is. O(program).
 #pragma once
 
 #include "passes/pass.h"

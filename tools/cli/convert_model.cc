@@ -108,19 +108,38 @@ absl::Status UseRanges(const ConvertRequest& request, PassContext& ctx, Program&
   return absl::OkStatus();
 }
 
+// Whether anything in the program is what a conversion makes it.
+bool IsConverted(const Program& program) {
+  bool converted = false;
+  ForEachVar(program, [&converted](const Var& var) { converted = converted || var.was != DType::kInvalid; });
+  ForEachOp(program, [&converted](const Op& op) { converted = converted || op.marks.amp == AmpMark::kInserted || !op.marks.was.empty(); });
+  return converted;
+}
+
 // Has this program been converted before?
 bool HasMarks(const Program& program) {
-  bool marks = false;
-  ForEachVar(program, [&marks](const Var& var) { marks = marks || var.was != DType::kInvalid; });
-  ForEachOp(program, [&marks](const Op& op) { marks = marks || op.marks.amp != AmpMark::kNone || !op.marks.was.empty(); });
+  bool marks = IsConverted(program);
+  ForEachOp(program, [&marks](const Op& op) { marks = marks || op.marks.amp != AmpMark::kNone; });
   return marks;
 }
 
+// What was not changed is written as it was: reasons to stay fp32 are worth no other file.
+void ForgetReasons(Program& program) {
+  for (int b = 0; b < program.num_blocks(); ++b) {
+    for (const std::unique_ptr<Op>& op : program.block(b).ops()) {
+      op->marks.amp = AmpMark::kNone;
+      op->marks.amp_reason.clear();
+    }
+  }
+}
+
 // The marks of an earlier conversion come from the file: what they make impossible is its fault.
-absl::Status RunConversion(const ConvertRequest& request, PassContext& ctx, Program& program) {
+absl::Status RunConversion(const ConvertRequest& request, PassContext& ctx, Program& program, AtomicFileSet& files) {
   const bool marked = HasMarks(program);
+  AMPC_RETURN_IF_ERROR(UseRanges(request, ctx, program, files));
   const Pipeline pipeline = ConvertPipeline(request.options);
   const absl::Status status = RunPipeline(pipeline, TellPasses(pipeline, request.stage), ctx, program);
+  if (status.ok() && !marked && !IsConverted(program)) ForgetReasons(program);
   if (status.ok() || !marked || ExitCodeOf(status) != ExitCode::kInternal) return status;
   return BadInputError(absl::StrCat(request.input, ": was converted before, and its marks of that contradict each other: ", status.message()));
 }
@@ -181,8 +200,7 @@ absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& request) {
   ctx.support = support;
   ctx.evaluator = evaluator.get();
   AtomicFileSet files({.no_sync = request.no_sync});
-  AMPC_RETURN_IF_ERROR(UseRanges(request, ctx, program, files));
-  AMPC_RETURN_IF_ERROR(RunConversion(request, ctx, program));
+  AMPC_RETURN_IF_ERROR(RunConversion(request, ctx, program, files));
   result.after = FactsOf(program);
   result.notes = std::move(ctx.notes);
   result.decision = std::move(ctx.decision);
