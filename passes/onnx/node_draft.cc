@@ -4,11 +4,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/bfloat16.h"
+#include "graph/base/half.h"
 #include "graph/ops/onnx/dialect.h"
 
 namespace ampc {
 
-NodeDraft::NodeDraft(const Op& op, Block& block) : op_(op), block_(block), def_(onnx::DefOf(op.def())), attrs_(op.attrs()) {
+NodeDraft::NodeDraft(const Op& op, Block& block, std::vector<std::string> unknown)
+    : op_(op), block_(block), def_(onnx::DefOf(op.def())), attrs_(op.attrs()), unknown_(std::move(unknown)) {
   for (int s = 0; s < static_cast<int>(op.def().inputs.size()); ++s) operands_.emplace_back(op.inputs(s).begin(), op.inputs(s).end());
   for (int s = 0; s < static_cast<int>(op.def().outputs.size()); ++s) results_.emplace_back(op.outputs(s).begin(), op.outputs(s).end());
 }
@@ -26,7 +29,14 @@ size_t NodeDraft::NumResults() const {
   return n;
 }
 
+bool NodeDraft::IsUnknown(absl::string_view name) const { return std::find(unknown_.begin(), unknown_.end(), name) != unknown_.end(); }
+
+bool NodeDraft::Has(absl::string_view name) const {
+  return IsUnknown(name) || std::any_of(attrs_.begin(), attrs_.end(), [&](const Attr& a) { return a.name == name; });
+}
+
 const AttrValue* NodeDraft::Find(absl::string_view name) const {
+  asked_unknown_ = asked_unknown_ || IsUnknown(name);
   const auto it = std::find_if(attrs_.begin(), attrs_.end(), [&](const Attr& a) { return a.name == name; });
   return it == attrs_.end() ? nullptr : &it->value;
 }
@@ -37,6 +47,7 @@ void NodeDraft::SetAttr(absl::string_view name, AttrValue value) {
 }
 
 void NodeDraft::RemoveAttr(absl::string_view name) {
+  asked_unknown_ = asked_unknown_ || IsUnknown(name);
   std::erase_if(attrs_, [&](const Attr& a) { return a.name == name; });
 }
 
@@ -75,7 +86,12 @@ Var* NodeDraft::Const(const std::vector<int64_t>& values) {
 }
 Var* NodeDraft::ConstScalar(int64_t value) { return Add(HostTensor::Of<int64_t>({}, {value})); }
 Var* NodeDraft::ConstScalar(double value, DType dtype) {
-  return Add(dtype == DType::kF64 ? HostTensor::Of<double>({}, {value}) : HostTensor::Of<float>({}, {static_cast<float>(value)}));
+  switch (dtype) {
+    case DType::kF64: return Add(HostTensor::Of<double>({}, {value}));
+    case DType::kF16: return Add(HostTensor::Of<Half>({}, {Half(static_cast<float>(value))}));
+    case DType::kBF16: return Add(HostTensor::Of<BFloat16>({}, {BFloat16(static_cast<float>(value))}));
+    default: return Add(HostTensor::Of<float>({}, {static_cast<float>(value)}));
+  }
 }
 Var* NodeDraft::ConstFloats(const std::vector<float>& values) {
   const int64_t n = static_cast<int64_t>(values.size());
@@ -94,6 +110,35 @@ std::unique_ptr<Op> NodeDraft::Make() const {
   out->line = op_.line;
   out->origin = op_.origin;
   return out;
+}
+
+void NodeDraft::AppendTo(int opset, std::vector<std::unique_ptr<Op>>* out) const {
+  out->push_back(Make());
+  if (!rows_.has_value()) return;
+  std::unique_ptr<Op> op = std::move(out->back());
+  out->pop_back();
+  Var* const x = op->inputs()[0];
+  Var* const y = op->outputs()[0];
+  const auto value = [&](const char* suffix, TensorType type) { return block_.AddVar(block_.UniqueName(absl::StrCat(y->name(), suffix)), VarKind::kTemp, std::move(type)); };
+  const auto add = [&](const char* type, std::vector<Var*> operands, Var* result) -> Op& {
+    std::unique_ptr<Op> made = block_.NewOp(onnx::FindOp(type, opset));
+    for (size_t i = 0; i < operands.size(); ++i) made->SetInputs(static_cast<int>(i), {&operands[i], 1});
+    made->SetOutputs(0, {&result, 1});
+    made->line = op_.line;
+    out->push_back(std::move(made));
+    return *out->back();
+  };
+  const TensorType matrix(x->type.dtype, {kUnknownDim, kUnknownDim});
+  Var* const flat = value(".flat", matrix);
+  Var* const rows = value(".rows", matrix);
+  Var* const dims = value(".dims", TensorType(DType::kI64, {x->type.has_rank ? int64_t{x->type.rank()} : kUnknownDim}));
+  add("Flatten", {x}, flat).SetAttr("axis", *rows_);
+  op->ReplaceInput(0, flat);
+  op->ReplaceOutput(0, rows);
+  out->push_back(std::move(op));
+  add("Shape", {x}, dims);
+  Op& reshape = add("Reshape", {rows, dims}, y);
+  if (reshape.def().FindAttr("allowzero") != nullptr) reshape.SetAttr("allowzero", int64_t{1});
 }
 
 }  // namespace ampc

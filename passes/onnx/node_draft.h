@@ -14,8 +14,8 @@ namespace ampc {
 
 class NodeDraft {
  public:
-  // `op` is of the dialect and stands in `block`.
-  NodeDraft(const Op& op, Block& block);
+  // `op` is of the dialect and stands in `block`. `unknown` names attributes besides the op's whose values nobody knows yet: they stay as they are.
+  NodeDraft(const Op& op, Block& block, std::vector<std::string> unknown = {});
 
   const onnx::OnnxDef& def() const { return *def_; }
   const Op& op() const { return op_; }
@@ -28,7 +28,10 @@ class NodeDraft {
   bool HasResult(size_t formal) const { return formal < results_.size() && !results_[formal].empty(); }
   size_t NumResults() const;
 
-  const AttrValue* Find(absl::string_view name) const;  // given explicitly
+  bool Has(absl::string_view name) const;  // given explicitly, be its value known or not
+  // The value that is given explicitly. Asking for one that is unknown, as the other functions about attributes do, makes the draft of no use.
+  const AttrValue* Find(absl::string_view name) const;
+  bool asked_unknown() const { return asked_unknown_; }
   void SetAttr(absl::string_view name, AttrValue value);
   void RemoveAttr(absl::string_view name);
   // A list of integers that was given, removed from the attributes; absent where it was not.
@@ -38,20 +41,31 @@ class NodeDraft {
   // New constants of the block.
   Var* Const(const std::vector<int64_t>& values);  // [n]
   Var* ConstScalar(int64_t value);                 // []
-  Var* ConstScalar(double value, DType dtype);     // [], f32 or f64
+  Var* ConstScalar(double value, DType dtype);     // [], a float type
   Var* ConstFloats(const std::vector<float>& values);  // [n]
 
-  // The op with what the draft says; marks and origin are those of the one it replaces.
+  // The op takes its first operand for a matrix whose second dim is all dims from `axis` on, and its only result has the operand's shape again:
+  //   flat = Flatten(x)    rows = <op>(flat)    dims = Shape(x)    y = Reshape(rows, dims)
+  void SetRows(int64_t axis) { rows_ = axis; }
+  bool has_rows() const { return rows_.has_value(); }
+
+  // The op with what the draft says, but for SetRows; marks and origin are those of the one it replaces.
   std::unique_ptr<Op> Make() const;
+  // All ops of the draft, those around its own as operator set `opset` has them.
+  void AppendTo(int opset, std::vector<std::unique_ptr<Op>>* out) const;
 
  private:
   Var* Add(HostTensor value);
+  bool IsUnknown(absl::string_view name) const;
 
   const Op& op_;
   Block& block_;
   const onnx::OnnxDef* def_;
   std::vector<std::vector<Var*>> operands_, results_;  // by slot: formals, then captures
   std::vector<Attr> attrs_;
+  std::optional<int64_t> rows_;
+  const std::vector<std::string> unknown_;
+  mutable bool asked_unknown_ = false;
 };
 
 }  // namespace ampc

@@ -1,6 +1,8 @@
 #include "passes/onnx/raise_opset.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,12 +10,15 @@
 #include "absl/strings/strip.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/formats/onnx/messages.h"
+#include "graph/formats/onnx/origin.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/function_body.h"
 #include "graph/ops/onnx/onnx_op.h"
 #include "passes/amp/select_ops.h"
 #include "passes/analysis/schema_support.h"
 #include "passes/make_pass.h"
+#include "passes/onnx/raise_function.h"
 #include "passes/onnx/version_changes.h"
 
 namespace ampc {
@@ -38,6 +43,7 @@ class OpsetRaiser {
     ForEachOp(program_, [this](const Op& op) {
       if (const onnx::OnnxDef* def = DefOf(op)) have_ = std::max(have_, def->schema->since);
     });
+    if (const onnx::OnnxOrigin* origin = onnx::OriginOf(program_); origin != nullptr && have_ > 0) have_ = std::max(have_, origin->opset);
     if (have_ == 0 || options_.low != DType::kBF16) return false;
     AMPC_RETURN_IF_ERROR(FindNeed());
     if (need_ <= have_) return false;
@@ -102,39 +108,64 @@ class OpsetRaiser {
     ForEachOp(program_, [&](const Op& op) {
       absl::string_view type = op.type();
       if (!op.def().opaque || functions_[op.block().index()] || !absl::ConsumePrefix(&type, "onnx.") || !first.empty()) return;
-      if (onnx::FindSchema(type, have_) != onnx::FindSchema(type, need_)) first = Describe(op);
+      if (!onnx::DiffersInTypesAlone(type, have_, need_)) first = Describe(op);
     });
     if (first.empty()) return absl::OkStatus();
     return UnsupportedError(absl::StrCat(Why(), ", and ", first, " is carried as it is, which that set has in another version"));
   }
 
   absl::StatusOr<bool> RaiseAll() {
+    AMPC_ASSIGN_OR_RETURN(changed_, RaiseFunctions());
     std::vector<std::string> failed;
     int failures = 0;
     for (int b = 0; b < program_.num_blocks(); ++b) {
       Block& block = program_.block(b);
-      std::vector<std::unique_ptr<Op>> ops = block.TakeOps();
-      for (std::unique_ptr<Op>& op : ops) {
-        if (DefOf(*op) == nullptr) continue;
-        NodeDraft draft(*op, block);
-        if (!RaiseNode(draft, need_)) {
-          if (++failures <= static_cast<int>(kMostNames)) failed.push_back(Describe(*op));
-        } else if (&draft.def() != &op->def()) {
-          op = draft.Make();
-          changed_ = true;
+      std::vector<std::unique_ptr<Op>> out;
+      for (std::unique_ptr<Op>& op : block.TakeOps()) {
+        if (DefOf(*op) != nullptr) {
+          NodeDraft draft(*op, block);
+          if (!RaiseNode(draft, need_)) {
+            if (++failures <= static_cast<int>(kMostNames)) failed.push_back(Describe(*op));
+          } else if (&draft.def() != &op->def()) {
+            changed_ = true;
+            draft.AppendTo(need_, &out);
+            continue;
+          }
         }
+        out.push_back(std::move(op));
       }
-      block.SetOps(std::move(ops));
+      block.SetOps(std::move(out));
     }
     if (failures == 0) return changed_;
     return UnsupportedError(absl::StrCat(Why(), ", and these ops have no lossless conversion to it: ", absl::StrJoin(failed, ", "),
                                          failures > static_cast<int>(kMostNames) ? ", ..." : ""));
   }
 
+  // The model's set has to have the same versions of the operators in the bodies.
+  absl::StatusOr<bool> RaiseFunctions() {
+    const onnx::OnnxOrigin* origin = onnx::OriginOf(program_);
+    onnx::ModelView model;
+    if (origin == nullptr || !onnx::ReadModel(origin->bytes(), &model) || model.functions.empty()) return false;
+    onnx::FunctionRaiser raiser(need_, origin->source);
+    std::vector<std::string> raised;
+    bool changed = false;
+    for (const absl::string_view bytes : model.functions) {
+      std::optional<std::string> function = raiser.Raise(bytes);
+      if (!function.has_value()) return UnsupportedError(absl::StrCat(Why(), ", and this has no lossless conversion to it: ", raiser.failed()));
+      changed = changed || *function != bytes;
+      raised.push_back(*std::move(function));
+    }
+    if (!changed) return false;
+    auto with_functions = std::make_shared<onnx::OnnxOrigin>(*origin);
+    with_functions->raised_functions = std::move(raised);
+    program_.origin = std::move(with_functions);
+    return true;
+  }
+
   const RaiseOptions& options_;
   Program& program_;
   const std::vector<bool> functions_;
-  int have_ = 0, need_ = 0;
+  int have_ = 0, need_ = 0;  // of the model, or the newest version of an op where no file says; and for the type
   std::string why_;
   bool changed_ = false;
 };

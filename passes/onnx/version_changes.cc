@@ -25,6 +25,7 @@ bool IntsToOperand(NodeDraft& node, const char* attr) {
 bool AxesToOperand(NodeDraft& node) { return IntsToOperand(node, "axes"); }
 bool SplitToOperand(NodeDraft& node) { return IntsToOperand(node, "split"); }
 bool KToOperand(NodeDraft& node) { return IntsToOperand(node, "k"); }
+bool ShapeToOperand(NodeDraft& node) { return IntsToOperand(node, "shape"); }
 
 // Without sizes, the number of parts has to be said.
 bool SplitCount(NodeDraft& node) {
@@ -32,9 +33,28 @@ bool SplitCount(NodeDraft& node) {
   return true;
 }
 
+// Up to operator set 6 the second operand was broadcast on demand, from dimension `axis` of the first on; from 7 on always, to its last ones.
+bool Broadcast(NodeDraft& node) {
+  const TensorType &x = node.Operand(0)->type, &y = node.Operand(1)->type;
+  const auto on_demand = node.TakeInts("broadcast"), axis = node.TakeInts("axis");
+  if (!on_demand.has_value() || (*on_demand)[0] == 0 || !axis.has_value() || (*axis)[0] == -1) return true;
+  if (y.IsStatic() && y.NumElements() == 1) return true;
+  return x.has_rank && y.has_rank && (*axis)[0] == x.rank() - y.rank();
+}
+// The third operand of Gemm always went to the last dimensions.
+bool NoBroadcast(NodeDraft& node) {
+  node.RemoveAttr("broadcast");
+  return true;
+}
+// One slope, or one for each channel; from operator set 7 on they go to the last dimensions.
+bool Slopes(NodeDraft& node) {
+  const TensorType &x = node.Operand(0)->type, &slope = node.Operand(1)->type;
+  return (slope.IsStatic() && slope.NumElements() == 1) || (x.has_rank && x.rank() == 2 && slope.has_rank && slope.rank() == 1);
+}
+
 bool ClipBounds(NodeDraft& node) {
   const DType dtype = node.Operand(0)->type.dtype;
-  if (dtype != DType::kF32 && dtype != DType::kF64) return false;
+  if (!IsFloat(dtype)) return false;
   const std::optional<double> low = node.TakeFloat("min"), high = node.TakeFloat("max");
   if (low.has_value() && *low > -FLT_MAX) node.SetOperand(1, node.ConstScalar(*low, dtype));
   if (high.has_value() && *high < FLT_MAX) node.SetOperand(2, node.ConstScalar(*high, dtype));
@@ -53,7 +73,7 @@ bool PadOperands(NodeDraft& node) {
   const DType dtype = node.Operand(0)->type.dtype;
   const std::optional<std::vector<int64_t>> pads = node.TakeInts("pads");
   const std::optional<double> value = node.TakeFloat("value");
-  if (!pads.has_value() || (dtype != DType::kF32 && dtype != DType::kF64)) return false;
+  if (!pads.has_value() || !IsFloat(dtype)) return false;
   node.SetOperand(1, node.Const(*pads));
   if (value.value_or(0) != 0) node.SetOperand(2, node.ConstScalar(*value, dtype));
   return true;
@@ -68,7 +88,7 @@ bool SliceOperands(NodeDraft& node) {
   return true;
 }
 
-// Up to operator set 12 all dimensions from `axis` on were one; the same where only one of them is not 1.
+// Up to operator set 12 all dimensions from `axis` on were one; the same where only one of them is not 1. Elsewhere they become one.
 bool SoftmaxAxis(NodeDraft& node) {
   const TensorType& type = node.Operand(0)->type;
   int64_t axis = 1;
@@ -77,16 +97,19 @@ bool SoftmaxAxis(NodeDraft& node) {
     node.SetAttr("axis", axis);
     return true;
   }
-  if (!type.has_rank) return false;
-  const int64_t first = axis < 0 ? axis + type.rank() : axis;
-  if (first < 0 || first >= type.rank()) return false;
-  for (int64_t i = first + 1; i < type.rank(); ++i) {
-    if (type.dims[i] != 1) return false;
-  }
-  node.SetAttr("axis", first);
+  const int64_t first = axis < 0 && type.has_rank ? axis + type.rank() : axis;
+  if (type.has_rank && (first < 0 || first >= type.rank())) return false;
+  const bool one = type.has_rank && std::all_of(type.dims.begin() + first + 1, type.dims.end(), [](int64_t dim) { return dim == 1; });
+  if (!one) node.SetRows(first);
+  node.SetAttr("axis", one ? first : int64_t{-1});
   return true;
 }
 
+// From operator set 7 on, one result means the running statistics.
+bool TestBatchNorm(NodeDraft& node) {
+  const auto is_test = node.TakeInts("is_test");
+  return is_test.has_value() && (*is_test)[0] != 0 && !node.HasResult(1);
+}
 bool OneResult(NodeDraft& node) { return !node.HasResult(1); }
 bool SpatialBatchNorm(NodeDraft& node) {
   const auto spatial = node.TakeInts("spatial");
@@ -141,7 +164,15 @@ struct Change {
 };
 
 constexpr Change kChanges[] = {
-    {"BatchNormalization", 9, SpatialBatchNorm}, {"BatchNormalization", 14, OneResult},
+    {"Add", 7, Broadcast},                       {"And", 7, Broadcast},
+    {"Div", 7, Broadcast},                       {"Equal", 7, Broadcast},
+    {"Gemm", 7, NoBroadcast},                    {"Greater", 7, Broadcast},
+    {"Less", 7, Broadcast},                      {"Mul", 7, Broadcast},
+    {"Or", 7, Broadcast},                        {"PRelu", 7, Slopes},
+    {"Pow", 7, Broadcast},                       {"Reshape", 5, ShapeToOperand},
+    {"Sub", 7, Broadcast},                       {"Xor", 7, Broadcast},
+    {"BatchNormalization", 7, TestBatchNorm},    {"BatchNormalization", 9, SpatialBatchNorm},
+    {"BatchNormalization", 14, OneResult},
     {"Clip", 11, ClipBounds},                    {"DFT", 20, DftAxis},
     {"Dropout", 10, NoMask},                     {"Dropout", 12, DropoutRatio},
     {"GridSample", 20, GridSampleMode},          {"GroupNormalization", 21, Never},
@@ -182,13 +213,14 @@ bool Extends(const Schema& before, const Schema& after, NodeDraft& node) {
   for (const FormalAttr& attr : before.attrs) {
     const FormalAttr* now = FindAttr(after, attr.name);
     if (now == nullptr || now->kind != attr.kind) {
-      if (node.Find(attr.name) != nullptr) return false;
+      if (node.Has(attr.name)) return false;
       continue;
     }
-    if (node.Find(attr.name) == nullptr && attr.has_default && !(now->has_default && SameAttr(attr.value, now->value))) node.SetAttr(attr.name, attr.value);
+    const bool differs = attr.has_default && !(now->has_default && SameAttr(attr.value, now->value));
+    if (differs && node.Find(attr.name) == nullptr) node.SetAttr(attr.name, attr.value);
   }
   for (const FormalAttr& attr : after.attrs) {
-    if (attr.required && node.Find(attr.name) == nullptr) return false;
+    if (attr.required && !node.Has(attr.name)) return false;
   }
   return true;
 }
@@ -221,7 +253,7 @@ bool RaiseNode(NodeDraft& node, int opset) {
       continue;
     }
     const OnnxDef* next = NextVersion(def, opset);
-    if (next == nullptr) return onnx::FindOp(def.schema->type, opset) == &def;
+    if (next == nullptr) return onnx::FindOp(def.schema->type, opset) == &def && !node.asked_unknown();
     if (const Change* change = FindChange(def.schema->type, next->schema->since)) {
       if (!change->step(node)) return false;
     } else if (!Extends(*def.schema, *next->schema, node)) {

@@ -29,7 +29,7 @@ void Exporter::Sort(Graph* graph) {
   graph->constants.resize(graph->view.nodes.size());
   graph->values.resize(graph->view.initializers.size());
   for (const std::unique_ptr<Op>& op : graph->block->ops()) {
-    if (IsBoundary(*op)) continue;
+    if (IsBoundary(*op) || omitted_.contains(op.get())) continue;
     const OnnxOrigin::OpPlace* place = op->origin < 0 || number < 0 ? nullptr : &origin_->ops[op->origin];
     if (place != nullptr && place->graph == number && graph->ops[place->index] == nullptr) {
       graph->ops[place->index] = op.get();

@@ -131,7 +131,9 @@ std::string Exporter::NodeName(absl::string_view result) {
 
 void Exporter::Mark(const Op& op, absl::string_view original, Graph* graph) {
   const int index = graph->nodes++;
-  undo_.Add({.section = 'o', .graph = graph->number, .index = index}, WithOriginalNode(original, EncodeMarks(op.marks)));
+  std::string marks = WithOriginalNode(original, EncodeMarks(op.marks));
+  if (MadeByOpset(op)) marks = AsMade(marks);
+  undo_.Add({.section = 'o', .graph = graph->number, .index = index}, std::move(marks));
   int position = 0;
   for (size_t s = 0; s < op.def().outputs.size(); ++s) {
     const absl::Span<Var* const> vars = op.outputs(static_cast<int>(s));

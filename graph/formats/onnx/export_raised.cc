@@ -22,9 +22,41 @@ std::string Exporter::OriginalOf(const Op& op) const {
   return OriginalNode(origin_->undo.Find({.section = 'o', .graph = place.graph, .index = place.index}));
 }
 
+bool Exporter::MadeByOpset(const Op& op) const {
+  if (origin_ == nullptr || DefOf(op.def()) == nullptr || stripped_) return false;
+  if (op.origin < 0) return true;
+  const OnnxOrigin::OpPlace& place = origin_->ops[op.origin];
+  return IsMade(origin_->undo.Find({.section = 'o', .graph = place.graph, .index = place.index}));
+}
+
+void Exporter::FindMade() {
+  ForEachOp(program_, [this](const Op& op) {
+    if (op.origin < 0 || DefOf(op.def()) == nullptr || op.inputs().empty()) return;
+    const OnnxOrigin::OpPlace& place = origin_->ops[op.origin];
+    if (!IsMade(origin_->undo.Find({.section = 'o', .graph = place.graph, .index = place.index}))) return;
+    for (const Var* var : op.outputs()) made_[var] = &op;
+    if (op.inputs().size() == 2) made_readers_[op.inputs()[0]] = &op;
+  });
+}
+
+Exporter::Around Exporter::AroundOf(const Op& op) const {
+  Around around;
+  const auto find = [](const auto& map, const Var* var) {
+    const auto it = map.find(var);
+    return it == map.end() ? nullptr : it->second;
+  };
+  if (op.inputs().size() != 1 || op.outputs().size() != 1) return around;
+  const Op *before = find(made_, op.inputs()[0]), *behind = find(made_readers_, op.outputs()[0]);
+  const Op* shape = behind == nullptr ? nullptr : find(made_, behind->inputs()[1]);
+  if (before != nullptr && shape != nullptr && before->inputs().size() == 1 && behind->outputs().size() == 1) around = {before, shape, behind};
+  return around;
+}
+
 // The node reads no value that the op does not read, and gives the same.
 bool Exporter::MayBecome(const Op& op, const NodeView& node) const {
-  const NodeNames inputs = Names(op, true), outputs = Names(op, false);
+  const Around around = AroundOf(op);
+  const bool alone = around.before == nullptr;
+  const NodeNames inputs = Names(alone ? op : *around.before, true), outputs = Names(alone ? op : *around.behind, false);
   const auto read = [&inputs](absl::string_view name) { return name.empty() || std::find(inputs.begin(), inputs.end(), name) != inputs.end(); };
   return std::all_of(node.inputs.begin(), node.inputs.end(), read) && std::equal(outputs.begin(), outputs.end(), node.outputs.begin(), node.outputs.end());
 }
@@ -32,6 +64,7 @@ bool Exporter::MayBecome(const Op& op, const NodeView& node) const {
 void Exporter::FindRestored() {
   stripped_ = origin_ != nullptr && origin_->undo.opset() != 0 && IsStripped();
   if (!stripped_) return;
+  FindMade();
   ForEachOp(program_, [this](const Op& op) {
     std::string bytes = OriginalOf(op);
     NodeView node;
@@ -40,12 +73,16 @@ void Exporter::FindRestored() {
       if (std::find(node.inputs.begin(), node.inputs.end(), NameOf(*var)) == node.inputs.end()) dropped_.insert(var);
     }
     restored_.emplace(&op, std::move(bytes));
+    const Around around = AroundOf(op);
+    if (around.before == nullptr) return;
+    omitted_.insert({around.before, around.shape, around.behind});
   });
   if (FitsOpset(origin_->undo.opset())) {
     opset_ = origin_->undo.opset();
     return;
   }
   restored_.clear();
+  omitted_.clear();
   dropped_.clear();
 }
 
@@ -72,6 +109,21 @@ std::string Exporter::OriginalToKeep(const Op& op, const NodeView& node, absl::s
   const bool has_graphs = !op.SubBlocks().empty();
   const bool same = node.type == TypeName(op.def()) && operands == Names(op, true).size() && attributes.changed.empty() && attributes.added.empty();
   return same || has_graphs ? "" : std::string(bytes);
+}
+
+void Exporter::PlanFunctions() {
+  const bool back = stripped_ && opset_ == origin_->undo.opset();
+  WireReader reader(origin_->bytes());
+  for (WireField field; reader.Next(&field);) {
+    if (!field.Is(model::kFunctions, kBytes)) continue;
+    const Place place = {.section = 'f', .index = static_cast<int>(function_texts_.size())};
+    const std::string before = OriginalNode(origin_->undo.Find(place));
+    std::string& now = function_texts_.emplace_back();
+    if (!origin_->raised_functions.empty()) now = origin_->raised_functions[place.index];
+    if (back && !before.empty()) now = before;
+    if (stripped_) continue;
+    if (!before.empty() || (!now.empty() && now != field.bytes)) undo_.Add(place, WithOriginalNode(before.empty() ? field.bytes : before, ""));
+  }
 }
 
 }  // namespace ampc::onnx

@@ -72,7 +72,7 @@ absl::Status Exporter::CheckOpset() const {
       NodeView node;
       (void)ReadNode(origin_->ops[op.origin].bytes, &node);
       const std::string type(node.type);
-      if (node.IsDefaultDomain() && FindSchema(type, opset_) != FindSchema(type, origin_->opset)) add(op.type());
+      if (node.IsDefaultDomain() && !DiffersInTypesAlone(type, origin_->opset, opset_)) add(op.type());
     }
   });
   if (wrong.empty()) return absl::OkStatus();
@@ -84,7 +84,7 @@ bool Exporter::FitsOpset(int opset) const {
   bool fits = true;
   ForEachOp(program_, [&](const Op& op) {
     const OnnxDef* def = DefOf(op.def());
-    if (!fits || def == nullptr || InFunction(op.block()) || restored_.contains(&op)) return;
+    if (!fits || def == nullptr || InFunction(op.block()) || restored_.contains(&op) || omitted_.contains(&op)) return;
     const Schema* schema = FindSchema(def->schema->type, opset);
     if (schema == def->schema) return;
     fits = schema != nullptr;
@@ -179,7 +179,9 @@ absl::StatusOr<Pieces> Exporter::Model() {
   if (!stripped_ && (opset_ != origin_->opset || origin_->undo.opset() != 0)) {
     undo_.set_opset(origin_->undo.opset() != 0 ? origin_->undo.opset() : origin_->opset);
   }
+  PlanFunctions();
   Pieces out;
+  size_t functions = 0;
   bool undo_done = false;
   bool has_undo = false;
   absl::string_view key, value;
@@ -201,6 +203,15 @@ absl::StatusOr<Pieces> Exporter::Model() {
       }
     } else if (field.Is(model::kMetadata, kBytes)) {
       WriteMetadata(field.all, &undo_done, &out);
+    } else if (field.Is(model::kFunctions, kBytes)) {
+      const std::string& now = function_texts_[functions++];
+      if (now.empty() || now == field.bytes) {
+        out.Keep(field.all);
+      } else {
+        std::string text;
+        AppendBytesField(model::kFunctions, now, &text);
+        out.Text(text);
+      }
     } else {
       out.Keep(field.all);
     }

@@ -9,24 +9,13 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
+#include "graph/formats/onnx/external_layout.h"
 #include "graph/formats/onnx/messages.h"
 #include "graph/formats/onnx/origin.h"
 #include "graph/formats/onnx/pieces.h"
 #include "graph/program.h"
 
 namespace ampc::onnx {
-
-// Where weights lie in the file with external data. Ascending offsets.
-struct ExternalLayout {
-  struct Region {
-    const Var* var = nullptr;
-    uint64_t offset = 0;
-    uint64_t bytes = 0;
-  };
-  std::string location;  // relative to the model
-  std::vector<Region> regions;
-  std::vector<int> region_of;  // by Var::id; -1 for none; empty without any
-};
 
 using NodeNames = absl::InlinedVector<absl::string_view, 4>;  // of operands or results
 
@@ -107,8 +96,15 @@ class Exporter {
   bool IsStripped() const;  // nothing of a conversion is left but later versions of operators
   std::string OriginalOf(const Op& op) const;  // the NodeProto that the file says it was, "" for none; next: that it has to say
   std::string OriginalToKeep(const Op& op, const NodeView& node, absl::string_view bytes, const Attributes& attributes);
+  bool MadeByOpset(const Op& op) const;  // the file did not have the node before the conversion, or says so
   bool MayBecome(const Op& op, const NodeView& node) const;
+  struct Around {  // the nodes that were made around one
+    const Op *before = nullptr, *shape = nullptr, *behind = nullptr;
+  };
+  void FindMade();
+  Around AroundOf(const Op& op) const;
   void FindRestored();  // and takes the operator set back, where all ops can go back
+  void PlanFunctions();
   bool WriteRestored(const Op& op, Graph* graph, Pieces* out) const;
 
   // export_value.cc: constants
@@ -134,7 +130,10 @@ class Exporter {
   bool stripped_ = false;
   absl::flat_hash_map<const OpDef*, bool> had_record_;    // the file's operator set has it; those that were asked for
   absl::flat_hash_map<const Op*, std::string> restored_;  // ops that are written as these NodeProtos
+  absl::flat_hash_set<const Op*> omitted_;                // those that were made around them
+  absl::flat_hash_map<const Var*, const Op*> made_, made_readers_;  // nodes that were made: by result, by first operand
   absl::flat_hash_set<const Var*> dropped_;               // constants that nothing reads then
+  std::vector<std::string> function_texts_;           // by place in the file; "" for as it is
   Undo undo_;
   absl::flat_hash_map<const char*, int> graph_of_;     // by place of the message: number in the origin
   std::vector<int> values_of_;                         // by number in the origin: how many values the graph had

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -10,7 +11,7 @@
 
 namespace ampc::onnx {
 
-// Immutable once the import is done. Op::origin is an index into `ops`, Var::origin one into `values`.
+// Immutable once the import is done; a pass that changes functions gives the program another one. Op::origin is an index into `ops`, Var::origin one into `values`.
 struct OnnxOrigin : FormatOrigin {
   absl::string_view format() const override { return "onnx"; }
   absl::string_view bytes() const { return {source->bytes().data(), source->bytes().size()}; }
@@ -20,6 +21,8 @@ struct OnnxOrigin : FormatOrigin {
   int64_t ir_version = 0;
   bool external = false;  // some weight lies in a file of its own
   Undo undo;              // of an earlier conversion
+  // The model's local functions where another operator set changed them: FunctionProtos by their place in the file; empty where none was.
+  std::vector<std::string> raised_functions;
 
   struct OpPlace {
     absl::string_view bytes;  // its NodeProto

@@ -12,7 +12,7 @@
 namespace ampc::onnx {
 namespace {
 
-constexpr absl::string_view kNodeKey = "node=";
+constexpr absl::string_view kNodeKey = "node=", kMade = "made";
 
 std::string Escape(absl::string_view text) {
   std::string out;
@@ -135,6 +135,9 @@ std::string OriginalNode(absl::string_view marks) {
   if (!absl::ConsumePrefix(&marks, kNodeKey) || !absl::Base64Unescape(marks.substr(0, marks.find(';')), &node)) node.clear();
   return node;
 }
+
+std::string AsMade(absl::string_view marks) { return absl::StrCat(kMade, marks.empty() ? "" : ";", marks); }
+bool IsMade(absl::string_view marks) { return marks.substr(0, marks.find(';')) == kMade; }
 
 std::string EncodeValueMarks(const ValueMarks& marks) {
   std::string out;

@@ -3,10 +3,11 @@
 //   1;opset=11;PLACES MARKS;PLACES MARKS;...      ';', '%' and line ends inside MARKS are written %XX
 //
 // MARKS of a node are those of graph/formats/marks.h, behind `node=BASE64;` where an attribute became an operand when the operator set was raised:
-// the NodeProto as it was. For values `was=f32`, and `form=N` of a constant that was stored in the field N of its
+// the NodeProto as it was. A local function of the model that was raised has the same entry with its FunctionProto.
+// Nodes that stand around such a node, and were not there before, have `made` in front. For values `was=f32`, and `form=N` of a constant that was stored in the field N of its
 // TensorProto (4 float_data, 10 double_data) or in the attribute value_float (-2) or value_floats (-7) of its Constant node.
 // PLACES name nodes and values by their places in the file, so that names cost nothing: `o3` node 3, `n3` its first result, `n3.1` its second
-// result, `i3` initializer 3, `p3` graph input 3; `n3-9` is n3 to n9; joined by ','. A leading `g2:` says that all of them belong to
+// result, `i3` initializer 3, `p3` graph input 3, `f3` function 3; `n3-9` is n3 to n9; joined by ','. A leading `g2:` says that all of them belong to
 // graph 2: graphs are counted from 0, the model's own, depth first in the order of the file.
 #pragma once
 
@@ -23,7 +24,7 @@ inline constexpr absl::string_view kUndoKey = "ampc_undo";
 
 // Where something lies in a file.
 struct Place {
-  char section = 0;  // o n i p as above
+  char section = 0;  // o n i p f as above
   int graph = 0;
   int sub = 0;  // which result of a node
   int index = 0;
@@ -63,6 +64,10 @@ class Undo {
 // Marks of a node with its original in front, and the original of such marks; "" for none.
 std::string WithOriginalNode(absl::string_view node, absl::string_view marks);
 std::string OriginalNode(absl::string_view marks);
+
+// Marks of a node that an operator set made, and whether marks are such.
+std::string AsMade(absl::string_view marks);
+bool IsMade(absl::string_view marks);
 
 // Marks of a value.
 struct ValueMarks {

@@ -152,6 +152,21 @@ const Schema* FindSchema(absl::string_view type, int opset) {
   return &TheTable().At(static_cast<size_t>(row - kRows));
 }
 
+bool DiffersInTypesAlone(absl::string_view type, int from, int to) {
+  const Schema *before = FindSchema(type, from), *after = FindSchema(type, to);
+  if (before == after) return true;
+  if (before == nullptr || after == nullptr || before->deprecated != after->deprecated) return false;
+  const auto same_formal = [](const Formal& a, const Formal& b) {
+    return a.name == b.name && a.optional == b.optional && a.variadic == b.variadic && a.heterogeneous == b.heterogeneous;
+  };
+  const auto same_attr = [](const FormalAttr& a, const FormalAttr& b) {
+    return a.name == b.name && a.kind == b.kind && a.required == b.required && a.has_default == b.has_default && SameAttr(a.value, b.value);
+  };
+  const auto same = [](const auto& a, const auto& b, const auto& equal) { return std::equal(a.begin(), a.end(), b.begin(), b.end(), equal); };
+  return same(before->inputs, after->inputs, same_formal) && same(before->outputs, after->outputs, same_formal) &&
+         same(before->attrs, after->attrs, same_attr);
+}
+
 int NewestOpset() {
   static const int newest = [] {
     int value = 0;

@@ -49,6 +49,8 @@ struct Schema {
 const std::vector<Schema>& Schemas();
 // The version that operator set `opset` has: the newest since then. Null when there is none.
 const Schema* FindSchema(absl::string_view type, int opset);
+// A node that a file has for operator set `from` may stand as it is in one of set `to`: the operator is the same but for the types it takes.
+bool DiffersInTypesAlone(absl::string_view type, int from, int to);
 // The newest operator set that Schemas() describes.
 int NewestOpset();
 
