@@ -1,5 +1,5 @@
 // Every model of the ONNX standard's backend tests, and others in their form: conformance_test --data=DIR... --left_out=FILE. Tests are
-// <folder>/<name>.
+// <folder>/<name>. With --convert=f16 or bf16 it is their conversions, of those that the list does not name.
 //
 // A line of FILE is "<folder>/<name>: <class>: <reason>": a model that does not pass. It fails the test when it passes, so the list says
 // what is so. Of the node models whose class is not one of kOutOfScope, the share kShare must pass. The last line of the output counts.
@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "graph/base/dtype.h"
 #include "tests/onnx/conformance_model.h"
 #include "tests/testlib/status.h"
 
@@ -42,6 +43,20 @@ std::map<std::string, Counts>& CountsByFolder() {
   static auto& counts = *new std::map<std::string, Counts>;
   return counts;
 }
+
+class ConvertedTest : public ::testing::Test {
+ public:
+  ConvertedTest(DType low, std::string path) : low_(low), path_(std::move(path)) {}
+  void TestBody() override {
+    const absl::Status status = RunConvertedModel(path_, low_, absl::StrCat(::testing::TempDir(), "/converted.onnx"));
+    if (!status.ok() && absl::StrContains(status.message(), "no lossless conversion")) GTEST_SKIP() << status.message();
+    EXPECT_OK(status);
+  }
+
+ private:
+  const DType low_;
+  const std::string path_;
+};
 
 class ModelTest : public ::testing::Test {
  public:
@@ -111,14 +126,18 @@ LeftOutList ReadLeftOut(const std::string& path) {
   return out;
 }
 
-void RegisterAll(const std::vector<std::string>& data, const LeftOutList& list) {
+void RegisterAll(const std::vector<std::string>& data, const LeftOutList& list, DType low) {
   std::vector<std::string> names;
   for (const std::string& root : data) {
     for (const absl::string_view folder : kFolders) {
       for (const std::string& path : ConformanceModels(absl::StrCat(root, "/", folder))) {
         std::string name = absl::StrCat(folder, "/", absl::StripPrefix(path.substr(path.rfind('/') + 1), "test_"));
         const auto at = list.find(name);
-        Register<ModelTest>(name, name, path, at == list.end() ? nullptr : &at->second);
+        if (low == DType::kInvalid) {
+          Register<ModelTest>(name, name, path, at == list.end() ? nullptr : &at->second);
+        } else if (at == list.end()) {
+          Register<ConvertedTest>(name, low, path);
+        }
         names.push_back(std::move(name));
       }
     }
@@ -127,6 +146,7 @@ void RegisterAll(const std::vector<std::string>& data, const LeftOutList& list) 
   const auto in_node = [](const std::string& name) { return absl::StartsWith(name, "node/"); };
   const int node_models = static_cast<int>(std::count_if(names.begin(), names.end(), in_node));
   if (node_models == 0) return Register<SkippedTest>("conformance/data");
+  if (low != DType::kInvalid) return;
   std::vector<std::string> unknown;
   for (const auto& [name, entry] : list) {
     if (!std::binary_search(names.begin(), names.end(), name)) unknown.push_back(name);
@@ -138,14 +158,17 @@ int Main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   std::vector<std::string> data;
   std::string left_out;
+  DType low = DType::kInvalid;
   for (int i = 1; i < argc; ++i) {
     absl::string_view arg = argv[i];
     if (absl::ConsumePrefix(&arg, "--data=")) data.emplace_back(arg);
     if (absl::ConsumePrefix(&arg, "--left_out=")) left_out = std::string(arg);
+    if (absl::ConsumePrefix(&arg, "--convert=")) low = ParseDType(arg).value_or(DType::kInvalid);
   }
   static const auto& list = *new LeftOutList(ReadLeftOut(left_out));
-  RegisterAll(data, list);
+  RegisterAll(data, list, low);
   const int result = RUN_ALL_TESTS();
+  if (low != DType::kInvalid) return result;
   std::string summary = "conformance:";
   for (const auto& [folder, c] : CountsByFolder()) {
     absl::StrAppend(&summary, " ", folder, " ", c.passed, " of ", c.passed + c.left_out + c.wrong, " pass, ", c.left_out, " left out, ", c.wrong,
