@@ -81,18 +81,21 @@ const Var* Protector::OnlyComputed(const Op& op) const {
   return only;
 }
 
-bool Protector::IsFraction(const Op& op) const {
+bool Protector::IsFraction(const Op& op, std::vector<const Var*>* made_from) const {
   if (!Is(op, OpKind::kAdditive) || Is(op, OpKind::kSelection) || op.inputs().size() != 2 || !HasFloat(op.outputs())) return false;
   for (int i = 0; i < 2; ++i) {
+    const size_t before = made_from->size();
     const Var* var = &In(op, i);
     bool whole = false;
     for (int moves = 0; moves < kMostMoves && var != nullptr; ++moves) {
+      made_from->push_back(var);
       if (whole && var == &In(op, 1 - i)) return true;
       const Op* definer = definers_[var->id()];
       if (definer == nullptr || !HandsOn(*definer)) break;
       whole = whole || Is(*definer, OpKind::kWhole) || (IsCast(*definer) && IsInteger(var->type.dtype));
       var = OnlyComputed(*definer);
     }
+    made_from->resize(before);
   }
   return false;
 }
@@ -117,9 +120,9 @@ void Protector::ProtectAngles() {
   };
   ForEachOp(program_, [&](const Op& op) {
     if (IsInserted(op) || op.inputs().empty()) return;
-    const bool remainder = (Is(op, OpKind::kRemainder) && HasFloat(op.outputs())) || IsFraction(op);
-    if (remainder) Because(op, kLeadsToAngle);
+    const bool remainder = Is(op, OpKind::kRemainder) && HasFloat(op.outputs());
     if (remainder || (Is(op, OpKind::kTurns) && !(bounds_.Of(*op.inputs()[0]).Magnitude() <= kSmallAngle))) add_operands(op);
+    if (IsFraction(op, &todo) || remainder) Because(op, kLeadsToAngle);
   });
   if (todo.empty()) return;
   absl::flat_hash_map<int, std::vector<const Var*>> beyond;  // by Var::id: the same value on the other side of a subgraph's border

@@ -15,6 +15,7 @@
 #include "passes/amp/cast_roots.h"
 #include "passes/amp/data_attributes.h"
 #include "passes/amp/low_values.h"
+#include "passes/amp/protect_facts.h"
 #include "passes/amp/value_bounds.h"
 #include "passes/analysis/op_kinds.h"
 #include "passes/analysis/per_record.h"
@@ -23,7 +24,7 @@ namespace ampc {
 
 // Further parts: protect_angles.cc (angles and remainders), protect_turns.cc (what a loop adds up) and protect_whole_numbers.cc (numbers that were
 // integers).
-class Protector {
+class Protector : private ProtectFacts {
  public:
   // `on_tiny`: what happens to small weights.
   Protector(DType low, OnTiny on_tiny, Program& program);
@@ -31,37 +32,6 @@ class Protector {
   bool Run();
 
  private:
-  enum Flag : uint16_t {
-    kConstant = 1 << 0,   // made from shapes and integer constants alone
-    kLarge = 1 << 1,      // beyond the range: a constant or a power made it so
-    kSmall = 1 << 2,      // a constant that the low type lacks keeps it from zero
-    kExact = 1 << 3,      // becomes an index, a shape or a loop count
-    kSquare = 1 << 4,     // a square that is only averaged or summed
-    kStatistic = 1 << 5,  // a mean or sum of squares, or made from one
-    kSummed = 1 << 6,     // a sum that may be beyond the range
-    kScale = 1 << 7,      // becomes the scale or the zero point of a quantisation
-    kWhole = 1 << 8,      // was an integer of any size, or is arithmetic on such ones and constants alone
-    kProduct = 1 << 9,    // made from what a matrix product or a convolution gives
-  };
-  static constexpr uint16_t kCrossesBlocks = kLarge | kSmall | kStatistic | kSummed | kWhole | kProduct;
-  // A value as a product of powers of one other: x * (2 * x) has base x and degree 2.
-  struct Power {
-    int base = -1;  // Var::id
-    int degree = 1;
-  };
-
-  // What constants say of the size of a value.
-  struct Guard {
-    enum Kind : uint8_t {
-      kFloor,       // one keeps it from zero: it is at least `size`
-      kReciprocal,  // made from the reciprocal of such a value: it may reach `size`, beyond the range
-      kScaled,      // a factor makes it small: about `size`
-      kWeighted,    // so do weights
-    };
-    Kind kind = kFloor;
-    double size = 0;
-  };
-
   bool Is(const Op& op, OpKind kind) const { return (kinds_[op.id()] & static_cast<uint32_t>(kind)) != 0; }
   const Var& In(const Op& op, int flat) const { return roots_.Root(*op.inputs()[flat]); }
   bool Has(const Var& var, uint16_t flags) const { return (flags_[roots_.Root(var).id()] & flags) != 0; }
@@ -136,8 +106,8 @@ class Protector {
   // Angles and what remainders are taken of, back to inputs, integers, values of a size of their own and what products with weights give: these are
   // not exact, and the work is theirs.
   void ProtectAngles();
-  // x - floor(x), x - n * round(x / n).
-  bool IsFraction(const Op& op) const;
+  // x - floor(x), x - n * round(x / n): appends what lies between, x included.
+  bool IsFraction(const Op& op, std::vector<const Var*>* made_from) const;
   const Var* OnlyComputed(const Op& op) const;
   bool LeadsToAngle(const Op& op) const;
 

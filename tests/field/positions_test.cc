@@ -106,6 +106,23 @@ y = MatMul(x, w)
 out f f32 [1, 64]
 out y f32 [1, 16]
 )", .lines = {"q = Floor(p)", "f = Sub(p, q)"}, .full = {"k"}, .low = {"w"}},
+    {.name = "FractionsOfAPeriod", .text = R"(
+opset 17
+in t f32 [1, 64]
+in x f32 [1, 16]
+w k f32 [] = 370.37
+w n f32 [] = 0.7
+w w f32 [16, 16]
+p = Mul(t, k)
+d = Div(p, n)
+i = Cast(d) to=i64
+q = Cast(i) to=f32
+m = Mul(q, n)
+f = Sub(p, m)
+y = MatMul(x, w)
+out f f32 [1, 64]
+out y f32 [1, 16]
+)", .lines = {"f = Sub(p, m)"}, .full = {"k", "n"}, .low = {"w"}},
     {.name = "FeaturesOfCoordinates", .text = R"(
 opset 17
 in x f32 [4, 3]
