@@ -82,7 +82,7 @@ const Var* Protector::OnlyComputed(const Op& op) const {
 }
 
 bool Protector::IsFraction(const Op& op, std::vector<const Var*>* made_from) const {
-  if (!Is(op, OpKind::kAdditive) || Is(op, OpKind::kSelection) || op.inputs().size() != 2 || !HasFloat(op.outputs())) return false;
+  if (!Is(op, OpKind::kAdditive) || Is(op, OpKind::kSelection) || op.inputs().size() != 2 || !HasF32(op.outputs())) return false;
   for (int i = 0; i < 2; ++i) {
     const size_t before = made_from->size();
     const Var* var = &In(op, i);
@@ -120,7 +120,7 @@ void Protector::ProtectAngles() {
   };
   ForEachOp(program_, [&](const Op& op) {
     if (IsInserted(op) || op.inputs().empty()) return;
-    const bool remainder = Is(op, OpKind::kRemainder) && HasFloat(op.outputs());
+    const bool remainder = Is(op, OpKind::kRemainder) && HasF32(op.outputs());
     if (remainder || (Is(op, OpKind::kTurns) && !(bounds_.Of(*op.inputs()[0]).Magnitude() <= kSmallAngle))) add_operands(op);
     if (IsFraction(op, &todo) || remainder) Because(op, kLeadsToAngle);
   });
