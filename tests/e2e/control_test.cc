@@ -174,7 +174,7 @@ block main {
   h = matmul_v2(x, w) : f32 [?, 4]
   y = exp(h) : f32 [?, 4]
   p = relu(y) : f32 [?, 4]
-  e = cos(p) : f32 [?, 4]
+  e = softmax(p) : f32 [?, 4]
   fetch h
   fetch y
   fetch p

@@ -201,7 +201,9 @@ TEST_F(FailingTest, HalfOfTwoOutputsIsNotLeftBehind) {
   ExpectFailure({"run", "mlp.pdmodel", "--input", "in.npz", "-o", "absent/out.npz", "--profile", "trace.json"}, 5, "absent/");
   ExpectFailure({"convert", "mlp.pdmodel", "-o", "o.pdmodel", "--report", "r.html", "--write-config", "/dev/full"}, 5, "/dev/full");
   ExpectFailure({"convert", "mlp.pdmodel", "-o", "o.pdmodel", "--calibrate", "in.npz", "--save-ranges", "/dev/full"}, 5, "/dev/full");
-  ExpectFailure({"run", "mlp.pdmodel", "--input", "in.npz", "-o", "out.npz", "--profile", "/dev/full"}, 5, "/dev/full");
+  std::filesystem::create_symlink("/dev/full", folder_ / "full.json");
+  ExpectFailure({"run", "mlp.pdmodel", "--input", "in.npz", "-o", "out.npz", "--profile", "full.json"}, 5, "full.json");
+  std::filesystem::remove(folder_ / "full.json");
 }
 
 TEST_F(FailingTest, OutputsThatAreInputs) {

@@ -72,7 +72,9 @@ TEST_P(VersionTest, KeepsItsMeaning) {
   const bool runs = version.text.find("[*]") == std::string::npos;
   const Converted low = Converts(absl::StrCat("opset ", version.opset, "\n", version.text), {.dtype = "bf16", .runs = runs, .near = version.near});
   EXPECT_GT(low.model().opset_import(0).version(), version.opset);
-  if (!version.line.empty()) EXPECT_EQ(low.Line(version.line.substr(0, version.line.find_first_of(", "))), version.line);
+  if (!version.line.empty()) {
+    EXPECT_EQ(low.Line(version.line.substr(0, version.line.find_first_of(", "))), version.line);
+  }
 }
 INSTANTIATE_TEST_SUITE_P(Versions, VersionTest, ::testing::ValuesIn(kVersions),
                          [](const ::testing::TestParamInfo<Version>& info) { return info.param.name; });

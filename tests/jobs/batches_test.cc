@@ -108,7 +108,7 @@ TEST_F(ImagesTest, BadFilesAreNamed) {
   };
   expect_bad(images, good.substr(0, good.size() / 2), "found a compressed file that ends after");
   std::string flipped = good;
-  flipped[good.size() / 2] ^= 0x55;
+  flipped[good.size() - 6] ^= 0x55;  // of the checksum
   expect_bad(images, flipped, "found damaged compressed data");
   expect_bad(images, Gzip(Images(11) + "more"), "found more than 8624 bytes of data, needed 8624");
   expect_bad(images, Number(0x803) + std::string(12, '\xff'), "found a header that promises more than 2 GB, needed less");

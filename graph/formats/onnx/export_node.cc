@@ -32,7 +32,9 @@ bool IsCast(const Op& op) { return op.type() == "cast"; }
 bool SameAttr(const Op& op, const AttributeView& view, const std::shared_ptr<const WeightSource>& file, bool* gone) {
   if (IsCast(op)) return view.name != "to" || DTypeOfNumber(view.i) == op.GetDType("out_dtype");
   std::vector<Attr> had;
-  if (op.def().opaque || !ImportAttr(view, op.def().FindAttr(view.name), file, &had)) return true;
+  const AttrDef* def = op.def().FindAttr(view.name);
+  if (def != nullptr && def->extra) def = nullptr;  // of the native op, not of the operator
+  if (op.def().opaque || !ImportAttr(view, def, file, &had)) return true;
   *gone = !had.empty() && op.explicit_attr(had[0].name) == nullptr;
   return std::all_of(had.begin(), had.end(), [&op](const Attr& attr) {
     const AttrValue* has = op.explicit_attr(attr.name);
