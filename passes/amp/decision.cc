@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ops/onnx/dialect.h"
 #include "passes/analysis/schema_support.h"
 
 namespace ampc {
@@ -14,7 +15,8 @@ const OpDecision& AmpDecision::For(const Op& op) const {
 
 SlotPrecision InputPrecision(const AmpDecision& decision, const Op& op, int slot) {
   const SlotDef& def = op.def().inputs[slot];
-  if (op.def().opaque) return SlotPrecision::kFollow;  // an unknown op gets what the program gave it
+  // An unknown op gets what the program gave it; what its bodies read, they convert.
+  if (op.def().opaque) return def.name == onnx::kCaptures ? SlotPrecision::kAsIs : SlotPrecision::kFollow;
   if (decision.own_slots) return InputPrecisionFor(op.def(), slot, decision.low);
   if (!op.SubBlocks().empty()) return SlotPrecision::kAsIs;  // a cast here would not reach the body
   return SlotMayBeLow(decision.inputs, op.type(), def.name) ? SlotPrecision::kFollow : SlotPrecision::kFp32;

@@ -26,7 +26,7 @@ const Version kVersions[] = {
     {"Pad", 10, absl::StrCat(kProduct, "b = Relu(a)\ny = Pad(b) pads=[0, 1, 2, 0] value=1.5\nout y f32 [6, 17]\n"), "y.bf16 = Pad(b, y.operand, y.operand.1)"},
     {"PadWithZeros", 2, absl::StrCat(kProduct, "b = Relu(a)\ny = Pad(b) pads=[0, 1, 2, 0]\nout y f32 [6, 17]\n"), "y.bf16 = Pad(b, y.operand)"},
     {"Clip", 6, absl::StrCat(kProduct, "y = Clip(a) min=0.0 max=6.0\nout y f32 [4, 16]\n"), "y.bf16 = Clip(a, y.operand, y.operand.1)"},
-    {"ClipBelow", 10, absl::StrCat(kProduct, "y = Clip(a) min=0.0\nout y f32 [4, 16]\n"), "y.bf16 = Clip(a, y.operand)"},
+    {"ClipBelow", 10, absl::StrCat(kProduct, "y = Clip(a) min=0.0\nout y f32 [4, 16]\n"), "y = Clip(a.f32, y.operand)"},
     {"Split", 11, absl::StrCat(kProduct, "b, c = Split(a) axis=1 split=[4, 12]\nout b f32 [4, 4]\nout c f32 [4, 12]\n"),
      "b.bf16, c.bf16 = Split(a, b.operand)"},
     {"SplitIntoEqualParts", 13, absl::StrCat(kConv, "b, c = Split(a) axis=1\nout b f32 [1, 2, 8, 8]\nout c f32 [1, 2, 8, 8]\n"), "b.bf16, c.bf16 = Split(a)"},
@@ -61,7 +61,7 @@ const Version kVersions[] = {
     {"Reshape", 1, absl::StrCat(kProduct, "y = Reshape(a) shape=[2, -1]\nout y f32 [2, 32]\n"), "y.bf16 = Reshape(a, y.operand)"},
     {"Add", 6, absl::StrCat(kProduct, "w b f32 [16]\ny = Add(a, b) broadcast=1 axis=1\nout y f32 [4, 16]\n"), "y.bf16 = Add(a, b)"},
     {"Gemm", 6, "in x f32 [4, 16]\nw w f32 [16, 16]\nw b f32 [16]\ny = Gemm(x, w, b) broadcast=1\nout y f32 [4, 16]\n", "y.bf16 = Gemm(x.bf16, w, b)"},
-    {"PRelu", 6, absl::StrCat(kProduct, "w s f32 [1] = 0.25\ny = PRelu(a, s)\nout y f32 [4, 16]\n"), "y.bf16 = PRelu(a, s)"},
+    {"PRelu", 6, absl::StrCat(kProduct, "w s f32 [1] = 0.25\ny = PRelu(a, s)\nout y f32 [4, 16]\n"), "y = PRelu(a.f32, s)"},
     {"OfAnUnknownRank", 11, "in x f32 [*]\nw w f32 [4, 4, 1, 1]\nb = Softmax(x) axis=2\ny = Conv(b, w)\nout y f32 [*]\n", ""},
 };
 
