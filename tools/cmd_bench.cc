@@ -90,10 +90,6 @@ void PrintJson(Console& console, const BenchFlags& flags, const BenchLine& l) {
   console.Out(json.Take() + "\n");
 }
 
-std::string NetworkNames() {
-  return absl::StrJoin(BenchNetworks(), ", ", [](std::string* out, const BenchNetwork& network) { *out += network.name; });
-}
-
 // The first of `names` that was given is refused.
 absl::Status Refuse(const Options& options, std::initializer_list<const char*> names, absl::string_view found, absl::string_view needed) {
   for (const char* name : names) {
@@ -107,9 +103,9 @@ absl::Status CheckMeaning(const BenchFlags& flags, const Options& options) {
   const BenchRequest& r = flags.request;
   AMPC_RETURN_IF_ERROR(CheckEnding("--profile", flags.profile, ".json", "the trace of Chrome"));
   if (FindBenchNetwork(r.model) == nullptr) {
-    AMPC_RETURN_IF_ERROR(Refuse(options, {"--train"}, "a model in a file", absl::StrCat("one of ", NetworkNames())));
+    AMPC_RETURN_IF_ERROR(Refuse(options, {"--train"}, "a model in a file", absl::StrCat("one of ", BenchNetworkNames())));
     AMPC_RETURN_IF_ERROR(Refuse(options, {"--level", "--dtype", "--optimizer", "--accumulate"}, "a model in a file, which runs as it is",
-                                absl::StrCat("one of ", NetworkNames())));
+                                absl::StrCat("one of ", BenchNetworkNames())));
     return r.inputs.empty() ? absl::OkStatus() : Refuse(options, {"--batch", "--dims"}, "--input, whose values have their dims", "one of the two");
   }
   AMPC_RETURN_IF_ERROR(Refuse(options, {"--input", "--dims", "--params"}, absl::StrCat("network '", r.model, "', whose values are random"), "a model in a file"));
@@ -157,7 +153,7 @@ absl::Status Run(BenchFlags flags, Console& console) {
 
 void AddBenchOptions(const Options& options, BenchFlags& f) {
   BenchRequest& r = f.request;
-  options.Add("model", r.model, absl::StrCat("a model's file, or a network with random weights: ", NetworkNames())).Required();
+  options.Add("model", r.model, absl::StrCat("a model's file, or a network with random weights: ", BenchNetworkNames())).Required();
   options.Add("--batch", r.batches, "rows of a run; several, separated by commas, give a line each").SplitAtCommas().Between(1, 1 << 20).ShowDefault();
   options.Add("--input,-i", r.inputs, "feeds of a model's file: .npz, .safetensors, or NAME=file.npy; default: random values");
   options.Add("--dims", r.dims, "NAME=1,3,48,320: dims of a feed; given again for the same feed: another line of the same session");

@@ -138,8 +138,7 @@ absl::Status Run(const OptFlags& flags, OptResult& result, Console& console) {
   if (flags.list) return absl::OkStatus();
   if (flags.model.empty() || flags.passes.empty()) return UsageError("a model and --passes=LIST are needed (or --list)");
   FilesRead read;
-  std::vector<std::string> outputs = ModelFiles(flags.output, "");
-  if (flags.program_only) outputs.resize(1);
+  std::vector<std::string> outputs = SavedFiles(flags.output, "", flags.program_only);
   outputs.push_back(flags.reproducer);
   AMPC_RETURN_IF_ERROR(CheckOutputs(outputs, ModelFiles(flags.model, flags.params)));
   AMPC_ASSIGN_OR_RETURN(const Pipeline pipeline, Pipeline::Parse(flags.passes));

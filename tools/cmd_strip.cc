@@ -75,9 +75,7 @@ absl::Status CheckFiles(const StripFlags& flags) {
   if (!flags.weights.empty()) {
     for (std::string& file : ModelFiles(flags.weights, flags.weights_params)) inputs.push_back(std::move(file));
   }
-  std::vector<std::string> outputs = ModelFiles(flags.output, "");
-  if (flags.program_only) outputs.resize(1);
-  return CheckOutputs(outputs, inputs);
+  return CheckOutputs(SavedFiles(flags.output, "", flags.program_only), inputs);
 }
 
 absl::Status Run(const StripFlags& flags, Console& console) {
@@ -96,7 +94,8 @@ absl::Status Run(const StripFlags& flags, Console& console) {
     AMPC_ASSIGN_OR_RETURN(original, LoadModel(flags.weights, {.params = flags.weights_params}));
     same = HaveSameTypes(original, program);
   }
-  AMPC_RETURN_IF_ERROR(RunPipeline(StripPipeline(!same), TellPasses(StripPipeline(!same), tell), ctx, program));
+  const Pipeline pipeline = StripPipeline(!same);
+  AMPC_RETURN_IF_ERROR(RunPipeline(pipeline, TellPasses(pipeline, tell), ctx, program));
   if (flags.weights.empty()) {
     for (const std::string& note : ctx.notes) console.Note(note);
   } else {

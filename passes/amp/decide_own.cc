@@ -23,6 +23,8 @@
 namespace ampc {
 namespace {
 
+constexpr absl::string_view kLogRule = "protect.log";
+
 enum class Vote : uint8_t { kNeutral, kLow, kHigh };
 
 class OwnDecider {
@@ -56,9 +58,10 @@ class OwnDecider {
     ForEachOp(program_, [this](const Op& op) {
       out_->ops[op.id()] = Decide(op);
       VoteForResults(op, out_->ops[op.id()]);
+      keeps_logs_ = keeps_logs_ || out_->ops[op.id()].rule == kLogRule;
     });
     DecideVars();
-    NoteLogs();
+    if (keeps_logs_) NoteLogs();
     return std::move(out_);
   }
 
@@ -80,7 +83,7 @@ class OwnDecider {
       if (ClassOf(op) != AmpClass::kAllow || op.def().cost == nullptr) return;
       const double flops = op.def().cost(op).flops;
       all += flops;
-      if (out_->For(op).rule == "protect.log") kept += flops;
+      if (out_->For(op).rule == kLogRule) kept += flops;
     });
     if (kept <= all / 2) return;
     notes_.push_back(absl::StrCat("most of the work leads to a logarithm of small values and stays fp32: ", Name(options_.low), " brings this model little"));
@@ -325,6 +328,7 @@ class OwnDecider {
   NameSet white_, black_, black_vars_, own_ops_;
   std::vector<Vote> vote_;  // by Var::id
   std::string scope_level_;
+  bool keeps_logs_ = false;
   std::set<std::string> without_kernel_;
   std::vector<std::string> notes_;
   std::unique_ptr<AmpDecision> out_;

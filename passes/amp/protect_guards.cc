@@ -35,10 +35,11 @@ void Protector::ReadConstants(const Op& op) {
   for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
     const Var& var = In(op, i);
     const LostValue& lost = lost_[var.id()];
+    if (lost.loss == Loss::kNone && !(keeps && IsFixed(var))) continue;
     const bool follows = IsCast(op) || InputPrecisionFor(op.def(), op.InputSlotOf(i), low_) == SlotPrecision::kFollow;
     if (!follows) continue;
     // A small number that the low type has keeps from zero all the same.
-    if (lost.loss == Loss::kNone && keeps && IsFixed(var) && bounds_.Of(var).low == bounds_.Of(var).high && bounds_.Of(var).Magnitude() < smallest_) {
+    if (lost.loss == Loss::kNone && bounds_.Of(var).low == bounds_.Of(var).high && bounds_.Of(var).Magnitude() < smallest_) {
       SetGuard(op, Guard::kFloor, bounds_.Of(var).Magnitude());
     }
     if (lost.loss == Loss::kNone || !CountsFor(op, i, lost)) continue;

@@ -1,6 +1,7 @@
 // Protector: the rules of protect, one sweep forward and then backwards. Internal to protect; its parts are protect.cc (the sweep and ranges),
-// protect_guards.cc (constants, and what they say of a value's size), protect_sums.cc (powers, sums and statistics) and protect_backward.cc
-// (indexes and logarithms).
+// protect_guards.cc (constants, and what they say of a value's size), protect_sums.cc (powers, sums and statistics), protect_backward.cc (indexes
+// and logarithms), protect_angles.cc (angles and remainders), protect_turns.cc (what a loop adds up) and protect_whole_numbers.cc (numbers that
+// were integers).
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,6 @@
 
 namespace ampc {
 
-// Further parts: protect_angles.cc (angles and remainders), protect_turns.cc (what a loop adds up) and protect_whole_numbers.cc (numbers that were
-// integers).
 class Protector : private ProtectFacts {
  public:
   // `on_tiny`: what happens to small weights.

@@ -20,8 +20,6 @@ namespace {
 
 constexpr int kFunctionNode = 7, kFunctionOpset = 9;
 
-bool IsOwn(absl::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
-
 // Calls `visit(graph)` for the graphs of a node's attributes.
 template <typename Visit>
 void ForEachGraph(const NodeView& node, const Visit& visit) {
@@ -187,12 +185,12 @@ bool FunctionRaiser::RaiseNode(absl::string_view bytes, int field, std::string* 
   for (const absl::string_view attribute : node.attributes) {
     if (!RaiseGraphs(attribute, &attributes.emplace_back())) return false;
   }
-  const Schema* before = IsOwn(node.domain) ? FindSchema(node.type, from_) : nullptr;
+  const Schema* before = node.IsDefaultDomain() ? FindSchema(node.type, from_) : nullptr;
   const OpDef* record = before == nullptr || before == FindSchema(node.type, opset_) ? nullptr : FindOp(node.type, from_);
   if (record == nullptr) {
     // Later versions of these two only have more types.
     const bool grows = node.type == "Constant" || node.type == "Cast";
-    if (before != FindSchema(node.type, opset_) && IsOwn(node.domain) && !grows) return Fail(node);
+    if (before != FindSchema(node.type, opset_) && node.IsDefaultDomain() && !grows) return Fail(node);
   }
   std::string text;
   if (record == nullptr) {
@@ -231,7 +229,7 @@ std::optional<std::string> FunctionRaiser::Raise(absl::string_view function) {
   failed_ = absl::StrCat("function '", view.domain, ".", view.name, "': ");
   from_ = 0;
   for (const OpsetView& opset : view.opsets) {
-    if (IsOwn(opset.domain)) from_ = static_cast<int>(opset.version);
+    if (IsDefaultDomain(opset.domain)) from_ = static_cast<int>(opset.version);
   }
   if (from_ == 0 || from_ >= opset_) return std::string(function);
   names_.clear();
@@ -243,7 +241,7 @@ std::optional<std::string> FunctionRaiser::Raise(absl::string_view function) {
     OpsetView opset;
     if (field.Is(kFunctionNode, kBytes)) {
       if (!RaiseNode(field.bytes, kFunctionNode, &out)) return std::nullopt;
-    } else if (field.Is(kFunctionOpset, kBytes) && ReadOpset(field.bytes, &opset) && IsOwn(opset.domain)) {
+    } else if (field.Is(kFunctionOpset, kBytes) && ReadOpset(field.bytes, &opset) && IsDefaultDomain(opset.domain)) {
       std::string text;
       if (!opset.domain.empty()) AppendBytesField(1, opset.domain, &text);
       AppendVarintField(2, static_cast<uint64_t>(opset_), &text);

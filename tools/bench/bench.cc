@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/evaluator.h"
@@ -110,11 +109,7 @@ SessionOptions OptionsOf(const BenchRequest& request) {
 }
 
 absl::Status BenchFile(const BenchRequest& request, const std::function<void(const BenchLine&)>& report) {
-  if (request.train) {
-    std::vector<std::string> names;
-    for (const BenchNetwork& network : BenchNetworks()) names.push_back(network.name);
-    return UsageError(absl::StrCat("--train: found a model in a file, needed one of ", absl::StrJoin(names, ", ")));
-  }
+  if (request.train) return UsageError(absl::StrCat("--train: found a model in a file, needed one of ", BenchNetworkNames()));
   TellStage(request.stage, "loading");
   const Clock::time_point start = Clock::now();
   AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(request.model, OptionsOf(request)));

@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "absl/strings/str_join.h"
 #include "graph/layers.h"
 
 namespace ampc {
@@ -116,6 +117,10 @@ constexpr BenchNetwork kNetworks[] = {
 }  // namespace
 
 absl::Span<const BenchNetwork> BenchNetworks() { return kNetworks; }
+
+std::string BenchNetworkNames() {
+  return absl::StrJoin(kNetworks, ", ", [](std::string* out, const BenchNetwork& network) { *out += network.name; });
+}
 
 const BenchNetwork* FindBenchNetwork(absl::string_view name) {
   for (const BenchNetwork& network : kNetworks) {

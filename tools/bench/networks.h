@@ -22,6 +22,7 @@ struct BenchNetwork {
 };
 
 absl::Span<const BenchNetwork> BenchNetworks();
+std::string BenchNetworkNames();  // separated by commas, for messages
 // Null for another name.
 const BenchNetwork* FindBenchNetwork(absl::string_view name);
 

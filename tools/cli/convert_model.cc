@@ -12,6 +12,7 @@
 #include "graph/base/json_writer.h"
 #include "graph/base/mapped_file.h"
 #include "graph/base/status_macros.h"
+#include "graph/converted.h"
 #include "graph/formats/files_read.h"
 #include "graph/formats/format.h"
 #include "graph/verify.h"
@@ -66,12 +67,10 @@ int64_t ModelBytes(const std::string& path, const Program& program) {
 }
 
 absl::Status CheckFiles(const ConvertRequest& request) {
-  std::vector<std::string> outputs = ModelFiles(request.output, request.params_output);
-  if (request.program_only) outputs.resize(1);
   SaveOptions save;
   save.params = request.params_output;
   AMPC_RETURN_IF_ERROR(CheckSave(request.output, save));
-  return CheckOutputs(outputs, ModelFiles(request.input, request.params));
+  return CheckOutputs(SavedFiles(request.output, request.params_output, request.program_only), ModelFiles(request.input, request.params));
 }
 
 // A name that is in no list of values would be ignored without a word.
@@ -106,14 +105,6 @@ absl::Status UseRanges(const ConvertRequest& request, PassContext& ctx, Program&
   const int marks = MarkByRanges(ranges, request.options.dtype, program);
   if (marks > 0) ctx.notes.push_back(absl::StrCat("the ranges of values keep ", marks, marks == 1 ? " op" : " ops", " in fp32"));
   return absl::OkStatus();
-}
-
-// Whether anything in the program is what a conversion makes it.
-bool IsConverted(const Program& program) {
-  bool converted = false;
-  ForEachVar(program, [&converted](const Var& var) { converted = converted || var.was != DType::kInvalid; });
-  ForEachOp(program, [&converted](const Op& op) { converted = converted || op.marks.amp == AmpMark::kInserted || !op.marks.was.empty(); });
-  return converted;
 }
 
 // Has this program been converted before?

@@ -24,8 +24,7 @@ std::vector<std::string> Inputs(const ConvertFlags& flags) {
 }
 
 std::vector<std::string> Outputs(const ConvertFlags& flags) {
-  std::vector<std::string> files = ModelFiles(flags.request.output, flags.request.params_output);
-  if (flags.request.program_only) files.resize(1);
+  std::vector<std::string> files = SavedFiles(flags.request.output, flags.request.params_output, flags.request.program_only);
   for (const std::string* file : {&flags.report, &flags.write_config, &flags.request.save_ranges}) files.push_back(*file);
   return files;
 }

@@ -75,6 +75,12 @@ std::vector<std::string> ModelFiles(const std::string& model, const std::string&
   return files;
 }
 
+std::vector<std::string> SavedFiles(const std::string& model, const std::string& params, bool program_only) {
+  std::vector<std::string> files = ModelFiles(model, params);
+  if (program_only) files.resize(1);
+  return files;
+}
+
 absl::Status CheckOutputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
   AMPC_RETURN_IF_ERROR(CheckApart(outputs, Identities(inputs)));
   std::set<std::string> seen;

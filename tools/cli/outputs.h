@@ -15,6 +15,8 @@ namespace ampc {
 // beside the program. Of a folder, what it may have. An ONNX model that ampc wrote has a second file only where its weights are too large to
 // be in the model. What a model that exists reads besides, FilesRead knows once it is read.
 std::vector<std::string> ModelFiles(const std::string& model, const std::string& params);
+// Those that saving a model makes; with `program_only` no weights.
+std::vector<std::string> SavedFiles(const std::string& model, const std::string& params, bool program_only);
 
 // Before any work is done: no output is one of the inputs or another output (usage error), and each can be created (I/O error).
 // Empty names are skipped, inputs need not exist. Devices and pipes may be given again.

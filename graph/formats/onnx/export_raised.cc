@@ -2,6 +2,7 @@
 // has the node as it was.
 #include <algorithm>
 
+#include "graph/converted.h"
 #include "graph/formats/onnx/exporter.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/onnx_op.h"
@@ -9,31 +10,24 @@
 
 namespace ampc::onnx {
 
-bool Exporter::IsStripped() const {
-  bool marks = false;
-  ForEachOp(program_, [&marks](const Op& op) { marks = marks || op.marks.amp == AmpMark::kInserted || !op.marks.was.empty(); });
-  ForEachVar(program_, [&marks](const Var& var) { marks = marks || var.was != DType::kInvalid; });
-  return !marks;
+absl::string_view Exporter::MarksInFile(const Op& op) const {
+  if (op.origin < 0 || origin_ == nullptr) return "";
+  const OnnxOrigin::OpPlace& place = origin_->ops[op.origin];
+  return origin_->undo.Find({.section = 'o', .graph = place.graph, .index = place.index});
 }
 
 std::string Exporter::OriginalOf(const Op& op) const {
-  if (op.origin < 0 || origin_ == nullptr || origin_->undo.opset() == 0) return "";
-  const OnnxOrigin::OpPlace& place = origin_->ops[op.origin];
-  return OriginalNode(origin_->undo.Find({.section = 'o', .graph = place.graph, .index = place.index}));
+  return origin_ == nullptr || origin_->undo.opset() == 0 ? "" : OriginalNode(MarksInFile(op));
 }
 
 bool Exporter::MadeByOpset(const Op& op) const {
   if (origin_ == nullptr || DefOf(op.def()) == nullptr || stripped_) return false;
-  if (op.origin < 0) return true;
-  const OnnxOrigin::OpPlace& place = origin_->ops[op.origin];
-  return IsMade(origin_->undo.Find({.section = 'o', .graph = place.graph, .index = place.index}));
+  return op.origin < 0 || IsMade(MarksInFile(op));
 }
 
 void Exporter::FindMade() {
   ForEachOp(program_, [this](const Op& op) {
-    if (op.origin < 0 || DefOf(op.def()) == nullptr || op.inputs().empty()) return;
-    const OnnxOrigin::OpPlace& place = origin_->ops[op.origin];
-    if (!IsMade(origin_->undo.Find({.section = 'o', .graph = place.graph, .index = place.index}))) return;
+    if (DefOf(op.def()) == nullptr || op.inputs().empty() || !IsMade(MarksInFile(op))) return;
     for (const Var* var : op.outputs()) made_[var] = &op;
     if (op.inputs().size() == 2) made_readers_[op.inputs()[0]] = &op;
   });
@@ -62,7 +56,7 @@ bool Exporter::MayBecome(const Op& op, const NodeView& node) const {
 }
 
 void Exporter::FindRestored() {
-  stripped_ = origin_ != nullptr && origin_->undo.opset() != 0 && IsStripped();
+  stripped_ = origin_ != nullptr && origin_->undo.opset() != 0 && !IsConverted(program_);  // but later versions of operators
   if (!stripped_) return;
   FindMade();
   ForEachOp(program_, [this](const Op& op) {

@@ -125,7 +125,7 @@ absl::Status Exporter::ChooseOpset() {
 std::string Exporter::Opset(absl::string_view had) const {
   OpsetView view;
   (void)ReadOpset(had, &view);
-  if ((!view.domain.empty() && view.domain != "ai.onnx") || view.version == opset_) return std::string(had);
+  if (!IsDefaultDomain(view.domain) || view.version == opset_) return std::string(had);
   std::string out;
   WireReader reader(had);
   for (WireField field; reader.Next(&field);) {

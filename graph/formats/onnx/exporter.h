@@ -93,7 +93,7 @@ class Exporter {
   std::string NodeName(absl::string_view result);
 
   // export_raised.cc: nodes that another operator set changed
-  bool IsStripped() const;  // nothing of a conversion is left but later versions of operators
+  absl::string_view MarksInFile(const Op& op) const;  // what the file says of the op's node, "" for nothing
   std::string OriginalOf(const Op& op) const;  // the NodeProto that the file says it was, "" for none; next: that it has to say
   std::string OriginalToKeep(const Op& op, const NodeView& node, absl::string_view bytes, const Attributes& attributes);
   bool MadeByOpset(const Op& op) const;  // the file did not have the node before the conversion, or says so

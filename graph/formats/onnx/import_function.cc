@@ -30,7 +30,7 @@ absl::Status Importer::ReadFunctions() {
   for (const absl::string_view bytes : model_.functions) {
     FunctionView view;
     if (!ReadFunction(bytes, &view)) return Damaged("a function");
-    functions_[FunctionName(view.domain == "ai.onnx" ? "" : view.domain, view.name, view.overload)] = bytes;
+    functions_[FunctionName(IsDefaultDomain(view.domain) ? "" : view.domain, view.name, view.overload)] = bytes;
   }
   return absl::OkStatus();
 }
@@ -79,7 +79,7 @@ absl::Status Importer::ImportBody(const NodeView& node, const Vars& inputs, absl
   }
   const int opset = origin_->opset;
   for (const OpsetView& own : view.opsets) {
-    if (own.domain.empty() || own.domain == "ai.onnx") origin_->opset = static_cast<int>(own.version);
+    if (IsDefaultDomain(own.domain)) origin_->opset = static_cast<int>(own.version);
   }
   const Call* around = std::exchange(call_, &call);
   const absl::Status status = ImportBody(node, inputs, view, scope, op);

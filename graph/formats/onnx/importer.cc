@@ -40,7 +40,7 @@ absl::Status Importer::ReadHeader() {
   if (!ReadModel(origin_->bytes(), &model_)) return Damaged("the model");
   if (model_.graphs != 1) return Error(absl::StrCat("not an ONNX model: it has ", model_.graphs, " graphs, needs one"));
   for (const OpsetView& opset : model_.opsets) {
-    if (!opset.domain.empty() && opset.domain != "ai.onnx") continue;
+    if (!IsDefaultDomain(opset.domain)) continue;
     if (opset.version < kOldestOpset || opset.version > NewestOpset()) {
       return UnsupportedError(absl::StrCat(path_, ": operator set ", opset.version, " is not supported, ", kOldestOpset, " to ", NewestOpset(), " are"));
     }

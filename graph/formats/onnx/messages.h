@@ -12,6 +12,9 @@
 
 namespace ampc::onnx {
 
+// The domain of the standard's own operators has two names.
+inline bool IsDefaultDomain(absl::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
+
 // ModelProto.
 namespace model {
 inline constexpr int kIrVersion = 1, kGraph = 7, kOpsets = 8, kMetadata = 14, kFunctions = 25;
@@ -51,7 +54,7 @@ struct NodeView {
   absl::string_view name, type, domain, overload;
   absl::InlinedVector<absl::string_view, 6> attributes;
 
-  bool IsDefaultDomain() const { return domain.empty() || domain == "ai.onnx"; }
+  bool IsDefaultDomain() const { return onnx::IsDefaultDomain(domain); }
 };
 bool ReadNode(absl::string_view bytes, NodeView* out);
 
