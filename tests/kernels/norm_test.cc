@@ -59,6 +59,23 @@ TEST(Softmax, AlongAnyAxis) {
   CheckSoftmax(Random({5, 9000}, 5, -1000, 1000), 1);
 }
 
+// Of a classifier that is sure of its answer: the largest probability is the float next to the exact quotient, in steps of 2^-24.
+TEST(Softmax, ShortRowsNearOne) {
+  for (const int64_t size : {2, 3, 8, 15, 16}) {
+    Tensor x = Random({64, size}, static_cast<uint32_t>(size));
+    const auto v = x.stored.mutable_values<float>();
+    for (int64_t row = 0; row < 64; ++row) v[row * size + row % size] += 11 + 0.05f * static_cast<float>(row);
+    ASSERT_OK_AND_ASSIGN(const auto got, OpRun("softmax").In("X", x).Attr("axis", 1).Out("Out").Run());
+    const std::vector<float> ys = got[0].floats();
+    for (int64_t row = 0; row < 64; ++row) {
+      const int64_t top = row * size + row % size;
+      double rest = 0;
+      for (int64_t k = row * size; k < (row + 1) * size; ++k) rest += k == top ? 0 : std::exp(static_cast<double>(v[k]) - v[top]);
+      EXPECT_NEAR(ys[top], 1 / (1 + rest), 0x1.02p-25) << size << " " << row;  // half a step, and what exp of the others loses
+    }
+  }
+}
+
 TEST(Softmax, LowPrecisionAndNonFinite) {
   for (const DType t : {DType::kF16, DType::kBF16}) CheckSoftmax(Low(t, {6, 20}, Random({6, 20}, 1).floats()), -1);
   Tensor x = Random({4, 12}, 1);

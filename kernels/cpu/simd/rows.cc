@@ -77,9 +77,26 @@ float ExpSumOfRun(const float* x, float shift, float* out, int64_t n) {
   return Fold<Add>(acc);
 }
 
+constexpr int64_t kShort = 16;
+
+// A row of at most kShort. The sum, and what it divides, are double: above 1, floats lie twice as far from each other as below it, and the
+// sum of a classifier that is sure of its answer is just above 1.
+void SoftmaxShortRow(const float* x, float max, float* out, int64_t n) {
+  float e[kShort] = {};
+  ExpSumOfRun(x, max, e, n);
+  double sum[kShort / 2];
+  for (int64_t i = 0; i < kShort / 2; ++i) sum[i] = static_cast<double>(e[i]) + e[i + kShort / 2];
+  for (int64_t i = 0; i < kShort / 4; ++i) sum[i] += sum[i + kShort / 4];
+  for (int64_t i = 0; i < kShort / 8; ++i) sum[i] += sum[i + kShort / 8];
+  const double factor = 1.0 / (sum[0] + sum[1]);
+  for (float& value : e) value = static_cast<float>(value * factor);
+  std::copy_n(e, n, out);
+}
+
 void SoftmaxRowLoop(const float* x, float* out, int64_t n) {
   constexpr int64_t kRun = 4096;
   const float max = MaxOfRow(x, n);
+  if (n <= kShort) return SoftmaxShortRow(x, max, out, n);
   double sum = 0;
   for (int64_t i = 0; i < n; i += kRun) sum += ExpSumOfRun(x + i, max, out + i, std::min(kRun, n - i));
   const V16 factor = hn::Set(kTag, static_cast<float>(1.0 / sum));
