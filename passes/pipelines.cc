@@ -68,6 +68,7 @@ Pipeline ConvertPipeline(const ConvertOptions& o) {
   p.Add("amp-decide", DecideText(o));
   p.Add("cast-model-to-fp16");                                            // casts naively, one per value and type
   p.Add("cast-parameters-to-fp16", {{"on_overflow", o.on_overflow}, {"on_tiny", o.on_tiny}});  // after the casts that it replaces
+  p.Add("round-batch-norm");                                              // after the casts whose rounding it makes better
   p.Add("amp-verify");
   return p;
 }

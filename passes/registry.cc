@@ -6,6 +6,7 @@
 #include "passes/amp/fp16_guard.h"
 #include "passes/amp/protect.h"
 #include "passes/amp/remove_amp_cast.h"
+#include "passes/amp/round_batch_norm.h"
 #include "passes/amp/verify_training.h"
 #include "passes/autodiff/append_backward.h"
 #include "passes/cleanup/dedup.h"

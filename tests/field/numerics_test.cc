@@ -127,6 +127,18 @@ a = Conv(x, w)
 y = BatchNormalization(a, g, b, m, v)
 out y f32 [1, 3, 8, 8]
 )"},
+    {.name = "VectorsOfBatchNormalization", .text = R"(
+opset 11
+in x f32 [1, 3, 8, 8]
+w w f32 [3, 3, 1, 1]
+w g f32 [3] = 0.7, -1.3, 0
+w b f32 [3] = 0.1, 2.3, 0.3
+w m f32 [3] = 0.3, -0.01, 40
+w v f32 [3] = 0.9, 0.04, 0.3
+a = Conv(x, w)
+y = BatchNormalization(a, g, b, m, v)
+out y f32 [1, 3, 8, 8]
+)", .low = {"g", "b", "m", "v"}},
     {.name = "AProductThatIsTakenDownAgain", .text = R"(
 opset 17
 in x f32 [4, 16]
