@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <tuple>
 
 #include "absl/container/flat_hash_map.h"
@@ -77,7 +78,7 @@ Bounds Least(const Op&, const Operands& in) {
   for (const Bounds& b : in) out = {std::min(out.low, b.low), std::min(out.high, b.high)};
   return out;
 }
-// The bounds are attributes, or operands behind the value.
+// The bounds are attributes, or operands behind the value. The largest float is none: it stands where a bound is left out.
 Bounds Clips(const Op& op, const Operands& in) {
   double low = -kInfinity, high = kInfinity;
   if (op.attr("min") != nullptr) low = op.GetFloat("min");
@@ -88,6 +89,8 @@ Bounds Clips(const Op& op, const Operands& in) {
     const Bounds& bound = in[next++];
     (is_low ? low : high) = is_low ? bound.low : bound.high;
   }
+  if (low <= -std::numeric_limits<float>::max()) low = -kInfinity;
+  if (high >= std::numeric_limits<float>::max()) high = kInfinity;
   return {std::clamp(in[0].low, low, std::max(low, high)), std::clamp(in[0].high, low, std::max(low, high))};
 }
 Bounds Sums(const Op& op, const Operands& in) {

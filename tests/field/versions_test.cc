@@ -26,7 +26,7 @@ const Version kVersions[] = {
     {"Pad", 10, absl::StrCat(kProduct, "b = Relu(a)\ny = Pad(b) pads=[0, 1, 2, 0] value=1.5\nout y f32 [6, 17]\n"), "y.bf16 = Pad(b, y.operand, y.operand.1)"},
     {"PadWithZeros", 2, absl::StrCat(kProduct, "b = Relu(a)\ny = Pad(b) pads=[0, 1, 2, 0]\nout y f32 [6, 17]\n"), "y.bf16 = Pad(b, y.operand)"},
     {"Clip", 6, absl::StrCat(kProduct, "y = Clip(a) min=0.0 max=6.0\nout y f32 [4, 16]\n"), "y.bf16 = Clip(a, y.operand, y.operand.1)"},
-    {"ClipBelow", 10, absl::StrCat(kProduct, "y = Clip(a) min=0.0\nout y f32 [4, 16]\n"), "y = Clip(a.f32, y.operand)"},
+    {"ClipBelow", 10, absl::StrCat(kProduct, "y = Clip(a) min=0.0\nout y f32 [4, 16]\n"), "y.bf16 = Clip(a, y.operand)"},
     {"Split", 11, absl::StrCat(kProduct, "b, c = Split(a) axis=1 split=[4, 12]\nout b f32 [4, 4]\nout c f32 [4, 12]\n"),
      "b.bf16, c.bf16 = Split(a, b.operand)"},
     {"SplitIntoEqualParts", 13, absl::StrCat(kConv, "b, c = Split(a) axis=1\nout b f32 [1, 2, 8, 8]\nout c f32 [1, 2, 8, 8]\n"), "b.bf16, c.bf16 = Split(a)"},
