@@ -18,13 +18,14 @@ bool SameAttrs(const Op& a, const Op& b) {
 
 bool InferMemo::Answered::IsAbout(const Op& other) const {
   if (op == nullptr || !op->HasSameSlots(other)) return false;
-  const Value* value = values.data();
-  const auto same = [&value](const Var* var) {
-    const Value& then = *value++;
-    return then.kind == var->kind && then.literal == var->literal && then.type == var->type;
-  };
-  return std::all_of(other.inputs().begin(), other.inputs().end(), same) && std::all_of(other.outputs().begin(), other.outputs().end(), same) &&
-         SameAttrs(*op, other);
+  const Value* then = values.data();
+  for (const absl::Span<Var* const> vars : {other.inputs(), other.outputs()}) {
+    for (const Var* var : vars) {
+      if (then->kind != var->kind || then->literal.get() != var->literal.get() || then->type != var->type) return false;
+      ++then;
+    }
+  }
+  return SameAttrs(*op, other);
 }
 
 void InferMemo::Answered::Take(const Op& other) {

@@ -67,20 +67,8 @@ void Op::SetSlot(int s, absl::Span<Var* const> vars) {
   if (delta < 0) vars_.erase(vars_.begin() + begin, vars_.begin() + begin - delta);
   std::copy(vars.begin(), vars.end(), vars_.begin() + begin);
   for (size_t i = s; delta != 0 && i < ends_.size(); ++i) ends_[i] += delta;
-}
-
-int Op::InputSlotOf(int flat) const {
-  for (int s = 0; s < num_input_slots(); ++s) {
-    if (flat < ends_[s]) return s;
-  }
-  return -1;
-}
-
-int Op::OutputSlotOf(int flat) const {
-  for (size_t s = num_input_slots(); s < ends_.size(); ++s) {
-    if (num_inputs() + flat < ends_[s]) return static_cast<int>(s) - num_input_slots();
-  }
-  return -1;
+  begin_ = vars_.data();
+  (s < num_input_slots() ? num_inputs_ : num_outputs_) += delta;
 }
 
 Var* Op::input(absl::string_view slot) const {

@@ -42,8 +42,8 @@ class Op {
   // Slots are indexes into def().inputs / def().outputs. An absent optional operand is an empty slot.
   absl::Span<Var* const> inputs(int slot) const { return slot < 0 ? absl::Span<Var* const>() : Slot(slot); }
   absl::Span<Var* const> outputs(int slot) const { return slot < 0 ? absl::Span<Var* const>() : Slot(num_input_slots() + slot); }
-  absl::Span<Var* const> inputs() const { return absl::MakeConstSpan(vars_.data(), num_inputs()); }  // all slots in order
-  absl::Span<Var* const> outputs() const { return absl::MakeConstSpan(vars_.data() + num_inputs(), vars_.size() - num_inputs()); }
+  absl::Span<Var* const> inputs() const { return absl::MakeConstSpan(begin_, num_inputs_); }  // all slots in order
+  absl::Span<Var* const> outputs() const { return absl::MakeConstSpan(begin_ + num_inputs_, num_outputs_); }
   Var* input(int slot) const { return inputs(slot).empty() ? nullptr : inputs(slot)[0]; }
   Var* output(int slot) const { return outputs(slot).empty() ? nullptr : outputs(slot)[0]; }
   // By slot name; null when the slot is empty or unknown.
@@ -52,10 +52,10 @@ class Op {
   void SetInputs(int slot, absl::Span<Var* const> vars) { SetSlot(slot, vars); }
   void SetOutputs(int slot, absl::Span<Var* const> vars) { SetSlot(num_input_slots() + slot, vars); }
   // Replaces one operand by flat position (as in inputs()).
-  void ReplaceInput(int flat, Var* var) { vars_[flat] = var; }
-  void ReplaceOutput(int flat, Var* var) { vars_[num_inputs() + flat] = var; }
-  int InputSlotOf(int flat) const;  // -1 beyond the last
-  int OutputSlotOf(int flat) const;
+  void ReplaceInput(int flat, Var* var) { begin_[flat] = var; }
+  void ReplaceOutput(int flat, Var* var) { begin_[num_inputs_ + flat] = var; }
+  int InputSlotOf(int flat) const { return SlotOf(flat, 0, num_input_slots()); }  // -1 beyond the last
+  int OutputSlotOf(int flat) const { return SlotOf(num_inputs_ + flat, num_input_slots(), static_cast<int>(ends_.size())); }
   // A result is written again (`<-`) rather than defined: its variable is param, state or carry.
   bool Overwrites(int flat) const { return outputs()[flat]->IsWritable(); }
 
@@ -86,10 +86,16 @@ class Op {
  private:
   // Slots of operands, then slots of results.
   int num_input_slots() const { return static_cast<int>(def_->inputs.size()); }
-  int num_inputs() const { return num_input_slots() == 0 ? 0 : ends_[num_input_slots() - 1]; }
   absl::Span<Var* const> Slot(int s) const {
     const int begin = s == 0 ? 0 : ends_[s - 1];
-    return absl::MakeConstSpan(vars_.data() + begin, ends_[s] - begin);
+    return absl::MakeConstSpan(begin_ + begin, ends_[s] - begin);
+  }
+  // The slot of [first, last) that has the operand or result at `at`, counted from `first`.
+  int SlotOf(int at, int first, int last) const {
+    for (int s = first; s < last; ++s) {
+      if (at < ends_[s]) return s - first;
+    }
+    return -1;
   }
   void SetSlot(int s, absl::Span<Var* const> vars);
   std::vector<int> FindSubBlocks() const;
@@ -97,6 +103,8 @@ class Op {
   Block* block_;
   const OpDef* def_;
   absl::InlinedVector<Var*, 4> vars_;  // operands, then results
+  Var** begin_ = nullptr;              // of vars_; with the numbers below, what nearly every question needs
+  int num_inputs_ = 0, num_outputs_ = 0;
   absl::InlinedVector<int32_t, 4> ends_;  // ends_[s]: one past the last of vars_ in slot s
   std::vector<Attr> attrs_;
   int id_;

@@ -113,6 +113,8 @@ class Program {
   // Dense ids for side tables: every Var::id() < num_var_ids(), every Op::id() < num_op_ids().
   int num_var_ids() const { return next_var_id_; }
   int num_op_ids() const { return next_op_id_; }
+  // Makes room for so many more names, so that adding their variables need not.
+  void ReserveNames(size_t count) { names_.reserve(names_.size() + count); }
   // True for a name that any block uses, or used.
   bool NameTaken(absl::string_view name) const;
 

@@ -22,6 +22,17 @@ enum class TypeKind : uint8_t {
   kOpaque,       // a framework object (step scopes, readers, raw blobs): carried, never read
 };
 
+// Same length, same dimensions: as `==`, without a call for the few that there are.
+inline bool SameDims(const Dims& a, const Dims& b) {
+  if (a.size() != b.size()) return false;
+  const int64_t* const x = a.data();
+  const int64_t* const y = b.data();
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (x[i] != y[i]) return false;
+  }
+  return true;
+}
+
 struct TensorType {
   TypeKind kind = TypeKind::kTensor;
   DType dtype = DType::kInvalid;  // kInvalid: not known yet
@@ -43,7 +54,9 @@ struct TensorType {
   bool LacksDType() const { return kind == TypeKind::kTensor && dtype == DType::kInvalid; }
   TensorType WithDType(DType t) const;
 
-  friend bool operator==(const TensorType& a, const TensorType& b) = default;
+  friend bool operator==(const TensorType& a, const TensorType& b) {
+    return a.kind == b.kind && a.dtype == b.dtype && a.has_rank == b.has_rank && a.lod_level == b.lod_level && SameDims(a.dims, b.dims);
+  }
 };
 
 // True when some concrete type satisfies both: equal kind, dtype and lod level, and no two known dims differ.

@@ -259,7 +259,7 @@ absl::Status Exporter::WriteGraphField(const WireField& field, Graph* graph, Pie
       if (graph->constants[node] != nullptr) return WriteConstantNode(*graph->constants[node], field.all, graph, out);
       if (graph->ops[node] == nullptr) return absl::OkStatus();
       AMPC_RETURN_IF_ERROR(WriteNewDependencies(*graph->ops[node], graph, out));
-      return WriteNode(*graph->ops[node], field.all, graph, out);
+      return WriteNode(*graph->ops[node], field, graph, out);
     }
     case graph::kInitializer: {
       const Var* var = graph->values[graph->next_value++];

@@ -20,12 +20,6 @@ void AppendNames(int number, const NodeNames& names, std::string* out) {
   for (const absl::string_view name : names) AppendBytesField(number, name, out);
 }
 
-bool SameNames(const NodeNames& had, const NodeNames& names) {
-  size_t count = had.size();
-  while (count > 0 && had[count - 1].empty()) --count;
-  return count == names.size() && std::equal(names.begin(), names.end(), had.begin());
-}
-
 bool IsCast(const Op& op) { return op.type() == "cast"; }
 
 // Whether the op still has the attribute as the file says it; `gone` when it has it no more.
@@ -98,19 +92,36 @@ std::string MakeNode(const NodeNames& inputs, const NodeNames& outputs, absl::st
   return out;
 }
 
-// By position; "" for an absent one, and none at the end.
-NodeNames Exporter::Names(const Op& op, bool inputs) const {
-  NodeNames names;
+// By position; "" for an absent one.
+template <typename F>
+void Exporter::ForEachName(const Op& op, bool inputs, F&& f) const {
   const std::vector<SlotDef>& slots = inputs ? op.def().inputs : op.def().outputs;
   for (size_t s = 0; s < slots.size(); ++s) {
     if (inputs && slots[s].name == kCaptures) continue;
     const absl::Span<Var* const> vars = inputs ? op.inputs(static_cast<int>(s)) : op.outputs(static_cast<int>(s));
-    if (vars.empty() && !slots[s].variadic) names.emplace_back();
-    if (vars.empty() && op.def().opaque && slots.size() > 1) names.emplace_back();
-    for (const Var* var : vars) names.emplace_back(NameOf(*var));
+    if (vars.empty() && !slots[s].variadic) f("");
+    if (vars.empty() && op.def().opaque && slots.size() > 1) f("");
+    for (const Var* var : vars) f(NameOf(*var));
   }
+}
+
+NodeNames Exporter::Names(const Op& op, bool inputs) const {
+  NodeNames names;
+  ForEachName(op, inputs, [&names](absl::string_view name) { names.push_back(name); });
   while (!names.empty() && names.back().empty()) names.pop_back();
   return names;
+}
+
+// Does a node with the names `had` have those of the op? Absent ones at the end do not count.
+bool Exporter::HasNames(const Op& op, bool inputs, const NodeNames& had) const {
+  size_t next = 0;
+  bool same = true;
+  ForEachName(op, inputs, [&](absl::string_view name) {
+    same = same && name == (next < had.size() ? had[next] : absl::string_view());
+    ++next;
+  });
+  for (; same && next < had.size(); ++next) same = had[next].empty();
+  return same;
 }
 
 // A name for the node that gives `result`. Names of values differ, so only an earlier conversion can have taken it.
@@ -135,7 +146,7 @@ void Exporter::Mark(const Op& op, absl::string_view original, Graph* graph) {
   const int index = graph->nodes++;
   std::string marks = WithOriginalNode(original, EncodeMarks(op.marks));
   if (MadeByOpset(op)) marks = AsMade(marks);
-  undo_.Add({.section = 'o', .graph = graph->number, .index = index}, std::move(marks));
+  undo_.Add({.section = 'o', .graph = graph->number, .index = index}, marks);
   int position = 0;
   for (size_t s = 0; s < op.def().outputs.size(); ++s) {
     const absl::Span<Var* const> vars = op.outputs(static_cast<int>(s));
@@ -215,23 +226,20 @@ absl::Status Exporter::WriteAttributes(const Op& op, const NodeView& node, Attri
 }
 
 // `had`: the field of the file's graph with its node.
-absl::Status Exporter::WriteNode(const Op& op, absl::string_view had, Graph* graph, Pieces* out) {
-  WireReader whole(had);
-  WireField message;
-  (void)whole.Next(&message);
+absl::Status Exporter::WriteNode(const Op& op, const WireField& had, Graph* graph, Pieces* out) {
   NodeView view;
-  (void)ReadNode(message.bytes, &view);
+  (void)ReadNode(had.bytes, &view);
   if (WriteRestored(op, graph, out)) return absl::OkStatus();
-  NodeNames inputs = Names(op, true), outputs = Names(op, false);
   const bool dialect = !op.def().opaque && !IsCast(op);
-  const bool changed = !SameNames(view.inputs, inputs) || !SameNames(view.outputs, outputs) || (dialect && TypeName(op.def()) != view.type);
+  const bool changed = !HasNames(op, true, view.inputs) || !HasNames(op, false, view.outputs) || (dialect && TypeName(op.def()) != view.type);
   Attributes attributes;
   AMPC_RETURN_IF_ERROR(WriteAttributes(op, view, &attributes));
-  Mark(op, OriginalToKeep(op, view, message.bytes, attributes), graph);
+  Mark(op, OriginalToKeep(op, view, had.bytes, attributes), graph);
   if (!changed && attributes.changed.empty() && attributes.added.empty()) {
-    out->Keep(had);
+    out->Keep(had.all);
     return absl::OkStatus();
   }
+  NodeNames inputs = Names(op, true), outputs = Names(op, false);
   inputs.resize(std::max(inputs.size(), view.inputs.size()));
   outputs.resize(std::max(outputs.size(), view.outputs.size()));
   size_t input = 0, output = 0, attribute = 0, rewritten = 0;
@@ -251,7 +259,7 @@ absl::Status Exporter::WriteNode(const Op& op, absl::string_view had, Graph* gra
     text.clear();
     for (const Pieces& piece : attributes.added) node.Append(piece);
   };
-  WireReader reader(message.bytes);
+  WireReader reader(had.bytes);
   for (WireField field; reader.Next(&field);) {
     add_new(field.number);
     if (field.Is(node::kInput, kBytes)) {

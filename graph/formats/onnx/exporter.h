@@ -78,7 +78,7 @@ class Exporter {
   std::string RenamedInfo(absl::string_view had, const Var& var) const;
 
   // export_node.cc: one node
-  absl::Status WriteNode(const Op& op, absl::string_view had, Graph* graph, Pieces* out);
+  absl::Status WriteNode(const Op& op, const WireField& had, Graph* graph, Pieces* out);
   absl::Status WriteNewNode(const Op& op, Graph* graph, Pieces* out);
   struct Attributes {  // the fields of a node's attributes
     absl::InlinedVector<bool, 8> kept;                // by attribute of the file: it is as it was
@@ -90,6 +90,9 @@ class Exporter {
   absl::StatusOr<Pieces> WriteGraphAttribute(const Op& op, absl::string_view had, const AttributeView& view);
   void Mark(const Op& op, absl::string_view original, Graph* graph);
   NodeNames Names(const Op& op, bool inputs) const;
+  bool HasNames(const Op& op, bool inputs, const NodeNames& had) const;
+  template <typename F>
+  void ForEachName(const Op& op, bool inputs, F&& f) const;
   std::string NodeName(absl::string_view result);
 
   // export_raised.cc: nodes that another operator set changed

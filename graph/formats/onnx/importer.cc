@@ -68,6 +68,7 @@ absl::Status Importer::DefineNames(Scope* scope) {
   scope->ids.reserve(values);
   scope->names.reserve(values);
   origin_->values.reserve(origin_->values.size() + values);
+  if (scope->parent == nullptr) program_.ReserveNames(values);
   for (const absl::string_view bytes : scope->view.inputs) {
     const absl::string_view text = BytesField(bytes, value_info::kName);
     if (std::exchange(scope->names[scope->Define(text)].input, true)) return Twice(text);

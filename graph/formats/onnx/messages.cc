@@ -44,8 +44,9 @@ bool AppendInts(const WireField& field, std::vector<int64_t>* out) {
   }
   if (field.type != kBytes) return false;
   uint64_t value = 0;
-  for (absl::string_view left = field.bytes; !left.empty();) {
-    if (!TakeVarint(&left, &value)) return false;
+  const char* at = field.bytes.data();
+  for (const char* const end = at + field.bytes.size(); at != end;) {
+    if (!TakeVarint(&at, end, &value)) return false;
     out->push_back(static_cast<int64_t>(value));
   }
   return true;

@@ -56,9 +56,11 @@ bool ParsePlace(absl::string_view text, int graph, Place* place, int* last) {
 
 }  // namespace
 
-void Undo::Add(const Place& place, std::string marks) {
+void Undo::Add(const Place& place, absl::string_view marks) {
   if (marks.empty()) return;
-  std::vector<Span>& spans = by_marks_[std::move(marks)][place.graph];
+  auto entry = by_marks_.find(marks);
+  if (entry == by_marks_.end()) entry = by_marks_.try_emplace(std::string(marks)).first;
+  std::vector<Span>& spans = entry->second[place.graph];
   const bool joins = !spans.empty() && spans.back().first.section == place.section && spans.back().first.sub == 0 && place.sub == 0 &&
                      spans.back().last + 1 == place.index;
   if (joins) {

@@ -11,6 +11,7 @@
 // graph 2: graphs are counted from 0, the model's own, depth first in the order of the file.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -34,7 +35,7 @@ struct Place {
 class Undo {
  public:
   // Each place once; in ascending order of the index within a section is shortest.
-  void Add(const Place& place, std::string marks);
+  void Add(const Place& place, absl::string_view marks);
   // The operator set that the file had; 0 for unchanged.
   void set_opset(int opset) { opset_ = opset; }
   int opset() const { return opset_; }
@@ -52,7 +53,7 @@ class Undo {
     Place first;
     int last = 0;
   };
-  std::map<std::string, std::map<int, std::vector<Span>>> by_marks_;  // by graph
+  std::map<std::string, std::map<int, std::vector<Span>>, std::less<>> by_marks_;  // by graph
 
   struct Range {  // after Decode
     Span places;

@@ -4,13 +4,13 @@
 
 namespace ampc::onnx {
 
-bool TakeLongVarint(absl::string_view* text, uint64_t* value) {
+bool TakeLongVarint(const char** at, const char* end, uint64_t* value) {
   *value = 0;
-  for (size_t i = 0; i < text->size() && i < 10; ++i) {
-    const auto byte = static_cast<uint8_t>((*text)[i]);
+  for (int i = 0; i < 10 && i < end - *at; ++i) {
+    const auto byte = static_cast<uint8_t>((*at)[i]);
     *value |= static_cast<uint64_t>(byte & 0x7f) << (7 * i);
     if ((byte & 0x80) != 0) continue;
-    text->remove_prefix(i + 1);
+    *at += i + 1;
     return true;
   }
   return false;

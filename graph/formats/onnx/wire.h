@@ -28,56 +28,52 @@ struct WireField {
 //   if (!reader.ok()) the message is malformed
 class WireReader {
  public:
-  explicit WireReader(absl::string_view message) : left_(message) {}
+  explicit WireReader(absl::string_view message) : at_(message.data()), end_(message.data() + message.size()) {}
 
   // False at the end and at a malformed field (a cut one, a group, number 0).
   bool Next(WireField* field);
   bool ok() const { return ok_; }
 
  private:
-  absl::string_view left_;
+  const char* at_;
+  const char* end_;
   bool ok_ = true;
 };
 
-// Takes a varint off the front of `text`; false when it is cut or longer than 10 bytes.
-bool TakeLongVarint(absl::string_view* text, uint64_t* value);
-inline bool TakeVarint(absl::string_view* text, uint64_t* value) {
-  if (text->empty() || static_cast<uint8_t>(text->front()) >= 0x80) return TakeLongVarint(text, value);
-  *value = static_cast<uint8_t>(text->front());  // as most are
-  text->remove_prefix(1);
+// Takes a varint off the front of what lies between `*at` and `end`; false when it is cut or longer than 10 bytes.
+bool TakeLongVarint(const char** at, const char* end, uint64_t* value);
+inline bool TakeVarint(const char** at, const char* end, uint64_t* value) {
+  if (*at == end || static_cast<uint8_t>(**at) >= 0x80) return TakeLongVarint(at, end, value);
+  *value = static_cast<uint8_t>(*(*at)++);  // as most are
   return true;
 }
 
 inline bool WireReader::Next(WireField* field) {
-  if (left_.empty() || !ok_) return false;
-  const absl::string_view begin = left_;
-  uint64_t tag = 0;
+  if (at_ == end_ || !ok_) return false;
+  const char* const begin = at_;
+  uint64_t tag = 0, size = 0;
   ok_ = false;
-  if (!TakeVarint(&left_, &tag) || tag >> 3 == 0 || tag >> 3 > 0x1fffffff) return false;
+  if (!TakeVarint(&at_, end_, &tag) || tag >> 3 == 0 || tag >> 3 > 0x1fffffff) return false;
   field->number = static_cast<int>(tag >> 3);
   field->type = static_cast<WireType>(tag & 7);
   field->value = 0;
-  uint64_t size = 0;
+  const char* content = at_;
   switch (tag & 7) {
-    case kVarint: {
-      const absl::string_view content = left_;
-      if (!TakeVarint(&left_, &field->value)) return false;
-      field->bytes = content.substr(0, content.size() - left_.size());
+    case kVarint:
+      if (!TakeVarint(&at_, end_, &field->value)) return false;
       break;
-    }
+    case kBytes:
+      if (!TakeVarint(&at_, end_, &size)) return false;
+      content = at_;
+      break;
     case kFixed64: size = 8; break;
     case kFixed32: size = 4; break;
-    case kBytes:
-      if (!TakeVarint(&left_, &size)) return false;
-      break;
     default: return false;
   }
-  if ((tag & 7) != kVarint) {
-    if (size > left_.size()) return false;
-    field->bytes = left_.substr(0, size);
-    left_.remove_prefix(size);
-  }
-  field->all = begin.substr(0, begin.size() - left_.size());
+  if (size > static_cast<uint64_t>(end_ - at_)) return false;
+  at_ += size;
+  field->bytes = absl::string_view(content, at_ - content);
+  field->all = absl::string_view(begin, at_ - begin);
   ok_ = true;
   return true;
 }
