@@ -37,12 +37,14 @@ void InferMemo::Answered::Take(const Op& other) {
 
 absl::StatusOr<const std::vector<std::optional<TensorType>>*> InferMemo::Infer(const Op& op) {
   static const TypeEnv kDeclared;
+  repeated_ = false;
   if (!op.SubBlocks().empty()) {
     AMPC_ASSIGN_OR_RETURN(other_, InferOp(op, kDeclared));
     return &other_;
   }
   Answered& last = last_[&op.def()];
-  if (last.IsAbout(op)) return &last.results;
+  repeated_ = last.IsAbout(op);
+  if (repeated_) return &last.results;
   last.op = nullptr;
   AMPC_ASSIGN_OR_RETURN(last.results, InferOp(op, kDeclared));
   last.Take(op);

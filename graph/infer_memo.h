@@ -18,6 +18,8 @@ class InferMemo {
  public:
   // What InferOp(op, TypeEnv()) gives; valid until the next call. Ops that were asked about must live as long as the memo and keep their attributes.
   absl::StatusOr<const std::vector<std::optional<TensorType>>*> Infer(const Op& op);
+  // The last call asked, and was answered, what an earlier one had been: about results declared with the same types, too.
+  bool repeated() const { return repeated_; }
 
  private:
   struct Value {
@@ -35,6 +37,7 @@ class InferMemo {
   };
   absl::flat_hash_map<const OpDef*, Answered> last_;
   std::vector<std::optional<TensorType>> other_;  // of an op that is not kept
+  bool repeated_ = false;
 };
 
 }  // namespace ampc

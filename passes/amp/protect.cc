@@ -46,7 +46,10 @@ Protector::Protector(DType low, OnTiny on_tiny, Program& program)
       summed_(program.num_var_ids(), 0) {
   PerRecord<uint32_t> kinds;
   const auto of = static_cast<uint32_t (*)(const OpDef&)>(&KindsOf);
-  ForEachOp(program, [&](const Op& op) { kinds_[op.id()] = kinds.Of(op.def(), of); });
+  ForEachOp(program, [&](const Op& op) {
+    kinds_[op.id()] = kinds.Of(op.def(), of);
+    may_be_whole_ = may_be_whole_ || Is(op, OpKind::kWhole) || IsCast(op);
+  });
 }
 
 bool Protector::Run() {
@@ -55,9 +58,9 @@ bool Protector::Run() {
   });
   CountUses();
   ForwardBlock(program_.main());
-  // Twice, because a loop's body writes what its earlier ops read in the next turn.
   ProtectIndexes();
-  ProtectIndexes();
+  // Again, because a loop's body writes what its earlier ops read in the next turn.
+  if (program_.num_blocks() > 1) ProtectIndexes();
   ProtectLogs();
   ProtectAngles();
   ProtectTurns();

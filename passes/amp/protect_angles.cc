@@ -82,7 +82,7 @@ const Var* Protector::OnlyComputed(const Op& op) const {
 }
 
 bool Protector::IsFraction(const Op& op, std::vector<const Var*>* made_from) const {
-  if (!Is(op, OpKind::kAdditive) || Is(op, OpKind::kSelection) || op.inputs().size() != 2 || !HasF32(op.outputs())) return false;
+  if (!may_be_whole_ || !Is(op, OpKind::kAdditive) || Is(op, OpKind::kSelection) || op.inputs().size() != 2 || !HasF32(op.outputs())) return false;
   for (int i = 0; i < 2; ++i) {
     const size_t before = made_from->size();
     const Var* var = &In(op, i);

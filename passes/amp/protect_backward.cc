@@ -1,4 +1,6 @@
 // Indexes and logarithms: what has to stay fp32 because of who reads it.
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/ops/onnx/dialect.h"
@@ -19,6 +21,14 @@ double WorkOf(const Op& op, bool* known) {
     for (int i = 1; i < var->type.rank(); ++i) *known = *known && IsKnown(var->type.dims[i]);
   }
   return op.def().cost != nullptr ? op.def().cost(op).flops : 1;
+}
+
+bool MayBeIndex(const SlotDef& slot) { return slot.precision == SlotPrecision::kAsIs && absl::StrContains(slot.name, "Ind"); }
+bool IsQuantisation(const SlotDef& slot) { return absl::EndsWith(slot.name, "_scale") || absl::EndsWith(slot.name, "_zero_point"); }
+
+bool AsksForHostValues(const OpDef& def) {
+  return std::any_of(def.inputs.begin(), def.inputs.end(),
+                     [](const SlotDef& slot) { return slot.host_value || MayBeIndex(slot) || IsQuantisation(slot); });
 }
 
 }  // namespace
@@ -44,12 +54,13 @@ void Protector::ProtectIndexes() {
 
 void Protector::NeedHostValues(const Op& op) {
   const bool control = !op.SubBlocks().empty();
+  if (!control && !asks_for_host_values_.Of(op.def(), &AsksForHostValues)) return;
   for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
     const SlotDef& slot = op.def().inputs[op.InputSlotOf(i)];
     const bool condition = control && (slot.name == "Condition" || slot.name == "Cond" || slot.name == "cond");
-    const bool index = slot.precision == SlotPrecision::kAsIs && IsInteger(In(op, i).type.dtype) && slot.name.find("Ind") != std::string::npos;
+    const bool index = MayBeIndex(slot) && IsInteger(In(op, i).type.dtype);
     if (slot.host_value || condition || index) flags_[In(op, i).id()] |= kExact;
-    if (absl::EndsWith(slot.name, "_scale") || absl::EndsWith(slot.name, "_zero_point")) flags_[In(op, i).id()] |= kScale;
+    if (IsQuantisation(slot)) flags_[In(op, i).id()] |= kScale;
   }
 }
 

@@ -125,6 +125,8 @@ class Protector : private ProtectFacts {
   ValueBounds bounds_;
   PerRecord<absl::Span<const DataAttribute>> attributes_;
   std::vector<uint32_t> kinds_;      // by Op::id: passes/analysis/op_kinds.h
+  bool may_be_whole_ = false;        // an op rounds to whole numbers, or casts
+  PerRecord<bool> asks_for_host_values_;
   std::vector<LostValue> lost_;      // by Var::id
   std::vector<uint16_t> flags_;      // by Var::id
   std::vector<Power> powers_;        // by Var::id

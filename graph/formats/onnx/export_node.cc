@@ -14,6 +14,7 @@ namespace ampc::onnx {
 namespace {
 
 constexpr absl::string_view kOwnNode = "ampc/";  // how the names of new nodes begin
+constexpr size_t kMostSearched = 1024;           // bytes of a node in which a text is found sooner than a field
 
 // The fields of the file's node, with the names that it has now.
 void AppendNames(int number, const NodeNames& names, std::string* out) {
@@ -132,6 +133,7 @@ std::string Exporter::NodeName(absl::string_view result) {
       WireReader reader(bytes);
       for (WireField field; reader.Next(&field);) {
         if (!field.Is(graph::kNode, kBytes)) continue;
+        if (field.bytes.size() <= kMostSearched && !absl::StrContains(field.bytes, kOwnNode)) continue;
         const absl::string_view name = BytesField(field.bytes, node::kName);
         if (absl::StartsWith(name, kOwnNode)) node_names_.insert(std::string(name));
       }
