@@ -21,6 +21,19 @@ void AppendNames(int number, const NodeNames& names, std::string* out) {
   for (const absl::string_view name : names) AppendBytesField(number, name, out);
 }
 
+// Calls take(var) for every operand or result by position, null for an absent one.
+template <typename Take>
+void ForEachPosition(const Op& op, bool inputs, Take&& take) {
+  const std::vector<SlotDef>& slots = inputs ? op.def().inputs : op.def().outputs;
+  for (size_t s = 0; s < slots.size(); ++s) {
+    if (inputs && slots[s].name == kCaptures) continue;
+    const absl::Span<Var* const> vars = inputs ? op.inputs(static_cast<int>(s)) : op.outputs(static_cast<int>(s));
+    if (vars.empty() && !slots[s].variadic) take(nullptr);
+    if (vars.empty() && op.def().opaque && slots.size() > 1) take(nullptr);
+    for (const Var* var : vars) take(var);
+  }
+}
+
 bool IsCast(const Op& op) { return op.type() == "cast"; }
 
 // Whether the op still has the attribute as the file says it; `gone` when it has it no more.
@@ -93,22 +106,10 @@ std::string MakeNode(const NodeNames& inputs, const NodeNames& outputs, absl::st
   return out;
 }
 
-// By position; "" for an absent one.
-template <typename F>
-void Exporter::ForEachName(const Op& op, bool inputs, F&& f) const {
-  const std::vector<SlotDef>& slots = inputs ? op.def().inputs : op.def().outputs;
-  for (size_t s = 0; s < slots.size(); ++s) {
-    if (inputs && slots[s].name == kCaptures) continue;
-    const absl::Span<Var* const> vars = inputs ? op.inputs(static_cast<int>(s)) : op.outputs(static_cast<int>(s));
-    if (vars.empty() && !slots[s].variadic) f("");
-    if (vars.empty() && op.def().opaque && slots.size() > 1) f("");
-    for (const Var* var : vars) f(NameOf(*var));
-  }
-}
-
+// By position; "" for an absent one, and none at the end.
 NodeNames Exporter::Names(const Op& op, bool inputs) const {
   NodeNames names;
-  ForEachName(op, inputs, [&names](absl::string_view name) { names.push_back(name); });
+  ForEachPosition(op, inputs, [&](const Var* var) { names.push_back(var == nullptr ? absl::string_view() : NameOf(*var)); });
   while (!names.empty() && names.back().empty()) names.pop_back();
   return names;
 }
@@ -117,8 +118,9 @@ NodeNames Exporter::Names(const Op& op, bool inputs) const {
 bool Exporter::HasNames(const Op& op, bool inputs, const NodeNames& had) const {
   size_t next = 0;
   bool same = true;
-  ForEachName(op, inputs, [&](absl::string_view name) {
-    same = same && name == (next < had.size() ? had[next] : absl::string_view());
+  ForEachPosition(op, inputs, [&](const Var* var) {
+    const absl::string_view before = next < had.size() ? had[next] : absl::string_view();
+    same = same && (var == nullptr ? before.empty() : before == NameOf(*var));
     ++next;
   });
   for (; same && next < had.size(); ++next) same = had[next].empty();

@@ -91,8 +91,6 @@ class Exporter {
   void Mark(const Op& op, absl::string_view original, Graph* graph);
   NodeNames Names(const Op& op, bool inputs) const;
   bool HasNames(const Op& op, bool inputs, const NodeNames& had) const;
-  template <typename F>
-  void ForEachName(const Op& op, bool inputs, F&& f) const;
   std::string NodeName(absl::string_view result);
 
   // export_raised.cc: nodes that another operator set changed
