@@ -31,6 +31,16 @@ bool ElementwiseAccepts(const KernelSpec& spec) {
   return std::all_of(spec.inputs.begin(), spec.inputs.end(), fits) && std::all_of(spec.outputs.begin(), spec.outputs.end(), fits);
 }
 
+// From a row-major operand to a channels-last result.
+bool ChangesLayout(const KernelSpec& spec) {
+  return spec.inputs.size() == 1 && spec.outputs.size() == 1 && spec.inputs[0].layout == Layout::kPlain &&
+         IsChannelsLast(spec.outputs[0]) && StorageType(spec.inputs[0].dtype) == DType::kF32;
+}
+
+bool GivenInMemoryOrder(const KernelEntry& entry, const KernelSpec& spec) {
+  return entry.layouts == LayoutSupport::kElementwise || (entry.layouts == LayoutSupport::kConverts && !ChangesLayout(spec));
+}
+
 // Operands beside the first that a layout-aware kernel takes channels-last: the residual, and what a gradient starts from.
 bool MayBeChannelsLast(const std::string& slot) {
   return slot == "ResidualData" || slot == "Output@GRAD" || slot == "Out" || slot == "Out@GRAD" || slot == "Y@GRAD";
@@ -78,6 +88,8 @@ bool AcceptsLayouts(const KernelEntry& entry, const KernelSpec& spec) {
       return false;
     case LayoutSupport::kElementwise:
       return ElementwiseAccepts(spec);
+    case LayoutSupport::kConverts:
+      return ChangesLayout(spec) || ElementwiseAccepts(spec);
     case LayoutSupport::kFollows:
       return AwareAccepts(spec) && spec.inputs[0].layout == spec.outputs[0].layout && FollowsGradient(spec);
     case LayoutSupport::kAware:
@@ -94,7 +106,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelEntry& entry, con
   if (!AcceptsLayouts(entry, spec)) {
     return InternalError(absl::StrCat(Describe(*spec.op), ": planned with channels-last tensors that its kernel does not take"));
   }
-  if (entry.layouts != LayoutSupport::kElementwise) return entry.make(spec);
+  if (!GivenInMemoryOrder(entry, spec)) return entry.make(spec);
   KernelSpec in_memory_order = spec;
   ToMemoryOrder(&in_memory_order.inputs);
   ToMemoryOrder(&in_memory_order.outputs);

@@ -89,6 +89,7 @@ using MakeKernelFn = absl::StatusOr<std::unique_ptr<Kernel>> (*)(const KernelSpe
 enum class LayoutSupport : uint8_t {
   kPlainOnly,
   kElementwise,  // all 4-D operands and results alike; `make` is given dims in memory order and never sees the layout
+  kConverts,     // kElementwise; or a row-major operand with a channels-last result, which `make` then sees with their layouts and dims
   // `make` reads layouts; not where data_format or data_layout is NHWC:
   kFollows,  // operand 0 and result 0, both alike
   kAware,    // operand 0, ResidualData and result 0, each by itself

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "graph/base/convert.h"
 #include "kernels/parallel.h"
 
 #if defined(__x86_64__)
@@ -101,6 +102,32 @@ void InterleaveThree(const float* in, int64_t cols, int64_t first, int64_t last,
 }
 #endif
 
+// What is done to results while they are in the first-level cache; null: nothing.
+using FinishFn = void (*)(float* data, size_t n);
+
+FinishFn RoundingTo(DType type) {
+  if (type == DType::kF16) return &RoundF32ToF16InPlace;
+  return type == DType::kBF16 ? &RoundF32ToBF16InPlace : nullptr;
+}
+
+// move(first, last) and then finish on the results of [first, last), `width` for each, in ranges of some 8 kB.
+template <typename Move>
+void InTiles(int64_t first, int64_t last, int64_t width, FinishFn finish, float* out, Move move) {
+  const int64_t tile = finish == nullptr ? last - first : (1 << 11) / width;
+  for (int64_t i = first; i < last; i += tile) {
+    const int64_t end = std::min(last, i + tile);
+    move(i, end);
+    if (finish != nullptr) finish(out + i * width, static_cast<size_t>((end - i) * width));
+  }
+}
+
+// The results that `rect` has written.
+void FinishRect(FinishFn finish, int64_t rows, const Rect& rect, float* out) {
+  const int64_t height = rect.row_end - rect.row;
+  if (height == rows) return finish(out + rect.col * rows, static_cast<size_t>((rect.col_end - rect.col) * rows));
+  for (int64_t c = rect.col; c < rect.col_end; ++c) finish(out + c * rows + rect.row, static_cast<size_t>(height));
+}
+
 RectFn ChooseRect() {
 #if defined(__x86_64__)
   static const RectFn fn = __builtin_cpu_supports("avx2") ? &Avx2Rect : &PlainRect;
@@ -110,19 +137,18 @@ RectFn ChooseRect() {
 #endif
 }
 
-}  // namespace
-
-void Transpose2D(int threads, int64_t batch, int64_t rows, int64_t cols, const float* in, float* out) {
+void Transpose(int threads, int64_t batch, int64_t rows, int64_t cols, const float* in, float* out, FinishFn finish) {
   if (rows == 1 || cols == 1) {
     const int64_t size = batch * rows * cols;
-    ParallelFor(threads, size, 1 << 16,
-                [&](int64_t first, int64_t last) { std::memcpy(out + first, in + first, (last - first) * sizeof(float)); });
+    const auto copy = [&](int64_t first, int64_t last) { std::memcpy(out + first, in + first, (last - first) * sizeof(float)); };
+    ParallelFor(threads, size, 1 << 16, [&](int64_t first, int64_t last) { InTiles(first, last, 1, finish, out, copy); });
     return;
   }
 #if defined(__x86_64__)
   if (rows == 3) {
     for (int64_t i = 0; i < batch; ++i, in += 3 * cols, out += 3 * cols) {
-      ParallelFor(threads, cols, 1 << 13, [&](int64_t first, int64_t last) { InterleaveThree(in, cols, first, last, out); });
+      const auto interleave = [&](int64_t first, int64_t last) { InterleaveThree(in, cols, first, last, out); };
+      ParallelFor(threads, cols, 1 << 13, [&](int64_t first, int64_t last) { InTiles(first, last, 3, finish, out, interleave); });
     }
     return;
   }
@@ -138,20 +164,29 @@ void Transpose2D(int threads, int64_t batch, int64_t rows, int64_t cols, const f
     for (int64_t s = first; s < last; ++s) {
       const int64_t image = s / strips * rows * cols;
       const int64_t at = s % strips * kStrip, end = std::min(side, at + kStrip);
-      rect(in + image, rows, cols, by_cols ? Rect{0, rows, at, end} : Rect{at, end, 0, cols}, out + image);
+      const Rect strip = by_cols ? Rect{0, rows, at, end} : Rect{at, end, 0, cols};
+      rect(in + image, rows, cols, strip, out + image);
+      if (finish != nullptr) FinishRect(finish, rows, strip, out + image);
     }
   });
 }
 
-void ConvertLayout(int threads, const Dims& dims, Layout from, Layout to, const float* in, float* out) {
+}  // namespace
+
+void Transpose2D(int threads, int64_t batch, int64_t rows, int64_t cols, const float* in, float* out) {
+  Transpose(threads, batch, rows, cols, in, out, nullptr);
+}
+
+void ConvertLayout(int threads, const Dims& dims, Layout from, Layout to, const float* in, float* out, DType type) {
+  const FinishFn finish = RoundingTo(type);
   const int64_t c = dims[1];
   const int64_t hw = dims[2] * dims[3];
   if (from == to) {
-    Transpose2D(threads, 1, 1, dims[0] * c * hw, in, out);
+    Transpose(threads, 1, 1, dims[0] * c * hw, in, out, finish);
   } else if (to == Layout::kChannelsLast) {
-    Transpose2D(threads, dims[0], c, hw, in, out);
+    Transpose(threads, dims[0], c, hw, in, out, finish);
   } else {
-    Transpose2D(threads, dims[0], hw, c, in, out);
+    Transpose(threads, dims[0], hw, c, in, out, finish);
   }
 }
 

@@ -10,7 +10,7 @@ namespace ampc {
 // out[c][r] = in[r][c] for `batch` matrices of rows x cols. `in` and `out` do not overlap.
 void Transpose2D(int threads, int64_t batch, int64_t rows, int64_t cols, const float* in, float* out);
 
-// Copies a tensor with dims [n, c, h, w] from its order to the other one.
-void ConvertLayout(int threads, const Dims& dims, Layout from, Layout to, const float* in, float* out);
+// Copies a tensor with dims [n, c, h, w] from its order to the other one, with values rounded as RoundTo(type) does.
+void ConvertLayout(int threads, const Dims& dims, Layout from, Layout to, const float* in, float* out, DType type = DType::kF32);
 
 }  // namespace ampc

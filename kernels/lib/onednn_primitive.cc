@@ -1,7 +1,10 @@
 #include "kernels/lib/onednn_primitive.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
+#include <cstdio>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -51,7 +54,22 @@ std::vector<Step> Steps(const Activation& act) {
 // for that what it needs besides is there, too. Free memory of a limited address space is all that this can see, and all that is refused here.
 constexpr size_t kRoomForPrimitive = size_t{16} << 20;
 
+// Whether the process may map only so much, or all memory that is mapped is accounted for.
+bool MappingsAreLimited() {
+  static const bool accounted = [] {
+    const std::unique_ptr<FILE, int (*)(FILE*)> mode(std::fopen("/proc/sys/vm/overcommit_memory", "re"), &std::fclose);
+    return mode == nullptr || std::fgetc(mode.get()) == '2';
+  }();
+  if (accounted) return true;
+  for (const auto which : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit;
+    if (getrlimit(which, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return true;
+  }
+  return false;
+}
+
 absl::Status CheckRoomForPrimitive() {
+  if (!MappingsAreLimited()) return absl::OkStatus();
   void* room = mmap(nullptr, kRoomForPrimitive, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room == MAP_FAILED) return InternalError(absl::StrCat("out of memory: to compile an oneDNN primitive needs ", kRoomForPrimitive, " bytes"));
   munmap(room, kRoomForPrimitive);

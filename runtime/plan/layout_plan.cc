@@ -5,16 +5,19 @@
 
 #include "graph/base/status_macros.h"
 #include "kernels/layout.h"
+#include "runtime/plan/move_kernels.h"
 
 namespace ampc {
 namespace {
 
 class LayoutAssigner {
  public:
-  LayoutAssigner(const PlanContext& context, Specialized& s) : context_(context), s_(s), copy_of_(s.descs.size(), -1) {}
+  LayoutAssigner(const PlanContext& context, Specialized& s)
+      : context_(context), s_(s), copy_of_(s.descs.size(), -1), convolved_(s.descs.size(), false) {}
 
   absl::Status Run() {
     std::vector<OpInstance> ops = std::exchange(s_.ops, {});
+    FindConvolved(ops);
     for (OpInstance& op : ops) {
       AMPC_RETURN_IF_ERROR(Visit(op));
       s_.ops.push_back(std::move(op));
@@ -31,14 +34,60 @@ class LayoutAssigner {
     return desc.dims.size() == 4 && (context_.target != nullptr ? IsLowPrecision(desc.dtype) : StorageType(desc.dtype) == DType::kF32);
   }
 
+  const KernelEntry* EntryOf(const OpInstance& op) const {
+    return (context_.target != nullptr ? *context_.target->device.kernels : context_.kernels).Find(op.op->type());
+  }
+
+  static bool IsConvolution(const OpInstance& op) { return op.op->def().amp == AmpClass::kAllow; }
+
+  void FindConvolved(const std::vector<OpInstance>& ops) {
+    std::vector<bool> converted(s_.descs.size(), false);
+    const auto needed_plain = [&](ValueId v) { convolved_[v] = converted[v] = false; };
+    for (const OpInstance& op : ops) {
+      for (size_t i = 0; i < op.inputs.size(); ++i) {
+        const ValueId v = op.inputs[i];
+        if (!converted[v]) continue;
+        if (i == 0 && Convolves(op)) {
+          convolved_[v] = true;
+        } else {
+          needed_plain(v);
+        }
+      }
+      if (Converts(op)) converted[op.outputs[0]] = true;
+    }
+    for (ValueId v : s_.fetches) needed_plain(v);
+  }
+
+  // Whether the op rounds its operand and may change its order.
+  bool Converts(const OpInstance& op) const {
+    if (op.inputs.size() != 1 || op.outputs.size() != 1 || !CanBeChannelsLast(s_.descs[op.inputs[0]])) return false;
+    const TensorDesc &in = s_.descs[op.inputs[0]], &out = s_.descs[op.outputs[0]];
+    if (!CanBeChannelsLast(out) || SameInBothLayouts(out.dims) || out.dtype == in.dtype || out.dtype == DType::kF32) return false;
+    const KernelEntry* entry = EntryOf(op);
+    return entry != nullptr && entry->layouts == LayoutSupport::kConverts;
+  }
+
+  // Whether the op is a convolution of operand 0 that takes it channels-last.
+  bool Convolves(const OpInstance& op) const {
+    if (!IsConvolution(op) || op.outputs.empty() || !CanBeChannelsLast(s_.descs[op.outputs[0]])) return false;
+    const KernelEntry* entry = EntryOf(op);
+    if (entry == nullptr || entry->layouts != LayoutSupport::kAware) return false;
+    KernelSpec spec = SpecOf(op, s_, context_);
+    spec.inputs[0].layout = Layout::kChannelsLast;
+    return AcceptsLayouts(*entry, spec);
+  }
+
   absl::Status Visit(OpInstance& op) {
-    const KernelEntry* entry = (context_.target != nullptr ? *context_.target->device.kernels : context_.kernels).Find(op.op->type());
+    const KernelEntry* entry = EntryOf(op);
     if (entry == nullptr && context_.target == nullptr) return NoKernel(*op.op);
     if (entry == nullptr || WritesLargeState(op)) return SetInputs(op, Layout::kPlain);
     const bool keeps = entry->layouts == LayoutSupport::kAware || entry->layouts == LayoutSupport::kFollows;
     if (keeps && TryAware(op, *entry)) return absl::OkStatus();
-    if (entry->layouts == LayoutSupport::kElementwise && LargestIsChannelsLast(op) && TryElementwise(op, *entry)) {
-      return SetInputs(op, Layout::kChannelsLast);
+    const bool elementwise = entry->layouts == LayoutSupport::kElementwise || entry->layouts == LayoutSupport::kConverts;
+    if (elementwise && LargestIsChannelsLast(op) && TryElementwise(op, *entry)) return SetInputs(op, Layout::kChannelsLast);
+    if (entry->layouts == LayoutSupport::kConverts && convolved_[op.outputs[0]]) {
+      s_.descs[op.outputs[0]].layout = Layout::kChannelsLast;
+      return absl::OkStatus();
     }
     return SetInputs(op, Layout::kPlain);
   }
@@ -52,8 +101,7 @@ class LayoutAssigner {
   // A convolution makes channels-last whatever it reads; pooling and normalisation keep the order that they read.
   bool TryAware(OpInstance& op, const KernelEntry& entry) {
     if (op.outputs.empty() || !CanBeChannelsLast(s_.descs[op.outputs[0]])) return false;
-    const bool convolution = op.op->def().amp == AmpClass::kAllow;
-    if (!convolution && s_.descs[op.inputs[0]].layout != Layout::kChannelsLast) return false;
+    if (!IsConvolution(op) && s_.descs[op.inputs[0]].layout != Layout::kChannelsLast) return false;
     s_.descs[op.outputs[0]].layout = Layout::kChannelsLast;
     if (AcceptsLayouts(entry, SpecOf(op, s_, context_))) return true;
     s_.descs[op.outputs[0]].layout = Layout::kPlain;
@@ -121,6 +169,7 @@ class LayoutAssigner {
   const PlanContext& context_;
   Specialized& s_;
   std::vector<ValueId> copy_of_;  // by ValueId: the value in the other layout
+  std::vector<bool> convolved_;   // by ValueId: what a conversion of types makes and only convolutions read, as what they convolve
 };
 
 }  // namespace

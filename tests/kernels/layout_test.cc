@@ -31,6 +31,24 @@ TEST(ConvertLayout, IsATranspositionPerImage) {
   }
 }
 
+TEST(ConvertLayout, RoundsWhatItMoves) {
+  for (const Shape& dims : std::vector<Shape>{{2, 3, 50, 61}, {1, 1, 70, 70}, {2, 16, 9, 9}, {1, 33, 17, 2}, {0, 3, 2, 2}}) {
+    SCOPED_TRACE(::testing::PrintToString(dims));
+    const Tensor x = Random(dims, 1);
+    const Dims d(dims.begin(), dims.end());
+    for (const DType type : {DType::kF16, DType::kBF16}) {
+      const Tensor rounded = Low(type, dims, x.floats());
+      for (const int threads : {1, 3}) {
+        for (const Layout to : {Layout::kPlain, Layout::kChannelsLast}) {
+          Tensor got = x;
+          ConvertLayout(threads, d, Layout::kPlain, to, x.stored.values<float>().data(), got.stored.mutable_values<float>().data(), type);
+          EXPECT_EQ(got.floats(), (to == Layout::kPlain ? rounded : ToNhwc(rounded)).floats());
+        }
+      }
+    }
+  }
+}
+
 TEST(ParallelFor, CoversEachIndexOnce) {
   for (const int64_t n : {0, 1, 5, 100}) {
     for (const int64_t grain : {1, 7, 1000}) {
@@ -98,6 +116,17 @@ OpRun BatchNorm() {
       .Out("Y")
       .Out("MeanOut")
       .Out("VarianceOut");
+}
+
+TEST(Layouts, CastMakesEitherOfARowMajorOperand) {
+  for (const char* op : {"cast", "amp_cast"}) {
+    for (const DType to : {DType::kF16, DType::kBF16}) {
+      OpRun plain = OpRun(op).In("X", Random({2, 3, 40, 41}, 1)).Attr(std::string(op) == "cast" ? "out_dtype" : "dtype", to).Out("Out");
+      ASSERT_OK_AND_ASSIGN(const auto want, plain.Run());
+      ASSERT_OK_AND_ASSIGN(const auto got, plain.ChannelsLast("Out").Run());
+      EXPECT_EQ(got[0].floats(), want[0].floats());
+    }
+  }
 }
 
 TEST(Layouts, BatchNormNeedsBothAlike) {

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <string>
 #include <thread>
 
 #include "graph/base/error.h"
 #include "graph/text/parser.h"
+#include "runtime/exec/observer.h"
 #include "tests/testlib/status.h"
 
 namespace ampc {
@@ -133,6 +136,49 @@ fetch r, c
   ASSERT_OK_AND_ASSIGN(TensorMap out, session.Run({{"x", Ramp({1, 1, 3, 3}, 0, 1)}}));
   EXPECT_EQ(Floats(out.at("c")), (std::vector<float>{0, 1, 3, 4, 4, 5, 7, 8}));
   EXPECT_EQ(Floats(out.at("r")), (std::vector<float>{10, 11, 13, 14, 24, 25, 27, 28}));
+}
+
+class Implementations : public StepObserver {
+ public:
+  absl::Status AfterStep(const ObservedStep& step) override {
+    of[step.op->type()] = step.implementation;
+    return absl::OkStatus();
+  }
+  std::map<std::string, std::string> of;
+};
+
+// A cast that only convolutions read, as what they convolve, puts its result into their order at once.
+TEST(Session, CastsForConvolutionsTranspose) {
+  struct Case {
+    const char* more;
+    bool transposes;
+  };
+  constexpr Case kCases[] = {{"fetch c, d\n", true},
+                             {"r = relu(h) : f16 [2, 3, 3, 3]\nfetch c, d, r\n", false},
+                             {"fetch c, d, h\n", false},
+                             {"conv2d(Input=a, Filter=h) -> Output=e : f16 [2, 2, 1, 1]\nfetch c, d, e\n", false},
+                             {"conv2d(Input=h, Filter=w) -> Output=e data_format=\"NHWC\" : f16 [2, 3, 3, 2]\nfetch c, d, e\n", false}};
+  const std::string program = R"(
+feed  x : f32 [2, 3, 3, 3]
+feed  a : f16 [2, 3, 3, 3]
+const w : f16 [2, 3, 1, 1] = [1.0, 2.0, 0.5, -1.0, 3.0, 0.25]
+h = cast(x) in_dtype=f32 out_dtype=f16 : f16 [2, 3, 3, 3]
+conv2d(Input=h, Filter=w) -> Output=c : f16 [2, 2, 3, 3]
+conv2d(Input=h, Filter=w) -> Output=d : f16 [2, 2, 3, 3]
+)";
+  const TensorMap feeds = {{"x", Ramp({2, 3, 3, 3}, -2, 0.037f)}, {"a", *HostTensor::Create(DType::kF16, {2, 3, 3, 3})}};
+  std::vector<float> want;
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(c.more);
+    ASSERT_OK_AND_ASSIGN(const Session session, FromText(program + c.more));
+    Implementations seen;
+    ASSERT_OK_AND_ASSIGN(const TensorMap out, session.Run(feeds, seen));
+    EXPECT_EQ(seen.of["cast"] == "ampc:layout", c.transposes) << seen.of["cast"];
+    const auto values = out.at("c").values<Half>();
+    const std::vector<float> got(values.begin(), values.end());
+    if (want.empty()) want = got;
+    EXPECT_EQ(got, want);
+  }
 }
 
 // In-place reuse must not touch what is still needed, fetched or the caller's.

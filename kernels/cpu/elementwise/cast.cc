@@ -1,9 +1,11 @@
-// cast, amp_cast (which leaves what is no float as it is) and amp_multicast. The types are those of the operands and results.
+// cast, amp_cast (which leaves what is no float as it is) and amp_multicast. The types are those of the operands and results. Where the
+// result lies in another order than the operand, one pass transposes and rounds.
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/elementwise/cast_loop.h"
+#include "kernels/layout.h"
 
 namespace ampc {
 namespace {
@@ -13,7 +15,19 @@ struct Item {
   int64_t elements;
 };
 
+std::unique_ptr<Kernel> MakeTransposing(const TensorDesc& from, const TensorDesc& to) {
+  KernelTraits traits;
+  traits.implementation = "ampc:layout";
+  traits.rounds_results = true;
+  return MakeLambdaKernel(std::move(traits), [from, to](const KernelArgs& args) {
+    const auto* x = static_cast<const float*>(args.inputs[0]);
+    ConvertLayout(args.threads, from.dims, from.layout, to.layout, x, static_cast<float*>(args.outputs[0]), to.dtype);
+    return absl::OkStatus();
+  });
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
+  if (spec.inputs.size() == 1 && spec.inputs[0].layout != spec.outputs[0].layout) return MakeTransposing(spec.inputs[0], spec.outputs[0]);
   const SpecView view(spec);
   std::vector<Item> items;
   for (size_t i = 0; i < spec.inputs.size(); ++i) {
@@ -40,8 +54,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 absl::Status RegisterCast(KernelRegistry* registry) {
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kBool,
                                     DType::kU8,  DType::kI8,  DType::kI16,  DType::kI32, DType::kI64};
-  AMPC_RETURN_IF_ERROR(registry->Add({"cast", &Make, types, LayoutSupport::kElementwise}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"amp_cast", &Make, types, LayoutSupport::kElementwise}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"cast", &Make, types, LayoutSupport::kConverts}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"amp_cast", &Make, types, LayoutSupport::kConverts}));
   return registry->Add({"amp_multicast", &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}, LayoutSupport::kElementwise});
 }
 
