@@ -92,7 +92,7 @@ def section_chains(args, work):
         path = os.path.join(work, "chain.onnx")
         onnx_made.chain(path, length)
         ours, peer = {}, {}
-        for _ in range(5 if length < 100000 else 2):
+        for _ in range(5):
             result = convert_ampc(args, path, os.path.join(work, "ours.onnx"))
             result["seconds"] = result.get("inside")
             ours = result if "failed" in result or result["seconds"] < ours.get("seconds", 1e9) else ours
