@@ -215,6 +215,7 @@ void CopyOp(const Op& op, Block& block, const std::vector<Var*>& by_id, const st
 // All but the blocks for which `leave_out` is true.
 Program Copy(const Program& from, const std::vector<bool>& leave_out) {
   Program copy(from.name);
+  copy.ReserveNames(from.num_var_ids());
   copy.version = from.version;
   copy.symbols = from.symbols;
   copy.origin = from.origin;

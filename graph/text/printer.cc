@@ -198,7 +198,8 @@ class Printer {
       AppendQuoted(var.export_name, &out_);
     }
     if (var.was != DType::kInvalid) absl::StrAppend(&out_, " !was=", Name(var.was));
-    text::AppendValue(var, options_.brief, options_.directory, &out_);
+    const std::unique_ptr<WeightRef>& weight = options_.weights == nullptr ? var.weight : (*options_.weights)[var.id()];
+    text::AppendValue(var, weight.get(), options_.brief, options_.directory, &out_);
     out_.push_back('\n');
   }
 

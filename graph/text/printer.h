@@ -5,9 +5,12 @@
 // equal to the record's default are left out.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "graph/program.h"
+#include "graph/weight.h"
 
 namespace ampc {
 
@@ -15,6 +18,8 @@ struct PrintOptions {
   bool bare = false;   // the main block without `program` and `block main {`
   bool brief = false;  // literals above 8 elements as a hash; such text does not parse
   bool loc = false;    // `# line 12` behind every op whose line is known
+  // By Var::id, what is printed for the weights; null for those that the variables have.
+  const std::vector<std::unique_ptr<WeightRef>>* weights = nullptr;
   std::string directory;  // weight files below it print relative to it; ParseOptions::directory
 };
 

@@ -173,17 +173,17 @@ absl::Status WeightReader::ParseValue(Cursor& cursor, Var& var) {
   return absl::OkStatus();
 }
 
-void AppendValue(const Var& var, bool brief, absl::string_view directory, std::string* out) {
+void AppendValue(const Var& var, const WeightRef* weight, bool brief, absl::string_view directory, std::string* out) {
   // A literal that was narrowed prints as its original and what was done to it.
-  const bool narrowed = var.weight != nullptr && !var.weight->transforms.empty();
+  const bool narrowed = weight != nullptr && !weight->transforms.empty();
   if (var.literal != nullptr && !narrowed) {
     const HostTensor& t = *var.literal;
     out->append(" = ");
     AppendElements(absl::string_view(static_cast<const char*>(t.data()), t.size_bytes()), t.dtype(), var.type, brief, out);
     return;
   }
-  if (var.weight == nullptr || var.weight->source == nullptr) return;
-  const WeightRef& ref = *var.weight;
+  if (weight == nullptr || weight->source == nullptr) return;
+  const WeightRef& ref = *weight;
   out->append(" = ");
   if (!ref.source->path().empty()) {
     AppendFileRef(ref, directory, out);

@@ -31,7 +31,7 @@ class WeightReader {
   std::map<std::string, std::shared_ptr<const WeightSource>> sources_;
 };
 
-// Appends ` = ...` for a variable with a weight or literal, nothing for one without.
-void AppendValue(const Var& var, bool brief, absl::string_view directory, std::string* out);
+// Appends ` = ...` for a variable with `weight` or a literal, nothing for one without.
+void AppendValue(const Var& var, const WeightRef* weight, bool brief, absl::string_view directory, std::string* out);
 
 }  // namespace ampc::text

@@ -26,16 +26,16 @@ start = time.perf_counter()
 child = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
 _, status, usage = os.wait4(child, 0)
 with open(sys.argv[1], "w") as f:
-    print(time.perf_counter() - start, usage.ru_maxrss * 1024, os.waitstatus_to_exitcode(status), file=f)
+    print(time.perf_counter() - start, usage.ru_maxrss * 1024, os.waitstatus_to_exitcode(status), usage.ru_utime, usage.ru_stime, file=f)
 """
 
 
 def run_process(command):
-    """Seconds, peak bytes, exit code and output of a process."""
+    """Seconds, peak bytes, exit code, seconds of its own and of the kernel for it, and output of a process."""
     with tempfile.NamedTemporaryFile("r") as facts:
         done = subprocess.run([sys.executable, "-S", "-E", "-c", LAUNCH, facts.name, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        wall, peak, code = facts.read().split()
-    return {"wall": float(wall), "peak_bytes": int(peak), "code": int(code), "out": done.stdout, "err": done.stderr.strip()}
+        wall, peak, code, user, system = facts.read().split()
+    return {"wall": float(wall), "peak_bytes": int(peak), "code": int(code), "user": float(user), "system": float(system), "out": done.stdout, "err": done.stderr.strip()}
 
 
 def peak_bytes():

@@ -53,13 +53,13 @@ def remove(folder):
 
 
 def section_pipeline(args, work):
-    rows, results = [["ops", "format", "load", "passes", "save", "all", "us per op", "peak"]], []
+    rows, results = [["ops", "format", "load", "passes", "save", "all", "us per op", "user", "kernel", "peak"]], []
     for length in getattr(args, "lengths", LENGTHS):
         for name, (ending, make) in PIPELINE.items():
             path = os.path.join(work, "chain." + ending)
             make(path, length)
             best = {}
-            for _ in range(5 if length < 100_000 else 2 if length < 1_000_000 else 1):
+            for _ in range(5 if length < 1_000_000 else 2):
                 result = common.convert_ampc(args, path, os.path.join(work, "out." + ending))
                 if "failed" not in result:
                     result.update({k: v for k, v in json.loads(result["out"]).items() if k.endswith("_seconds")})
@@ -67,7 +67,8 @@ def section_pipeline(args, work):
             remove(work)
             results.append({"ops": length, "format": name, **common.slim(best)})
             rows.append([f"{length:,}", name, *(common.text(best, k, "%.4f s") for k in ("load_seconds", "pass_seconds", "save_seconds", "inside")),
-                         "-" if "failed" in best else "%.2f" % (1e6 * best["inside"] / length), common.mb(best)])
+                         "-" if "failed" in best else "%.2f" % (1e6 * best["inside"] / length),
+                         *(common.text(best, k, "%.2f s") for k in ("user", "system")), common.mb(best)])
     common.table("chains through the whole pipeline, verification on", rows)
     return results
 

@@ -99,8 +99,9 @@ def pipeline(rows):
         out.append([f"{name}: memory", "<= 4 GB", "%.1f GB" % (r["peak_bytes"] / 1e9), r["peak_bytes"] <= 4e9])
         less = [s for s in rows if s["format"] == r["format"] and s["ops"] == largest // 10 and ok(s)]
         if less:
-            growth = r["inside"] / less[0]["inside"]
-            out.append([f"{name}: time / that of a tenth of it", "<= 15", "%.1f" % growth, growth <= 15])  # caches become too small; 100 would be quadratic
+            # In user mode: what the kernel takes to hand out pages depends on the host of a virtual machine. Caches become too small; 100 would be quadratic.
+            growth, with_kernel = (r[k] / less[0][k] for k in ("user", "inside"))
+            out.append([f"{name}: time in user mode / that of a tenth of it", "<= 15", "%.1f (%.1f with the kernel's)" % (growth, with_kernel), growth <= 15])
     return out
 
 

@@ -64,33 +64,27 @@ absl::StatusOr<Program> Load(const std::string& path, const LoadOptions& options
 absl::Status Save(const Program& program, const std::string& path, const SaveOptions& options, AtomicFileSet* set) {
   const std::string weights = WeightFileBeside(path);
   std::vector<std::string> keys = options.program_only ? std::vector<std::string>(program.num_var_ids()) : WeightKeys(program);
-  // The text names the file that is written here, so it is printed from a copy whose weights lie there.
-  std::vector<std::string> key_of;  // in the order of all variables, which a copy keeps
-  ForEachVar(program, [&](const Var& var) {
-    if (var.weight != nullptr && StaysInline(*var.weight)) keys[var.id()].clear();
-    key_of.push_back(keys[var.id()]);
-  });
-  Program copy = program.Clone();
-  AMPC_RETURN_IF_ERROR(WriteWeightFile(program, keys, weights, options, set).status());
+  // The text names the file that is written here.
   const auto file = std::make_shared<const FileName>(weights);
-  size_t next = 0;
-  for (int b = 0; b < copy.num_blocks(); ++b) {
-    for (const std::unique_ptr<Var>& var : copy.block(b).vars()) {
-      const std::string& key = key_of[next++];
-      if (var->weight == nullptr || (key.empty() && StaysInline(*var->weight))) continue;
-      if (key.empty()) {
-        var->weight = nullptr;
-        continue;
-      }
-      var->weight->source = file;
-      var->weight->name = key;
-      var->weight->dtype = var->weight->final_dtype();
-      var->weight->transforms.clear();
-    }
-  }
+  std::vector<std::unique_ptr<WeightRef>> written(program.num_var_ids());
+  ForEachVar(program, [&](const Var& var) {
+    if (var.weight == nullptr) return;
+    std::string& key = keys[var.id()];
+    const bool stays = StaysInline(*var.weight);
+    if (stays) key.clear();
+    if (!stays && key.empty()) return;
+    auto& ref = written[var.id()] = std::make_unique<WeightRef>(*var.weight);
+    if (stays) return;
+    ref->source = file;
+    ref->name = key;
+    ref->dtype = ref->final_dtype();
+    ref->transforms.clear();
+  });
+  AMPC_RETURN_IF_ERROR(WriteWeightFile(program, keys, weights, options, set).status());
   PrintOptions print;
   print.directory = std::filesystem::path(path).parent_path().string();
-  return set->Add(path, PrintProgram(copy, print));
+  print.weights = &written;
+  return set->Add(path, PrintProgram(program, print));
 }
 
 }  // namespace
