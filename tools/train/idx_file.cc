@@ -59,11 +59,13 @@ absl::StatusOr<std::vector<int64_t>> ParseHeader(const std::string& path, absl::
   if (BigEndian(text) != magic) return Bad(path, absl::StrFormat("magic number 0x%08x", BigEndian(text)), absl::StrFormat("0x%08x", magic));
   std::vector<int64_t> dims;
   *wanted = 1;
+  uint64_t extent = 1;  // the same with 1 for 0: of what there is none is not endless either
   for (int i = 0; i < rank; ++i) {
     const uint32_t dim = BigEndian(text.substr(4 * (1 + static_cast<size_t>(i))));
     dims.push_back(dim);
     *wanted *= dim;
-    if (*wanted > kMaxBytes) return Bad(path, "a header that promises more than 2 GB", "less");
+    extent *= std::max<uint64_t>(dim, 1);
+    if (extent > kMaxBytes) return Bad(path, "a header that promises more than 2 GB", "less");
   }
   return dims;
 }
