@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "graph/base/convert.h"
 #include "kernels/parallel.h"
+#include "kernels/round.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -102,30 +102,23 @@ void InterleaveThree(const float* in, int64_t cols, int64_t first, int64_t last,
 }
 #endif
 
-// What is done to results while they are in the first-level cache; null: nothing.
-using FinishFn = void (*)(float* data, size_t n);
-
-FinishFn RoundingTo(DType type) {
-  if (type == DType::kF16) return &RoundF32ToF16InPlace;
-  return type == DType::kBF16 ? &RoundF32ToBF16InPlace : nullptr;
-}
-
-// move(first, last) and then finish on the results of [first, last), `width` for each, in ranges of some 8 kB.
+// move(first, last) and then round, if it is not null, on the results of [first, last), `width` for each, in ranges of some 8 kB: they are in
+// the first-level cache.
 template <typename Move>
-void InTiles(int64_t first, int64_t last, int64_t width, FinishFn finish, float* out, Move move) {
-  const int64_t tile = finish == nullptr ? last - first : (1 << 11) / width;
+void InTiles(int64_t first, int64_t last, int64_t width, RoundFn round, float* out, Move move) {
+  const int64_t tile = round == nullptr ? last - first : (1 << 11) / width;
   for (int64_t i = first; i < last; i += tile) {
     const int64_t end = std::min(last, i + tile);
     move(i, end);
-    if (finish != nullptr) finish(out + i * width, static_cast<size_t>((end - i) * width));
+    if (round != nullptr) round(out + i * width, static_cast<size_t>((end - i) * width));
   }
 }
 
-// The results that `rect` has written.
-void FinishRect(FinishFn finish, int64_t rows, const Rect& rect, float* out) {
+// Rounds the results that `rect` has written.
+void RoundRect(RoundFn round, int64_t rows, const Rect& rect, float* out) {
   const int64_t height = rect.row_end - rect.row;
-  if (height == rows) return finish(out + rect.col * rows, static_cast<size_t>((rect.col_end - rect.col) * rows));
-  for (int64_t c = rect.col; c < rect.col_end; ++c) finish(out + c * rows + rect.row, static_cast<size_t>(height));
+  if (height == rows) return round(out + rect.col * rows, static_cast<size_t>((rect.col_end - rect.col) * rows));
+  for (int64_t c = rect.col; c < rect.col_end; ++c) round(out + c * rows + rect.row, static_cast<size_t>(height));
 }
 
 RectFn ChooseRect() {
@@ -137,18 +130,18 @@ RectFn ChooseRect() {
 #endif
 }
 
-void Transpose(int threads, int64_t batch, int64_t rows, int64_t cols, const float* in, float* out, FinishFn finish) {
+void Transpose(int threads, int64_t batch, int64_t rows, int64_t cols, const float* in, float* out, RoundFn round) {
   if (rows == 1 || cols == 1) {
     const int64_t size = batch * rows * cols;
     const auto copy = [&](int64_t first, int64_t last) { std::memcpy(out + first, in + first, (last - first) * sizeof(float)); };
-    ParallelFor(threads, size, 1 << 16, [&](int64_t first, int64_t last) { InTiles(first, last, 1, finish, out, copy); });
+    ParallelFor(threads, size, 1 << 16, [&](int64_t first, int64_t last) { InTiles(first, last, 1, round, out, copy); });
     return;
   }
 #if defined(__x86_64__)
   if (rows == 3) {
     for (int64_t i = 0; i < batch; ++i, in += 3 * cols, out += 3 * cols) {
       const auto interleave = [&](int64_t first, int64_t last) { InterleaveThree(in, cols, first, last, out); };
-      ParallelFor(threads, cols, 1 << 13, [&](int64_t first, int64_t last) { InTiles(first, last, 3, finish, out, interleave); });
+      ParallelFor(threads, cols, 1 << 13, [&](int64_t first, int64_t last) { InTiles(first, last, 3, round, out, interleave); });
     }
     return;
   }
@@ -166,7 +159,7 @@ void Transpose(int threads, int64_t batch, int64_t rows, int64_t cols, const flo
       const int64_t at = s % strips * kStrip, end = std::min(side, at + kStrip);
       const Rect strip = by_cols ? Rect{0, rows, at, end} : Rect{at, end, 0, cols};
       rect(in + image, rows, cols, strip, out + image);
-      if (finish != nullptr) FinishRect(finish, rows, strip, out + image);
+      if (round != nullptr) RoundRect(round, rows, strip, out + image);
     }
   });
 }
@@ -178,15 +171,15 @@ void Transpose2D(int threads, int64_t batch, int64_t rows, int64_t cols, const f
 }
 
 void ConvertLayout(int threads, const Dims& dims, Layout from, Layout to, const float* in, float* out, DType type) {
-  const FinishFn finish = RoundingTo(type);
+  const RoundFn round = RoundingTo(type);
   const int64_t c = dims[1];
   const int64_t hw = dims[2] * dims[3];
   if (from == to) {
-    Transpose(threads, 1, 1, dims[0] * c * hw, in, out, finish);
+    Transpose(threads, 1, 1, dims[0] * c * hw, in, out, round);
   } else if (to == Layout::kChannelsLast) {
-    Transpose(threads, dims[0], c, hw, in, out, finish);
+    Transpose(threads, dims[0], c, hw, in, out, round);
   } else {
-    Transpose(threads, dims[0], hw, c, in, out, finish);
+    Transpose(threads, dims[0], hw, c, in, out, round);
   }
 }
 

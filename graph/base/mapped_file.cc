@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -21,6 +22,30 @@ absl::Status OpenError(const std::string& path, int error) {
   if (error == ENOMEM || error == EMFILE || error == ENFILE || error == EIO) return SystemError(path, "be read", error);
   if (error == ENOENT) return BadInputError(absl::StrCat(path, ": no such file"));
   return BadInputError(absl::StrCat(path, ": cannot be read: ", std::strerror(error)));
+}
+
+constexpr size_t kHugePage = size_t{2} << 20;
+
+// One look maps 64 kB then, not a page of 2 MB: who skips through a file of weights does not hold half of it. MADV_NOHUGEPAGE would not do:
+// some kernels map what lies in the page cache as a huge page all the same, except where address and offset are aligned differently.
+void* MapInSmallPages(int fd, size_t size) {
+  if (size < kHugePage) return mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t used = (size + page - 1) / page * page;
+  const size_t room = used + kHugePage + page;
+  void* reserved = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED) return MAP_FAILED;
+  auto* begin = static_cast<std::byte*>(reserved);
+  std::byte* data = begin + (kHugePage - reinterpret_cast<uintptr_t>(begin) % kHugePage) % kHugePage + page;
+  if (mmap(data, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED) {
+    const int error = errno;
+    munmap(reserved, room);
+    errno = error;
+    return MAP_FAILED;
+  }
+  munmap(begin, static_cast<size_t>(data - begin));
+  if (data + used < begin + room) munmap(data + used, static_cast<size_t>(begin + room - (data + used)));
+  return data;
 }
 
 }  // namespace
@@ -46,12 +71,10 @@ absl::StatusOr<MappedFile> MappedFile::Open(const std::string& path) {
     return file;
   }
   const auto size = static_cast<size_t>(info.st_size);
-  void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  void* data = MapInSmallPages(fd, size);
   const int error = errno;
   close(fd);
   if (data == MAP_FAILED) return OpenError(path, error);
-  // One look maps 64 kB then, not a page of 2 MB: who skips through a file of weights does not hold half of it. Where it fails, nothing is lost.
-  madvise(data, size, MADV_NOHUGEPAGE);
   file.data_ = static_cast<const std::byte*>(data);
   file.size_ = size;
   return file;

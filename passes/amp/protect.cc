@@ -24,7 +24,6 @@ namespace {
 constexpr double kSafeForLog = 0x1p-14;
 // The error of a normalisation's factor that counts as rounding.
 constexpr double kSmallError = 0x1p-9;
-constexpr int64_t kMostChannels = int64_t{1} << 20;
 // Reshapes between a largest value and what it is subtracted from.
 constexpr int kMostMoves = 4;
 
@@ -222,7 +221,7 @@ void Protector::CheckBatchNorm(const Op& op) {
   if (onnx::TypeName(op.def()) != "BatchNormalization" || op.def().inputs.size() < 5) return;
   for (int slot = 1; slot < 5; ++slot) {
     if (op.input(slot) == nullptr || InputPrecisionFor(op.def(), slot, low_) != SlotPrecision::kFollow) continue;
-    const std::vector<float> values = OriginalFloats(roots_.Root(*op.input(slot)), kMostChannels);
+    const std::vector<float> values = OriginalFloats(roots_.Root(*op.input(slot)));
     const LostValue lost = LossOf(values, low_);
     if (lost.loss == Loss::kOverflows) Because(op, absl::StrCat("protect.constant: ", op.def().inputs[slot].name, " has ", WhatIsLost(lost, low_)));
     if (slot != 4) continue;

@@ -1,7 +1,7 @@
 #include "passes/amp/round_batch_norm.h"
 
 #include <array>
-#include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +19,6 @@ namespace ampc {
 namespace {
 
 constexpr int kVectors = 4;  // scale, bias, mean, variance: the operands behind X, in every version
-constexpr int64_t kMostNormChannels = int64_t{1} << 20;
 
 using Vectors = std::array<std::vector<float>, kVectors>;
 
@@ -68,7 +67,7 @@ class BatchNormRounder {
       lowered_[k] = var->type.dtype != DType::kF32;
       if (lowered_[k] && (!IsCastVector(*var) || !uses_.single_use(*var))) return false;
       if (lowered_[k]) low_ = var->type.dtype;
-      exact_[k] = OriginalFloats(*var, kMostNormChannels);
+      exact_[k] = OriginalFloats(*var);
       if (exact_[k].empty() || exact_[k].size() != exact_[0].size() || !var->type.IsStatic()) return false;
       alone_[k] = exact_[k];
       if (!lowered_[k]) continue;

@@ -14,7 +14,10 @@ namespace ampc {
 // any conversion. O(program + bytes of the weights that other ops read, or that are small).
 std::vector<LostValue> LossesOfStored(const Program& program, const CastRoots& roots, DType low, OnTiny on_tiny);
 
+// More elements than a vector of a model has.
+inline constexpr int64_t kMostVectorElements = int64_t{1} << 20;
+
 // The value of a stored variable as it was before any conversion, where that travels with it; empty for no floats, and for more than `most`.
-std::vector<float> OriginalFloats(const Var& var, int64_t most);
+std::vector<float> OriginalFloats(const Var& var, int64_t most = kMostVectorElements);
 
 }  // namespace ampc

@@ -14,7 +14,6 @@
 namespace ampc {
 namespace {
 
-constexpr int64_t kMostElements = int64_t{1} << 20;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Bounds Union(const Bounds& a, const Bounds& b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
@@ -184,7 +183,7 @@ Bounds BoundsOfStored(const Var& var) {
   if (var.kind != VarKind::kConst || var.literal == nullptr) return {};
   if (var.literal->dtype() == DType::kI32) return BoundsOfAll(var.literal->values<int32_t>());
   if (var.literal->dtype() == DType::kI64) return BoundsOfAll(var.literal->values<int64_t>());
-  return BoundsOfAll(OriginalFloats(var, kMostElements));
+  return BoundsOfAll(OriginalFloats(var));
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ class LayoutAssigner {
 
   static bool IsConvolution(const OpInstance& op) { return op.op->def().amp == AmpClass::kAllow; }
 
+  // Fills convolved_: ops come after what makes their operands.
   void FindConvolved(const std::vector<OpInstance>& ops) {
     std::vector<bool> converted(s_.descs.size(), false);
     const auto needed_plain = [&](ValueId v) { convolved_[v] = converted[v] = false; };

@@ -75,6 +75,30 @@ TEST_F(File, ReleasedPartsReadAgain) {
   EXPECT_EQ(file.text(), content);
 }
 
+// Bytes of files that this process has in its memory.
+int64_t MappedBytes() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word && word != "RssFile:") {
+  }
+  int64_t kilobytes = -1;
+  status >> kilobytes;
+  return kilobytes * 1024;
+}
+
+TEST_F(File, SkippingThroughAFileHoldsLittleOfIt) {
+  constexpr size_t kSize = size_t{64} << 20, kStep = size_t{2} << 20;
+  Write("a", std::string(kSize, 'x'));
+  const MappedFile file = *MappedFile::Open(Path("a"));
+  const int64_t before = MappedBytes();
+  ASSERT_GT(before, 0);
+  size_t found = 0;
+  for (size_t at = kStep / 2; at < kSize; at += kStep) found += file.text()[at] == 'x';
+  EXPECT_EQ(found, kSize / kStep);
+  EXPECT_LT(MappedBytes() - before, static_cast<int64_t>(kSize / 4));
+  EXPECT_EQ(file.text().substr(kSize - 3), "xxx");
+}
+
 TEST_F(File, MappingErrorsAreBadInput) {
   const absl::Status absent = MappedFile::Open(Path("no")).status();
   EXPECT_EQ(absent.message(), Path("no") + ": no such file");

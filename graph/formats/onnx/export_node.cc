@@ -231,9 +231,9 @@ absl::Status Exporter::WriteAttributes(const Op& op, const NodeView& node, Attri
 
 // `had`: the field of the file's graph with its node.
 absl::Status Exporter::WriteNode(const Op& op, const WireField& had, Graph* graph, Pieces* out) {
+  if (WriteRestored(op, graph, out)) return absl::OkStatus();
   NodeView view;
   (void)ReadNode(had.bytes, &view);
-  if (WriteRestored(op, graph, out)) return absl::OkStatus();
   const bool dialect = !op.def().opaque && !IsCast(op);
   const bool changed = !HasNames(op, true, view.inputs) || !HasNames(op, false, view.outputs) || (dialect && TypeName(op.def()) != view.type);
   Attributes attributes;
