@@ -137,6 +137,7 @@ absl::Status Run(BenchFlags flags, Console& console) {
   AMPC_RETURN_IF_ERROR(CheckDevice(flags.request.device, console));
   Progress progress(console, "loading");
   flags.request.stage = [&progress](absl::string_view stage) { progress.Stage(stage); };
+  flags.request.loaded = [&] { return CheckNotRead({flags.profile}, read); };
   std::vector<BenchLine> lines;
   AMPC_RETURN_IF_ERROR(RunBench(flags.request, [&](const BenchLine& line) {
     if (!flags.json && lines.empty()) console.Out(kHeader);
@@ -147,7 +148,6 @@ absl::Status Run(BenchFlags flags, Console& console) {
     if (line.profile && flags.ops > 0 && !flags.json) PrintProfile(console, line, flags.ops);
   }
   if (flags.profile.empty()) return absl::OkStatus();
-  AMPC_RETURN_IF_ERROR(CheckNotRead({flags.profile}, read));
   return WriteFileAtomically(flags.profile, lines.back().profile->trace.ToJson());
 }
 

@@ -215,6 +215,9 @@ bool LivesInScope(const Var& var) {
 absl::StatusOr<std::vector<const HostTensor*>> OrderFeeds(const Program& program, const TensorMap& feeds) {
   std::vector<const HostTensor*> values;
   for (const Var* feed : program.feeds) {
+    if (feed->type.kind != TypeKind::kTensor) {
+      return UnsupportedError(absl::StrCat("feed '", feed->exported(), "' is ", ToString(feed->type), ", models are executed with tensors as feeds"));
+    }
     auto it = feeds.find(feed->exported());
     if (it == feeds.end()) {
       return UsageError(absl::StrCat("feed '", feed->exported(), "' is missing, the model needs ", absl::StrJoin(Names(program.feeds), ", ")));

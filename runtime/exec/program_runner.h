@@ -91,7 +91,8 @@ class ProgramRunner {
 // A param or state that a scope holds: tensors; arrays are made anew by each run.
 bool LivesInScope(const Var& var);
 
-// The feeds of `program` in its order. UsageError for one that is missing, unknown, or of another type.
+// The feeds of `program` in its order. UsageError for one that is missing, unknown, or of another type;
+// UnsupportedError where the program wants anything but a tensor.
 absl::StatusOr<std::vector<const HostTensor*>> OrderFeeds(const Program& program, const TensorMap& feeds);
 
 }  // namespace ampc

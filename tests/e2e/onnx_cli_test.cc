@@ -156,6 +156,12 @@ TEST_F(FailingOnnxTest, ExternalData) {
   ExpectFailure({"convert", "external.onnx", "-o", "o.onnx"}, 3, "external.data");
 }
 
+TEST_F(FailingOnnxTest, AProfileDoesNotReplaceTheWeights) {
+  WriteChanged("named.onnx", "external.onnx", "external.data", "external.json");
+  Write("external.json", Read("external.data"));
+  ExpectFailure({"bench", "named.onnx", "--input", "small_inputs_0.npz", "--seconds", "0", "--profile", "external.json"}, 2, "external.json");
+}
+
 TEST_F(FailingOnnxTest, ALinkOutOfTheFolderIsRefused) {
   std::filesystem::create_directory(folder_ / "inside");
   Write("inside/external.onnx", Read("external.onnx"));

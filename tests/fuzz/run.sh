@@ -48,11 +48,16 @@ export UBSAN_OPTIONS=print_stacktrace=1
 
 counted() { awk -v target="$1" '$1 == target { n += $2 } END { print n + 0 }' "$counts"; }
 
+# Longer ones say little more of a reader and cost it much: twice as long as the longest seed, at least 256 bytes, at most 4096.
+longest_input() {
+  find "tests/fuzz/seeds/$1" -type f -printf '%s\n' | awk '{ if (2 * $1 > n) n = 2 * $1 } END { print n < 256 ? 256 : n > 4096 ? 4096 : n }'
+}
+
 # libFuzzer once, with the options that bound it; what the seeds and the corpus themselves need is not counted.
 execute() {
   local target=$1 log="$work/$1.log" start=$SECONDS
   shift
-  "$fuzz" "$target" "$@" -max_len=4096 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="fuzz_found/$target-" \
+  "$fuzz" "$target" "$@" -max_len="$(longest_input "$target")" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="fuzz_found/$target-" \
     "$corpus/$target" "tests/fuzz/seeds/$target" > "$log" 2>&1
   local code=$?
   awk -v target="$target" -v seconds=$((SECONDS - start)) '

@@ -246,6 +246,11 @@ TEST(SessionErrors, FeedsThatDoNotFit) {
   ExpectError(session.Run({{"x", Ramp({1, 3}, 0, 1)}}).status(), ExitCode::kUsage, "feed 'x' has dims [1, 3], the model needs f32 [?, 2]");
 }
 
+TEST(SessionErrors, FeedsThatAreNoTensors) {
+  ASSERT_OK_AND_ASSIGN(const Session session, FromText("feed a : array<f32 [2]>\nfeed x : f32 [2]\ny = relu(x) : f32 [2]\nfetch y\n"));
+  ExpectError(session.Run({{"x", Ramp({2}, 0, 1)}}).status(), ExitCode::kUnsupported, "feed 'a' is array<f32 [2]>, models are executed with tensors as feeds");
+}
+
 TEST(SessionErrors, WhatCannotRun) {
   ExpectError(FromText(kMlp, {.device = "tpu"}).status(), ExitCode::kUsage, "device 'tpu'");
   ExpectError(FromText(kMlp, {.device = "cuda:0"}).status(), ExitCode::kUnsupported, "cuda:0");

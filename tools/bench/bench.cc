@@ -116,6 +116,7 @@ absl::Status BenchFile(const BenchRequest& request, const std::function<void(con
   const double load_seconds = SecondsSince(start);
   const std::vector<ValueInfo> inputs = session.inputs();
   AMPC_ASSIGN_OR_RETURN(const std::vector<TensorMap> lines, BenchFeeds(inputs, request.inputs, request.dims, request.batches));
+  if (request.loaded != nullptr) AMPC_RETURN_IF_ERROR(request.loaded());
   for (const TensorMap& feeds : lines) {
     BenchLine line;
     line.batch = BatchOf(inputs, feeds);

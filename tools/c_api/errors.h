@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <new>
 
 #include "absl/status/status.h"
 #include "tools/c_api/ampc.h"
@@ -12,11 +13,13 @@ namespace ampc::c_api {
 // The code of `status`. An error's sentence, with `where` (the name of the C function) in front, becomes this thread's ampc_error_text().
 ampc_code Finish(const char* where, const absl::Status& status) noexcept;
 
-// Finish of what `body` returns; an exception in it (no memory) is an error like others.
+// Finish of what `body` returns; an exception in it is an error like others.
 template <typename Body>
 ampc_code Call(const char* where, const Body& body) noexcept {
   try {
     return Finish(where, body());
+  } catch (const std::bad_alloc&) {
+    return Finish(where, absl::InternalError("out of memory: the system gives this process no more"));
   } catch (const std::exception& error) {
     return Finish(where, absl::InternalError(error.what()));
   } catch (...) {
