@@ -40,6 +40,7 @@ Protector::Protector(DType low, OnTiny on_tiny, Program& program)
       lost_(LossesOfStored(program, roots_, low, on_tiny)),
       flags_(program.num_var_ids(), 0),
       powers_(program.num_var_ids()),
+      origins_(program.num_var_ids(), -1),
       definers_(program.num_var_ids(), nullptr),
       uses_(program.num_var_ids(), 0),
       summed_(program.num_var_ids(), 0) {
@@ -62,6 +63,7 @@ bool Protector::Run() {
   if (program_.num_blocks() > 1) ProtectIndexes();
   ProtectLogs();
   ProtectAngles();
+  ProtectPlaces();
   ProtectTurns();
   ProtectProbabilities();
   return Mark();
@@ -161,6 +163,8 @@ void Protector::Forward(const Op& op) {
   FollowPowers(op);
   FollowSums(op);
   FollowStatistics(op);
+  FollowMeanProducts(op);
+  FollowAreas(op);
   CheckBounds(op);
   CheckBatchNorm(op);
   FollowProducts(op);

@@ -1,5 +1,8 @@
-// Angles and remainders: the larger a value, the more of what is left without its whole turns is rounding.
+// Angles and remainders: the larger a value, the more of what is left without its whole turns is rounding. The same of places in images.
 #include <initializer_list>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
@@ -13,6 +16,7 @@
 namespace ampc {
 namespace {
 
+constexpr char kLeadsToPlace[] = "protect.place: becomes a place in an image, where the error of a coordinate is one of many pixels' values";
 constexpr char kLeadsToAngle[] = "protect.angle: becomes an angle or a remainder, where the error of a large value is a large error";
 // An angle up to here has as small an error as any value of its size.
 constexpr double kSmallAngle = 4;
@@ -47,18 +51,22 @@ bool IsOuter(absl::string_view equation) {
 
 // The product of positions and frequencies, not of a network's values and weights.
 bool IsProductOfPositions(const Op& op) {
-  const absl::string_view name = onnx::NativeName(op.def());
-  if (name == "einsum") return IsOuter(op.GetString("equation"));
-  if ((name != "matmul" && name != "matmul_v2" && name != "bmm") || op.inputs().size() < 2) return false;
-  const int64_t x = InnerDim(op.inputs()[0]->type, !IsTransposed(op, {"trans_x", "transpose_X", "transA"}));
-  const int64_t y = InnerDim(op.inputs()[1]->type, IsTransposed(op, {"trans_y", "transpose_Y", "transB"}));
-  const int64_t terms = IsKnown(x) ? x : y;
-  return IsKnown(terms) && terms <= kMostCoordinates;
+  if (onnx::NativeName(op.def()) == "einsum") return IsOuter(op.GetString("equation"));
+  const std::optional<int64_t> terms = TermsOfProduct(op);
+  return terms.has_value() && IsKnown(*terms) && *terms <= kMostCoordinates;
 }
 
 bool IsNetworkProduct(const Op& op) { return ClassOf(op) == AmpClass::kAllow && !IsProductOfPositions(op); }
 
 }  // namespace
+
+std::optional<int64_t> TermsOfProduct(const Op& op) {
+  const absl::string_view name = onnx::NativeName(op.def());
+  if ((name != "matmul" && name != "matmul_v2" && name != "bmm") || op.inputs().size() < 2) return std::nullopt;
+  const int64_t x = InnerDim(op.inputs()[0]->type, !IsTransposed(op, {"trans_x", "transpose_X", "transA"}));
+  const int64_t y = InnerDim(op.inputs()[1]->type, IsTransposed(op, {"trans_y", "transpose_Y", "transB"}));
+  return IsKnown(x) ? x : y;
+}
 
 void Protector::FollowProducts(const Op& op) {
   // A sum of many has more digits than its elements.
@@ -115,30 +123,43 @@ bool Protector::LeadsToAngle(const Op& op) const {
 
 void Protector::ProtectAngles() {
   std::vector<const Var*> todo;
-  const auto add_operands = [&](const Op& op) {
-    for (const Var* var : op.inputs()) todo.push_back(&roots_.Root(*var));
-  };
   ForEachOp(program_, [&](const Op& op) {
     if (IsInserted(op) || op.inputs().empty()) return;
     const bool remainder = Is(op, OpKind::kRemainder) && HasF32(op.outputs());
-    if (remainder || (Is(op, OpKind::kTurns) && !(bounds_.Of(*op.inputs()[0]).Magnitude() <= kSmallAngle))) add_operands(op);
+    if (remainder || (Is(op, OpKind::kTurns) && !(bounds_.Of(*op.inputs()[0]).Magnitude() <= kSmallAngle))) {
+      for (const Var* var : op.inputs()) todo.push_back(var);
+    }
     if (IsFraction(op, &todo) || remainder) Because(op, kLeadsToAngle);
   });
+  ProtectSources(std::move(todo), kLeadsToAngle);
+}
+
+void Protector::ProtectPlaces() {
+  std::vector<const Var*> places;
+  ForEachOp(program_, [&](const Op& op) {
+    if (!IsInserted(op) && Is(op, OpKind::kSampler) && op.inputs().size() > 1) places.push_back(op.inputs()[1]);
+  });
+  ProtectSources(std::move(places), kLeadsToPlace);
+}
+
+void Protector::ProtectSources(std::vector<const Var*> todo, const char* reason) {
   if (todo.empty()) return;
   absl::flat_hash_map<int, std::vector<const Var*>> beyond;  // by Var::id: the same value on the other side of a subgraph's border
   for (const BlockLink& link : BlockLinks(program_)) beyond[link.to->id()].push_back(&roots_.Root(*link.from));
   std::vector<bool> seen(program_.num_var_ids(), false);
   while (!todo.empty()) {
-    const int id = todo.back()->id();
-    const bool skip = seen[id] || !todo.back()->type.IsFloat();
+    const Var& var = roots_.Root(*todo.back());
+    const int id = var.id();
+    const bool skip = seen[id] || !var.type.IsFloat();
     todo.pop_back();
     if (skip) continue;
     seen[id] = true;
     if (const auto it = beyond.find(id); it != beyond.end()) todo.insert(todo.end(), it->second.begin(), it->second.end());
     const Op* op = definers_[id];
     if (op == nullptr || !LeadsToAngle(*op)) continue;
-    Because(*op, kLeadsToAngle);
-    if (!Is(*op, OpKind::kNormalized)) add_operands(*op);  // what its operand loses does not show
+    Because(*op, reason);
+    if (Is(*op, OpKind::kNormalized)) continue;  // what its operand loses does not show
+    for (const Var* operand : op->inputs()) todo.push_back(operand);
   }
 }
 

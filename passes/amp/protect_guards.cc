@@ -37,6 +37,8 @@ void Protector::ReadConstants(const Op& op) {
     const LostValue& lost = lost_[var.id()];
     if (lost.loss == Loss::kNone && !(keeps && IsFixed(var))) continue;
     const bool follows = IsCast(op) || InputPrecisionFor(op.def(), op.InputSlotOf(i), low_) == SlotPrecision::kFollow;
+    // What stays fp32 because its version has no other type gives a large number on.
+    if (!follows && lost.loss == Loss::kOverflows && HandsOn(op) && !Is(op, OpKind::kSelection) && !SchemaAllows(op.def(), low_)) Set(op, kLarge);
     if (!follows) continue;
     // A small number that the low type has keeps from zero all the same.
     if (lost.loss == Loss::kNone && bounds_.Of(var).low == bounds_.Of(var).high && bounds_.Of(var).Magnitude() < smallest_) {

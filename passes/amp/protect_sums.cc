@@ -1,4 +1,9 @@
 // Powers, sums and statistics: what leaves the range because many values, or one value several times, are in it.
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "passes/amp/protect_util.h"
 #include "passes/amp/protector.h"
@@ -10,6 +15,10 @@ namespace {
 constexpr char kStatistics[] = "protect.statistics: squares that are only averaged or summed";
 // From this degree on a value of ordinary size leaves the range: 41 cubed is above 65504.
 constexpr int kHighDegree = 3;
+// What is divided by that much and is of ordinary size then, 32 or more, was beyond the range.
+constexpr double kLongProduct = 2048;
+// Reshapes between a product and what divides it.
+constexpr int kMostReshapes = 4;
 // How far a second moment is looked for.
 constexpr int kMostMoments = 32;
 
@@ -46,8 +55,40 @@ void Protector::FollowSums(const Op& op) {
     return;
   }
   if (!Reads(op, kSummed) || amp == AmpClass::kAllow) return;
-  Because(op, absl::StrCat("protect.sum: reads a sum that may be beyond the range of ", Name(low_)));
+  Because(op, absl::StrCat("protect.sum: reads a sum or an area that may be beyond the range of ", Name(low_)));
   if (amp == AmpClass::kClear || IsCast(op) || Is(op, OpKind::kAdditive)) Set(op, kSummed);
+}
+
+const Var* Protector::DividedBy(const Op& op, double* divisor) const {
+  if (Is(op, OpKind::kAffine) && op.inputs().size() == 1 && op.GetFloat("bias") == 0) {
+    *divisor = 1 / std::fabs(op.GetFloat("scale"));
+    return &In(op, 0);
+  }
+  if (op.inputs().size() != 2 || !(Is(op, OpKind::kDivision) || Is(op, OpKind::kProduct))) return nullptr;
+  for (int number = 1; number >= (Is(op, OpKind::kProduct) ? 0 : 1); --number) {
+    if (!IsFixed(In(op, number)) || In(op, number).type.NumElements() != 1) continue;
+    const double factor = FactorOf(In(op, number));
+    *divisor = Is(op, OpKind::kProduct) ? 1 / factor : factor;
+    return &In(op, 1 - number);
+  }
+  return nullptr;
+}
+
+void Protector::FollowMeanProducts(const Op& op) {
+  if (low_ != DType::kF16) return;
+  double divisor = 0;
+  const Var* var = DividedBy(op, &divisor);
+  if (var == nullptr || !(divisor >= kLongProduct)) return;
+  std::vector<const Op*> between = {&op};
+  const Op* definer = definers_[var->id()];
+  for (int moves = 0; moves < kMostReshapes && definer != nullptr && ClassOf(*definer) == AmpClass::kClear && !definer->inputs().empty(); ++moves) {
+    between.push_back(definer);
+    definer = definers_[In(*definer, 0).id()];
+  }
+  const std::optional<int64_t> terms = definer != nullptr ? TermsOfProduct(*definer) : std::nullopt;
+  if (!terms.has_value() || (IsKnown(*terms) && static_cast<double>(*terms) < divisor / 2)) return;
+  between.push_back(definer);
+  for (const Op* each : between) Because(*each, absl::StrCat("protect.sum: a product that is divided by ", divisor, " may be beyond the range of ", Name(low_)));
 }
 
 bool Protector::IsSquareOfSums(const Op& op) const {

@@ -1,6 +1,9 @@
 // What the rules of protect ask of an op.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "absl/types/span.h"
 #include "graph/op.h"
 #include "passes/amp/decision.h"
@@ -21,5 +24,8 @@ inline bool HasF32(absl::Span<Var* const> vars) {
   }
   return false;
 }
+
+// How many products each element of a matrix product adds up, kUnknownDim where types do not say; nothing for other ops.
+std::optional<int64_t> TermsOfProduct(const Op& op);
 
 }  // namespace ampc

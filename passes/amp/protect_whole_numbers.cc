@@ -1,4 +1,5 @@
-// Numbers that were integers: positions, lengths and identifiers. The low type has the small ones alone.
+// Numbers that were integers: positions, lengths, identifiers, and sums of products of quantised values. The low type has the small ones alone.
+#include "graph/ops/onnx/dialect.h"
 #include "passes/amp/protect_util.h"
 #include "passes/amp/protector.h"
 #include "passes/analysis/op_kinds.h"
@@ -16,6 +17,10 @@ double MostExact(DType low) { return low == DType::kF16 ? 2048 : 256; }
 // Arithmetic on them with constants only, up to what bounds it: the product of a mask with a network's values is the network's. A quotient is an
 // exception, because no mask divides.
 void Protector::FollowWholeNumbers(const Op& op) {
+  if (onnx::TypeName(op.def()) == "DynamicQuantizeLinear" && op.outputs().size() > 1) {
+    flags_[op.outputs()[1]->id()] |= kWhole;  // the scale, which takes sums of its integers back; a product of two is below the range
+    return;
+  }
   if (op.outputs().empty() || !op.outputs()[0]->type.IsFloat()) return;
   const bool large = !(bounds_.Of(*op.outputs()[0]).Magnitude() <= MostExact(low_));
   if (IsCast(op) && IsInteger(In(op, 0).type.dtype)) {

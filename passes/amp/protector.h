@@ -1,7 +1,7 @@
 // Protector: the rules of protect, one sweep forward and then backwards. Internal to protect; its parts are protect.cc (the sweep and ranges),
-// protect_guards.cc (constants, and what they say of a value's size), protect_sums.cc (powers, sums and statistics), protect_backward.cc (indexes
-// and logarithms), protect_angles.cc (angles and remainders), protect_turns.cc (what a loop adds up) and protect_whole_numbers.cc (numbers that
-// were integers).
+// protect_guards.cc (constants, and what they say of a value's size), protect_sums.cc (powers, sums and statistics), protect_areas.cc (products of
+// extents), protect_backward.cc (indexes and logarithms), protect_angles.cc (angles, remainders and places), protect_turns.cc (what a loop adds up)
+// and protect_whole_numbers.cc (numbers that were integers).
 #pragma once
 
 #include <cstdint>
@@ -83,9 +83,19 @@ class Protector : private ProtectFacts {
   void FollowPowers(const Op& op);
   void FollowSums(const Op& op);
   void FollowStatistics(const Op& op);
+  // What divides a matrix product by its own length: a covariance, a Gram matrix.
+  void FollowMeanProducts(const Op& op);
+  // The number that `op` divides its one other operand by, null where there is none.
+  const Var* DividedBy(const Op& op, double* divisor) const;
   bool IsSquareOfSums(const Op& op) const;
   // What an fp32 statistic is compared with: mean squares and squared means, back to the sums.
   void KeepOtherMoments(const Op& op);
+
+  // protect_areas.cc
+  void FollowAreas(const Op& op);
+  // Var::id of the tensor of which a value is a piece, moved, bounded, scaled, or taken from another piece; its own for what is no piece.
+  int OriginOf(const Var& var) const;
+  int OriginOfResult(const Op& op) const;  // -1: of none, or of several
 
   // protect_backward.cc
   // Backwards from shapes, indexes and loop conditions to what computes them, as far as products and reductions. The same from scales and zero
@@ -105,6 +115,9 @@ class Protector : private ProtectFacts {
   // Angles and what remainders are taken of, back to inputs, integers, values of a size of their own and what products with weights give: these are
   // not exact, and the work is theirs.
   void ProtectAngles();
+  // The places where images are read, in units of their size: as far back as angles.
+  void ProtectPlaces();
+  void ProtectSources(std::vector<const Var*> todo, const char* reason);
   // x - floor(x), x - n * round(x / n): appends what lies between, x included.
   bool IsFraction(const Op& op, std::vector<const Var*>* made_from) const;
   const Var* OnlyComputed(const Op& op) const;
@@ -130,6 +143,7 @@ class Protector : private ProtectFacts {
   std::vector<LostValue> lost_;      // by Var::id
   std::vector<uint16_t> flags_;      // by Var::id
   std::vector<Power> powers_;        // by Var::id
+  std::vector<int> origins_;         // by Var::id: of pieces, else -1
   std::vector<const Op*> definers_;  // by Var::id, null for what no op of the sweep so far defines
   std::vector<int> uses_, summed_;   // by Var::id: readers, and those that add up or average
   std::vector<const Op*> logs_;      // of what may be small

@@ -42,6 +42,7 @@ constexpr Row kRows[] = {
     {OpKind::kRemainder, "elementwise_mod Mod"},
     {OpKind::kRunning, "cumsum CumSum"},
     {OpKind::kHandsOn, "write_to_array read_from_array select_input"},
+    {OpKind::kSampler, "grid_sampler roi_align roi_pool GridSample RoiAlign MaxRoiPool"},
     {OpKind::kRectifier, "relu relu6 brelu hard_shrink thresholded_relu Relu ThresholdedRelu Shrink"},
     {OpKind::kWhole, "floor ceil round trunc elementwise_floordiv Floor Ceil Round"},
 };

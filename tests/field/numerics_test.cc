@@ -76,6 +76,19 @@ p = Softmax(b)
 y = MatMul(p, w)
 out y f32 [4, 16]
 )"},
+    // Where of that version has no bf16: it stays fp32, and what reads it must not make the largest number infinite.
+    {.name = "RowsThatWhereMasksWhole", .text = R"(
+opset 15
+in x f32 [4, 16]
+in m bool [4, 1]
+w w f32 [16, 16]
+w low f32 [] = -3.4028235e38
+a = MatMul(x, w)
+b = Where(m, low, a)
+p = Softmax(b)
+y = MatMul(p, w)
+out y f32 [4, 16]
+)"},
     {.name = "MasksByWhere", .text = R"(
 opset 17
 in x f32 [4, 16]

@@ -267,6 +267,78 @@ cl = Max(mel, eps)
 y = Log(cl)
 out y f32 [1, 4, 7]
 )", .lines = {"re = Conv(s, wr)", "mel = MatMul(fb, p)"}, .full = {"wr", "wi", "fb"}},
+    // Boxes in pixels, as what removes the overlapping ones compares them.
+    {.name = "AreasOfBoxes", .text = R"(
+opset 17
+in x f32 [4, 16]
+w w f32 [16, 4] = 0.5, -0.25, 0.75, 0.3, -0.4
+w size f32 [] = 700
+w one f32 [] = 1
+b = MatMul(x, w)
+c = Mul(b, size)
+x1, y1, x2, y2 = Split(c) axis=1
+w0 = Sub(x2, x1)
+h = Sub(y2, y1)
+area = Mul(w0, h)
+a = Abs(area)
+t = Add(a, one)
+y = Div(area, t)
+out y f32 [4, 1]
+)", .lines = {"area = Mul(w0.f32, h.f32)", "t = Add(a, one)", "y = Div(area, t)"}, .low = {"w"}},
+    {.name = "AreasOfStretchedAnchors", .text = R"(
+opset 17
+in x f32 [4, 16]
+w w f32 [16, 2]
+w anchor f32 [] = 400
+d = MatMul(x, w)
+dx, dy = Split(d) axis=1
+ex = Exp(dx)
+ey = Exp(dy)
+w0 = Mul(ex, anchor)
+h = Mul(ey, anchor)
+area = Mul(w0, h)
+y = Sqrt(area)
+out y f32 [4, 1]
+)", .lines = {"area = Mul(w0.f32, h.f32)", "y = Sqrt(area)"}, .low = {"w"}},
+    {.name = "ACovariance", .text = R"(
+opset 17
+in x f32 [4, 8192]
+w k f32 [] = 20
+w n f32 [] = 8191
+c = Mul(x, k)
+t = Transpose(c) perm=[1, 0]
+g = MatMul(c, t)
+y = Div(g, n)
+out y f32 [4, 4]
+)", .lines = {"g = MatMul(c.f32, t.f32)", "y = Div(g, n)"}},
+    // The places come in pixels, and go in units of half the image.
+    {.name = "AnImageAlongAFlow", .text = R"(
+opset 16
+in x f32 [1, 2, 64, 64]
+in f f32 [1, 64, 64, 2]
+w at f32 [1, 64, 64, 2] = 3, 40, 59, 17, 31, 8
+w unit f32 [] = 0.031746
+w one f32 [] = 1
+a = Add(at, f)
+b = Mul(a, unit)
+c = Sub(b, one)
+y = GridSample(x, c)
+out y f32 [1, 2, 64, 64]
+)", .lines = {"a = Add(at, f)", "b = Mul(a, unit)", "c = Sub(b, one)"}, .full = {"at", "unit"}},
+    {.name = "SumsOfQuantisedProducts", .text = R"(
+opset 17
+in x f32 [4, 256]
+w q u8 [256, 16] = 200, 100, 250, 30
+w scale f32 [] = 0.0078125
+w b f32 [16]
+qx, sx, zx = DynamicQuantizeLinear(x)
+i = MatMulInteger(qx, q, zx)
+f = Cast(i) to=f32
+s = Mul(sx, scale)
+p = Mul(f, s)
+y = Add(p, b)
+out y f32 [4, 16]
+)", .lines = {"s = Mul(sx, scale)", "p = Mul(f, s)"}},
 };
 INSTANTIATE_TEST_SUITE_P(Positions, FieldModelTest, ::testing::ValuesIn(kModels), NameOfFieldModel);
 
