@@ -1,7 +1,4 @@
-// Protector: the rules of protect, one sweep forward and then backwards. Internal to protect; its parts are protect.cc (the sweep and ranges),
-// protect_guards.cc (constants, and what they say of a value's size), protect_sums.cc (powers, sums and statistics), protect_areas.cc (products of
-// extents), protect_backward.cc (indexes and logarithms), protect_angles.cc (angles, remainders and places), protect_turns.cc (what a loop adds up)
-// and protect_whole_numbers.cc (numbers that were integers).
+// Protector: the rules of protect, one sweep forward and then backwards. Internal to protect; each file has one kind of rules, as said below.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +40,7 @@ class Protector : private ProtectFacts {
   // Its result is its operands moved, added, scaled or compared: what they lose, it has lost.
   bool HandsOn(const Op& op) const;
 
-  // protect.cc
+  // protect.cc: the sweep, and ranges
   void CountUses();
   void ForwardBlock(const Block& block);
   // What the outputs of a subgraph are goes for the results of its op, and what the op starts it with for its inputs.
@@ -59,7 +56,7 @@ class Protector : private ProtectFacts {
   void CheckBatchNorm(const Op& op);
   bool Mark();
 
-  // protect_guards.cc
+  // protect_guards.cc: constants, and what they say of the size of a value
   void ReadConstants(const Op& op);
   void ReadConstant(const Op& op, const LostValue& lost, AttributeUse use);
   // Does it matter for `op` that most of operand `flat`, many small values, is lost?
@@ -79,7 +76,7 @@ class Protector : private ProtectFacts {
   // The floor of a sum of non-negative values, of a product of such ones, and of what keeps the size of its operand; 0 for none.
   double FloorOfResult(const Op& op, double floor) const;
 
-  // protect_sums.cc
+  // protect_sums.cc: powers, sums and statistics
   void FollowPowers(const Op& op);
   void FollowSums(const Op& op);
   void FollowStatistics(const Op& op);
@@ -91,13 +88,13 @@ class Protector : private ProtectFacts {
   // What an fp32 statistic is compared with: mean squares and squared means, back to the sums.
   void KeepOtherMoments(const Op& op);
 
-  // protect_areas.cc
+  // protect_areas.cc: products of extents
   void FollowAreas(const Op& op);
   // Var::id of the tensor of which a value is a piece, moved, bounded, scaled, or taken from another piece; its own for what is no piece.
   int OriginOf(const Var& var) const;
   int OriginOfResult(const Op& op) const;  // -1: of none, or of several
 
-  // protect_backward.cc
+  // protect_backward.cc: indexes and logarithms
   // Backwards from shapes, indexes and loop conditions to what computes them, as far as products and reductions. The same from scales and zero
   // points of quantisations, which stops at the largest and smallest value, too.
   void ProtectIndexes();
@@ -110,24 +107,23 @@ class Protector : private ProtectFacts {
   // An ONNX model's probabilities that are only fetched, or moved and fetched: a cast behind them or in front costs the same.
   void ProtectProbabilities();
 
-  // protect_angles.cc
+  // protect_angles.cc: angles, remainders and places
   void FollowProducts(const Op& op);
   // Angles and what remainders are taken of, back to inputs, integers, values of a size of their own and what products with weights give: these are
   // not exact, and the work is theirs.
   void ProtectAngles();
-  // The places where images are read, in units of their size: as far back as angles.
-  void ProtectPlaces();
+  void ProtectPlaces();  // where images are read, in units of their size: as far back as angles
   void ProtectSources(std::vector<const Var*> todo, const char* reason);
   // x - floor(x), x - n * round(x / n): appends what lies between, x included.
   bool IsFraction(const Op& op, std::vector<const Var*>* made_from) const;
   const Var* OnlyComputed(const Op& op) const;
   bool LeadsToAngle(const Op& op) const;
 
-  // protect_turns.cc
+  // protect_turns.cc: what a loop adds up
   // What makes a loop's state from the same state by arithmetic alone.
   void ProtectTurns();
 
-  // protect_whole_numbers.cc
+  // protect_whole_numbers.cc: numbers that were integers
   void FollowWholeNumbers(const Op& op);
 
   DType low_;

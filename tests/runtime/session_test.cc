@@ -247,8 +247,8 @@ TEST(SessionErrors, FeedsThatDoNotFit) {
 }
 
 TEST(SessionErrors, FeedsThatAreNoTensors) {
-  ASSERT_OK_AND_ASSIGN(const Session session, FromText("feed a : array<f32 [2]>\nfeed x : f32 [2]\ny = relu(x) : f32 [2]\nfetch y\n"));
-  ExpectError(session.Run({{"x", Ramp({2}, 0, 1)}}).status(), ExitCode::kUnsupported, "feed 'a' is array<f32 [2]>, models are executed with tensors as feeds");
+  ASSERT_OK_AND_ASSIGN(const Session session, FromText("feed a : array<f32> [2]\nfeed x : f32 [2]\ny = relu(x) : f32 [2]\nfetch y\n"));
+  ExpectError(session.Run({{"x", Ramp({2}, 0, 1)}}).status(), ExitCode::kUnsupported, "feed 'a' is array<f32> [2], models are executed with tensors as feeds");
 }
 
 TEST(SessionErrors, WhatCannotRun) {
