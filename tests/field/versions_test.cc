@@ -66,6 +66,10 @@ const Version kVersions[] = {
     {"ConstantOfShape", 17, absl::StrCat(kConv, "w n i64 [1] = 4\ns = ConstantOfShape(n) value=i64[1]{1}\ny = Expand(a, s)\nout y f32 [1, 4, 8, 8]\n"), "s = ConstantOfShape(n)"},
     {"ConstantOfShapeOfFloats", 11, absl::StrCat(kConv, "w n i64 [1] = 8\ns = ConstantOfShape(n) value=f32[1]{0.5}\ny = Add(a, s)\nout y f32 [1, 4, 8, 8]\n"), ""},
     {"ConstantOfShapeByDefault", 9, absl::StrCat(kConv, "w n i64 [1] = 8\ns = ConstantOfShape(n)\ny = Add(a, s)\nout y f32 [1, 4, 8, 8]\n"), ""},
+    // A constant that was an attribute is none that the weight's mean was computed from.
+    {"StandardizedWeights", 17,
+     "in x f32 [1, 4, 8, 8]\nw w f32 [4, 4, 1, 1]\nm = ReduceMean(w) axes=[1, 2, 3]\nc = Sub(w, m)\ny = Conv(x, c)\nout y f32 [1, 4, 8, 8]\n",
+     "m = ReduceMean(w, m.operand)"},
     {"OfAnUnknownRank", 11, "in x f32 [*]\nw w f32 [4, 4, 1, 1]\nb = Softmax(x) axis=2\ny = Conv(b, w)\nout y f32 [*]\n", ""},
 };
 
