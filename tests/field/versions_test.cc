@@ -63,8 +63,11 @@ const Version kVersions[] = {
     {"Gemm", 6, "in x f32 [4, 16]\nw w f32 [16, 16]\nw b f32 [16]\ny = Gemm(x, w, b) broadcast=1\nout y f32 [4, 16]\n", "y.bf16 = Gemm(x.bf16, w, b)"},
     {"PRelu", 6, absl::StrCat(kProduct, "w s f32 [1] = 0.25\ny = PRelu(a, s)\nout y f32 [4, 16]\n"), "y = PRelu(a.f32, s)"},
     // A tensor attribute: its type, which the record keeps beside it, is no attribute of the node.
-    {"ConstantOfShape", 17, absl::StrCat(kConv, "w n i64 [1] = 4\ns = ConstantOfShape(n) value=i64[1]{1}\ny = Expand(a, s)\nout y f32 [1, 4, 8, 8]\n"), "s = ConstantOfShape(n)"},
-    {"ConstantOfShapeOfFloats", 11, absl::StrCat(kConv, "w n i64 [1] = 8\ns = ConstantOfShape(n) value=f32[1]{0.5}\ny = Add(a, s)\nout y f32 [1, 4, 8, 8]\n"), ""},
+    {"ConstantOfShape", 17,
+     absl::StrCat(kConv, "w n i64 [1] = 4\ns = ConstantOfShape(n) value=i64[1]{1}\ny = Expand(a, s)\nout y f32 [1, 4, 8, 8]\n"),
+     "s = ConstantOfShape(n)"},
+    {"ConstantOfShapeOfFloats", 11,
+     absl::StrCat(kConv, "w n i64 [1] = 8\ns = ConstantOfShape(n) value=f32[1]{0.5}\ny = Add(a, s)\nout y f32 [1, 4, 8, 8]\n"), ""},
     {"ConstantOfShapeByDefault", 9, absl::StrCat(kConv, "w n i64 [1] = 8\ns = ConstantOfShape(n)\ny = Add(a, s)\nout y f32 [1, 4, 8, 8]\n"), ""},
     // A constant that was an attribute is none that the weight's mean was computed from.
     {"StandardizedWeights", 17,

@@ -295,8 +295,8 @@ def norms():
     x = arr([[[1, 3], [1, 3], [4, 0], [0, 4]]])
     for dtype in (np.float32, np.float64, np.float16):
         want = arr([[[8, 12], [8, 12], [-0.5, -1.5], [-1.5, -0.5]]], dtype)
-        case("GroupNormalization", 18, [x.astype(dtype), arr([2, 0.5], dtype), arr([10, -1], dtype)], f"scale and bias of a group, {NAMES[want.dtype.name]}",
-             num_groups=2, epsilon=0.0, want=[want])
+        case("GroupNormalization", 18, [x.astype(dtype), arr([2, 0.5], dtype), arr([10, -1], dtype)],
+             f"scale and bias of a group, {NAMES[want.dtype.name]}", num_groups=2, epsilon=0.0, want=[want])
     case("LpNormalization", 1, [np.abs(f32(2, 3)) + np.float32(1)], "p 1", axis=0, p=1)
     case("LpNormalization", 22, [arr([[3, -4], [0, 0]])], "zeros")
     x = f64(2, 3, 2, 2)
