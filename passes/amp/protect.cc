@@ -176,14 +176,15 @@ void Protector::Forward(const Op& op) {
   if (Is(op, OpKind::kLog) && !op.inputs().empty() && !(bounds_.Of(*op.inputs()[0]).low >= kSafeForLog)) logs_.push_back(&op);
 }
 
+// A literal that was an attribute in an earlier version of the operator counts as one: a model is judged the same in all its operator sets.
 bool Protector::FromConstants(const Op& op) const {
   if (Is(op, OpKind::kShapeReader)) return true;
   if (!op.def().pure || op.def().opaque || !op.SubBlocks().empty()) return false;
   bool shape = op.inputs().empty();
-  for (const Var* var : op.inputs()) {
-    const Var& root = roots_.Root(*var);
+  for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
+    const Var& root = In(op, i);
     if (!Has(root, kConstant) && root.literal == nullptr) return false;
-    shape = shape || Has(root, kConstant);
+    shape = shape || (Has(root, kConstant) && (root.literal == nullptr || !WasAttribute(op.def(), op.InputSlotOf(i))));
   }
   return shape;
 }

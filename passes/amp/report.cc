@@ -208,7 +208,8 @@ void WriteAmpReport(const AmpReport& report, JsonWriter& json, const AmpReportLi
   json.Field("mode", report.mode).Field("level", report.level);
   if (report.low != DType::kInvalid) json.Field("low", LongName(report.low));
   json.Field("low_ops", report.low_ops).Field("fp32_ops", report.fp32_ops).Field("untouched_ops", report.untouched_ops);
-  json.Field("low_flops_share", report.all_flops > 0 ? report.low_flops / report.all_flops : 0.0);
+  json.Key("low_flops_share");
+  report.all_flops > 0 ? json.Double(report.low_flops / report.all_flops) : json.Null();
   WriteTypes(report, json);
   const size_t ops = std::min(limits.ops, report.ops.size()), casts = std::min(limits.casts, report.casts.size());
   const std::vector<size_t> weights = WorstWeights(report, limits.weights);

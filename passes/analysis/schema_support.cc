@@ -1,7 +1,9 @@
 #include "passes/analysis/schema_support.h"
 
+#include <algorithm>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/onnx_op.h"
 
@@ -37,6 +39,18 @@ bool SchemaAllows(const OpDef& def, DType low) {
   }
   for (int i = 0; i < static_cast<int>(def.inputs.size()); ++i) {
     if (def.inputs[i].precision == SlotPrecision::kFollow) return InputPrecisionFor(def, i, low) == SlotPrecision::kFollow;
+  }
+  return false;
+}
+
+bool WasAttribute(const OpDef& def, int slot) {
+  const onnx::OnnxDef* onnx = onnx::DefOf(def);
+  if (onnx == nullptr || slot >= static_cast<int>(onnx->schema->inputs.size())) return false;
+  const onnx::Schema* version = onnx->schema;
+  // TopK's operand is K, and its attribute was k.
+  const auto same = [name = version->inputs[slot].name](const onnx::FormalAttr& attr) { return absl::EqualsIgnoreCase(attr.name, name); };
+  while ((version = onnx::FindSchema(version->type, version->since - 1)) != nullptr) {
+    if (std::any_of(version->attrs.begin(), version->attrs.end(), same)) return true;
   }
   return false;
 }

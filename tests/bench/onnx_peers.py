@@ -167,7 +167,7 @@ def section_check(args, work):
                     rows.append([f"{name} {dtype}", "-", "FAILS " + result["failed"][:70], "", ""])
                     results.append({"model": name, "dtype": dtype, "failed": result["failed"]})
                     continue
-                low = "%.1f %%" % (100 * result["low_flops"])
+                low = "none" if result["low_flops"] is None else "%.1f %%" % (100 * result["low_flops"])
             row = {"model": name, "dtype": dtype, "low_flops": low, "checker": attempt(lambda: onnx.checker.check_model(path, full_check=True)),
                    "onnxruntime": "-" if dtype == "bf16" else attempt(lambda: judge(name, by_ort(path))),
                    "ampc": attempt(lambda: judge(name, by_ampc(args, path, name, work)))}

@@ -39,6 +39,15 @@ TEST_F(VerbsTest, InspectJson) {
   EXPECT_EQ(feed.Find("dims")->items.size(), 4u);
 }
 
+TEST_F(VerbsTest, WithoutConvolutionsAndProductsThereIsNoShareOfTheirWork) {
+  Write("act.prog", "program act version=1\nblock main {\n  feed x : f32 [2, 3]\n  y = relu(x) : f32 [2, 3]\n  fetch y\n}\n");
+  EXPECT_THAT(Ok({"inspect", "act.prog"}), HasSubstr("conv and matmul flops: none"));
+  const JsonValue facts = OkJson({"inspect", "act.prog"});
+  const JsonValue* share = facts.Find("low_flops_share");
+  ASSERT_NE(share, nullptr);
+  EXPECT_EQ(share->kind, JsonValue::Kind::kNull);
+}
+
 TEST_F(VerbsTest, VerifyAnswers) {
   MakeModel("mlp", kMlp);
   EXPECT_EQ(Ok({"verify", "mlp.pdmodel"}), "mlp.pdmodel: ok, 5 ops\n");

@@ -62,6 +62,17 @@ const Version kVersions[] = {
     {"Add", 6, absl::StrCat(kProduct, "w b f32 [16]\ny = Add(a, b) broadcast=1 axis=1\nout y f32 [4, 16]\n"), "y.bf16 = Add(a, b)"},
     {"Gemm", 6, "in x f32 [4, 16]\nw w f32 [16, 16]\nw b f32 [16]\ny = Gemm(x, w, b) broadcast=1\nout y f32 [4, 16]\n", "y.bf16 = Gemm(x.bf16, w, b)"},
     {"PRelu", 6, absl::StrCat(kProduct, "w s f32 [1] = 0.25\ny = PRelu(a, s)\nout y f32 [4, 16]\n"), "y = PRelu(a.f32, s)"},
+    // A tensor attribute: its type, which the record keeps beside it, is no attribute of the node.
+    {"ConstantOfShape", 17,
+     absl::StrCat(kConv, "w n i64 [1] = 4\ns = ConstantOfShape(n) value=i64[1]{1}\ny = Expand(a, s)\nout y f32 [1, 4, 8, 8]\n"),
+     "s = ConstantOfShape(n)"},
+    {"ConstantOfShapeOfFloats", 11,
+     absl::StrCat(kConv, "w n i64 [1] = 8\ns = ConstantOfShape(n) value=f32[1]{0.5}\ny = Add(a, s)\nout y f32 [1, 4, 8, 8]\n"), ""},
+    {"ConstantOfShapeByDefault", 9, absl::StrCat(kConv, "w n i64 [1] = 8\ns = ConstantOfShape(n)\ny = Add(a, s)\nout y f32 [1, 4, 8, 8]\n"), ""},
+    // A constant that was an attribute is none that the weight's mean was computed from.
+    {"StandardizedWeights", 17,
+     "in x f32 [1, 4, 8, 8]\nw w f32 [4, 4, 1, 1]\nm = ReduceMean(w) axes=[1, 2, 3]\nc = Sub(w, m)\ny = Conv(x, c)\nout y f32 [1, 4, 8, 8]\n",
+     "m = ReduceMean(w, m.operand)"},
     {"OfAnUnknownRank", 11, "in x f32 [*]\nw w f32 [4, 4, 1, 1]\nb = Softmax(x) axis=2\ny = Conv(b, w)\nout y f32 [*]\n", ""},
 };
 
@@ -102,8 +113,14 @@ out y f32 [1, 4, 10, 10]
 
 // The set of the model, not the version of the operator.
 TEST_F(FieldVersions, WithoutALosslessConversion) {
-  Converts(absl::StrCat("opset 18\n", kConv, "w s f32 [2]\ny = GroupNormalization(a, s, s) num_groups=2\nout y f32 [1, 4, 8, 8]\n"), {.runs = false});
-  ExpectFailure({"convert", "m.onnx", "-o", "o.onnx", "--dtype", "bf16"}, 4, "the model has 18, and op 'onnx.GroupNormalization' -> 'y' is carried as it is");
+  Converts(absl::StrCat("opset 17\n", kConv, "y = ReduceMax(a) own=1\nout y f32 [1, 1, 1, 1]\n"), {.runs = false});
+  ExpectFailure({"convert", "m.onnx", "-o", "o.onnx", "--dtype", "bf16"}, 4, "the model has 17, and op 'onnx.ReduceMax' -> 'y' is carried as it is");
+}
+
+// Its scale and bias, of a group each, would have to be repeated.
+TEST_F(FieldVersions, OfEntriesForEachGroup) {
+  Converts(absl::StrCat("opset 18\n", kConv, "w s f32 [2] = 0.5, 2\ny = GroupNormalization(a, s, s) num_groups=2\nout y f32 [1, 4, 8, 8]\n"));
+  ExpectFailure({"convert", "m.onnx", "-o", "o.onnx", "--dtype", "bf16"}, 4, "the model has 18, and these ops have no lossless conversion");
 }
 
 // A slope for each channel, or a bias for the first dimensions, would go to the last ones.

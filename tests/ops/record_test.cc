@@ -44,6 +44,18 @@ TEST(Cost, MatmulCountsTheInnerDimension) {
   EXPECT_EQ(CostOf("feed x : f32 [4, 8]\nfeed y : f32 [8, 5]\nz = fc(x, y) : f32 [4, 5]\n").flops, 2.0 * 4 * 5 * 8);
 }
 
+// Its steps are made one by one, as many as there are.
+TEST(Cost, AnUnknownNumberOfStepsCountsAsOne) {
+  const auto flops = [](absl::string_view steps) {
+    return CostOf(absl::StrCat("feed x : f32 [", steps, ", 2, 4]\nparam w : f32 [1, 24, 4]\nparam r : f32 [1, 24, 6]\nparam p : f32 [1, 18]\n",
+                               "onnx.LSTM.14(X=[x], W=[w], R=[r], P=[p]) -> Y=[y] hidden_size=6l : f32 [", steps, ", 1, 2, 6]\n"))
+        .flops;
+  };
+  EXPECT_GE(flops("1"), 2.0 * 2 * 24 * (4 + 6));
+  EXPECT_EQ(flops("?"), flops("1"));
+  EXPECT_GT(flops("3"), flops("1"));
+}
+
 TEST(Cost, UnknownDimensionsCountAsOne) {
   const Cost cost = CostOf("feed x : f32 [?, 8]\ny = relu(x) : f32 [?, 8]\n");
   EXPECT_EQ(cost.flops, 8.0);

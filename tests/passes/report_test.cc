@@ -110,5 +110,14 @@ TEST(Report, OfNothing) {
   EXPECT_TRUE(report.casts.empty());
 }
 
+TEST(Report, OfNoConvolutionOrProductHasNoShare) {
+  JsonWriter json;
+  json.BeginObject();
+  WriteAmpReport(AmpReport(), json);
+  json.EndObject();
+  const std::string text = json.Take();
+  EXPECT_NE(text.find("\"low_flops_share\":null"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace ampc

@@ -53,7 +53,9 @@ std::string ModelFacts::FlopsText() const { return matmul_flops > 0 ? absl::StrF
 
 void ModelFacts::Write(JsonWriter& json) const {
   json.Field("ops", num_ops).Field("float_ops", float_ops).Field("low_ops", low_ops).Field("casts", casts).Field("inserted_casts", inserted_casts);
-  json.Field("low_flops_share", low_flops_share()).Field("weights", num_weights).Field("weight_bytes", weight_bytes);
+  json.Key("low_flops_share");
+  matmul_flops > 0 ? json.Double(low_flops_share()) : json.Null();
+  json.Field("weights", num_weights).Field("weight_bytes", weight_bytes);
   json.Key("weights_by_dtype").BeginObject();
   for (const auto& [dtype, count] : weights_by_dtype) {
     json.Key(Name(dtype)).BeginObject(JsonWriter::kInline).Field("count", count.first).Field("bytes", count.second).EndObject();

@@ -27,7 +27,7 @@ struct ModelFacts {
 
   double low_flops_share() const { return matmul_flops > 0 ? low_matmul_flops / matmul_flops : 0; }
   std::string FlopsText() const;  // "97.3 % low" or "none"
-  void Write(JsonWriter& json) const;  // as fields of the open object
+  void Write(JsonWriter& json) const;  // as fields of the open object; low_flops_share is null for "none"
 };
 
 ModelFacts FactsOf(const Program& program);

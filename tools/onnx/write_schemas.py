@@ -55,13 +55,14 @@ def attr_text(attr):
     return f"{text}={value}"
 
 
-def row(schema):
+def row(schema, last):
+    """Deprecated by the standard and the last version: taken out. One that a later version follows is in models."""
     constraints = {c.type_param_str: c.allowed_type_strs for c in schema.type_constraints}
     used = {}
     inputs = " ".join(formal_text(f, used, constraints) for f in schema.inputs)
     outputs = " ".join(formal_text(f, used, constraints) for f in schema.outputs)
     attrs = " ".join(attr_text(schema.attributes[name]) for name in sorted(schema.attributes))
-    version = -schema.since_version if schema.deprecated else schema.since_version
+    version = -schema.since_version if schema.deprecated and last else schema.since_version
     formals, types = f"{inputs} > {outputs}".strip(), " ".join(used.values())
     parts = [f'{{"{schema.name}", {version}, "{formals}",', f'"{types}",', f'"{attrs}"}},']
     return " ".join(parts) if sum(map(len, parts)) < 138 else "\n ".join(parts)
@@ -71,8 +72,9 @@ def main():
     print("// {operator, first operator set (negative where it was taken out), formals, type sets, attributes}; written by tools/onnx/write_schemas.py")
     print(f"// from onnx {onnx.__version__}. Formals: name:type with ? optional, * variadic, # variadic of mixed types. Attributes: name:kind, ! required, =default.")
     schemas = [s for s in defs.get_all_schemas_with_history() if s.domain == ""]
-    for schema in sorted(schemas, key=lambda s: (s.name, s.since_version)):
-        print(row(schema))
+    schemas.sort(key=lambda s: (s.name, s.since_version))
+    for schema, following in zip(schemas, schemas[1:] + [None]):
+        print(row(schema, following is None or following.name != schema.name))
 
 
 main()

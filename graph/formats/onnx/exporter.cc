@@ -79,7 +79,8 @@ absl::Status Exporter::CheckOpset() const {
   return UnsupportedError(absl::StrCat("the program needs ONNX's operator set ", opset_, ", which has other versions of ", wrong));
 }
 
-// Every op says in that operator set what it says in its own: it has no operand, result or attribute that came later.
+// Every op says in that operator set what it says in its own: it has no operand, result or attribute that came later. What the record alone has
+// (the type of a tensor attribute) is in no file.
 bool Exporter::FitsOpset(int opset) const {
   bool fits = true;
   ForEachOp(program_, [&](const Op& op) {
@@ -95,9 +96,10 @@ bool Exporter::FitsOpset(int opset) const {
       return true;
     };
     fits = fits && unused(schema->inputs.size(), def->schema->inputs.size(), true) && unused(schema->outputs.size(), def->schema->outputs.size(), false);
-    for (const Attr& attr : op.attrs()) {
-      fits = fits && std::any_of(schema->attrs.begin(), schema->attrs.end(), [&](const FormalAttr& known) { return known.name == attr.name; });
-    }
+    const auto has = [](const Schema& version, const Attr& attr) {
+      return std::any_of(version.attrs.begin(), version.attrs.end(), [&](const FormalAttr& known) { return known.name == attr.name; });
+    };
+    for (const Attr& attr : op.attrs()) fits = fits && (has(*schema, attr) || !has(*def->schema, attr));
   });
   return fits;
 }

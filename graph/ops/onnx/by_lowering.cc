@@ -173,17 +173,22 @@ absl::Status InferOnnx(InferContext& ctx) {
   return absl::OkStatus();
 }
 
-Cost CostOnnx(const Op& op) {
-  const InferredDef& def = InferredDefOf(op);
-  if (def.op->same) return def.native->cost(op);
-  Cost total;
-  if (def.op->lower == nullptr) return total;
+namespace {
+
+TensorType WithOnes(TensorType type) {
+  for (int64_t& dim : type.dims) dim = IsKnown(dim) ? dim : 1;
+  return type;
+}
+
+// Of what the op is lowered to, with 1 for each dim of an operand that is not known where `ones`; absent where it cannot be lowered.
+std::optional<Cost> CostOfLowering(const Op& op, bool ones) {
   const auto operand = [&](const std::string& slot, int i) { return op.inputs(op.def().InputSlot(slot))[i]; };
-  Scratch scratch(
-      op, [&](const std::string& slot, int i) { return operand(slot, i)->type; }, [&](const std::string& slot, int i) { return operand(slot, i)->literal; });
+  const auto type = [&](const std::string& slot, int i) { return ones ? WithOnes(operand(slot, i)->type) : operand(slot, i)->type; };
+  Scratch scratch(op, type, [&](const std::string& slot, int i) { return operand(slot, i)->literal; });
   Lowering lowering(scratch.op(), scratch.block(), nullptr);
-  def.op->lower(lowering);
-  if (!lowering.ok()) return total;
+  InferredDefOf(op).op->lower(lowering);
+  if (!lowering.ok()) return std::nullopt;
+  Cost total;
   for (const std::unique_ptr<Op>& native : lowering.TakeOps()) {
     if (native->def().cost == nullptr) continue;
     const Cost cost = native->def().cost(*native);
@@ -191,6 +196,16 @@ Cost CostOnnx(const Op& op) {
     total.bytes += cost.bytes;
   }
   return total;
+}
+
+}  // namespace
+
+Cost CostOnnx(const Op& op) {
+  const InferredDef& def = InferredDefOf(op);
+  if (def.op->same) return def.native->cost(op);
+  if (def.op->lower == nullptr) return Cost();
+  if (const std::optional<Cost> cost = CostOfLowering(op, false)) return *cost;
+  return CostOfLowering(op, true).value_or(Cost());
 }
 
 }  // namespace ampc::onnx

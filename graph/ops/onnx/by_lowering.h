@@ -16,7 +16,7 @@ struct InferredDef : OnnxDef {
 // InferFn of every record of the dialect: operands must be of types that the schema allows, and of one type where it says so; the results are
 // what the record's inference, its native record or its lowering says, and otherwise of the type that the schema ties to the operands.
 absl::Status InferOnnx(InferContext& ctx);
-// CostFn of every record.
+// CostFn of every record: unknown dims count as 1.
 Cost CostOnnx(const Op& op);
 
 }  // namespace ampc::onnx

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "graph/ops/onnx/dialect.h"
+#include "graph/ops/onnx/move_util.h"
 #include "graph/ops/onnx/onnx_op.h"
 #include "graph/ops/onnx/steps.h"
 
@@ -177,8 +178,18 @@ void LowerRmsNormalization(Lowering& l) {
   l.Result("Y", l.Cast(l.Binary("elementwise_mul", y, l.Cast(scale, wide->type.dtype)), TypeOf(l, scale)));
 }
 
+// Scale or bias of each of `channels`: before operator set 21 it has an entry for a group of them.
+Var* PerChannel(Lowering& l, Var* entries, int64_t channels) {
+  if (l.since() >= 21) return entries;
+  const int64_t each = channels / std::max<int64_t>(l.GetInt("num_groups"), 1);
+  return l.Reshape(l.Op("tile", {{"X", l.Unsqueeze(entries, {1})}}, {{"repeat_times", ToInts({1, each})}}), {-1});
+}
+
 void LowerGroupNormalization(Lowering& l) {
-  Var *x = l.In("X"), *scale = l.In("scale"), *bias = l.In("bias");
+  Var* x = l.In("X");
+  const int64_t channels = l.since() >= 21 ? 0 : DimOf(l, x, 1);
+  if (!l.ok()) return;
+  Var *scale = PerChannel(l, l.In("scale"), channels), *bias = PerChannel(l, l.In("bias"), channels);
   const int64_t groups = l.GetInt("num_groups");
   const double epsilon = l.GetFloat("epsilon");
   if (TypeOf(l, x) != DType::kF64) {

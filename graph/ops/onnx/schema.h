@@ -38,7 +38,7 @@ struct FormalAttr {
 struct Schema {
   std::string type;     // "Conv"
   int since = 0;        // the first operator set that has it so
-  bool deprecated = false;
+  bool deprecated = false;  // taken out: no later version follows
   std::vector<Formal> inputs;
   std::vector<Formal> outputs;
   std::vector<TypeSet> types;

@@ -292,6 +292,11 @@ def norms():
     rows = x.reshape(2, 2, 6)
     y = ((rows - rows.mean(2, keepdims=True)) / np.sqrt(rows.var(2, keepdims=True) + 0.25)).reshape(x.shape)
     case("GroupNormalization", 21, [x, scale, bias], "f64", num_groups=2, epsilon=0.25, want=[y * scale.reshape(4, 1) + bias.reshape(4, 1)])
+    x = arr([[[1, 3], [1, 3], [4, 0], [0, 4]]])
+    for dtype in (np.float32, np.float64, np.float16):
+        want = arr([[[8, 12], [8, 12], [-0.5, -1.5], [-1.5, -0.5]]], dtype)
+        case("GroupNormalization", 18, [x.astype(dtype), arr([2, 0.5], dtype), arr([10, -1], dtype)],
+             f"scale and bias of a group, {NAMES[want.dtype.name]}", num_groups=2, epsilon=0.0, want=[want])
     case("LpNormalization", 1, [np.abs(f32(2, 3)) + np.float32(1)], "p 1", axis=0, p=1)
     case("LpNormalization", 22, [arr([[3, -4], [0, 0]])], "zeros")
     x = f64(2, 3, 2, 2)

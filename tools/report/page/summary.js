@@ -31,7 +31,7 @@ function drawSummary() {
   const parts = [["low", totals.low], ["fp32", totals.fp32], ["none", totals.none]];
   const changed = report.bytes_before > 0 ? report.bytes_after / report.bytes_before : 1;
   const chips = [["level", report.level], ["type", report.low ? lowName : "none"], ["target", report.target], ["rules", report.mode === "own" ? "ampc" : report.mode]];
-  const floats = totals.low + totals.fp32;
+  const floats = totals.low + totals.fp32, share = report.low_flops_share;
   document.getElementById("summary").append(
     element("div.title", {},
       element("div", {}, element("h1", { id: "summary-title" }, file(report.output)), element("p.path", {}, "from ", element("code", {}, report.input))),
@@ -40,9 +40,9 @@ function drawSummary() {
       tile("Size of the model", [bytes(report.bytes_after), element("small", {}, ` of ${bytes(report.bytes_before)}`)],
         element("div.meter", {}, element("i", { style: `width: ${Math.min(100, changed * 100)}%` })),
         element("p.note", {}, `${percent(changed)} of the original${changed > 1 ? ": the program grew by more than the weights shrank" : ""}`)),
-      tile("Matrix and convolution work in low precision", percent(report.low_flops_share),
-        element("div.meter", {}, element("i", { style: `width: ${report.low_flops_share * 100}%` })),
-        element("p.note", {}, "share of the floating point operations; unknown sizes count as 1")),
+      tile("Matrix and convolution work in low precision", share === null ? "none" : percent(share),
+        share === null ? null : element("div.meter", {}, element("i", { style: `width: ${share * 100}%` })),
+        element("p.note", {}, share === null ? "no product or convolution" : "share of the floating point operations; unknown sizes count as 1")),
       tile("Operations", [count(ops), element("small", {}, floats ? `, ${percent(totals.low / floats)} of those with floats low` : "")], ops ? stack(parts) : null, keys(parts)),
       tile("Casts inserted", count(casts), element("p.note", {}, casts === 0 ? "the program needed none" :
         report.omitted.casts ? "the first of them are listed below" : `${count(down)} to ${lowName}, ${count(casts - down)} back to fp32 or wider`)),
