@@ -55,6 +55,7 @@ Protector::Protector(DType low, OnTiny on_tiny, Program& program)
 bool Protector::Run() {
   ForEachVar(program_, [this](const Var& var) {
     if (var.literal != nullptr && !var.type.IsFloat()) flags_[var.id()] |= kConstant;
+    if (var.kind == VarKind::kFeed && var.type.dtype == DType::kF32) flags_[var.id()] |= kFed;
   });
   CountUses();
   ForwardBlock(program_.main());
@@ -165,13 +166,18 @@ void Protector::Forward(const Op& op) {
   FollowStatistics(op);
   FollowMeanProducts(op);
   FollowAreas(op);
+  FollowFeeds(op);
   CheckBounds(op);
   CheckBatchNorm(op);
   FollowProducts(op);
   FollowWholeNumbers(op);
   if (Is(op, OpKind::kExp) && op.inputs().size() == 1) {
     const Op* exponent = definers_[In(op, 0).id()];
-    if (exponent != nullptr && IsDistanceFromExtremum(*exponent)) Because(*exponent, "protect.distance: an exponent, and its operands may be many times larger");
+    if (exponent != nullptr && IsDistanceFromExtremum(*exponent)) {
+      Because(*exponent, "protect.distance: an exponent, and its operands may be many times larger");
+    } else if (low_ == DType::kF16 && !InRange(*op.outputs()[0])) {
+      Set(op, kSummed);  // from 11.1 on
+    }
   }
   if (Is(op, OpKind::kLog) && !op.inputs().empty() && !(bounds_.Of(*op.inputs()[0]).low >= kSafeForLog)) logs_.push_back(&op);
 }

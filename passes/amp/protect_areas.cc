@@ -1,10 +1,21 @@
-// Areas: the width of a box times its height leaves the range where neither of them does.
+// Areas: the width of a box times its height leaves the range where neither of them does. Differences of feeds: what is large in both is gone in
+// the result, and the rounding of it is not.
+#include <vector>
+
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/protect_util.h"
 #include "passes/amp/protector.h"
 #include "passes/analysis/op_kinds.h"
 
 namespace ampc {
+namespace {
+
+// What is taken from feeds of ordinary size, as images between 0 and 1 are, leaves what is about as large.
+constexpr double kSmallOffset = 4;
+// Ops from feeds to their difference.
+constexpr int kMostOffsets = 16;
+
+}  // namespace
 
 int Protector::OriginOf(const Var& var) const {
   const int id = roots_.Root(var).id();
@@ -27,12 +38,12 @@ int Protector::OriginOfResult(const Op& op) const {
 // Extents: differences of pieces of one tensor (x2 - x1 of boxes), and exponentials, by which detectors scale their anchors. Functions of a network
 // are neither: a gate times a value, both pieces of one tensor, is no area.
 void Protector::FollowAreas(const Op& op) {
-  if (low_ != DType::kF16 || op.outputs().empty() || !op.outputs()[0]->type.IsFloat()) return;
+  if (op.outputs().empty() || !op.outputs()[0]->type.IsFloat()) return;
   const bool pair = op.inputs().size() == 2;
   const bool product = pair && Is(op, OpKind::kProduct) && Has(*op.inputs()[0], kExtent) && Has(*op.inputs()[1], kExtent);
   int origin = OriginOfResult(op);
   if (product && origin >= 0) {
-    if (InRange(*op.outputs()[0])) return;
+    if (low_ != DType::kF16 || InRange(*op.outputs()[0])) return;
     Because(op, "protect.area: a width times a height, which may be beyond the range where they are not");
     Set(op, kSummed);
     return;
@@ -44,6 +55,34 @@ void Protector::FollowAreas(const Op& op) {
   for (const Var* out : op.outputs()) {
     origins_[out->id()] = origin;
     if (extent) flags_[out->id()] |= kExtent;
+  }
+}
+
+void Protector::FollowFeeds(const Op& op) {
+  if (!Reads(op, kFed) || op.outputs().empty() || !op.outputs()[0]->type.IsFloat() || OriginOfResult(op) < 0) return;
+  const bool scales = Is(op, OpKind::kProduct) || Is(op, OpKind::kDivision);
+  bool alone = true, large = false;  // large: there is a large offset, or two pieces
+  int pieces = 0;
+  for (const Var* var : op.inputs()) {
+    if (!var->type.IsFloat()) continue;
+    const bool fixed = IsFixed(*var);
+    alone = alone && (fixed || Has(*var, kFed));
+    pieces += fixed ? 0 : 1;
+    large = large || pieces > 1 || (fixed && FactorOf(*var) >= kSmallOffset);
+  }
+  if (!alone) return;
+  const bool sum = Is(op, OpKind::kAdditive) && !Is(op, OpKind::kSelection) && op.inputs().size() == 2;
+  if (ClassOf(op) == AmpClass::kClear || (pieces == 1 && (scales || sum))) Set(op, kFed);
+  if (!sum || !large) return;
+  std::vector<const Op*> todo = {&op};
+  for (int ops = 0; ops < kMostOffsets && !todo.empty(); ++ops) {
+    const Op* next = todo.back();
+    todo.pop_back();
+    Because(*next, "protect.difference: what is left of a feed may be much smaller than what it takes away");
+    for (const Var* var : next->inputs()) {
+      const Op* before = Has(*var, kFed) ? definers_[roots_.Root(*var).id()] : nullptr;
+      if (before != nullptr) todo.push_back(before);
+    }
   }
 }
 

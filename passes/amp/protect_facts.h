@@ -13,11 +13,12 @@ struct ProtectFacts {
     kExact = 1 << 3,      // becomes an index, a shape or a loop count
     kSquare = 1 << 4,     // a square that is only averaged or summed
     kStatistic = 1 << 5,  // a mean or sum of squares, or made from one
-    kSummed = 1 << 6,     // a sum or an area that may be beyond the range
+    kSummed = 1 << 6,     // a sum, an area or an exponential that may be beyond the range
     kScale = 1 << 7,      // becomes the scale or the zero point of a quantisation
     kWhole = 1 << 8,      // was an integer of any size or is the scale of such ones, or is arithmetic on these and constants alone
     kProduct = 1 << 9,    // made from what a matrix product or a convolution gives
     kExtent = 1 << 10,    // a difference of pieces of one tensor, or an exponential
+    kFed = 1 << 11,       // a feed, or pieces of one, moved, and scaled or shifted by constants
   };
   static constexpr uint16_t kCrossesBlocks = kLarge | kSmall | kStatistic | kSummed | kWhole | kProduct;
   // A value as a product of powers of one other: x * (2 * x) has base x and degree 2.

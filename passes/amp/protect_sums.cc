@@ -55,7 +55,7 @@ void Protector::FollowSums(const Op& op) {
     return;
   }
   if (!Reads(op, kSummed) || amp == AmpClass::kAllow) return;
-  Because(op, absl::StrCat("protect.sum: reads a sum or an area that may be beyond the range of ", Name(low_)));
+  Because(op, absl::StrCat("protect.sum: reads a sum, an area or an exponential that may be beyond the range of ", Name(low_)));
   if (amp == AmpClass::kClear || IsCast(op) || Is(op, OpKind::kAdditive)) Set(op, kSummed);
 }
 

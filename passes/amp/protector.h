@@ -80,8 +80,7 @@ class Protector : private ProtectFacts {
   void FollowPowers(const Op& op);
   void FollowSums(const Op& op);
   void FollowStatistics(const Op& op);
-  // What divides a matrix product by its own length: a covariance, a Gram matrix.
-  void FollowMeanProducts(const Op& op);
+  void FollowMeanProducts(const Op& op);  // what divides a matrix product by its own length: a covariance, a Gram matrix
   // The number that `op` divides its one other operand by, null where there is none.
   const Var* DividedBy(const Op& op, double* divisor) const;
   bool IsSquareOfSums(const Op& op) const;
@@ -93,6 +92,7 @@ class Protector : private ProtectFacts {
   // Var::id of the tensor of which a value is a piece, moved, bounded, scaled, or taken from another piece; its own for what is no piece.
   int OriginOf(const Var& var) const;
   int OriginOfResult(const Op& op) const;  // -1: of none, or of several
+  void FollowFeeds(const Op& op);          // what a feed is centred by: its own type has the digits that are left
 
   // protect_backward.cc: indexes and logarithms
   // Backwards from shapes, indexes and loop conditions to what computes them, as far as products and reductions. The same from scales and zero

@@ -50,12 +50,12 @@ absl::Status NarrowResults(Op& op) {
   return absl::OkStatus();
 }
 
-// An op that makes or reads a sequence, an optional or strings; of one with blocks, what those take and give.
+// An op that makes or reads a sequence, an optional, strings or numbers of a type that has no kernels; of one with blocks, what those take and give.
 absl::Status CheckTensors(const Op& op) {
   const auto check = [&op](absl::Span<Var* const> vars) {
     for (const Var* var : vars) {
       if (var->type.kind != TypeKind::kOpaque) continue;
-      return UnsupportedError(absl::StrCat(Describe(op), ": '", var->name(), "' is a sequence, an optional or of strings, so the op cannot be executed"));
+      return UnsupportedError(absl::StrCat(Describe(op), ": '", var->name(), "' is a sequence, an optional or of a type that is not executed, so the op is not either"));
     }
     return absl::OkStatus();
   };

@@ -299,7 +299,7 @@ h = Mul(ey, anchor)
 area = Mul(w0, h)
 y = Sqrt(area)
 out y f32 [4, 1]
-)", .lines = {"area = Mul(w0.f32, h.f32)", "y = Sqrt(area)"}, .low = {"w"}},
+)", .lines = {"w0 = Mul(ex, anchor)", "area = Mul(w0, h)", "y = Sqrt(area)"}, .low = {"w"}},
     {.name = "ACovariance", .text = R"(
 opset 17
 in x f32 [4, 8192]

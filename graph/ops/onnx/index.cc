@@ -113,6 +113,9 @@ AmpClass ScatterClass(const ampc::Op& op) {
   return reduction == "none" || reduction == "max" || reduction == "min" ? AmpClass::kWidest : AmpClass::kDeny;
 }
 
+// ONNX Runtime takes f16 for every reduction of ScatterElements, and for none of ScatterND's.
+AmpClass ScatterNdClass(const ampc::Op& op) { return op.GetString("reduction", "none") == "none" ? AmpClass::kWidest : AmpClass::kDeny; }
+
 void LowerNonZero(Lowering& l) {
   Var* x = l.In("X");
   if (l.Rank(x) == 0) x = l.Unsqueeze(x, {0});
@@ -193,7 +196,7 @@ void AddIndex(OnnxOps& ops) {
   ops.Add("GatherND").Like("gather_nd").Lower(&LowerGatherND);
   ops.Add("Scatter").Like("put_along_axis").Lower(&LowerScatterElements);
   ops.Add("ScatterElements").Like("put_along_axis").AmpWhen(&ScatterClass).Lower(&LowerScatterElements);
-  ops.Add("ScatterND").Like("scatter_nd_update").AmpWhen(&ScatterClass).Lower(&LowerScatterND);
+  ops.Add("ScatterND").Like("scatter_nd_update").AmpWhen(&ScatterNdClass).Lower(&LowerScatterND);
   ops.Add("NonZero").Like("where_index").Lower(&LowerNonZero);
   ops.Add("Compress").Like("gather").Lower(&LowerCompress).AsIs({"condition"});
   ops.Add("TopK").Like("top_k_v2").Lower(&LowerTopK);
