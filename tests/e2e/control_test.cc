@@ -172,7 +172,8 @@ block main {
   feed  x : f32 [?, 4]
   param w : f32 [4, 4] = 0.1
   h = matmul_v2(x, w) : f32 [?, 4]
-  y = exp(h) : f32 [?, 4]
+  t = tanh(h) : f32 [?, 4]
+  y = exp(t) : f32 [?, 4]
   p = relu(y) : f32 [?, 4]
   e = softmax(p) : f32 [?, 4]
   fetch h
