@@ -167,7 +167,6 @@ TEST_F(ControlTest, SelectorsThatMatchNothing) {
 TEST_F(ControlTest, SelectorsMeanTheSameInAConvertedModel) {
   const Args options = {"--include", "name:p,exp*", "--include", "regex:y|h", "--low-io=e"};
   MakeModel("both", R"(program both version=1
-
 block main {
   feed  x : f32 [?, 4]
   param w : f32 [4, 4] = 0.1

@@ -5,6 +5,19 @@ namespace ampc::testing {
 namespace {
 
 const FieldModel kModels[] = {
+    // ONNX Runtime has no f16 for them.
+    {.name = "ScatterNDWithAMaximum", .text = R"(
+opset 18
+in x f32 [4, 16]
+w w f32 [16, 16]
+w at i64 [2, 1] = 0, 2
+w u f32 [2, 16]
+a = MatMul(x, w)
+y = ScatterND(a, at, u) reduction="max"
+z = ScatterND(a, at, u)
+out y f32 [4, 16]
+out z f32 [4, 16]
+)", .lines = {"y = ScatterND(a.f32, at, u)"}, .low = {"w"}},
     {.name = "ResizeOfSet10", .text = R"(
 opset 10
 in x f32 [1, 3, 8, 8]
