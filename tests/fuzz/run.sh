@@ -50,7 +50,7 @@ counted() { awk -v target="$1" '$1 == target { n += $2 } END { print n + 0 }' "$
 
 # Longer ones say little more of a reader and cost it much: twice as long as the longest seed, at least 256 bytes, at most 4096.
 longest_input() {
-  find "tests/fuzz/seeds/$1" -type f -printf '%s\n' | awk '{ if (2 * $1 > n) n = 2 * $1 } END { print n < 256 ? 256 : n > 4096 ? 4096 : n }'
+  find "tests/fuzz/seeds/$1" -type f -printf '%s\n' | awk '{ if (2 * $1 > n) n = 2 * $1 } END { print (n < 256 ? 256 : n > 4096 ? 4096 : n) }'
 }
 
 # libFuzzer once, with the options that bound it; what the seeds and the corpus themselves need is not counted.
