@@ -32,19 +32,18 @@ void* MapInSmallPages(int fd, size_t size) {
   if (size < kHugePage) return mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const size_t used = (size + page - 1) / page * page;
-  const size_t room = used + kHugePage + page;
-  void* reserved = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* reserved = mmap(nullptr, used + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) return MAP_FAILED;
   auto* begin = static_cast<std::byte*>(reserved);
-  std::byte* data = begin + (kHugePage - reinterpret_cast<uintptr_t>(begin) % kHugePage) % kHugePage + page;
+  const bool aligned = reinterpret_cast<uintptr_t>(begin) % kHugePage == 0;
+  std::byte* data = aligned ? begin + page : begin;
   if (mmap(data, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED) {
     const int error = errno;
-    munmap(reserved, room);
+    munmap(reserved, used + page);
     errno = error;
     return MAP_FAILED;
   }
-  munmap(begin, static_cast<size_t>(data - begin));
-  if (data + used < begin + room) munmap(data + used, static_cast<size_t>(begin + room - (data + used)));
+  munmap(aligned ? begin : begin + used, page);
   return data;
 }
 

@@ -24,8 +24,8 @@ namespace {
 constexpr double kSafeForLog = 0x1p-14;
 // The error of a normalisation's factor that counts as rounding.
 constexpr double kSmallError = 0x1p-9;
-// Reshapes between a largest value and what it is subtracted from.
-constexpr int kMostMoves = 4;
+// Reshapes between a value and what it is looked for in: a largest value and what it is subtracted from, a product and what divides it.
+constexpr int kMostReshapes = 4;
 
 }  // namespace
 
@@ -195,14 +195,23 @@ bool Protector::FromConstants(const Op& op) const {
   return shape;
 }
 
+std::vector<const Op*> Protector::MakersOf(const Var& var) const {
+  std::vector<const Op*> makers;
+  const Op* maker = definers_[var.id()];
+  while (maker != nullptr) {
+    makers.push_back(maker);
+    const bool moves = ClassOf(*maker) == AmpClass::kClear && !maker->inputs().empty() && makers.size() <= kMostReshapes;
+    maker = moves ? definers_[In(*maker, 0).id()] : nullptr;
+  }
+  return makers;
+}
+
 bool Protector::IsDistanceFromExtremum(const Op& op) const {
   if (!Is(op, OpKind::kAdditive) || Is(op, OpKind::kSelection) || op.inputs().size() != 2) return false;
   for (int i = 0; i < 2; ++i) {
-    const Op* definer = definers_[In(op, i).id()];
-    for (int moves = 0; moves < kMostMoves && definer != nullptr && !Is(*definer, OpKind::kExtremum); ++moves) {
-      definer = ClassOf(*definer) == AmpClass::kClear && !definer->inputs().empty() ? definers_[In(*definer, 0).id()] : nullptr;
-    }
-    if (definer != nullptr && Is(*definer, OpKind::kExtremum) && &In(*definer, 0) == &In(op, 1 - i)) return true;
+    const std::vector<const Op*> makers = MakersOf(In(op, i));
+    const auto extremum = std::find_if(makers.begin(), makers.end(), [this](const Op* maker) { return Is(*maker, OpKind::kExtremum); });
+    if (extremum != makers.end() && &In(**extremum, 0) == &In(op, 1 - i)) return true;
   }
   return false;
 }

@@ -52,10 +52,8 @@ void Protector::FollowAreas(const Op& op) {
   if (origin < 0) return;
   const bool difference = pair && onnx::NativeName(op.def()) == "elementwise_sub" && !IsFixed(*op.inputs()[0]) && !IsFixed(*op.inputs()[1]);
   const bool extent = difference || Is(op, OpKind::kExp) || Reads(op, kExtent);
-  for (const Var* out : op.outputs()) {
-    origins_[out->id()] = origin;
-    if (extent) flags_[out->id()] |= kExtent;
-  }
+  for (const Var* out : op.outputs()) origins_[out->id()] = origin;
+  if (extent) Set(op, kExtent);
 }
 
 void Protector::FollowFeeds(const Op& op) {

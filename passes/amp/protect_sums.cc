@@ -17,8 +17,6 @@ constexpr char kStatistics[] = "protect.statistics: squares that are only averag
 constexpr int kHighDegree = 3;
 // What is divided by that much and is of ordinary size then, 32 or more, was beyond the range.
 constexpr double kLongProduct = 2048;
-// Reshapes between a product and what divides it.
-constexpr int kMostReshapes = 4;
 // How far a second moment is looked for.
 constexpr int kMostMoments = 32;
 
@@ -79,16 +77,11 @@ void Protector::FollowMeanProducts(const Op& op) {
   double divisor = 0;
   const Var* var = DividedBy(op, &divisor);
   if (var == nullptr || !(divisor >= kLongProduct)) return;
-  std::vector<const Op*> between = {&op};
-  const Op* definer = definers_[var->id()];
-  for (int moves = 0; moves < kMostReshapes && definer != nullptr && ClassOf(*definer) == AmpClass::kClear && !definer->inputs().empty(); ++moves) {
-    between.push_back(definer);
-    definer = definers_[In(*definer, 0).id()];
-  }
-  const std::optional<int64_t> terms = definer != nullptr ? TermsOfProduct(*definer) : std::nullopt;
+  std::vector<const Op*> kept = MakersOf(*var);
+  const std::optional<int64_t> terms = kept.empty() ? std::nullopt : TermsOfProduct(*kept.back());
   if (!terms.has_value() || (IsKnown(*terms) && static_cast<double>(*terms) < divisor / 2)) return;
-  between.push_back(definer);
-  for (const Op* each : between) Because(*each, absl::StrCat("protect.sum: a product that is divided by ", divisor, " may be beyond the range of ", Name(low_)));
+  kept.push_back(&op);
+  for (const Op* each : kept) Because(*each, absl::StrCat("protect.sum: a product that is divided by ", divisor, " may be beyond the range of ", Name(low_)));
 }
 
 bool Protector::IsSquareOfSums(const Op& op) const {

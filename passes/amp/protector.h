@@ -49,6 +49,7 @@ class Protector : private ProtectFacts {
   void LeaveBlock(const Op& op, const Block& block);
   void Forward(const Op& op);
   bool FromConstants(const Op& op) const;
+  std::vector<const Op*> MakersOf(const Var& var) const;  // its definer, and what defines what that moves, and so on
   // x - max(x), which may be small where x is not.
   bool IsDistanceFromExtremum(const Op& op) const;
   void FollowRange(const Op& op);
@@ -119,8 +120,7 @@ class Protector : private ProtectFacts {
   const Var* OnlyComputed(const Op& op) const;
   bool LeadsToAngle(const Op& op) const;
 
-  // protect_turns.cc: what a loop adds up
-  // What makes a loop's state from the same state by arithmetic alone.
+  // protect_turns.cc: what makes a loop's state from the same state by arithmetic alone
   void ProtectTurns();
 
   // protect_whole_numbers.cc: numbers that were integers

@@ -30,8 +30,8 @@ enum class OpKind : uint32_t {
   kWhole = 1 << 23,        // rounds to whole numbers
   kRunning = 1 << 24,      // running sums
   kHandsOn = 1 << 25,      // moves a value through control flow
-  kSampler = 1 << 27,      // reads an image at the places that its second operand names
   kRectifier = 1 << 26,    // a network's function that keeps a value or replaces it by a bound
+  kSampler = 1 << 27,      // reads an image at the places that its second operand names
 };
 
 // All kinds of a record: a sum of OpKind.

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "tools/c_api/ampc.h"
+#include "tools/cli/uncaught.h"
 
 namespace ampc::c_api {
 
@@ -19,7 +20,7 @@ ampc_code Call(const char* where, const Body& body) noexcept {
   try {
     return Finish(where, body());
   } catch (const std::bad_alloc&) {
-    return Finish(where, absl::InternalError("out of memory: the system gives this process no more"));
+    return Finish(where, absl::InternalError(kOutOfMemory));
   } catch (const std::exception& error) {
     return Finish(where, absl::InternalError(error.what()));
   } catch (...) {

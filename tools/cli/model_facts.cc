@@ -4,6 +4,7 @@
 #include <set>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 namespace ampc {
@@ -49,7 +50,8 @@ void AddOp(const Op& op, ModelFacts& facts, Counts& counts) {
 
 }  // namespace
 
-std::string ModelFacts::FlopsText() const { return matmul_flops > 0 ? absl::StrFormat("%.1f %% low", 100 * low_flops_share()) : "none"; }
+std::string ModelFacts::ShareText() const { return matmul_flops > 0 ? absl::StrFormat("%.1f %%", 100 * low_flops_share()) : "none"; }
+std::string ModelFacts::FlopsText() const { return absl::StrCat(ShareText(), matmul_flops > 0 ? " low" : ""); }
 
 void ModelFacts::Write(JsonWriter& json) const {
   json.Field("ops", num_ops).Field("float_ops", float_ops).Field("low_ops", low_ops).Field("casts", casts).Field("inserted_casts", inserted_casts);

@@ -26,6 +26,7 @@ struct ModelFacts {
   std::vector<std::string> opaque_types;
 
   double low_flops_share() const { return matmul_flops > 0 ? low_matmul_flops / matmul_flops : 0; }
+  std::string ShareText() const;  // "97.3 %" or "none"
   std::string FlopsText() const;  // "97.3 % low" or "none"
   void Write(JsonWriter& json) const;  // as fields of the open object; low_flops_share is null for "none"
 };

@@ -31,7 +31,9 @@ void Say(const char* text) { (void)!write(STDERR_FILENO, text, std::strlen(text)
   try {
     std::rethrow_exception(thrown);
   } catch (const std::bad_alloc&) {
-    Say(": out of memory: the system gives this process no more\n");
+    Say(": ");
+    Say(kOutOfMemory);
+    Say("\n");
   } catch (const std::exception& error) {
     Say(": ");
     Say(error.what());

@@ -116,7 +116,7 @@ std::vector<std::string> Row(const Task& task, const Variant& v, const Variant& 
           v.label,
           original ? "" : absl::StrCat(HumanBytes(c.bytes_before), " -> ", HumanBytes(c.bytes_after)),
           original ? "" : absl::StrCat(facts.low_ops, " / ", facts.float_ops - facts.low_ops),
-          original ? "" : facts.matmul_flops > 0 ? absl::StrFormat("%.1f %%", 100 * facts.low_flops_share()) : "none",
+          original ? "" : facts.ShareText(),
           original ? "" : absl::StrCat(facts.casts),
           original ? "" : HumanSeconds(c.seconds()),
           HumanSeconds(v.latency),

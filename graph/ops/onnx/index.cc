@@ -113,7 +113,7 @@ AmpClass ScatterClass(const ampc::Op& op) {
   return reduction == "none" || reduction == "max" || reduction == "min" ? AmpClass::kWidest : AmpClass::kDeny;
 }
 
-// ONNX Runtime takes f16 for every reduction of ScatterElements, and for none of ScatterND's.
+// ONNX Runtime has f16 for the maximum and the minimum of ScatterElements, and not for ScatterND's.
 AmpClass ScatterNdClass(const ampc::Op& op) { return op.GetString("reduction", "none") == "none" ? AmpClass::kWidest : AmpClass::kDeny; }
 
 void LowerNonZero(Lowering& l) {
