@@ -1,5 +1,6 @@
 """device_kernels_test: the kernels of families of //kernels/cuda against the CPU's, on all cases of golden ops and gradients."""
 
+load("//tools/bazel:cc.bzl", "cc_test")
 load("//tools/bazel:cuda_rules.bzl", "NEEDS_CUDA")
 
 _DATA = ["//tests/golden/ops:data", "//tests/autodiff:cases"]
@@ -36,7 +37,7 @@ def device_kernels_test(name, families, register, cases = [], emulated_code = No
         "//tests/cuda:device_kernels_main",
         "@system//absl:status",
     ] + [f + ":family" for f in families]
-    native.cc_test(
+    cc_test(
         name = name + "_test",
         size = "medium",
         srcs = [name + "_register.cc"],
@@ -45,7 +46,7 @@ def device_kernels_test(name, families, register, cases = [], emulated_code = No
         deps = common + ["//tests/cuda:emulated_under_test"] + [f + ":code_emulated" for f in families],
         **kwargs
     )
-    native.cc_test(
+    cc_test(
         name = name + "_cuda_test",
         size = "medium",
         srcs = [name + "_register.cc"],
@@ -77,13 +78,13 @@ def device_op_run_test(name, srcs, families, register, deps, **kwargs):
         "@system//:gtest",
         "@system//absl:status",
     ] + [f + ":family" for f in families]
-    native.cc_test(
+    cc_test(
         name = name + "_test",
         srcs = srcs,
         deps = depset(common + ["//tests/cuda:emulated_under_test"] + [f + ":code_emulated" for f in families]).to_list(),
         **kwargs
     )
-    native.cc_test(
+    cc_test(
         name = name + "_cuda_test",
         srcs = srcs,
         tags = ["gpu"],

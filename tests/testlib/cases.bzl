@@ -1,5 +1,7 @@
 """Tests from *.case files."""
 
+load("//tools/bazel:cc.bzl", "cc_test")
+
 def case_test(name, suite, srcs, size = "small", **kwargs):
     """A test binary that runs every case of every file as a test `SUITE/<file>.<title>`.
 
@@ -10,7 +12,7 @@ def case_test(name, suite, srcs, size = "small", **kwargs):
       size: of the test.
       **kwargs: anything else that cc_test takes.
     """
-    native.cc_test(
+    cc_test(
         name = name,
         size = size,
         args = ["--suite=" + suite] + ["$(location %s)" % src for src in srcs],

@@ -30,8 +30,8 @@ bool IsBF16Cast(const Op& op) {
 
 }  // namespace
 
-Exporter::Exporter(const Program& program, const SaveOptions& options)
-    : program_(program), options_(options), origin_(OriginOf(program)), functions_(FunctionBlocks(program)), read_(program.num_var_ids(), false) {
+Exporter::Exporter(const Program& program)
+    : program_(program), origin_(OriginOf(program)), functions_(FunctionBlocks(program)), read_(program.num_var_ids(), false) {
   absl::flat_hash_set<std::string> exported;  // names that the program does not know
   for (size_t g = 0; origin_ != nullptr && g < origin_->graphs.size(); ++g) graph_of_[origin_->graphs[g].data()] = static_cast<int>(g);
   values_of_.resize(graph_of_.size());
@@ -253,7 +253,7 @@ absl::Status CheckDataFile(const ExternalLayout& layout, const OnnxOrigin* origi
 }  // namespace
 
 absl::Status ExportModel(const Program& program, const std::string& path, const SaveOptions& options, AtomicFileSet* set, uint64_t most_in_file) {
-  Exporter exporter(program, options);
+  Exporter exporter(program);
   const std::string data = absl::StrCat(path, ".data");
   AMPC_RETURN_IF_ERROR(exporter.PlanValues(std::filesystem::path(data).filename().string(), most_in_file));
   AMPC_ASSIGN_OR_RETURN(const Pieces model, exporter.Model());

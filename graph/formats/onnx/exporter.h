@@ -21,7 +21,7 @@ using NodeNames = absl::InlinedVector<absl::string_view, 4>;  // of operands or 
 
 class Exporter {
  public:
-  Exporter(const Program& program, const SaveOptions& options);
+  explicit Exporter(const Program& program);
   // First: decides what goes to the file of that name with external data.
   absl::Status PlanValues(std::string location, uint64_t most_in_file);
   absl::StatusOr<Pieces> Model();
@@ -123,7 +123,6 @@ class Exporter {
   bool InFunction(const Block& block) const { return functions_[block.index()]; }
 
   const Program& program_;
-  const SaveOptions& options_;
   const OnnxOrigin* origin_;
   const std::vector<bool> functions_;  // blocks that are not written: the file has the functions
   ExternalLayout external_;
