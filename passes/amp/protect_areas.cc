@@ -1,10 +1,13 @@
 // Areas: the width of a box times its height leaves the range where neither of them does. Differences of feeds: what is large in both is gone in
 // the result, and the rounding of it is not.
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/protect_util.h"
 #include "passes/amp/protector.h"
+#include "passes/amp/stored_losses.h"
 #include "passes/analysis/op_kinds.h"
 
 namespace ampc {
@@ -12,6 +15,8 @@ namespace {
 
 // What is taken from feeds of ordinary size, as images between 0 and 1 are, leaves what is about as large.
 constexpr double kSmallOffset = 4;
+// Means of feeds that many deviations from zero: what a low type rounds away is not small beside the deviation.
+constexpr double kFarFromZero = 4;
 // Ops from feeds to their difference.
 constexpr int kMostOffsets = 16;
 
@@ -56,8 +61,19 @@ void Protector::FollowAreas(const Op& op) {
   if (extent) Set(op, kExtent);
 }
 
-void Protector::FollowFeeds(const Op& op) {
-  if (!Reads(op, kFed) || op.outputs().empty() || !op.outputs()[0]->type.IsFloat() || OriginOfResult(op) < 0) return;
+bool Protector::CentresFarFeed(const Op& op) const {
+  constexpr int kMean = 3, kVariance = 4;
+  if (onnx::NativeName(op.def()) != "batch_norm" || !Has(In(op, 0), kFed)) return false;
+  const std::vector<float> mean = OriginalFloats(roots_.Root(*op.input(kMean)));
+  const std::vector<float> variance = OriginalFloats(roots_.Root(*op.input(kVariance)));
+  for (size_t c = 0; c < std::min(mean.size(), variance.size()); ++c) {
+    if (std::fabs(mean[c]) >= kFarFromZero * std::sqrt(variance[c] + op.GetFloat("epsilon"))) return true;
+  }
+  return false;
+}
+
+bool Protector::FollowFeed(const Op& op) {
+  if (OriginOfResult(op) < 0) return CentresFarFeed(op);
   const bool scales = Is(op, OpKind::kProduct) || Is(op, OpKind::kDivision);
   bool alone = true, large = false;  // large: there is a large offset, or two pieces
   int pieces = 0;
@@ -68,10 +84,14 @@ void Protector::FollowFeeds(const Op& op) {
     pieces += fixed ? 0 : 1;
     large = large || pieces > 1 || (fixed && FactorOf(*var) >= kSmallOffset);
   }
-  if (!alone) return;
+  if (!alone) return false;
   const bool sum = Is(op, OpKind::kAdditive) && !Is(op, OpKind::kSelection) && op.inputs().size() == 2;
   if (ClassOf(op) == AmpClass::kClear || (pieces == 1 && (scales || sum))) Set(op, kFed);
-  if (!sum || !large) return;
+  return sum && large;
+}
+
+void Protector::FollowFeeds(const Op& op) {
+  if (!Reads(op, kFed) || op.outputs().empty() || !op.outputs()[0]->type.IsFloat() || !FollowFeed(op)) return;
   std::vector<const Op*> todo = {&op};
   for (int ops = 0; ops < kMostOffsets && !todo.empty(); ++ops) {
     const Op* next = todo.back();

@@ -82,8 +82,7 @@ class Protector : private ProtectFacts {
   void FollowSums(const Op& op);
   void FollowStatistics(const Op& op);
   void FollowMeanProducts(const Op& op);  // what divides a matrix product by its own length: a covariance, a Gram matrix
-  // The number that `op` divides its one other operand by, null where there is none.
-  const Var* DividedBy(const Op& op, double* divisor) const;
+  const Var* DividedBy(const Op& op, double* divisor) const;  // the one other operand, null where there is none
   bool IsSquareOfSums(const Op& op) const;
   // What an fp32 statistic is compared with: mean squares and squared means, back to the sums.
   void KeepOtherMoments(const Op& op);
@@ -93,7 +92,10 @@ class Protector : private ProtectFacts {
   // Var::id of the tensor of which a value is a piece, moved, bounded, scaled, or taken from another piece; its own for what is no piece.
   int OriginOf(const Var& var) const;
   int OriginOfResult(const Op& op) const;  // -1: of none, or of several
-  void FollowFeeds(const Op& op);          // what a feed is centred by: its own type has the digits that are left
+  // What feeds are centred by: their own type has the digits that are left.
+  void FollowFeeds(const Op& op);
+  bool FollowFeed(const Op& op);  // does the op take much of a feed away?
+  bool CentresFarFeed(const Op& op) const;
 
   // protect_backward.cc: indexes and logarithms
   // Backwards from shapes, indexes and loop conditions to what computes them, as far as products and reductions. The same from scales and zero
@@ -103,10 +105,8 @@ class Protector : private ProtectFacts {
   // A logarithm of small values (a power spectrum) needs all that leads to it, as far as what brings values to a size of their own. Where that
   // is more than half of the work, as far as the last layer of a network: what is no network, but a transform of its inputs, stays fp32 as a whole.
   void ProtectLogs();
-  // Is it what a transform of a signal is made of? Everything else is a function of a network.
-  bool IsTransform(const Op& op) const;
-  // An ONNX model's probabilities that are only fetched, or moved and fetched: a cast behind them or in front costs the same.
-  void ProtectProbabilities();
+  bool IsTransform(const Op& op) const;  // is it what transforms of signals are made of? all else is a function of a network
+  void ProtectProbabilities();  // an ONNX model's that are only moved and fetched: a cast behind them or in front costs the same
 
   // protect_angles.cc: angles, remainders and places
   void FollowProducts(const Op& op);

@@ -87,6 +87,35 @@ d = Sub(p, q)
 y = MatMul(d, w)
 out y f32 [4, 16]
 )", .lines = {"p = Slice(b, second, end, axis)", "d = Sub(p, q)"}, .low = {"w"}},
+    {.name = "ABatchNormOfAFeed", .text = R"(
+opset 17
+in x f32 [4, 16]
+w scale f32 [] = 0.1
+w far f32 [] = 1000
+w g f32 [16] = 1
+w b f32 [16] = 0.1
+w m f32 [16] = 1000
+w v f32 [16] = 0.01
+w w f32 [16, 16]
+a = Mul(x, scale)
+c = Add(a, far)
+n = BatchNormalization(c, g, b, m, v)
+y = MatMul(n, w)
+out y f32 [4, 16]
+)", .lines = {"n = BatchNormalization(c, g, b, m, v)"}, .low = {"w"}},
+    // Pixels, whose deviation is about as large as their mean.
+    {.name = "ABatchNormOfPixels", .text = R"(
+opset 17
+in x f32 [4, 16]
+w g f32 [16] = 1
+w b f32 [16] = 0.1
+w m f32 [16] = 120
+w v f32 [16] = 3600
+w w f32 [16, 16]
+n = BatchNormalization(x, g, b, m, v)
+y = MatMul(n, w)
+out y f32 [4, 16]
+)", .lines = {"n = BatchNormalization(x.f16, g, b, m, v)"}, .low = {"w"}},
     // An image between 0 and 1 loses nothing.
     {.name = "ImagesAreCentredInFp16", .text = R"(
 opset 17
