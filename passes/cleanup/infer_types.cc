@@ -46,7 +46,10 @@ PassInfo InferTypesPass() {
   return SimplePass("infer-types", "fills the types that importers leave open", [](PassContext&, Program& program) -> absl::StatusOr<bool> {
     AMPC_ASSIGN_OR_RETURN(const bool inferred, onnx::InferBlock(program.main()));
     AMPC_ASSIGN_OR_RETURN(const bool followed, FollowShapes(program));
-    return inferred || followed;
+    const bool changed = inferred || followed;
+    // Declared types may contradict what was left open only now that it is known: the file's fault, not this pass's.
+    if (changed) AMPC_RETURN_IF_ERROR(Verify(program));
+    return changed;
   });
 }
 
