@@ -28,6 +28,7 @@ struct PassInfo {
   std::string summary;  // one line for --help
   std::vector<std::pair<std::string, std::string>> options;  // {name, help}
   std::function<absl::StatusOr<std::unique_ptr<Pass>>(const PassOptions&)> make;
+  bool completes = false;  // only fills what the program left open: where that contradicts what it says, the program is at fault, not the pass
 };
 
 class PassRegistry {

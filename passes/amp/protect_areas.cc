@@ -66,8 +66,9 @@ bool Protector::CentresFarFeed(const Op& op) const {
   if (onnx::NativeName(op.def()) != "batch_norm" || !Has(In(op, 0), kFed)) return false;
   const std::vector<float> mean = OriginalFloats(roots_.Root(*op.input(kMean)));
   const std::vector<float> variance = OriginalFloats(roots_.Root(*op.input(kVariance)));
+  const double epsilon = op.GetFloat("epsilon");
   for (size_t c = 0; c < std::min(mean.size(), variance.size()); ++c) {
-    if (std::fabs(mean[c]) >= kFarFromZero * std::sqrt(variance[c] + op.GetFloat("epsilon"))) return true;
+    if (std::fabs(mean[c]) >= kFarFromZero * std::sqrt(variance[c] + epsilon)) return true;
   }
   return false;
 }

@@ -1,20 +1,17 @@
 """cc_library, cc_binary and cc_test with headers of the machine parsed beforehand.
 
 Half of the time that a source of this tree takes to compile is parsing headers of the standard library, Abseil and GoogleTest, which never change. They are
-compiled once per set of options (precompiled_header) and included first in every source of the packages below. A source names what it uses nevertheless:
-`--define=precompiled=off` compiles without them, as .ci/full does, and so do sources with options of their own: a compiler takes a precompiled header only
+compiled once per set of options (precompiled_header) and included first in every source. A source names what it uses nevertheless:
+`--define=precompiled=off` compiles without them, as .ci/full does, and so do SIMD loops and sources with options of their own: a compiler takes a precompiled header only
 with the options that it was made with.
 """
 
-# By the start of the package's name: one for each set of options that .bazelrc knows.
+# By the start of the package's name, "" for all others: one for each set of options that .bazelrc knows.
 _HEADERS = [
     ("kernels/cpu/simd/", None),
     ("kernels/", "//kernels/common:precompiled"),
     ("tests/", "//tests/testlib:precompiled"),
-    ("graph/", "//graph/base:precompiled"),
-    ("passes/", "//graph/base:precompiled"),
-    ("runtime/", "//graph/base:precompiled"),
-    ("tools/", "//graph/base:precompiled"),
+    ("", "//graph/base:precompiled"),
 ]
 
 def precompiled_header(name, srcs, **kwargs):
@@ -44,7 +41,6 @@ def _header_of(package):
     for start, target in _HEADERS:
         if (package + "/").startswith(start):
             return target
-    return None
 
 def _with_header(rule, kwargs):
     header = _header_of(native.package_name())
