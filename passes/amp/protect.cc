@@ -176,7 +176,7 @@ void Protector::Forward(const Op& op) {
     if (exponent != nullptr && IsDistanceFromExtremum(*exponent)) {
       Because(*exponent, "protect.distance: an exponent, and its operands may be many times larger");
     } else if (low_ == DType::kF16 && !InRange(*op.outputs()[0])) {
-      Set(op, kSummed);  // from 11.1 on
+      Set(op, kSummed | kExp);  // from 11.1 on
     }
   }
   if (Is(op, OpKind::kLog) && !op.inputs().empty() && !(bounds_.Of(*op.inputs()[0]).low >= kSafeForLog)) logs_.push_back(&op);

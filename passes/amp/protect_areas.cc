@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/protect_util.h"
 #include "passes/amp/protector.h"
@@ -74,6 +75,12 @@ bool Protector::CentresFarFeed(const Op& op) const {
 }
 
 bool Protector::FollowFeed(const Op& op) {
+  const absl::string_view name = onnx::NativeName(op.def());
+  if ((name == "pool2d" || name == "pool3d") && Has(In(op, 0), kFed)) {  // a feed's mean or largest value nearby is as large as the feed
+    Set(op, kFed);
+    for (const Var* out : op.outputs()) origins_[out->id()] = OriginOf(In(op, 0));
+    return false;
+  }
   if (OriginOfResult(op) < 0) return CentresFarFeed(op);
   const bool scales = Is(op, OpKind::kProduct) || Is(op, OpKind::kDivision);
   bool alone = true, large = false;  // large: there is a large offset, or two pieces

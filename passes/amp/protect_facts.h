@@ -19,8 +19,9 @@ struct ProtectFacts {
     kProduct = 1 << 9,    // made from what a matrix product or a convolution gives
     kExtent = 1 << 10,    // a difference of pieces of one tensor, or an exponential
     kFed = 1 << 11,       // a feed, or pieces of one, moved, and scaled or shifted by constants
+    kExp = 1 << 12,       // an exponential, of those that are kSummed
   };
-  static constexpr uint16_t kCrossesBlocks = kLarge | kSmall | kStatistic | kSummed | kWhole | kProduct;
+  static constexpr uint16_t kCrossesBlocks = kLarge | kSmall | kStatistic | kSummed | kExp | kWhole | kProduct;
   // A value as a product of powers of one other: x * (2 * x) has base x and degree 2.
   struct Power {
     int base = -1;  // Var::id

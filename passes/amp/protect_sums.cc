@@ -52,9 +52,12 @@ void Protector::FollowSums(const Op& op) {
     if (!InRange(*op.outputs()[0])) Set(op, kSummed);
     return;
   }
-  if (!Reads(op, kSummed) || amp == AmpClass::kAllow) return;
+  if (!Reads(op, kSummed)) return;
+  // A softmax that is spelt out may divide only what its exponentials are multiplied with.
+  const bool exponential = Reads(op, kExp);
+  if (amp == AmpClass::kAllow && !exponential) return;
   Because(op, absl::StrCat("protect.sum: reads a sum, an area or an exponential that may be beyond the range of ", Name(low_)));
-  if (amp == AmpClass::kClear || IsCast(op) || Is(op, OpKind::kAdditive)) Set(op, kSummed);
+  if (amp == AmpClass::kClear || IsCast(op) || Is(op, OpKind::kAdditive)) Set(op, exponential ? kSummed | kExp : kSummed);
 }
 
 const Var* Protector::DividedBy(const Op& op, double* divisor) const {
