@@ -19,6 +19,8 @@ class TypeEnv {
   virtual const TensorType& TypeOf(const Var& var) const { return var.type; }
   // The value where it is known at compile time (a literal, folded shape arithmetic), else null.
   virtual const HostTensor* ValueOf(const Var& var) const { return var.literal.get(); }
+  // Whether memory is planned by the results: a result has the size that is computed, whatever its declaration says.
+  virtual bool PlansMemory() const { return false; }
 };
 
 class InferContext {
@@ -26,6 +28,7 @@ class InferContext {
   InferContext(const Op& op, const TypeEnv& env);
 
   const Op& op() const { return op_; }
+  bool PlansMemory() const { return env_.PlansMemory(); }
   bool Has(absl::string_view slot) const;
   int Count(absl::string_view slot) const;  // operands in the slot
   // Type of operand `i` of the slot; the slot must not be empty (required slots are checked before inference runs).

@@ -28,6 +28,7 @@ class OperandEnv final : public TypeEnv {
     const int i = Find(var);
     return i < 0 ? nullptr : operands_[i];
   }
+  bool PlansMemory() const override { return true; }
 
  private:
   int Find(const Var& var) const {

@@ -139,7 +139,8 @@ void OutDeclared(InferContext& ctx, absl::string_view slot, TensorType type) {
     if (declared.rank() == type.rank()) {
       for (int i = 0; i < type.rank(); ++i) declared.dims[i] = Merge(declared.dims[i], type.dims[i]);
     }
-    ctx.Out(slot, std::move(declared));
+    const bool fits = declared.IsStatic() && type.IsStatic() && declared.NumElements() == type.NumElements();
+    ctx.Out(slot, fits || !ctx.PlansMemory() ? std::move(declared) : type.WithDType(declared.dtype));
   } else {
     ctx.Out(slot, std::move(type));
   }

@@ -53,6 +53,7 @@ class Specializer {
     explicit Env(const Specializer& s) : s_(s) {}
     const TensorType& TypeOf(const Var& var) const override { return s_.types_[var.id()]; }
     const HostTensor* ValueOf(const Var& var) const override { return s_.ValueOf(var); }
+    bool PlansMemory() const override { return true; }
 
    private:
     const Specializer& s_;
@@ -165,7 +166,8 @@ class Specializer {
       s_.values[op.outputs[i]] = &s_.folded.back();
     }
     if (const int alias = kernel->alias_input(); alias >= 0) {
-      std::memcpy(out[0], in[alias], static_cast<size_t>(spec.outputs[0].StorageBytes()));
+      const int64_t bytes = spec.outputs[0].StorageBytes();
+      if (bytes > 0) std::memcpy(out[0], in[alias], static_cast<size_t>(bytes));
       return absl::OkStatus();
     }
     AMPC_ASSIGN_OR_RETURN(HostTensor workspace, HostTensor::CreateUninitialized(DType::kU8, {kernel->workspace_bytes()}));

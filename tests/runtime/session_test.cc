@@ -49,6 +49,21 @@ TEST(Session, RunsAnMlp) {
   EXPECT_EQ(Floats(out.at("y")), (std::vector<float>{5.5, 0, 10, 14.5, 0, 25}));
 }
 
+// Paddle 2.0 to 2.4 export the number of rows of a layer norm, a product of open dims, as 1.
+TEST(Session, AResultHasTheSizeThatIsComputed) {
+  ASSERT_OK_AND_ASSIGN(const Session session, FromText(R"(
+feed x : f32 [?, ?, 2]
+y, mean, variance = layer_norm(x) begin_norm_axis=2 : f32 [?, ?, 2], f32 [1], f32 [1]
+fetch y
+fetch mean
+fetch variance
+)"));
+  ASSERT_OK_AND_ASSIGN(TensorMap out, session.Run({{"x", Ramp({8, 5, 2}, 0, 1)}}));
+  EXPECT_EQ(out.at("mean").dims(), std::vector<int64_t>{40});
+  for (int row = 0; row < 40; ++row) EXPECT_EQ(Floats(out.at("mean")).at(row), 2 * row + 0.5f);
+  EXPECT_EQ(Floats(out.at("variance")), std::vector<float>(40, 0.25f));
+}
+
 TEST(Session, PlansOncePerShape) {
   ASSERT_OK_AND_ASSIGN(const Session session, FromText(kMlp));
   for (int round = 0; round < 2; ++round) {
