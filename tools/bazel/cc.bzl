@@ -2,8 +2,8 @@
 
 Half of the time that a source of this tree takes to compile is parsing headers of the standard library, Abseil and GoogleTest, which never change. They are
 compiled once per set of options (precompiled_header) and included first in every source. A source names what it uses nevertheless:
-`--define=precompiled=off` compiles without them, as .ci/full does, and so do SIMD loops and sources with options of their own: a compiler takes a precompiled header only
-with the options that it was made with.
+`--define=precompiled=off` compiles without them, as .ci/full does, and so do SIMD loops and targets with options of their own: a
+compiler takes a precompiled header only with the options that it was made with.
 """
 
 # By the start of the package's name, "" for all others: one for each set of options that .bazelrc knows.
@@ -45,7 +45,7 @@ def _header_of(package):
 def _with_header(rule, kwargs):
     header = _header_of(native.package_name())
     compiled = [src for src in kwargs.get("srcs", []) if not src.endswith(".h")]
-    own_options = "copts" in kwargs or [src for src in compiled if src.endswith(".c")]
+    own_options = "copts" in kwargs or "features" in kwargs or [src for src in compiled if src.endswith(".c")]
     if header and compiled and not own_options and native.repository_name() == "@":
         off = "//tools/bazel:precompiled_off"
         path = "$(GENDIR)/" + header[2:].replace(":", "/") + ".h"
