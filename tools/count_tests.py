@@ -49,7 +49,7 @@ def main(events_path):
             ident = event["id"]
             if "testResult" in ident:
                 key = ident["testResult"]
-                runs[key["label"], key.get("shard", 0), key.get("run", 0)] = result_counts(event["testResult"])
+                runs[key["label"], key.get("shard", 0), key.get("run", 0)] = result_counts(event.get("testResult", {}))  # Without: aborted.
             elif "targetCompleted" in ident and not event.get("completed", {}).get("success", False):
                 if event.get("aborted", {}).get("reason") != "SKIPPED":  # Not meant for this configuration.
                     broken.add(ident["targetCompleted"]["label"])
