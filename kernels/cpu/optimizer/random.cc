@@ -31,7 +31,7 @@ void Truncate(const Draw& draw, const HostTensor& shares, void* out) {
 absl::Status Run(const Draw& draw, const KernelArgs& args) {
   if (!draw.truncated) {
     AMPC_ASSIGN_OR_RETURN(const HostTensor values, InitialValues(draw.init, draw.storage, draw.dims, draw.seed, draw.name));
-    std::memcpy(args.outputs[0], values.data(), values.size_bytes());
+    if (values.num_elements() > 0) std::memcpy(args.outputs[0], values.data(), values.size_bytes());
     return absl::OkStatus();
   }
   // The part of the normal distribution within two deviations.

@@ -152,7 +152,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeUpdate(const KernelSpec& kernel_spec
   return MakeLambdaKernel(std::move(traits), [spec = std::move(spec), kept = std::move(kept)](const KernelArgs& args) {
     if (spec.skip >= 0 && *static_cast<const bool*>(args.inputs[spec.skip])) {
       for (const Kept& k : kept) {
-        if (args.inputs[k.from] != args.outputs[k.to]) std::memcpy(args.outputs[k.to], args.inputs[k.from], k.bytes);
+        if (k.bytes > 0 && args.inputs[k.from] != args.outputs[k.to]) std::memcpy(args.outputs[k.to], args.inputs[k.from], k.bytes);
       }
       return absl::OkStatus();
     }
