@@ -153,13 +153,14 @@ absl::Status RunPipeline(const Pipeline& pipeline, const PipelineOptions& option
     if (options.stop_after >= 0 && static_cast<int>(i) >= options.stop_after) break;
     const auto start = std::chrono::steady_clock::now();
     bool changed = false;
-    absl::Status ran = RunStep(steps[i], options, ctx, program, &changed);
-    const bool completes = ran.ok() && Passes().Find(steps[i].pass)->completes;
-    if (changed && completes) ran = Verify(program);
-    if (!ran.ok()) return Annotate(ran, absl::StrCat("pass '", steps[i].pass, "'"));
-    if (changed && options.verify_each && !completes) {
+    const absl::Status ran = RunStep(steps[i], options, ctx, program, &changed);
+    const std::string place = absl::StrCat("pass '", steps[i].pass, "'");
+    if (!ran.ok()) return Annotate(ran, place);
+    const bool completes = Passes().Find(steps[i].pass)->completes;
+    if (changed && (completes || options.verify_each)) {
       const absl::Status sound = Verify(program);
-      if (!sound.ok()) return InternalError(absl::StrCat(sound.message(), "; first seen after pass '", steps[i].pass, "'"));
+      if (!sound.ok() && completes) return Annotate(sound, place);
+      if (!sound.ok()) return InternalError(absl::StrCat(sound.message(), "; first seen after ", place));
     }
     if (options.after) {
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

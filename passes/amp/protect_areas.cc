@@ -64,7 +64,7 @@ void Protector::FollowAreas(const Op& op) {
 
 bool Protector::CentresFarFeed(const Op& op) const {
   constexpr int kMean = 3, kVariance = 4;
-  if (onnx::NativeName(op.def()) != "batch_norm" || !Has(In(op, 0), kFed)) return false;
+  if (!Has(In(op, 0), kFed)) return false;
   const std::vector<float> mean = OriginalFloats(roots_.Root(*op.input(kMean)));
   const std::vector<float> variance = OriginalFloats(roots_.Root(*op.input(kVariance)));
   const double epsilon = op.GetFloat("epsilon");
@@ -76,12 +76,13 @@ bool Protector::CentresFarFeed(const Op& op) const {
 
 bool Protector::FollowFeed(const Op& op) {
   const absl::string_view name = onnx::NativeName(op.def());
-  if ((name == "pool2d" || name == "pool3d") && Has(In(op, 0), kFed)) {  // a feed's mean or largest value nearby is as large as the feed
+  if (name == "batch_norm") return CentresFarFeed(op);
+  if (name == "pool2d" || name == "pool3d") {  // a feed's mean or largest value nearby is as large as the feed
     Set(op, kFed);
     for (const Var* out : op.outputs()) origins_[out->id()] = OriginOf(In(op, 0));
     return false;
   }
-  if (OriginOfResult(op) < 0) return CentresFarFeed(op);
+  if (OriginOfResult(op) < 0) return false;
   const bool scales = Is(op, OpKind::kProduct) || Is(op, OpKind::kDivision);
   bool alone = true, large = false;  // large: there is a large offset, or two pieces
   int pieces = 0;

@@ -18,7 +18,7 @@ struct ProtectFacts {
     kWhole = 1 << 8,      // was an integer of any size or is the scale of such ones, or is arithmetic on these and constants alone
     kProduct = 1 << 9,    // made from what a matrix product or a convolution gives
     kExtent = 1 << 10,    // a difference of pieces of one tensor, or an exponential
-    kFed = 1 << 11,       // a feed, or pieces of one, moved, and scaled or shifted by constants
+    kFed = 1 << 11,       // a feed, or pieces of one, moved, pooled, and scaled or shifted by constants
     kExp = 1 << 12,       // an exponential, of those that are kSummed
   };
   static constexpr uint16_t kCrossesBlocks = kLarge | kSmall | kStatistic | kSummed | kExp | kWhole | kProduct;

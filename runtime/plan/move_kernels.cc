@@ -33,7 +33,7 @@ class CopyKernel : public Kernel {
   absl::Status Run(const KernelArgs& args) const override {
     if (bytes_ == 0 || args.outputs[0] == args.inputs[input_]) return absl::OkStatus();
     if (args.stream != nullptr) return args.stream->CopyOnDevice(args.outputs[0], args.inputs[input_], bytes_);
-    if (bytes_ > 0) std::memcpy(args.outputs[0], args.inputs[input_], static_cast<size_t>(bytes_));
+    std::memcpy(args.outputs[0], args.inputs[input_], static_cast<size_t>(bytes_));
     return absl::OkStatus();
   }
   bool rounds_results() const override { return true; }
