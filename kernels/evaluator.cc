@@ -1,6 +1,5 @@
 #include "kernels/evaluator.h"
 
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -8,6 +7,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/infer_context.h"
+#include "kernels/compute.h"
 #include "kernels/kernel.h"
 #include "kernels/storage.h"
 
@@ -78,28 +78,7 @@ class CpuEvaluator final : public Evaluator {
       spec.values.push_back(stored ? t : &widened.back());
     }
     AMPC_ASSIGN_OR_RETURN(spec.outputs, ResultDescs(op, operands));
-    return Compute(*entry, spec);
-  }
-
- private:
-  static absl::StatusOr<std::vector<HostTensor>> Compute(const KernelEntry& entry, const KernelSpec& spec) {
-    AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel, MakeKernel(entry, spec));
-    std::vector<HostTensor> results;
-    std::vector<const void*> in;
-    std::vector<void*> out;
-    for (const HostTensor* t : spec.values) in.push_back(t->data());
-    for (const TensorDesc& desc : spec.outputs) {
-      AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::Create(StorageType(desc.dtype), desc.dims));
-      results.push_back(std::move(t));
-      out.push_back(results.back().mutable_data());
-    }
-    if (const int alias = kernel->alias_input(); alias >= 0) {
-      if (results[0].num_elements() > 0) std::memcpy(out[0], in[alias], results[0].size_bytes());
-    } else {
-      const int64_t bytes = kernel->workspace_bytes();
-      AMPC_ASSIGN_OR_RETURN(HostTensor workspace, HostTensor::CreateUninitialized(DType::kU8, {bytes}));
-      AMPC_RETURN_IF_ERROR(kernel->Run({in, absl::MakeSpan(out), workspace.mutable_data(), 1}));
-    }
+    AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, Compute(*entry, spec));
     for (size_t i = 0; i < results.size(); ++i) {
       if (!IsLowPrecision(spec.outputs[i].dtype)) continue;
       AMPC_ASSIGN_OR_RETURN(results[i], FromStorage(results[i], spec.outputs[i].dtype));

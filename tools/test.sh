@@ -7,8 +7,15 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 tools/setup.sh || { echo "0 passed, 1 failed"; exit 1; }
 
-# Bazel 4 never removes anything from the disk cache that .bazelrc names.
-[ ! -d ~/.cache/ampc/bazel ] || find ~/.cache/ampc/bazel -type f -mtime +14 -delete
+# Bazel 4 never removes anything from the disk cache that .bazelrc names. It may hold 20 GB, and what leaves 20 GB of the disk for what is built; what
+# was used last stays.
+cache=~/.cache/ampc/bazel limit=20000000000
+if [ -d "$cache" ]; then
+  held=$(du -s -B1 "$cache" | cut -f1) room=$(df --output=avail -B1 "$cache" | tail -n 1)
+  most=$((held + room - limit < limit ? held + room - limit : limit))
+  find "$cache" -type f -printf '%T@ %b %p\n' | sort -rn | awk -v most="$most" '(held += 512 * $2) > most { sub(/^[^ ]* [^ ]* /, ""); print }' |
+    xargs -r -d '\n' rm -f
+fi
 
 # The real models of //tests/e2e. Where they cannot be had, their tests are skipped; the folder is named only when it is complete, so that
 # Bazel does not take the result of a skipped test for that of a later run.

@@ -7,6 +7,7 @@
 #include "kernels/parallel.h"
 #include "kernels/round.h"
 #include "kernels/storage.h"
+#include "runtime/exec/arena_guard.h"
 #include "runtime/exec/values.h"
 
 namespace ampc {
@@ -67,8 +68,10 @@ void HostExecutor::GiveBack(std::unique_ptr<Arena> arena) const {
 }
 
 absl::Status HostExecutor::Execute(Arena& arena) const {
+  const ArenaGuard guard(plan(), arena.at(0));
   for (size_t i = 0; i < plan().steps.size(); ++i) {
     const Step& step = plan().steps[i];
+    const ArenaGuard::Access access(guard, step);
     AMPC_RETURN_IF_ERROR(RunStep(step, arena.operands.data() + step.first, arena.workspaces[i], plan().threads));
   }
   return absl::OkStatus();
@@ -76,8 +79,10 @@ absl::Status HostExecutor::Execute(Arena& arena) const {
 
 absl::Status HostExecutor::ExecuteObserved(Arena& arena, ObservedRun& observed) const {
   const Specialized& s = plan().specialized;
+  const ArenaGuard guard(plan(), arena.at(0));
   for (size_t i = 0; i < plan().steps.size(); ++i) {
     const Step& step = plan().steps[i];
+    const ArenaGuard::Access access(guard, step);
     void* const* operands = arena.operands.data() + step.first;
     void* const* out = operands + step.inputs;
     ObservedStep seen;

@@ -278,8 +278,10 @@ class PlanBuilder {
   void AssignOffsets() {
     const MemoryPlan memory = PlanMemory(ranges_);
     plan_->arena_bytes = memory.arena_bytes;
-    const auto resolve = [&memory](Place& place) {
-      if (place.kind == Place::kArena) place.offset = memory.offsets[place.offset];
+    const auto resolve = [&](Place& place) {
+      if (place.kind != Place::kArena) return;
+      place.bytes = ranges_[place.offset].bytes;
+      place.offset = memory.offsets[place.offset];
     };
     for (Place& place : plan_->operands) resolve(place);
     for (Place& place : plan_->fetches) resolve(place);

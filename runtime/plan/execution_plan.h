@@ -19,6 +19,7 @@ struct Place {
   enum Kind : uint8_t { kNone, kArena, kConstant, kFeed, kState };
   Kind kind = kNone;
   int64_t offset = 0;              // kArena: bytes from the arena's start
+  int64_t bytes = 0;               // kArena: of the buffer there
   const void* constant = nullptr;  // kConstant: on a device, for an operand, in its memory; of a fetch always on the host
   int feed = -1;                   // kFeed: index into region.feeds
   void* state = nullptr;           // kState: memory that the plan does not own; on a device there

@@ -1,7 +1,6 @@
 #include "runtime/plan/specialize.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <optional>
 
@@ -10,7 +9,7 @@
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
 #include "graph/infer_context.h"
-#include "kernels/round.h"
+#include "kernels/compute.h"
 
 namespace ampc {
 namespace {
@@ -153,27 +152,11 @@ class Specializer {
   absl::Status Fold(const OpInstance& op) {
     const KernelEntry* entry = context_.kernels.Find(op.op->type());
     if (entry == nullptr) return NoKernel(*op.op);
-    const KernelSpec spec = SpecOf(op, s_, context_);
-    AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, MakeKernel(*entry, spec));
-    std::vector<const void*> in;
-    for (const HostTensor* value : spec.values) in.push_back(value == nullptr ? nullptr : value->data());
-    std::vector<void*> out;
-    for (size_t i = 0; i < spec.outputs.size(); ++i) {
-      const TensorDesc& desc = spec.outputs[i];
-      AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(StorageType(desc.dtype), desc.dims));
-      s_.folded.push_back(std::move(t));
-      out.push_back(s_.folded.back().mutable_data());
+    AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, Compute(*entry, SpecOf(op, s_, context_)));
+    for (size_t i = 0; i < results.size(); ++i) {
+      s_.folded.push_back(std::move(results[i]));
       s_.values[op.outputs[i]] = &s_.folded.back();
     }
-    if (const int alias = kernel->alias_input(); alias >= 0) {
-      const int64_t bytes = spec.outputs[0].StorageBytes();
-      if (bytes > 0) std::memcpy(out[0], in[alias], static_cast<size_t>(bytes));
-      return absl::OkStatus();
-    }
-    AMPC_ASSIGN_OR_RETURN(HostTensor workspace, HostTensor::CreateUninitialized(DType::kU8, {kernel->workspace_bytes()}));
-    AMPC_RETURN_IF_ERROR(kernel->Run({in, out, workspace.mutable_data(), context_.threads}));
-    if (kernel->rounds_results()) return absl::OkStatus();
-    for (size_t i = 0; i < spec.outputs.size(); ++i) RoundTo(spec.outputs[i].dtype, static_cast<float*>(out[i]), spec.outputs[i].NumElements());
     return absl::OkStatus();
   }
 

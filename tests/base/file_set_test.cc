@@ -19,26 +19,26 @@
 #include "graph/base/error.h"
 #include "graph/base/save_journal.h"
 #include "graph/base/temporary_file.h"
-#include "tests/base/temp_dir.h"
+#include "tests/formats/test_files.h"
 
 namespace ampc {
 namespace {
 
 namespace fs = std::filesystem;
 
-class FileSet : public testing::Test {
+class FileSet : public ::testing::Test {
  protected:
   // Everything in the folder.
   std::map<std::string, std::string> Files() const {
     std::map<std::string, std::string> files;
     for (const auto& entry : fs::directory_iterator(dir_.path()))
-      files[entry.path().filename()] = entry.is_regular_file() ? ReadWhole(entry.path()) : "folder";
+      files[entry.path().filename()] = entry.is_regular_file() ? testing::ReadFile(entry.path()) : "folder";
     return files;
   }
   absl::Status Save(const std::string& version) const {
     AtomicFileSet set;
     for (const char* name : {"a", "b", "head"}) {
-      if (absl::Status status = set.Add(dir_.File(name), version); !status.ok()) return status;
+      if (absl::Status status = set.Add(dir_ / name, version); !status.ok()) return status;
     }
     return set.Commit();
   }
@@ -46,14 +46,15 @@ class FileSet : public testing::Test {
   void Interrupted(int moves) const {
     std::vector<JournalEntry> entries;
     for (const char* name : {"a", "b", "head"}) {
-      dir_.Write(name, "old");
+      testing::WriteFile(dir_ / name, "old");
       const std::string temporary = FreshName(dir_.path(), ".tmp"), old = FreshName(dir_.path(), ".old");
       entries.push_back({fs::path(temporary).filename(), fs::path(old).filename(), name});
-      dir_.Write(entries.back().temporary, "new");
+      testing::WriteFile(dir_ / entries.back().temporary, "new");
     }
-    dir_.Write(fs::path(JournalName(dir_.path(), "head")).filename(), JournalText({.save = "s", .head = "", .others = {}, .entries = entries}));
+    testing::WriteFile(dir_ / fs::path(JournalName(dir_.path(), "head")).filename(),
+                       JournalText({.save = "s", .head = "", .others = {}, .entries = entries}));
     const auto move = [&](const std::string& from, const std::string& to) {
-      if (moves-- > 0) fs::rename(dir_.File(from), dir_.File(to));
+      if (moves-- > 0) fs::rename(dir_ / from, dir_ / to);
     };
     for (const int i : {2, 1, 0}) move(entries[i].target, entries[i].old);
     for (const JournalEntry& e : entries) move(e.temporary, e.target);
@@ -61,7 +62,7 @@ class FileSet : public testing::Test {
 
   const std::map<std::string, std::string> kOld = {{"a", "old"}, {"b", "old"}, {"head", "old"}},
                                            kNew = {{"a", "new"}, {"b", "new"}, {"head", "new"}};
-  TempDir dir_;
+  testing::TempFolder dir_;
 };
 
 TEST_F(FileSet, ReplacesAllAndLeavesNothingElse) {
@@ -75,8 +76,8 @@ TEST_F(FileSet, WithoutCommitNothingHappens) {
   ASSERT_TRUE(Save("old").ok());
   {
     AtomicFileSet set;
-    ASSERT_TRUE(set.Add(dir_.File("a"), "new").ok());
-    ASSERT_TRUE(set.Add(dir_.File("head"), "new").ok());
+    ASSERT_TRUE(set.Add(dir_ / "a", "new").ok());
+    ASSERT_TRUE(set.Add(dir_ / "head", "new").ok());
   }
   EXPECT_EQ(Files(), kOld);
 }
@@ -84,8 +85,8 @@ TEST_F(FileSet, WithoutCommitNothingHappens) {
 TEST_F(FileSet, OneFileAndNone) {
   AtomicFileSet none, one;
   EXPECT_TRUE(none.Commit().ok());
-  dir_.Write("head", "old");
-  ASSERT_TRUE(one.Add(dir_.File("head"), "new").ok());
+  testing::WriteFile(dir_ / "head", "old");
+  ASSERT_TRUE(one.Add(dir_ / "head", "new").ok());
   ASSERT_TRUE(one.Commit().ok());
   EXPECT_EQ(Files(), (std::map<std::string, std::string>{{"head", "new"}}));
 }
@@ -94,7 +95,7 @@ TEST_F(FileSet, AnInterruptedSaveIsFinishedFromEveryState) {
   for (int moves = 0; moves <= 6; ++moves) {
     Interrupted(moves);
     EXPECT_EQ(Files().contains("head"), moves == 0 || moves == 6) << "the head is absent while others are moved";
-    ASSERT_TRUE(FinishSave(dir_.File("head")).ok());
+    ASSERT_TRUE(FinishSave(dir_ / "head").ok());
     EXPECT_EQ(Files(), kNew) << moves;
     Interrupted(moves);
     ASSERT_TRUE(FinishSavesIn(dir_.path()).ok());
@@ -108,9 +109,9 @@ TEST_F(FileSet, AnInterruptedSaveIsFinishedFromEveryState) {
 TEST_F(FileSet, SavingOneFileFinishesTheSetBefore) {
   Interrupted(4);
   AtomicFileSet one;
-  ASSERT_TRUE(one.Add(dir_.File("head"), "newest").ok());
+  ASSERT_TRUE(one.Add(dir_ / "head", "newest").ok());
   ASSERT_TRUE(one.Commit().ok());
-  ASSERT_TRUE(FinishSave(dir_.File("head")).ok());
+  ASSERT_TRUE(FinishSave(dir_ / "head").ok());
   EXPECT_EQ(Files(), (std::map<std::string, std::string>{{"a", "new"}, {"b", "new"}, {"head", "newest"}}));
 }
 
@@ -124,12 +125,12 @@ TEST_F(FileSet, WhatAJournalNeedsIsNotStale) {
 TEST_F(FileSet, AFileThatCannotBeReplacedLeavesTheOldOnes) {
   ASSERT_TRUE(Save("old").ok());
   AtomicFileSet set;
-  for (const char* name : {"a", "b", "head"}) ASSERT_TRUE(set.Add(dir_.File(name), "new").ok());
-  fs::remove(dir_.File("b"));
-  fs::create_directories(dir_.File("b") + "/in");
+  for (const char* name : {"a", "b", "head"}) ASSERT_TRUE(set.Add(dir_ / name, "new").ok());
+  fs::remove(dir_ / "b");
+  fs::create_directories(dir_ / "b" + "/in");
   const absl::Status status = set.Commit();
   EXPECT_EQ(ExitCodeOf(status), ExitCode::kInternal);
-  EXPECT_EQ(status.message(), dir_.File("head") + ": cannot be replaced: Is a directory");
+  EXPECT_EQ(status.message(), dir_ / "head" + ": cannot be replaced: Is a directory");
   std::map<std::string, std::string> files = Files();
   for (const char* name : {"a", "head"}) EXPECT_EQ(files.at(name), "old");
   EXPECT_EQ(files.at("b"), "folder");
@@ -137,53 +138,57 @@ TEST_F(FileSet, AFileThatCannotBeReplacedLeavesTheOldOnes) {
 }
 
 TEST_F(FileSet, FilesOfSeveralFolders) {
-  fs::create_directory(dir_.File("sub"));
-  dir_.Write("sub/a", "old");
-  dir_.Write("head", "old");
+  fs::create_directory(dir_ / "sub");
+  testing::WriteFile(dir_ / "sub/a", "old");
+  testing::WriteFile(dir_ / "head", "old");
   AtomicFileSet set;
-  ASSERT_TRUE(set.Add(dir_.File("sub/a"), "new").ok());
-  ASSERT_TRUE(set.Add(dir_.File("head"), "new").ok());
+  ASSERT_TRUE(set.Add(dir_ / "sub/a", "new").ok());
+  ASSERT_TRUE(set.Add(dir_ / "head", "new").ok());
   ASSERT_TRUE(set.Commit().ok());
   EXPECT_EQ(Files(), (std::map<std::string, std::string>{{"head", "new"}, {"sub", "folder"}}));
-  EXPECT_EQ(ReadWhole(dir_.File("sub/a")), "new");
+  EXPECT_EQ(testing::ReadFile(dir_ / "sub/a"), "new");
 }
 
 TEST_F(FileSet, AFileOfAnotherFolderThatCannotBeReplacedLeavesTheOldOnes) {
-  fs::create_directories(dir_.File("sub/b/in"));
-  dir_.Write("sub/a", "old");
-  dir_.Write("head", "old");
+  fs::create_directories(dir_ / "sub/b/in");
+  testing::WriteFile(dir_ / "sub/a", "old");
+  testing::WriteFile(dir_ / "head", "old");
   {
     AtomicFileSet set;
-    ASSERT_TRUE(set.Add(dir_.File("sub/a"), "new").ok());
-    fs::rename(dir_.File("sub/b"), dir_.File("sub/c"));
-    ASSERT_TRUE(set.Add(dir_.File("sub/b"), "new").ok());
-    fs::rename(dir_.File("sub/c"), dir_.File("sub/b"));
-    ASSERT_TRUE(set.Add(dir_.File("head"), "new").ok());
+    ASSERT_TRUE(set.Add(dir_ / "sub/a", "new").ok());
+    fs::rename(dir_ / "sub/b", dir_ / "sub/c");
+    ASSERT_TRUE(set.Add(dir_ / "sub/b", "new").ok());
+    fs::rename(dir_ / "sub/c", dir_ / "sub/b");
+    ASSERT_TRUE(set.Add(dir_ / "head", "new").ok());
     EXPECT_EQ(ExitCodeOf(set.Commit()), ExitCode::kInternal);
   }
-  EXPECT_EQ(ReadWhole(dir_.File("sub/a")), "old");
+  EXPECT_EQ(testing::ReadFile(dir_ / "sub/a"), "old");
   EXPECT_EQ(Files(), (std::map<std::string, std::string>{{"head", "old"}, {"sub", "folder"}}));
 }
 
-// Files of two folders, as a process leaves them that dies after `moves` of the four moves of a save, or before the head's journal is there.
+// Files of two folders, as a process leaves them that dies after `moves` of the four moves of a save, or before the head's journal is
+// there.
 class TwoFolders : public FileSet {
  protected:
   void Interrupted(int moves, bool head_journal = true) const {
-    fs::create_directories(dir_.File("p"));
-    fs::create_directories(dir_.File("w"));
-    const JournalEntry program = {".ampc-01234567-8-1.tmp", ".ampc-01234567-8-2.old", "head"}, weights = {".ampc-01234567-8-3.tmp", ".ampc-01234567-8-4.old", "a"};
+    fs::create_directories(dir_ / "p");
+    fs::create_directories(dir_ / "w");
+    const JournalEntry program = {".ampc-01234567-8-1.tmp", ".ampc-01234567-8-2.old", "head"},
+                       weights = {".ampc-01234567-8-3.tmp", ".ampc-01234567-8-4.old", "a"};
     for (const auto& [folder, entry] : {std::pair{"p/", program}, std::pair{"w/", weights}}) {
-      dir_.Write(folder + entry.target, "old");
-      dir_.Write(folder + entry.temporary, "new");
+      testing::WriteFile(dir_ / (folder + entry.target), "old");
+      testing::WriteFile(dir_ / (folder + entry.temporary), "new");
     }
-    const std::string p = fs::canonical(dir_.File("p")), w = fs::canonical(dir_.File("w"));
+    const std::string p = fs::canonical(dir_ / "p"), w = fs::canonical(dir_ / "w");
     const std::string head = JournalName(p, "head"), other = JournalName(w, p + "/head");
-    dir_.Write("w/" + fs::path(other).filename().string(),
-               JournalText({.save = "s", .head = "../p/" + fs::path(head).filename().string(), .others = {}, .entries = {weights}}));
-    const std::string text = JournalText({.save = "s", .head = "", .others = {"../w/" + fs::path(other).filename().string()}, .entries = {program}});
-    if (head_journal) dir_.Write("p/" + fs::path(head).filename().string(), text);
+    testing::WriteFile(
+        dir_ / ("w/" + fs::path(other).filename().string()),
+        JournalText({.save = "s", .head = "../p/" + fs::path(head).filename().string(), .others = {}, .entries = {weights}}));
+    const std::string text =
+        JournalText({.save = "s", .head = "", .others = {"../w/" + fs::path(other).filename().string()}, .entries = {program}});
+    if (head_journal) testing::WriteFile(dir_ / ("p/" + fs::path(head).filename().string()), text);
     const auto move = [&](const std::string& from, const std::string& to) {
-      if (moves-- > 0) fs::rename(dir_.File(from), dir_.File(to));
+      if (moves-- > 0) fs::rename(dir_ / from, dir_ / to);
     };
     move("p/head", "p/" + program.old);
     move("w/a", "w/" + weights.old);
@@ -194,14 +199,14 @@ class TwoFolders : public FileSet {
   std::map<std::string, std::string> All() const {
     std::map<std::string, std::string> files;
     for (const auto& entry : fs::recursive_directory_iterator(dir_.path())) {
-      if (entry.is_regular_file()) files[entry.path().lexically_relative(dir_.path())] = ReadWhole(entry.path());
+      if (entry.is_regular_file()) files[entry.path().lexically_relative(dir_.path())] = testing::ReadFile(entry.path());
     }
     return files;
   }
   absl::Status Save(const std::string& version) const {
     AtomicFileSet set;
-    if (absl::Status status = set.Add(dir_.File("w/a"), version); !status.ok()) return status;
-    if (absl::Status status = set.Add(dir_.File("p/head"), version); !status.ok()) return status;
+    if (absl::Status status = set.Add(dir_ / "w/a", version); !status.ok()) return status;
+    if (absl::Status status = set.Add(dir_ / "p/head", version); !status.ok()) return status;
     return set.Commit();
   }
   static std::map<std::string, std::string> Both(const std::string& version) { return {{"p/head", version}, {"w/a", version}}; }
@@ -210,65 +215,65 @@ class TwoFolders : public FileSet {
 TEST_F(TwoFolders, AnInterruptedSaveIsFinishedFromEveryState) {
   for (int moves = 0; moves <= 4; ++moves) {
     Interrupted(moves);
-    ASSERT_TRUE(FinishSave(dir_.File("p/head")).ok());
+    ASSERT_TRUE(FinishSave(dir_ / "p/head").ok());
     EXPECT_EQ(All(), Both("new")) << moves;
     Interrupted(moves);  // whoever comes by the weights first does only what is theirs
-    ASSERT_TRUE(FinishSavesIn(dir_.File("w")).ok());
-    EXPECT_EQ(ReadWhole(dir_.File("w/a")), "new") << moves;
-    ASSERT_TRUE(FinishSavesIn(dir_.File("p")).ok());
+    ASSERT_TRUE(FinishSavesIn(dir_ / "w").ok());
+    EXPECT_EQ(testing::ReadFile(dir_ / "w/a"), "new") << moves;
+    ASSERT_TRUE(FinishSavesIn(dir_ / "p").ok());
     EXPECT_EQ(All(), Both("new")) << moves;
     Interrupted(moves);
     ASSERT_TRUE(Save("newer").ok());
     EXPECT_EQ(All(), Both("newer")) << moves;
-    for (const char* folder : {"p", "w"}) RemoveStale(dir_.File(folder));
+    for (const char* folder : {"p", "w"}) RemoveStale(dir_ / folder);
     EXPECT_EQ(All(), Both("newer")) << moves;
   }
 }
 
 TEST_F(TwoFolders, WithoutTheHeadsJournalItHasNotHappened) {
   Interrupted(0, false);
-  ASSERT_TRUE(FinishSavesIn(dir_.File("w")).ok());
-  EXPECT_EQ(ReadWhole(dir_.File("w/a")), "old");
+  ASSERT_TRUE(FinishSavesIn(dir_ / "w").ok());
+  EXPECT_EQ(testing::ReadFile(dir_ / "w/a"), "old");
   EXPECT_EQ(All().size(), 3u) << "and what is left is a temporary file beside the head";
   Interrupted(0, false);
   ASSERT_TRUE(Save("newer").ok());
-  EXPECT_EQ(ReadWhole(dir_.File("w/a")), "newer");
+  EXPECT_EQ(testing::ReadFile(dir_ / "w/a"), "newer");
 }
 
 TEST_F(TwoFolders, WhatCannotBeSeenIsLeftAlone) {
   Interrupted(2);
-  fs::rename(dir_.File("w"), dir_.File("elsewhere"));
+  fs::rename(dir_ / "w", dir_ / "elsewhere");
   const std::map<std::string, std::string> before = All();
-  const absl::Status status = FinishSave(dir_.File("p/head"));
+  const absl::Status status = FinishSave(dir_ / "p/head");
   EXPECT_EQ(ExitCodeOf(status), ExitCode::kInternal);
   EXPECT_NE(status.message().find("/w' with the rest of it, which is absent"), absl::string_view::npos) << status.message();
   EXPECT_EQ(All(), before);
-  fs::rename(dir_.File("elsewhere"), dir_.File("w"));
-  fs::rename(dir_.File("p"), dir_.File("elsewhere"));
+  fs::rename(dir_ / "elsewhere", dir_ / "w");
+  fs::rename(dir_ / "p", dir_ / "elsewhere");
   const size_t files = All().size();
-  EXPECT_TRUE(FinishSavesIn(dir_.File("w")).ok());
+  EXPECT_TRUE(FinishSavesIn(dir_ / "w").ok());
   EXPECT_EQ(All().size(), files);
-  fs::rename(dir_.File("elsewhere"), dir_.File("p"));
-  ASSERT_TRUE(FinishSave(dir_.File("p/head")).ok());
+  fs::rename(dir_ / "elsewhere", dir_ / "p");
+  ASSERT_TRUE(FinishSave(dir_ / "p/head").ok());
   EXPECT_EQ(All(), Both("new"));
 }
 
 TEST_F(TwoFolders, AJournalOfAnotherSaveIsNotTouched) {
   Interrupted(1);
-  for (const auto& entry : fs::directory_iterator(dir_.File("w"))) {
+  for (const auto& entry : fs::directory_iterator(dir_ / "w")) {
     if (!IsJournalName(entry.path().filename().string())) continue;
-    std::optional<SaveJournal> journal = ParseJournal(ReadWhole(entry.path()));
+    std::optional<SaveJournal> journal = ParseJournal(testing::ReadFile(entry.path()));
     ASSERT_TRUE(journal.has_value());
     journal->save = "t";
-    dir_.Write("w/" + entry.path().filename().string(), JournalText(*journal));
+    testing::WriteFile(dir_ / ("w/" + entry.path().filename().string()), JournalText(*journal));
   }
-  ASSERT_TRUE(FinishSave(dir_.File("p/head")).ok());
-  EXPECT_EQ(ReadWhole(dir_.File("w/a")), "old");
+  ASSERT_TRUE(FinishSave(dir_ / "p/head").ok());
+  EXPECT_EQ(testing::ReadFile(dir_ / "w/a"), "old");
 }
 
 TEST_F(TwoFolders, SavesOfOneHeadDoNotMix) {
-  fs::create_directories(dir_.File("p"));
-  fs::create_directories(dir_.File("w"));
+  fs::create_directories(dir_ / "p");
+  fs::create_directories(dir_ / "w");
   std::atomic<bool> failed = false;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
@@ -278,45 +283,45 @@ TEST_F(TwoFolders, SavesOfOneHeadDoNotMix) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_FALSE(failed);
-  EXPECT_EQ(All(), Both(ReadWhole(dir_.File("p/head"))));
+  EXPECT_EQ(All(), Both(testing::ReadFile(dir_ / "p/head")));
 }
 
 TEST_F(FileSet, TwoFilesOfOneName) {
-  dir_.Write("a", "old");
+  testing::WriteFile(dir_ / "a", "old");
   AtomicFileSet set;
-  ASSERT_TRUE(set.Add(dir_.File("a"), "1").ok());
-  ASSERT_TRUE(set.Add(dir_.File("./a"), "2").ok());
+  ASSERT_TRUE(set.Add(dir_ / "a", "1").ok());
+  ASSERT_TRUE(set.Add(dir_ / "./a", "2").ok());
   EXPECT_EQ(ExitCodeOf(set.Commit()), ExitCode::kUsage);
-  EXPECT_EQ(ReadWhole(dir_.File("a")), "old");
+  EXPECT_EQ(testing::ReadFile(dir_ / "a"), "old");
 }
 
 TEST_F(FileSet, WhatComesWithAModelIsNotItsHead) {
   AtomicFileSet set;
-  ASSERT_TRUE(set.Add(dir_.File("a"), "1").ok());
-  ASSERT_TRUE(set.Add(dir_.File("head"), "22").ok());
-  ASSERT_TRUE(set.AddBefore(dir_.File("b"), "333").ok());
+  ASSERT_TRUE(set.Add(dir_ / "a", "1").ok());
+  ASSERT_TRUE(set.Add(dir_ / "head", "22").ok());
+  ASSERT_TRUE(set.AddBefore(dir_ / "b", "333").ok());
   EXPECT_EQ(set.bytes(), 6u);
   ASSERT_EQ(set.targets().size(), 3u);
   EXPECT_EQ(fs::path(set.targets().back()).filename(), "head");
 }
 
 TEST_F(FileSet, FoldersThatWereMadeForNothingGo) {
-  fs::create_directory(dir_.File("mine"));
+  fs::create_directory(dir_ / "mine");
   {
     AtomicFileSet set;
-    ASSERT_TRUE(set.MakeFolder(dir_.File("mine/x/y/")).ok());
-    ASSERT_TRUE(set.Add(dir_.File("mine/x/y/a"), "1").ok());
+    ASSERT_TRUE(set.MakeFolder(dir_ / "mine/x/y/").ok());
+    ASSERT_TRUE(set.Add(dir_ / "mine/x/y/a", "1").ok());
   }
-  EXPECT_TRUE(fs::is_empty(dir_.File("mine")));
+  EXPECT_TRUE(fs::is_empty(dir_ / "mine"));
   {
     AtomicFileSet set;
-    ASSERT_TRUE(set.MakeFolder(dir_.File("mine/x/y")).ok());
-    ASSERT_TRUE(set.Add(dir_.File("mine/x/y/a"), "1").ok());
+    ASSERT_TRUE(set.MakeFolder(dir_ / "mine/x/y").ok());
+    ASSERT_TRUE(set.Add(dir_ / "mine/x/y/a", "1").ok());
     ASSERT_TRUE(set.Commit().ok());
   }
-  EXPECT_EQ(ReadWhole(dir_.File("mine/x/y/a")), "1");
+  EXPECT_EQ(testing::ReadFile(dir_ / "mine/x/y/a"), "1");
   AtomicFileSet set;
-  EXPECT_EQ(ExitCodeOf(set.MakeFolder(dir_.File("mine/x/y/a/z"))), ExitCode::kInternal);
+  EXPECT_EQ(ExitCodeOf(set.MakeFolder(dir_ / "mine/x/y/a/z")), ExitCode::kInternal);
 }
 
 TEST_F(FileSet, SavesOfOneHeadDoNotMix) {
@@ -342,7 +347,7 @@ TEST_F(FileSet, AReaderWaitsForTheSaveThatGoesOn) {
   ASSERT_EQ(flock(fd, LOCK_EX), 0);
   std::atomic<bool> done = false;
   std::thread reader([&] {
-    EXPECT_TRUE(FinishSave(dir_.File("head")).ok());
+    EXPECT_TRUE(FinishSave(dir_ / "head").ok());
     done = true;
   });
   usleep(50000);
@@ -354,7 +359,8 @@ TEST_F(FileSet, AReaderWaitsForTheSaveThatGoesOn) {
 
 TEST_F(FileSet, JournalsAreReadWithCare) {
   const JournalEntry entry = {".ampc-01234567-8-9.tmp", ".ampc-01234567-8-10.old", "x.pdmodel"};
-  const SaveJournal good = {.save = "s", .head = "../a/.ampc-save-1", .others = {".ampc-save-2", "../b/.ampc-save-3"}, .entries = {entry, entry}};
+  const SaveJournal good = {
+      .save = "s", .head = "../a/.ampc-save-1", .others = {".ampc-save-2", "../b/.ampc-save-3"}, .entries = {entry, entry}};
   const std::string text = JournalText(good);
   const std::optional<SaveJournal> back = ParseJournal(text);
   ASSERT_TRUE(back.has_value());
@@ -373,16 +379,17 @@ TEST_F(FileSet, JournalsAreReadWithCare) {
                                          {entry.temporary, entry.old, ".ampc-save-1"},
                                          {"../" + entry.temporary, entry.old, "y"}};
   for (const JournalEntry& e : bad)
-    EXPECT_FALSE(ParseJournal(JournalText({.save = "s", .head = "", .others = {}, .entries = {e}})).has_value()) << e.temporary << " " << e.old << " " << e.target;
+    EXPECT_FALSE(ParseJournal(JournalText({.save = "s", .head = "", .others = {}, .entries = {e}})).has_value())
+        << e.temporary << " " << e.old << " " << e.target;
   EXPECT_FALSE(ParseJournal(JournalText({.save = "s", .head = "", .others = {}, .entries = {}})).has_value());
   EXPECT_FALSE(ParseJournal(JournalText({.save = "s", .head = "../a/passwd", .others = {}, .entries = {entry}})).has_value());
   EXPECT_FALSE(ParseJournal(JournalText({.save = "s", .head = "", .others = {"../b/x"}, .entries = {entry}})).has_value());
 }
 
 TEST_F(FileSet, WhatIsNoJournalIsRemoved) {
-  dir_.Write("head", "old");
-  dir_.Write(fs::path(JournalName(dir_.path(), "head")).filename(), "nonsense");
-  ASSERT_TRUE(FinishSave(dir_.File("head")).ok());
+  testing::WriteFile(dir_ / "head", "old");
+  testing::WriteFile(dir_ / fs::path(JournalName(dir_.path(), "head")).filename(), "nonsense");
+  ASSERT_TRUE(FinishSave(dir_ / "head").ok());
   EXPECT_EQ(Files(), (std::map<std::string, std::string>{{"head", "old"}}));
 }
 

@@ -8,7 +8,7 @@
 
 #include "graph/base/error.h"
 #include "tests/base/damage.h"
-#include "tests/base/temp_dir.h"
+#include "tests/formats/test_files.h"
 
 namespace ampc {
 namespace {
@@ -48,26 +48,27 @@ TEST(NpyTest, RefusesTypesItDoesNotHave) {
 }
 
 TEST(NpyTest, WritesTheBytesThatNumPyWrites) {
-  TempDir dir;
-  ASSERT_TRUE(WriteNpy(dir.File("a.npy"), HostTensor::Of<float>({}, {2.5f})).ok());
-  EXPECT_EQ(ReadWhole(dir.File("a.npy")), ReadWhole(std::string(kGolden) + "scalar.npy"));
-  ASSERT_TRUE(WriteNpy(dir.File("a.npy"), HostTensor::Of<float>({0, 3}, {})).ok());
-  EXPECT_EQ(ReadWhole(dir.File("a.npy")), ReadWhole(std::string(kGolden) + "empty.npy"));
+  testing::TempFolder dir;
+  ASSERT_TRUE(WriteNpy(dir / "a.npy", HostTensor::Of<float>({}, {2.5f})).ok());
+  EXPECT_EQ(testing::ReadFile(dir / "a.npy"), testing::ReadFile(std::string(kGolden) + "scalar.npy"));
+  ASSERT_TRUE(WriteNpy(dir / "a.npy", HostTensor::Of<float>({0, 3}, {})).ok());
+  EXPECT_EQ(testing::ReadFile(dir / "a.npy"), testing::ReadFile(std::string(kGolden) + "empty.npy"));
 }
 
 TEST(NpyTest, RoundTrips) {
-  TempDir dir;
-  for (const HostTensor& tensor : {HostTensor::Of<bool>({3}, {true, false, true}), HostTensor::Of<int8_t>({1, 2}, {-1, 2}),
-                                   HostTensor::Of<Half>({2}, {Half(1.5f), Half(-2.0f)}), HostTensor::Of<double>({2, 1, 1}, {1e300, -0.0})}) {
-    ASSERT_TRUE(WriteNpy(dir.File("a.npy"), tensor).ok());
-    EXPECT_EQ(*ReadNpy(dir.File("a.npy")), tensor);
+  testing::TempFolder dir;
+  for (const HostTensor& tensor :
+       {HostTensor::Of<bool>({3}, {true, false, true}), HostTensor::Of<int8_t>({1, 2}, {-1, 2}),
+        HostTensor::Of<Half>({2}, {Half(1.5f), Half(-2.0f)}), HostTensor::Of<double>({2, 1, 1}, {1e300, -0.0})}) {
+    ASSERT_TRUE(WriteNpy(dir / "a.npy", tensor).ok());
+    EXPECT_EQ(*ReadNpy(dir / "a.npy"), tensor);
   }
 }
 
 TEST(NpyTest, WritesBFloat16AsFloat) {
-  TempDir dir;
-  ASSERT_TRUE(WriteNpy(dir.File("a.npy"), HostTensor::Of<BFloat16>({2}, {BFloat16(1.5f), BFloat16(-2.0f)})).ok());
-  EXPECT_EQ(*ReadNpy(dir.File("a.npy")), HostTensor::Of<float>({2}, {1.5f, -2.0f}));
+  testing::TempFolder dir;
+  ASSERT_TRUE(WriteNpy(dir / "a.npy", HostTensor::Of<BFloat16>({2}, {BFloat16(1.5f), BFloat16(-2.0f)})).ok());
+  EXPECT_EQ(*ReadNpy(dir / "a.npy"), HostTensor::Of<float>({2}, {1.5f, -2.0f}));
 }
 
 // A version 1.0 file with this dictionary and four bytes of data.
@@ -92,14 +93,17 @@ TEST(NpyTest, SaysWhatIsWrongWithAHeader) {
             "x: npy header: found byte 0x39, needs a dimension");
   EXPECT_EQ(Error("{'descr': '<i4', 'fortran_order': False, 'shape': (4611686018427387904,), }"),
             "x: npy shape [4611686018427387904] has more than 2^63 bytes");
-  EXPECT_EQ(Error("{'descr': '<i4', 'fortran_order': False, 'shape': (1,), } x"), "x: npy header: found byte 0x78, needs the end of the header");
+  EXPECT_EQ(Error("{'descr': '<i4', 'fortran_order': False, 'shape': (1,), } x"),
+            "x: npy header: found byte 0x78, needs the end of the header");
   EXPECT_EQ(Error("{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (1,), }"),
             "x: a structured npy array is not supported, needs a plain element type");
   EXPECT_EQ(Error("{'other': 1}"), "x: the npy header has a key that is not one of descr, fortran_order, shape");
   EXPECT_EQ(Error("{'descr"), "x: npy header: found byte 0x27, needs a quoted word");
   EXPECT_EQ(ParseNpy("PK", "x").status().message(), "x: is not an npy file, needs the bytes \\x93NUMPY at its start");
-  EXPECT_EQ(ParseNpy(absl::string_view("\x93NUMPY\x04\x00\x00\x00\x00\x00", 12), "x").status().message(), "x: npy version 4.0, needs 1.0, 2.0 or 3.0");
-  EXPECT_EQ(ParseNpy(absl::string_view("\x93NUMPY\x01\x00\x50\x00", 10), "x").status().message(), "x: the npy header needs 80 bytes, found 0");
+  EXPECT_EQ(ParseNpy(absl::string_view("\x93NUMPY\x04\x00\x00\x00\x00\x00", 12), "x").status().message(),
+            "x: npy version 4.0, needs 1.0, 2.0 or 3.0");
+  EXPECT_EQ(ParseNpy(absl::string_view("\x93NUMPY\x01\x00\x50\x00", 10), "x").status().message(),
+            "x: the npy header needs 80 bytes, found 0");
 }
 
 TEST(NpyTest, MakesBoolsZeroOrOne) {
@@ -111,7 +115,7 @@ TEST(NpyTest, MakesBoolsZeroOrOne) {
 TEST(NpyTest, SurvivesEveryDamage) {
   for (const char* name : {"fortran.npy", "big_endian_complex.npy", "version2.npy"}) {
     size_t refused = 0;
-    const std::string file = ReadWhole(std::string(kGolden) + name);
+    const std::string file = testing::ReadFile(std::string(kGolden) + name);
     ForEachDamage(file, [&](const std::string& content, const std::string& what) {
       const absl::StatusOr<HostTensor> tensor = ParseNpy(content, name);
       if (tensor.ok()) return;

@@ -8,7 +8,7 @@
 
 #include "graph/base/error.h"
 #include "tests/base/damage.h"
-#include "tests/base/temp_dir.h"
+#include "tests/formats/test_files.h"
 
 namespace ampc {
 namespace {
@@ -36,7 +36,7 @@ Tensors GoldenTensors() {
           {"complex128", HostTensor::Of<C128>({2, 3}, {C128(0, 0), C128(1, 1), C128(2, 2), C128(3, 3), C128(4, 4), C128(5, 5)})}};
 }
 
-class NpzTest : public testing::TestWithParam<const char*> {
+class NpzTest : public ::testing::TestWithParam<const char*> {
  protected:
   std::string path() const { return std::string("tests/base/golden/") + GetParam(); }
 };
@@ -51,7 +51,7 @@ TEST_P(NpzTest, ReadsWhatNumPyWrote) {
 TEST_P(NpzTest, RefusesEveryDamageToTheValues) {
   const Tensors golden = GoldenTensors();
   size_t refused = 0;
-  const std::string file = ReadWhole(path());
+  const std::string file = testing::ReadFile(path());
   ForEachDamage(file, [&](const std::string& content, const std::string& what) {
     const absl::StatusOr<Tensors> tensors = ParseNpz(content, "a.npz");
     if (!tensors.ok()) {
@@ -67,43 +67,43 @@ TEST_P(NpzTest, RefusesEveryDamageToTheValues) {
   EXPECT_GT(refused, file.size()) << "every cut file and many changed ones must be refused";
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, NpzTest, testing::Values("stored.npz", "compressed.npz"),
+INSTANTIATE_TEST_SUITE_P(Golden, NpzTest, ::testing::Values("stored.npz", "compressed.npz"),
                          [](const auto& info) { return std::string(info.param, std::string(info.param).find('.')); });
 
 TEST(NpzWriter, RoundTripsAndIsDeterministic) {
-  TempDir dir;
+  testing::TempFolder dir;
   Tensors tensors = GoldenTensors();
   tensors["\xc3\xa9/with.dots"] = HostTensor::Of<float>({}, {1});
   tensors["empty"] = HostTensor::Of<float>({0}, {});
-  ASSERT_TRUE(WriteNpz(dir.File("a.npz"), tensors).ok());
-  EXPECT_EQ(*ReadNpz(dir.File("a.npz")), tensors);
-  ASSERT_TRUE(WriteNpz(dir.File("b.npz"), tensors).ok());
-  EXPECT_EQ(ReadWhole(dir.File("a.npz")), ReadWhole(dir.File("b.npz")));
-  ASSERT_TRUE(WriteNpz(dir.File("none.npz"), {}).ok());
-  EXPECT_TRUE(ReadNpz(dir.File("none.npz"))->empty());
+  ASSERT_TRUE(WriteNpz(dir / "a.npz", tensors).ok());
+  EXPECT_EQ(*ReadNpz(dir / "a.npz"), tensors);
+  ASSERT_TRUE(WriteNpz(dir / "b.npz", tensors).ok());
+  EXPECT_EQ(testing::ReadFile(dir / "a.npz"), testing::ReadFile(dir / "b.npz"));
+  ASSERT_TRUE(WriteNpz(dir / "none.npz", {}).ok());
+  EXPECT_TRUE(ReadNpz(dir / "none.npz")->empty());
 }
 
 TEST(NpzWriter, WritesBFloat16AsFloat) {
-  TempDir dir;
-  ASSERT_TRUE(WriteNpz(dir.File("a.npz"), {{"x", Ramp<BFloat16>()}}).ok());
-  EXPECT_EQ(ReadNpz(dir.File("a.npz"))->at("x"), Ramp<float>());
+  testing::TempFolder dir;
+  ASSERT_TRUE(WriteNpz(dir / "a.npz", {{"x", Ramp<BFloat16>()}}).ok());
+  EXPECT_EQ(ReadNpz(dir / "a.npz")->at("x"), Ramp<float>());
 }
 
 TEST(NpzWriter, ManyMembersNeedZip64) {
-  TempDir dir;
+  testing::TempFolder dir;
   Tensors tensors;
   for (int i = 0; i < 70000; ++i) tensors[std::to_string(i)] = HostTensor::Of<int32_t>({}, {i});
-  ASSERT_TRUE(WriteNpz(dir.File("a.npz"), tensors, {.no_sync = true}).ok());
-  const absl::StatusOr<Tensors> read = ReadNpz(dir.File("a.npz"));
+  ASSERT_TRUE(WriteNpz(dir / "a.npz", tensors, {.no_sync = true}).ok());
+  const absl::StatusOr<Tensors> read = ReadNpz(dir / "a.npz");
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(*read, tensors);
 }
 
 // NumPy moves sizes and offset into a zip64 record when they may pass 4 GiB; a reader takes them from there whatever they are.
 TEST(NpzReader, TakesSizesFromAZip64Record) {
-  TempDir dir;
-  ASSERT_TRUE(WriteNpz(dir.File("a.npz"), {{"x", Ramp<float>()}}).ok());
-  std::string archive = ReadWhole(dir.File("a.npz"));
+  testing::TempFolder dir;
+  ASSERT_TRUE(WriteNpz(dir / "a.npz", {{"x", Ramp<float>()}}).ok());
+  std::string archive = testing::ReadFile(dir / "a.npz");
   const size_t entry = archive.find("PK\x01\x02"), end = archive.find("PK\x05\x06");
   const std::string size = archive.substr(entry + 24, 4) + std::string(4, '\0'), offset(8, '\0');
   const std::string record = std::string("\x01\x00\x18\x00", 4) + size + size + offset;
@@ -119,11 +119,13 @@ TEST(NpzReader, TakesSizesFromAZip64Record) {
 }
 
 TEST(NpzReader, ErrorsAreSentences) {
-  TempDir dir;
-  EXPECT_EQ(ReadNpz(dir.File("no")).status().message(), dir.File("no") + ": no such file");
-  const std::string text = dir.Write("a.npz", "hello");
+  testing::TempFolder dir;
+  EXPECT_EQ(ReadNpz(dir / "no").status().message(), dir / "no" + ": no such file");
+  const std::string text = dir / "a.npz";
+  testing::WriteFile(text, "hello");
   EXPECT_EQ(ReadNpz(text).status().message(), text + ": is not an npz file, needs a zip archive");
-  const std::string cut = dir.Write("b.npz", "PK\x03\x04");
+  const std::string cut = dir / "b.npz";
+  testing::WriteFile(cut, "PK\x03\x04");
   EXPECT_EQ(ReadNpz(cut).status().message(), cut + ": damaged zip archive: its end record is missing");
   EXPECT_EQ(ExitCodeOf(ReadNpz(cut).status()), ExitCode::kBadInput);
 }

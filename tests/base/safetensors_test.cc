@@ -8,7 +8,7 @@
 
 #include "graph/base/error.h"
 #include "tests/base/damage.h"
-#include "tests/base/temp_dir.h"
+#include "tests/formats/test_files.h"
 
 namespace ampc {
 namespace {
@@ -51,7 +51,7 @@ TEST(SafetensorsReader, LoadErrors) {
 
 TEST(SafetensorsReader, SurvivesEveryDamage) {
   size_t refused = 0;
-  const std::string whole = ReadWhole(kGolden);
+  const std::string whole = testing::ReadFile(kGolden);
   ForEachDamage(whole, [&](const std::string& content, const std::string& what) {
     const absl::StatusOr<SafetensorsHeader> header = ParseSafetensorsHeader(content, "a");
     if (!header.ok()) {
@@ -90,7 +90,8 @@ TEST(SafetensorsReader, SaysWhatIsWrongWithAHeader) {
   EXPECT_EQ(Error(R"({"a":{"dtype":"F99","shape":[1],"data_offsets":[0,4]}})"), "tensor 'a': its dtype 'F99' is not one of the format");
   EXPECT_EQ(Error(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})"),
             "tensor 'a': F32 [2] needs 8 bytes, its data_offsets hold 4");
-  EXPECT_EQ(Error(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})"), "tensor 'a': its data end at byte 8, the file has 4 bytes of data");
+  EXPECT_EQ(Error(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})"),
+            "tensor 'a': its data end at byte 8, the file has 4 bytes of data");
   EXPECT_EQ(Error(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})"), "tensor 'a': its data_offsets are not a range");
   EXPECT_EQ(Error(R"({"a":{"dtype":"F32","shape":[4611686018427387904],"data_offsets":[0,4]}})"),
             "tensor 'a': its shape [4611686018427387904] has more than 2^63 bytes");
@@ -107,9 +108,9 @@ TEST(SafetensorsReader, RefusesAHugeHeaderLength) {
 }
 
 TEST(SafetensorsWriterTest, StreamsAnyPiecesAndReadsBack) {
-  TempDir dir;
+  testing::TempFolder dir;
   const std::vector<SafetensorsWriter::Spec> specs = {{"small", DType::kBool, {3}}, {"b", DType::kF32, {2, 3}}, {"a", DType::kF32, {1}}};
-  absl::StatusOr<SafetensorsWriter> writer = SafetensorsWriter::Create(dir.File("x"), specs, {{"k", "v"}}, {});
+  absl::StatusOr<SafetensorsWriter> writer = SafetensorsWriter::Create(dir / "x", specs, {{"k", "v"}}, {});
   ASSERT_TRUE(writer.ok()) << writer.status();
   ASSERT_EQ(writer->entries().size(), 3u);
   EXPECT_EQ(writer->entries()[0].name, "b");
@@ -124,7 +125,7 @@ TEST(SafetensorsWriterTest, StreamsAnyPiecesAndReadsBack) {
   const std::vector<SafetensorsEntry> entries = writer->entries();
   ASSERT_TRUE(writer->Commit().ok());
 
-  const absl::StatusOr<SafetensorsFile> file = SafetensorsFile::Open(dir.File("x"));
+  const absl::StatusOr<SafetensorsFile> file = SafetensorsFile::Open(dir / "x");
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(file->metadata().at("k"), "v");
   EXPECT_EQ(*file->Load("a"), a);
@@ -134,30 +135,30 @@ TEST(SafetensorsWriterTest, StreamsAnyPiecesAndReadsBack) {
 }
 
 TEST(SafetensorsWriterTest, WholeFilesRoundTripDeterministically) {
-  TempDir dir;
+  testing::TempFolder dir;
   const std::map<std::string, HostTensor> tensors = {
       {"x \"\n\xc3\xa9", Ramp<BFloat16>()}, {"scalar", HostTensor::Of<double>({}, {1})}, {"empty", HostTensor::Of<float>({0, 2}, {})}};
-  ASSERT_TRUE(WriteSafetensors(dir.File("a"), tensors).ok());
-  EXPECT_EQ(*ReadSafetensors(dir.File("a")), tensors);
-  ASSERT_TRUE(WriteSafetensors(dir.File("b"), tensors).ok());
-  EXPECT_EQ(ReadWhole(dir.File("a")), ReadWhole(dir.File("b")));
+  ASSERT_TRUE(WriteSafetensors(dir / "a", tensors).ok());
+  EXPECT_EQ(*ReadSafetensors(dir / "a"), tensors);
+  ASSERT_TRUE(WriteSafetensors(dir / "b", tensors).ok());
+  EXPECT_EQ(testing::ReadFile(dir / "a"), testing::ReadFile(dir / "b"));
 }
 
 TEST(SafetensorsWriterTest, RefusesWhatTheFormatCannotHold) {
-  TempDir dir;
+  testing::TempFolder dir;
   const auto error = [&](std::vector<SafetensorsWriter::Spec> specs) {
-    return SafetensorsWriter::Create(dir.File("x"), specs, {}, {}).status();
+    return SafetensorsWriter::Create(dir / "x", specs, {}, {}).status();
   };
-  EXPECT_EQ(error({{"a", DType::kF32, {1}}, {"a", DType::kF16, {1}}}).message(), dir.File("x") + ": two tensors have the name 'a'");
-  EXPECT_EQ(error({{"a", DType::kC128, {1}}}).message(), dir.File("x") + ": tensor 'a': safetensors has no type for c128");
+  EXPECT_EQ(error({{"a", DType::kF32, {1}}, {"a", DType::kF16, {1}}}).message(), dir / "x" + ": two tensors have the name 'a'");
+  EXPECT_EQ(error({{"a", DType::kC128, {1}}}).message(), dir / "x" + ": tensor 'a': safetensors has no type for c128");
   EXPECT_EQ(ExitCodeOf(error({{"a", DType::kF32, {-1}}})), ExitCode::kUsage);
   EXPECT_EQ(ExitCodeOf(error({{"__metadata__", DType::kF32, {1}}})), ExitCode::kUsage);
   EXPECT_EQ(ExitCodeOf(error({{"\xff", DType::kF32, {1}}})), ExitCode::kUsage);
 }
 
 TEST(SafetensorsWriterTest, CommitNeedsAllBytes) {
-  TempDir dir;
-  absl::StatusOr<SafetensorsWriter> writer = SafetensorsWriter::Create(dir.File("x"), {{"a", DType::kU8, {3}}}, {}, {});
+  testing::TempFolder dir;
+  absl::StatusOr<SafetensorsWriter> writer = SafetensorsWriter::Create(dir / "x", {{"a", DType::kU8, {3}}}, {}, {});
   ASSERT_TRUE(writer.ok());
   ASSERT_TRUE(writer->Append(HostTensor::Of<uint8_t>({2}, {1, 2}).bytes()).ok());
   EXPECT_EQ(ExitCodeOf(writer->Commit()), ExitCode::kInternal);

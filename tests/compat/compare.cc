@@ -1,13 +1,12 @@
 #include "tests/compat/compare.h"
 
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "tests/formats/test_files.h"
 
 namespace ampc::testing {
 namespace {
@@ -190,10 +189,9 @@ std::string CompareCasts(const View& a, const View& b) {
 }  // namespace
 
 absl::StatusOr<paddle::ProgramDesc> ReadPaddleProgram(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::string bytes = testing::ReadFile(path);
   paddle::ProgramDesc out;
-  if (!file || bytes.empty() || !out.ParseFromString(bytes)) return BadInputError(absl::StrCat(path, ": no Paddle program"));
+  if (bytes.empty() || !out.ParseFromString(bytes)) return BadInputError(absl::StrCat(path, ": no Paddle program"));
   return out;
 }
 

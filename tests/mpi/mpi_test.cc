@@ -4,14 +4,13 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "graph/base/dtype.h"
 #include "tests/e2e/process.h"
+#include "tests/formats/test_files.h"
 #include "tests/testlib/tolerance.h"
 
 namespace ampc::testing {
@@ -91,8 +90,7 @@ class MpiTraining : public Mpi {
     std::filesystem::create_directories(folder);
     Training training{RunTwo(what, binary, folder), {}};
     for (int rank = 0; rank < 2; ++rank) {
-      std::ifstream file(folder + "/process." + std::to_string(rank));
-      training.out[rank] = {std::istreambuf_iterator<char>(file), {}};
+      training.out[rank] = testing::ReadFile(folder + "/process." + std::to_string(rank));
     }
     return training;
   }

@@ -1,11 +1,10 @@
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
+#include "tests/formats/test_files.h"
 #include "tests/onnx/conformance_model.h"
 
 namespace ampc::testing {
@@ -83,8 +82,7 @@ absl::StatusOr<Fields> Parse(absl::string_view bytes) {
 }  // namespace
 
 absl::StatusOr<HostTensor> ReadTensorProto(const std::string& path, DType declared) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  const std::string bytes = testing::ReadFile(path);
   absl::StatusOr<Fields> fields = Parse(bytes);
   if (!fields.ok()) return Annotate(fields.status(), path);
   const bool known = fields->type >= 0 && fields->type < static_cast<int64_t>(std::size(kTypes));

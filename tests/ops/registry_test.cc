@@ -1,6 +1,4 @@
 // Walks the registry: what a record must have, and that each op has its cases. The arguments are the case files.
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,6 +11,7 @@
 #include "graph/op_registry.h"
 #include "graph/ops/gradients.h"
 #include "gtest/gtest.h"
+#include "tests/formats/test_files.h"
 #include "tests/testlib/case_file.h"
 
 namespace ampc {
@@ -23,9 +22,7 @@ std::vector<std::string>* g_files = new std::vector<std::string>();
 std::vector<testing::Case> AllCases() {
   std::vector<testing::Case> all;
   for (const std::string& file : *g_files) {
-    std::ifstream in(file);
-    const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-    absl::StatusOr<std::vector<testing::Case>> cases = testing::ParseCases(text);
+    absl::StatusOr<std::vector<testing::Case>> cases = testing::ParseCases(testing::ReadFile(file));
     EXPECT_TRUE(cases.ok()) << file << ": " << cases.status();
     if (cases.ok()) all.insert(all.end(), cases->begin(), cases->end());
   }

@@ -1,0 +1,55 @@
+// In builds with AddressSanitizer a step may touch only that part of its run's arena where its operands and workspace lie: what a kernel reads or
+// writes elsewhere in the arena is reported as it would be of memory of its own. Other builds compile to nothing.
+#pragma once
+
+#include "absl/base/config.h"
+#include "runtime/plan/execution_plan.h"
+
+#ifdef ABSL_HAVE_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace ampc {
+
+// Shuts the arena of a run from its first step to its last. Feeds are copied there before, fetches afterwards.
+class ArenaGuard {
+ public:
+  ArenaGuard(const ExecutionPlan& plan, char* arena) : plan_(plan), arena_(arena) { Shut(arena_, plan_.arena_bytes); }
+  ~ArenaGuard() { Open(arena_, plan_.arena_bytes); }
+  ArenaGuard(const ArenaGuard&) = delete;
+
+  // Opens what the step may touch, as long as it lives.
+  class Access {
+   public:
+    Access(const ArenaGuard& guard, const Step& step) : guard_(guard), step_(step) { guard_.ForEach(step_, Open); }
+    ~Access() { guard_.ForEach(step_, Shut); }
+    Access(const Access&) = delete;
+
+   private:
+    const ArenaGuard& guard_;
+    const Step& step_;
+  };
+
+ private:
+#ifdef ABSL_HAVE_ADDRESS_SANITIZER
+  static void Open(const char* p, int64_t bytes) { __asan_unpoison_memory_region(p, bytes); }
+  static void Shut(const char* p, int64_t bytes) { __asan_poison_memory_region(p, bytes); }
+
+  void ForEach(const Step& step, void (*visit)(const char*, int64_t)) const {
+    for (int i = 0; i < step.inputs + step.outputs; ++i) Visit(plan_.operands[step.first + i], visit);
+    Visit(step.workspace, visit);
+  }
+  void Visit(const Place& place, void (*visit)(const char*, int64_t)) const {
+    if (place.kind == Place::kArena) visit(arena_ + place.offset, place.bytes);
+  }
+#else
+  static void Open(const char*, int64_t) {}
+  static void Shut(const char*, int64_t) {}
+  void ForEach(const Step&, void (*)(const char*, int64_t)) const {}
+#endif
+
+  const ExecutionPlan& plan_;
+  char* const arena_;
+};
+
+}  // namespace ampc
