@@ -2,16 +2,19 @@
 
 #include "graph/base/convert.h"
 #include "graph/base/status_macros.h"
+#include "kernels/parallel.h"
 
 namespace ampc {
 
-void Widen(const HostTensor& low, float* to) {
-  const size_t n = static_cast<size_t>(low.num_elements());
-  if (low.dtype() == DType::kF16) {
-    F16ToF32(low.values<Half>().data(), to, n);
-  } else {
-    BF16ToF32(low.values<BFloat16>().data(), to, n);
-  }
+void Widen(const HostTensor& low, float* to, int threads) {
+  ParallelFor(threads, low.num_elements(), 1 << 15, [&](int64_t first, int64_t last) {
+    const size_t n = static_cast<size_t>(last - first);
+    if (low.dtype() == DType::kF16) {
+      F16ToF32(low.values<Half>().data() + first, to + first, n);
+    } else {
+      BF16ToF32(low.values<BFloat16>().data() + first, to + first, n);
+    }
+  });
 }
 
 absl::StatusOr<HostTensor> ToStorage(HostTensor value) {

@@ -174,7 +174,7 @@ absl::StatusOr<std::vector<HostTensor>> DeviceExecutor::Run(absl::Span<const Hos
     AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(desc.dtype, desc.dims));
     const Place& place = plan().fetches[i];
     if (place.kind == Place::kConstant) {
-      Narrow(place.constant, desc.dtype, desc.NumElements(), t);
+      Narrow(place.constant, plan().threads, t);
     } else {
       FromDeclared(arena->FetchData(i), desc.dtype, t);
     }

@@ -113,9 +113,9 @@ absl::StatusOr<std::vector<HostTensor>> HostExecutor::CopyFetches(const Arena& a
     AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(desc.dtype, desc.dims));
     const Place& place = plan().fetches[i];
     switch (place.kind) {
-      case Place::kArena: Narrow(static_cast<const char*>(arena.memory.data()) + place.offset, desc.dtype, desc.NumElements(), t); break;
-      case Place::kConstant: Narrow(place.constant, desc.dtype, desc.NumElements(), t); break;
-      case Place::kState: Narrow(place.state, desc.dtype, desc.NumElements(), t); break;
+      case Place::kArena: Narrow(static_cast<const char*>(arena.memory.data()) + place.offset, plan().threads, t); break;
+      case Place::kConstant: Narrow(place.constant, plan().threads, t); break;
+      case Place::kState: Narrow(place.state, plan().threads, t); break;
       case Place::kFeed: std::memcpy(t.mutable_data(), feeds[place.feed]->data(), t.size_bytes()); break;
       case Place::kNone: break;
     }
@@ -142,7 +142,9 @@ absl::StatusOr<std::vector<HostTensor>> HostExecutor::Run(absl::Span<const HostT
   const ScopedThreads threads(plan().threads);
   AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Arena> arena, TakeArena());
   for (const auto& [operand, feed] : feed_operands_) arena->operands[operand] = const_cast<void*>(feeds[feed]->data());
-  for (const FeedCopy& copy : plan().feed_copies) Widen(*feeds[copy.feed], reinterpret_cast<float*>(arena->at(copy.to.offset)));
+  for (const FeedCopy& copy : plan().feed_copies) {
+    Widen(*feeds[copy.feed], reinterpret_cast<float*>(arena->at(copy.to.offset)), plan().threads);
+  }
   const absl::Status status = observed == nullptr ? Execute(*arena) : ExecuteObserved(*arena, *observed);
   absl::StatusOr<std::vector<HostTensor>> fetches = status.ok() ? CopyFetches(*arena, feeds) : status;
   GiveBack(std::move(arena));

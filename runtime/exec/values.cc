@@ -5,7 +5,9 @@
 
 #include "graph/base/convert.h"
 #include "graph/base/status_macros.h"
+#include "kernels/kernel.h"
 #include "kernels/layout.h"
+#include "kernels/parallel.h"
 
 namespace ampc {
 namespace {
@@ -21,8 +23,13 @@ void NarrowTo(const void* from, DType to, size_t n, void* out) {
 
 }  // namespace
 
-void Narrow(const void* from, DType to, int64_t n, HostTensor& out) {
-  if (n > 0) NarrowTo(from, to, static_cast<size_t>(n), out.mutable_data());
+void Narrow(const void* from, int threads, HostTensor& out) {
+  const DType to = out.dtype();
+  const size_t read = SizeOf(StorageType(to)), written = SizeOf(to);
+  ParallelFor(threads, out.num_elements(), 1 << 15, [&](int64_t first, int64_t last) {
+    const size_t n = static_cast<size_t>(last - first);
+    NarrowTo(static_cast<const char*>(from) + first * read, to, n, static_cast<char*>(out.mutable_data()) + first * written);
+  });
 }
 
 void ToDeclared(const HostTensor& value, DType declared, void* to) {

@@ -9,8 +9,8 @@
 
 namespace ampc {
 
-// `n` elements from storage to declared type.
-void Narrow(const void* from, DType to, int64_t n, HostTensor& out);
+// The elements of `out`, which is in its declared type, from those in storage type.
+void Narrow(const void* from, int threads, HostTensor& out);
 
 // The same, of a value in declared or storage type, to memory.
 void ToDeclared(const HostTensor& value, DType declared, void* to);
