@@ -2,26 +2,23 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "graph/base/dtype.h"
 #include "graph/base/error.h"
-#include "graph/text/parser.h"
+#include "graph/base/half.h"
 #include "runtime/exec/observer.h"
+#include "tests/runtime/text_session.h"
 #include "tests/testlib/status.h"
 
 namespace ampc {
 namespace {
-
-absl::StatusOr<Session> FromText(absl::string_view text, SessionOptions options = {.threads = 1}) {
-  ParseOptions parse;
-  parse.bare = true;
-  absl::StatusOr<Program> program = ParseProgram(text, parse);
-  if (!program.ok()) return program.status();
-  return Session::Create(*std::move(program), options);
-}
 
 HostTensor Ramp(std::vector<int64_t> dims, float first, float step) {
   absl::StatusOr<HostTensor> t = HostTensor::Create(DType::kF32, dims);
@@ -29,8 +26,6 @@ HostTensor Ramp(std::vector<int64_t> dims, float first, float step) {
   for (float& v : t->mutable_values<float>()) v = std::exchange(value, value + step);
   return *std::move(t);
 }
-
-std::vector<float> Floats(const HostTensor& t) { return {t.values<float>().begin(), t.values<float>().end()}; }
 
 constexpr char kMlp[] = R"(
 feed  x : f32 [?, 2]
@@ -47,6 +42,27 @@ TEST(Session, RunsAnMlp) {
   ASSERT_OK_AND_ASSIGN(TensorMap out, session.Run({{"x", HostTensor::Of<float>({2, 2}, {1, 1, 2, 3})}}));
   EXPECT_EQ(out.at("y").dtype(), DType::kF32);
   EXPECT_EQ(Floats(out.at("y")), (std::vector<float>{5.5, 0, 10, 14.5, 0, 25}));
+}
+
+template <typename T>
+void ExpectReluOnThreads(int threads) {
+  const std::string type(Name(kDTypeOf<T>));
+  const std::string text = absl::StrCat("feed x : ", type, " [?]\ny = relu(x) : ", type, " [?]\nfetch y\n");
+  ASSERT_OK_AND_ASSIGN(const Session session, FromText(text, {.threads = threads}));
+  std::vector<T> values, expected;
+  for (int i = 0; i < 200001; ++i) {
+    const float value = static_cast<float>(i % 251 - 5);
+    values.push_back(T(value));
+    expected.push_back(T(std::max(value, 0.0f)));
+  }
+  ASSERT_OK_AND_ASSIGN(TensorMap out, session.Run({{"x", HostTensor::FromValues<T>({200001}, values)}}));
+  EXPECT_TRUE(out.at("y") == HostTensor::FromValues<T>({200001}, expected)) << type;
+}
+
+TEST(Session, ThreadsShareTheConversionOfFeedsAndFetches) {
+  ExpectReluOnThreads<Half>(3);
+  ExpectReluOnThreads<BFloat16>(3);
+  ExpectReluOnThreads<float>(3);
 }
 
 // Paddle 2.0 to 2.4 export the number of rows of a layer norm, a product of open dims, as 1.
