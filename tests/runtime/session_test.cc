@@ -264,11 +264,6 @@ TEST(Session, ThreadsShareASession) {
   EXPECT_EQ(wrong, std::vector<int>(4, 0));
 }
 
-void ExpectError(const absl::Status& status, ExitCode code, absl::string_view text) {
-  EXPECT_EQ(ExitCodeOf(status), code) << status;
-  EXPECT_NE(status.message().find(text), absl::string_view::npos) << status;
-}
-
 TEST(SessionErrors, FeedsThatDoNotFit) {
   ASSERT_OK_AND_ASSIGN(const Session session, FromText(kMlp));
   ExpectError(session.Run({}).status(), ExitCode::kUsage, "feed 'x' is missing");
