@@ -1,5 +1,6 @@
 #include "graph/infer_context.h"
 
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -55,6 +56,20 @@ absl::Status CheckAttrs(const Op& op) {
   return absl::OkStatus();
 }
 
+// No result is larger than `most` bytes.
+absl::Status CheckSizes(const InferContext& ctx, int64_t most) {
+  for (size_t i = 0; i < ctx.results().size(); ++i) {
+    const std::optional<TensorType>& type = ctx.results()[i];
+    if (!type.has_value() || type->kind == TypeKind::kOpaque) continue;
+    const int64_t bytes = SpannedBytes(type->dtype, type->dims);
+    if (bytes <= most) continue;
+    const std::string needed = bytes == std::numeric_limits<int64_t>::max() ? "more than 2^63" : absl::StrCat(bytes);
+    return BadInputError(absl::StrCat(Describe(ctx.op()), ": the result '", ctx.op().outputs()[i]->name(), "' is ", ToString(*type), ", which takes ", needed,
+                                      " bytes of the ", most, " that there can be"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 InferContext::InferContext(const Op& op, const TypeEnv& env) : op_(op), env_(env), results_(op.outputs().size()) {}
@@ -83,7 +98,7 @@ std::optional<double> InferContext::Float(absl::string_view slot) const {
   if (value == nullptr || value->num_elements() != 1) return std::nullopt;
   if (value->dtype() == DType::kF32) return value->values<float>()[0];
   if (value->dtype() == DType::kF64) return value->values<double>()[0];
-  if (std::optional<std::vector<int64_t>> ints = Ints(slot)) return static_cast<double>((*ints)[0]);
+  if (std::optional<std::vector<int64_t>> ints = Ints(slot)) return ExactDouble((*ints)[0]);
   return std::nullopt;
 }
 
@@ -136,6 +151,7 @@ absl::StatusOr<std::vector<std::optional<TensorType>>> InferOp(const Op& op, con
   AMPC_RETURN_IF_ERROR(CheckSlots(op, op.def().outputs, false));
   AMPC_RETURN_IF_ERROR(CheckAttrs(op));
   AMPC_RETURN_IF_ERROR(op.def().infer(ctx));
+  AMPC_RETURN_IF_ERROR(CheckSizes(ctx, env.MostBytesOfResult()));
   return std::move(const_cast<std::vector<std::optional<TensorType>>&>(ctx.results()));  // the context ends here
 }
 

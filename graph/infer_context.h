@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/base/host_tensor.h"
+#include "graph/base/size.h"
 #include "graph/op.h"
 
 namespace ampc {
@@ -21,6 +22,8 @@ class TypeEnv {
   virtual const HostTensor* ValueOf(const Var& var) const { return var.literal.get(); }
   // Whether memory is planned by the results: a result has the size that is computed, whatever its declaration says.
   virtual bool PlansMemory() const { return false; }
+  // The bytes that a result may have at most. A program that is only read may be meant for another machine.
+  virtual int64_t MostBytesOfResult() const { return kMostAddresses; }
 };
 
 class InferContext {
@@ -59,7 +62,8 @@ class InferContext {
   std::vector<std::optional<TensorType>> results_;
 };
 
-// Checks slots and attributes against the record, then runs the op's inference. An opaque op has no results set.
+// Checks slots and attributes against the record, then runs the op's inference and refuses results that are larger than the environment
+// allows: whoever allocates, indexes or makes tables for a result asks here first. An opaque op has no results set.
 absl::StatusOr<std::vector<std::optional<TensorType>>> InferOp(const Op& op, const TypeEnv& env);
 
 }  // namespace ampc

@@ -10,6 +10,7 @@
 #include "graph/base/convert.h"
 #include "graph/base/error.h"
 #include "graph/base/mapped_file.h"
+#include "graph/base/packed.h"
 #include "graph/base/status_macros.h"
 #include "graph/low_range.h"
 
@@ -140,6 +141,13 @@ absl::Status CastChunk(const WeightRef& ref, DType from, const WeightTransform& 
   return absl::OkStatus();
 }
 
+absl::StatusOr<absl::string_view> BytesOf(const WeightRef& ref) {
+  if (ref.source == nullptr) return InternalError(absl::StrCat("weight '", ref.name, "' has no source"));
+  const absl::Span<const char> all = ref.source->bytes();
+  if (ref.offset <= all.size() && ref.bytes <= all.size() - ref.offset) return absl::string_view(all.data() + ref.offset, ref.bytes);
+  return InternalError(absl::StrCat("weight '", ref.name, "' leaves its file '", ref.source->path(), "'"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const WeightSource>> OpenWeightFile(const std::string& path) {
@@ -151,16 +159,13 @@ std::shared_ptr<const WeightSource> WeightBuffer(std::string bytes) { return std
 
 absl::Status TransformWindow(const WeightRef& ref, int64_t first, int64_t count, std::string* out, WeightDamage* damage) {
   const auto size = static_cast<int64_t>(SizeOf(ref.dtype));
-  if (ref.source == nullptr || size == 0) return InternalError(absl::StrCat("weight '", ref.name, "' has no source or no type"));
-  const absl::Span<const char> all = ref.source->bytes();
-  if (ref.offset > all.size() || ref.bytes > all.size() - ref.offset) {
-    return InternalError(absl::StrCat("weight '", ref.name, "' leaves its file '", ref.source->path(), "'"));
-  }
+  if (ref.source == nullptr || size == 0 || IsPacked(ref.dtype)) return InternalError(absl::StrCat("weight '", ref.name, "' has no source or no elements of whole bytes"));
+  AMPC_ASSIGN_OR_RETURN(const absl::string_view all, BytesOf(ref));
   const auto elements = static_cast<int64_t>(ref.bytes) / size;
   if (first < 0 || count < 0 || first > elements || count > elements - first) {
     return InternalError(absl::StrCat("weight '", ref.name, "': window [", first, ", +", count, ") of ", elements, " elements"));
   }
-  const char* in = all.data() + ref.offset + first * size;
+  const char* in = all.data() + first * size;
   if (ref.transforms.empty()) {
     out->append(in, count * size);
     return absl::OkStatus();
@@ -185,10 +190,14 @@ absl::Status TransformWindow(const WeightRef& ref, int64_t first, int64_t count,
 
 absl::StatusOr<HostTensor> LoadWeight(const WeightRef& ref, absl::Span<const int64_t> dims) {
   AMPC_ASSIGN_OR_RETURN(HostTensor tensor, HostTensor::CreateUninitialized(ref.final_dtype(), dims));
-  const size_t size = SizeOf(ref.dtype);
-  if (size == 0 || static_cast<uint64_t>(tensor.num_elements()) != ref.bytes / size) {
+  if (SizeOf(ref.dtype) == 0 || static_cast<uint64_t>(PackedBytes(BitsOf(ref.dtype), tensor.num_elements())) != ref.bytes) {
     return InternalError(absl::StrCat("weight '", ref.name, "' has ", ref.bytes, " bytes of ", Name(ref.dtype), ", its shape needs ",
                                       tensor.num_elements(), " elements"));
+  }
+  if (IsPacked(ref.dtype) && ref.transforms.empty()) {
+    AMPC_ASSIGN_OR_RETURN(const absl::string_view packed, BytesOf(ref));
+    Unpack(ref.dtype, packed, tensor.num_elements(), tensor.mutable_data());
+    return tensor;
   }
   char* to = reinterpret_cast<char*>(tensor.mutable_data());
   std::string window;

@@ -42,7 +42,7 @@ struct WeightRef {
   std::shared_ptr<const WeightSource> source;
   std::string name;       // key inside the file where the format has one (safetensors), else ""
   uint64_t offset = 0;    // of the raw data, from the start of the source; checked on import
-  uint64_t bytes = 0;     // raw bytes at `offset`
+  uint64_t bytes = 0;     // raw bytes at `offset`: packed where IsPacked(dtype) (graph/base/packed.h)
   DType dtype = DType::kInvalid;  // as stored
   std::vector<WeightTransform> transforms;  // applied in order
 
@@ -60,7 +60,7 @@ struct WeightDamage {
 };
 
 // Applies the transforms of `ref` to the window [first, first + count) of elements and appends the resulting bytes to `out`.
-// InternalError when the window leaves the weight; BadInputError, which names the first element, for OnOverflow::kError.
+// InternalError when the window leaves the weight or its elements are packed; BadInputError, which names the first element, for OnOverflow::kError.
 absl::Status TransformWindow(const WeightRef& ref, int64_t first, int64_t count, std::string* out, WeightDamage* damage);
 // The whole weight as a tensor of final_dtype().
 absl::StatusOr<HostTensor> LoadWeight(const WeightRef& ref, absl::Span<const int64_t> dims);

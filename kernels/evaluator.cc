@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/size.h"
 #include "graph/base/status_macros.h"
 #include "graph/infer_context.h"
 #include "kernels/compute.h"
@@ -29,6 +30,7 @@ class OperandEnv final : public TypeEnv {
     return i < 0 ? nullptr : operands_[i];
   }
   bool PlansMemory() const override { return true; }
+  int64_t MostBytesOfResult() const override { return MostBytes(); }
 
  private:
   int Find(const Var& var) const {

@@ -131,6 +131,7 @@ RectFn ChooseRect() {
 }
 
 void Transpose(int threads, int64_t batch, int64_t rows, int64_t cols, const float* in, float* out, RoundFn round) {
+  if (batch * rows * cols == 0) return;
   if (rows == 1 || cols == 1) {
     const int64_t size = batch * rows * cols;
     const auto copy = [&](int64_t first, int64_t last) { std::memcpy(out + first, in + first, (last - first) * sizeof(float)); };

@@ -3,6 +3,9 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
+
+#include "kernels/nan_watch.h"
 
 namespace ampc {
 
@@ -21,7 +24,18 @@ void ParallelFor(int threads, int64_t n, int64_t grain, absl::FunctionRef<void(i
     const int64_t first = n / team * i + std::min(i, n % team);
     const int64_t last = first + n / team + (i < n % team ? 1 : 0);
     body(first, last);
+    TakeMetNan();
   }
+}
+
+bool TakeMetNanOf(int threads) {
+  if (threads <= 1 || omp_in_parallel()) return TakeMetNan();
+  std::atomic<bool> met{false};
+#pragma omp parallel num_threads(threads)
+  {
+    if (TakeMetNan()) met.store(true, std::memory_order_relaxed);
+  }
+  return met.load(std::memory_order_relaxed);
 }
 
 ScopedThreads::ScopedThreads(int threads) : before_(omp_get_max_threads()) {

@@ -75,7 +75,7 @@ absl::StatusOr<Session> Session::State::Create(DeviceChoice where, Program progr
   std::optional<Program> original;
   if (HasOnnxOps(program)) original = program.Clone();
   AMPC_ASSIGN_OR_RETURN(state->runner, ProgramRunner::Create(std::move(program), how));
-  if (original.has_value() && HasOnnxOps(state->runner->program())) state->shaped = std::make_unique<ShapedRunners>(*std::move(original), how);
+  if (original.has_value() && HasOnnxOps(state->runner->program())) state->shaped = std::make_unique<ShapedRunners>(*std::move(original), how, ShapedRunners::Left::kDeferred);
   return Session(std::move(state));
 }
 

@@ -7,6 +7,7 @@
 #include "graph/base/json_writer.h"
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
+#include "graph/base/utf8.h"
 #include "runtime/session.h"
 #include "tools/cli/command.h"
 #include "tools/cli/device_check.h"
@@ -121,7 +122,7 @@ void PrintText(Console& console, const CompareFlags& flags, const std::vector<La
   }
   console.Out(FormatTable(rows));
   console.Out(absl::StrCat(layers.size(), " values compared; max rel is against the largest magnitude of the value in ", flags.a, "\n"));
-  if (first != nullptr) console.Out(absl::StrCat("first divergence: '", first->name, "' (", first->op, ")\n"));
+  if (first != nullptr) console.Out(absl::StrCat("first divergence: '", Printable(first->name), "' (", first->op, ")\n"));
 }
 
 void PrintJson(Console& console, const CompareFlags& flags, const std::vector<Layer>& layers, const Layer* first) {

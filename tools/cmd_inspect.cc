@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/status_macros.h"
+#include "graph/base/utf8.h"
 #include "graph/formats/format.h"
 #include "graph/text/printer.h"
 #include "tools/cli/command.h"
@@ -24,7 +25,7 @@ struct InspectFlags {
 
 std::string Signature(const std::vector<Var*>& vars, const Program& program) {
   std::string out;
-  for (const Var* v : vars) absl::StrAppend(&out, "  ", v->exported(), " : ", PrintType(v->type, program), "\n");
+  for (const Var* v : vars) absl::StrAppend(&out, "  ", Printable(v->exported()), " : ", PrintType(v->type, program), "\n");
   return out;
 }
 
@@ -45,7 +46,7 @@ void PrintText(Console& console, const InspectFlags& flags, const Program& progr
   std::stable_sort(types.begin(), types.end(), [](const auto& a, const auto& b) { return a.second.first > b.second.first; });  // else by name
   for (const auto& [type, count] : types) rows.push_back({type, absl::StrCat(count.first), absl::StrCat(count.second)});
   console.Out(FormatTable(rows));
-  for (const std::string& type : facts.opaque_types) console.Out(absl::StrCat("no record for op '", type, "': kept as it is, not executed\n"));
+  for (const std::string& type : facts.opaque_types) console.Out(absl::StrCat("no record for op '", Printable(type), "': kept as it is, not executed\n"));
 }
 
 void PrintJson(Console& console, const InspectFlags& flags, const Program& program, const ModelFacts& facts) {

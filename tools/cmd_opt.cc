@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/str_format.h"
 #include "graph/base/atomic_file.h"
 #include "graph/base/error.h"
@@ -84,7 +85,8 @@ PipelineOptions MakeOptions(const OptFlags& flags, const PipelineOptions& tell, 
     if (changed && (flags.print_after == "all" || flags.print_after == step.pass)) {
       PrintOptions print;
       print.brief = true;
-      console.Note(absl::StrCat("# after ", index, " ", step.pass, "\n", PrintProgram(program, print)));
+      console.Note(absl::StrCat("# after ", index, " ", step.pass));
+      for (absl::string_view line : absl::StrSplit(PrintProgram(program, print), '\n')) console.Note(line);
     }
   };
   return options;

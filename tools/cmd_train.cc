@@ -51,7 +51,7 @@ class Reporter {
     if (!r.alarm.empty()) console_.Note(absl::StrCat("ampc train: ", r.alarm));
     if (!bar_.has_value()) bar_.emplace(console_, absl::StrCat("epoch ", r.epoch));
     bar_->Update(r.progress, 1);
-    if (flags_.verbose && r.skipped) console_.Note(absl::StrFormat("step %d: skipped, a gradient is not finite; scale %g", r.step, r.scale.value_or(1)));
+    if (flags_.verbose && r.skipped) console_.Note(absl::StrFormat("step %d: skipped, a gradient or the loss is not finite; scale %g", r.step, r.scale.value_or(1)));
     if (flags_.log_every == 0 || r.step % flags_.log_every != 0) return;
     if (!flags_.json) return Text(absl::StrFormat("%5d %8d %9.4f %9s %11s %8s %8.4f\n", r.epoch, r.step, r.loss, "", Number(r.scale), r.skipped ? "yes" : "", r.seconds));
     JsonWriter json;
@@ -143,6 +143,7 @@ absl::Status Run(TrainFlags flags, Console& console) {
   AMPC_RETURN_IF_ERROR(job->Run(events));
   AMPC_RETURN_IF_ERROR(parallel.Finish());
   if (!parallel.is_main()) return absl::OkStatus();
+  if (!flags.output.empty()) AMPC_RETURN_IF_ERROR(job->CheckState(flags.output, events));
   std::string picture;
   if (!flags.plot.empty()) {
     const std::string name = flags.request.level == "O0" ? "fp32" : absl::StrCat(flags.request.level, " ", flags.dtype);
@@ -180,6 +181,7 @@ void AddTrainOptions(const Options& options, TrainFlags& f) {
   options.Flag("--resume", r.resume, "go on from the newest checkpoint");
   options.Flag("!--no-test", r.test, "no test after an epoch");
   options.Flag("--check-nan-inf", r.check_nan_inf, "stop at the first result that is not finite (exit 1)");
+  options.Flag("--keep-going", r.keep_going, "leave out steps without a finite loss, and save what is not finite with a note; else either ends training (exit 1)");
   options.Add("--output,-o", f.output, "save the trained network for inference: .ampc, .pdmodel or .prog");
   options.Flag("--keep-casts", f.keep_casts, "save it in mixed precision; else it is fp32 without casts");
   options.Add("--plot", f.plot, "picture of loss, accuracy and scale: an .svg file");
@@ -196,7 +198,7 @@ Command TrainCommand() {
           "  ampc train lenet --level O1 --dtype bf16 --optimizer adamw --schedule cosine:0.001,5000+warmup:200,0,0.001\n"
           "  ampc train simplenet --level O2 --accumulate 10 --steps 50 --json\n"
           "  ampc train resnet18 --level O2 --checkpoint runs/a --checkpoint-every 200     then the same with --resume\n"
-          "  mpirun -n 2 ampc train guarded --level O2 --threads 1     two processes, half of each batch each",
+          "  mpirun -n 2 ampc train guarded --level O2 --threads 1     two processes, half of each batch each; mpirun refuses root, and says how to allow it",
           [](Options options) -> Action {
             auto flags = std::make_shared<TrainFlags>();
             AddTrainOptions(options, *flags);

@@ -16,7 +16,9 @@ while [ $# -gt 0 ]; do
 done
 tools/setup.sh --cuda
 mapfile -t tests < <(bazel query --noshow_progress 'attr(tags, "gpu_bundle", //tests/...)' 2> /dev/null)
-bazel build --noshow_progress --config="$config" //tools:ampc //tests/gpu:roofline //tests/gpu:report "${tests[@]}"
+# The bundle's own libraries are found beside its programs, so that no variable has to say where they are, which other programs would see, too.
+bazel build --noshow_progress --config="$config" --linkopt=-Wl,--disable-new-dtags,-rpath,'$ORIGIN/../lib' \
+  //tools:ampc //tests/gpu:roofline //tests/gpu:report "${tests[@]}"
 
 rm -rf "$folder.part"
 mkdir -p "$folder.part"/{bin,lib,data/ops,data/cases,tests/golden}
@@ -30,17 +32,27 @@ for test in "${tests[@]}"; do
   name=${name%_cuda_test}
   install_program "${path/:/\/}" "${name%_test}_test"
 done
-# The libraries that a program needs, but those of the C library, which have to be the machine's own.
+# The libraries that a program needs, but those of the C library and the compiler, which have to be the machine's own.
 for program in "$folder.part"/bin/*; do LD_LIBRARY_PATH=bazel-bin/kernels/cuda ldd "$program"; done | awk '$3 ~ /^\// { print $3 }' | sort -u |
-  grep -vE '/(libc|libm|libdl|librt|libpthread|ld-linux[^/]*|libresolv|libutil)\.so' | while read -r library; do cp -L "$library" "$folder.part/lib/"; done
+  grep -vE '/(libc|libm|libdl|librt|libpthread|ld-linux[^/]*|libresolv|libutil|libstdc..|libgcc_s)\.so' | while read -r library; do cp -L "$library" "$folder.part/lib/"; done
 cp tests/golden/ops/*.safetensors "$folder.part/data/ops/"
 cp tests/autodiff/*.case "$folder.part/data/cases/"
+for cases in tests/cuda/*/*.case; do cp "$cases" "$folder.part/data/cases/device_$(basename "$cases")"; done
 cp -r tests/golden/models "$folder.part/tests/golden/"
 cp tests/gpu/run.sh tests/gpu/torch_peer.py "$folder.part/"
-if [ -d /usr/share/datasets/fashion-mnist ]; then cp -rL /usr/share/datasets/fashion-mnist "$folder.part/data/"; fi
+python3 tests/gpu/idx_subset.py /usr/share/datasets/fashion-mnist "$folder.part/data/fashion-mnist" 4000
+# The CPU's losses, which those of the device are held against.
+mkdir "$folder.part/data/losses"
+losses() {  # NETWORK STEPS ARGS...
+  for level in O0 O1 O2; do
+    "$folder.part/bin/ampc" train "$1" --level "$level" --steps "$2" --no-test --log-every 1 --json "${@:3}" > "$folder.part/data/losses/$1_$level.jsonl"
+  done
+}
+losses simplenet 3 --batch 32
+for network in guarded lenet lstm transformer; do losses "$network" 30 --data "$folder.part/data/fashion-mnist"; done
 total=$(du -sm "$folder.part" | cut -f1)
 # What `run.sh --quick` needs, in one file to copy.
-tar -C "$folder.part" --exclude=./data/fashion-mnist --transform "s,^\.,$(basename "$folder")," -czf "$folder-quick.tar.gz" .
+tar -C "$folder.part" --transform "s,^\.,$(basename "$folder")," -czf "$folder-quick.tar.gz" .
 quick=$(du -sm "$folder-quick.tar.gz" | cut -f1)
 rm -rf "$folder"
 mv "$folder.part" "$folder"

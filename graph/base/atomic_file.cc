@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/ending.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/base/temporary_file.h"
@@ -38,6 +39,7 @@ int WriteAll(int fd, const std::byte* data, size_t size) {
 }
 
 std::atomic<int64_t> synced_nanoseconds = 0;
+std::atomic<int64_t> files_replaced = 0;
 
 int Sync(int fd) {
   const auto start = std::chrono::steady_clock::now();
@@ -67,8 +69,11 @@ struct AtomicFileWriter::State {
 
 absl::Status AtomicFileWriter::State::OpenDirect() {
   direct = true;
-  const int fd = open(target.c_str(), O_WRONLY | O_CLOEXEC);
+  // Not blocking: opening a pipe would wait for its reader, for ever where there will be none.
+  const int fd = open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0 && errno == ENXIO) return IoError(absl::StrCat(path, ": cannot be written: no process reads this pipe; start its reader first"));
   if (fd < 0) return SystemError(path, "be written", errno);
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
   file = TemporaryFile(fd);
   return absl::OkStatus();
 }
@@ -104,7 +109,7 @@ absl::Status AtomicFileWriter::State::Finish(std::string* temporary) {
   }
   const int error = file.Close();
   if (error == 0) return absl::OkStatus();
-  if (!temporary->empty()) unlink(temporary->c_str());
+  if (!temporary->empty()) RemoveTemporary(*temporary);
   return failed = SystemError(path, "be closed", error);
 }
 
@@ -135,6 +140,9 @@ AtomicFileWriter::AtomicFileWriter(std::unique_ptr<State> state) : state_(std::m
 AtomicFileWriter::AtomicFileWriter(AtomicFileWriter&&) noexcept = default;
 AtomicFileWriter& AtomicFileWriter::operator=(AtomicFileWriter&&) noexcept = default;
 AtomicFileWriter::~AtomicFileWriter() = default;
+
+int64_t FilesReplaced() { return files_replaced.load(); }
+void CountReplaced(int64_t files) { files_replaced += files; }
 
 double SyncSeconds() { return 1e-9 * static_cast<double>(synced_nanoseconds.load()); }
 
@@ -170,11 +178,14 @@ absl::StatusOr<AtomicFileWriter::Finished> AtomicFileWriter::Finish() {
 
 absl::Status AtomicFileWriter::Finished::Replace(Options options) const {
   if (temporary.empty()) return absl::OkStatus();
+  const NoEnding whole;
   if (rename(temporary.c_str(), target.c_str()) != 0) {
     const int error = errno;
-    unlink(temporary.c_str());
+    RemoveTemporary(temporary);
     return SystemError(path, "be replaced", error);
   }
+  ForgetAtEnd(temporary);
+  CountReplaced(1);
   if (!options.no_sync) SyncDirectory(DirectoryOf(target)).IgnoreError();
   return absl::OkStatus();
 }

@@ -62,6 +62,9 @@ absl::Status SyncDirectory(const std::string& directory);
 
 // What this process has waited so far for the disk to have what it wrote. Thread-safe.
 double SyncSeconds();
+// Files that this process has made or replaced so far. Thread-safe.
+int64_t FilesReplaced();
+void CountReplaced(int64_t files);  // for who renames them himself
 
 // The whole of `content` as file `path`, with the guarantees above.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content, AtomicFileWriter::Options options = {});

@@ -5,13 +5,14 @@
 namespace ampc {
 namespace {
 
-enum class Kind : uint8_t { kNone, kBool, kInteger, kFloat, kComplex };  // kFloat: IsFloat
+enum class Kind : uint8_t { kNone, kBool, kInteger, kFloat, kSmallFloat, kComplex };  // kFloat: IsFloat, kSmallFloat: IsSmallFloat
 
 struct Info {
   absl::string_view name, long_name;
   std::array<absl::string_view, 2> aliases;
   uint8_t bytes;
   Kind kind;
+  uint8_t bits = static_cast<uint8_t>(8 * bytes);
 };
 
 constexpr std::array<Info, kNumDTypes> kInfo = {{
@@ -28,6 +29,19 @@ constexpr std::array<Info, kNumDTypes> kInfo = {{
     {"f64", "float64", {"fp64", "double"}, 8, Kind::kFloat},
     {"c64", "complex64", {}, 8, Kind::kComplex},
     {"c128", "complex128", {}, 16, Kind::kComplex},
+    {"u16", "uint16", {}, 2, Kind::kInteger},
+    {"u32", "uint32", {}, 4, Kind::kInteger},
+    {"u64", "uint64", {}, 8, Kind::kInteger},
+    {"u4", "uint4", {}, 1, Kind::kInteger, 4},
+    {"i4", "int4", {}, 1, Kind::kInteger, 4},
+    {"u2", "uint2", {}, 1, Kind::kInteger, 2},
+    {"i2", "int2", {}, 1, Kind::kInteger, 2},
+    {"f8e4m3fn", "float8_e4m3fn", {}, 1, Kind::kSmallFloat},
+    {"f8e4m3fnuz", "float8_e4m3fnuz", {}, 1, Kind::kSmallFloat},
+    {"f8e5m2", "float8_e5m2", {}, 1, Kind::kSmallFloat},
+    {"f8e5m2fnuz", "float8_e5m2fnuz", {}, 1, Kind::kSmallFloat},
+    {"f8e8m0", "float8_e8m0", {}, 1, Kind::kSmallFloat},
+    {"f4e2m1", "float4_e2m1", {}, 1, Kind::kSmallFloat, 4},
 }};
 
 const Info& InfoOf(DType dtype) {
@@ -38,9 +52,11 @@ const Info& InfoOf(DType dtype) {
 }  // namespace
 
 size_t SizeOf(DType dtype) { return InfoOf(dtype).bytes; }
+int BitsOf(DType dtype) { return InfoOf(dtype).bits; }
 absl::string_view Name(DType dtype) { return InfoOf(dtype).name; }
 absl::string_view LongName(DType dtype) { return InfoOf(dtype).long_name; }
 bool IsInteger(DType dtype) { return InfoOf(dtype).kind == Kind::kInteger; }
+bool IsSignedInteger(DType dtype) { return IsInteger(dtype) && Name(dtype)[0] == 'i'; }
 bool IsComplex(DType dtype) { return InfoOf(dtype).kind == Kind::kComplex; }
 
 std::optional<DType> ParseDType(absl::string_view text) {

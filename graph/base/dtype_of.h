@@ -7,6 +7,7 @@
 #include "graph/base/bfloat16.h"
 #include "graph/base/dtype.h"
 #include "graph/base/half.h"
+#include "graph/base/small_float.h"
 
 namespace ampc {
 
@@ -19,20 +20,31 @@ template <> inline constexpr DType kDTypeOf<int8_t> = DType::kI8;
 template <> inline constexpr DType kDTypeOf<int16_t> = DType::kI16;
 template <> inline constexpr DType kDTypeOf<int32_t> = DType::kI32;
 template <> inline constexpr DType kDTypeOf<int64_t> = DType::kI64;
+template <> inline constexpr DType kDTypeOf<uint16_t> = DType::kU16;
+template <> inline constexpr DType kDTypeOf<uint32_t> = DType::kU32;
+template <> inline constexpr DType kDTypeOf<uint64_t> = DType::kU64;
 template <> inline constexpr DType kDTypeOf<Half> = DType::kF16;
 template <> inline constexpr DType kDTypeOf<BFloat16> = DType::kBF16;
 template <> inline constexpr DType kDTypeOf<float> = DType::kF32;
 template <> inline constexpr DType kDTypeOf<double> = DType::kF64;
 template <> inline constexpr DType kDTypeOf<std::complex<float>> = DType::kC64;
 template <> inline constexpr DType kDTypeOf<std::complex<double>> = DType::kC128;
+template <> inline constexpr DType kDTypeOf<Float8E4M3FN> = DType::kF8E4M3FN;
+template <> inline constexpr DType kDTypeOf<Float8E4M3FNUZ> = DType::kF8E4M3FNUZ;
+template <> inline constexpr DType kDTypeOf<Float8E5M2> = DType::kF8E5M2;
+template <> inline constexpr DType kDTypeOf<Float8E5M2FNUZ> = DType::kF8E5M2FNUZ;
+template <> inline constexpr DType kDTypeOf<ScaleFloat> = DType::kF8E8M0;
+template <> inline constexpr DType kDTypeOf<Float4E2M1> = DType::kF4E2M1;
 
-// Type in which sums and products of T are kept: float for Half and BFloat16, int64_t for integers, T otherwise.
+// Type in which sums and products of T are kept: float for Half and BFloat16, int64_t for integers (u64: itself), T otherwise.
 template <typename T> struct AccOf { using type = T; };
 template <> struct AccOf<Half> { using type = float; };
 template <> struct AccOf<BFloat16> { using type = float; };
 template <> struct AccOf<bool> { using type = int64_t; };
 template <> struct AccOf<uint8_t> { using type = int64_t; };
 template <> struct AccOf<int8_t> { using type = int64_t; };
+template <> struct AccOf<uint16_t> { using type = int64_t; };
+template <> struct AccOf<uint32_t> { using type = int64_t; };
 template <> struct AccOf<int16_t> { using type = int64_t; };
 template <> struct AccOf<int32_t> { using type = int64_t; };
 template <typename T>

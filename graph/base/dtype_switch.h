@@ -1,4 +1,7 @@
-// SwitchAll: a run-time DType as a compile-time type.
+// The one place where a run-time DType becomes a compile-time type: a list of types says which a piece of code is written for.
+//
+//   const RunFn run = Select<Numbers>(dtype, [](auto tag) -> RunFn { return &Run<typename decltype(tag)::type>; });
+//   if (run == nullptr) return Unsupported(...);
 //
 //   return SwitchAll(x.dtype(), "x", [&](auto tag) -> absl::Status {
 //     using T = typename decltype(tag)::type;
@@ -6,7 +9,10 @@
 //   });
 #pragma once
 
-#include <utility>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <type_traits>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -17,24 +23,65 @@
 
 namespace ampc {
 
-// Floats, integers and bool. `f` returns absl::Status or absl::StatusOr<U>. For another dtype (complex tensors are carried but never computed
-// with) UnsupportedError, which begins with `what`.
-template <typename F>
-auto SwitchAll(DType dtype, absl::string_view what, F&& f) -> decltype(std::forward<F>(f)(Tag<float>{})) {
-  switch (dtype) {
-    case DType::kF32: return std::forward<F>(f)(Tag<float>{});
-    case DType::kF16: return std::forward<F>(f)(Tag<Half>{});
-    case DType::kBF16: return std::forward<F>(f)(Tag<BFloat16>{});
-    case DType::kF64: return std::forward<F>(f)(Tag<double>{});
-    case DType::kU8: return std::forward<F>(f)(Tag<uint8_t>{});
-    case DType::kI8: return std::forward<F>(f)(Tag<int8_t>{});
-    case DType::kI16: return std::forward<F>(f)(Tag<int16_t>{});
-    case DType::kI32: return std::forward<F>(f)(Tag<int32_t>{});
-    case DType::kI64: return std::forward<F>(f)(Tag<int64_t>{});
-    case DType::kBool: return std::forward<F>(f)(Tag<bool>{});
-    default:
-      return UnsupportedError(absl::StrCat(what, ": dtype ", Name(dtype), " is not one of f32, f16, bf16, f64, u8, i8, i16, i32, i64, bool"));
+template <typename... T>
+struct Types {
+  static constexpr bool Contains(DType dtype) { return ((kDTypeOf<T> == dtype) || ...); }
+  template <typename... More>
+  using With = Types<T..., More...>;
+};
+
+template <typename... T>
+std::array<DType, sizeof...(T)> DTypesOf(Types<T...>) {
+  return {kDTypeOf<T>...};
+}
+
+// What arithmetic is done in: halves are read and written as floats.
+using Reals = Types<float, double>;
+using Integers = Types<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>;
+using Numbers = Types<float, double, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>;
+using IntegersAndBool = Integers::With<bool>;
+using NumbersAndBool = Numbers::With<bool>;
+using AllTypes = NumbersAndBool::With<Half, BFloat16>;  // but complex ones and the small ones: what IsPacked or IsSmallFloat
+using StoredTypes = AllTypes::With<Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, ScaleFloat, Float4E2M1>;
+
+namespace dtype_switch_internal {
+
+template <typename F, typename First, typename... Rest>
+auto Select(Types<First, Rest...>, DType dtype, F& f) -> decltype(f(Tag<First>{})) {
+  using R = decltype(f(Tag<First>{}));
+  if (dtype == kDTypeOf<First>) return f(Tag<First>{});
+  if constexpr (sizeof...(Rest) > 0) {
+    return Select(Types<Rest...>{}, dtype, f);
+  } else if constexpr (std::is_void_v<R>) {
+    return;
+  } else {
+    return R{};
   }
+}
+
+template <typename... T>
+std::string Names(Types<T...>) {
+  std::string names;
+  (absl::StrAppend(&names, names.empty() ? "" : ", ", Name(kDTypeOf<T>)), ...);
+  return names;
+}
+
+}  // namespace dtype_switch_internal
+
+// f(Tag<T>{}) for the type of `dtype` when `List` has it; otherwise an empty value of what f returns: null, false, absent.
+template <typename List, typename F>
+auto Select(DType dtype, F&& f) {
+  return dtype_switch_internal::Select(List{}, dtype, f);
+}
+
+// `f` returns absl::Status or absl::StatusOr<U>. For a type that AllTypes does not have (others are carried and cast but never computed with)
+// UnsupportedError, which begins with `what`.
+template <typename F>
+auto SwitchAll(DType dtype, absl::string_view what, F&& f) -> decltype(f(Tag<float>{})) {
+  if (!AllTypes::Contains(dtype)) {
+    return UnsupportedError(absl::StrCat(what, ": dtype ", Name(dtype), " is not one of ", dtype_switch_internal::Names(AllTypes{})));
+  }
+  return dtype_switch_internal::Select(AllTypes{}, dtype, f);
 }
 
 }  // namespace ampc

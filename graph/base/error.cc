@@ -7,31 +7,12 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/utf8.h"
 
 namespace ampc {
 namespace {
 
 constexpr char kExitCodeUrl[] = "ampc/exit_code";
-
-// What a file or a user calls something stands in the sentence as it is, but for control characters: these become \xNN, so that no name can
-// break the line or speak to the terminal.
-std::string Printable(absl::string_view message) {
-  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-  std::string out;
-  out.reserve(message.size());
-  for (size_t i = 0; i < message.size(); ++i) {
-    const auto c = static_cast<unsigned char>(message[i]),
-               next = i + 1 < message.size() ? static_cast<unsigned char>(message[i + 1]) : static_cast<unsigned char>(0);
-    const bool is_c1 = c == 0xc2 && next >= 0x80 && next < 0xa0;  // U+0080 to U+009F
-    if (!is_control(c) && !is_c1) {
-      out.push_back(message[i]);
-      continue;
-    }
-    absl::StrAppend(&out, "\\x", absl::Hex(is_c1 ? next : c, absl::kZeroPad2));
-    if (is_c1) ++i;
-  }
-  return out;
-}
 
 absl::Status Make(absl::StatusCode code, ExitCode exit_code, absl::string_view message) {
   absl::Status status(code, Printable(message));

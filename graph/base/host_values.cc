@@ -1,6 +1,10 @@
 #include "graph/base/host_values.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "graph/base/bfloat16.h"
+#include "graph/base/dtype_switch.h"
 #include "graph/base/half.h"
 
 namespace ampc {
@@ -17,15 +21,11 @@ std::vector<To> As(const HostTensor& tensor) {
 }  // namespace
 
 std::optional<std::vector<int64_t>> IntegersOf(const HostTensor& tensor) {
-  switch (tensor.dtype()) {
-    case DType::kBool: return As<int64_t, bool>(tensor);
-    case DType::kU8: return As<int64_t, uint8_t>(tensor);
-    case DType::kI8: return As<int64_t, int8_t>(tensor);
-    case DType::kI16: return As<int64_t, int16_t>(tensor);
-    case DType::kI32: return As<int64_t, int32_t>(tensor);
-    case DType::kI64: return As<int64_t, int64_t>(tensor);
-    default: return std::nullopt;
-  }
+  const absl::Span<const uint64_t> wide = tensor.values<uint64_t>();
+  if (std::any_of(wide.begin(), wide.end(), [](uint64_t v) { return v > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()); })) return std::nullopt;
+  return Select<IntegersAndBool>(tensor.dtype(), [&](auto tag) {
+    return std::optional<std::vector<int64_t>>(As<int64_t, typename decltype(tag)::type>(tensor));
+  });
 }
 
 std::optional<std::vector<float>> FloatsOf(const HostTensor& tensor) {
@@ -35,6 +35,13 @@ std::optional<std::vector<float>> FloatsOf(const HostTensor& tensor) {
     case DType::kF32: return As<float, float>(tensor);
     default: return std::nullopt;
   }
+}
+
+std::optional<double> ExactDouble(int64_t value) {
+  const double number = static_cast<double>(value);
+  // 2^63 is a double but no i64.
+  if (number >= 0x1p63 || static_cast<int64_t>(number) != value) return std::nullopt;
+  return number;
 }
 
 }  // namespace ampc

@@ -27,6 +27,10 @@ void AppendEscaped(absl::string_view text, std::string* out) {
       out->append("\\u00");
       out->push_back(kHex[c >> 4]);
       out->push_back(kHex[c & 15]);
+    } else if (length == 2 && ControlLength(text) == 2) {
+      out->append("\\u00");
+      out->push_back(kHex[static_cast<unsigned char>(text[1]) >> 4]);
+      out->push_back(kHex[text[1] & 15]);
     } else if (length == 0) {
       out->append("\xef\xbf\xbd");
     } else {

@@ -204,7 +204,7 @@ absl::StatusOr<int> WriteJournal(const std::string& path, const SaveJournal& jou
     status = errno == EEXIST && attempt < kMaxAttempts ? FinishJournal(path) : SystemError(path, "be written", errno);
     RemoveStale(DirectoryOf(path));  // it could not while that journal was there
   }
-  unlink(temporary.c_str());
+  RemoveTemporary(temporary);
   if (status.ok()) {
     if (!options.no_sync) SyncDirectory(DirectoryOf(path)).IgnoreError();
     return fd;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/base/packed.h"
 
 namespace ampc {
 
@@ -23,6 +24,11 @@ std::optional<int64_t> NumBytes(DType dtype, absl::Span<const int64_t> dims) {
   int64_t bytes = 0;
   if (!elements || __builtin_mul_overflow(*elements, static_cast<int64_t>(SizeOf(dtype)), &bytes)) return std::nullopt;
   return bytes;
+}
+
+std::optional<int64_t> NumFileBytes(DType dtype, absl::Span<const int64_t> dims) {
+  const std::optional<int64_t> bytes = NumBytes(dtype, dims);
+  return bytes.has_value() && IsPacked(dtype) ? PackedBytes(BitsOf(dtype), *bytes) : bytes;
 }
 
 absl::InlinedVector<int64_t, 4> RowMajorStrides(absl::Span<const int64_t> dims) {

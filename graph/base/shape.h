@@ -19,6 +19,9 @@ std::optional<int64_t> NumElements(absl::Span<const int64_t> dims);
 // NumElements times SizeOf(dtype); nullopt as above or when the bytes leave int64_t.
 std::optional<int64_t> NumBytes(DType dtype, absl::Span<const int64_t> dims);
 
+// The same for a file, where small elements are packed (packed.h).
+std::optional<int64_t> NumFileBytes(DType dtype, absl::Span<const int64_t> dims);
+
 // Elements to step over per dimension; the dimensions must have passed NumElements.
 absl::InlinedVector<int64_t, 4> RowMajorStrides(absl::Span<const int64_t> dims);
 

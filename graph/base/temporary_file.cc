@@ -21,6 +21,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "graph/base/ending.h"
 #include "graph/base/fnv.h"
 
 namespace ampc {
@@ -130,14 +131,17 @@ int TemporaryFile::Create(const std::string& directory, TemporaryFile* file) {
   if (file->fd_ >= 0) return 0;
   for (int attempt = 0; attempt < 100; ++attempt) {
     std::string name = FreshName(directory, ".tmp");
+    RemoveAtEnd(name);
     file->fd_ = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file->fd_ >= 0) {
       file->name_ = std::move(name);
       return 0;
     }
-    if (errno != EEXIST) break;
+    const int error = errno;
+    ForgetAtEnd(name);
+    if (error != EEXIST) return error;
   }
-  return errno;
+  return EEXIST;
 }
 
 TemporaryFile::TemporaryFile(TemporaryFile&& other) noexcept { *this = std::move(other); }
@@ -151,21 +155,29 @@ TemporaryFile& TemporaryFile::operator=(TemporaryFile&& other) noexcept {
 
 TemporaryFile::~TemporaryFile() {
   (void)Close();
-  if (!name_.empty()) unlink(name_.c_str());
+  if (!name_.empty()) RemoveTemporary(name_);
 }
 
 int TemporaryFile::GiveName(std::string* path) {
   for (int attempt = 0; name_.empty() && attempt < 100; ++attempt) {
     std::string name = FreshName(directory_, ".tmp");
+    RemoveAtEnd(name);
     if (linkat(AT_FDCWD, DescriptorPath(fd_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
       name_ = std::move(name);
-    } else if (errno != EEXIST) {
-      break;
+    } else {
+      const int error = errno;
+      ForgetAtEnd(name);
+      if (error != EEXIST) return error;
     }
   }
-  if (name_.empty()) return errno;
+  if (name_.empty()) return EEXIST;
   *path = std::exchange(name_, "");
   return 0;
+}
+
+void RemoveTemporary(const std::string& path) {
+  unlink(path.c_str());
+  ForgetAtEnd(path);
 }
 
 int TemporaryFile::Close() { return fd_ >= 0 && close(std::exchange(fd_, -1)) != 0 ? errno : 0; }

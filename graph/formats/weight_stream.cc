@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/packed.h"
 #include "graph/base/status_macros.h"
 
 namespace ampc {
@@ -54,16 +55,15 @@ absl::StatusOr<uint64_t> StoredBytes(const Var& var) {
   }
   if (var.weight == nullptr) {
     if (var.literal->num_elements() != elements || var.literal->dtype() != var.type.dtype) return Mismatch(var, var.literal->size_bytes());
-    return var.literal->size_bytes();
+    return static_cast<uint64_t>(PackedBytes(BitsOf(var.type.dtype), elements));
   }
   const WeightRef& ref = *var.weight;
-  const uint64_t size = SizeOf(ref.dtype);
   const uint64_t available = ref.source == nullptr ? 0 : ref.source->bytes().size();
-  if (size == 0 || ref.final_dtype() != var.type.dtype || ref.bytes % size != 0 || ref.bytes / size != static_cast<uint64_t>(elements)) {
+  if (SizeOf(ref.dtype) == 0 || ref.final_dtype() != var.type.dtype || ref.bytes != static_cast<uint64_t>(PackedBytes(BitsOf(ref.dtype), elements))) {
     return Mismatch(var, ref.bytes);
   }
   if (ref.offset > available || ref.bytes > available - ref.offset) return Mismatch(var, available);
-  return static_cast<uint64_t>(elements) * SizeOf(var.type.dtype);
+  return static_cast<uint64_t>(PackedBytes(BitsOf(var.type.dtype), elements));
 }
 
 void SaveProgress::Add(uint64_t bytes) {
@@ -73,8 +73,12 @@ void SaveProgress::Add(uint64_t bytes) {
 
 absl::Status AppendWeight(const Var& var, const SaveOptions& options, SaveProgress* progress, const ByteSink& sink) {
   if (var.weight == nullptr) {
-    AMPC_RETURN_IF_ERROR(sink(absl::string_view(static_cast<const char*>(var.literal->data()), var.literal->size_bytes())));
-    progress->Add(var.literal->size_bytes());
+    const HostTensor& value = *var.literal;
+    std::string packed;
+    if (IsPacked(value.dtype())) AppendPacked(value.dtype(), value.data(), value.num_elements(), &packed);
+    const absl::string_view bytes = packed.empty() ? absl::string_view(static_cast<const char*>(value.data()), value.size_bytes()) : packed;
+    AMPC_RETURN_IF_ERROR(sink(bytes));
+    progress->Add(bytes.size());
     return absl::OkStatus();
   }
   if (var.weight->transforms.empty()) return AppendRaw(*var.weight, progress, sink);

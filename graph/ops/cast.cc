@@ -17,12 +17,14 @@ absl::Status InferCast(InferContext& ctx) {
 OpDef CastDef() {
   return MayOverwrite(
       OpDef("cast")
-          .Doc("X converted to out_dtype: to nearest even into f16 and bf16, toward zero into integers. in_dtype is what X had "
+          .Doc("X converted to out_dtype: to nearest even into f16 and bf16, toward zero into integers. saturate and round_mode (up, down, nearest) are for floats of 8 bits. in_dtype is what X had "
                "when the op was made; the type of X counts.")
           .In("X", kAsIs)
           .Out("Out", kAsIs)
           .DTypeAttr("in_dtype", DType::kF32)
           .DTypeAttr("out_dtype", DType::kF32, false)
+          .Extra("saturate", true)
+          .Extra("round_mode", std::string("up"))
           .Infer(InferCast)
           .CostIs(PerResult<1>)
           .Amp(kNever, "the program asks for this very type; a cast that AMP makes useless is folded later")

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <string>
 #include <utility>
 
+#include "graph/base/size.h"
 #include "graph/ops/conv_util.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
@@ -18,14 +20,18 @@ absl::StatusOr<int64_t> OutputDim(const InferContext& ctx, size_t spatial, size_
       return Fail(ctx, 8, list == &want ? "output_size" : "output_padding", " has ", list->size(), " numbers, needs ", spatial);
   }
   if (!IsKnown(in) || !IsKnown(w.kernel)) return want.empty() ? kUnknownDim : want[i];
-  const int64_t least = (in - 1) * w.stride - w.before - w.after + w.dilation * (w.kernel - 1) + 1;
+  const int64_t least = SatSub(SatAdd(SatMul(in - 1, w.stride), Reach(w)), w.before + w.after);
   if (!want.empty()) {
-    if (want[i] < least || want[i] >= least + w.stride) {
-      return Fail(ctx, 9, "output_size has ", want[i], ", needs ", least, " to ", least + w.stride - 1);
+    if (want[i] < least || want[i] >= SatAdd(least, w.stride)) {
+      return Fail(ctx, 9, "output_size has ", want[i], ", needs ", least, " to ", SatAdd(least, w.stride - 1));
     }
     return want[i];
   }
-  const int64_t out = least + (extra.empty() ? 0 : extra[i]);
+  const int64_t more = extra.empty() ? 0 : extra[i];
+  if (more < 0 || more >= std::max(w.stride, w.dilation)) {
+    return Fail(ctx, 8, "output_padding has ", more, ", needs 0 to ", std::max(w.stride, w.dilation) - 1, ", less than the stride or the dilation");
+  }
+  const int64_t out = SatAdd(least, more);
   if (out <= 0) return Fail(ctx, 9, "the output has ", out, " positions, needs at least 1");
   return out;
 }
@@ -48,7 +54,7 @@ absl::Status InferConvTranspose(InferContext& ctx) {
   AMPC_ASSIGN_OR_RETURN(const Windows windows, ReadConvWindows(ctx, in));
   Dims out(kSpatial + 2, kUnknownDim);
   out[0] = in.dims[0];
-  out[in.channel] = IsKnown(w.dims[1]) ? w.dims[1] * in.groups : kUnknownDim;
+  out[in.channel] = IsKnown(w.dims[1]) ? SatMul(w.dims[1], in.groups) : kUnknownDim;
   for (int i = 0; i < kSpatial; ++i) {
     AMPC_ASSIGN_OR_RETURN(out[in.first + i], OutputDim(ctx, kSpatial, i, windows[i], in.dims[in.first + i]));
   }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "graph/base/size.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 #include "graph/ops/window.h"
@@ -20,8 +21,8 @@ absl::Status InferConv(InferContext& ctx) {
     return absl::OkStatus();
   }
   const ConvInput in = ReadConvInput(ctx, kSpatial);
-  if (IsKnown(in.channels) && IsKnown(w.dims[1]) && in.channels != w.dims[1] * in.groups) {
-    return Fail(ctx, 5, "Input has ", in.channels, " channels, needs ", w.dims[1] * in.groups, ": ", w.dims[1], " of the Filter times ", in.groups,
+  if (IsKnown(in.channels) && IsKnown(w.dims[1]) && in.channels != SatMul(w.dims[1], in.groups)) {
+    return Fail(ctx, 5, "Input has ", in.channels, " channels, needs ", SatMul(w.dims[1], in.groups), ": ", w.dims[1], " of the Filter times ", in.groups,
                 " groups");
   }
   if (IsKnown(w.dims[0]) && w.dims[0] % in.groups != 0) {

@@ -28,13 +28,14 @@ absl::Status InferGather(InferContext& ctx) {
 
 OpDef GatherDef() {
   return OpDef("gather")
-      .Doc("The slices of X along 'axis' that Index names.")
+      .Doc("The slices of X along 'axis' that Index names. Where 'from_end', -1 names the last one.")
       .In("X")
       .In("Index", kAsIs)
       .HostIn("Axis")
       .Out("Out")
       .A("axis", 0)
       .A("overwrite", true)
+      .A("from_end", false)
       .Infer(InferGather)
       .CostIs([](const Op& op) {
         return Cost{0, 2 * Bytes(op.outputs()[0]->type) + Bytes(op.input("Index")->type)};

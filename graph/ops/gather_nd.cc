@@ -17,10 +17,13 @@ absl::Status InferGatherNd(InferContext& ctx) {
 
 OpDef GatherNdDef() {
   return OpDef("gather_nd")
-      .Doc("Out[i..] = X[Index[i.., 0], Index[i.., 1], ..]; the last dimension of Index counts the leading dimensions of X that it names.")
+      .Doc(
+          "Out[i..] = X[Index[i.., 0], Index[i.., 1], ..]; the last dimension of Index counts the leading dimensions of X that it names. Where "
+          "'from_end', -1 names the last one.")
       .In("X")
       .In("Index", kAsIs)
       .Out("Out")
+      .A("from_end", false)
       .Infer(InferGatherNd)
       .CostIs([](const Op& op) { return IndexCost(op, "Index"); })
       .Amp(kClear, "moves values without arithmetic; the index keeps its type")

@@ -208,6 +208,8 @@ TensorType GradientType(const InferContext& ctx, const GradientRow& row, absl::s
 
 absl::Status InferGradient(InferContext& ctx) {
   const GradientRow& row = *FindGradientRow(ctx.op().type());
+  if (ctx.op().outputs().empty()) return Fail(ctx, 4, "has no result, needs one");
+  if (ctx.Has("XShape") && ctx.In("XShape").has_rank && ctx.In("XShape").rank() == 0) return Fail(ctx, 5, "XShape has rank 0, needs a 0 and the dims of X");
   if (row.infer != nullptr) return row.infer(ctx);
   for (const SlotDef& slot : ctx.op().def().outputs) {
     const absl::string_view operand = absl::StripSuffix(slot.name, "@GRAD");

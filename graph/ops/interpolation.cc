@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/base/size.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/families.h"
 #include "graph/ops/infer_util.h"
@@ -29,7 +30,7 @@ std::vector<int64_t> Sizes(const InferContext& ctx, absl::Span<const int64_t> in
   for (size_t i = 0; i < n; ++i) {
     if (!scale.empty()) {
       const float factor = static_cast<float>(scale[scale.size() == 1 ? 0 : i]);  // Paddle multiplies in f32: 10 * 0.7f is 7
-      if (IsKnown(in[i])) out[i] = static_cast<int64_t>(static_cast<float>(in[i]) * factor);
+      if (IsKnown(in[i])) out[i] = SatInt(static_cast<float>(in[i]) * factor);
     } else if (const int64_t size = ctx.op().GetInt(kSizeAttrs[3 - n + i]); size > 0) {
       out[i] = size;
     }

@@ -1,5 +1,6 @@
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
+#include "graph/ops/scaling_util.h"
 
 namespace ampc::ops {
 namespace {
@@ -12,6 +13,10 @@ absl::Status InferNonMaxSuppression(InferContext& ctx) {
   if (boxes.has_rank && Differ(boxes.dims[2], 4)) return Fail(ctx, 1, "Boxes has ", boxes.dims[2], " numbers per box, needs 4");
   if (boxes.has_rank && scores.has_rank && (Differ(boxes.dims[0], scores.dims[0]) || Differ(boxes.dims[1], scores.dims[2]))) {
     return Fail(ctx, 3, "Scores is ", ToString(scores), ", needs one score per class for each box of ", ToString(boxes));
+  }
+  if (ctx.Has("MaxOutputBoxes")) AMPC_RETURN_IF_ERROR(NeedScalar(ctx, "MaxOutputBoxes", {DType::kI32, DType::kI64}, 4));
+  for (const char* slot : {"IouThreshold", "ScoreThreshold"}) {
+    if (ctx.Has(slot)) AMPC_RETURN_IF_ERROR(NeedScalar(ctx, slot, {}, 5));
   }
   ctx.Out("Out", TensorType(DType::kI64, {kUnknownDim, 3}));
   return absl::OkStatus();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/base/size.h"
 #include "graph/ops/infer_util.h"
 
 namespace ampc::ops {
@@ -16,7 +17,7 @@ absl::Status PadDim(const InferContext& ctx, std::optional<int64_t> before, std:
   if (reflects && (*before >= *dim || *after >= *dim)) {
     return Fail(ctx, c, "reflects ", std::max(*before, *after), " of ", *dim, " positions, needs fewer than all");
   }
-  const int64_t out = *dim + *before + *after;
+  const int64_t out = SatAdd(*dim, SatAdd(*before, *after));
   if (out < 1 && *dim > 0) return Fail(ctx, c + 1, "leaves ", out, " of ", *dim, " positions, needs at least 1");
   *dim = out;
   return absl::OkStatus();

@@ -10,7 +10,7 @@ absl::Status InferPixelShuffle(InferContext& ctx) {
   const std::string layout = ctx.op().GetString("data_format");
   if (layout != "NCHW" && layout != "NHWC") return Fail(ctx, 2, "data_format is '", layout, "', needs NCHW or NHWC");
   const int64_t factor = ctx.op().GetInt("upscale_factor");
-  if (factor < 1) return Fail(ctx, 3, "upscale_factor is ", factor, ", needs a positive number");
+  if (factor < 1 || factor > kMostWindow) return Fail(ctx, 3, "upscale_factor is ", factor, ", needs a positive number up to ", kMostWindow);
   TensorType out = ctx.In("X");
   if (out.has_rank) {
     const bool last = ChannelsLast(layout);
@@ -21,7 +21,7 @@ absl::Status InferPixelShuffle(InferContext& ctx) {
     if (IsKnown(channels)) channels /= factor * factor;
     for (int i = 0; i < 2; ++i) {
       int64_t& size = out.dims[(last ? 1 : 2) + i];
-      if (IsKnown(size)) size *= factor;
+      if (IsKnown(size)) size = SatMul(size, factor);
       if (!IsKnown(size) && factor > 1) size = kUnknownDim;
     }
   }

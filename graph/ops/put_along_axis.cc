@@ -30,13 +30,14 @@ OpDef PutAlongAxisDef() {
       .Doc(
           "Input where Value[.., i, ..] is written to, or by 'Reduce' (none, add, mul, max, min) joined with, [.., Index[.., i, ..], ..], "
           "where "
-          "the position along 'Axis' is the index, one after the other. Indices below 0 count from the end.")
+          "the position along 'Axis' is the index, one after the other. Where 'from_end', -1 is the last one.")
       .In("Input")
       .In("Index", kAsIs)
       .In("Value")
       .Out("Result")
       .Required("Axis", int32_t{0})
       .A("Reduce", "none")
+      .A("from_end", true)
       .Infer(InferPutAlongAxis)
       .CostIs([](const Op& op) { return IndexCost(op, "Index"); })
       .Amp(kDeny, "joins as many values as have the same index: a sum of ones in f16 stops at 2048")

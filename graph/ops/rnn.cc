@@ -1,3 +1,4 @@
+#include "graph/base/size.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/index_util.h"
 #include "graph/ops/infer_util.h"
@@ -13,16 +14,17 @@ constexpr Mode kModes[] = {{"LSTM", 4, 2}, {"GRU", 3, 1}, {"RNN_TANH", 1, 1}, {"
 
 // Per layer and direction the weights of input and state, then in the same order the biases.
 absl::Status CheckWeights(const InferContext& ctx, int64_t gates, int64_t directions, int64_t hidden) {
-  const int64_t cells = ctx.op().GetInt("num_layers") * directions;
-  if (ctx.Count("WeightList") != 4 * cells) {
-    return Fail(ctx, 4, "WeightList has ", ctx.Count("WeightList"), " operands, needs ", 4 * cells,
+  const int64_t cells = SatMul(ctx.op().GetInt("num_layers"), directions);
+  if (hidden < 1) return Fail(ctx, 6, "hidden_size is ", hidden, ", needs a positive number");
+  if (ctx.Count("WeightList") != SatMul(4, cells)) {
+    return Fail(ctx, 4, "WeightList has ", ctx.Count("WeightList"), " operands, needs ", SatMul(4, cells),
                 ": 2 weights and 2 biases per layer and direction");
   }
   const TensorType& x = ctx.In("Input");
   for (int64_t i = 0; i < 4 * cells; ++i) {
-    Dims want = {gates * hidden};
+    Dims want = {SatMul(gates, hidden)};
     if (i < 2 * cells)
-      want.push_back(i % 2 == 1 ? hidden : i / 2 >= directions ? hidden * directions : x.has_rank ? x.dims[2] : kUnknownDim);
+      want.push_back(i % 2 == 1 ? hidden : i / 2 >= directions ? SatMul(hidden, directions) : x.has_rank ? x.dims[2] : kUnknownDim);
     const TensorType& w = ctx.In("WeightList", static_cast<int>(i));
     const TensorType needed(w.dtype, want);
     if (w.has_rank && !Compatible(w, needed)) return Fail(ctx, 6, "WeightList has ", ToString(w), " at ", i, ", needs ", ToString(needed));
@@ -44,10 +46,16 @@ absl::Status InferRnn(InferContext& ctx) {
   const int64_t hidden = op.GetInt("hidden_size");
   AMPC_RETURN_IF_ERROR(CheckWeights(ctx, mode->gates, directions, hidden));
   const TensorType& x = ctx.In("Input");
+  if (ctx.Has("SequenceLength") && ctx.In("SequenceLength").has_rank) {
+    const TensorType& lengths = ctx.In("SequenceLength");
+    if (lengths.rank() != 1 || (x.has_rank && Differ(lengths.dims[0], x.dims[1]))) {
+      return Fail(ctx, 7, "SequenceLength is ", ToString(lengths), ", needs one number per sample of ", ToString(x));
+    }
+  }
   TensorType out = x;
-  if (x.has_rank) out.dims[2] = hidden * directions;
+  if (x.has_rank) out.dims[2] = SatMul(hidden, directions);
   ctx.Out("Out", out);
-  const TensorType state(x.dtype, {op.GetInt("num_layers") * directions, x.has_rank ? x.dims[1] : kUnknownDim, hidden});
+  const TensorType state(x.dtype, {SatMul(op.GetInt("num_layers"), directions), x.has_rank ? x.dims[1] : kUnknownDim, hidden});
   for (int i = 0; i < mode->states; ++i) {
     const TensorType& before = ctx.In("PreState", i);
     if (before.has_rank && !Compatible(before, state.WithDType(before.dtype))) {

@@ -4,6 +4,9 @@
 namespace ampc::ops {
 namespace {
 
+// Along each side of a bin: a million samples of one bin take a millisecond.
+constexpr int64_t kMostSamples = 1024;
+
 absl::Status InferRoiAlign(InferContext& ctx) {
   AMPC_RETURN_IF_ERROR(NeedRank(ctx, "X", 4, 4, 1));
   AMPC_RETURN_IF_ERROR(NeedRank(ctx, "ROIs", 2, 2, 2));
@@ -26,6 +29,8 @@ absl::Status InferRoiAlign(InferContext& ctx) {
   if (!(ctx.op().GetFloat("spatial_scale") > 0)) {
     return Fail(ctx, 6, "spatial_scale is ", ctx.op().GetFloat("spatial_scale"), ", needs a positive number");
   }
+  const int64_t sampling = ctx.op().GetInt("sampling_ratio");
+  if (sampling > kMostSamples) return Fail(ctx, 7, "sampling_ratio is ", sampling, ", needs up to ", kMostSamples);
   ctx.Out("Out", TensorType(x.dtype, {rois.has_rank ? rois.dims[0] : kUnknownDim, x.has_rank ? x.dims[1] : kUnknownDim, height, width}));
   return absl::OkStatus();
 }

@@ -1,3 +1,6 @@
+#include <cstdint>
+#include <limits>
+
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 
@@ -6,6 +9,9 @@ namespace {
 
 absl::Status InferShape(InferContext& ctx) {
   const TensorType& x = ctx.In("Input");
+  for (const int64_t dim : x.dims) {
+    if (dim > std::numeric_limits<int32_t>::max()) return Fail(ctx, 1, "Input has a dim of ", dim, ", needs dims that i32 counts");
+  }
   ctx.Out("Out", TensorType(DType::kI32, {x.has_rank ? x.rank() : kUnknownDim}));
   return absl::OkStatus();
 }

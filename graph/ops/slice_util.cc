@@ -24,7 +24,8 @@ struct Bounds {
   int64_t At(const InferContext& ctx, size_t i) const {
     const std::vector<int64_t> flags = ctx.op().GetInts("infer_flags");
     const bool open = i < flags.size() && flags[i] == -1 && ctx.op().inputs().size() == 1;
-    return values.has_value() && !open ? (*values)[i].value_or(kNoBound) : kNoBound;
+    if (!values.has_value() || open || !(*values)[i].has_value()) return kNoBound;
+    return std::max(*(*values)[i], kNoBound + 1);
   }
 };
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "graph/base/size.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 
@@ -22,7 +23,7 @@ absl::StatusOr<std::vector<int64_t>> Sections(const InferContext& ctx, int64_t d
   int64_t sum = 0;
   for (const std::optional<int64_t>& s : *given) {
     out.push_back(s.value_or(kUnknownDim));
-    sum += std::max<int64_t>(out.back(), 0);
+    sum = SatAdd(sum, std::max<int64_t>(out.back(), 0));
   }
   const int64_t open = std::count_if(out.begin(), out.end(), [](int64_t s) { return !IsKnown(s); });
   if (IsKnown(dim) && (open == 0 ? sum != dim : sum > dim)) return Fail(ctx, 4, "the sections sum to ", sum, ", need ", dim);

@@ -21,11 +21,12 @@ absl::Status InferTakeAlongAxis(InferContext& ctx) {
 
 OpDef TakeAlongAxisDef() {
   return OpDef("take_along_axis")
-      .Doc("Result[.., i, ..] = Input[.., Index[.., i, ..], ..], where the position along 'Axis' is the index.")
+      .Doc("Result[.., i, ..] = Input[.., Index[.., i, ..], ..], where the position along 'Axis' is the index. Where 'from_end', -1 is the last one.")
       .In("Input")
       .In("Index", kAsIs)
       .Out("Result")
       .Required("Axis", int32_t{0})
+      .A("from_end", false)
       .Infer(InferTakeAlongAxis)
       .CostIs([](const Op& op) { return IndexCost(op, "Index"); })
       .Amp(kClear, "moves values without arithmetic; the index keeps its type")

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "graph/base/size.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 
@@ -24,7 +25,7 @@ absl::Status InferTile(InferContext& ctx) {
     const std::optional<int64_t> times = from_repeat < 0 ? 1 : (*repeat)[from_repeat];
     if (!times.has_value()) continue;
     if (*times < 1) return Fail(ctx, 1, "repeat_times has ", *times, ", needs positive numbers");
-    out[i] = *times == 1 ? have : IsKnown(have) ? have * *times : kUnknownDim;
+    out[i] = *times == 1 ? have : IsKnown(have) ? SatMul(have, *times) : kUnknownDim;
   }
   ctx.Out("Out", TensorType(x.dtype, out));
   return absl::OkStatus();

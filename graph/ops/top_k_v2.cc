@@ -5,7 +5,7 @@ namespace {
 
 absl::Status InferTopKV2(InferContext& ctx) {
   const std::optional<int64_t> k = ReadIntArg(ctx, "K", "k");
-  if (k.has_value() && *k < 1) return Fail(ctx, 1, "k is ", *k, ", needs at least 1");
+  if (k.has_value() && *k < 0) return Fail(ctx, 1, "k is ", *k, ", needs at least 0");
   return InferSorted(ctx, ctx.op().GetInt("axis"), k.value_or(kUnknownDim), 2);
 }
 

@@ -16,7 +16,7 @@ absl::Status ReadList(const Op& op, absl::string_view name, size_t n, std::vecto
   if (out->empty()) out->assign(n, 1);
   if (out->size() != n) return BadInputError(absl::StrCat(name, " has ", out->size(), " numbers, needs ", n));
   for (int64_t v : *out) {
-    if (v <= 0) return BadInputError(absl::StrCat(name, " has ", v, ", needs positive numbers"));
+    if (v <= 0 || v > kMostWindow) return BadInputError(absl::StrCat(name, " has ", v, ", needs positive numbers up to ", kMostWindow));
   }
   return absl::OkStatus();
 }
@@ -31,7 +31,9 @@ absl::Status ReadPaddings(const Op& op, Windows* windows) {
   for (size_t i = 0; i < n; ++i) {
     (*windows)[i].before = pads.size() == n ? pads[i] : pads[2 * i];
     (*windows)[i].after = pads.size() == n ? pads[i] : pads[2 * i + 1];
-    if ((*windows)[i].before < 0 || (*windows)[i].after < 0) return BadInputError("paddings has a negative number");
+    for (const int64_t pad : {(*windows)[i].before, (*windows)[i].after}) {
+      if (pad < 0 || pad > kMostWindow) return BadInputError(absl::StrCat("paddings has ", pad, ", needs 0 to ", kMostWindow));
+    }
   }
   return absl::OkStatus();
 }
@@ -48,7 +50,12 @@ absl::StatusOr<Windows> ReadWindows(const Op& op, absl::Span<const int64_t> in, 
   }
   if (kernel.size() != in.size()) return BadInputError(absl::StrCat("the window has ", kernel.size(), " sizes, needs ", in.size()));
   Windows windows(in.size());
-  for (size_t i = 0; i < in.size(); ++i) windows[i] = {kernel[i], strides[i], dilations[i]};
+  for (size_t i = 0; i < in.size(); ++i) {
+    windows[i] = {kernel[i], strides[i], dilations[i]};
+    if (Reach(windows[i]) > kMostWindow) {
+      return BadInputError(absl::StrCat("the window reaches over ", Reach(windows[i]), " positions, needs up to ", kMostWindow));
+    }
+  }
   const std::string algorithm = op.GetString("padding_algorithm", "EXPLICIT");
   if (algorithm == "EXPLICIT") {
     if (absl::Status s = ReadPaddings(op, &windows); !s.ok()) return s;
@@ -70,7 +77,7 @@ absl::StatusOr<Windows> ReadWindows(const Op& op, absl::Span<const int64_t> in, 
 
 int64_t WindowOutput(const Window& w, int64_t in, bool ceil_mode) {
   if (!IsKnown(in) || !IsKnown(w.kernel)) return kUnknownDim;
-  const int64_t room = in + w.before + w.after - (w.dilation * (w.kernel - 1) + 1);
+  const int64_t room = SatSub(in + w.before + w.after, Reach(w));
   if (room < 0) return 0;
   return (ceil_mode ? (room + w.stride - 1) / w.stride : room / w.stride) + 1;
 }

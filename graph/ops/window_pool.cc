@@ -25,7 +25,7 @@ absl::Status InferWindowPool(InferContext& ctx) {
     int64_t& size = out.dims[2 + i];
     size = WindowOutput(w, in, op.GetBool("ceil_mode"));
     if (!IsKnown(size)) continue;
-    if ((size - 1) * w.stride >= in + w.before) --size;  // a window that starts in the padding at the end is none
+    if (SatMul(size - 1, w.stride) >= in + w.before) --size;  // a window that starts in the padding at the end is none
     if (size <= 0)
       return Fail(ctx, 5, "the window of ", w.kernel, " does not fit ", in, " positions with padding ", w.before, " + ", w.after);
   }

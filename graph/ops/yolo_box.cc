@@ -1,3 +1,4 @@
+#include "graph/base/size.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/detection_util.h"
 #include "graph/ops/infer_util.h"
@@ -14,7 +15,7 @@ absl::Status InferYoloBox(InferContext& ctx) {
   if (numbers < 2 || numbers % 2 != 0) return Fail(ctx, 3, "anchors has ", numbers, " numbers, needs pairs of width and height");
   if (classes < 1) return Fail(ctx, 4, "class_num is ", classes, ", needs at least 1");
   const int64_t anchors = numbers / 2;
-  const int64_t channels = anchors * (classes + (op.GetBool("iou_aware") ? 6 : 5));
+  const int64_t channels = SatMul(anchors, SatAdd(classes, op.GetBool("iou_aware") ? 6 : 5));
   const TensorType& x = ctx.In("X");
   const TensorType& sizes = ctx.In("ImgSize");
   if (x.has_rank && Differ(x.dims[1], channels)) {
@@ -27,7 +28,7 @@ absl::Status InferYoloBox(InferContext& ctx) {
     images = Merge(images, sizes.dims[0]);
   }
   const int64_t cells = x.has_rank ? Product(Slice(x.dims, 2, 4)) : kUnknownDim;
-  const int64_t boxes = IsKnown(cells) ? anchors * cells : kUnknownDim;
+  const int64_t boxes = IsKnown(cells) ? SatMul(anchors, cells) : kUnknownDim;
   ctx.Out("Boxes", TensorType(x.dtype, {images, boxes, 4}));
   ctx.Out("Scores", TensorType(x.dtype, {images, boxes, classes}));
   return absl::OkStatus();

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/bfloat16.h"
 #include "graph/base/half.h"
+#include "graph/base/small_float.h"
 
 namespace ampc::text {
 namespace {
@@ -38,7 +39,7 @@ void Append(T value, std::string* out) {
   }
 }
 
-// Half and bfloat16 print as the float of the same value; NaN bits are their own.
+// Floats of 16 bits and fewer print as the float of the same value; NaN bits are their own.
 template <typename T>
 void AppendLow(T value, uint16_t quiet_nan, std::string* out) {
   const float wide = static_cast<float>(value);
@@ -52,6 +53,11 @@ T Read(const char* data) {
   T value;
   std::memcpy(&value, data, sizeof(T));
   return value;
+}
+
+template <typename T>
+void AppendSmall(const char* data, uint16_t quiet_nan, std::string* out) {
+  AppendLow(T::FromBits(Read<uint8_t>(data)), quiet_nan, out);
 }
 
 template <typename T>
@@ -84,6 +90,19 @@ void AppendElement(DType dtype, const char* data, std::string* out) {
     case DType::kBool: absl::StrAppend(out, *data != 0 ? "true" : "false"); return;
     case DType::kU8: absl::StrAppend(out, static_cast<int>(Read<uint8_t>(data))); return;
     case DType::kI8: absl::StrAppend(out, static_cast<int>(Read<int8_t>(data))); return;
+    case DType::kU4:
+    case DType::kU2: absl::StrAppend(out, static_cast<int>(Read<uint8_t>(data))); return;
+    case DType::kI4:
+    case DType::kI2: absl::StrAppend(out, static_cast<int>(Read<int8_t>(data))); return;
+    case DType::kU16: absl::StrAppend(out, Read<uint16_t>(data)); return;
+    case DType::kU32: absl::StrAppend(out, Read<uint32_t>(data)); return;
+    case DType::kU64: absl::StrAppend(out, Read<uint64_t>(data)); return;
+    case DType::kF8E4M3FN: AppendSmall<Float8E4M3FN>(data, 0x7f, out); return;
+    case DType::kF8E4M3FNUZ: AppendSmall<Float8E4M3FNUZ>(data, 0x80, out); return;
+    case DType::kF8E5M2: AppendSmall<Float8E5M2>(data, 0x7e, out); return;
+    case DType::kF8E5M2FNUZ: AppendSmall<Float8E5M2FNUZ>(data, 0x80, out); return;
+    case DType::kF8E8M0: AppendSmall<ScaleFloat>(data, 0xff, out); return;
+    case DType::kF4E2M1: AppendSmall<Float4E2M1>(data, 0, out); return;
     case DType::kI16: absl::StrAppend(out, Read<int16_t>(data)); return;
     case DType::kI32: absl::StrAppend(out, Read<int32_t>(data)); return;
     case DType::kI64: absl::StrAppend(out, Read<int64_t>(data)); return;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/base/utf8.h"
+
 namespace ampc::text {
 namespace {
 
@@ -22,7 +24,8 @@ bool IsBareName(absl::string_view name) {
 
 void AppendQuoted(absl::string_view bytes, std::string* out) {
   out->push_back('"');
-  for (char c : bytes) {
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const char c = bytes[i];
     switch (c) {
       case '"': out->append("\\\""); break;
       case '\\': out->append("\\\\"); break;
@@ -30,12 +33,13 @@ void AppendQuoted(absl::string_view bytes, std::string* out) {
       case '\t': out->append("\\t"); break;
       case '\r': out->append("\\r"); break;
       default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-          const auto u = static_cast<unsigned char>(c);
+        const size_t control = ControlLength(bytes.substr(i));
+        for (size_t k = 0; k < control; ++k) {
+          const auto u = static_cast<unsigned char>(bytes[i + k]);
           out->append({'\\', 'x', kHex[u >> 4], kHex[u & 15]});
-        } else {
-          out->push_back(c);
         }
+        if (control == 0) out->push_back(c);
+        i += control == 2 ? 1 : 0;
     }
   }
   out->push_back('"');

@@ -4,12 +4,14 @@
 #include <complex>
 #include <limits>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/bfloat16.h"
 #include "graph/base/half.h"
+#include "graph/base/small_float.h"
 #include "graph/base/status_macros.h"
 #include "graph/text/number.h"
 
@@ -200,10 +202,17 @@ bool AppendBytes(T value, std::string* out) {
 }
 
 template <typename T>
-bool AppendInt(absl::string_view text, std::string* out) {
-  int64_t value = 0;
-  if (!absl::SimpleAtoi(text, &value) || value < std::numeric_limits<T>::min() || value > std::numeric_limits<T>::max()) return false;
+bool AppendInt(absl::string_view text, std::string* out, T low = std::numeric_limits<T>::min(), T high = std::numeric_limits<T>::max()) {
+  std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t> value = 0;
+  if (!absl::SimpleAtoi(text, &value) || value < low || value > high) return false;
   return AppendBytes(static_cast<T>(value), out);
+}
+
+// Written as the number that it holds exactly.
+template <typename T>
+bool AppendSmall(absl::string_view text, std::string* out) {
+  float value = 0;
+  return ParseFloat(text, &value) && AppendBytes(T(value).bits, out);
 }
 
 // The element that one token spells; false when it does not fit the type.
@@ -217,6 +226,19 @@ bool AppendToken(absl::string_view text, DType dtype, std::string* out) {
     case DType::kI16: return AppendInt<int16_t>(text, out);
     case DType::kI32: return AppendInt<int32_t>(text, out);
     case DType::kI64: return AppendInt<int64_t>(text, out);
+    case DType::kU16: return AppendInt<uint16_t>(text, out);
+    case DType::kU32: return AppendInt<uint32_t>(text, out);
+    case DType::kU64: return AppendInt<uint64_t>(text, out);
+    case DType::kU4: return AppendInt<uint8_t>(text, out, 0, 15);
+    case DType::kU2: return AppendInt<uint8_t>(text, out, 0, 3);
+    case DType::kI4: return AppendInt<int8_t>(text, out, -8, 7);
+    case DType::kI2: return AppendInt<int8_t>(text, out, -2, 1);
+    case DType::kF8E4M3FN: return AppendSmall<Float8E4M3FN>(text, out);
+    case DType::kF8E4M3FNUZ: return AppendSmall<Float8E4M3FNUZ>(text, out);
+    case DType::kF8E5M2: return text == "inf" || text == "-inf" ? AppendBytes<uint8_t>(text == "inf" ? 0x7c : 0xfc, out) : AppendSmall<Float8E5M2>(text, out);
+    case DType::kF8E5M2FNUZ: return AppendSmall<Float8E5M2FNUZ>(text, out);
+    case DType::kF8E8M0: return AppendSmall<ScaleFloat>(text, out);
+    case DType::kF4E2M1: return AppendSmall<Float4E2M1>(text, out);
     case DType::kF16: return ParseFloat(text, &f) && AppendBytes(Half(f).bits, out);
     case DType::kBF16: return ParseFloat(text, &f) && AppendBytes(BFloat16(f).bits, out);
     case DType::kF32: return ParseFloat(text, &f) && AppendBytes(f, out);
@@ -235,7 +257,7 @@ absl::Status Element(Cursor& cursor, DType dtype, std::string* out) {
     AMPC_RETURN_IF_ERROR(Element(cursor, part, out));
     return cursor.Need(')', "')'");
   }
-  const bool nan = cursor.IsWord("nan") && IsFloat(dtype);
+  const bool nan = cursor.IsWord("nan") && (IsFloat(dtype) || IsSmallFloat(dtype));
   if ((!cursor.Is(Tok::kNumber) && !cursor.Is(Tok::kName)) || !AppendToken(cursor.token().text, dtype, out)) {
     return cursor.Unexpected(absl::StrCat("a value of type ", Name(dtype)));
   }

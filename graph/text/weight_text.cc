@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/fnv.h"
+#include "graph/base/packed.h"
 #include "graph/base/status_macros.h"
 #include "graph/text/number.h"
 #include "graph/text/quote.h"
@@ -161,6 +162,10 @@ absl::Status WeightReader::ParseValue(Cursor& cursor, Var& var) {
       var.literal = std::make_shared<HostTensor>(std::move(tensor));
       return absl::OkStatus();
     }
+    if (IsPacked(ref.dtype)) {
+      const std::string elements = std::exchange(bytes, "");
+      AppendPacked(ref.dtype, elements.data(), static_cast<int64_t>(elements.size()), &bytes);
+    }
     ref.bytes = bytes.size();
     ref.source = WeightBuffer(std::move(bytes));
   }
@@ -189,7 +194,14 @@ void AppendValue(const Var& var, const WeightRef* weight, bool brief, absl::stri
     AppendFileRef(ref, directory, out);
   } else {
     if (var.kind == VarKind::kConst || ref.dtype != var.type.dtype) absl::StrAppend(out, Name(ref.dtype), " ");
-    AppendElements(Window(ref), ref.dtype, var.type, brief, out);
+    std::string elements;
+    absl::string_view bytes = Window(ref);
+    if (const int64_t n = var.type.NumElements(); IsPacked(ref.dtype) && n >= 0 && PackedBytes(BitsOf(ref.dtype), n) == static_cast<int64_t>(bytes.size())) {
+      elements.resize(static_cast<size_t>(n));
+      Unpack(ref.dtype, bytes, n, elements.data());
+      bytes = elements;
+    }
+    AppendElements(bytes, ref.dtype, var.type, brief, out);
   }
   AppendTransforms(ref, out);
 }

@@ -8,6 +8,7 @@
 #include "kernels/cpu/base/conv_op.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/lib/activation.h"
 #include "kernels/lib/conv.h"
 
 namespace ampc {
@@ -73,7 +74,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   absl::StatusOr<std::unique_ptr<onednn::Conv>> conv = MakeConv(s, filter, spec.weights);
   if (!conv.ok()) return Annotate(conv.status(), Describe(view.op()));
   const bool own_residual = slots.residual >= 0 && view.op().inputs()[slots.residual] != view.op().inputs()[slots.in];
-  return std::make_unique<ConvKernel>(*std::move(conv), slots, filter != nullptr, own_residual);
+  const bool consumes = filter != nullptr && !MayLoseNan(s.activation);
+  return std::make_unique<ConvKernel>(*std::move(conv), slots, consumes, own_residual);
 }
 
 }  // namespace

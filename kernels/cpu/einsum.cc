@@ -1,22 +1,25 @@
 // einsum and its gradients: operands are brought to stacks of matrices by one strided copy each (none where they lie so already),
-// multiplied on oneDNN, and the product to the order of the result. More than two operands, f64 and integers have plain loops.
+// multiplied on oneDNN, and the product to the order of the result. More than two operands are taken pair by pair; f64 and integers have plain loops.
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/size.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/base/types.h"
+#include "kernels/cpu/einsum_loops.h"
 #include "kernels/cpu/move/strided_copy.h"
 #include "kernels/cpu/simd/reduce.h"
 #include "kernels/lib/matmul.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/product/einsum_path.h"
 #include "kernels/spec/product/einsum_spec.h"
 
 namespace ampc {
@@ -242,123 +245,85 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
   });
 }
 
-// Any equation, one element of the result after the other: for types and numbers of operands that the product above does not take.
-struct Loops {
-  // Of the labels of the result and of the others: sizes, and strides by operand, 0 where it lacks the label.
-  std::vector<int64_t> kept, summed;
-  std::vector<std::vector<int64_t>> kept_strides, summed_strides;
-};
-
-Loops LoopsOf(const Equation& e) {
-  Labels summed;
-  for (const auto& [label, size] : e.sizes) {
-    if (!Has(e.result, label)) summed.push_back(label);
-  }
-  Loops loops;
-  for (int label : e.result) loops.kept.push_back(e.sizes.at(label));
-  for (int label : summed) loops.summed.push_back(e.sizes.at(label));
-  const auto strides = [](const Labelled& t, const Labels& labels) {
-    std::vector<int64_t> out;
-    for (int label : labels) out.push_back(Has(t.labels, label) ? t.strides.at(label) : 0);
-    return out;
-  };
-  for (const Labelled& t : e.operands) {
-    loops.kept_strides.push_back(strides(t, e.result));
-    loops.summed_strides.push_back(strides(t, summed));
-  }
-  return loops;
-}
-
-// Where element `index`, counted over `sizes`, lies.
-int64_t OffsetAt(int64_t index, const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides) {
-  int64_t offset = 0;
-  for (size_t d = sizes.size(); d-- > 0; index /= sizes[d]) offset += index % sizes[d] * strides[d];
-  return offset;
-}
-
-// Floats are summed in double; integers wrap.
-template <typename T>
-void RunLoops(const Loops& l, const KernelArgs& args, int64_t total) {
-  using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
-  int64_t products = 1;
-  for (int64_t size : l.summed) products *= size;
-  const size_t operands = l.kept_strides.size();
-  ParallelFor(args.threads, total, std::max<int64_t>(1, (1 << 11) / std::max<int64_t>(1, products)), [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) {
-      Sum sum = 0;
-      for (int64_t k = 0; k < products; ++k) {
-        Sum product = 1;
-        for (size_t o = 0; o < operands; ++o) {
-          const int64_t at = OffsetAt(i, l.kept, l.kept_strides[o]) + OffsetAt(k, l.summed, l.summed_strides[o]);
-          product *= static_cast<Sum>(static_cast<const T*>(args.inputs[o])[at]);
-        }
-        sum += product;
-      }
-      static_cast<T*>(args.outputs[0])[i] = static_cast<T>(sum);
-    }
-  });
-}
-
-using LoopsFn = void (*)(const Loops& l, const KernelArgs& args, int64_t total);
-
-LoopsFn FindLoops(DType storage) {
-  switch (storage) {
-    case DType::kF32:
-      return &RunLoops<float>;
-    case DType::kF64:
-      return &RunLoops<double>;
-    case DType::kU8:
-      return &RunLoops<uint8_t>;
-    case DType::kI8:
-      return &RunLoops<int8_t>;
-    case DType::kI16:
-      return &RunLoops<int16_t>;
-    case DType::kI32:
-      return &RunLoops<int32_t>;
-    case DType::kI64:
-      return &RunLoops<int64_t>;
-    default:
-      return nullptr;
-  }
-}
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeLoops(const SpecView& view, int64_t total) {
-  const DType dtype = view.spec().outputs[0].dtype;
-  const LoopsFn run = FindLoops(StorageType(dtype));
-  if (run == nullptr) return view.Unsupported(absl::StrCat("there is no cpu kernel for ", std::string(Name(dtype))));
-  AMPC_ASSIGN_OR_RETURN(const Equation e, ReadEinsum(view));
-  return MakeLambdaKernel({}, [l = LoopsOf(e), run, total](const KernelArgs& args) {
-    run(l, args, total);
-    return absl::OkStatus();
-  });
-}
-
-absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
-  const SpecView view(spec);
-  const int n = view.NumIn("Operands");
-  const int64_t total = spec.outputs[0].NumElements();
-  if (total == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
-  if (n > 2 || StorageType(spec.outputs[0].dtype) != DType::kF32) return MakeLoops(view, total);
-  AMPC_ASSIGN_OR_RETURN(const Equation e, ReadEinsum(view));
-  for (int i = 0; i < n; ++i) {
-    if (spec.inputs[view.In("Operands", i)].NumElements() > 0) continue;
-    return MakeLambdaKernel({}, [total](const KernelArgs& args) {  // sums of nothing
-      std::fill_n(static_cast<float*>(args.outputs[0]), total, 0.0f);
-      return absl::OkStatus();
-    });
-  }
-  if (n == 1) return MakeUnary(e);
+// Of one or two operands, the first of the kernel's.
+absl::StatusOr<std::unique_ptr<Kernel>> MakeOfTwo(const SpecView& view, const Equation& e) {
+  if (StorageType(view.spec().outputs[0].dtype) != DType::kF32) return MakeEinsumLoops(view, e);
+  if (e.operands.size() == 1) return MakeUnary(e);
   absl::StatusOr<std::unique_ptr<ProductKernel>> kernel = ProductKernel::Make(view, e, {0, 1}, 0);
   if (!kernel.ok()) return Annotate(kernel.status(), Describe(view.op()));
   return kernel;
+}
+
+// The steps of a path; results between them lie in the workspace.
+class PathKernel final : public Kernel {
+ public:
+  static absl::StatusOr<std::unique_ptr<Kernel>> Make(const SpecView& view, const Equation& e) {
+    auto path = std::make_unique<PathKernel>();
+    path->operands_ = e.operands.size();
+    const int64_t size = static_cast<int64_t>(SizeOf(StorageType(view.spec().outputs[0].dtype)));
+    int64_t scratch = 0;
+    for (const EinsumStep& step : EinsumPath(e)) {
+      const Labelled result = Dense(step.equation.result, step.equation.sizes);
+      if (SpannedBytes(DType::kF64, result.Sizes(result.labels)) > MostBytes()) return MakeEinsumLoops(view, e);
+      AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, MakeOfTwo(view, step.equation));
+      scratch = std::max(scratch, Aligned(kernel->workspace_bytes()));
+      path->steps_.push_back({std::move(kernel), step.inputs, path->workspace_});
+      path->workspace_ += Aligned(SizeOf(step.equation.result, step.equation.sizes) * size);
+    }
+    path->scratch_ = path->workspace_;
+    path->workspace_ += scratch;
+    return path;
+  }
+
+  int64_t workspace_bytes() const override { return workspace_; }
+  std::string implementation() const override { return steps_.back().kernel->implementation(); }
+
+  absl::Status Run(const KernelArgs& args) const override {
+    char* const ws = static_cast<char*>(args.workspace);
+    for (const Step& step : steps_) {
+      const auto at = [&](int i) -> const void* {
+        if (i < 0) return nullptr;
+        const size_t k = static_cast<size_t>(i);
+        return k < operands_ ? args.inputs[k] : ws + steps_[k - operands_].result;
+      };
+      const void* const in[] = {at(step.inputs[0]), at(step.inputs[1])};
+      void* const out[] = {&step == &steps_.back() ? args.outputs[0] : ws + step.result};
+      AMPC_RETURN_IF_ERROR(step.kernel->Run({in, out, ws + scratch_, args.threads}));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Step {
+    std::unique_ptr<Kernel> kernel;
+    std::array<int, 2> inputs;
+    int64_t result;  // offset in the workspace
+  };
+  std::vector<Step> steps_;
+  size_t operands_ = 0;
+  int64_t workspace_ = 0, scratch_ = 0;
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
+  const SpecView view(spec);
+  const int64_t total = spec.outputs[0].NumElements();
+  if (total == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
+  AMPC_ASSIGN_OR_RETURN(const Equation e, ReadEinsum(view));
+  for (const TensorDesc& operand : spec.inputs) {
+    if (operand.NumElements() > 0) continue;
+    return MakeLambdaKernel({}, [bytes = spec.outputs[0].StorageBytes()](const KernelArgs& args) {  // sums of nothing
+      std::memset(args.outputs[0], 0, static_cast<size_t>(bytes));
+      return absl::OkStatus();
+    });
+  }
+  return e.operands.size() > 2 ? PathKernel::Make(view, e) : MakeOfTwo(view, e);
 }
 
 }  // namespace
 
 absl::Status RegisterEinsum(KernelRegistry* registry) {
   AMPC_RETURN_IF_ERROR(registry->Add({"einsum_grad", &MakeGradient, {DType::kF32, DType::kF16, DType::kBF16}}));
-  const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kU8,
-                                    DType::kI8,  DType::kI16, DType::kI32,  DType::kI64};
+  const std::vector<DType> types = DeclaredTypes<Numbers>();
   return registry->Add({"einsum", &Make, types});
 }
 

@@ -169,7 +169,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const HostTensor* b = spec.values[slots.b];
   absl::StatusOr<std::unique_ptr<onednn::Matmul>> matmul = MakeMatmul(s, b, spec.weights);
   if (!matmul.ok()) return Annotate(matmul.status(), Describe(view.op()));
-  return std::make_unique<MatmulKernel>(*std::move(matmul), slots, b != nullptr);
+  return std::make_unique<MatmulKernel>(*std::move(matmul), slots, b != nullptr && !MayLoseNan(s.activation));
 }
 
 // Sums of doubles and integers one after the other; integers wrap.

@@ -2,10 +2,12 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/dtype_switch.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/base/types.h"
 
 namespace ampc {
 namespace {
@@ -18,25 +20,7 @@ void Put(void* out, int64_t i) {
 using PutFn = void (*)(void* out, int64_t i);
 
 PutFn FindPut(DType storage) {
-  switch (storage) {
-    case DType::kF32:
-      return &Put<float>;
-    case DType::kF64:
-      return &Put<double>;
-    case DType::kBool:
-      return &Put<bool>;
-    case DType::kU8:
-    case DType::kI8:
-      return &Put<uint8_t>;
-    case DType::kI16:
-      return &Put<int16_t>;
-    case DType::kI32:
-      return &Put<int32_t>;
-    case DType::kI64:
-      return &Put<int64_t>;
-    default:
-      return nullptr;
-  }
+  return Select<NumbersAndBool>(storage, [](auto tag) -> PutFn { return &Put<typename decltype(tag)::type>; });
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
@@ -74,7 +58,7 @@ absl::Status RegisterOneHot(KernelRegistry* registry) {
   return registry->Add(
       {"one_hot_v2",
        &Make,
-       {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kBool, DType::kU8, DType::kI8, DType::kI16, DType::kI32, DType::kI64}});
+       DeclaredTypes<NumbersAndBool>()});
 }
 
 }  // namespace ampc

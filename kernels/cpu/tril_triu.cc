@@ -5,6 +5,7 @@
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/base/types.h"
 #include "kernels/parallel.h"
 
 namespace ampc {
@@ -51,8 +52,7 @@ absl::Status RegisterTrilTriu(KernelRegistry* registry) {
   AMPC_RETURN_IF_ERROR(registry->Add({"tril_triu_grad", &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}}));
   return registry->Add({"tril_triu",
                         &Make,
-                        {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kBool, DType::kU8, DType::kI8, DType::kI16,
-                         DType::kI32, DType::kI64, DType::kC64, DType::kC128}});
+                        MovableTypes()});
 }
 
 }  // namespace ampc

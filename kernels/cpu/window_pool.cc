@@ -7,14 +7,19 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
+#include "graph/base/size.h"
 #include "graph/base/status_macros.h"
 #include "graph/ops/window.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/base/types.h"
 #include "kernels/parallel.h"
 
 namespace ampc {
 namespace {
+
+using PooledTypes = Reals::With<uint8_t, int8_t>;
 
 struct WindowPool {
   enum class Mode : uint8_t { kMax, kAvg, kLp } mode = Mode::kMax;
@@ -26,28 +31,40 @@ struct WindowPool {
   double p = 2;
 };
 
-// The elements of one window: calls visit(offset, number) for those inside X and counts the others that a mean divides by.
+// The positions of one window along a dim: those inside X are [begin, end), `padded` of them lie in front of the end of the padding.
+struct Extent {
+  int64_t begin, end, padded;
+};
+
+Extent ExtentOf(const ops::Window& w, int64_t first, int64_t in) {
+  const auto in_front_of = [&](int64_t i) { return i <= first ? 0 : std::min(w.kernel, (i - first + w.dilation - 1) / w.dilation); };
+  return {in_front_of(0), in_front_of(in), in_front_of(in + w.after)};
+}
+
+// Calls visit(offset, number) for the elements of one window inside X and returns how many a mean divides by.
 template <typename F>
 int64_t ForEachInWindow(const WindowPool& w, const std::vector<int64_t>& first, F visit) {
   const size_t rank = w.in.size();
-  std::vector<int64_t> at(rank, 0);
-  int64_t counted = 0;
-  for (;;) {
+  absl::InlinedVector<Extent, 4> extents(rank);
+  absl::InlinedVector<int64_t, 4> at(rank);
+  int64_t inside = 1, padded = 1;
+  for (size_t d = 0; d < rank; ++d) {
+    extents[d] = ExtentOf(w.windows[d], first[d], w.in[d]);
+    at[d] = extents[d].begin;
+    inside *= extents[d].end - extents[d].begin;
+    padded = SatMul(padded, extents[d].padded);
+  }
+  for (int64_t left = inside; left > 0; --left) {
     int64_t offset = 0, number = 0;
-    bool inside = true, padded = true;
     for (size_t d = 0; d < rank; ++d) {
       const int64_t i = first[d] + at[d] * w.windows[d].dilation;
-      inside = inside && i >= 0 && i < w.in[d];
-      padded = padded && i < w.in[d] + w.windows[d].after;
       offset += i * w.step[d];
       number += i * w.number[d];
     }
-    counted += w.exclusive ? inside : padded;
-    if (inside) visit(offset, number);
-    size_t d = rank;
-    while (d-- > 0 && ++at[d] == w.windows[d].kernel) at[d] = 0;
-    if (d > rank) return counted;
+    visit(offset, number);
+    for (size_t d = rank; d-- > 0 && ++at[d] == extents[d].end;) at[d] = extents[d].begin;
   }
+  return w.exclusive ? inside : padded;
 }
 
 template <typename T>
@@ -96,7 +113,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   const Op& op = view.op();
   const TensorDesc &x = spec.inputs[0], &out = spec.outputs[0];
-  AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64, DType::kU8, DType::kI8}));
+  AMPC_RETURN_IF_ERROR(view.CheckType<PooledTypes>(x.dtype));
   WindowPool w;
   const std::string mode = op.GetString("mode");
   w.mode = mode == "max" ? WindowPool::Mode::kMax : mode == "avg" ? WindowPool::Mode::kAvg : WindowPool::Mode::kLp;
@@ -120,10 +137,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   KernelTraits traits;
   traits.rounds_results = w.mode == WindowPool::Mode::kMax;
   const DType storage = StorageType(x.dtype);
-  const auto run = storage == DType::kF32   ? &Run<float>
-                   : storage == DType::kF64 ? &Run<double>
-                   : storage == DType::kU8  ? &Run<uint8_t>
-                                            : &Run<int8_t>;
+  const auto run = Select<PooledTypes>(storage, [](auto tag) { return &Run<typename decltype(tag)::type>; });
   return MakeLambdaKernel(traits, [w = std::move(w), run, indices = view.Out("Indices")](const KernelArgs& args) {
     run(w, args, indices);
     return absl::OkStatus();
@@ -133,7 +147,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterWindowPool(KernelRegistry* registry) {
-  return registry->Add({"window_pool", &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kU8, DType::kI8}});
+  return registry->Add({"window_pool", &Make, DeclaredTypes<PooledTypes>()});
 }
 
 }  // namespace ampc

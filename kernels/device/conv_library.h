@@ -14,7 +14,7 @@ namespace ampc {
 class Stream;
 
 enum class ConvKind : uint8_t { kForward, kInputGradient, kFilterGradient };
-// kRelu and kClip of NaN are 0 and the lower bound.
+// All of NaN are NaN.
 enum class ConvActivation : uint8_t { kNone, kRelu, kClip, kSwish };
 
 // Dims in the order [n, c, spatial...]; filters [output channels, input channels / groups, spatial...]. Strides of memory say the

@@ -79,6 +79,8 @@ class Device {
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;
   virtual std::string name() const = 0;  // "cuda:0"
+  // Makes it the calling thread's: what kernels ask the vendor's libraries for when they are made goes by that.
+  virtual absl::Status MakeCurrent() { return absl::OkStatus(); }
 
   virtual absl::StatusOr<std::unique_ptr<Stream>> NewStream() = 0;
   virtual absl::StatusOr<std::unique_ptr<Event>> NewEvent(bool timing) = 0;

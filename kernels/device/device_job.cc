@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kMostBuckets = 1 << 20;
 
-std::unique_ptr<DeviceJob>& Current() {
-  static auto& current = *new std::unique_ptr<DeviceJob>;
+std::shared_ptr<DeviceJob>& Current() {
+  static auto& current = *new std::shared_ptr<DeviceJob>;
   return current;
 }
 
@@ -37,7 +37,7 @@ absl::Status DeviceJob::Prepare(int64_t bucket) {
 }
 
 absl::Status DeviceJob::Start(int64_t bucket, float* values, int64_t count, Stream& compute) {
-  AMPC_RETURN_IF_ERROR(collectives_->Check());
+  AMPC_RETURN_IF_ERROR(Check());
   Events& events = events_[static_cast<size_t>(bucket)];
   AMPC_RETURN_IF_ERROR(compute.Record(*events.ready));
   AMPC_RETURN_IF_ERROR(stream_->Wait(*events.ready));
@@ -47,11 +47,16 @@ absl::Status DeviceJob::Start(int64_t bucket, float* values, int64_t count, Stre
 
 absl::Status DeviceJob::Finish(int64_t bucket, Stream& compute) { return compute.Wait(*events_[static_cast<size_t>(bucket)].done); }
 
-DeviceJob* ProcessDeviceJob(const Device& device) {
-  DeviceJob* job = Current().get();
+std::shared_ptr<DeviceJob> ProcessDeviceJob(const Device& device) {
+  const std::shared_ptr<DeviceJob>& job = Current();
   return job != nullptr && &job->device() == &device ? job : nullptr;
 }
 
-void SetProcessDeviceJob(std::unique_ptr<DeviceJob> job) { Current() = std::move(job); }
+void SetProcessDeviceJob(std::shared_ptr<DeviceJob> job) { Current() = std::move(job); }
+
+absl::Status CheckDeviceJob(const Device& device) {
+  const std::shared_ptr<DeviceJob> job = ProcessDeviceJob(device);
+  return job == nullptr ? absl::OkStatus() : job->Check();
+}
 
 }  // namespace ampc

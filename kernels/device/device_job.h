@@ -25,6 +25,7 @@ class DeviceJob {
   absl::Status Finish(int64_t bucket, Stream& compute);
   // Makes the events of an exchange, before its first Start.
   absl::Status Prepare(int64_t bucket);
+  absl::Status Check() { return collectives_->Check(); }
 
  private:
   struct Events {
@@ -38,9 +39,13 @@ class DeviceJob {
   const std::unique_ptr<Collectives> collectives_;
 };
 
-// The job that this process's device belongs to; null where there is none, or another device's. Set before plans are made that use it;
-// null leaves it, when its work is done.
-DeviceJob* ProcessDeviceJob(const Device& device);
-void SetProcessDeviceJob(std::unique_ptr<DeviceJob> job);
+// The job that this process's device belongs to; null where there is none, or another device's. Set before plans are made that use it, which
+// keep it: what they captured of its work goes before it. Null leaves it, when its work is done.
+std::shared_ptr<DeviceJob> ProcessDeviceJob(const Device& device);
+void SetProcessDeviceJob(std::shared_ptr<DeviceJob> job);
+
+// What went wrong in earlier exchanges of the device's job, if it has one. To be asked after waiting for a stream: where a rank died, the work
+// that waited for it was given up.
+absl::Status CheckDeviceJob(const Device& device);
 
 }  // namespace ampc

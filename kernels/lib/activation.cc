@@ -61,6 +61,11 @@ absl::StatusOr<Activation> ReadActivation(const Op& op) {
   return UnsupportedError(absl::StrCat(Describe(op), ": the fused activation '", name, "' has no kernel"));
 }
 
+bool MayLoseNan(const Activation& activation) {
+  using enum ActivationKind;
+  return activation.kind == kRelu || activation.kind == kRelu6 || activation.kind == kHardSigmoid || activation.kind == kSigmoid;
+}
+
 void ApplyActivation(const Activation& act, int threads, float* data, int64_t n) {
   using simd::UnaryOp;
   UnaryOp fn = UnaryOp::kAbs;

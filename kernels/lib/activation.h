@@ -14,7 +14,10 @@ namespace ampc {
 // gelu_erf and gelu_tanh too.
 absl::StatusOr<Activation> ReadActivation(const Op& op);
 
-// Applies it to stored floats in place, NaN to NaN. oneDNN's fused relu, relu6 and hard_sigmoid give 0 for NaN instead.
+// Whether oneDNN's code for it gives a number for NaN on some CPU: it takes a maximum, or compares.
+bool MayLoseNan(const Activation& activation);
+
+// Applies it to stored floats in place, NaN to NaN.
 void ApplyActivation(const Activation& activation, int threads, float* data, int64_t n);
 
 }  // namespace ampc

@@ -15,7 +15,9 @@
 #include "kernels/layout.h"
 #include "kernels/lib/conv_cut.h"
 #include "kernels/lib/conv_descs.h"
+#include "kernels/lib/conv_nan.h"
 #include "kernels/lib/onednn_primitive.h"
+#include "kernels/nan_watch.h"
 #include "kernels/parallel.h"
 
 namespace ampc::onednn {
@@ -180,7 +182,7 @@ class OneDnnConv final : public Conv {
       filter = ws + filter_;
       AMPC_RETURN_IF_ERROR(repack_->Execute({b.filter, filter, ws + scratchpad_}));
     }
-    AMPC_RETURN_IF_ERROR(RunParts(in, filter, b.bias, residual, out, ws));
+    AMPC_RETURN_IF_ERROR(RunParts(in, filter, b, residual, out));
     if (adds_residual_) AddResidual(residual, out);
     if (out_ >= 0) Transpose2D(s_.threads, s_.batch, s_.out_positions(), s_.out_c, out, b.out);
     return absl::OkStatus();
@@ -290,26 +292,32 @@ class OneDnnConv final : public Conv {
     return absl::OkStatus();
   }
 
-  absl::Status RunParts(const void* in, const void* filter, const float* bias, const float* residual, float* out, char* ws) const {
+  absl::Status RunParts(const void* in, const void* filter, const ConvBuffers& b, const float* residual, float* out) const {
+    char* const ws = static_cast<char*>(b.workspace);
     const auto run = [&](int64_t i) {
       const Part& p = parts_[i];
       float* const to = channels_ > 0 ? reinterpret_cast<float*>(ws + slices_) + p.out : out + p.out;
       std::array<const void*, 6> buffers = {static_cast<const char*>(in) + p.in * (in_bf16_ >= 0 ? 2 : 4), filter, to};
       size_t count = 3;
-      if (s_.has_bias) buffers[count++] = bias + i * channels_;
+      if (s_.has_bias) buffers[count++] = b.bias + i * channels_;
       if (s_.has_residual && !adds_residual_ && !sum_) buffers[count++] = residual + p.out;
       buffers[count++] = ws + scratchpad_ + i * scratchpad_bytes_;
       AMPC_RETURN_IF_ERROR(p.primitive->Execute(absl::MakeConstSpan(buffers.data(), count)));
       if (channels_ > 0) PlaceChannels(i, to, out);
       return absl::OkStatus();
     };
-    if (parts_.size() == 1) return run(0);
+    if (parts_.size() == 1) {
+      AMPC_RETURN_IF_ERROR(run(0));
+      if (b.met_nan != nullptr && TakeMetNanOf(threads_)) *b.met_nan = true;
+      return absl::OkStatus();
+    }
     std::atomic<bool> ok{true};
     ParallelFor(threads_, static_cast<int64_t>(parts_.size()), 1, [&](int64_t first, int64_t last) {
       const ScopedThreads one(1);
       for (int64_t i = first; i < last; ++i) {
         if (!run(i).ok()) ok = false;
       }
+      if (b.met_nan != nullptr && TakeMetNan()) *b.met_nan = true;
     });
     return ok ? absl::OkStatus() : InternalError("oneDNN: a part of a convolution failed");
   }
@@ -368,7 +376,8 @@ class OneDnnConv final : public Conv {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Conv>> MakeConv(const ConvSpec& spec, const HostTensor* filter, WeightCache* cache) {
-  return OneDnnConv::Make(spec, filter, cache);
+  AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Conv> conv, OneDnnConv::Make(spec, filter, cache));
+  return MayLoseNan(spec.activation) ? KeepNan(std::move(conv), spec) : std::move(conv);
 }
 
 }  // namespace ampc::onednn

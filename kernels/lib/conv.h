@@ -1,6 +1,7 @@
 // Convolution and transposed convolution on oneDNN.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -40,6 +41,7 @@ struct ConvBuffers {  // f32
   const float* residual = nullptr;
   float* out = nullptr;
   void* workspace = nullptr;  // 64-byte aligned
+  std::atomic<bool>* met_nan = nullptr;  // set where the library reads NaN; null: nobody asks
 };
 
 // Immutable; several threads may Run it at the same time.

@@ -13,7 +13,9 @@
 #include "graph/base/host_tensor.h"
 #include "graph/base/status_macros.h"
 #include "kernels/layout.h"
+#include "kernels/lib/matmul_nan.h"
 #include "kernels/lib/onednn_primitive.h"
+#include "kernels/nan_watch.h"
 #include "kernels/parallel.h"
 
 namespace ampc::onednn {
@@ -214,7 +216,9 @@ class OneDnnMatmul final : public Matmul {
     }
     if (parts_.size() == 1) {
       const ScopedThreads threads(threads_of_part_);
-      return RunPart(0, a, b, buffers, ws);
+      AMPC_RETURN_IF_ERROR(RunPart(0, a, b, buffers, ws));
+      if (buffers.met_nan != nullptr && TakeMetNanOf(threads_of_part_)) *buffers.met_nan = true;
+      return absl::OkStatus();
     }
     std::atomic<bool> ok{true};
     ParallelFor(s_.threads, static_cast<int64_t>(parts_.size()), 1, [&](int64_t first, int64_t last) {
@@ -222,6 +226,7 @@ class OneDnnMatmul final : public Matmul {
       for (int64_t i = first; i < last; ++i) {
         if (!RunPart(i, a, b, buffers, ws).ok()) ok = false;
       }
+      if (buffers.met_nan != nullptr && TakeMetNan()) *buffers.met_nan = true;
     });
     return ok ? absl::OkStatus() : InternalError("oneDNN: a part of a matrix product failed");
   }
@@ -353,7 +358,8 @@ class OneDnnMatmul final : public Matmul {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Matmul>> MakeMatmul(const MatmulSpec& spec, const HostTensor* b, WeightCache* cache) {
-  return OneDnnMatmul::Make(spec, b, cache);
+  AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Matmul> product, OneDnnMatmul::Make(spec, b, cache));
+  return MayLoseNan(spec.activation) ? KeepNan(std::move(product), spec) : std::move(product);
 }
 
 }  // namespace ampc::onednn

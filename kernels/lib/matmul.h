@@ -1,6 +1,7 @@
 // Matrix products on oneDNN.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,6 +18,7 @@ struct MatmulBuffers {
   const float* bias = nullptr;
   float* out = nullptr;
   void* workspace = nullptr;  // 64-byte aligned
+  std::atomic<bool>* met_nan = nullptr;  // set where the library reads NaN; null: nobody asks
 };
 
 // Immutable; several threads may Run it at the same time.

@@ -79,7 +79,12 @@ absl::Status CheckRoomForPrimitive() {
 }  // namespace
 
 absl::Status CallError(dnnl_status_t status, const char* call) {
-  return InternalError(absl::StrCat("oneDNN: status ", static_cast<int>(status), " from ", call));
+  const absl::string_view function = absl::string_view(call).substr(0, absl::string_view(call).find('('));
+  if (status == dnnl_out_of_memory) return InternalError(absl::StrCat("out of memory: oneDNN had none left in ", function));
+  if (status == dnnl_invalid_arguments || status == dnnl_unimplemented) {
+    return UnsupportedError(absl::StrCat("oneDNN does not compute operands of these sizes with these attributes (", function, ")"));
+  }
+  return InternalError(absl::StrCat("oneDNN: status ", static_cast<int>(status), " from ", function));
 }
 
 dnnl_engine_t Engine() {

@@ -19,7 +19,7 @@
 
 namespace ampc::onednn {
 
-// Internal (exit 5) with the text of the call, unless it succeeded.
+// A sentence with the function of the call: unsupported (exit 4) where oneDNN does not take what it is asked for, else internal.
 absl::Status CallError(dnnl_status_t status, const char* call);
 #define AMPC_DNNL_CALL(expr)                                                             \
   do {                                                                                   \

@@ -58,6 +58,7 @@ bool Protector::Run() {
     if (var.kind == VarKind::kFeed && var.type.dtype == DType::kF32) flags_[var.id()] |= kFed;
   });
   CountUses();
+  FindNumbers();
   ForwardBlock(program_.main());
   ProtectIndexes();
   // Again, because a loop's body writes what its earlier ops read in the next turn.
@@ -165,6 +166,7 @@ void Protector::Forward(const Op& op) {
   FollowSums(op);
   FollowStatistics(op);
   FollowMeanProducts(op);
+  FollowLosses(op);
   FollowAreas(op);
   FollowFeeds(op);
   CheckBounds(op);

@@ -8,7 +8,7 @@
 // Rules: shape (computed from shapes and constants alone), index (feeds an index, a shape or a loop count), constant (reads a
 // constant that the low type has as zero or infinity), range (reads a value that such a constant made large), eps (reads a
 // value that such a constant keeps from zero), distance (exp(x - max(x))), scale (becomes that of a quantisation), statistics (a square
-// that is only averaged or summed), log (a small part of the program whose result goes into a logarithm of small values).
+// that is only averaged or summed), loss (what reduces one, and a mean over everything that only becomes other numbers), log (a small part of the program whose result goes into a logarithm of small values).
 // Option: dtype=f16|bf16. O(program).
 #pragma once
 

@@ -20,6 +20,7 @@ struct ProtectFacts {
     kExtent = 1 << 10,    // a difference of pieces of one tensor, or an exponential
     kFed = 1 << 11,       // a feed, or pieces of one, moved, pooled, and scaled or shifted by constants
     kExp = 1 << 12,       // an exponential, of those that are kSummed
+    kOfLoss = 1 << 13,    // a loss or a mean over everything, or arithmetic on such
   };
   static constexpr uint16_t kCrossesBlocks = kLarge | kSmall | kStatistic | kSummed | kExp | kWhole | kProduct;
   // A value as a product of powers of one other: x * (2 * x) has base x and degree 2.

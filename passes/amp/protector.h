@@ -50,8 +50,7 @@ class Protector : private ProtectFacts {
   void Forward(const Op& op);
   bool FromConstants(const Op& op) const;
   std::vector<const Op*> MakersOf(const Var& var) const;  // its definer, and what defines what that moves, and so on
-  // x - max(x), which may be small where x is not.
-  bool IsDistanceFromExtremum(const Op& op) const;
+  bool IsDistanceFromExtremum(const Op& op) const;  // x - max(x), which may be small where x is not
   void FollowRange(const Op& op);
   void CheckBounds(const Op& op);
   void CheckBatchNorm(const Op& op);
@@ -120,15 +119,15 @@ class Protector : private ProtectFacts {
   const Var* OnlyComputed(const Op& op) const;
   bool LeadsToAngle(const Op& op) const;
 
-  // protect_turns.cc: what makes a loop's state from the same state by arithmetic alone
-  void ProtectTurns();
+  void ProtectTurns();  // protect_turns.cc: what makes a loop's state from the same state by arithmetic alone
+  void FollowWholeNumbers(const Op& op);  // protect_whole_numbers.cc: numbers that were integers
 
-  // protect_whole_numbers.cc: numbers that were integers
-  void FollowWholeNumbers(const Op& op);
+  // protect_losses.cc: what reduces a loss, and means over everything of which nothing but such numbers is made
+  void FindNumbers();
+  void FollowLosses(const Op& op);
 
   DType low_;
-  double largest_;   // finite value of the low type
-  double smallest_;  // normal value of the low type
+  double largest_, smallest_;  // finite and normal value of the low type
   Program& program_;
   CastRoots roots_;
   ValueBounds bounds_;
@@ -143,6 +142,7 @@ class Protector : private ProtectFacts {
   std::vector<const Op*> definers_;  // by Var::id, null for what no op of the sweep so far defines
   std::vector<int> uses_, summed_;   // by Var::id: readers, and those that add up or average
   std::vector<const Op*> logs_;      // of what may be small
+  std::vector<bool> numbers_;        // by Var::id: of one element, and nothing larger is made of it
   absl::flat_hash_map<int, Guard> guards_;         // by Var::id: few have one
   absl::flat_hash_map<int, std::string> reasons_;  // by Op::id: few have one
 };

@@ -1,7 +1,11 @@
 #include "passes/amp/select_ops.h"
 
+#include <algorithm>
+#include <iterator>
+#include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
@@ -16,18 +20,74 @@ namespace {
 
 using Kind = SelectorTerm::Kind;
 
-class OpSelector {
- public:
-  explicit OpSelector(const Program& program) : program_(program), names_(program) {}
+// A type or a name that stands for itself alone.
+bool IsPlain(const SelectorTerm& term) {
+  const bool names_ops = term.kind == Kind::kTypeOrName || term.kind == Kind::kType || term.kind == Kind::kName;
+  return names_ops && term.text.find_first_of("*?[") == std::string::npos;
+}
 
-  std::vector<bool> Select(const SelectorTerm& term) {
+}  // namespace
+
+class OpSelection::Impl {
+ public:
+  explicit Impl(const Program& program) : program_(program), names_(program) {}
+
+  const Program& program() const { return program_; }
+
+  std::vector<int> Select(const SelectorTerm& term) {
     if (term.kind == Kind::kUpstream || term.kind == Kind::kDownstream) return Flow(term);
-    std::vector<bool> out(program_.num_op_ids(), false);
-    ForEachOp(program_, [&](const Op& op) { out[op.id()] = !IsInserted(op) && Matches(term, op); });
+    if (IsPlain(term)) return Find(term);
+    std::vector<int> out;
+    for (const Op* op : Ops()) {
+      if (Matches(term, *op)) out.push_back(op->id());
+    }
     return out;
   }
 
  private:
+  using Table = absl::flat_hash_map<std::string, std::vector<int>>;
+
+  // Those that AMP did not insert, by id.
+  const std::vector<const Op*>& Ops() {
+    if (!ops_.empty()) return ops_;
+    ForEachOp(program_, [&](const Op& op) {
+      if (!IsInserted(op)) ops_.push_back(&op);
+    });
+    std::sort(ops_.begin(), ops_.end(), [](const Op* a, const Op* b) { return a->id() < b->id(); });
+    return ops_;
+  }
+
+  static void Enter(absl::string_view name, int id, Table& table) {
+    std::vector<int>& ids = table[name];
+    if (ids.empty() || ids.back() != id) ids.push_back(id);
+  }
+
+  void FillTables() {
+    for (const Op* op : Ops()) {
+      Enter(op->type(), op->id(), by_type_);
+      if (onnx::DefOf(op->def()) != nullptr) Enter(onnx::TypeName(op->def()), op->id(), by_type_);
+      for (const Var* var : op->outputs()) {
+        const Var& original = names_.Of(*var);
+        Enter(original.exported(), op->id(), by_name_);
+        Enter(original.name(), op->id(), by_name_);
+      }
+    }
+  }
+
+  std::vector<int> Find(const SelectorTerm& term) {
+    if (by_type_.empty()) FillTables();
+    std::vector<int> out;
+    const auto add = [&](const Table& table) {
+      const auto found = table.find(term.text);
+      if (found != table.end()) out.insert(out.end(), found->second.begin(), found->second.end());
+    };
+    if (term.kind != Kind::kName) add(by_type_);
+    if (term.kind != Kind::kType) add(by_name_);
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+  }
+
   static bool Named(const SelectorTerm& term, const Var& var) { return term.pattern->Matches(var.exported()) || term.pattern->Matches(var.name()); }
 
   // `Conv` and `onnx.Conv.11` name the same op.
@@ -59,10 +119,11 @@ class OpSelector {
   }
 
   // The ops of the inner term, and from there against or along the data, inserted casts included on the way.
-  std::vector<bool> Flow(const SelectorTerm& term) {
+  std::vector<int> Flow(const SelectorTerm& term) {
     const bool up = term.kind == Kind::kUpstream;
     const SelectorTerm& of = term.of[0];
-    std::vector<bool> seen = Select(of);
+    std::vector<bool> seen(program_.num_op_ids(), false);
+    for (const int id : Select(of)) seen[id] = true;
     std::vector<const Op*> todo;
     MakeTables(up);
     ForEachOp(program_, [&](const Op& op) {
@@ -84,10 +145,11 @@ class OpSelector {
       todo.pop_back();
       for (const Var* var : up ? Carriers(op, op.inputs()) : op.outputs()) add(*var);
     }
-    ForEachOp(program_, [&](const Op& op) {
-      if (IsInserted(op)) seen[op.id()] = false;
-    });
-    return seen;
+    std::vector<int> out;
+    for (const Op* op : Ops()) {
+      if (seen[op->id()]) out.push_back(op->id());
+    }
+    return out;
   }
 
   // touching_ by original Var::id: the ops that write the value, for going up, or that read it.
@@ -111,31 +173,28 @@ class OpSelector {
 
   const Program& program_;
   OriginalNames names_;
+  std::vector<const Op*> ops_;
+  Table by_type_, by_name_;
   std::vector<std::vector<const Op*>> touching_;
 };
 
-bool Any(const std::vector<bool>& set) {
-  for (const bool in : set) {
-    if (in) return true;
-  }
-  return false;
-}
+OpSelection::OpSelection(const Program& program) : impl_(std::make_unique<Impl>(program)) {}
+OpSelection::~OpSelection() = default;
 
-}  // namespace
-
-absl::StatusOr<std::vector<bool>> SelectOps(const Selector& selector, const Program& program) {
-  OpSelector ops(program);
-  std::vector<bool> out;
+absl::StatusOr<std::vector<int>> OpSelection::Select(const Selector& selector) {
+  std::vector<int> out;
   for (const SelectorTerm& term : selector.terms) {
-    std::vector<bool> some = ops.Select(term);
-    if (!Any(some)) return UsageError(absl::StrCat("selector '", selector.text, "' matches no op of the program", SelectorHint(term, program)));
-    if (out.empty()) {
+    std::vector<int> some = impl_->Select(term);
+    if (some.empty()) return UsageError(absl::StrCat("selector '", selector.text, "' matches no op of the program", SelectorHint(term, impl_->program())));
+    if (&term == selector.terms.data()) {
       out = std::move(some);
     } else {
-      for (size_t i = 0; i < out.size(); ++i) out[i] = out[i] && some[i];
+      std::vector<int> both;
+      std::set_intersection(out.begin(), out.end(), some.begin(), some.end(), std::back_inserter(both));
+      out = std::move(both);
     }
   }
-  if (!Any(out)) return UsageError(absl::StrCat("selector '", selector.text, "' matches no op of the program, each of its terms does"));
+  if (out.empty()) return UsageError(absl::StrCat("selector '", selector.text, "' matches no op of the program, each of its terms does"));
   return out;
 }
 

@@ -61,11 +61,11 @@ absl::StatusOr<SelectorTerm> ParseTerm(absl::string_view text, int depth) {
 size_t EndOfSelector(absl::string_view text, size_t begin) {
   int depth = 0;
   bool in_class = false;
-  text = text.substr(0, text.find(';', begin));
   for (size_t i = begin; i < text.size(); ++i) {
     const char c = text[i];
+    if (c == ';') return i;  // wherever it stands
     if (c == '\\') {
-      ++i;
+      i += i + 1 < text.size() && text[i + 1] == ';' ? 0 : 1;
     } else if (in_class) {
       in_class = c != ']';
     } else if (c == '[') {

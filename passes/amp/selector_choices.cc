@@ -17,10 +17,10 @@ absl::StatusOr<std::vector<int>> FirstSelectors(const std::vector<Selector>& sel
   if (selectors.empty()) return first;
   first.assign(program.num_op_ids(), -1);
   works->assign(selectors.size(), false);
+  OpSelection ops(program);
   for (size_t s = 0; s < selectors.size(); ++s) {
-    AMPC_ASSIGN_OR_RETURN(const std::vector<bool> chosen, SelectOps(selectors[s], program));
-    for (size_t i = 0; i < chosen.size(); ++i) {
-      if (!chosen[i]) continue;
+    AMPC_ASSIGN_OR_RETURN(const std::vector<int> chosen, ops.Select(selectors[s]));
+    for (const int i : chosen) {
       if (first[i] < 0) first[i] = static_cast<int>(s);
       if (taken.empty() || taken[i] < 0) (*works)[s] = true;
     }

@@ -28,6 +28,7 @@ constexpr Row kRows[] = {
      "HardSigmoid LayerNormalization InstanceNormalization GroupNormalization RMSNormalization MeanVarianceNormalization "
      "LpNormalization Erf Sin Cos Atan Softsign Hardmax"},
     {OpKind::kSelection, "elementwise_min elementwise_max clip Min Max Clip"},
+    {OpKind::kLoss, "softmax_with_cross_entropy cross_entropy SoftmaxCrossEntropyLoss NegativeLogLikelihoodLoss"},
     {OpKind::kSum, "reduce_mean reduce_sum mean sum ReduceMean ReduceSum GlobalAveragePool AveragePool Sum"},
     {OpKind::kShapeReader, "shape size rank Shape Size"},
     {OpKind::kProduct, "elementwise_mul Mul"},

@@ -31,6 +31,7 @@ enum class OpKind : uint32_t {
   kRunning = 1 << 24,      // running sums
   kHandsOn = 1 << 25,      // moves a value through control flow
   kRectifier = 1 << 26,    // a network's function that keeps a value or replaces it by a bound
+  kLoss = 1 << 28,         // of each row or place, by a label
   kSampler = 1 << 27,      // reads an image at the places that its second operand names
 };
 

@@ -23,6 +23,13 @@ Reach ReachOf(DType t) {
     case DType::kI16: return {15, 15, true};
     case DType::kI32: return {31, 31, true};
     case DType::kI64: return {63, 63, true};
+    case DType::kU2: return {2, 2, false};
+    case DType::kI2: return {1, 1, true};
+    case DType::kU4: return {4, 4, false};
+    case DType::kI4: return {3, 3, true};
+    case DType::kU16: return {16, 16, false};
+    case DType::kU32: return {32, 32, false};
+    case DType::kU64: return {64, 64, false};
     case DType::kF16: return {11, 15, true};
     case DType::kBF16: return {8, 127, true};
     case DType::kF32: return {24, 127, true};

@@ -5,6 +5,7 @@
 
 #include "graph/base/status_macros.h"
 #include "graph/infer_context.h"
+#include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/subgraph.h"
 #include "graph/verify.h"
 #include "passes/analysis/shape_values.h"
@@ -19,7 +20,11 @@ absl::StatusOr<bool> InferAgain(Op& op) {
   AMPC_ASSIGN_OR_RETURN(const std::vector<std::optional<TensorType>> results, InferOp(op, kDeclared));
   for (size_t i = 0; i < results.size(); ++i) {
     Var& var = *op.outputs()[i];
-    if (results[i].has_value() && var.kind == VarKind::kTemp && var.type.kind == results[i]->kind) changed = onnx::Fill(*results[i], &var.type) || changed;
+    if (!results[i].has_value() || var.kind != VarKind::kTemp || var.type.kind != results[i]->kind) continue;
+    // What an ONNX model declares is a hint.
+    const bool refuted = onnx::DefOf(op.def()) != nullptr && !Compatible(*results[i], var.type);
+    if (refuted) var.type = *results[i];
+    changed = onnx::Fill(*results[i], &var.type) || refuted || changed;
   }
   return changed;
 }

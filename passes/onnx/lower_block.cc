@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -40,7 +41,7 @@ void Narrow(const TensorType& known, TensorType* type) {
   }
 }
 
-// What became known of the operands on the way says more of the results of a native op, too.
+// What became known of the operands on the way says more of the results, too.
 absl::Status NarrowResults(Op& op) {
   AMPC_ASSIGN_OR_RETURN(const std::vector<std::optional<TensorType>> types, InferOp(op, TypeEnv()));
   for (size_t i = 0; i < types.size(); ++i) {
@@ -68,6 +69,12 @@ absl::Status CheckTensors(const Op& op) {
     if (ops.back()->type() == kYield) AMPC_RETURN_IF_ERROR(check(ops.back()->inputs()));
   }
   return absl::OkStatus();
+}
+
+// What ONNX Runtime's optimizer writes for the machine that it runs on has the layout of that machine's kernels.
+absl::Status CheckDomain(const Op& op) {
+  if (!op.def().opaque || !absl::StartsWith(op.type(), "com.microsoft.nchwc.")) return absl::OkStatus();
+  return UnsupportedError(absl::StrCat(Describe(op), ": ONNX Runtime saved the model at optimisation level 'all', for one machine; saved at level 'extended' it can be executed"));
 }
 
 }  // namespace
@@ -113,6 +120,7 @@ bool BlockLowerer::IsFetched(const Var& var) const { return var.id() < static_ca
 absl::Status BlockLowerer::LowerOp(std::unique_ptr<Op> op, Block& block, std::vector<std::unique_ptr<Op>>* out) {
   const OnnxDef* def = DefOf(op->def());
   if (def == nullptr) {
+    AMPC_RETURN_IF_ERROR(CheckDomain(*op));
     AMPC_RETURN_IF_ERROR(NarrowResults(*op));
     const bool stays = op->outputs().size() != 1 || IsFetched(*op->outputs()[0]) || !FoldOnConstants(*op, evaluator_);
     if (stays) {
@@ -133,13 +141,14 @@ absl::Status BlockLowerer::LowerOp(std::unique_ptr<Op> op, Block& block, std::ve
   }
   AMPC_RETURN_IF_ERROR(lowering.status());
   if (lowering.needs_shape()) {
+    AMPC_RETURN_IF_ERROR(NarrowResults(*op));
     out->push_back(std::move(op));
     return absl::OkStatus();
   }
   std::vector<std::unique_ptr<Op>> made = lowering.TakeOps();
   for (size_t i = 0; i < op->outputs().size(); ++i) {
     Var* value = lowering.results()[i];
-    if (value == nullptr) return InternalError(absl::StrCat(Describe(*op), ": its lowering gives no result ", i));
+    if (value == nullptr) return UnsupportedError(absl::StrCat(Describe(*op), ": result ", i, " is not computed with these operands and attributes"));
     for (size_t j = 0; j < i; ++j) {
       if (lowering.results()[j] == value) value = op->outputs()[j];  // which took its name
     }

@@ -16,9 +16,30 @@
 namespace ampc::onnx {
 namespace {
 
+void ForgetShape(TensorType* type) {
+  type->has_rank = false;
+  type->dims.clear();
+}
+
 std::vector<Var*> Captures(const Op& op) {
   const absl::Span<Var* const> vars = op.inputs(op.def().InputSlot(kCaptures));
   return {vars.begin(), vars.end()};
+}
+
+// What a file declares of the values of a block is a hint that ONNX Runtime does not insist on; of a loop's states it is often wrong, because the
+// first iteration takes another shape than those that follow. So shapes are what follows from those around the block.
+void ForgetShapes(Block& block) {
+  for (const std::unique_ptr<Var>& var : block.vars()) {
+    if (var->kind == VarKind::kTemp) ForgetShape(&var->type);
+  }
+  for (const std::unique_ptr<Op>& op : block.ops()) {
+    for (const int inner : op->SubBlocks()) ForgetShapes(block.program().block(inner));
+  }
+}
+
+void ForgetDeclared(Op& op) {
+  for (const int index : op.SubBlocks()) ForgetShapes(op.block().program().block(index));
+  for (Var* result : op.outputs()) ForgetShape(&result->type);
 }
 
 // The types of the results as far as the blocks tell.
@@ -88,6 +109,7 @@ bool IsControl(const Op& op) { return DefOf(op.def()) != nullptr && !op.SubBlock
 
 absl::StatusOr<LoweredControl> LowerControl(std::unique_ptr<Op> op, Block& block) {
   const absl::string_view type = TypeName(op->def());
+  ForgetDeclared(*op);
   if (type == "If") return LowerIf(*op, block);
   if (type != "Loop" && type != "Scan") return UnsupportedError(absl::StrCat(Describe(*op), ": its subgraph cannot be executed"));
   AMPC_RETURN_IF_ERROR(InferResults(*op));

@@ -41,6 +41,10 @@ std::string LeftUnlowered(const Program& program) {
   bool plain = false;  // `left` is about an op without blocks, which are what keeps those with blocks
   ForEachOp(program, [&](const Op& op) {
     const onnx::OnnxDef* def = onnx::DefOf(op.def());
+    if (!plain && op.def().opaque && onnx::FunctionBodyOf(op) == nullptr) {  // what keeps those behind it
+      left = absl::StrCat(Describe(op), ": no record describes this op, so what it gives is not known");
+      plain = true;
+    }
     if (plain || def == nullptr || (!left.empty() && !op.SubBlocks().empty())) return;
     plain = op.SubBlocks().empty();
     Program scratch;

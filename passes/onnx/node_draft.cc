@@ -112,14 +112,16 @@ std::unique_ptr<Op> NodeDraft::Make() const {
   return out;
 }
 
+void NodeDraft::Repeat(size_t formal, int64_t count, int64_t times) {
+  std::vector<int64_t> indices;
+  for (int64_t i = 0; i < count * times; ++i) indices.push_back(i / times);
+  repeats_.push_back({formal, Const(indices)});
+}
+
 void NodeDraft::AppendTo(int opset, std::vector<std::unique_ptr<Op>>* out) const {
-  out->push_back(Make());
-  if (!rows_.has_value()) return;
-  std::unique_ptr<Op> op = std::move(out->back());
-  out->pop_back();
-  Var* const x = op->inputs()[0];
-  Var* const y = op->outputs()[0];
-  const auto value = [&](const char* suffix, TensorType type) { return block_.AddVar(block_.UniqueName(absl::StrCat(y->name(), suffix)), VarKind::kTemp, std::move(type)); };
+  std::unique_ptr<Op> op = Make();
+  const std::string base = op->outputs().empty() ? std::string("value") : op->outputs()[0]->name();
+  const auto value = [&](const char* suffix, TensorType type) { return block_.AddVar(block_.UniqueName(absl::StrCat(base, suffix)), VarKind::kTemp, std::move(type)); };
   const auto add = [&](const char* type, std::vector<Var*> operands, Var* result) -> Op& {
     std::unique_ptr<Op> made = block_.NewOp(onnx::FindOp(type, opset));
     for (size_t i = 0; i < operands.size(); ++i) made->SetInputs(static_cast<int>(i), {&operands[i], 1});
@@ -128,6 +130,18 @@ void NodeDraft::AppendTo(int opset, std::vector<std::unique_ptr<Op>>* out) const
     out->push_back(std::move(made));
     return *out->back();
   };
+  for (const Repeated& repeat : repeats_) {
+    Var* const list = op->inputs(static_cast<int>(repeat.formal))[0];
+    Var* const more = value(".repeated", TensorType(list->type.dtype, {repeat.indices->type.dims[0]}));
+    add("Gather", {list, repeat.indices}, more);
+    op->SetInputs(static_cast<int>(repeat.formal), {&more, 1});
+  }
+  if (!rows_.has_value()) {
+    out->push_back(std::move(op));
+    return;
+  }
+  Var* const x = op->inputs()[0];
+  Var* const y = op->outputs()[0];
   const TensorType matrix(x->type.dtype, {kUnknownDim, kUnknownDim});
   Var* const flat = value(".flat", matrix);
   Var* const rows = value(".rows", matrix);

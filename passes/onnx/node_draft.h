@@ -47,9 +47,13 @@ class NodeDraft {
   // The op takes its first operand for a matrix whose second dim is all dims from `axis` on, and its only result has the operand's shape again:
   //   flat = Flatten(x)    rows = <op>(flat)    dims = Shape(x)    y = Reshape(rows, dims)
   void SetRows(int64_t axis) { rows_ = axis; }
-  bool has_rows() const { return rows_.has_value(); }
+  // In the op each entry of the operand, a list of `count`, stands `times` times:
+  //   more = Gather(operand, [0, 0, ..., 1, 1, ...])    y = <op>(..., more, ...)
+  void Repeat(size_t formal, int64_t count, int64_t times);
+  // Whether the draft is more than its own op.
+  bool has_others() const { return rows_.has_value() || !repeats_.empty(); }
 
-  // The op with what the draft says, but for SetRows; marks and origin are those of the one it replaces.
+  // The op with what the draft says, but for SetRows and Repeat; marks and origin are those of the one it replaces.
   std::unique_ptr<Op> Make() const;
   // All ops of the draft, those around its own as operator set `opset` has them.
   void AppendTo(int opset, std::vector<std::unique_ptr<Op>>* out) const;
@@ -64,6 +68,11 @@ class NodeDraft {
   std::vector<std::vector<Var*>> operands_, results_;  // by slot: formals, then captures
   std::vector<Attr> attrs_;
   std::optional<int64_t> rows_;
+  struct Repeated {
+    size_t formal;
+    Var* indices;
+  };
+  std::vector<Repeated> repeats_;
   const std::vector<std::string> unknown_;
   mutable bool asked_unknown_ = false;
 };

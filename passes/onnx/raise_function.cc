@@ -206,7 +206,7 @@ bool FunctionRaiser::RaiseNode(absl::string_view bytes, int field, std::string* 
   } else {
     ScratchNode scratch(node, *DefOf(*record), file_);
     NodeDraft draft = scratch.Draft();
-    if (!scratch.fits() || !ampc::RaiseNode(draft, opset_) || draft.has_rows()) return Fail(node);
+    if (!scratch.fits() || !ampc::RaiseNode(draft, opset_) || draft.has_others()) return Fail(node);
     const std::unique_ptr<Op> made = draft.Make();
     AppendOperands(*made, field, &text, out);
     WireReader reader(bytes);

@@ -54,9 +54,10 @@ class OpsetRaiser {
  private:
   absl::StatusOr<std::vector<bool>> Selected(const std::vector<Selector>& selectors) const {
     std::vector<bool> all(program_.num_op_ids(), false);
+    OpSelection ops(program_);
     for (const Selector& selector : selectors) {
-      AMPC_ASSIGN_OR_RETURN(const std::vector<bool> some, SelectOps(selector, program_));
-      for (size_t i = 0; i < some.size(); ++i) all[i] = all[i] || some[i];
+      AMPC_ASSIGN_OR_RETURN(const std::vector<int> some, ops.Select(selector));
+      for (const int id : some) all[id] = true;
     }
     return all;
   }

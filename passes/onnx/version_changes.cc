@@ -154,6 +154,16 @@ bool DftAxis(NodeDraft& node) {
   return true;
 }
 
+// An entry of scale and bias for each group; from operator set 21 on, for each channel.
+bool PerChannel(NodeDraft& node) {
+  const TensorType& x = node.Operand(0)->type;
+  const AttrValue* value = node.Find("num_groups");
+  const auto* groups = value == nullptr ? nullptr : std::get_if<int64_t>(value);
+  if (groups == nullptr || *groups <= 0 || !x.has_rank || x.rank() < 2 || !IsKnown(x.dims[1]) || x.dims[1] % *groups != 0) return false;
+  for (const size_t formal : {1, 2}) node.Repeat(formal, *groups, x.dims[1] / *groups);
+  return true;
+}
+
 bool Same(NodeDraft&) { return true; }
 
 struct Change {
@@ -175,7 +185,7 @@ constexpr Change kChanges[] = {
     {"BatchNormalization", 14, OneResult},
     {"Clip", 11, ClipBounds},                    {"DFT", 20, DftAxis},
     {"Dropout", 10, NoMask},                     {"Dropout", 12, DropoutRatio},
-    {"GridSample", 20, GridSampleMode},          {"GroupNormalization", 21, Never},
+    {"GridSample", 20, GridSampleMode},          {"GroupNormalization", 21, PerChannel},
     {"Hardmax", 13, SoftmaxAxis},                {"LogSoftmax", 13, SoftmaxAxis},
     {"Pad", 11, PadOperands},                    {"ReduceL1", 18, AxesToOperand},
     {"ReduceL2", 18, AxesToOperand},             {"ReduceLogSum", 18, AxesToOperand},

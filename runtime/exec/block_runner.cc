@@ -46,7 +46,7 @@ bool IsConditional(const Op& op) { return op.type() == "conditional_block" && !o
 bool BlockRunner::NeededBy(const Program& program, const KernelRegistry& kernels) {
   if (program.num_blocks() > 1) return true;
   const std::vector<std::unique_ptr<Op>>& ops = program.main().ops();
-  return std::any_of(ops.begin(), ops.end(), [&](const std::unique_ptr<Op>& op) { return FindHostOp(*op, kernels) != nullptr; });
+  return std::any_of(ops.begin(), ops.end(), [&](const std::unique_ptr<Op>& op) { return FindHostOp(*op, kernels) != nullptr || DeferredOp::Is(*op); });
 }
 
 BlockRunner::BlockRunner(const PlanContext& context) : context_(context) {
@@ -66,15 +66,20 @@ std::vector<BlockRunner::Unit> BlockRunner::Cut(const Block& block) const {
   const int n = static_cast<int>(block.ops().size());
   int span = 0;
   const auto close = [&](int end) {
-    if (span < end) units.push_back({UnitKind::kSpan, span, end, nullptr});
+    if (span < end) units.push_back({UnitKind::kSpan, span, end});
     span = end + 1;
   };
   for (int i = 0; i < n; ++i) {
     const Op& op = *block.ops()[i];
     const HostOpFn host = FindHostOp(op, context_.kernels);
-    if (host == nullptr && !IsWhile(op) && !IsConditional(op)) continue;
+    const UnitKind kind = host != nullptr     ? UnitKind::kHost
+                          : DeferredOp::Is(op) ? UnitKind::kDeferred
+                          : IsWhile(op)        ? UnitKind::kWhile
+                          : IsConditional(op)  ? UnitKind::kConditional
+                                               : UnitKind::kSpan;
+    if (kind == UnitKind::kSpan) continue;
     close(i);
-    units.push_back({host != nullptr ? UnitKind::kHost : IsWhile(op) ? UnitKind::kWhile : UnitKind::kConditional, i, i + 1, host});
+    units.push_back({kind, i, i + 1, host, kind == UnitKind::kDeferred ? std::make_unique<const DeferredOp>(op) : nullptr});
   }
   close(n);
   return units;
@@ -181,13 +186,15 @@ absl::Status BlockRunner::RunSpan(const Block& block, const Unit& unit, Frame& f
   return absl::OkStatus();
 }
 
-absl::Status BlockRunner::RunHost(const Op& op, HostOpFn host, Frame& frame) const {
-  if (frame.observed == nullptr) return host({op, frame.env, context_.kernels, context_.threads});
+absl::Status BlockRunner::RunHost(const Op& op, const Unit& unit, Frame& frame) const {
+  const HostCall call = {op, frame.env, context_.kernels, context_.threads};
+  const auto run = [&] { return unit.deferred != nullptr ? unit.deferred->Run(call) : unit.host(call); };
+  if (frame.observed == nullptr) return run();
   ObservedStep seen;
   seen.index = frame.observed->next_index++;
   seen.op = &op;
   seen.start_seconds = frame.observed->Seconds();
-  AMPC_RETURN_IF_ERROR(host({op, frame.env, context_.kernels, context_.threads}));
+  AMPC_RETURN_IF_ERROR(run());
   seen.seconds = frame.observed->Seconds() - seen.start_seconds;
   std::vector<ObservedValue> results;
   std::vector<SharedTensor> owned;
@@ -228,7 +235,8 @@ absl::Status BlockRunner::RunUnit(const Block& block, const Unit& unit, Frame& f
   const Op& op = *block.ops()[unit.begin];
   switch (unit.kind) {
     case UnitKind::kSpan: return RunSpan(block, unit, frame);
-    case UnitKind::kHost: return RunHost(op, unit.host, frame);
+    case UnitKind::kHost:
+    case UnitKind::kDeferred: return RunHost(op, unit, frame);
     case UnitKind::kWhile: return RunWhile(op, frame);
     case UnitKind::kConditional: return RunConditional(op, frame);
   }

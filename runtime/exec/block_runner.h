@@ -2,7 +2,8 @@
 //
 // A block is cut into spans of ordinary ops between the ops that no plan can hold. A span is planned for the dims of what it
 // reads, as far as shapes follow from them; where a shape depends on the value of a small operand (range, a slice at a computed
-// place), that one op is planned for the value. What passes from plan to plan is allocated per run; inside a plan nothing is.
+// place), that one op is planned for the value. An op that was not lowered, because it lacked a shape or value, is a program of its own
+// (deferred_op.h). What passes from plan to plan is allocated per run; inside a plan nothing is.
 #pragma once
 
 #include <atomic>
@@ -14,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "graph/base/mutex.h"
+#include "runtime/exec/deferred_op.h"
 #include "runtime/exec/environment.h"
 #include "runtime/exec/host_ops.h"
 #include "runtime/exec/plan_cache.h"
@@ -38,12 +40,13 @@ class BlockRunner {
   int64_t arena_bytes() const;  // of the largest plan
 
  private:
-  enum class UnitKind : uint8_t { kSpan, kHost, kWhile, kConditional };
+  enum class UnitKind : uint8_t { kSpan, kHost, kDeferred, kWhile, kConditional };
   struct Unit {
     UnitKind kind = UnitKind::kSpan;
     int begin = 0;
     int end = 0;
     HostOpFn host = nullptr;
+    std::unique_ptr<const DeferredOp> deferred = nullptr;
   };
   // Plans that start at one op: of the whole span behind it, or of this op alone for the values that its shapes depend on.
   struct Start {
@@ -74,7 +77,7 @@ class BlockRunner {
   absl::Status RunBlock(const Block& block, Frame& frame) const;
   absl::Status RunUnit(const Block& block, const Unit& unit, Frame& frame) const;
   absl::Status RunSpan(const Block& block, const Unit& unit, Frame& frame) const;
-  absl::Status RunHost(const Op& op, HostOpFn host, Frame& frame) const;
+  absl::Status RunHost(const Op& op, const Unit& unit, Frame& frame) const;
   absl::Status RunWhile(const Op& op, Frame& frame) const;
   absl::Status RunConditional(const Op& op, Frame& frame) const;
 

@@ -24,24 +24,29 @@ Count CountBad(const T* data, int64_t n) {
   return count;
 }
 
-// Only float results have such values.
-absl::Status CheckResult(const ObservedStep& step, const ObservedValue& value) {
-  const DType storage = StorageType(value.desc.dtype);
-  const int64_t n = value.desc.NumElements();
+// Only float values are such ones.
+absl::Status Check(absl::string_view name, const TensorType& type, const void* data, int64_t n) {
+  const DType storage = StorageType(type.dtype);
   Count bad;
-  if (storage == DType::kF32) bad = CountBad(static_cast<const float*>(value.data), n);
-  if (storage == DType::kF64) bad = CountBad(static_cast<const double*>(value.data), n);
+  if (storage == DType::kF32) bad = CountBad(static_cast<const float*>(data), n);
+  if (storage == DType::kF64) bad = CountBad(static_cast<const double*>(data), n);
   if (bad.first < 0) return absl::OkStatus();
-  return NoError(absl::StrCat("step ", step.index, ": ", Describe(*step.op), ": result '", value.var->name(), "' (",
-                              ToString(TensorType(value.desc.dtype, value.desc.dims)), ") has ", bad.nan, " NaN and ", bad.inf,
-                              " infinite values of ", n, ", the first at element ", bad.first));
+  return NoError(absl::StrCat("'", name, "' (", ToString(type), ") has ", bad.nan, " NaN and ", bad.inf, " infinite values of ", n,
+                              ", the first at element ", bad.first));
 }
 
 }  // namespace
 
 absl::Status CheckFinite(const ObservedStep& step) {
-  for (const ObservedValue& value : step.results) AMPC_RETURN_IF_ERROR(CheckResult(step, value));
+  for (const ObservedValue& value : step.results) {
+    const absl::Status finite = Check(value.var->name(), TensorType(value.desc.dtype, value.desc.dims), value.data, value.desc.NumElements());
+    if (!finite.ok()) return NoError(absl::StrCat(Describe(*step.op), ": result ", finite.message()));
+  }
   return absl::OkStatus();
+}
+
+absl::Status CheckFinite(absl::string_view name, DType dtype, const HostTensor& stored) {
+  return Check(name, TensorType(dtype, Dims(stored.dims().begin(), stored.dims().end())), stored.data(), stored.num_elements());
 }
 
 }  // namespace ampc

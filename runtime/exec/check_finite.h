@@ -1,6 +1,9 @@
 // Finding where a run first computes what is not finite.
 #pragma once
 
+#include "absl/strings/string_view.h"
+#include "graph/base/dtype.h"
+#include "graph/base/host_tensor.h"
 #include "runtime/exec/observer.h"
 
 namespace ampc {
@@ -8,6 +11,9 @@ namespace ampc {
 // Ok when all results are finite. Otherwise an error (exit code 1) that names the op, the tensor, how many values are NaN or infinite,
 // and the first of them. Needs results in plain layout: StepObserver::wants_values.
 absl::Status CheckFinite(const ObservedStep& step);
+
+// The same of a variable of a scope: `stored` is in StorageType(dtype). The error begins with its name.
+absl::Status CheckFinite(absl::string_view name, DType dtype, const HostTensor& stored);
 
 // Ends the run at the first step with such a result.
 class FiniteObserver : public StepObserver {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "graph/base/status_macros.h"
+#include "kernels/device/device_job.h"
 #include "kernels/parallel.h"
 #include "runtime/exec/values.h"
 
@@ -158,7 +159,8 @@ absl::Status DeviceExecutor::RunOn(std::unique_ptr<DeviceArena>* arena, absl::Sp
     ++a.runs;
     if (!wait) return absl::OkStatus();
     AMPC_RETURN_IF_ERROR(a.CopyFetches(plan()));
-    return a.stream().Synchronize();
+    AMPC_RETURN_IF_ERROR(a.stream().Synchronize());
+    return CheckDeviceJob(a.stream().device());
   };
   const absl::Status status = run(**arena);
   if (!status.ok()) arena->reset();

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "graph/base/error.h"
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
@@ -84,10 +83,12 @@ absl::Status CheckFeed(const Var& feed, const HostTensor& value) {
   return absl::OkStatus();
 }
 
-std::vector<std::string> Names(const std::vector<Var*>& vars) {
-  std::vector<std::string> names;
-  for (const Var* v : vars) names.push_back(v->exported());
-  return names;
+// For a sentence: "a, b, c", and how many more there are.
+std::string Names(const std::vector<Var*>& vars) {
+  constexpr size_t kMost = 20;
+  std::string names;
+  for (size_t i = 0; i < std::min(vars.size(), kMost); ++i) absl::StrAppend(&names, i == 0 ? "" : ", ", vars[i]->exported());
+  return vars.size() <= kMost ? names : absl::StrCat(names, " and ", vars.size() - kMost, " more");
 }
 
 }  // namespace
@@ -220,16 +221,16 @@ absl::StatusOr<std::vector<const HostTensor*>> OrderFeeds(const Program& program
     }
     auto it = feeds.find(feed->exported());
     if (it == feeds.end()) {
-      return UsageError(absl::StrCat("feed '", feed->exported(), "' is missing, the model needs ", absl::StrJoin(Names(program.feeds), ", ")));
+      return UsageError(absl::StrCat("feed '", feed->exported(), "' is missing, the model needs ", Names(program.feeds)));
     }
     AMPC_RETURN_IF_ERROR(CheckFeed(*feed, it->second));
     values.push_back(&it->second);
   }
   if (feeds.size() == values.size()) return values;
-  const std::vector<std::string> known = Names(program.feeds);
-  const auto unknown = [&known](const auto& feed) { return std::find(known.begin(), known.end(), feed.first) == known.end(); };
-  const auto it = std::find_if(feeds.begin(), feeds.end(), unknown);
-  return UsageError(absl::StrCat("the model has no feed '", it->first, "'; it has ", absl::StrJoin(known, ", ")));
+  std::set<absl::string_view> known;
+  for (const Var* feed : program.feeds) known.insert(feed->exported());
+  const auto it = std::find_if(feeds.begin(), feeds.end(), [&known](const auto& feed) { return !known.contains(feed.first); });
+  return UsageError(absl::StrCat("the model has no feed '", it->first, "'; it has ", Names(program.feeds)));
 }
 
 }  // namespace ampc

@@ -18,6 +18,7 @@ class Tf32Device : public Device {
 
   const DeviceInfo& info() const override { return device_->info(); }
   std::string name() const override { return device_->name(); }
+  absl::Status MakeCurrent() override { return device_->MakeCurrent(); }
   absl::StatusOr<std::unique_ptr<Stream>> NewStream() override { return device_->NewStream(); }
   absl::StatusOr<std::unique_ptr<Event>> NewEvent(bool timing) override { return device_->NewEvent(timing); }
   absl::StatusOr<void*> AllocateRaw(int64_t bytes) override { return device_->AllocateRaw(bytes); }

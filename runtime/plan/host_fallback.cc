@@ -7,6 +7,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/device/device.h"
+#include "kernels/device/missing_library.h"
 #include "kernels/storage.h"
 
 namespace ampc {
@@ -97,8 +98,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeKernelFor(const PlanTarget& target, 
   if (entry != nullptr && entry->make != nullptr && AcceptsLayouts(*entry, spec)) {
     KernelSpec on_device = spec;
     on_device.device = target.device.device.get();
+    AMPC_RETURN_IF_ERROR(on_device.device->MakeCurrent());
     absl::StatusOr<std::unique_ptr<Kernel>> kernel = MakeKernel(*entry, on_device);
-    if (kernel.ok() || ExitCodeOf(kernel.status()) != ExitCode::kUnsupported) return kernel;
+    if (kernel.ok() || !MayFallBack(kernel.status())) return kernel;
   }
   entry = host.Find(spec.op->type());
   if (entry == nullptr) return UnsupportedError(absl::StrCat(Describe(*spec.op), ": there is no kernel for this op"));

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/shape.h"
+#include "graph/base/size.h"
 #include "graph/base/status_macros.h"
 #include "graph/infer_context.h"
 #include "kernels/compute.h"
@@ -53,6 +54,7 @@ class Specializer {
     const TensorType& TypeOf(const Var& var) const override { return s_.types_[var.id()]; }
     const HostTensor* ValueOf(const Var& var) const override { return s_.ValueOf(var); }
     bool PlansMemory() const override { return true; }
+    int64_t MostBytesOfResult() const override { return s_.most_bytes_; }
 
    private:
     const Specializer& s_;
@@ -94,6 +96,9 @@ class Specializer {
       const Var& var = *op.outputs()[i];
       if (!(*results)[i].has_value()) (*results)[i] = types_[var.id()];
       const TensorType& type = *(*results)[i];
+      if (SpannedBytes(type.dtype, type.dims) > most_bytes_) {
+        return UsageError(absl::StrCat(Describe(op), ": '", var.name(), "' is declared ", ToString(type), ", which takes more than the ", most_bytes_, " bytes that there can be"));
+      }
       if (type.IsStatic() && !(s_.region.inner && ReadsUnknownHostValue(op))) continue;
       s_.stopped = UnsupportedError(absl::StrCat(Describe(op), ": the shape of '", var.name(), "' depends on data, ", ToString(type),
                                                  " is known; only shapes that follow from the feeds' can be executed"));
@@ -178,6 +183,7 @@ class Specializer {
   }
 
   const PlanContext& context_;
+  const int64_t most_bytes_ = context_.target == nullptr ? MostBytes() : kMostAddresses;
   std::vector<TensorType> types_;  // by Var::id, at the point reached
   std::vector<ValueId> value_of_;  // by Var::id, at the point reached
   Specialized s_;

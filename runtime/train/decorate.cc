@@ -108,6 +108,7 @@ absl::StatusOr<std::vector<VarGradient>> OptimizerWithMixedPrecision::TryBackwar
                                                                                   const BackwardOptions& wanted) {
   if (!HasGradients(main)) {
     AMPC_ASSIGN_OR_RETURN(rewrite_, RewriteForTraining(main, options_, settings_));
+    rewrite_.notes.insert(rewrite_.notes.begin(), settings_.notes.begin(), settings_.notes.end());
   } else {
     for (const std::unique_ptr<Var>& var : main.main().vars()) {
       if (var->kind == VarKind::kParam && Lowered(*var)) rewrite_.low_params.push_back(var->name());

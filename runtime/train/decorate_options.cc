@@ -46,6 +46,7 @@ absl::StatusOr<AmpSettings> Resolve(const DecorateOptions& o) {
   if (bf16 && s.dynamic) {
     s.dynamic = false;
     s.init = 1;
+    out.notes = std::vector<std::string>(1, "bf16 has the range of fp32: use_dynamic_loss_scaling is off, and the loss is not scaled");
   }
   s.incr_every_n_steps = o.incr_every_n_steps;
   s.decr_every_n_nan_or_inf = o.decr_every_n_nan_or_inf;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/base/dtype.h"
@@ -15,7 +16,7 @@ using ampc::AutoMixedPrecisionLists;
 
 struct DecorateOptions {
   // The scale of the loss to begin with, by default 65536, and whether it moves, by default with f16 only. bf16 needs no scaling: a
-  // moving scale is refused by turning it off, and the scale is 1 unless a fixed one is given.
+  // moving scale is turned off with a note, and the scale is 1 unless a fixed one is given.
   std::optional<double> init_loss_scaling = {};
   std::optional<bool> use_dynamic_loss_scaling = {};
   bool use_pure_fp16 = false;                // level O2, within fp16_guards unless use_fp16_guard is false
@@ -42,6 +43,7 @@ struct AmpSettings {
   bool guard = false;
   bool force_multi_precision = true;
   LossScalingOptions scaling;
+  std::vector<std::string> notes;  // what was asked for and is not done, one sentence each
 };
 
 // Usage errors: an unknown level, use_pure_fp16 beside another level than O2, lists that contradict each other or name unknown ops.

@@ -11,7 +11,8 @@ std::vector<ScalerView> FindScalers(const Program& program) {
   absl::flat_hash_map<const Var*, size_t> known;
   ForEachOp(program, [&](const Op& op) {
     if (op.type() != "update_loss_scaling") return;
-    if (known.emplace(op.input("PrevLossScaling"), out.size()).second) out.push_back({op.input("PrevLossScaling"), {op.input("FoundInfinite")}});
+    if (!known.emplace(op.input("PrevLossScaling"), out.size()).second) return;
+    out.push_back({op.input("PrevLossScaling"), {op.input("FoundInfinite")}, op.GetFloat("min_loss_scaling")});
   });
   const size_t dynamic = out.size();
   ForEachOp(program, [&](const Op& op) {

@@ -11,6 +11,7 @@ namespace ampc {
 struct ScalerView {
   const Var* scale = nullptr;
   std::vector<const Var*> found;  // flags [1]; the update was skipped where one is set
+  double floor = 0;               // the scale does not fall below; 0: it is fixed
 };
 
 // One per scale variable, in program order: that of each update_loss_scaling op, with its flag; then those that only

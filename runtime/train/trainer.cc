@@ -57,8 +57,14 @@ struct Trainer::State {
   void StartWatch();
   absl::Status CountSkips();
   bool AlarmIsDue() const;
+  bool StopsAtFloor() const { return !options.loss.empty() && !options.keep_going; }
+  absl::StatusOr<std::string> FirstOfWatch();
+  std::string BadState() const;
   absl::StatusOr<std::string> FindOverflow();
   CheckpointOptions Checkpoints() const;
+  StepPart Part() const { return {micro == 0, micro + 1 >= options.accumulate}; }
+  bool SkippedForGood() const;
+  absl::Status Ended(const TensorMap& feeds);
   void Report(const TensorMap& fetches, bool updated, std::string alarm) const;
 
   Program main;
@@ -67,7 +73,7 @@ struct Trainer::State {
   Scope scope;
   std::optional<StepRunner> runner;
   std::unique_ptr<ProgramRunner> test;
-  std::vector<const Var*> scales;  // as `scalers`
+  std::vector<ScalerView> scales;  // as `scalers`
   std::vector<const Var*> rates;
   std::vector<std::string> shown;  // names of both
   std::vector<ScalerReport> scalers;
@@ -75,12 +81,16 @@ struct Trainer::State {
   int64_t updates = 0;
   int64_t micro = 0;
   std::optional<Watch> watch;
+  TensorMap without_loss;  // the first batch since the last update whose loss is not finite; empty for none
 };
 
 void Trainer::State::StartWatch() {
   watch.reset();
-  if (options.alarm_after <= 0) return;
-  const bool next = std::any_of(scalers.begin(), scalers.end(), [this](const ScalerReport& s) { return (s.skipped_in_a_row + 1) % options.alarm_after == 0; });
+  bool next = false;
+  for (size_t i = 0; i < scalers.size(); ++i) {
+    next = next || (options.alarm_after > 0 && (scalers[i].skipped_in_a_row + 1) % options.alarm_after == 0);
+    next = next || (StopsAtFloor() && scalers[i].scale <= scales[i].floor);
+  }
   if (next) watch.emplace(Watch{Take(runner->written(), scope), {}});
 }
 
@@ -89,21 +99,29 @@ absl::Status Trainer::State::CountSkips() {
   for (size_t i = 0; i < scalers.size(); ++i) {
     ScalerReport& s = scalers[i];
     s.found_inf = runner->found_inf()[i];
+    s.at_floor = s.found_inf && s.scale <= scales[i].floor;
     s.skipped += s.found_inf ? 1 : 0;
     s.skipped_in_a_row = s.found_inf ? s.skipped_in_a_row + 1 : 0;
-    s.scale = Number(*scales[i], scope);
+    s.scale = Number(*scales[i].scale, scope);
   }
   return absl::OkStatus();
 }
 
 bool Trainer::State::AlarmIsDue() const {
-  return watch.has_value() && std::any_of(scalers.begin(), scalers.end(), [this](const ScalerReport& s) {
+  return options.alarm_after > 0 && watch.has_value() && std::any_of(scalers.begin(), scalers.end(), [this](const ScalerReport& s) {
            return s.found_inf && s.skipped_in_a_row % options.alarm_after == 0;
          });
 }
 
 // Runs the watched batches once more on the state in front of them, checked, and puts the present state back.
 absl::StatusOr<std::string> Trainer::State::FindOverflow() {
+  AMPC_ASSIGN_OR_RETURN(const std::string first, FirstOfWatch());
+  int64_t in_a_row = 0;
+  for (const ScalerReport& s : scalers) in_a_row = std::max(in_a_row, s.skipped_in_a_row);
+  return absl::StrCat(in_a_row, " steps in a row were skipped; ", first);
+}
+
+absl::StatusOr<std::string> Trainer::State::FirstOfWatch() {
   const Snapshot now = Take(runner->written(), scope);
   AMPC_RETURN_IF_ERROR(PutBack(runner->written(), watch->before, scope));
   FirstNotFinite finite;
@@ -111,14 +129,43 @@ absl::StatusOr<std::string> Trainer::State::FindOverflow() {
   for (size_t i = 0; i < watch->batches.size() && ran.ok(); ++i) {
     const absl::StatusOr<std::vector<const HostTensor*>> values = OrderFeeds(main, watch->batches[i]);
     TensorMap unused;
-    ran = values.ok() ? runner->Run(*values, i + 1 == watch->batches.size(), &finite, &unused) : values.status();
+    ran = values.ok() ? runner->Run(*values, {i == 0, i + 1 == watch->batches.size()}, &finite, &unused) : values.status();
   }
   AMPC_RETURN_IF_ERROR(PutBack(runner->written(), now, scope));
   AMPC_RETURN_IF_ERROR(ran);
-  int64_t in_a_row = 0;
-  for (const ScalerReport& s : scalers) in_a_row = std::max(in_a_row, s.skipped_in_a_row);
-  return absl::StrCat(in_a_row, " steps in a row were skipped; ",
-                      finite.first().ok() ? "every result of the last one was finite when it ran again" : finite.first().message());
+  return finite.first().ok() ? "every result was finite when the batch ran again" : std::string(finite.first().message());
+}
+
+// No smaller scale can help.
+bool Trainer::State::SkippedForGood() const {
+  const auto at_floor = [](const ScalerReport& s) { return s.at_floor; };
+  if (std::any_of(scalers.begin(), scalers.end(), at_floor)) return true;
+  if (runner->all_losses_were_finite()) return false;
+  for (size_t i = 0; i < scalers.size(); ++i) {
+    if (scalers[i].found_inf && scales[i].floor > 0) return false;
+  }
+  return true;
+}
+
+// What is not finite in the state is older than the step.
+std::string Trainer::State::BadState() const {
+  for (const auto& [name, variable] : scope.variables()) {
+    const absl::Status finite = CheckFinite(name, variable.dtype, variable.value);
+    if (!finite.ok()) return absl::StrCat("an update before it has left ", finite.message());
+  }
+  return "";
+}
+
+// After a step that changed nothing: why training ends.
+absl::Status Trainer::State::Ended(const TensorMap& feeds) {
+  const bool no_loss = !runner->all_losses_were_finite();
+  std::string first = options.keep_skipped_statistics ? "" : BadState();
+  if (first.empty()) {
+    if (no_loss) watch.emplace(Watch{Take(runner->written(), scope), {without_loss.empty() ? feeds : without_loss}});
+    AMPC_ASSIGN_OR_RETURN(first, FirstOfWatch());
+  }
+  const std::string what = no_loss ? absl::StrCat("the loss '", options.loss, "' is not finite") : "a gradient is not finite at the smallest scale of the loss";
+  return NoError(absl::StrCat("training step ", steps, ": ", what, "; ", first));
 }
 
 void Trainer::State::Report(const TensorMap& fetches, bool updated, std::string alarm) const {
@@ -126,6 +173,7 @@ void Trainer::State::Report(const TensorMap& fetches, bool updated, std::string 
   StepReport report;
   report.step = steps - 1;
   report.updated = updated;
+  report.loss_finite = runner->all_losses_were_finite();
   report.fetches = &fetches;
   report.scalers = scalers;
   report.alarm = std::move(alarm);
@@ -135,14 +183,18 @@ void Trainer::State::Report(const TensorMap& fetches, bool updated, std::string 
 
 absl::StatusOr<TensorMap> Trainer::State::Step(const TensorMap& feeds) {
   AMPC_ASSIGN_OR_RETURN(const std::vector<const HostTensor*> values, OrderFeeds(main, feeds));
-  const bool update = micro + 1 >= options.accumulate;
-  if (micro == 0) StartWatch();
+  const StepPart part = Part();
+  const bool update = part.last;
+  if (part.first) StartWatch();
   if (watch.has_value()) watch->batches.push_back(feeds);
   FiniteObserver finite;
   TensorMap fetches;
-  AMPC_RETURN_IF_ERROR(runner->Run(values, update, options.check_nan_inf ? &finite : nullptr, &fetches));
+  const absl::Status ran = runner->Run(values, part, options.check_nan_inf ? &finite : nullptr, &fetches);
+  if (!ran.ok()) return ExitCodeOf(ran) == ExitCode::kNo ? Annotate(ran, absl::StrCat("training step ", steps + 1)) : ran;
   ++steps;
   micro = update ? 0 : micro + 1;
+  if (part.first) without_loss.clear();
+  if (!runner->loss_was_finite() && without_loss.empty()) without_loss = feeds;
   std::string alarm;
   if (update) {
     ++updates;
@@ -150,6 +202,7 @@ absl::StatusOr<TensorMap> Trainer::State::Step(const TensorMap& feeds) {
     if (AlarmIsDue()) {
       AMPC_ASSIGN_OR_RETURN(alarm, FindOverflow());
     }
+    if (!options.loss.empty() && !options.keep_going && SkippedForGood()) return Ended(feeds);
   }
   Report(fetches, update, std::move(alarm));
   return fetches;
@@ -158,18 +211,18 @@ absl::StatusOr<TensorMap> Trainer::State::Step(const TensorMap& feeds) {
 absl::Status Trainer::State::Enqueue(const TensorMap& feeds) {
   if (options.check_nan_inf) return UsageError("Enqueue does not check results; check_nan_inf needs Step");
   AMPC_ASSIGN_OR_RETURN(const std::vector<const HostTensor*> values, OrderFeeds(main, feeds));
-  const bool update = micro + 1 >= options.accumulate;
+  const StepPart part = Part();
   watch.reset();
-  AMPC_RETURN_IF_ERROR(runner->Enqueue(values, update));
+  AMPC_RETURN_IF_ERROR(runner->Enqueue(values, part));
   ++steps;
-  micro = update ? 0 : micro + 1;
-  updates += update ? 1 : 0;
+  micro = part.last ? 0 : micro + 1;
+  updates += part.last ? 1 : 0;
   return absl::OkStatus();
 }
 
 CheckpointOptions Trainer::State::Checkpoints() const {
   CheckpointOptions out;
-  out.transient = runner->sums();
+  out.transient = runner->transient();
   out.accumulate = options.accumulate;
   return out;
 }
@@ -196,19 +249,24 @@ absl::StatusOr<Trainer> Trainer::Create(absl::StatusOr<TrainingProgram> program,
   state->options = options;
   state->main = std::move(program->main);
   for (const std::unique_ptr<Var>& var : state->main.main().vars()) var->weight = nullptr;
-  AMPC_ASSIGN_OR_RETURN(StepRunner runner, StepRunner::Create(state->main, options.accumulate, state->where.threads, state->scope, state->target()));
+  AMPC_ASSIGN_OR_RETURN(StepRunner runner, StepRunner::Create(state->main,
+                                                              {.accumulate = options.accumulate,
+                                                               .threads = state->where.threads,
+                                                               .loss = options.loss,
+                                                               .put_back = !options.keep_skipped_statistics,
+                                                               .target = state->target()},
+                                                              state->scope));
   state->runner.emplace(std::move(runner));
   for (const ScalerView& scaler : FindScalers(state->main)) {
-    state->scales.push_back(scaler.scale);
+    state->scales.push_back(scaler);
     ScalerReport report;
     report.name = scaler.scale->name();
     report.scale = Number(*scaler.scale, state->scope);
     state->scalers.push_back(std::move(report));
   }
   state->rates = FindLearningRates(state->main);
-  for (const std::vector<const Var*>* list : {&state->scales, &state->rates}) {
-    for (const Var* var : *list) state->shown.push_back(var->name());
-  }
+  for (const ScalerView& scaler : state->scales) state->shown.push_back(scaler.scale->name());
+  for (const Var* var : state->rates) state->shown.push_back(var->name());
   return Trainer(std::move(state));
 }
 
@@ -281,7 +339,8 @@ absl::StatusOr<RestoredCheckpoint> Trainer::Restore(const std::string& directory
     s.skipped = skips.skipped;
     s.skipped_in_a_row = skips.in_a_row;
     s.found_inf = false;
-    s.scale = Number(*state_->scales[i], state_->scope);
+    s.at_floor = false;
+    s.scale = Number(*state_->scales[i].scale, state_->scope);
   }
   if (progress.program != Fingerprint(state_->main)) {
     loaded.notes.push_back(absl::StrCat("the program has changed since '", loaded.path, "' was saved; its variables are the same"));

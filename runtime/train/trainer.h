@@ -6,8 +6,8 @@
 // Create puts the weights of `main` into the scope, runs `startup` once on them (so masters are made from unrounded values),
 // then rounds what the program declares low. Plans are kept per dims of the feeds. With accumulate = k the ops whose op_role is
 // Optimize run after every k-th call of Step, on the mean of the k gradients (summed in f32); the others run in every call.
-// A step that overflowed changes no param, moment or scheduler. Statistics of batch_norm are kept, as Paddle does: the forward
-// pass writes them before anyone knows of the overflow, and it saw the batch as in any other step.
+// A step that overflowed changes nothing but the scale and its counters: params, moments and schedulers are not updated, and what the
+// forward pass has written, such as the statistics of batch_norm, is put back.
 // A failed Step may leave states half written: Restore, or give up. One thread at a time; a Trainer may move between threads.
 #pragma once
 
@@ -30,6 +30,7 @@ struct ScalerReport {
   std::string name;         // of the scale's variable
   double scale = 1;         // after the step
   bool found_inf = false;   // in this step: the update was skipped
+  bool at_floor = false;    // in this step it was found although the scale could not fall
   int64_t skipped = 0;      // steps so far
   int64_t skipped_in_a_row = 0;
 };
@@ -37,6 +38,7 @@ struct ScalerReport {
 struct StepReport {
   int64_t step = 0;                     // number of this call of Step, from 0
   bool updated = true;                  // false: gradients were only accumulated; scalers are as before
+  bool loss_finite = true;              // where not, the step was skipped; see TrainerOptions::loss
   const TensorMap* fetches = nullptr;   // valid during the call
   std::vector<ScalerReport> scalers;
   std::vector<double> learning_rates;   // of the optimizer ops, each variable once, in program order; after the step
@@ -47,6 +49,13 @@ struct TrainerOptions {
   std::string device = "cpu";  // or "cuda", "cuda:1"; exit code 4 where that cannot be. The startup program runs on the CPU
   int threads = 0;             // 0: all processors
   int accumulate = 1;          // calls of Step per update
+  // The name of the loss, "" for none. A step (with accumulate: the calls up to an update) in which it is not finite is skipped, as one
+  // that overflowed. Unless keep_going, such a step ends with exit code 1, where no scale fell because of it; so does a step that
+  // overflowed at the smallest scale. The batch runs once more, checked, and the message names the first op whose result is not finite.
+  std::string loss = "";
+  bool keep_going = false;
+  // What a skipped step's forward pass wrote stays, as in Paddle: one overflow there makes statistics NaN for good.
+  bool keep_skipped_statistics = false;
   // Stop with exit code 1 at the first result that is not finite, naming op, tensor, count and place. Slow.
   bool check_nan_inf = false;
   // After so many skipped steps in a row (and each multiple), the batch runs once more, checked, on the state from before the step;

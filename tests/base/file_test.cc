@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,10 +8,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
 #include <string>
 
 #include "graph/base/atomic_file.h"
+#include "graph/base/ending.h"
 #include "graph/base/error.h"
 #include "graph/base/mapped_file.h"
 #include "graph/base/temporary_file.h"
@@ -234,6 +237,53 @@ TEST_F(File, FullDiskIsReportedAndSticks) {
   EXPECT_EQ(full.message(), "/dev/full: cannot be written: No space left on device");
   EXPECT_EQ(writer->Append("x"), full);
   EXPECT_EQ(writer->Commit(), full);
+}
+
+// What a child that dies by SIGTERM within `body` leaves: how it ended, and its files.
+int EndedBy(const std::function<void()>& body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGTERM, EndBy);
+    body();
+    raise(SIGTERM);
+    _exit(1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+TEST_F(File, ASignalRemovesWhatHasANameAndIsNobodys) {
+  Write("out", "old");
+  EXPECT_EQ(EndedBy([&] {
+              AtomicFileWriter writer = *AtomicFileWriter::Create(Path("out"));
+              ASSERT_TRUE(writer.Append("new").ok());
+              static const AtomicFileWriter::Finished finished = *writer.Finish();  // named, and not in its place
+              AtomicFileWriter other = *AtomicFileWriter::Create(Path("other"));
+              static const AtomicFileWriter::Finished third = *other.Finish();
+              if (CountFiles() != 3 || !finished.Replace({}).ok()) _exit(2);
+            }),
+            SIGTERM);
+  EXPECT_EQ(Read("out"), "new");
+  EXPECT_EQ(CountFiles(), 1u);
+}
+
+TEST_F(File, ASignalWaitsForStepsThatBelongTogether) {
+  EXPECT_EQ(EndedBy([&] {
+              RemoveAtEnd(Path("temporary"));
+              {
+                const NoEnding outer;
+                const NoEnding inner;
+                raise(SIGTERM);
+                Write("temporary", "a");
+                Write("done", "");
+              }
+              Write("too late", "");
+            }),
+            SIGTERM);
+  EXPECT_FALSE(fs::exists(Path("temporary")));
+  EXPECT_TRUE(fs::exists(Path("done")));
+  EXPECT_FALSE(fs::exists(Path("too late")));
 }
 
 }  // namespace

@@ -40,11 +40,28 @@ TEST(NpyTest, ReadsColumnMajorArrays) {
 }
 
 TEST(NpyTest, RefusesTypesItDoesNotHave) {
-  const std::string path = std::string(kGolden) + "uint16.npy";
-  const absl::Status status = ReadNpy(path).status();
-  EXPECT_EQ(status.message(), path + ": npy element type '<u2' is not one of b1, u1, i1, i2, i4, i8, f2, f4, f8, c8, c16");
+  std::string text = testing::ReadFile(std::string(kGolden) + "uint16.npy");
+  text.replace(text.find("<u2"), 3, "<m8");
+  const absl::Status status = ParseNpy(text, "a").status();
+  EXPECT_EQ(status.message(), "a: npy element type '<m8' is not one of b1, u1, i1, u2, i2, u4, i4, u8, i8, f2, f4, f8, c8, c16, V1, V2");
   EXPECT_EQ(ExitCodeOf(status), ExitCode::kUnsupported);
-  EXPECT_EQ(ExitCodeOf(ReadNpy(std::string(kGolden) + "bfloat16.npy").status()), ExitCode::kUnsupported);
+}
+
+TEST(NpyTest, ReadsUnsignedNumbersAndWhatMlDtypesSaves) {
+  EXPECT_EQ(*ReadNpy(std::string(kGolden) + "uint16.npy"), HostTensor::Of<uint16_t>({2, 3}, {0, 1, 2, 3, 4, 5}));
+  const BFloat16 ramp[] = {BFloat16(0), BFloat16(1), BFloat16(2), BFloat16(3), BFloat16(4), BFloat16(5)};
+  EXPECT_EQ(*ReadNpy(std::string(kGolden) + "bfloat16.npy"), HostTensor::FromValues<BFloat16>({2, 3}, ramp));
+}
+
+TEST(NpyTest, WritesSmallTypesAsTheNextThatNumPyHas) {
+  testing::TempFolder dir;
+  ASSERT_TRUE(WriteNpy(dir / "a.npy", HostTensor::Of<Float8E4M3FN>({2}, {Float8E4M3FN(448), Float8E4M3FN(-0.5f)})).ok());
+  EXPECT_EQ(*ReadNpy(dir / "a.npy"), HostTensor::Of<float>({2}, {448, -0.5f}));
+  absl::StatusOr<HostTensor> small = HostTensor::Create(DType::kI4, {3});
+  ASSERT_TRUE(small.ok());
+  static_cast<int8_t*>(small->mutable_data())[1] = -8;
+  ASSERT_TRUE(WriteNpy(dir / "b.npy", *small).ok());
+  EXPECT_EQ(*ReadNpy(dir / "b.npy"), HostTensor::Of<int8_t>({3}, {0, -8, 0}));
 }
 
 TEST(NpyTest, WritesTheBytesThatNumPyWrites) {

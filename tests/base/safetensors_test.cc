@@ -29,6 +29,7 @@ TEST(SafetensorsReader, ReadsWhatSafetensorsWrote) {
   EXPECT_EQ(*file->Load("uint8"), Ramp<uint8_t>());
   EXPECT_EQ(*file->Load("int8"), Ramp<int8_t>());
   EXPECT_EQ(*file->Load("int16"), Ramp<int16_t>());
+  EXPECT_EQ(*file->Load("uint16"), Ramp<uint16_t>());
   EXPECT_EQ(*file->Load("int32"), Ramp<int32_t>());
   EXPECT_EQ(*file->Load("int64"), Ramp<int64_t>());
   EXPECT_EQ(*file->Load("float16"), Ramp<Half>());
@@ -44,9 +45,32 @@ TEST(SafetensorsReader, LoadErrors) {
   ASSERT_TRUE(file.ok());
   EXPECT_EQ(file->Load("flaot32").status().message(), std::string(kGolden) + ": has no tensor 'flaot32', did you mean 'float32'?");
   EXPECT_EQ(ExitCodeOf(file->Load("flaot32").status()), ExitCode::kBadInput);
-  EXPECT_EQ(file->Load("uint16").status().message(),
-            std::string(kGolden) + ": tensor 'uint16': dtype U16 is not one of BOOL, U8, I8, I16, I32, I64, F16, BF16, F32, F64, C64");
-  EXPECT_EQ(ExitCodeOf(file->Load("uint16").status()), ExitCode::kUnsupported);
+}
+
+TEST(SafetensorsReader, NamesTheTypesItDoesNotHave) {
+  testing::TempFolder dir;
+  const std::string header = R"({"a":{"dtype":"F6_E2M3","shape":[4],"data_offsets":[0,3]}})";
+  const std::string path = dir / "a.safetensors";
+  testing::WriteFile(path, std::string(1, static_cast<char>(header.size())) + std::string(7, '\0') + header + "abc");
+  const absl::StatusOr<SafetensorsFile> file = SafetensorsFile::Open(path);
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->Load("a").status().message(),
+            path + ": tensor 'a': dtype F6_E2M3 is not one of BOOL, U8, I8, U16, I16, U32, I32, U64, I64, F8_E4M3, F8_E5M2, F8_E8M0, F4, F16, BF16, F32, F64, C64");
+  EXPECT_EQ(ExitCodeOf(file->Load("a").status()), ExitCode::kUnsupported);
+}
+
+TEST(SafetensorsWriter, SmallFloatsAndUnsignedNumbersReadBack) {
+  testing::TempFolder dir;
+  std::map<std::string, HostTensor> tensors;
+  tensors["u16"] = Ramp<uint16_t>();
+  tensors["u32"] = Ramp<uint32_t>();
+  tensors["u64"] = HostTensor::Of<uint64_t>({1}, {~uint64_t{0}});
+  tensors["e4"] = HostTensor::Of<Float8E4M3FN>({1}, {Float8E4M3FN(2)});
+  tensors["e5"] = HostTensor::Of<Float8E5M2>({1}, {Float8E5M2(2)});
+  tensors["e8"] = HostTensor::Of<ScaleFloat>({1}, {ScaleFloat(2)});
+  tensors["f4"] = HostTensor::Of<Float4E2M1>({3}, {Float4E2M1(1), Float4E2M1(-6), Float4E2M1(0.5f)});
+  ASSERT_TRUE(WriteSafetensors(dir / "a.safetensors", tensors).ok());
+  EXPECT_EQ(*ReadSafetensors(dir / "a.safetensors"), tensors);
 }
 
 TEST(SafetensorsReader, SurvivesEveryDamage) {

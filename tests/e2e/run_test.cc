@@ -110,7 +110,7 @@ TEST_F(RunTest, CheckNanInfNamesTheFirstOp) {
   WriteArchive("bad.npz", {{"x", HostTensor::Of<float>({1, 4}, {1, INFINITY, 1, 1})}});
   const Outcome outcome = Ampc({"run", "mlp.pdmodel", "--input", "bad.npz", "--check-nan-inf", "--strict-rounding", "-o", "bad_out.npz"});
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("step 0"), HasSubstr("matmul_v2"), HasSubstr("infinite")));
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("matmul_v2"), HasSubstr("infinite")));
   EXPECT_FALSE(Files().contains("bad_out.npz"));
 }
 

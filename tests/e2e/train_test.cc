@@ -47,7 +47,9 @@ class TrainTest : public CliTest {
   // The lines of --json.
   std::vector<JsonValue> Lines(const std::vector<std::string>& args) const {
     std::vector<JsonValue> lines;
-    for (absl::string_view line : absl::StrSplit(Ok(args), '\n', absl::SkipEmpty())) {
+    const Outcome outcome = Ampc(args);  // which may have notes
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    for (absl::string_view line : absl::StrSplit(outcome.out, '\n', absl::SkipEmpty())) {
       absl::StatusOr<JsonValue> value = ParseJson(line);
       EXPECT_TRUE(value.ok()) << line;
       if (value.ok()) lines.push_back(*std::move(value));
@@ -67,6 +69,17 @@ TEST_F(TrainTest, LearnsAtEveryLevel) {
     EXPECT_LT(Number(lines[2], "loss"), Number(lines[0], "loss")) << level[1];
     EXPECT_GT(Number(lines[2], "accuracy"), 0.9) << level[1];
   }
+}
+
+TEST_F(TrainTest, WhatIsNotFiniteEndsTrainingAndIsNotSaved) {
+  const Outcome end = Ampc(Args("lenet", {"--lr", "1e10", "--steps", "20", "--no-test", "-o", "boom.ampc"}));
+  EXPECT_EQ(end.code, 1);
+  EXPECT_THAT(end.err, ::testing::AnyOf(HasSubstr("the loss 'mean_0.tmp_0' is not finite; "), HasSubstr("; it is not written")));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "boom.ampc"));
+  const Outcome all = Ampc(Args("lenet", {"--lr", "1e10", "--steps", "20", "--no-test", "--keep-going", "-o", "boom.ampc"}));
+  EXPECT_EQ(all.code, 0) << all.err;
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "boom.ampc"));
+  EXPECT_THAT(Ampc(Args("lenet", {"--level", "O2", "--dtype", "bf16", "--steps", "1", "--no-test"})).err, HasSubstr("bf16 has the range of fp32: the loss is not scaled"));
 }
 
 TEST_F(TrainTest, PrintsATableAndWritesAPictureAndAModel) {

@@ -79,7 +79,14 @@ TEST_P(Replay, DamagedSeeds) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, Replay, ::testing::ValuesIn(AllTargets().begin(), AllTargets().end()),
+// The generator of models with extreme values has its own sweep in every build, in children that may crash (tests/extreme).
+std::vector<Target> TargetsHere() {
+  std::vector<Target> targets(AllTargets().begin(), AllTargets().end());
+  std::erase_if(targets, [](const Target& target) { return std::string(target.name) == "extreme"; });
+  return targets;
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, Replay, ::testing::ValuesIn(TargetsHere()),
                          [](const ::testing::TestParamInfo<Target>& info) { return std::string(info.param.name); });
 
 }  // namespace

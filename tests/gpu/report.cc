@@ -1,7 +1,8 @@
 // Puts together what a run of the GPU bundle left in a folder: report.json for programs, report.txt for people.
-//   report FOLDER     exit code 0: every test passed and every training agrees with the CPU's; 1: not; 3: the folder has no results
-// It reads, where present: machine.txt; tests/*.json (GoogleTest); train/NETWORK_LEVEL_DEVICE.jsonl (ampc train --json);
-// bench/*.jsonl (ampc bench --json, one object per line, also of peers); roofline.json.
+//   report FOLDER           exit code 0: every test passed and every training agrees with the CPU's; 1: not; 3: the folder has no results
+//   report --failed FILE    the tests that failed by a result of GoogleTest, a line each
+// It reads, where present: machine.txt; tests/ (tests/gpu/test_results.h); train/NETWORK_LEVEL_{cpu,device}.jsonl (ampc train --json) and why a
+// training ended early; left_out.txt, stopped.txt; bench/*.jsonl (ampc bench --json, one object per line, also of peers); roofline.json.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -13,10 +14,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "graph/base/json_reader.h"
 #include "graph/base/json_writer.h"
+#include "tests/gpu/test_results.h"
 
 namespace ampc::testing {
 namespace {
@@ -24,24 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A training on the device may end this far from the CPU's: sums in another order, and in O1 and O2 other roundings, for 30 steps.
-constexpr double kLossTolerance = 0.02;
-
-std::string ReadAll(const fs::path& path) {
-  std::ifstream in(path);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-std::vector<fs::path> FilesIn(const fs::path& folder, const std::string& ending) {
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ending) files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
+constexpr double kLossTolerance = 0.01;
 
 std::vector<JsonValue> Lines(const fs::path& path) {
   std::vector<JsonValue> lines;
@@ -71,6 +57,7 @@ class Report {
     text_ = ReadAll(folder_ / "machine.txt") + "\n";
     const bool any = Tests() + Trainings() + Benches() > 0;
     Claims();
+    LeftOut();
     json_.Field("ok", ok_).EndObject();
     text_ += ok_ ? "\nall tests passed, all trainings agree\n" : "\nNOT ALL IS WELL: see above\n";
     std::ofstream(folder_ / "report.json") << json_.Take() << "\n";
@@ -83,43 +70,43 @@ class Report {
   int Tests() {
     json_.Key("tests").BeginArray();
     text_ += absl::StrFormat("%-28s %8s %8s %8s\n", "tests", "passed", "failed", "skipped");
-    int files = 0;
-    for (const fs::path& path : FilesIn(folder_ / "tests", ".json")) {
-      ++files;
-      OneTest(path);
+    const std::vector<TestResult> results = ReadTestResults(folder_ / "tests");
+    for (const TestResult& r : results) OneTest(r);
+    json_.EndArray().Key("sanitizers").BeginArray();
+    for (const SanitizerResult& r : ReadSanitizerResults(folder_ / "tests")) {
+      ok_ = ok_ && !r.found;
+      json_.BeginObject(JsonWriter::kInline).Field("tool", r.tool).Field("found", r.found).Field("text", r.text).EndObject();
+      text_ += absl::StrFormat("%-28s %s\n", r.tool, r.text);
     }
     json_.EndArray();
-    return files;
+    return static_cast<int>(results.size());
   }
 
-  void OneTest(const fs::path& path) {
-    const absl::StatusOr<JsonValue> result = ParseJson(ReadAll(path));
-    int passed = 0, failed = 0, skipped = 0;
-    std::vector<std::string> failures;
-    if (result.ok() && result->Find("testsuites") != nullptr) {
-      for (const JsonValue& suite : result->Find("testsuites")->items) {
-        if (suite.Find("testsuite") == nullptr) continue;
-        for (const JsonValue& test : suite.Find("testsuite")->items) {
-          if (test.Find("failures") != nullptr) {
-            ++failed;
-            failures.push_back(Text(suite, "name") + "." + Text(test, "name"));
-          } else {
-            ++(Text(test, "result") == "SKIPPED" ? skipped : passed);
-          }
-        }
-      }
-    } else {
-      ++failed;
-      failures.push_back("the test left no result: it crashed or was stopped");
-    }
-    ok_ = ok_ && failed == 0;
-    const std::string name = path.stem();
-    json_.BeginObject(JsonWriter::kInline).Field("name", name).Field("passed", passed).Field("failed", failed).Field("skipped", skipped);
+  void OneTest(const TestResult& r) {
+    ok_ = ok_ && r.failed == 0;
+    json_.BeginObject(JsonWriter::kInline).Field("name", r.name).Field("passed", r.passed).Field("failed", r.failed).Field("skipped", r.skipped);
     json_.Key("failures").BeginArray(JsonWriter::kInline);
-    for (const std::string& failure : failures) json_.String(failure);
+    for (const std::string& failure : r.failures) json_.String(failure);
     json_.EndArray().EndObject();
-    text_ += absl::StrFormat("%-28s %8d %8d %8d\n", name, passed, failed, skipped);
-    for (size_t i = 0; i < std::min<size_t>(failures.size(), 20); ++i) text_ += "    failed: " + failures[i] + "\n";
+    text_ += absl::StrFormat("%-28s %8d %8d %8d\n", r.name, r.passed, r.failed, r.skipped);
+    for (size_t i = 0; i < std::min<size_t>(r.failures.size(), 20); ++i) text_ += "    failed: " + r.failures[i] + "\n";
+    if (r.failures.size() > 20) text_ += absl::StrFormat("    and %d more: report.json has all\n", r.failures.size() - 20);
+  }
+
+  // Stages for which no time was left, a signal, benchmarks that failed: nobody should take the rest for all.
+  void LeftOut() {
+    const std::string left_out = ReadAll(folder_ / "left_out.txt"), stopped = ReadAll(folder_ / "stopped.txt");
+    const std::string benches = ReadAll(folder_ / "bench" / "failed.txt");
+    const auto lines = [](const std::string& text) { return std::vector<std::string>(absl::StrSplit(text, '\n', absl::SkipWhitespace())); };
+    json_.Key("left_out").BeginArray(JsonWriter::kInline);
+    for (const std::string& stage : lines(left_out)) {
+      json_.String(stage);
+      text_ += "no time was left for: " + stage + "\n";
+    }
+    json_.EndArray();
+    for (const std::string& line : lines(benches)) text_ += "FAILED: " + line + "\n";
+    for (const std::string& line : lines(stopped)) text_ += line + ": what stands here is not all\n";
+    ok_ = ok_ && stopped.empty() && benches.empty();
   }
 
   // Losses of the device against those of the CPU, step by step.
@@ -134,15 +121,16 @@ class Report {
       }
     }
     json_.Key("trainings").BeginArray();
-    text_ += absl::StrFormat("\n%-28s %10s %10s %10s %12s\n", "training", "steps", "cpu", "cuda", "largest diff");
+    text_ += absl::StrFormat("\n%-28s %10s %10s %10s %12s\n", "training", "steps", "cpu", "device", "largest diff");
     for (const auto& [name, by_device] : losses) OneTraining(name, by_device);
     json_.EndArray();
     return static_cast<int>(losses.size());
   }
 
   void OneTraining(const std::string& name, const std::map<std::string, std::vector<double>>& by_device) {
-    const auto cpu = by_device.find("cpu"), cuda = by_device.find("cuda");
-    bool ok = cpu != by_device.end() && cuda != by_device.end() && !cpu->second.empty() && cpu->second.size() == cuda->second.size();
+    const auto cpu = by_device.find("cpu"), cuda = by_device.find("device");
+    const std::string failed(absl::StripAsciiWhitespace(ReadAll(folder_ / "train" / (name + "_device.jsonl.failed"))));
+    bool ok = failed.empty() && cpu != by_device.end() && cuda != by_device.end() && !cpu->second.empty() && cpu->second.size() == cuda->second.size();
     double worst = NAN;
     if (ok) {
       worst = 0;
@@ -155,9 +143,10 @@ class Report {
     ok_ = ok_ && ok;
     const auto last = [&](auto it) { return it == by_device.end() || it->second.empty() ? NAN : it->second.back(); };
     const int steps = cuda == by_device.end() ? 0 : static_cast<int>(cuda->second.size());
-    json_.BeginObject(JsonWriter::kInline).Field("name", name).Field("steps", steps).Field("cpu_loss", last(cpu)).Field("cuda_loss", last(cuda));
-    json_.Field("largest_relative_difference", worst).Field("ok", ok).EndObject();
+    json_.BeginObject(JsonWriter::kInline).Field("name", name).Field("steps", steps).Field("cpu_loss", last(cpu)).Field("device_loss", last(cuda));
+    json_.Field("largest_relative_difference", worst).Field("ok", ok).Field("failed", failed).EndObject();
     text_ += absl::StrFormat("%-28s %10d %10.5f %10.5f %12.2e%s\n", name, steps, last(cpu), last(cuda), worst, ok ? "" : "   WRONG");
+    if (!failed.empty()) text_ += "    " + failed + "\n";
   }
 
   int Benches() {
@@ -241,8 +230,12 @@ class Report {
 }  // namespace ampc::testing
 
 int main(int argc, char** argv) {
+  if (argc == 3 && std::string(argv[1]) == "--failed") {
+    for (const std::string& name : ampc::testing::FailedTests(argv[2])) std::cout << name << "\n";
+    return 0;
+  }
   if (argc != 2) {
-    std::cerr << "usage: report FOLDER\n";
+    std::cerr << "usage: report FOLDER, or report --failed FILE\n";
     return 2;
   }
   return ampc::testing::Report(argv[1]).Run();

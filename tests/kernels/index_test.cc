@@ -1,6 +1,14 @@
 // Indices out of range are errors of the caller, named by place and value; and what the golden data of index, sort and rnn ops does not
 // show.
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/op_registry.h"
 #include "tests/kernels/op_run.h"
 #include "tests/testlib/status.h"
 
@@ -39,6 +47,123 @@ TEST(BadIndex, Scatter) {
   ExpectBadIndex(OpRun("scatter").In("X", kRows).In("Ids", I64({1}, {3})).In("Updates", row).Out("Out"), "index 0 is 3, needs 0 to 2");
   ExpectBadIndex(OpRun("scatter_nd_add").In("X", kRows).In("Index", I64({1, 1}, {-3})).In("Updates", row).Out("Out"),
                  "index 0 is -3, needs 0 to 2");
+}
+
+// An op that takes slices, and how many of them there are.
+struct Indexed {
+  std::string slot;
+  int64_t size;
+  std::function<OpRun(const Tensor& index)> op;
+  bool from_end = false;
+};
+
+// Every record with an operand of indices, and again where numbers below 0 may count from the end.
+std::multimap<std::string, Indexed> IndexedOps() {
+  const Tensor row = F32({1, 2}, {5, 6}), one = F32({1, 1}, {7});
+  const auto moved = [](const Tensor& t, Shape dims) {
+    Tensor out = t;
+    return out.stored.Reshape(dims).ok() ? out : t;
+  };
+  std::multimap<std::string, Indexed> ops;
+  for (const bool from_end : {false, true}) {
+    ops.emplace("gather", Indexed{"Index", 3,
+                                  [=](const Tensor& i) {
+                                    return OpRun("gather").In("X", kRows).In("Index", i).Attr("from_end", from_end).Out("Out");
+                                  },
+                                  from_end});
+    ops.emplace("gather_nd", Indexed{"Index", 3,
+                                     [=](const Tensor& i) {
+                                       return OpRun("gather_nd").In("X", kRows).In("Index", i).Attr("from_end", from_end).Out("Out");
+                                     },
+                                     from_end});
+    ops.emplace("take_along_axis", Indexed{"Index", 2,
+                                           [=](const Tensor& i) {
+                                             return OpRun("take_along_axis")
+                                                 .In("Input", row)
+                                                 .In("Index", moved(i, {1, 1}))
+                                                 .Attr("Axis", int32_t{1})
+                                                 .Attr("from_end", from_end)
+                                                 .Out("Result");
+                                           },
+                                           from_end});
+    ops.emplace("put_along_axis", Indexed{"Index", 2,
+                                          [=](const Tensor& i) {
+                                            return OpRun("put_along_axis")
+                                                .In("Input", row)
+                                                .In("Index", moved(i, {1, 1}))
+                                                .In("Value", one)
+                                                .Attr("Axis", int32_t{1})
+                                                .Attr("from_end", from_end)
+                                                .Out("Result");
+                                          },
+                                          from_end});
+  }
+  ops.emplace("index_select",
+              Indexed{"Index", 3, [=](const Tensor& i) { return OpRun("index_select").In("X", kRows).In("Index", i).Out("Out"); }});
+  ops.emplace("index_sample", Indexed{"Index", 2, [=](const Tensor& i) {
+                                        return OpRun("index_sample").In("X", row).In("Index", moved(i, {1, 1})).Out("Out");
+                                      }});
+  ops.emplace("scatter", Indexed{"Ids", 3, [=](const Tensor& i) {
+                                   return OpRun("scatter").In("X", kRows).In("Ids", i).In("Updates", row).Out("Out");
+                                 }});
+  ops.emplace("scatter_nd_add",
+              Indexed{"Index", 3, [=](const Tensor& i) {
+                        return OpRun("scatter_nd_add").In("X", kRows).In("Index", moved(i, {1, 1})).In("Updates", row).Out("Out");
+                      }});
+  ops.emplace("scatter_nd_update",
+              Indexed{"Index", 3,
+                      [=](const Tensor& i) {
+                        return OpRun("scatter_nd_update").In("X", kRows).In("Index", moved(i, {1, 1})).In("Updates", row).Out("Out");
+                      },
+                      true});
+  ops.emplace("lookup_table", Indexed{"Ids", 3, [=](const Tensor& i) {
+                                        return OpRun("lookup_table").In("W", kRows).In("Ids", moved(i, {1, 1})).Out("Out");
+                                      }});
+  ops.emplace("lookup_table_v2",
+              Indexed{"Ids", 3, [=](const Tensor& i) { return OpRun("lookup_table_v2").In("W", kRows).In("Ids", i).Out("Out"); }});
+  ops.emplace("one_hot_v2", Indexed{"X", 3, [=](const Tensor& i) {
+                                      return OpRun("one_hot_v2").In("X", i).Attr("depth", int32_t{3}).Attr("dtype", DType::kF32).Out("Out");
+                                    }});
+  return ops;
+}
+
+TEST(BadIndex, EveryRecordAtEveryEnd) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max(), kLeast = std::numeric_limits<int64_t>::min();
+  constexpr int32_t kMost32 = std::numeric_limits<int32_t>::max(), kLeast32 = std::numeric_limits<int32_t>::min();
+  const std::multimap<std::string, Indexed> ops = IndexedOps();
+  for (const auto& [name, op] : ops) {
+    SCOPED_TRACE(absl::StrCat(name, op.from_end ? " from the end" : ""));
+    const int64_t least = op.from_end ? -op.size : 0;
+    for (const int64_t good : {least, op.size - 1}) {
+      EXPECT_OK(op.op(I64({1}, {good})).Run().status());
+      EXPECT_OK(op.op(I32({1}, {static_cast<int32_t>(good)})).Run().status());
+    }
+    for (const int64_t bad :
+         {least - 1, op.size, -op.size - 1, kMost, kLeast, (int64_t{1} << 53) + 1, int64_t{1} << 62, int64_t{1} << 32}) {
+      ExpectBadIndex(op.op(I64({1}, {bad})), absl::StrCat("index 0 is ", bad, ", needs ", least, " to ", op.size - 1));
+    }
+    for (const int32_t bad : {static_cast<int32_t>(-op.size - 1), static_cast<int32_t>(op.size), kMost32, kLeast32}) {
+      ExpectBadIndex(op.op(I32({1}, {bad})), absl::StrCat("index 0 is ", bad, ", needs ", least, " to ", op.size - 1));
+    }
+  }
+  for (const OpDef* def : Ops().All()) {
+    const bool indexed = def->InputSlot("Index") >= 0 || def->InputSlot("Ids") >= 0;
+    if (!indexed || absl::EndsWith(def->name, "_grad")) continue;
+    EXPECT_TRUE(ops.contains(def->name)) << def->name;
+  }
+}
+
+// What counts from the end is what it says.
+TEST(Index, FromTheEnd) {
+  const auto run = [](OpRun op) { return op.Attr("from_end", true).Run(); };
+  ASSERT_OK_AND_ASSIGN(const auto rows, run(OpRun("gather").In("X", kRows).In("Index", I64({3}, {-1, -3, 1})).Out("Out")));
+  EXPECT_THAT(rows[0].floats(), ElementsAre(20, 21, 0, 1, 10, 11));
+  ASSERT_OK_AND_ASSIGN(const auto cells, run(OpRun("gather_nd").In("X", kRows).In("Index", I64({2, 2}, {-1, 0, 0, -1})).Out("Out")));
+  EXPECT_THAT(cells[0].floats(), ElementsAre(20, 1));
+  ASSERT_OK_AND_ASSIGN(
+      const auto along,
+      run(OpRun("take_along_axis").In("Input", kRows).In("Index", I32({1, 2}, {-1, -3})).Attr("Axis", int32_t{0}).Out("Result")));
+  EXPECT_THAT(along[0].floats(), ElementsAre(20, 1));
 }
 
 OpRun Rnn(const Tensor& lengths) {

@@ -15,6 +15,7 @@
 #include "passes/analysis/target_support.h"
 #include "passes/pipelines.h"
 #include "runtime/session.h"
+#include "tests/onnx/hidden.h"
 #include "tests/testlib/onnx_tolerance.h"
 #include "tests/testlib/tolerance.h"
 
@@ -68,14 +69,19 @@ absl::StatusOr<std::vector<HostTensor>> ReadTensors(const std::string& folder, a
 }
 
 absl::Status RunDataSet(const Session& session, const std::string& folder, DType low) {
-  const std::vector<ValueInfo> inputs = session.inputs(), outputs = session.outputs();
+  std::vector<ValueInfo> inputs = session.inputs();
+  const std::vector<ValueInfo> outputs = session.outputs();
+  TensorMap feeds;
+  if (!inputs.empty() && inputs.back().name == kHidingFeed) {
+    feeds[kHidingFeed] = HostTensor::Of<bool>({1}, {true});
+    inputs.pop_back();
+  }
   AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> in, ReadTensors(folder, "input", inputs));
   AMPC_ASSIGN_OR_RETURN(const std::vector<HostTensor> needed, ReadTensors(folder, "output", outputs));
   if (in.size() != inputs.size() || needed.size() != outputs.size() || needed.empty()) {
     return NoError(absl::StrCat("the model has ", inputs.size(), " inputs and ", outputs.size(), " outputs, the data set ", in.size(), " and ",
                                 needed.size()));
   }
-  TensorMap feeds;
   for (size_t i = 0; i < in.size(); ++i) feeds[inputs[i].name] = std::move(in[i]);
   AMPC_ASSIGN_OR_RETURN(const TensorMap found, session.Run(feeds));
   for (size_t i = 0; i < needed.size(); ++i) {
@@ -98,8 +104,7 @@ std::vector<std::string> ConformanceModels(const std::string& folder) {
 
 namespace {
 
-absl::Status RunDataSets(const std::string& model, const std::string& folder, DType low) {
-  AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(model, {.threads = 1}));
+absl::Status RunDataSets(const Session& session, const std::string& folder, DType low) {
   int sets = 0;
   for (; std::filesystem::exists(absl::StrCat(folder, "/test_data_set_", sets)); ++sets) {
     AMPC_RETURN_IF_ERROR(RunDataSet(session, absl::StrCat(folder, "/test_data_set_", sets), low));
@@ -109,7 +114,17 @@ absl::Status RunDataSets(const std::string& model, const std::string& folder, DT
 
 }  // namespace
 
-absl::Status RunConformanceModel(const std::string& folder) { return RunDataSets(folder + "/model.onnx", folder, DType::kInvalid); }
+absl::Status RunConformanceModel(const std::string& folder) {
+  AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(folder + "/model.onnx", {.threads = 1}));
+  return RunDataSets(session, folder, DType::kInvalid);
+}
+
+absl::Status RunHiddenModel(const std::string& folder, Hide what) {
+  AMPC_ASSIGN_OR_RETURN(Program program, LoadModel(folder + "/model.onnx"));
+  HideFeeds(what, program);
+  AMPC_ASSIGN_OR_RETURN(const Session session, Session::Create(std::move(program), {.threads = 1}));
+  return RunDataSets(session, folder, DType::kInvalid);
+}
 
 absl::Status RunConvertedModel(const std::string& folder, DType low, const std::string& scratch) {
   const std::string model = folder + "/model.onnx";
@@ -122,7 +137,8 @@ absl::Status RunConvertedModel(const std::string& folder, DType low, const std::
   AMPC_RETURN_IF_ERROR(SaveModel(program, scratch, {.no_sync = true}));
   const absl::StatusOr<MappedFile> before = MappedFile::Open(model), after = MappedFile::Open(scratch);
   if (before.ok() && after.ok() && before->text() == after->text()) return absl::OkStatus();
-  return RunDataSets(scratch, folder, low);
+  AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(scratch, {.threads = 1}));
+  return RunDataSets(session, folder, low);
 }
 
 }  // namespace ampc::testing

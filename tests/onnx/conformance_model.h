@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/base/host_tensor.h"
+#include "tests/onnx/hidden.h"
 
 namespace ampc::testing {
 
@@ -21,6 +22,8 @@ absl::StatusOr<HostTensor> ReadTensorProto(const std::string& path, DType declar
 // Loads the model of `folder`, runs it on each data set and compares what it gives with the recorded outputs: ok, or the first thing
 // that went wrong or differs.
 absl::Status RunConformanceModel(const std::string& folder);
+// The same of the model behind HideFeeds.
+absl::Status RunHiddenModel(const std::string& folder, Hide what);
 // The same of the model as `ampc convert` writes it for `low`, f16 or bf16; not run where that is the original, byte for byte. `scratch`: a file
 // to write.
 absl::Status RunConvertedModel(const std::string& folder, DType low, const std::string& scratch);

@@ -74,6 +74,36 @@ class ThreadsTest(LimitsTest):
         self.assertEqual(self.ampc(*self.VERBS[0], "--threads", "1", limits=limits).code, 0)
 
 
+class ManyTest(LimitsTest):
+    """What there may be many of costs what one costs, as often."""
+
+    def write(self, name, lines):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write("program p version=1\n\nblock main {\n" + "".join("  %s\n" % line for line in lines) + "}\n")
+
+    def test_selectors(self):
+        count = 30000
+        self.write("chain.prog", ["feed v0 : f32 [2]"] + ["v%d = relu(v%d) : f32 [2]" % (i + 1, i) for i in range(count)] + ["fetch v%d" % count])
+        with open(self.path("many.json"), "w", encoding="utf-8") as file:
+            json.dump({"exclude": ["v%d" % (1 + i % count) for i in range(10 * count)], "include": ["name:v7"]}, file)
+        outcome = self.ampc("convert", "chain.prog", "-o", "o.prog", "--config", "many.json", "--no-sync")
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertLess(outcome.cpu, 8)  # a minute where each looks at every op
+
+    def test_feeds(self):
+        count = 50000
+        self.write("feeds.prog", ["feed x%d : f32 [2]" % i for i in range(count)] + ["y = relu(x0) : f32 [2]", "fetch y"])
+        header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"
+        tensor = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + struct.pack("<2f", 1, -1)
+        for names, part in (([0], "feed 'x1' is missing, the model needs x0, x1, "), (range(count + 1), "the model has no feed 'x%d'; it has x0, " % count)):
+            with zipfile.ZipFile(self.path("in.npz"), "w") as archive:
+                for i in names:
+                    archive.writestr("x%d.npy" % i, tensor)
+            outcome = self.expect_failure(["run", "feeds.prog", "--input", "in.npz"], 2, part)
+            self.assertLess(len(outcome.err), 500)
+            self.assertLess(outcome.cpu, 8)
+
+
 class MemoryTest(LimitsTest):
     def steps(self, args, low, high, step):
         """Under each limit on addresses the command works, or ends in a sentence about memory with exit code 5. How often each came."""

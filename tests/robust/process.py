@@ -54,11 +54,11 @@ def run(args, cwd, seconds=60.0, limits=(), **options):
     return Outcome(process.returncode, texts.get("out", ""), texts.get("err", ""), seconds, cpu, usage.ru_maxrss * 1024)
 
 
-def run_and_kill(args, cwd, when):
-    """Runs `args` and sends SIGKILL when `when()` first says so; true where that came before the end."""
+def run_and_kill(args, cwd, when, number=signal.SIGKILL):
+    """Runs `args` and sends the signal when `when()` first says so; true where that ended it."""
     nothing = subprocess.DEVNULL
     with subprocess.Popen(args, cwd=cwd, stdin=nothing, stdout=nothing, stderr=nothing) as process:
         while process.poll() is None and not when():
             pass
-        process.kill()
-        return process.wait() == -signal.SIGKILL
+        process.send_signal(number)
+        return process.wait() == -number

@@ -153,7 +153,8 @@ absl::Status BenchInference(const BenchRequest& request, const BenchNetwork& net
     line.level = level;
     line.batch = batch;
     line.load_seconds = load_seconds;
-    AMPC_RETURN_IF_ERROR(BenchSession(request, session, network.feeds(batch, false), &line));
+    AMPC_ASSIGN_OR_RETURN(const TensorMap feeds, network.feeds(batch, false));
+    AMPC_RETURN_IF_ERROR(BenchSession(request, session, feeds, &line));
     report(line);
   }
   return absl::OkStatus();
@@ -200,7 +201,7 @@ absl::Status BenchTraining(const BenchRequest& request, const BenchNetwork& netw
     Tell(request, line, "building");
     AMPC_ASSIGN_OR_RETURN(Trainer trainer, MakeTrainer(request, network, level));
     line.load_seconds = SecondsSince(start);
-    const TensorMap feeds = network.feeds(batch, true);
+    AMPC_ASSIGN_OR_RETURN(const TensorMap feeds, network.feeds(batch, true));
     for (const auto& [name, t] : feeds) line.dims[name].assign(t.dims().begin(), t.dims().end());
     const auto step = [&]() -> absl::Status {
       AMPC_ASSIGN_OR_RETURN(const TensorMap out, trainer.Step(feeds));

@@ -1,8 +1,12 @@
 #include "tools/bench/networks.h"
 
+#include <functional>
 #include <random>
+#include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_join.h"
+#include "graph/base/status_macros.h"
 #include "graph/layers.h"
 
 namespace ampc {
@@ -16,15 +20,15 @@ constexpr int kWords = 30522;
 constexpr int kFeatures = 768;
 constexpr int kSimpleNetFeatures = 4096;
 
-HostTensor Uniform(absl::Span<const int64_t> dims, uint32_t seed) {
-  HostTensor t = *HostTensor::Create(DType::kF32, dims);
+absl::StatusOr<HostTensor> Uniform(absl::Span<const int64_t> dims, uint32_t seed) {
+  AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::Create(DType::kF32, dims));
   std::minstd_rand random(seed + 1);
   for (float& v : t.mutable_values<float>()) v = static_cast<float>(random() % 4096) / 2048.0f - 1;
   return t;
 }
 
-HostTensor Integers(absl::Span<const int64_t> dims, int64_t below, uint32_t seed) {
-  HostTensor t = *HostTensor::Create(DType::kI64, dims);
+absl::StatusOr<HostTensor> Integers(absl::Span<const int64_t> dims, int64_t below, uint32_t seed) {
+  AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::Create(DType::kI64, dims));
   std::minstd_rand random(seed + 1);
   for (int64_t& v : t.mutable_values<int64_t>()) v = static_cast<int64_t>(random()) % below;
   return t;
@@ -92,26 +96,29 @@ Network BuildChain(ProgramBuilder& b) {
   return net;
 }
 
+// Of x, and y where labels are wanted.
+absl::StatusOr<TensorMap> Feeds(absl::StatusOr<HostTensor> x, bool labels, const std::function<absl::StatusOr<HostTensor>()>& y) {
+  TensorMap feeds;
+  AMPC_ASSIGN_OR_RETURN(feeds["x"], std::move(x));
+  if (!labels) return feeds;
+  AMPC_ASSIGN_OR_RETURN(feeds["y"], y());
+  return feeds;
+}
+
 constexpr BenchNetwork kNetworks[] = {
-    {"simplenet", "three products of 4096 x 4096", "row", [](ProgramBuilder& b) { return (*FindNetwork("simplenet"))->build(b); },
+    {"simplenet", "three products of 4096 x 4096", "row", BuildSimpleNet,
      [](int64_t batch, bool labels) {
-       TensorMap feeds = {{"x", Uniform({batch, kSimpleNetFeatures}, 1)}};
-       if (labels) feeds["y"] = Uniform({batch, kSimpleNetFeatures}, 2);
-       return feeds;
+       return Feeds(Uniform({batch, kSimpleNetFeatures}, 1), labels, [batch] { return Uniform({batch, kSimpleNetFeatures}, 2); });
      }},
     {"resnet50", "ResNet-50 on 224 x 224, random weights", "image", BuildResNet50,
      [](int64_t batch, bool labels) {
-       TensorMap feeds = {{"x", Uniform({batch, 3, kImageSize, kImageSize}, 1)}};
-       if (labels) feeds["y"] = Integers({batch, 1}, kImageClasses, 2);
-       return feeds;
+       return Feeds(Uniform({batch, 3, kImageSize, kImageSize}, 1), labels, [batch] { return Integers({batch, 1}, kImageClasses, 2); });
      }},
     {"bert", "an encoder of the size of BERT base on 128 tokens, random weights", "sequence", BuildBert,
      [](int64_t batch, bool labels) {
-       TensorMap feeds = {{"x", Integers({batch, kTokens}, kWords, 1)}};
-       if (labels) feeds["y"] = Integers({batch, 1}, 2, 2);
-       return feeds;
+       return Feeds(Integers({batch, kTokens}, kWords, 1), labels, [batch] { return Integers({batch, 1}, 2, 2); });
      }},
-    {"chain", "10,000 relu of one element", "run", BuildChain, [](int64_t, bool) { return TensorMap{{"x", Uniform({1}, 1)}}; }},
+    {"chain", "10,000 relu of one element", "run", BuildChain, [](int64_t, bool) { return Feeds(Uniform({1}, 1), false, nullptr); }},
 };
 
 }  // namespace

@@ -17,8 +17,8 @@ struct BenchNetwork {
   const char* summary;
   const char* item;                 // what one row of a batch is: "image"
   Network (*build)(ProgramBuilder& builder);
-  // Feeds of `batch` rows, the same for the same batch; with `labels` also y.
-  TensorMap (*feeds)(int64_t batch, bool labels);
+  // Feeds of `batch` rows, the same for the same batch; with `labels` also y. Internal where there is no memory for them.
+  absl::StatusOr<TensorMap> (*feeds)(int64_t batch, bool labels);
 };
 
 absl::Span<const BenchNetwork> BenchNetworks();

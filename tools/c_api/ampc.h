@@ -38,8 +38,21 @@ typedef enum ampc_dtype {
   AMPC_BF16 = 8, /* the upper half of an f32 */
   AMPC_F32 = 9,
   AMPC_F64 = 10,
-  AMPC_C64 = 11, /* two f32 */
-  AMPC_C128 = 12 /* two f64 */
+  AMPC_C64 = 11,  /* two f32 */
+  AMPC_C128 = 12, /* two f64 */
+  AMPC_U16 = 13,
+  AMPC_U32 = 14,
+  AMPC_U64 = 15,
+  AMPC_U4 = 16, /* 4 and 2 bits: one byte for each element */
+  AMPC_I4 = 17,
+  AMPC_U2 = 18,
+  AMPC_I2 = 19,
+  AMPC_F8E4M3FN = 20,
+  AMPC_F8E4M3FNUZ = 21,
+  AMPC_F8E5M2 = 22,
+  AMPC_F8E5M2FNUZ = 23,
+  AMPC_F8E8M0 = 24,
+  AMPC_F4E2M1 = 25 /* one byte for each element */
 } ampc_dtype;
 
 /* One option as on the command line, without its dashes: {"threads", "2"}, {"exclude", "softmax"}; a flag's value is "true" or "false". An option

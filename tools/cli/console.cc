@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "graph/base/utf8.h"
 #include "tools/cli/status_line.h"
 
 namespace ampc {
@@ -48,12 +50,16 @@ Console::Console() {
 
 void Console::Out(absl::string_view text) {
   if (progress_) status_line::Pause();
-  ok_ = ok_ && std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  const std::string printed = PrintableLines(text);
+  if (ok_ && (std::fwrite(printed.data(), 1, printed.size(), stdout) != printed.size() || std::fflush(stdout) != 0)) {
+    ok_ = false;
+    unread_ = errno == EPIPE || errno == EBADF;
+  }
   if (progress_) status_line::Resume();
 }
 
 void Console::Note(absl::string_view line) {
-  const std::string text = absl::StrCat(line, "\n");
+  const std::string text = absl::StrCat(Printable(line), "\n");
   if (progress_) status_line::Pause();
   std::fwrite(text.data(), 1, text.size(), stderr);
   if (progress_) status_line::Resume();
@@ -74,7 +80,7 @@ Progress::~Progress() {
 
 void Progress::Stage(absl::string_view stage) {
   if (!console_.err_is_terminal()) return;
-  stage_ = std::string(stage);
+  stage_ = Printable(stage);
   status_line::Set(stage_);
 }
 
@@ -92,14 +98,14 @@ std::string FormatTable(const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()), 0);
-    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], Width(row[c]));
+    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], Width(Printable(row[c])));
   }
   std::string out;
   for (const auto& row : rows) {
     std::string line;
     for (size_t c = 0; c < row.size(); ++c) {
-      const std::string pad(widths[c] - Width(row[c]), ' ');
-      absl::StrAppend(&line, c == 0 ? "" : "  ", LooksNumeric(row[c]) ? pad : "", row[c], LooksNumeric(row[c]) ? "" : pad);
+      const std::string cell = Printable(row[c]), pad(widths[c] - Width(cell), ' ');
+      absl::StrAppend(&line, c == 0 ? "" : "  ", LooksNumeric(cell) ? pad : "", cell, LooksNumeric(cell) ? "" : pad);
     }
     absl::StrAppend(&out, absl::StripTrailingAsciiWhitespace(line), "\n");
   }

@@ -10,6 +10,17 @@
 namespace ampc {
 namespace {
 
+// Costs are those of ops that the verifier would pass; what is inspected may lack an operand.
+bool IsWhole(const Op& op) {
+  const auto filled = [&](const std::vector<SlotDef>& slots, auto of_slot) {
+    for (size_t s = 0; s < slots.size(); ++s) {
+      if (!slots[s].optional && of_slot(static_cast<int>(s)).empty()) return false;
+    }
+    return true;
+  };
+  return filled(op.def().inputs, [&](int s) { return op.inputs(s); }) && filled(op.def().outputs, [&](int s) { return op.outputs(s); });
+}
+
 bool IsCast(const Op& op) { return op.type() == "cast" || op.type() == "amp_cast"; }
 
 // Results decide: an op computes in the type that it makes. An op without float results goes by its operands.
@@ -42,7 +53,7 @@ void AddOp(const Op& op, ModelFacts& facts, Counts& counts) {
   facts.low_ops += low ? 1 : 0;
   low_count += low ? 1 : 0;
   if (op.def().amp == AmpClass::kAllow && op.def().cost != nullptr) {
-    const double flops = op.def().cost(op).flops;
+    const double flops = IsWhole(op) ? op.def().cost(op).flops : 0;
     facts.matmul_flops += flops;
     if (low) facts.low_matmul_flops += flops;
   }

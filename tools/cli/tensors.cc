@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/convert.h"
+#include "graph/base/dtype_switch.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/tensor_io/npy.h"
@@ -18,13 +19,20 @@ namespace {
 
 template <typename T>
 void AppendDoubles(const HostTensor& t, std::vector<double>& out) {
-  for (const T& v : t.values<T>()) out.push_back(static_cast<double>(static_cast<std::conditional_t<sizeof(T) == 2 && !std::is_integral_v<T>, float, T>>(v)));
+  for (const T& v : t.values<T>()) out.push_back(static_cast<double>(static_cast<std::conditional_t<std::is_arithmetic_v<T>, T, float>>(v)));
 }
 
 absl::StatusOr<HostTensor> ToFloatType(const HostTensor& t, DType to) {
   AMPC_ASSIGN_OR_RETURN(HostTensor out, HostTensor::CreateUninitialized(to, t.dims()));
   const std::vector<double> values = ToDoubles(t);
   const std::vector<float> floats(values.begin(), values.end());
+  if (IsSmallFloat(to)) {
+    Select<StoredTypes>(to, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      if constexpr (!std::is_arithmetic_v<T>) std::transform(floats.begin(), floats.end(), out.mutable_values<T>().begin(), [](float v) { return T(v); });
+    });
+    return out;
+  }
   switch (to) {
     case DType::kF16: F32ToF16(floats.data(), out.mutable_values<Half>().data(), floats.size()); break;
     case DType::kBF16: F32ToBF16(floats.data(), out.mutable_values<BFloat16>().data(), floats.size()); break;
@@ -33,6 +41,23 @@ absl::StatusOr<HostTensor> ToFloatType(const HostTensor& t, DType to) {
   }
   return out;
 }
+
+// NumPy has no types of less than 8 bits and no small floats: those come as integers of 8 bits, with their values or (floats) their codes.
+absl::StatusOr<HostTensor> ToSmallType(const HostTensor& t, DType to, absl::string_view name) {
+  AMPC_ASSIGN_OR_RETURN(HostTensor out, HostTensor::CreateUninitialized(to, t.dims()));
+  const int top = IsPacked(to) ? 1 << BitsOf(to) : 256, low = IsSignedInteger(to) ? -top / 2 : 0, high = low + top - 1;
+  const std::vector<double> values = ToDoubles(t);
+  auto* codes = static_cast<uint8_t*>(out.mutable_data());
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] < low || values[i] > high) {
+      return UsageError(absl::StrCat("feed '", name, "': element ", i, " is ", values[i], ", ", Name(to), " needs ", low, " to ", high));
+    }
+    codes[i] = static_cast<uint8_t>(static_cast<int>(values[i]));
+  }
+  return out;
+}
+
+bool IsSmall(DType dtype) { return IsPacked(dtype) || IsSmallFloat(dtype); }
 
 // Spacing of the type's values at |x|.
 double UlpAt(double x, DType type) {
@@ -47,19 +72,10 @@ double UlpAt(double x, DType type) {
 std::vector<double> ToDoubles(const HostTensor& t) {
   std::vector<double> out;
   out.reserve(static_cast<size_t>(t.num_elements()));
-  switch (t.dtype()) {
-    case DType::kBool: AppendDoubles<bool>(t, out); break;
-    case DType::kU8: AppendDoubles<uint8_t>(t, out); break;
-    case DType::kI8: AppendDoubles<int8_t>(t, out); break;
-    case DType::kI16: AppendDoubles<int16_t>(t, out); break;
-    case DType::kI32: AppendDoubles<int32_t>(t, out); break;
-    case DType::kI64: AppendDoubles<int64_t>(t, out); break;
-    case DType::kF16: AppendDoubles<Half>(t, out); break;
-    case DType::kBF16: AppendDoubles<BFloat16>(t, out); break;
-    case DType::kF32: AppendDoubles<float>(t, out); break;
-    case DType::kF64: AppendDoubles<double>(t, out); break;
-    default: break;
-  }
+  Select<AllTypes::With<Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, ScaleFloat, Float4E2M1>>(
+      t.dtype(), [&](auto tag) { AppendDoubles<typename decltype(tag)::type>(t, out); });
+  if (!IsPacked(t.dtype()) || IsSmallFloat(t.dtype())) return out;
+  for (const std::byte b : t.bytes()) out.push_back(IsSignedInteger(t.dtype()) ? static_cast<int8_t>(b) : static_cast<uint8_t>(b));
   return out;
 }
 
@@ -85,7 +101,11 @@ absl::StatusOr<TensorMap> ReadFeeds(const std::vector<std::string>& sources, con
   for (const ValueInfo& input : inputs) {
     auto it = feeds.find(input.name);
     if (it == feeds.end() || it->second.dtype() == input.type.dtype) continue;
-    if (!IsFloat(it->second.dtype()) || !IsFloat(input.type.dtype)) continue;
+    if (IsSmall(input.type.dtype) && (it->second.dtype() == DType::kU8 || it->second.dtype() == DType::kI8)) {
+      AMPC_ASSIGN_OR_RETURN(it->second, ToSmallType(it->second, input.type.dtype, input.name));
+      continue;
+    }
+    if (!IsFloat(it->second.dtype()) || !(IsFloat(input.type.dtype) || IsSmallFloat(input.type.dtype))) continue;
     AMPC_ASSIGN_OR_RETURN(it->second, ToFloatType(it->second, input.type.dtype));
   }
   return feeds;

@@ -1,5 +1,6 @@
 #include "tools/cli/uncaught.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -8,6 +9,7 @@
 #include <exception>
 #include <new>
 
+#include "graph/base/ending.h"
 #include "graph/base/error.h"
 #include "tools/cli/status_line.h"
 
@@ -46,7 +48,16 @@ void Say(const char* text) { (void)!write(STDERR_FILENO, text, std::strlen(text)
 
 }  // namespace
 
-void EndWithSentence() { std::set_terminate(End); }
+void EndWithSentence() {
+  std::set_terminate(End);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before = {}, ours = {};
+    ours.sa_handler = EndBy;
+    sigfillset(&ours.sa_mask);
+    // What the caller told to be ignored (nohup, jobs in the background) stays so.
+    if (sigaction(number, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(number, &ours, nullptr);
+  }
+}
 
 void NameInSentence(const std::string& name) { verb = name.c_str(); }
 

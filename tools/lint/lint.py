@@ -4,7 +4,7 @@ import importlib
 import os
 import sys
 
-CHECKS = ("size", "layering", "words", "commands")
+CHECKS = ("size", "layering", "words", "commands", "status")
 
 
 def main(argv):

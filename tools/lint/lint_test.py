@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import commands  # noqa: E402
 import layering  # noqa: E402
 import size  # noqa: E402
+import status  # noqa: E402
 import words  # noqa: E402
 
 _LONG_FUNCTION = "absl::Status Add(int a,\n                 int b) {\n" + "  a += b;\n" * 60 + "}\n"
@@ -34,7 +35,7 @@ class LintTest(unittest.TestCase):
     def test_clean_tree_is_quiet(self):
         self.write("graph/op.h", '#pragma once\n#include "graph/base/dtype.h"\n')
         self.write("kernels/cpu/add.cc", '#include "graph/op.h"\nint Add() {\n  return 1;  // working\n  std::abort();  // reason\n}\n')
-        for check in (layering, size, words):
+        for check in (layering, size, status, words):
             self.assertEqual(self.problems(check), [])
 
     def test_includes_against_the_chain(self):
@@ -111,6 +112,17 @@ class LintTest(unittest.TestCase):
         self.assertEqual(len(found), 2)
         self.assertIn("there is no graph/op.h", found[0])
         self.assertIn("no.md", found[1])
+
+    def test_status_taken_apart_unseen(self):
+        self.write("graph/a.h", "#pragma once\nabsl::StatusOr<int> Read(int n);\n")
+        self.write("graph/b.cc", "absl::StatusOr<Tensor> Tensor::Create(int n) {\n  return n;\n}\n")
+        wrong = ("int x = *Read(1);", "F(*Tensor::Create(2));", "return Read(1).value();", "return Read(F(1))->size;",
+                 "absl::StatusOr<int> x = Read(1);\n  return *x;", "const auto x = Tensor::Create(1);\n  return x->size();")
+        right = ("absl::StatusOr<int> x = Read(1);\n  if (!x.ok()) return 0;\n  return *x;", "return 2 * Read(1).ok();", "auto x = Read(1);\n  return x;",
+                 "AMPC_ASSIGN_OR_RETURN(int x, Read(1));\n  return 2 * x;", "// *Read(1)", "absl::StatusOr<int> x = Read(1);\n  return Use(x) ? *x : 0;")
+        for text in (*wrong, *right):
+            self.write("graph/c.cc", "int F() {\n  %s\n}\n" % text)
+            self.assertEqual(len(self.problems(status)), 1 if text in wrong else 0, (text, self.problems(status)))
 
     def test_words(self):
         for text in ("// TO" "DO: more", "// a st" "ub", "// /wo" "rk/data", "TEST(A, DISABL" "ED_B)", "  std::cerr << 1;", "  exit(1);", "  std::abort();"):

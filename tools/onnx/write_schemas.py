@@ -10,7 +10,9 @@ from onnx import defs
 DTYPES = {
     "tensor(bool)": "b", "tensor(uint8)": "u8", "tensor(int8)": "i8", "tensor(int16)": "i16", "tensor(int32)": "i32", "tensor(int64)": "i64",
     "tensor(float16)": "f16", "tensor(bfloat16)": "bf16", "tensor(float)": "f32", "tensor(double)": "f64", "tensor(complex64)": "c64",
-    "tensor(complex128)": "c128",
+    "tensor(complex128)": "c128", "tensor(uint16)": "u16", "tensor(uint32)": "u32", "tensor(uint64)": "u64", "tensor(uint4)": "u4",
+    "tensor(int4)": "i4", "tensor(uint2)": "u2", "tensor(int2)": "i2", "tensor(float8e4m3fn)": "f8e4m3fn", "tensor(float8e4m3fnuz)": "f8e4m3fnuz",
+    "tensor(float8e5m2)": "f8e5m2", "tensor(float8e5m2fnuz)": "f8e5m2fnuz", "tensor(float8e8m0)": "f8e8m0", "tensor(float4e2m1)": "f4e2m1",
 }
 ORDER = list(DTYPES.values()) + ["?"]
 KINDS = {"FLOAT": "f", "INT": "i", "STRING": "s", "GRAPH": "g", "TENSOR": "t", "FLOATS": "F", "INTS": "I", "STRINGS": "S"}
@@ -72,9 +74,11 @@ def main():
     print("// {operator, first operator set (negative where it was taken out), formals, type sets, attributes}; written by tools/onnx/write_schemas.py")
     print(f"// from onnx {onnx.__version__}. Formals: name:type with ? optional, * variadic, # variadic of mixed types. Attributes: name:kind, ! required, =default.")
     schemas = [s for s in defs.get_all_schemas_with_history() if s.domain == ""]
+    # The row SimplifiedLayerNormalization is kept by hand: ONNX Runtime writes it into the default domain, the standard does not have it.
     schemas.sort(key=lambda s: (s.name, s.since_version))
     for schema, following in zip(schemas, schemas[1:] + [None]):
         print(row(schema, following is None or following.name != schema.name))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "graph/base/utf8.h"
 #include "graph/text/printer.h"
 #include "tools/picture/picture.h"
 
@@ -14,7 +15,7 @@ namespace ampc {
 namespace {
 
 std::string Quote(absl::string_view text) {
-  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}}), "\"");
+  return absl::StrCat("\"", absl::StrReplaceAll(DocumentText(text), {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}}), "\"");
 }
 
 struct Colours {

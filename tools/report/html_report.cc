@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "graph/base/utf8.h"
 #include "tools/report/graph_json.h"
 #include "tools/report/page.inc"
 
@@ -39,7 +40,7 @@ std::string ReportHtml(const ConvertRequest& request, const ConvertResult& resul
   const std::string report = ReportJson(request, result, limits);
   const std::string graph = result.program == nullptr ? "{}" : GraphJson(*result.program, {});
   // In the order of the page.
-  return Fill(kPageHtml, {{"{{title}}", EscapeText(absl::StrCat(request.output, " - ampc report"))},
+  return Fill(kPageHtml, {{"{{title}}", EscapeText(DocumentText(absl::StrCat(request.output, " - ampc report")))},
                           {"{{style}}", kPageCss},
                           {"{{report}}", EscapeScript(report)},
                           {"{{graph}}", EscapeScript(graph)},

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "runtime/exec/check_finite.h"
 #include "runtime/train/decorate.h"
 #include "tools/cli/tensors.h"
 
@@ -59,6 +60,7 @@ struct TrainJob::State {
   std::optional<Trainer> trainer;
   Program test_program;
   std::string loss, accuracy_name, output;
+  std::vector<std::string> notes;
   StepReport last;  // without its fetches
   Position position;
 
@@ -68,7 +70,8 @@ struct TrainJob::State {
   absl::Status MakeSources(const NetworkInfo& network, const Dataset* data);
   absl::Status Step(const TrainEvents& events);
   absl::Status EndEpoch(const TrainEvents& events, double seconds);
-  absl::Status SaveCheckpoint() const;
+  absl::Status CheckState(absl::string_view file, const TrainEvents& events) const;
+  absl::Status SaveCheckpoint(const TrainEvents& events) const;
   absl::Status Restore(const TrainEvents& events);
   bool Done() const { return request.steps > 0 ? trainer->steps() >= request.steps : position.epoch >= request.epochs; }
   absl::Status Accuracy(std::optional<double>& accuracy);
@@ -108,6 +111,8 @@ absl::Status TrainJob::State::Prepare(const NetworkInfo& network) {
   place.threads = request.threads;
   place.accumulate = request.accumulate;
   place.check_nan_inf = request.check_nan_inf;
+  place.loss = loss;
+  place.keep_going = request.keep_going;
   place.alarm_after = kAlarmAfter;
   place.log = [this](const StepReport& report) {
     last = report;
@@ -126,6 +131,8 @@ absl::Status TrainJob::State::Prepare(const NetworkInfo& network) {
     if (request.level == "O2") options.use_fp16_guard = request.guard;
     const auto decorated = amp::Decorate(std::move(optimizer), options);
     AMPC_RETURN_IF_ERROR(decorated->Minimize(b, net.loss));
+    notes = decorated->rewrite().notes;
+    if (request.dtype == DType::kBF16 && !request.init_scale.has_value()) notes.push_back("bf16 has the range of fp32: the loss is not scaled");
     AMPC_ASSIGN_OR_RETURN(trainer, Trainer::Create(Build(b), place));
     AMPC_RETURN_IF_ERROR(decorated->AmpInit(place, trainer->scope(), {.test_program = &test_program, .use_fp16_test = request.level == "O2"}));
   }
@@ -139,8 +146,21 @@ absl::StatusOr<TrainingProgram> TrainJob::State::Build(const ProgramBuilder& bui
   return program;
 }
 
-absl::Status TrainJob::State::SaveCheckpoint() const {
+absl::Status TrainJob::State::CheckState(absl::string_view file, const TrainEvents& events) const {
+  for (const auto& [name, variable] : trainer->scope().variables()) {
+    const absl::Status finite = CheckFinite(name, variable.dtype, variable.value);
+    if (finite.ok()) continue;
+    const std::string what = absl::StrCat("'", file, "': after step ", trainer->steps(), " ", finite.message());
+    if (!request.keep_going) return NoError(absl::StrCat(what, "; it is not written"));
+    if (events.note != nullptr) events.note(absl::StrCat(what, "; it is written nevertheless"));
+    return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TrainJob::State::SaveCheckpoint(const TrainEvents& events) const {
   if (!is_main()) return absl::OkStatus();
+  AMPC_RETURN_IF_ERROR(CheckState(request.checkpoint, events));
   DataPosition all = position.Save();
   all.merge(OrderOf(request));
   return trainer->Save(request.checkpoint, all);
@@ -179,6 +199,7 @@ absl::Status TrainJob::State::Step(const TrainEvents& events) {
     record.scale = scaler.scale;
     record.skipped = record.skipped || (last.updated && scaler.found_inf);
   }
+  record.skipped = record.skipped || (last.updated && !last.loss_finite);
   position.skipped += record.skipped ? 1 : 0;
   ++position.batch;
   record.epoch = position.epoch + 1;
@@ -188,7 +209,7 @@ absl::Status TrainJob::State::Step(const TrainEvents& events) {
   record.alarm = last.alarm;
   record.seconds = SecondsSince(start);
   if (events.step != nullptr) events.step(record);
-  if (request.checkpoint_every > 0 && !request.checkpoint.empty() && trainer->steps() % request.checkpoint_every == 0) return SaveCheckpoint();
+  if (request.checkpoint_every > 0 && !request.checkpoint.empty() && trainer->steps() % request.checkpoint_every == 0) return SaveCheckpoint(events);
   return absl::OkStatus();
 }
 
@@ -205,7 +226,7 @@ absl::Status TrainJob::State::EndEpoch(const TrainEvents& events, double seconds
   record.test_seconds = SecondsSince(start);
   if (position.batch >= train->steps()) position = {position.epoch + 1, 0, 0, 0, 0};
   if (events.epoch != nullptr) events.epoch(record);
-  return request.checkpoint.empty() ? absl::OkStatus() : SaveCheckpoint();
+  return request.checkpoint.empty() ? absl::OkStatus() : SaveCheckpoint(events);
 }
 
 absl::Status TrainJob::State::Accuracy(std::optional<double>& accuracy) {
@@ -238,6 +259,9 @@ absl::StatusOr<std::unique_ptr<TrainJob>> TrainJob::Create(const TrainRequest& r
 
 absl::Status TrainJob::Run(const TrainEvents& events) {
   State& s = *state_;
+  for (const std::string& note : s.notes) {
+    if (events.note != nullptr) events.note(note);
+  }
   if (s.request.resume) AMPC_RETURN_IF_ERROR(s.Restore(events));
   while (!s.Done()) {
     const Clock::time_point start = Clock::now();
@@ -247,6 +271,7 @@ absl::Status TrainJob::Run(const TrainEvents& events) {
   return absl::OkStatus();
 }
 
+absl::Status TrainJob::CheckState(absl::string_view file, const TrainEvents& events) { return state_->CheckState(file, events); }
 Trainer& TrainJob::trainer() { return *state_->trainer; }
 const Program& TrainJob::test_program() const { return state_->test_program; }
 const std::string& TrainJob::output_name() const { return state_->output; }

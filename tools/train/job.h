@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "runtime/train/data_parallel.h"
 #include "runtime/train/trainer.h"
 #include "tools/train/batches.h"
@@ -21,13 +22,13 @@ struct StepRecord {
   double progress = 0;          // part of the epoch that is done
   double loss = 0, learning_rate = 0, seconds = 0;
   std::optional<double> scale;  // where the loss is scaled
-  bool skipped = false;
+  bool skipped = false;         // nothing was changed: a gradient or the loss is not finite
   std::string alarm;            // "" or what was not finite first, after many skipped steps in a row
 };
 
 struct EpochRecord {
   int64_t epoch = 0, step = 0;      // from 1; the last step
-  double loss = 0;                  // mean over the steps whose loss is finite
+  double loss = 0;                  // mean over the steps whose loss is finite; the others were skipped
   std::optional<double> accuracy;   // of the test set
   std::optional<double> scale;      // at the end
   int64_t skipped = 0;              // steps of this epoch
@@ -47,11 +48,14 @@ class TrainJob {
   static absl::StatusOr<std::unique_ptr<TrainJob>> Create(const TrainRequest& request, const Dataset* data, const DataParallel* parallel = nullptr);
   ~TrainJob();
 
-  // Trains to the end of what was asked for, from the newest checkpoint where the request says so. Of several processes the first one
+  // Exit code 1 at a step without a finite loss that a smaller scale cannot help, and where a checkpoint would hold what is not finite, unless
+  // the request says to keep going. Trains to the end of what was asked for, from the newest checkpoint where the request says so. Of several processes the first one
   // tests and saves, and only its records are complete.
   absl::Status Run(const TrainEvents& events);
 
   Trainer& trainer();
+  // What of the state is not finite is an error (exit code 1) that names the first such variable; with keep_going a note.
+  absl::Status CheckState(absl::string_view file, const TrainEvents& events);
   // The program that tests: reads the trainer's scope; its feeds are x and y, its last fetch but one the output.
   const Program& test_program() const;
   const std::string& output_name() const;  // of what the network computes: the logits

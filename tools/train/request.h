@@ -35,6 +35,7 @@ struct TrainRequest {
   bool resume = false;
   bool test = true;                // after each epoch
   bool check_nan_inf = false;
+  bool keep_going = false;         // after steps without a finite loss
 };
 
 // The names that --optimizer knows.

@@ -6,7 +6,7 @@ namespace ampc {
 namespace {
 
 // The enumerators of both sides have the same numbers.
-static_assert(static_cast<int>(DType::kC128) == proto::DTYPE_C128 && static_cast<int>(DType::kF16) == proto::DTYPE_F16);
+static_assert(kNumDTypes == proto::DType_ARRAYSIZE && static_cast<int>(DType::kC128) == proto::DTYPE_C128 && static_cast<int>(DType::kF4E2M1) == proto::DTYPE_F4E2M1 && static_cast<int>(DType::kF16) == proto::DTYPE_F16);
 static_assert(static_cast<int>(VarKind::kCarry) == proto::Var::CARRY && static_cast<int>(VarKind::kConst) == proto::Var::CONST);
 static_assert(static_cast<int>(TypeKind::kOpaque) == proto::Type::OPAQUE);
 static_assert(static_cast<int>(AmpMark::kFp32) == proto::Op::FP32);

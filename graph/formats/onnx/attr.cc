@@ -19,7 +19,7 @@ bool ImportScalar(const AttributeView& view, const std::shared_ptr<const WeightS
   const absl::StatusOr<HostTensor> value = LoadWeight(stored->ref, stored->type.dims);
   if (!value.ok()) return false;
   Scalar scalar;
-  const absl::Status known = SwitchAll(value->dtype(), view.name, [&](auto tag) -> absl::Status {
+  const bool known = ampc::Select<StoredTypes>(value->dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T element = value->values<T>()[0];
     if constexpr (std::is_same_v<T, bool>) {
@@ -31,9 +31,10 @@ bool ImportScalar(const AttributeView& view, const std::shared_ptr<const WeightS
     } else {
       scalar.value = static_cast<double>(static_cast<float>(element));
     }
-    return absl::OkStatus();
+    return true;
   });
-  if (!known.ok()) return false;
+  if (!known && !IsPacked(value->dtype())) return false;
+  if (!known) scalar.value = int64_t{IsSignedInteger(value->dtype()) ? static_cast<int8_t>(value->bytes()[0]) : static_cast<uint8_t>(value->bytes()[0])};
   attrs->push_back({std::string(view.name), scalar});
   attrs->push_back({absl::StrCat(view.name, "_dtype"), value->dtype()});
   return true;
@@ -110,7 +111,8 @@ std::string ScalarBytes(const Scalar& scalar, DType dtype) {
   if (const int64_t* i = std::get_if<int64_t>(&scalar.value)) number = static_cast<double>(integer = *i);
   if (const double* d = std::get_if<double>(&scalar.value)) number = *d;
   std::string bytes;
-  (void)SwitchAll(dtype, "", [&](auto tag) -> absl::Status {
+  if (IsInteger(dtype) && IsPacked(dtype)) bytes.assign(1, static_cast<char>(integer & ((1 << BitsOf(dtype)) - 1)));
+  ampc::Select<StoredTypes>(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     T value;
     if constexpr (std::is_integral_v<T>) {
@@ -121,7 +123,6 @@ std::string ScalarBytes(const Scalar& scalar, DType dtype) {
       value = T(static_cast<float>(number));
     }
     bytes.assign(reinterpret_cast<const char*>(&value), sizeof(value));
-    return absl::OkStatus();
   });
   return bytes;
 }

@@ -9,6 +9,7 @@
 #include "graph/formats/onnx/exporter.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/dtype_number.h"
+#include "graph/ops/onnx/schema.h"
 
 namespace ampc::onnx {
 namespace {
@@ -38,7 +39,7 @@ bool IsCast(const Op& op) { return op.type() == "cast"; }
 
 // Whether the op still has the attribute as the file says it; `gone` when it has it no more.
 bool SameAttr(const Op& op, const AttributeView& view, const std::shared_ptr<const WeightSource>& file, bool* gone) {
-  if (IsCast(op)) return view.name != "to" || DTypeOfNumber(view.i) == op.GetDType("out_dtype");
+  if (IsCast(op)) return view.name != "to" || (view.has_i ? DTypeOfNumber(view.i) : DTypeOfEnumerator(view.s)) == op.GetDType("out_dtype");
   std::vector<Attr> had;
   const AttrDef* def = op.def().FindAttr(view.name);
   if (def != nullptr && def->extra) def = nullptr;  // of the native op, not of the operator
@@ -74,9 +75,14 @@ std::string ScalarTensor(absl::string_view had, const Scalar& value, DType dtype
   return out;
 }
 
+// The type that a cast gives, as operator set `opset` has it.
+std::string CastAttr(const Op& op, int opset) {
+  const DType to = op.GetDType("out_dtype");
+  return opset > 0 && opset < 6 ? EncodeAttr("to", std::string(EnumeratorOfDType(to))) : EncodeAttr("to", to);
+}
+
 // The attribute as the op has it; "" for one that an ONNX node cannot have.
 std::string MakeAttr(const Op& op, absl::string_view name, absl::string_view had_tensor) {
-  if (IsCast(op)) return EncodeAttr(name, op.GetDType("out_dtype"));
   const AttrValue* value = op.explicit_attr(name);
   const Scalar* scalar = std::get_if<Scalar>(value);
   if (scalar == nullptr) return EncodeAttr(name, *value);
@@ -102,7 +108,8 @@ std::string MakeNode(const NodeNames& inputs, const NodeNames& outputs, absl::st
   AppendNames(node::kInput, inputs, &out);
   AppendNames(node::kOutput, outputs, &out);
   AppendBytesField(node::kName, name, &out);
-  AppendBytesField(node::kType, type, &out);
+  AppendBytesField(node::kType, OperatorOf(type), &out);
+  if (!DomainOf(type).empty()) AppendBytesField(node::kDomain, DomainOf(type), &out);
   return out;
 }
 
@@ -181,7 +188,7 @@ absl::StatusOr<Pieces> Exporter::WriteGraphAttribute(const Op& op, absl::string_
 absl::Status Exporter::WriteNewAttributes(const Op& op, Attributes* attributes) {
   const auto had = [attributes](absl::string_view name) { return std::find(attributes->names.begin(), attributes->names.end(), name) != attributes->names.end(); };
   if (IsCast(op)) {
-    if (!had("to")) attributes->added.push_back(AttributeField(MakeAttr(op, "to", "")));
+    if (!had("to")) attributes->added.push_back(AttributeField(CastAttr(op, opset_)));
     return absl::OkStatus();
   }
   for (const Attr& attr : op.attrs()) {
@@ -222,7 +229,7 @@ absl::Status Exporter::WriteAttributes(const Op& op, const NodeView& node, Attri
       attributes->changed.emplace_back().Field(node::kAttribute, content);
     } else {
       if (SameAttr(op, view, origin_->source, &gone)) continue;
-      attributes->changed.push_back(gone ? Pieces() : AttributeField(MakeAttr(op, view.name, view.t)));
+      attributes->changed.push_back(gone ? Pieces() : AttributeField(IsCast(op) ? CastAttr(op, opset_) : MakeAttr(op, view.name, view.t)));
     }
     attributes->kept.back() = false;
   }
@@ -235,7 +242,7 @@ absl::Status Exporter::WriteNode(const Op& op, const WireField& had, Graph* grap
   NodeView view;
   (void)ReadNode(had.bytes, &view);
   const bool dialect = !op.def().opaque && !IsCast(op);
-  const bool changed = !HasNames(op, true, view.inputs) || !HasNames(op, false, view.outputs) || (dialect && TypeName(op.def()) != view.type);
+  const bool changed = !HasNames(op, true, view.inputs) || !HasNames(op, false, view.outputs) || (dialect && OperatorOf(TypeName(op.def())) != view.type);
   Attributes attributes;
   AMPC_RETURN_IF_ERROR(WriteAttributes(op, view, &attributes));
   Mark(op, OriginalToKeep(op, view, had.bytes, attributes), graph);
@@ -275,7 +282,7 @@ absl::Status Exporter::WriteNode(const Op& op, const WireField& had, Graph* grap
       text.clear();
       node.Append(attributes.changed[rewritten++]);
     } else if (field.Is(node::kType, kBytes) && dialect) {
-      AppendBytesField(node::kType, TypeName(op.def()), &text);
+      AppendBytesField(node::kType, OperatorOf(TypeName(op.def())), &text);
     } else {
       absl::StrAppend(&text, field.all);
     }

@@ -27,7 +27,7 @@ bool Exporter::MadeByOpset(const Op& op) const {
 
 void Exporter::FindMade() {
   ForEachOp(program_, [this](const Op& op) {
-    if (DefOf(op.def()) == nullptr || op.inputs().empty() || !IsMade(MarksInFile(op))) return;
+    if (DefOf(op.def()) == nullptr || op.inputs().empty() || !(stripped_ ? IsMade(MarksInFile(op)) : MadeByOpset(op))) return;
     for (const Var* var : op.outputs()) made_[var] = &op;
     if (op.inputs().size() == 2) made_readers_[op.inputs()[0]] = &op;
   });
@@ -46,25 +46,46 @@ Exporter::Around Exporter::AroundOf(const Op& op) const {
   return around;
 }
 
+namespace {
+
+// The Gather that repeats the entries of an operand; null for none. `made` has the nodes that were made by their results.
+template <typename Made>
+const Op* RepeatOf(const Made& made, const Var* var) {
+  const auto it = made.find(var);
+  return it == made.end() || TypeName(it->second->def()) != "Gather" ? nullptr : it->second;
+}
+
+}  // namespace
+
 // The node reads no value that the op does not read, and gives the same.
 bool Exporter::MayBecome(const Op& op, const NodeView& node) const {
   const Around around = AroundOf(op);
   const bool alone = around.before == nullptr;
-  const NodeNames inputs = Names(alone ? op : *around.before, true), outputs = Names(alone ? op : *around.behind, false);
+  NodeNames inputs = Names(alone ? op : *around.before, true);
+  for (const Var* var : op.inputs()) {
+    if (const Op* repeat = RepeatOf(made_, var)) inputs.push_back(NameOf(*repeat->inputs()[0]));
+  }
+  const NodeNames outputs = Names(alone ? op : *around.behind, false);
   const auto read = [&inputs](absl::string_view name) { return name.empty() || std::find(inputs.begin(), inputs.end(), name) != inputs.end(); };
   return std::all_of(node.inputs.begin(), node.inputs.end(), read) && std::equal(outputs.begin(), outputs.end(), node.outputs.begin(), node.outputs.end());
 }
 
 void Exporter::FindRestored() {
   stripped_ = origin_ != nullptr && origin_->undo.opset() != 0 && !IsConverted(program_);  // but later versions of operators
+  if (stripped_ || (origin_ != nullptr && opset_ != origin_->opset)) FindMade();
   if (!stripped_) return;
-  FindMade();
   ForEachOp(program_, [this](const Op& op) {
     std::string bytes = OriginalOf(op);
     NodeView node;
     if (bytes.empty() || !ReadNode(bytes, &node) || !MayBecome(op, node)) return;
     for (const Var* var : op.inputs()) {
       if (std::find(node.inputs.begin(), node.inputs.end(), NameOf(*var)) == node.inputs.end()) dropped_.insert(var);
+    }
+    for (const Var* var : op.inputs()) {
+      const Op* repeat = RepeatOf(made_, var);
+      if (repeat == nullptr) continue;
+      omitted_.insert(repeat);
+      dropped_.insert(repeat->inputs()[1]);
     }
     restored_.emplace(&op, std::move(bytes));
     const Around around = AroundOf(op);
@@ -97,11 +118,12 @@ std::string Exporter::OriginalToKeep(const Op& op, const NodeView& node, absl::s
   if (def == nullptr) return "";
   const auto [had_record, asked] = had_record_.try_emplace(def, false);
   if (asked) had_record->second = FindSchema(def->schema->type, origin_->opset) == def->schema;
-  if (had_record->second && node.type == def->schema->type) return "";
+  if (had_record->second && node.type == OperatorOf(def->schema->type)) return "";
   size_t operands = node.inputs.size();
   while (operands > 0 && node.inputs[operands - 1].empty()) --operands;
   const bool has_graphs = !op.SubBlocks().empty();
-  const bool same = node.type == TypeName(op.def()) && operands == Names(op, true).size() && attributes.changed.empty() && attributes.added.empty();
+  const bool reads_made = std::any_of(op.inputs().begin(), op.inputs().end(), [this](const Var* var) { return RepeatOf(made_, var) != nullptr; });
+  const bool same = !reads_made && node.type == OperatorOf(TypeName(op.def())) && operands == Names(op, true).size() && attributes.changed.empty() && attributes.added.empty();
   return same || has_graphs ? "" : std::string(bytes);
 }
 

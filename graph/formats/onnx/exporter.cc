@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -164,10 +166,15 @@ Pieces Exporter::NewModel(const Pieces& graph) const {
   AppendBytesField(2, "ampc", &text);
   out.Text(text);
   out.Field(model::kGraph, graph);
-  std::string opset, field;
-  AppendVarintField(2, static_cast<uint64_t>(opset_), &opset);
-  AppendBytesField(model::kOpsets, opset, &field);
-  out.Text(field);
+  std::set<std::string> domains = {""};
+  ForEachOp(program_, [&](const Op& op) { domains.emplace(DomainOf(DefOf(op.def()) == nullptr ? absl::string_view() : TypeName(op.def()))); });
+  for (const std::string& domain : domains) {
+    std::string opset, field;
+    if (!domain.empty()) AppendBytesField(1, domain, &opset);
+    AppendVarintField(2, static_cast<uint64_t>(domain.empty() ? opset_ : 1), &opset);
+    AppendBytesField(model::kOpsets, opset, &field);
+    out.Text(field);
+  }
   bool done = false;
   WriteMetadata("", &done, &out);
   return out;

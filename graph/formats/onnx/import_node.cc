@@ -66,8 +66,7 @@ DType CastTarget(const NodeView& node) {
   for (const absl::string_view bytes : node.attributes) {
     AttributeView view;
     if (!ReadAttribute(bytes, &view)) return DType::kInvalid;
-    if (view.name == "to" && view.has_i) to = DTypeOfNumber(view.i);
-    // Both are about float8 alone.
+    if (view.name == "to") to = view.has_i ? DTypeOfNumber(view.i) : DTypeOfEnumerator(view.s);
     if (view.name != "to" && view.name != "saturate" && view.name != "round_mode") return DType::kInvalid;
   }
   return to;
@@ -125,9 +124,9 @@ void TakeResultTypes(const Block& body, const Op& call) {
 
 }  // namespace
 
-void CompleteTypes(const Op& op, InferMemo* memo) {
+bool CompleteTypes(const Op& op, InferMemo* memo) {
   const absl::StatusOr<const std::vector<std::optional<TensorType>>*> answer = memo->Infer(op);
-  if (!answer.ok()) return;  // the verifier reports it
+  if (!answer.ok()) return false;  // the verifier reports it
   const std::vector<std::optional<TensorType>>& inferred = **answer;
   for (size_t i = 0; i < inferred.size(); ++i) {
     if (!inferred[i].has_value()) continue;
@@ -147,9 +146,12 @@ void CompleteTypes(const Op& op, InferMemo* memo) {
       if (!IsKnown(have.dims[d]) && want.dims[d] != kUnknownDim) have.dims[d] = want.dims[d];
     }
   }
+  return true;
 }
 
-const OpDef* Importer::DefOf(absl::string_view type) {
+const OpDef* Importer::DefOf(const NodeView& node) {
+  if (!node.IsDefaultDomain()) return FindOp(absl::StrCat(node.domain, ".", node.type), 1);  // what another domain has is of version 1
+  const absl::string_view type = node.type;
   if (call_ != nullptr) return FindOp(type, origin_->opset);  // the function's own set
   const auto [it, added] = defs_.try_emplace(type, nullptr);
   if (added) it->second = FindOp(type, origin_->opset);
@@ -210,6 +212,12 @@ std::unique_ptr<Op> Importer::MakeCast(const NodeView& node, const Vars& inputs,
   op->SetInputs(0, inputs);
   if (inputs[0]->type.dtype != DType::kInvalid) op->SetAttr("in_dtype", inputs[0]->type.dtype);
   op->SetAttr("out_dtype", to);
+  for (const absl::string_view bytes : node.attributes) {
+    AttributeView view;
+    (void)ReadAttribute(bytes, &view);
+    if (view.name == "saturate" && view.has_i && view.i == 0) op->SetAttr("saturate", false);
+    if (view.name == "round_mode" && view.has_s && view.s != "up") op->SetAttr("round_mode", std::string(view.s));
+  }
   return op;
 }
 
@@ -239,12 +247,13 @@ absl::StatusOr<std::unique_ptr<Op>> Importer::MakeOpaque(const NodeView& node, c
 }
 
 absl::StatusOr<std::unique_ptr<Op>> Importer::MakeOp(const NodeView& node, const Vars& inputs, Scope* scope, int* added) {
-  if (!node.IsDefaultDomain() || FindFunction(node) != nullptr) return MakeOpaque(node, inputs, scope, added);
-  if (origin_->opset == 0) return Error(absl::StrCat(node.type, " node '", node.name, "': the model names no operator set for the default domain"));
-  if (node.type == "Cast") {
+  if (FindFunction(node) != nullptr) return MakeOpaque(node, inputs, scope, added);
+  const bool standard = node.IsDefaultDomain();
+  if (origin_->opset == 0 && standard) return Error(absl::StrCat(node.type, " node '", node.name, "': the model names no operator set for the default domain"));
+  if (node.type == "Cast" && standard) {
     if (std::unique_ptr<Op> cast = MakeCast(node, inputs, scope)) return cast;
   }
-  const OpDef* def = DefOf(node.type);
+  const OpDef* def = DefOf(node);
   const bool fits = def != nullptr && std::none_of(inputs.begin(), inputs.end(), IsOpaque) &&
                     Fits(def->inputs, inputs.size(), [&](size_t i) { return inputs[i] != nullptr; }) &&
                     Fits(def->outputs, node.outputs.size(), [&](size_t i) { return !node.outputs[i].empty(); });
@@ -309,7 +318,7 @@ absl::Status Importer::ImportWholeNode(absl::string_view bytes, int index, Scope
   if (!marks.empty()) op->marks = DecodeMarks(marks);
   AMPC_RETURN_IF_ERROR(AddResults(node, index, inputs, scope, op.get()));
   if (const Block* body = FunctionBodyOf(*op)) TakeResultTypes(*body, *op);
-  CompleteTypes(*op, &inferred_);
+  contradicts_itself_ = !CompleteTypes(*op, &inferred_) || contradicts_itself_;
   lacks_types_ = lacks_types_ || LacksTypes(*op);
   scope->block->Append(std::move(op));
   return absl::OkStatus();

@@ -25,8 +25,8 @@ bool HasGraph(absl::string_view attribute) {
 
 }  // namespace
 
-Importer::Importer(std::shared_ptr<OnnxOrigin> origin, const std::string& path, bool program_only)
-    : path_(path), origin_(std::move(origin)), symbols_(&program_), bytes_(origin_->source), files_(path, !program_only) {}
+Importer::Importer(std::shared_ptr<OnnxOrigin> origin, const std::string& path, bool program_only, bool trusts_shapes)
+    : path_(path), origin_(std::move(origin)), symbols_(&program_), bytes_(origin_->source), files_(path, !program_only), trusts_shapes_(trusts_shapes) {}
 
 absl::Status Importer::Error(absl::string_view what) const { return BadInputError(absl::StrCat(path_, ": ", what)); }
 
@@ -186,9 +186,15 @@ absl::StatusOr<Program> Importer::Run() {
 }
 
 absl::StatusOr<Program> ImportModel(std::shared_ptr<const WeightSource> source, const std::string& path, bool program_only) {
-  auto origin = std::make_shared<OnnxOrigin>();
-  origin->source = std::move(source);
-  return Importer(std::move(origin), path, program_only).Run();
+  // What a file declares of its values is a hint: where it does not fit, it is read again without.
+  for (const bool trusts_shapes : {true, false}) {
+    auto origin = std::make_shared<OnnxOrigin>();
+    origin->source = source;
+    Importer importer(std::move(origin), path, program_only, trusts_shapes);
+    absl::StatusOr<Program> program = importer.Run();
+    if (!program.ok() || !importer.contradicts_itself() || !trusts_shapes) return program;
+  }
+  return InternalError(absl::StrCat(path, ": was not read"));
 }
 
 }  // namespace ampc::onnx

@@ -22,8 +22,11 @@ namespace ampc::onnx {
 
 class Importer {
  public:
-  Importer(std::shared_ptr<OnnxOrigin> origin, const std::string& path, bool program_only);
+  // `trusts_shapes`: those that the file declares of values besides its inputs.
+  Importer(std::shared_ptr<OnnxOrigin> origin, const std::string& path, bool program_only, bool trusts_shapes);
   absl::StatusOr<Program> Run();
+  // Some op cannot be what it is with the types that its operands have.
+  bool contradicts_itself() const { return contradicts_itself_; }
 
  private:
   using Vars = absl::InlinedVector<Var*, 4>;  // null for ""
@@ -79,8 +82,8 @@ class Importer {
   absl::Status AddResults(const NodeView& node, int index, const Vars& inputs, Scope* scope, Op* op);
   absl::Status ImportSubgraphs(const NodeView& node, Scope* scope, Op* op, std::vector<Var*>* captures);
   absl::StatusOr<BlockRef> ImportSubgraph(absl::string_view bytes, Scope* scope, std::vector<Var*>* captures);
-  // The record of an operator of the default domain; null for none.
-  const OpDef* DefOf(absl::string_view type);
+  // The record of the operator; null for none.
+  const OpDef* DefOf(const NodeView& node);
 
   // import_function.cc: calls of the model's functions
   absl::Status ReadFunctions();
@@ -105,6 +108,8 @@ class Importer {
   Symbols symbols_;
   std::shared_ptr<const WeightSource> bytes_;  // where the message that is read lies: the model
   ExternalFiles files_;
+  const bool trusts_shapes_;
+  bool contradicts_itself_ = false;
   const WeightSource* external_ = nullptr;  // the file of the external value before
   ModelView model_;
   absl::flat_hash_map<absl::string_view, const OpDef*> defs_;  // those that were asked for
@@ -115,8 +120,8 @@ class Importer {
   InferMemo inferred_;
 };
 
-// Fills what the file does not say about results from the op's inference, which is right where they disagree.
-void CompleteTypes(const Op& op, InferMemo* memo);
+// Fills what the file does not say about results from the op's inference, which is right where they disagree. False where that fails.
+bool CompleteTypes(const Op& op, InferMemo* memo);
 
 // A subgraph deeper than this is refused, and so are functions.
 inline constexpr int kMaxDepth = 64;

@@ -23,6 +23,9 @@ absl::StatusOr<TensorType> Importer::DeclaredType(absl::string_view name, const 
   if (it == scope.declared.end()) return TensorType::Unranked(DType::kInvalid);
   TensorType type;
   if (!ImportType(it->second, &symbols_, &type)) return Damaged(absl::StrCat("the type of value '", name, "'"));
+  const auto id = scope.ids.find(name);
+  const bool feed = scope.parent == nullptr && id != scope.ids.end() && scope.names[id->second].input;
+  if (!trusts_shapes_ && !feed && type.kind == TypeKind::kTensor) type = TensorType::Unranked(type.dtype);
   return type;
 }
 

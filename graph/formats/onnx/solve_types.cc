@@ -62,7 +62,7 @@ void Importer::SolveTypes() {
     std::reverse(ops.begin(), ops.end());
     for (const Op* op : ops) {
       found = Unify(*op) || found;
-      if (sweep % 2 == 1) CompleteTypes(*op, &inferred_);
+      if (sweep % 2 == 1) (void)CompleteTypes(*op, &inferred_);
     }
   }
   for (Op* op : ops) {

@@ -26,11 +26,19 @@ int TypedField(DType dtype) {
     case DType::kF64:
     case DType::kC128: return tensor::kDoubles;
     case DType::kI64: return tensor::kLongs;
+    case DType::kU32:
+    case DType::kU64: return tensor::kUlongs;
     default: return tensor::kInts;
   }
 }
 
 void AppendLow(int64_t value, size_t size, std::string* out) { out->append(reinterpret_cast<const char*>(&value), size); }  // little-endian
+
+// As a signed or an unsigned number of that many bytes: writers differ.
+bool Fits(int64_t value, size_t size) {
+  const int bits = static_cast<int>(8 * std::min<size_t>(size, 8));
+  return bits == 64 || (value >= -(int64_t{1} << (bits - 1)) && value < int64_t{1} << bits);
+}
 
 // Decodes the fields `number` of typed data into raw bytes; false for malformed ones.
 bool DecodeTyped(const TensorView& tensor, int number, DType dtype, std::string* out) {
@@ -44,7 +52,10 @@ bool DecodeTyped(const TensorView& tensor, int number, DType dtype, std::string*
     }
     ints.clear();
     if (!AppendInts(field, &ints)) return false;
-    for (const int64_t value : ints) AppendLow(value, SizeOf(dtype), out);
+    for (const int64_t value : ints) {
+      if (!Fits(value, SizeOf(dtype))) return false;
+      AppendLow(value, SizeOf(dtype), out);
+    }
   }
   return true;
 }
@@ -148,7 +159,7 @@ absl::StatusOr<StoredValue> ReadValue(const TensorView& view, const std::shared_
   value.external = view.is_external;
   if (view.is_external && files != nullptr && (dtype == DType::kInvalid || !files->opens())) files->Tell(view.location);
   if (dtype == DType::kInvalid) return value;
-  const std::optional<int64_t> needed = NumBytes(dtype, view.dims);
+  const std::optional<int64_t> needed = NumFileBytes(dtype, view.dims);
   if (!needed.has_value()) return BadInputError(absl::StrCat(where, ": the shape ", ShapeToString(view.dims), " is not possible"));
   if (view.has_segment) return UnsupportedError(absl::StrCat(where, ": a tensor in segments is not supported"));
   value.type = TensorType(dtype, Dims(view.dims.begin(), view.dims.end()));

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/convert.h"
+#include "graph/base/dtype_switch.h"
 #include "graph/base/error.h"
 #include "graph/base/mapped_file.h"
 #include "graph/base/shape.h"
@@ -64,16 +65,30 @@ absl::StatusOr<HostTensor> ReadNpy(const std::string& path) {
   return ParseNpy(file.text(), path);
 }
 
-absl::StatusOr<HostTensor> WidenBF16(const HostTensor& tensor) {
-  AMPC_ASSIGN_OR_RETURN(HostTensor wide, HostTensor::CreateUninitialized(DType::kF32, tensor.dims()));
-  BF16ToF32(tensor.values<BFloat16>().data(), wide.mutable_values<float>().data(), static_cast<size_t>(tensor.num_elements()));
-  return wide;
+bool HasNumpyType(DType dtype) { return dtype != DType::kBF16 && !IsPacked(dtype) && !IsSmallFloat(dtype); }
+
+absl::StatusOr<HostTensor> AsNumpy(const HostTensor& tensor) {
+  const DType from = tensor.dtype();
+  const bool real = from == DType::kBF16 || IsSmallFloat(from);
+  const DType to = HasNumpyType(from) ? from : real ? DType::kF32 : IsSignedInteger(from) ? DType::kI8 : DType::kU8;
+  AMPC_ASSIGN_OR_RETURN(HostTensor out, HostTensor::CreateUninitialized(to, tensor.dims()));
+  if (!real) {
+    if (tensor.size_bytes() > 0) std::memcpy(out.mutable_data(), tensor.data(), tensor.size_bytes());
+    return out;
+  }
+  Select<StoredTypes>(from, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!std::is_arithmetic_v<T>) {
+      std::transform(tensor.values<T>().begin(), tensor.values<T>().end(), out.mutable_values<float>().begin(), [](T v) { return static_cast<float>(v); });
+    }
+  });
+  return out;
 }
 
 absl::Status WriteNpy(const std::string& path, const HostTensor& tensor, AtomicFileWriter::Options options) {
   if (tensor.dtype() == DType::kInvalid) return InternalError(absl::StrCat(path, ": a tensor without an element type cannot be written"));
-  if (tensor.dtype() == DType::kBF16) {
-    AMPC_ASSIGN_OR_RETURN(const HostTensor wide, WidenBF16(tensor));
+  if (!HasNumpyType(tensor.dtype())) {
+    AMPC_ASSIGN_OR_RETURN(const HostTensor wide, AsNumpy(tensor));
     return WriteNpy(path, wide, options);
   }
   AMPC_ASSIGN_OR_RETURN(AtomicFileWriter writer, AtomicFileWriter::Create(path, options));

@@ -1,7 +1,8 @@
 // NumPy's .npy files as host tensors.
 //
-// Element types: bool, u8, i8, i16, i32, i64, f16, f32, f64, complex. NumPy has no bfloat16: a bf16 tensor is written as the
-// float32 values it stands for (exact), so it reads back as f32.
+// Element types: bool, integers of 8 to 64 bits, f16, f32, f64, complex. NumPy has no others: floats of 8 bits and fewer and bf16 are written as
+// the float32 values they stand for (exact), integers of 2 and 4 bits as those of 8, and read back as these. What the package ml_dtypes saves is
+// read: its bfloat16 as bf16, its types of one byte as u8.
 // Reading takes both byte orders and both storage orders; bools are made 0 or 1. Malformed files are BadInputError.
 #pragma once
 
@@ -22,7 +23,8 @@ absl::StatusOr<HostTensor> ParseNpy(absl::string_view file, absl::string_view na
 
 absl::Status WriteNpy(const std::string& path, const HostTensor& tensor, AtomicFileWriter::Options options = {});
 
-// A bf16 tensor as the f32 tensor of the same values.
-absl::StatusOr<HostTensor> WidenBF16(const HostTensor& tensor);
+bool HasNumpyType(DType dtype);
+// The same values in a type that NumPy has.
+absl::StatusOr<HostTensor> AsNumpy(const HostTensor& tensor);
 
 }  // namespace ampc

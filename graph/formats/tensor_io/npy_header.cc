@@ -19,8 +19,11 @@ struct TypeCode {
 };
 constexpr TypeCode kTypeCodes[] = {
     {"b1", DType::kBool}, {"u1", DType::kU8},  {"i1", DType::kI8},  {"i2", DType::kI16}, {"i4", DType::kI32},  {"i8", DType::kI64},
+    {"u2", DType::kU16},  {"u4", DType::kU32}, {"u8", DType::kU64},
     {"f2", DType::kF16},  {"f4", DType::kF32}, {"f8", DType::kF64}, {"c8", DType::kC64}, {"c16", DType::kC128},
 };
+// What numpy writes for the types that ml_dtypes adds to it: bfloat16, and those of one byte, which it does not tell apart.
+constexpr TypeCode kForeignCodes[] = {{"V2", DType::kBF16}, {"V1", DType::kU8}};
 
 // Reads the Python dictionary {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }.
 class HeaderParser {
@@ -101,16 +104,18 @@ class HeaderParser {
     AMPC_ASSIGN_OR_RETURN(const absl::string_view descr, String());
     if (!descr.empty() && absl::StrContains("<>=|", descr[0])) {
       header->big_endian = descr[0] == '>';
-      for (const TypeCode& type : kTypeCodes) {
-        if (descr.substr(1) != type.code) continue;
-        header->dtype = type.dtype;
-        return absl::OkStatus();
+      for (const absl::Span<const TypeCode> codes : {absl::MakeSpan(kTypeCodes), absl::MakeSpan(kForeignCodes)}) {
+        for (const TypeCode& type : codes) {
+          if (descr.substr(1) != type.code) continue;
+          header->dtype = type.dtype;
+          return absl::OkStatus();
+        }
       }
     }
     for (const char c : descr) {
       if (c <= 0x20 || c >= 0x7f) return BadInputError(absl::StrCat(name_, ": the npy element type is not printable text"));
     }
-    return UnsupportedError(absl::StrCat(name_, ": npy element type '", descr, "' is not one of b1, u1, i1, i2, i4, i8, f2, f4, f8, c8, c16"));
+    return UnsupportedError(absl::StrCat(name_, ": npy element type '", descr, "' is not one of b1, u1, i1, u2, i2, u4, i4, u8, i8, f2, f4, f8, c8, c16, V1, V2"));
   }
 
   absl::Status Shape(std::vector<int64_t>* dims) {

@@ -114,8 +114,8 @@ std::string EndRecords(uint64_t count, uint64_t offset, uint64_t size) {
 }
 
 absl::Status AppendMember(const HostTensor& tensor, Entry* entry, AtomicFileWriter* writer) {
-  if (tensor.dtype() == DType::kBF16) {
-    AMPC_ASSIGN_OR_RETURN(const HostTensor wide, WidenBF16(tensor));
+  if (!HasNumpyType(tensor.dtype())) {
+    AMPC_ASSIGN_OR_RETURN(const HostTensor wide, AsNumpy(tensor));
     return AppendMember(wide, entry, writer);
   }
   const std::string header = MakeNpyHeader(tensor.dtype(), tensor.dims());

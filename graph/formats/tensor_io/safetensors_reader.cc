@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/json_reader.h"
+#include "graph/base/packed.h"
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/tensor_io/safetensors.h"
@@ -67,7 +68,9 @@ class EntryReader {
     if (!elements || __builtin_mul_overflow(*elements, static_cast<int64_t>(type->bytes), &bytes)) {
       return Bad(absl::StrCat("its shape ", ShapeToString(entry->dims), " has more than 2^63 bytes"));
     }
-    if (type->bytes != 0 && static_cast<uint64_t>(bytes) != entry->bytes) {
+    const bool packed = IsPacked(type->dtype);
+    if (packed) bytes = PackedBytes(BitsOf(type->dtype), *elements);
+    if ((packed || type->bytes != 0) && static_cast<uint64_t>(bytes) != entry->bytes) {
       return Bad(absl::StrCat(name, " ", ShapeToString(entry->dims), " needs ", bytes, " bytes, its data_offsets hold ", entry->bytes));
     }
     return absl::OkStatus();
@@ -171,11 +174,15 @@ absl::StatusOr<HostTensor> SafetensorsFile::Load(absl::string_view name) const {
   }
   if (entry->dtype == DType::kInvalid) {
     return UnsupportedError(absl::StrCat(path(), ": tensor '", name, "': dtype ", entry->type_name,
-                                         " is not one of BOOL, U8, I8, I16, I32, I64, F16, BF16, F32, F64, C64"));
+                                         " is not one of BOOL, U8, I8, U16, I16, U32, I32, U64, I64, F8_E4M3, F8_E5M2, F8_E8M0, F4, F16, BF16, F32, F64, C64"));
   }
   AMPC_ASSIGN_OR_RETURN(HostTensor tensor, HostTensor::CreateUninitialized(entry->dtype, entry->dims));
   const absl::Span<const std::byte> bytes = Bytes(*entry);
   if (bytes.empty()) return tensor;
+  if (IsPacked(entry->dtype)) {
+    Unpack(entry->dtype, absl::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), tensor.num_elements(), tensor.mutable_data());
+    return tensor;
+  }
   std::memcpy(tensor.mutable_data(), bytes.data(), bytes.size());
   if (entry->dtype == DType::kBool) {  // a bool object must hold 0 or 1
     auto* values = static_cast<unsigned char*>(tensor.mutable_data());

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/json_writer.h"
+#include "graph/base/packed.h"
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
 #include "graph/base/utf8.h"
@@ -35,7 +36,7 @@ absl::Status CheckNames(const std::string& path, absl::Span<const SafetensorsWri
 // The entry of `spec`, offset left at 0.
 absl::StatusOr<SafetensorsEntry> MakeEntry(const std::string& path, const SafetensorsWriter::Spec& spec) {
   const safetensors_internal::ElementType* type = safetensors_internal::FindType(spec.dtype);
-  const std::optional<int64_t> bytes = NumBytes(spec.dtype, spec.dims);
+  const std::optional<int64_t> bytes = NumFileBytes(spec.dtype, spec.dims);
   if (type == nullptr) return UsageError(absl::StrCat(path, ": tensor '", spec.name, "': safetensors has no type for ", Name(spec.dtype)));
   if (!bytes) {
     return UsageError(absl::StrCat(path, ": tensor '", spec.name, "': shape ", ShapeToString(spec.dims), " needs known dimensions"));
@@ -120,7 +121,13 @@ absl::StatusOr<AtomicFileWriter> MakeSafetensors(const std::string& path, const 
     specs.push_back({name, tensor.dtype(), std::vector<int64_t>(tensor.dims().begin(), tensor.dims().end())});
   }
   AMPC_ASSIGN_OR_RETURN(SafetensorsWriter writer, SafetensorsWriter::Create(path, specs, {}, options));
-  for (const SafetensorsEntry& entry : writer.entries()) AMPC_RETURN_IF_ERROR(writer.Append(tensors.at(entry.name).bytes()));
+  for (const SafetensorsEntry& entry : writer.entries()) {
+    const HostTensor& tensor = tensors.at(entry.name);
+    std::string packed;
+    if (IsPacked(tensor.dtype())) AppendPacked(tensor.dtype(), tensor.data(), tensor.num_elements(), &packed);
+    const auto* bytes = reinterpret_cast<const std::byte*>(packed.data());
+    AMPC_RETURN_IF_ERROR(writer.Append(packed.empty() ? tensor.bytes() : absl::Span<const std::byte>(bytes, packed.size())));
+  }
   return std::move(writer).Take();
 }
 

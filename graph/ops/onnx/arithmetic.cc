@@ -39,7 +39,11 @@ void LowerCastLike(Lowering& l) {
   const DType to = TypeOf(l, l.In("target_type"));
   if (!l.ok()) return;
   Var* x = l.In("input");
-  l.Result("output", TypeOf(l, x) == to ? Map(l, "assign", x) : l.Cast(x, to));
+  if (TypeOf(l, x) == to) return l.Result("output", Map(l, "assign", x));
+  Lowering::Attrs attrs = {{"in_dtype", TypeOf(l, x)}, {"out_dtype", to}};
+  if (l.HasAttr("saturate")) attrs.push_back({"saturate", l.GetInt("saturate") != 0});
+  if (l.HasAttr("round_mode")) attrs.push_back({"round_mode", l.GetString("round_mode")});
+  l.Result("output", l.Op("cast", {{"X", x}}, std::move(attrs)));
 }
 
 void LowerNeg(Lowering& l) { l.Result("Y", WithNumber(l, "elementwise_mul", l.In("X"), -1)); }
@@ -60,9 +64,8 @@ std::optional<float> PlainExponent(const Lowering& l, const Var* x, const Var* y
 
 void LowerPow(Lowering& l) {
   Var* x = l.In("X");
-  Var* y = l.In("Y");
+  Var* y = l.AlongAxis(x, l.In("Y"));
   const DType base = TypeOf(l, x), exponent = TypeOf(l, y);
-  if (l.since() < 7 && l.HasAttr("axis")) return l.Unsupported("it broadcasts along an axis");
   if (IsFloat(base)) {
     if (const std::optional<float> factor = PlainExponent(l, x, y)) return l.Result("Z", Map(l, "pow", x, {{"factor", *factor}}));
     return l.Result("Z", l.Binary("elementwise_pow", x, l.Cast(y, base)));

@@ -7,6 +7,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/dtype_switch.h"
 #include "graph/base/status_macros.h"
 #include "graph/ops/onnx/lowering.h"
 
@@ -72,14 +73,12 @@ std::shared_ptr<const HostTensor> KnownValue(const InferContext& ctx, absl::stri
   absl::StatusOr<HostTensor> value = HostTensor::Create(type.dtype, type.dims);
   if (!value.ok()) return nullptr;
   if (ints.has_value()) {
-    const auto fill = [&](auto values) { std::copy_n(ints->begin(), values.size(), values.begin()); };
-    fill(value->mutable_values<bool>());
-    fill(value->mutable_values<uint8_t>());
-    fill(value->mutable_values<int8_t>());
-    fill(value->mutable_values<int16_t>());
-    fill(value->mutable_values<int32_t>());
-    fill(value->mutable_values<int64_t>());
-    return std::make_shared<const HostTensor>(*std::move(value));
+    const bool filled = ampc::Select<IntegersAndBool>(type.dtype, [&](auto tag) {
+      const auto values = value->mutable_values<typename decltype(tag)::type>();
+      std::copy_n(ints->begin(), values.size(), values.begin());
+      return true;
+    });
+    return filled ? std::make_shared<const HostTensor>(*std::move(value)) : nullptr;
   }
   if (type.dtype != DType::kF32 && type.dtype != DType::kF64) return nullptr;
   if (type.dtype == DType::kF32) value->mutable_values<float>()[0] = static_cast<float>(number);

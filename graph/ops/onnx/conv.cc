@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/size.h"
 #include "graph/ops/onnx/lowering.h"
 #include "graph/ops/onnx/move_util.h"
 #include "graph/ops/onnx/onnx_op.h"
@@ -24,7 +25,15 @@ std::optional<std::vector<int64_t>> Kernel(Lowering& l, const Var* w) {
   }
   std::vector<int64_t> kernel(w->type.dims.begin() + 2, w->type.dims.end());
   const std::vector<int64_t> given = l.GetInts("kernel_shape");
+  if (!given.empty() && given.size() != kernel.size()) {
+    Wrong(l, absl::StrCat("kernel_shape has ", given.size(), " numbers, needs ", kernel.size()));
+    return std::nullopt;
+  }
   for (size_t i = 0; i < kernel.size(); ++i) {
+    if (IsKnown(kernel[i]) && !given.empty() && given[i] != kernel[i]) {
+      Wrong(l, absl::StrCat("kernel_shape has ", given[i], " where W has ", kernel[i]));
+      return std::nullopt;
+    }
     if (!IsKnown(kernel[i]) && given.size() == kernel.size()) kernel[i] = given[i];
     if (!IsKnown(kernel[i])) {
       l.NeedsShape("the filter's size");
@@ -50,10 +59,10 @@ Var* Emit(Lowering& l, const std::string& type, Var* x, Var* filter, Var* bias, 
   }
   std::vector<Lowering::Operand> operands = {{"Input", x}, {"Filter", filter}};
   if (bias != nullptr) operands.push_back({"Bias", bias});
-  attrs.push_back({"strides", ToInts(w.strides)});
-  attrs.push_back({"dilations", ToInts(w.dilations)});
-  attrs.push_back({"groups", static_cast<int32_t>(l.GetInt("group"))});
-  w.same ? attrs.push_back({"padding_algorithm", std::string("SAME")}) : attrs.push_back({"paddings", ToInts(w.pads)});
+  attrs.push_back({"strides", WholeNumbers(w.strides)});
+  attrs.push_back({"dilations", WholeNumbers(w.dilations)});
+  attrs.push_back({"groups", WholeNumber(l.GetInt("group"))});
+  w.same ? attrs.push_back({"padding_algorithm", std::string("SAME")}) : attrs.push_back({"paddings", WholeNumbers(w.pads)});
   Var* y = l.Op(absl::StrCat(n == 3 ? "conv3d" : "conv2d", type), operands, attrs, "Output");
   return n == 1 ? l.Squeeze(y, {2}) : y;
 }
@@ -66,9 +75,9 @@ void LowerConv(Lowering& l) { l.Result("Y", Convolved(l, l.In("X"), l.In("W"), B
 // Padding that makes the result as large as asked for; what is missing is added after the end.
 void FitResult(const std::vector<int64_t>& in, const std::vector<int64_t>& want, bool upper, OnnxWindows* w, std::vector<int64_t>* extra) {
   for (size_t i = 0; i < in.size(); ++i) {
-    const int64_t reach = (w->kernel[i] - 1) * w->dilations[i] + 1;
-    const int64_t total = w->strides[i] * (in[i] - 1) + (*extra)[i] + reach - want[i];
-    if (total < 0) (*extra)[i] -= total;
+    const int64_t reach = SatAdd(SatMul(w->kernel[i] - 1, w->dilations[i]), 1);
+    const int64_t total = SatSub(SatAdd(SatAdd(SatMul(w->strides[i], in[i] - 1), (*extra)[i]), reach), want[i]);
+    if (total < 0) (*extra)[i] = SatSub((*extra)[i], total);
     const int64_t pad = std::max<int64_t>(total, 0);
     w->pads[2 * i] = upper ? pad / 2 : pad - pad / 2;
     w->pads[2 * i + 1] = pad - w->pads[2 * i];
@@ -80,7 +89,13 @@ void LowerConvTranspose(Lowering& l) {
   if (!kernel) return;
   const size_t n = kernel->size();
   OnnxWindows w{*kernel, IntsOr(l, "strides", n, 1), IntsOr(l, "dilations", n, 1), {}};
-  const std::vector<int64_t> pads = IntsOr(l, "pads", 2 * n, 0);
+  std::vector<int64_t> pads = IntsOr(l, "pads", 2 * n, 0);
+  if (l.Has("Pads")) {  // ONNX Runtime's, as an operand
+    const auto given = l.NeedInts(l.In("Pads"));
+    if (!given) return;
+    if (given->size() != 2 * n) return Wrong(l, absl::StrCat("Pads has ", given->size(), " numbers, needs ", 2 * n));
+    pads = *given;
+  }
   std::vector<int64_t> extra = IntsOr(l, "output_padding", n, 0), want = l.GetInts("output_shape");
   const std::string automatic = l.GetString("auto_pad");
   const bool same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
@@ -100,7 +115,7 @@ void LowerConvTranspose(Lowering& l) {
   }
   if (n == 1) extra = With(0, extra);
   Lowering::Attrs attrs;
-  if (std::any_of(extra.begin(), extra.end(), [](int64_t p) { return p != 0; })) attrs.push_back({"output_padding", ToInts(extra)});
+  if (std::any_of(extra.begin(), extra.end(), [](int64_t p) { return p != 0; })) attrs.push_back({"output_padding", WholeNumbers(extra)});
   l.Result("Y", Emit(l, "_transpose", l.In("X"), l.In("W"), Bias(l), w, attrs));
 }
 
@@ -117,26 +132,29 @@ void LowerCol2Im(Lowering& l) {
   int64_t size = 1;
   if (n == 1) dims.push_back(1), filter.push_back(1), paddings = {0, 0}, extra = {0};
   for (size_t i = 0; i < n; ++i) {
-    const int64_t reach = ((*block)[i] - 1) * dilations[i] + 1, room = (*image)[i] + pads[i] + pads[n + i] - reach;
+    if ((*block)[i] < 1 || strides[i] < 1 || dilations[i] < 1) return Wrong(l, "block_shape, strides and dilations need positive numbers");
+    const int64_t reach = SatAdd(SatMul((*block)[i] - 1, dilations[i]), 1);
+    const int64_t room = SatSub(SatAdd((*image)[i], SatAdd(pads[i], pads[n + i])), reach);
     if (room < 0) return Wrong(l, "a block does not fit the image");
     dims.push_back(room / strides[i] + 1);
     filter.push_back((*block)[i]);
     extra.push_back(room % strides[i]);
     paddings.insert(paddings.end(), {pads[i], pads[n + i]});
-    size *= (*block)[i];
+    size = SatMul(size, (*block)[i]);
   }
   if (n == 1) strides = With(1, strides), dilations = With(1, dilations);
+  if (!l.CanHold(DType::kF32, filter)) return;
   absl::StatusOr<HostTensor> one_hot = HostTensor::Create(DType::kF32, filter);
   if (!one_hot.ok()) return l.Fail(one_hot.status());
   for (int64_t c = 0; c < filter[0]; ++c) one_hot->mutable_values<float>()[c * size + c % size] = 1;
   const std::vector<Lowering::Operand> operands = {{"Input", l.Reshape(x, dims)},
                                                    {"Filter", l.Cast(l.Const(*std::move(one_hot)), x->type.dtype)}};
   Var* y = l.Op(n == 3 ? "conv3d_transpose" : "conv2d_transpose", operands,
-                {{"strides", ToInts(strides)},
-                 {"dilations", ToInts(dilations)},
-                 {"paddings", ToInts(paddings)},
-                 {"output_padding", ToInts(extra)},
-                 {"groups", static_cast<int32_t>(filter[0] / size)}},
+                {{"strides", WholeNumbers(strides)},
+                 {"dilations", WholeNumbers(dilations)},
+                 {"paddings", WholeNumbers(paddings)},
+                 {"output_padding", WholeNumbers(extra)},
+                 {"groups", WholeNumber(filter[0] / size)}},
                 "Output");
   l.Result("output", n == 1 ? l.Squeeze(y, {2}) : y);
 }
@@ -153,6 +171,7 @@ Var* Convolved(Lowering& l, Var* x, Var* filter, Var* bias) {
 void AddConv(OnnxOps& ops) {
   ops.Add("Conv").Like("conv2d").Lower(&LowerConv);
   ops.Add("ConvTranspose").Like("conv2d_transpose").Lower(&LowerConvTranspose);
+  ops.Add("com.microsoft.ConvTransposeWithDynamicPads").Like("conv2d_transpose").Lower(&LowerConvTranspose);
   ops.Add("Col2Im")
       .Amp(AmpClass::kDeny, "adds up as many values as blocks overlap: a sum of ones in f16 stops at 2048")
       .Lower(&LowerCol2Im);

@@ -23,7 +23,12 @@ namespace ampc::onnx {
 
 namespace {
 
-constexpr absl::string_view kPrefix = "onnx.";
+constexpr absl::string_view kPrefix = "onnx.", kMicrosoft = "com.microsoft.";
+
+std::string NameOfOp(const Schema& schema) {
+  return absl::StrCat(DomainOf(schema.type).empty() ? kPrefix : absl::string_view(), schema.type, ".", schema.since);
+}
+
 constexpr TypeSet kLow = Bit(DType::kF16) | Bit(DType::kBF16);
 constexpr TypeSet kFloats = kLow | Bit(DType::kF32) | Bit(DType::kF64);
 constexpr TypeSet kIndexes = Bit(DType::kI32) | Bit(DType::kI64);
@@ -82,13 +87,14 @@ void AddAttrs(const Schema& schema, OnnxDef& def) {
 }
 
 InferredDef MakeDef(const Schema& schema, const OnnxOp& op) {
-  InferredDef def(absl::StrCat(kPrefix, schema.type, ".", schema.since));
+  InferredDef def(NameOfOp(schema));
   const OpDef* native = op.native.empty() ? nullptr : Ops().Find(op.native);
   if (native == nullptr && !op.native.empty()) std::abort();  // a mistake in a record, met by every test
   def.schema = &schema;
   def.op = &op;
   def.native = native;
-  def.Doc(absl::StrCat("ONNX's ", schema.type, " of operator set ", schema.since, "."));
+  def.Doc(DomainOf(schema.type).empty() ? absl::StrCat("ONNX's ", schema.type, " of operator set ", schema.since, ".")
+                                        : absl::StrCat("ONNX Runtime's ", OperatorOf(schema.type), "."));
   static const std::vector<SlotDef> kNone;
   def.inputs = MakeSlots(op, schema, schema.inputs, op.in_slots, native == nullptr ? kNone : native->inputs);
   def.outputs = MakeSlots(op, schema, schema.outputs, op.out_slots, native == nullptr ? kNone : native->outputs);
@@ -141,11 +147,10 @@ class Dialect {
     for (const OpDef* def : {&enter_, &yield_}) {
       if (def->name == name) return def;
     }
-    if (!absl::ConsumePrefix(&name, kPrefix)) return nullptr;
+    if (!absl::ConsumePrefix(&name, kPrefix) && !absl::StartsWith(name, kMicrosoft)) return nullptr;
     const size_t dot = name.rfind('.');
-    if (dot == absl::string_view::npos) return Newest(name);
     int since = 0;
-    if (!absl::SimpleAtoi(name.substr(dot + 1), &since)) return nullptr;
+    if (dot == absl::string_view::npos || !absl::SimpleAtoi(name.substr(dot + 1), &since)) return Newest(name);
     const Schema* schema = FindSchema(name.substr(0, dot), since);
     const OpDef* def = schema == nullptr || schema->since != since ? nullptr : Of(schema);
     return def != nullptr && absl::EndsWith(def->name, name) ? def : nullptr;  // "onnx.Conv.011" is none

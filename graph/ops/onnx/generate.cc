@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/lowering.h"
 #include "graph/ops/onnx/move_util.h"
 #include "graph/ops/onnx/onnx_op.h"
@@ -24,6 +25,9 @@ void LowerOneHot(Lowering& l) {
   const std::optional<std::vector<int64_t>> known = l.Ints(l.In("depth"));
   Var* positions = nullptr;
   if (known && known->size() == 1) {
+    Dims dims = index->type.dims;
+    dims.insert(dims.begin() + axis, (*known)[0]);
+    if (!l.CanHold(DType::kI64, {(*known)[0]}) || !l.CanHold(l.In("values")->type.dtype, dims)) return;
     std::vector<int64_t> counting(std::max<int64_t>((*known)[0], 0));
     for (size_t i = 0; i < counting.size(); ++i) counting[i] = static_cast<int64_t>(i);
     positions = l.Const(counting);
@@ -48,7 +52,8 @@ void LowerTrilu(Lowering& l) {
     if (!k || k->empty()) return;
     diagonal = (*k)[0];
   }
-  l.Result("output", l.Op("tril_triu", {{"X", l.In("input")}}, {{"diagonal", ToInts({diagonal})[0]}, {"lower", l.GetInt("upper") == 0}}));
+  const bool own = DomainOf(TypeName(l.op().def())).empty();  // the standard's
+  l.Result(own ? "output" : "Y", l.Op("tril_triu", {{"X", l.In(own ? "input" : "X")}}, {{"diagonal", WholeNumber(diagonal)}, {"lower", l.GetInt("upper") == 0}}));
 }
 
 // A larger matrix with ones on its diagonal, cut so that the diagonal is where 'k' puts it.
@@ -64,7 +69,7 @@ void LowerEyeLike(Lowering& l) {
   if (k != 0) {
     const int64_t axis = k > 0 ? 0 : 1, first = std::abs(k);
     eye = l.Op("slice", {{"Input", eye}},
-               {{"axes", ToInts({axis})}, {"starts", ToInts({first})}, {"ends", ToInts({std::numeric_limits<int32_t>::max()})}});
+               {{"axes", WholeNumbers({axis})}, {"starts", WholeNumbers({first})}, {"ends", WholeNumbers({std::numeric_limits<int32_t>::max()})}});
   }
   l.Result("output", l.Cast(eye, dtype));
 }
@@ -106,6 +111,7 @@ void LowerConstantOfShape(Lowering& l) {
 void AddGenerate(OnnxOps& ops) {
   ops.Add("OneHot").Like("one_hot_v2").Lower(&LowerOneHot).AsIs({"indices", "depth"});
   ops.Add("Trilu").Like("tril_triu").Lower(&LowerTrilu);
+  ops.Add("com.microsoft.Trilu").Like("tril_triu").Lower(&LowerTrilu);
   ops.Add("EyeLike").Like("eye").Lower(&LowerEyeLike).AsIs({"input"});
   ops.Add("Range").Like("range").Lower(&LowerRange);
   ops.Add("ConstantOfShape").Like("fill_constant").Lower(&LowerConstantOfShape);

@@ -15,7 +15,7 @@ void LowerGather(Lowering& l) {
   Var* x = l.In("data");
   const int axis = AxisAttr(l, "axis", x);
   if (!l.ok()) return;
-  l.Result("output", Take(l, x, WrapIndex(l, l.In("indices"), x, axis), axis));
+  l.Result("output", Take(l, x, IndexAlong(l, l.In("indices"), x, axis), axis));
 }
 
 // The part of `x` that an index with these dims covers: in every dim but the axis it may be shorter.
@@ -34,11 +34,11 @@ Var* CutToIndex(Lowering& l, Var* x, Var* index, int axis) {
     known = known && IsKnown(want);
   }
   if (longer.empty()) return x;
-  Lowering::Attrs attrs = {{"axes", ToInts(longer)}, {"starts", Ints(longer.size(), 0)}};
+  Lowering::Attrs attrs = {{"axes", WholeNumbers(longer)}, {"starts", Ints(longer.size(), 0)}};
   if (known) {
     std::vector<int64_t> ends;
     for (int64_t i : longer) ends.push_back(index->type.dims[i]);
-    attrs.push_back({"ends", ToInts(ends)});
+    attrs.push_back({"ends", WholeNumbers(ends)});
     return l.Op("slice", {{"Input", x}}, attrs);
   }
   std::vector<Var*> ends;
@@ -47,21 +47,14 @@ Var* CutToIndex(Lowering& l, Var* x, Var* index, int axis) {
 }
 
 void LowerGatherElements(Lowering& l) {
-  Var *x = l.In("data"), *index = l.In("indices");
+  Var* x = l.In("data");
   const int axis = AxisAttr(l, "axis", x);
   if (!l.ok()) return;
-  index = WrapIndex(l, index, x, axis);
-  x = CutToIndex(l, x, index, axis);
-  l.Result("output", l.Op("take_along_axis", {{"Input", x}, {"Index", index}}, {{"Axis", int32_t{axis}}}, "Result"));
-}
-
-// Indices [.., k] of the dims [first, first + k) of `x`, with those below 0 counted from the end.
-Var* WrapNdIndex(Lowering& l, Var* index, Var* x, int first) {
-  const std::optional<std::vector<int64_t>> known = l.Ints(index);
-  if (known && std::all_of(known->begin(), known->end(), [](int64_t i) { return i >= 0; })) return index;
-  const int64_t k = index->type.dims.back();
-  Var* sizes = l.Cast(DimsOf(l, x, first, first + static_cast<int>(k)), index->type.dtype);
-  return l.Binary("elementwise_max", index, l.Binary("elementwise_mod", index, sizes));
+  const Index index = IndexAlong(l, l.In("indices"), x, axis);
+  x = CutToIndex(l, x, index.numbers, axis);
+  Lowering::Attrs attrs = {{"Axis", int32_t{axis}}};
+  if (index.from_end) attrs.push_back({"from_end", true});
+  l.Result("output", l.Op("take_along_axis", {{"Input", x}, {"Index", index.numbers}}, attrs, "Result"));
 }
 
 // 0, 1, ... along one dim of `dims`, the same along all others.
@@ -81,7 +74,9 @@ void LowerGatherND(Lowering& l) {
   if (l.Rank(x) < 0 || rank < 0) return;
   if (rank < 1 || batch < 0 || batch >= rank || batch >= x->type.rank()) return Wrong(l, absl::StrCat("batch_dims is ", batch));
   if (!IsKnown(index->type.dims.back())) return l.NeedsShape("the last dim of the indices");
-  index = WrapNdIndex(l, index, x, static_cast<int>(batch));
+  const std::optional<std::vector<int64_t>> known = l.Ints(index);
+  Lowering::Attrs attrs;
+  if (!known || std::any_of(known->begin(), known->end(), [](int64_t i) { return i < 0; })) attrs.push_back({"from_end", true});
   if (batch > 0) {  // an index names its own position in the batch
     const auto dims = l.Shape(index);
     if (!dims) return;
@@ -92,7 +87,7 @@ void LowerGatherND(Lowering& l) {
     parts.push_back(index);
     index = l.Op("concat", {{"X", parts}}, {{"axis", int32_t{rank - 1}}});
   }
-  l.Result("output", l.Op("gather_nd", {{"X", x}, {"Index", index}}));
+  l.Result("output", l.Op("gather_nd", {{"X", x}, {"Index", index}}, attrs));
 }
 
 std::string ScatterReduction(Lowering& l) { return l.since() < 16 ? "none" : l.GetString("reduction"); }
@@ -100,7 +95,7 @@ std::string ScatterReduction(Lowering& l) { return l.since() < 16 ? "none" : l.G
 void LowerScatterElements(Lowering& l) {
   Var* x = l.In("data");
   l.Result("output", l.Op("put_along_axis", {{"Input", x}, {"Index", l.In("indices")}, {"Value", l.In("updates")}},
-                          {{"Axis", static_cast<int32_t>(l.GetInt("axis"))}, {"Reduce", ScatterReduction(l)}}, "Result"));
+                          {{"Axis", WholeNumber(l.GetInt("axis"))}, {"Reduce", ScatterReduction(l)}}, "Result"));
 }
 
 void LowerScatterND(Lowering& l) {
@@ -136,8 +131,8 @@ void LowerCompress(Lowering& l) {
 
 void LowerTopK(Lowering& l) {
   std::vector<Lowering::Operand> operands = {{"X", l.In("X")}};
-  Lowering::Attrs attrs = {{"axis", static_cast<int32_t>(l.GetInt("axis"))}};
-  if (l.since() < 10) attrs.push_back({"k", static_cast<int32_t>(l.GetInt("k"))});
+  Lowering::Attrs attrs = {{"axis", WholeNumber(l.GetInt("axis"))}};
+  if (l.since() < 10) attrs.push_back({"k", WholeNumber(l.GetInt("k"))});
   if (l.since() >= 10) operands.push_back({"K", l.In("K")});
   if (l.since() >= 11) {
     attrs.push_back({"largest", l.GetInt("largest") != 0});
@@ -170,7 +165,7 @@ void LowerReverseSequence(Lowering& l) {
   Var* step = l.Const(Counting(dims, 1));
   Var* length = l.Reshape(lengths, {n, 1});
   Var* opposite = l.Binary("elementwise_sub", l.Binary("elementwise_sub", length, l.ConstScalar(1, DType::kI64)), step);
-  Var* reversed = l.Op("less_than", {{"X", step}, {"Y", l.Op("expand_v2", {{"X", length}}, {{"shape", ToInts(dims)}})}});
+  Var* reversed = l.Op("less_than", {{"X", step}, {"Y", l.Op("expand_v2", {{"X", length}}, {{"shape", WholeNumbers(dims)}})}});
   Var* from = l.Op("where", {{"Condition", reversed}, {"X", opposite}, {"Y", step}});
   Var* image = l.Const(Counting(dims, 0));
   Var* index = l.Op("stack", {{"X", {image, from}}}, {{"axis", int32_t{2}}}, "Y");

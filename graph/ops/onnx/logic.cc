@@ -29,8 +29,7 @@ constexpr std::pair<const char*, const char*> kSameComparison[] = {
 // The native op takes floats closer than 1e-8 as equal.
 void LowerEqual(Lowering& l) {
   Var* a = l.In("A");
-  Var* b = l.In("B");
-  if (l.since() < 7 && l.HasAttr("axis")) return l.Unsupported("it broadcasts along an axis");
+  Var* b = l.AlongAxis(a, l.In("B"));
   if (!IsFloat(TypeOf(l, a))) return l.Result("C", l.Binary("equal", a, b));
   l.Result("C", l.Binary("logical_and", l.Binary("less_equal", a, b), l.Binary("greater_equal", a, b)));
 }
@@ -48,9 +47,20 @@ void LowerBitShift(Lowering& l) {
   Var* x = l.In("X");
   const std::string direction = l.GetString("direction");
   if (direction != "LEFT" && direction != "RIGHT") return l.Unsupported("direction is '" + direction + "', needs LEFT or RIGHT");
-  Var* wide = l.Cast(x, DType::kI64);
-  Var* factor = l.Binary("elementwise_pow", Filled(l, wide, 2, DType::kI64), l.Cast(l.In("Y"), DType::kI64));
-  l.Result("Z", l.Cast(l.Binary(direction == "LEFT" ? "elementwise_mul" : "elementwise_floordiv", wide, factor), TypeOf(l, x)));
+  // Of an amount that is no number of bits nothing is left but the sign. What lies right of the sign is shifted, as an unsigned number.
+  const DType type = TypeOf(l, x);
+  if (!l.ok()) return;
+  const bool left = direction == "LEFT", has_sign = IsSignedInteger(type);
+  Var* y = l.In("Y");
+  Var* inside = WithNumber(l, "less_than", y, BitsOf(type));
+  if (has_sign) inside = l.Binary("logical_and", inside, WithNumber(l, "greater_equal", y, 0));
+  Var* bits = l.Cast(Select(l, inside, y, Filled(l, y, 0, type)), DType::kU64);
+  Var* factor = l.Binary("elementwise_pow", Filled(l, bits, 2, DType::kU64), bits);
+  // All ones for a negative number.
+  Var* sign = has_sign && !left ? WithNumber(l, "elementwise_mul", l.Cast(WithNumber(l, "less_than", x, 0), type), -1) : nullptr;
+  const auto turned = [&](Var* v) { return sign == nullptr ? v : l.Binary("bitwise_xor", v, sign); };
+  Var* shifted = l.Binary(left ? "elementwise_mul" : "elementwise_floordiv", l.Cast(turned(x), DType::kU64), factor);
+  l.Result("Z", turned(l.Cast(l.Binary("elementwise_mul", shifted, l.Cast(inside, DType::kU64)), type)));
 }
 
 // Whether `x` has the dims that all operands broadcast to: every other has no more dims and in each 1 or the same, known or by symbol.
@@ -68,7 +78,7 @@ bool HasWhole(const Var* x, const std::vector<Var*>& others) {
 }
 
 bool SameDims(const Var* x, const Var* y) {
-  if (!x->type.has_rank || x->type.dims != y->type.dims) return false;
+  if (!x->type.has_rank || !y->type.has_rank || x->type.dims != y->type.dims) return false;
   for (int64_t dim : x->type.dims) {
     if (dim == kUnknownDim) return false;
   }

@@ -6,9 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/bfloat16.h"
+#include "graph/base/dtype_switch.h"
 #include "graph/base/error.h"
 #include "graph/base/half.h"
 #include "graph/base/host_values.h"
+#include "graph/base/shape.h"
+#include "graph/base/size.h"
 #include "graph/infer_context.h"
 #include "graph/op_registry.h"
 #include "graph/ops/onnx/fold.h"
@@ -85,7 +88,7 @@ std::optional<double> Lowering::Float(const Var* var) const {
   }
   const std::optional<std::vector<int64_t>> ints = Ints(var);
   if (!ints.has_value()) return std::nullopt;
-  return static_cast<double>((*ints)[0]);
+  return ExactDouble((*ints)[0]);
 }
 
 std::optional<std::vector<int64_t>> Lowering::NeedInts(const Var* var) {
@@ -173,19 +176,13 @@ Var* Lowering::Const(const std::vector<int64_t>& values) {
 }
 
 Var* Lowering::ConstScalar(double value, DType dtype) {
-  switch (dtype) {
-    case DType::kBool: return Const(HostTensor::Of<bool>({}, {value != 0}));
-    case DType::kU8: return Const(HostTensor::Of<uint8_t>({}, {static_cast<uint8_t>(value)}));
-    case DType::kI8: return Const(HostTensor::Of<int8_t>({}, {static_cast<int8_t>(value)}));
-    case DType::kI16: return Const(HostTensor::Of<int16_t>({}, {static_cast<int16_t>(value)}));
-    case DType::kI32: return Const(HostTensor::Of<int32_t>({}, {static_cast<int32_t>(value)}));
-    case DType::kI64: return Const(HostTensor::Of<int64_t>({}, {static_cast<int64_t>(value)}));
-    case DType::kF16: return Const(HostTensor::Of<Half>({}, {Half(static_cast<float>(value))}));
-    case DType::kBF16: return Const(HostTensor::Of<BFloat16>({}, {BFloat16(static_cast<float>(value))}));
-    case DType::kF32: return Const(HostTensor::Of<float>({}, {static_cast<float>(value)}));
-    case DType::kF64: return Const(HostTensor::Of<double>({}, {value}));
-    default: break;
-  }
+  Var* known = ampc::Select<AllTypes>(dtype, [&](auto tag) -> Var* {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_same_v<T, bool>) return Const(HostTensor::Of<bool>({}, {value != 0}));
+    else if constexpr (std::is_arithmetic_v<T>) return Const(HostTensor::Of<T>({}, {static_cast<T>(value)}));
+    else return Const(HostTensor::Of<T>({}, {T(static_cast<float>(value))}));
+  });
+  if (known != nullptr) return known;
   NeedsShape("an element type");
   return NewVar({});
 }
@@ -219,6 +216,20 @@ void Lowering::Result(absl::string_view formal, Var* value, int i) {
   if (i < static_cast<int>(vars.size())) results_[&vars[i] - op_.outputs().data()] = value;
 }
 
+Var* Lowering::AlongAxis(Var* x, Var* y) {
+  if (op_.def().FindAttr("broadcast") == nullptr || !HasAttr("axis") || GetInt("broadcast") == 0) return y;
+  const int rank = Rank(x), own = Rank(y);
+  if (!ok()) return y;
+  const int64_t axis = GetInt("axis") < 0 ? GetInt("axis") + rank : GetInt("axis"), behind = rank - axis - own;
+  if (axis < 0 || behind < 0) {
+    Fail(BadInputError(absl::StrCat(Describe(op_), ": axis ", GetInt("axis"), " does not place ", own, " dims among ", rank)));
+    return y;
+  }
+  std::vector<int64_t> axes(static_cast<size_t>(behind));
+  for (int64_t i = 0; i < behind; ++i) axes[static_cast<size_t>(i)] = own + i;
+  return behind == 0 ? y : Unsqueeze(y, std::move(axes));
+}
+
 void Lowering::SameAs(absl::string_view type) {
   std::vector<Operand> operands;
   for (size_t s = 0; s < op_.def().inputs.size(); ++s) {
@@ -231,21 +242,26 @@ void Lowering::SameAs(absl::string_view type) {
     const int count = static_cast<int>(op_.outputs(static_cast<int>(s)).size());
     if (count > 0) results.emplace_back(def == nullptr ? -1 : def->OutputSlot(op_.def().outputs[s].name), count);
   }
-  // Before operator set 7 the second operand lay along the dims of the first from `axis` on, as it does for the native op.
   Attrs attrs;
-  const bool along = op_.def().FindAttr("broadcast") != nullptr && HasAttr("axis");
-  if (along && GetInt("broadcast") != 0) {
-    if (def == nullptr || def->FindAttr("axis") == nullptr) return Unsupported("it broadcasts along an axis");
-    attrs.push_back({"axis", static_cast<int32_t>(GetInt("axis"))});
-  }
+  if (operands.size() == 2 && operands[1].vars.size() == 1) operands[1].vars[0] = AlongAxis(operands[0].vars[0], operands[1].vars[0]);
+  if (!ok()) return;
   results_ = Emit(type, operands, attrs, std::move(results));
 }
 
+// What is wrong behind something that is not known may be so only because that is not known.
 void Lowering::Fail(absl::Status error) {
-  if (status_.ok()) status_ = std::move(error);
+  if (status_.ok() && !needs_shape_) status_ = std::move(error);
 }
 
 void Lowering::Unsupported(absl::string_view what) { Fail(UnsupportedError(absl::StrCat(Describe(op_), ": ", what))); }
+
+bool Lowering::CanHold(DType dtype, absl::Span<const int64_t> dims) {
+  const int64_t bytes = SpannedBytes(dtype, dims), most = MostBytes();
+  if (bytes <= most) return ok();
+  Fail(BadInputError(absl::StrCat(Describe(op_), ": it asks for ", Name(dtype), " ", ShapeToString(dims), ", which takes more than the ", most,
+                                  " bytes that there can be")));
+  return false;
+}
 
 void Lowering::NeedsShape(absl::string_view what) {
   if (needs_shape_) return;

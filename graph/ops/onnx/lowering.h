@@ -5,7 +5,7 @@
 //   if (l.Has("C")) y = l.Op("elementwise_add", {{"X", y}, {"Y", l.In("C")}});
 //   l.Result("Y", y);
 //
-// The first error sticks and later calls do nothing sensible but stay safe: no var is ever null, so a function checks only what it branches on.
+// The first error, or the first thing that is not known, sticks and later calls do nothing sensible but stay safe: no var is ever null, so a function checks only what it branches on.
 #pragma once
 
 #include <initializer_list>
@@ -85,6 +85,8 @@ class Lowering {
   Var* Unsqueeze(Var* x, std::vector<int64_t> axes);
   // Two operands, broadcast as in numpy.
   Var* Binary(absl::string_view type, Var* x, Var* y);
+  // Before operator set 7 the second operand of a node with `broadcast` lies along the dims of the first from `axis` on: `y` with ones behind it.
+  Var* AlongAxis(Var* x, Var* y);
   // `value` is the result of that formal.
   void Result(absl::string_view formal, Var* value, int i = 0);
   // The whole op is the native op `type`, with the same slots and attributes that matter to neither.
@@ -99,6 +101,10 @@ class Lowering {
   const absl::Status& status() const { return status_; }
   bool needs_shape() const { return needs_shape_; }
   const std::string& needed() const { return needed_; }
+
+  // Whether this process can hold such a tensor, unknown dims counting as 1; the state where not. Asked before anything is made whose size the
+  // op's operands or attributes tell.
+  bool CanHold(DType dtype, absl::Span<const int64_t> dims);
 
   // For who runs it: the ops in order, and what each result of the op is (null for one that was not set).
   std::vector<std::unique_ptr<ampc::Op>> TakeOps() { return std::move(ops_); }

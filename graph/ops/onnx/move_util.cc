@@ -17,10 +17,14 @@ constexpr int64_t kLeast = std::numeric_limits<int32_t>::min();
 
 }  // namespace
 
-Ints ToInts(const std::vector<int64_t>& values) {
-  Ints out;
-  for (int64_t v : values) out.push_back(static_cast<int32_t>(std::clamp(v, kLeast, kMost)));
-  return out;
+AttrValue WholeNumber(int64_t value) {
+  if (value < kLeast || value > kMost) return value;
+  return static_cast<int32_t>(value);
+}
+
+AttrValue WholeNumbers(const std::vector<int64_t>& values) {
+  if (std::any_of(values.begin(), values.end(), [](int64_t v) { return v < kLeast || v > kMost; })) return values;
+  return Ints(values.begin(), values.end());
 }
 
 void Wrong(Lowering& l, absl::string_view what) { l.Fail(BadInputError(absl::StrCat(Describe(l.op()), ": ", what))); }
@@ -34,7 +38,7 @@ int Axis(Lowering& l, int64_t axis, int rank) {
 
 int AxisAttr(Lowering& l, absl::string_view name, const Var* x) {
   const int64_t axis = l.GetInt(name);
-  if (axis >= 0 && !x->type.has_rank) return static_cast<int>(axis);
+  if (axis >= 0 && axis <= kMost && !x->type.has_rank) return static_cast<int>(axis);
   return Axis(l, axis, l.Rank(x));
 }
 
@@ -62,34 +66,34 @@ Var* Join(Lowering& l, std::vector<Var*> parts) {
   return parts.size() == 1 ? parts[0] : l.Op("concat", {{"X", std::move(parts)}}, {{"axis", int32_t{0}}});
 }
 
-Var* WrapIndex(Lowering& l, Var* index, Var* x, int axis) {
+Index IndexAlong(Lowering& l, Var* index, const Var* x, int axis) {
+  std::optional<std::vector<int64_t>> known = l.Ints(index);
+  if (!known || !index->type.IsStatic()) return {index, true};
+  if (std::all_of(known->begin(), known->end(), [](int64_t i) { return i >= 0; })) return {index, false};
   const int64_t size = axis < x->type.rank() ? x->type.dims[axis] : kUnknownDim;
-  if (std::optional<std::vector<int64_t>> known = l.Ints(index); known && index->type.IsStatic()) {
-    if (std::all_of(known->begin(), known->end(), [](int64_t i) { return i >= 0; })) return index;
-    if (IsKnown(size)) {
-      for (int64_t& i : *known) i += i < 0 ? size : 0;
-      return l.Const(HostTensor::FromValues<int64_t>(index->type.dims, *known));
-    }
-  }
-  if (size == 0) return index;
-  // What is out of range below is taken modulo the size too; above it stays and is found.
-  Var* wrapped = l.Binary("elementwise_mod", index, DimOf(l, x, axis, index->type.dtype));
-  return l.Binary("elementwise_max", index, wrapped);
+  if (!IsKnown(size) || std::any_of(known->begin(), known->end(), [size](int64_t i) { return i < -size; })) return {index, true};
+  for (int64_t& i : *known) i += i < 0 ? size : 0;
+  return {l.Const(HostTensor::FromValues<int64_t>(index->type.dims, *known)), false};
 }
 
-Var* Take(Lowering& l, Var* x, Var* index, int axis) {
-  const int rank = l.Rank(index);
-  if (rank <= 1) return l.Op("gather", {{"X", x}, {"Index", index}}, {{"axis", int32_t{axis}}});
+Var* Take(Lowering& l, Var* x, const Index& index, int axis) {
+  const int rank = l.Rank(index.numbers);
+  Lowering::Attrs attrs;
+  if (index.from_end) attrs.push_back({"from_end", true});
+  if (rank <= 1) {
+    attrs.push_back({"axis", int32_t{axis}});
+    return l.Op("gather", {{"X", x}, {"Index", index.numbers}}, attrs);
+  }
   const int of_x = axis == 0 ? 1 : l.Rank(x);
   if (!l.ok()) return x;
   // The last dim of the index counts the dims that it names.
-  Var* by_one = l.Unsqueeze(index, {rank});
-  if (axis == 0) return l.Op("gather_nd", {{"X", x}, {"Index", by_one}});
+  Var* by_one = l.Unsqueeze(index.numbers, {rank});
+  if (axis == 0) return l.Op("gather_nd", {{"X", x}, {"Index", by_one}}, attrs);
   std::vector<int> to_front = {axis};
   for (int i = 0; i < of_x; ++i) {
     if (i != axis) to_front.push_back(i);
   }
-  Var* taken = l.Op("gather_nd", {{"X", l.Transpose(x, to_front)}, {"Index", by_one}});
+  Var* taken = l.Op("gather_nd", {{"X", l.Transpose(x, to_front)}, {"Index", by_one}}, attrs);
   std::vector<int> back;
   for (int i = 0; i < axis; ++i) back.push_back(rank + i);
   for (int i = 0; i < rank; ++i) back.push_back(i);
@@ -97,7 +101,12 @@ Var* Take(Lowering& l, Var* x, Var* index, int axis) {
   return l.Transpose(taken, back);
 }
 
-Var* TakeConst(Lowering& l, Var* x, const std::vector<int64_t>& positions, int axis) {
+Var* TakeConst(Lowering& l, Var* x, int64_t count, const std::function<int64_t(int64_t)>& position, int axis) {
+  Dims dims = x->type.dims;
+  if (axis < x->type.rank()) dims[axis] = count;
+  if (!l.CanHold(DType::kI64, {count}) || !l.CanHold(x->type.dtype, dims)) return x;
+  std::vector<int64_t> positions(count);
+  for (int64_t i = 0; i < count; ++i) positions[i] = position(i);
   return l.Op("index_select", {{"X", x}, {"Index", l.Const(positions)}}, {{"dim", int32_t{axis}}});
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -13,8 +14,9 @@ namespace ampc::onnx {
 using Ints = std::vector<int32_t>;
 
 inline constexpr int32_t kToTheEnd = std::numeric_limits<int32_t>::max();
-// For attributes of 32 bits: bounds beyond them mean "to the end" and are cut to the largest number.
-Ints ToInts(const std::vector<int64_t>& values);
+// The attribute with these numbers: of 32 bits where all fit, as files have them, else of 64. A record reads both as int64_t.
+AttrValue WholeNumber(int64_t value);
+AttrValue WholeNumbers(const std::vector<int64_t>& values);
 // The op is wrong: an error of the model with the op's place.
 void Wrong(Lowering& l, absl::string_view what);
 // `axis` in [0, rank), counted from the end where it is negative; 0 and the error otherwise.
@@ -30,11 +32,16 @@ Var* DimOf(Lowering& l, Var* x, int axis, DType dtype);
 bool IsStatic(const Var* x);
 // Vectors one after the other.
 Var* Join(Lowering& l, std::vector<Var*> parts);
-// Indices along `axis` of `x` with those below 0 counted from the end; `index` itself where there are none.
-Var* WrapIndex(Lowering& l, Var* index, Var* x, int axis);
-// The slices of `x` along `axis` that `index`, of any rank and from 0 on, names: dims of x before the axis, of the index, of x after it.
-Var* Take(Lowering& l, Var* x, Var* index, int axis);
-// The slices of `x` along `axis` at these positions.
-Var* TakeConst(Lowering& l, Var* x, const std::vector<int64_t>& positions, int axis);
+// An index, and the attribute of the ops that take it: whether numbers below 0 count from the end.
+struct Index {
+  Var* numbers = nullptr;
+  bool from_end = false;
+};
+// Along `axis` of `x`, where numbers below 0 count from the end. Those that are known and right are counted here.
+Index IndexAlong(Lowering& l, Var* index, const Var* x, int axis);
+// The slices of `x` along `axis` that an index of any rank names: dims of x before the axis, of the index, of x after it.
+Var* Take(Lowering& l, Var* x, const Index& index, int axis);
+// The slices of `x` along `axis` at position(0), ..., position(count - 1); the error where there cannot be so many.
+Var* TakeConst(Lowering& l, Var* x, int64_t count, const std::function<int64_t(int64_t)>& position, int axis);
 
 }  // namespace ampc::onnx

@@ -3,8 +3,10 @@
 #include <optional>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/move_util.h"
+#include "graph/ops/onnx/norm_util.h"
 #include "graph/ops/onnx/onnx_op.h"
 #include "graph/ops/onnx/steps.h"
 
@@ -145,44 +147,31 @@ bool CoversRow(const Var* scale, const Var* x, int64_t axis) {
 
 void LowerLayerNormalization(Lowering& l) {
   Var* x = l.In("X");
-  const DType dtype = TypeOf(l, x);
   const int64_t axis = AxisOf(l, x, l.GetInt("axis"));
   if (!l.ok()) return;
-  Var *scale = l.In("Scale"), *bias = l.Has("B") ? l.In("B") : nullptr;
-  const double epsilon = l.GetFloat("epsilon");
-  const bool rows = dtype != DType::kF64 && CoversRow(scale, x, axis) && (bias == nullptr || CoversRow(bias, x, axis));
-  if (rows) {
-    // The native op wants a dim before those that it normalises.
-    std::vector<Lowering::Operand> operands = {{"X", axis == 0 ? l.Unsqueeze(x, {0}) : x}, {"Scale", l.Reshape(scale, {-1})}};
-    if (bias != nullptr) operands.emplace_back("Bias", l.Reshape(bias, {-1}));
-    Var* y = l.Op("layer_norm", std::move(operands),
-                  {{"epsilon", static_cast<float>(epsilon)}, {"begin_norm_axis", std::max<int64_t>(axis, 1)}}, "Y");
-    l.Result("Y", axis == 0 ? l.Squeeze(y, {0}) : y);
-  }
-  if (rows && !l.WantsResult("Mean") && !l.WantsResult("InvStdDev")) return;
-  const Standardized s = Standardize(l, Widened(l, x), AxisRange(axis, l.Rank(x)), epsilon);
-  if (!rows) l.Result("Y", l.Cast(Affine(l, s.y, Widened(l, scale), bias == nullptr ? nullptr : Widened(l, bias)), dtype));
+  const bool statistics = l.WantsResult("Mean") || l.WantsResult("InvStdDev");
+  const Normalized n = LayerNormalized(l, x, l.In("Scale"), l.Has("B") ? l.In("B") : nullptr, axis, l.GetFloat("epsilon"), statistics);
+  l.Result("Y", n.y);
+  if (!statistics || !l.ok()) return;
   const DType stash = l.GetDType("stash_type", DType::kF32);
-  l.Result("Mean", l.Cast(s.mean, stash));
-  l.Result("InvStdDev", l.Cast(s.inverse, stash));
+  l.Result("Mean", l.Cast(n.mean, stash));
+  l.Result("InvStdDev", l.Cast(n.inverse, stash));
 }
 
 void LowerRmsNormalization(Lowering& l) {
   Var* x = l.In("X");
   const int64_t axis = AxisOf(l, x, l.GetInt("axis"));
   if (!l.ok()) return;
-  Var* wide = Widened(l, x);
-  Var* mean = Reduced(l, "reduce_mean", Map(l, "square", wide), AxisRange(axis, l.Rank(x)), true);
-  Var* y = l.Binary("elementwise_mul", wide, Map(l, "rsqrt", Epsilon(l, mean)));
-  Var* scale = l.In("scale");
-  l.Result("Y", l.Cast(l.Binary("elementwise_mul", y, l.Cast(scale, wide->type.dtype)), TypeOf(l, scale)));
+  const Normalized n = RmsNormalized(l, x, l.In("scale"), axis, l.GetFloat("epsilon"));
+  l.Result("Y", n.y);
+  if (l.WantsResult("inv_std_var")) l.Result("inv_std_var", l.Cast(n.inverse, l.GetDType("stash_type", DType::kF32)));
 }
 
 // Scale or bias of each of `channels`: before operator set 21 it has an entry for a group of them.
 Var* PerChannel(Lowering& l, Var* entries, int64_t channels) {
   if (l.since() >= 21) return entries;
   const int64_t each = channels / std::max<int64_t>(l.GetInt("num_groups"), 1);
-  return l.Reshape(l.Op("tile", {{"X", l.Unsqueeze(entries, {1})}}, {{"repeat_times", ToInts({1, each})}}), {-1});
+  return l.Reshape(l.Op("tile", {{"X", l.Unsqueeze(entries, {1})}}, {{"repeat_times", WholeNumbers({1, each})}}), {-1});
 }
 
 void LowerGroupNormalization(Lowering& l) {
@@ -230,6 +219,7 @@ void LowerLrn(Lowering& l) {
   const int64_t size = l.GetInt("size");
   if (rank < 0) return;
   if (rank < 2 || rank > 4) return l.Unsupported("X needs 2 to 4 dims");
+  if (size < 1) return Wrong(l, absl::StrCat("size is ", size, ", needs a positive number"));
   if (TypeOf(l, x) == DType::kF64) return l.Unsupported("there is no cpu kernel for f64");
   Var* wide = Widened(l, x);
   // Channels as the first of the dims that are pooled: [n, 1, c, ...].
@@ -251,6 +241,37 @@ void LowerLrn(Lowering& l) {
 
 }  // namespace
 
+Normalized LayerNormalized(Lowering& l, Var* x, Var* scale, Var* bias, int64_t axis, double epsilon, bool statistics) {
+  const DType dtype = TypeOf(l, x);
+  if (l.Rank(x) < 0 || !l.ok()) return {x, x, x};
+  Normalized n;
+  if (dtype != DType::kF64 && CoversRow(scale, x, axis) && (bias == nullptr || CoversRow(bias, x, axis))) {
+    // The native op wants a dim before those that it normalises.
+    std::vector<Lowering::Operand> operands = {{"X", axis == 0 ? l.Unsqueeze(x, {0}) : x}, {"Scale", l.Reshape(scale, {-1})}};
+    if (bias != nullptr) operands.emplace_back("Bias", l.Reshape(bias, {-1}));
+    Var* y = l.Op("layer_norm", std::move(operands),
+                  {{"epsilon", static_cast<float>(epsilon)}, {"begin_norm_axis", std::max<int64_t>(axis, 1)}}, "Y");
+    n.y = axis == 0 ? l.Squeeze(y, {0}) : y;
+    if (!statistics) return n;
+  }
+  const Standardized s = Standardize(l, Widened(l, x), AxisRange(axis, l.Rank(x)), epsilon);
+  if (n.y == nullptr) n.y = l.Cast(Affine(l, s.y, Widened(l, scale), bias == nullptr ? nullptr : Widened(l, bias)), dtype);
+  n.mean = s.mean;
+  n.inverse = s.inverse;
+  return n;
+}
+
+Normalized RmsNormalized(Lowering& l, Var* x, Var* scale, int64_t axis, double epsilon) {
+  if (l.Rank(x) < 0) return {x, x, x};
+  Var* wide = Widened(l, x);
+  Var* mean = Reduced(l, "reduce_mean", Map(l, "square", wide), AxisRange(axis, l.Rank(x)), true);
+  Normalized n;
+  n.inverse = Map(l, "rsqrt", WithNumber(l, "elementwise_add", mean, epsilon));
+  Var* y = l.Binary("elementwise_mul", wide, n.inverse);
+  n.y = l.Cast(l.Binary("elementwise_mul", y, l.Cast(scale, wide->type.dtype)), TypeOf(l, scale));
+  return n;
+}
+
 void AddNorm(OnnxOps& ops) {
   ops.Add("BatchNormalization")
       .Like("batch_norm")
@@ -267,6 +288,8 @@ void AddNorm(OnnxOps& ops) {
       .Infer(&InferSameType);
   ops.Add("LayerNormalization").Like("layer_norm").Amp(AmpClass::kInfer, kRowReason).Fp32({"Mean", "InvStdDev"}).Lower(&LowerLayerNormalization);
   ops.Add("RMSNormalization").Like("layer_norm").Amp(AmpClass::kInfer, kRowReason).Lower(&LowerRmsNormalization);
+  // ONNX Runtime writes it into the default domain.
+  ops.Add("SimplifiedLayerNormalization").Like("layer_norm").Amp(AmpClass::kInfer, kRowReason).Fp32({"inv_std_var"}).Lower(&LowerRmsNormalization);
   ops.Add("GroupNormalization")
       .Like("group_norm")
       .Amp(AmpClass::kInfer, kRowReason)

@@ -46,7 +46,7 @@ struct OnnxOp {
   OnnxOp& Impure();
 };
 
-// What one version of an operator becomes. Every OpDef whose name starts with "onnx." and that is not opaque is one of these.
+// What one version of an operator becomes. Every OpDef whose name starts with "onnx." or "com.microsoft." and that is not opaque is one of these.
 struct OnnxDef : OpDef {
   using OpDef::OpDef;
   const Schema* schema = nullptr;

@@ -6,10 +6,14 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/size.h"
+#include "graph/ops/onnx/layout_util.h"
 #include "graph/ops/onnx/lowering.h"
 #include "graph/ops/onnx/move_util.h"
 #include "graph/ops/onnx/onnx_op.h"
+#include "graph/ops/onnx/pool.h"
 #include "graph/ops/onnx/window_util.h"
+#include "graph/ops/window.h"
 
 namespace ampc::onnx {
 namespace {
@@ -29,18 +33,18 @@ Var* FastPool(Lowering& l, Var* x, OnnxWindows w, const std::string& type, bool 
     w.strides = With(1, w.strides);
     w.pads = With(0, With(0, w.pads));
   }
-  Lowering::Attrs attrs = {{"pooling_type", type}, {"ksize", ToInts(w.kernel)}, {"strides", ToInts(w.strides)}, {"exclusive", exclusive}};
-  w.same ? attrs.push_back({"padding_algorithm", std::string("SAME")}) : attrs.push_back({"paddings", ToInts(w.pads)});
+  Lowering::Attrs attrs = {{"pooling_type", type}, {"ksize", WholeNumbers(w.kernel)}, {"strides", WholeNumbers(w.strides)}, {"exclusive", exclusive}};
+  w.same ? attrs.push_back({"padding_algorithm", std::string("SAME")}) : attrs.push_back({"paddings", WholeNumbers(w.pads)});
   Var* y = l.Op(n == 3 ? "pool3d" : "pool2d", {{"X", x}}, attrs);
   return n == 1 ? l.Squeeze(y, {2}) : y;
 }
 
 Lowering::Attrs WindowAttrs(Lowering& l, const OnnxWindows& w, const std::string& mode) {
   return {{"mode", mode},
-          {"ksize", ToInts(w.kernel)},
-          {"strides", ToInts(w.strides)},
-          {"paddings", ToInts(w.pads)},
-          {"dilations", ToInts(w.dilations)},
+          {"ksize", WholeNumbers(w.kernel)},
+          {"strides", WholeNumbers(w.strides)},
+          {"paddings", WholeNumbers(w.pads)},
+          {"dilations", WholeNumbers(w.dilations)},
           {"ceil_mode", l.GetInt("ceil_mode") != 0}};
 }
 
@@ -51,7 +55,8 @@ std::optional<bool> PadToCeil(const Var* x, OnnxWindows& w) {
   const std::vector<int64_t> in = SpatialDims(x, w.kernel.size());
   for (size_t i = 0; i < in.size(); ++i) {
     if (!IsKnown(in[i])) return std::nullopt;
-    const int64_t before = w.pads[2 * i], room = in[i] + before + w.pads[2 * i + 1] - w.kernel[i];
+    const int64_t before = w.pads[2 * i], room = SatSub(SatAdd(in[i], SatAdd(before, w.pads[2 * i + 1])), w.kernel[i]);
+    if (before < 0 || before > ops::kMostWindow || room > 2 * ops::kMostWindow) return std::nullopt;  // the op's record says what is wrong
     int64_t last = (room + w.strides[i] - 1) / w.strides[i];
     if (last * w.strides[i] >= in[i] + before) --last;
     same = same && last == room / w.strides[i];
@@ -77,19 +82,31 @@ void LowerMaxPool(Lowering& l) {
   l.Result("Indices", results[1]);
 }
 
-void LowerAveragePool(Lowering& l) {
-  Var* x = l.In("X");
+}  // namespace
+
+Var* AveragePooled(Lowering& l, Var* x) {
   const bool exclusive = l.GetInt("count_include_pad") == 0;
   const std::vector<int64_t> kernel = l.GetInts("kernel_shape");
   const bool ceil = l.GetInt("ceil_mode") != 0;
   const bool fast = HasFastPool(x->type.dtype) && kernel.size() <= 3 && AllOnes(l.GetInts("dilations"));
   const auto w = ReadOnnxWindows(l, x, kernel, fast && !ceil);
-  if (!w) return;
+  if (!w) return x;
   OnnxWindows padded = *w;
-  if (fast && (!ceil || PadToCeil(x, padded).value_or(false))) return l.Result("Y", FastPool(l, x, *w, "avg", exclusive));
+  if (fast && (!ceil || PadToCeil(x, padded).value_or(false))) return FastPool(l, x, *w, "avg", exclusive);
   Lowering::Attrs attrs = WindowAttrs(l, *w, "avg");
   attrs.push_back({"exclusive", exclusive});
-  l.Result("Y", l.Op("window_pool", {{"X", x}}, attrs));
+  return l.Op("window_pool", {{"X", x}}, attrs);
+}
+
+namespace {
+
+void LowerAveragePool(Lowering& l) { l.Result("Y", AveragePooled(l, l.In("X"))); }
+
+// ONNX Runtime's, of integers with the channels last.
+void LowerNhwcMaxPool(Lowering& l) {
+  Var* x = ChannelsFirst(l, l.In("x"));
+  const auto w = ReadOnnxWindows(l, x, l.GetInts("kernel_shape"), false);
+  if (w) l.Result("y", ChannelsLast(l, l.Op("window_pool", {{"X", x}}, WindowAttrs(l, *w, "max"))));
 }
 
 void LowerLpPool(Lowering& l) {
@@ -98,7 +115,7 @@ void LowerLpPool(Lowering& l) {
   const auto w = ReadOnnxWindows(l, x, kernel, false);
   if (!w) return;
   const double p = l.since() < 2 ? l.GetFloat("p") : static_cast<double>(l.GetInt("p"));
-  if (p != std::floor(p) || p < 1) return l.Unsupported("p needs to be a positive integer to be executed");
+  if (p != std::floor(p) || p < 1 || p > ops::kMostWindow) return l.Unsupported("p needs to be a positive integer of 32 bits to be executed");
   Lowering::Attrs attrs = WindowAttrs(l, *w, "lp");
   attrs.push_back({"p", static_cast<int32_t>(p)});
   l.Result("Y", l.Op("window_pool", {{"X", x}}, attrs));
@@ -147,21 +164,24 @@ void LowerMaxUnpool(Lowering& l) {
   if (dims->size() != n + 2) return Wrong(l, absl::StrCat("X has rank ", dims->size(), ", needs ", n + 2));
   const std::vector<int64_t> strides = IntsOr(l, "strides", n, 1), pads = IntsOr(l, "pads", 2 * n, 0);
   std::vector<int64_t> out = *dims;
-  for (size_t i = 0; i < n; ++i) out[2 + i] = ((*dims)[2 + i] - 1) * strides[i] + kernel[i] - pads[i] - pads[n + i];
-  const int64_t total = std::accumulate(out.begin(), out.end(), int64_t{1}, [](int64_t a, int64_t b) { return a * b; });
+  for (size_t i = 0; i < n; ++i) {
+    out[2 + i] = SatSub(SatSub(SatAdd(SatMul((*dims)[2 + i] - 1, strides[i]), kernel[i]), pads[i]), pads[n + i]);
+    if (out[2 + i] < 0) return Wrong(l, absl::StrCat("the result has ", out[2 + i], " positions along dim ", 2 + i));
+  }
+  const int64_t total = std::accumulate(out.begin(), out.end(), int64_t{1}, SatMul);
   Var* zeros = l.Op("fill_constant", {}, {{"dtype", x->type.dtype}, {"shape", std::vector<int64_t>{total}}});
   const std::vector<Lowering::Operand> operands = {{"Input", zeros}, {"Index", l.Reshape(l.In("I"), {-1})}, {"Value", l.Reshape(x, {-1})}};
-  Var* y = l.Reshape(l.Op("put_along_axis", operands, {{"Axis", int32_t{0}}}, "Result"), out);
+  Var* y = l.Reshape(l.Op("put_along_axis", operands, {{"Axis", int32_t{0}}, {"from_end", false}}, "Result"), out);
   if (l.Has("output_shape")) {
     const auto want = l.NeedInts(l.In("output_shape"));
     if (!want) return;
     if (want->size() != out.size()) return Wrong(l, absl::StrCat("output_shape has ", want->size(), " numbers, needs ", out.size()));
-    Ints paddings;
+    std::vector<int64_t> paddings;
     for (size_t i = 0; i < out.size(); ++i) {
       if ((*want)[i] < out[i]) return Wrong(l, absl::StrCat("output_shape has ", (*want)[i], ", needs at least ", out[i]));
-      paddings.insert(paddings.end(), {0, static_cast<int32_t>((*want)[i] - out[i])});
+      paddings.insert(paddings.end(), {0, (*want)[i] - out[i]});
     }
-    y = l.Op("pad", {{"X", y}}, {{"paddings", paddings}});
+    y = l.Op("pad", {{"X", y}}, {{"paddings", WholeNumbers(paddings)}});
   }
   l.Result("output", y);
 }
@@ -170,6 +190,7 @@ void LowerMaxUnpool(Lowering& l) {
 
 void AddPool(OnnxOps& ops) {
   ops.Add("MaxPool").Like("pool2d").Lower(&LowerMaxPool);
+  ops.Add("com.microsoft.NhwcMaxPool").Amp(AmpClass::kNever, "its elements are integers").Lower(&LowerNhwcMaxPool);
   ops.Add("AveragePool").Like("pool2d").Lower(&LowerAveragePool);
   ops.Add("LpPool").Amp(AmpClass::kDeny, "squares overflow f16 from 256 on").Lower(&LowerLpPool);
   ops.Add("GlobalAveragePool").Like("pool2d").Lower(&LowerGlobalAveragePool);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "graph/ops/onnx/onnx_op.h"
+#include "graph/ops/onnx/product.h"
 #include "graph/ops/onnx/steps.h"
 
 namespace ampc::onnx {
@@ -19,13 +20,7 @@ Var* Scaled(Lowering& l, Var* x, const char* attr) {
   return Map(l, "scale", x, {{"scale", factor}});
 }
 
-void LowerGemm(Lowering& l) {
-  Var* y = l.Op("matmul_v2", {{"X", l.In("A")}, {"Y", l.In("B")}},
-                {{"trans_x", l.GetInt("transA") != 0}, {"trans_y", l.GetInt("transB") != 0}});
-  y = Scaled(l, y, "alpha");
-  if (l.Has("C") && l.GetFloat("beta") != 0) y = l.Binary("elementwise_add", y, Scaled(l, l.In("C"), "beta"));
-  l.Result("Y", y);
-}
+void LowerGemm(Lowering& l) { l.Result("Y", GemmProduct(l)); }
 
 void LowerEinsum(Lowering& l) {
   std::vector<Var*> operands;
@@ -36,6 +31,13 @@ void LowerEinsum(Lowering& l) {
 void LowerDet(Lowering& l) { l.Result("Y", l.Op("determinant", {{"Input", l.In("X")}})); }
 
 }  // namespace
+
+Var* GemmProduct(Lowering& l) {
+  Var* y = l.Op("matmul_v2", {{"X", l.In("A")}, {"Y", l.In("B")}},
+                {{"trans_x", l.GetInt("transA") != 0}, {"trans_y", l.GetInt("transB") != 0}});
+  y = Scaled(l, y, "alpha");
+  return l.Has("C") && l.GetFloat("beta") != 0 ? l.Binary("elementwise_add", y, Scaled(l, l.In("C"), "beta")) : y;
+}
 
 void AddProduct(OnnxOps& ops) {
   ops.Add("MatMul").SameAs("matmul_v2");

@@ -1,4 +1,5 @@
 // Quantised arithmetic: integers with a scale and a zero point.
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -6,10 +7,61 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/ops/onnx/conv.h"
+#include "graph/ops/onnx/layout_util.h"
 #include "graph/ops/onnx/onnx_op.h"
+#include "graph/ops/onnx/quantize_util.h"
 #include "graph/ops/onnx/steps.h"
 
 namespace ampc::onnx {
+
+Var* Saturated(Lowering& l, Var* x, Var* zero_point, DType to) {
+  const int bits = BitsOf(to);
+  if (!IsInteger(to) || bits > 16) {
+    l.Unsupported(absl::StrCat("there is no quantised ", std::string(Name(to))));
+    return x;
+  }
+  const float low = IsSignedInteger(to) ? -std::ldexp(1.0f, bits - 1) : 0, high = low + std::ldexp(1.0f, bits) - 1;
+  Var* y = RoundedToEven(l, x);
+  if (zero_point != nullptr) y = l.Binary("elementwise_add", y, l.Cast(zero_point, DType::kF32));
+  return l.Cast(Map(l, "clip", y, {{"min", low}, {"max", high}}), to);
+}
+
+Var* Centered(Lowering& l, Var* x, Var* zero_point) {
+  Var* wide = l.Cast(x, DType::kI32);
+  return zero_point == nullptr ? wide : l.Binary("elementwise_sub", wide, l.Cast(zero_point, DType::kI32));
+}
+
+Quantized QuantizedOperand(Lowering& l, const char* x, const char* scale, const char* zero_point) {
+  return {l.In(x), l.In(scale), l.Has(zero_point) ? l.In(zero_point) : nullptr};
+}
+
+Var* Dequantized(Lowering& l, const Quantized& q) {
+  Var* centered = l.Cast(Centered(l, q.x, q.zero_point), DType::kF32);
+  return l.Binary("elementwise_mul", centered, l.Cast(q.scale, DType::kF32));
+}
+
+Var* Requantized(Lowering& l, Var* x, Var* scale, Var* zero_point, DType to) {
+  return Saturated(l, l.Binary("elementwise_div", x, l.Cast(scale, DType::kF32)), zero_point, to);
+}
+
+Quantized DynamicallyQuantized(Lowering& l, Var* x) {
+  Var* low = WithNumber(l, "elementwise_min", Reduced(l, "reduce_min", x, {}, false), 0);
+  Var* high = WithNumber(l, "elementwise_max", Reduced(l, "reduce_max", x, {}, false), 0);
+  Var* range = l.Binary("elementwise_sub", high, low);
+  // Zeros alone have the scale 1 / 255.
+  Var* none = l.Cast(WithNumber(l, "less_equal", range, 0), DType::kF32);
+  Var* scale = WithNumber(l, "elementwise_div", l.Binary("elementwise_add", range, none), 255);
+  Var* exact = WithNumber(l, "elementwise_mul", l.Binary("elementwise_div", low, scale), -1);
+  Var* zero_point = l.Cast(RoundedToEven(l, Map(l, "clip", exact, {{"min", 0.0f}, {"max", 255.0f}})), DType::kU8);
+  return {Saturated(l, l.Binary("elementwise_div", x, scale), zero_point, DType::kU8), scale, zero_point};
+}
+
+Var* DequantizedProduct(Lowering& l, const Quantized& a, const Quantized& b) {
+  Var* sum = l.Binary("matmul_v2", Centered(l, a.x, a.zero_point), Centered(l, b.x, b.zero_point));
+  Var* scale = l.Binary("elementwise_mul", l.Cast(a.scale, DType::kF32), l.Cast(b.scale, DType::kF32));
+  return l.Binary("elementwise_mul", l.Cast(sum, DType::kF32), scale);
+}
+
 namespace {
 
 constexpr const char* kQuantizedReason = "quantised: its scales stay as they are";
@@ -32,44 +84,24 @@ Var* Spread(Lowering& l, Var* v, Var* x, int64_t axis, int64_t block) {
   return l.Op("gather", {{"X", v}, {"Index", l.Const(blocks)}}, {{"axis", axis}});
 }
 
-// `x`, rounded, moved by the zero point, in the range of `to`; a null zero point is 0.
-Var* Saturated(Lowering& l, Var* x, Var* zero_point, DType to) {
-  float low = 0, high = 0;
-  switch (to) {
-    case DType::kU8:
-      high = 255;
-      break;
-    case DType::kI8:
-      low = -128, high = 127;
-      break;
-    case DType::kI16:
-      low = -32768, high = 32767;
-      break;
-    default:
-      l.Unsupported(absl::StrCat("there is no quantised ", std::string(Name(to))));
-      return x;
-  }
-  Var* y = RoundedToEven(l, x);
-  if (zero_point != nullptr) y = l.Binary("elementwise_add", y, l.Cast(zero_point, DType::kF32));
-  return l.Cast(Map(l, "clip", y, {{"min", low}, {"max", high}}), to);
-}
-
-// (x - zero_point) as i32.
-Var* Centered(Lowering& l, Var* x, Var* zero_point) {
-  Var* wide = l.Cast(x, DType::kI32);
-  return zero_point == nullptr ? wide : l.Binary("elementwise_sub", wide, l.Cast(zero_point, DType::kI32));
-}
-
 Var* Optional(Lowering& l, const char* formal) { return l.Has(formal) ? l.In(formal) : nullptr; }
+
+// The axis of scales that are more than one; before operator set 13 there was none.
+int64_t QuantizedAxis(const Lowering& l) { return l.op().def().FindAttr("axis") == nullptr ? 0 : l.GetInt("axis"); }
 
 void LowerQuantize(Lowering& l) {
   Var* x = l.In("x");
   Var* zero_point = Optional(l, "y_zero_point");
   DType to = l.GetDType("output_dtype", DType::kInvalid);
   if (to == DType::kInvalid) to = zero_point == nullptr ? DType::kU8 : TypeOf(l, zero_point);
-  const int64_t axis = l.since() < 13 ? 0 : l.GetInt("axis"), block = l.GetInt("block_size");
+  const int64_t axis = QuantizedAxis(l), block = l.GetInt("block_size");
   const auto spread = [&](Var* v) { return Spread(l, v, x, axis, block); };
   Var* scaled = l.Binary("elementwise_div", l.Cast(x, DType::kF32), l.Cast(spread(l.In("y_scale")), DType::kF32));
+  if (IsSmallFloat(to)) {  // the cast rounds
+    if (zero_point != nullptr) scaled = l.Binary("elementwise_add", scaled, l.Cast(spread(zero_point), DType::kF32));
+    const bool saturate = l.op().def().FindAttr("saturate") == nullptr || l.GetInt("saturate") != 0;
+    return l.Result("y", l.Op("cast", {{"X", scaled}}, {{"in_dtype", DType::kF32}, {"out_dtype", to}, {"saturate", saturate}}));
+  }
   l.Result("y", Saturated(l, scaled, zero_point == nullptr ? nullptr : spread(zero_point), to));
 }
 
@@ -79,25 +111,23 @@ void LowerDequantize(Lowering& l) {
   Var* zero_point = Optional(l, "x_zero_point");
   DType to = l.GetDType("output_dtype", DType::kInvalid);
   if (to == DType::kInvalid) to = TypeOf(l, scale);
-  const int64_t axis = l.since() < 13 ? 0 : l.GetInt("axis"), block = l.GetInt("block_size");
-  Var* centered = Centered(l, x, zero_point == nullptr ? nullptr : Spread(l, zero_point, x, axis, block));
+  const int64_t axis = QuantizedAxis(l), block = l.GetInt("block_size");
+  zero_point = zero_point == nullptr ? nullptr : Spread(l, zero_point, x, axis, block);
+  Var* centered = x;
+  if (!IsSmallFloat(TypeOf(l, x))) {
+    centered = Centered(l, x, zero_point);
+  } else if (zero_point != nullptr) {
+    centered = l.Binary("elementwise_sub", l.Cast(x, DType::kF32), l.Cast(zero_point, DType::kF32));
+  }
   Var* factor = l.Cast(Spread(l, scale, x, axis, block), DType::kF32);
   l.Result("y", l.Cast(l.Binary("elementwise_mul", l.Cast(centered, DType::kF32), factor), to));
 }
 
 void LowerDynamicQuantize(Lowering& l) {
-  Var* x = l.In("x");
-  Var* low = WithNumber(l, "elementwise_min", Reduced(l, "reduce_min", x, {}, false), 0);
-  Var* high = WithNumber(l, "elementwise_max", Reduced(l, "reduce_max", x, {}, false), 0);
-  Var* range = l.Binary("elementwise_sub", high, low);
-  // Zeros alone have the scale 1 / 255.
-  Var* none = l.Cast(WithNumber(l, "less_equal", range, 0), DType::kF32);
-  Var* scale = WithNumber(l, "elementwise_div", l.Binary("elementwise_add", range, none), 255);
-  Var* exact = WithNumber(l, "elementwise_mul", l.Binary("elementwise_div", low, scale), -1);
-  Var* zero_point = l.Cast(RoundedToEven(l, Map(l, "clip", exact, {{"min", 0.0f}, {"max", 255.0f}})), DType::kU8);
-  l.Result("y", Saturated(l, l.Binary("elementwise_div", x, scale), zero_point, DType::kU8));
-  l.Result("y_scale", scale);
-  l.Result("y_zero_point", zero_point);
+  const Quantized q = DynamicallyQuantized(l, l.In("x"));
+  l.Result("y", q.x);
+  l.Result("y_scale", q.scale);
+  l.Result("y_zero_point", q.zero_point);
 }
 
 // A zero point of `a` may be one for each row.
@@ -110,7 +140,7 @@ void LowerMatMulInteger(Lowering& l) {
 }
 
 // A sum of products of integers as a quantised result.
-Var* Requantized(Lowering& l, Var* sum, Var* x_scale, Var* w_scale) {
+Var* RequantizedSum(Lowering& l, Var* sum, Var* x_scale, Var* w_scale) {
   const auto wide = [&](Var* v) { return l.Cast(v, DType::kF32); };
   Var* factor = l.Binary("elementwise_div", l.Binary("elementwise_mul", wide(x_scale), wide(w_scale)), wide(l.In("y_scale")));
   Var* y = l.Binary("elementwise_mul", wide(sum), factor);
@@ -121,7 +151,7 @@ Var* Requantized(Lowering& l, Var* sum, Var* x_scale, Var* w_scale) {
 void LowerQLinearMatMul(Lowering& l) {
   Var* a = Centered(l, l.In("a"), ForRows(l, l.In("a_zero_point")));
   Var* b = Centered(l, l.In("b"), l.In("b_zero_point"));
-  l.Result("y", Requantized(l, l.Binary("matmul_v2", a, b), ForRows(l, l.In("a_scale")), l.In("b_scale")));
+  l.Result("y", RequantizedSum(l, l.Binary("matmul_v2", a, b), ForRows(l, l.In("a_scale")), l.In("b_scale")));
 }
 
 // Whole numbers of up to 8 bits and a sign as parts that are smaller, each with its weight: themselves, or the high and the low four bits.
@@ -169,10 +199,12 @@ void LowerConvInteger(Lowering& l) {
 
 void LowerQLinearConv(Lowering& l) {
   Var* w = l.In("w");
-  Var* x = Centered(l, l.In("x"), l.In("x_zero_point"));
+  const bool last = l.GetInt("channels_last") != 0;  // ONNX Runtime's own
+  Var* x = Centered(l, last ? ChannelsFirst(l, l.In("x")) : l.In("x"), l.In("x_zero_point"));
   Var* sum = ConvolvedIntegers(l, x, Centered(l, w, ForFilters(l, l.In("w_zero_point"), w)));
   if (l.Has("B")) sum = l.Binary("elementwise_add", sum, ForChannels(l, l.In("B"), w));
-  l.Result("y", Requantized(l, sum, l.In("x_scale"), ForChannels(l, l.In("w_scale"), w)));
+  Var* y = RequantizedSum(l, sum, l.In("x_scale"), ForChannels(l, l.In("w_scale"), w));
+  l.Result("y", last ? ChannelsLast(l, y) : y);
 }
 
 }  // namespace
@@ -182,6 +214,9 @@ void AddQuantize(OnnxOps& ops) {
       {"QuantizeLinear", &LowerQuantize},     {"DequantizeLinear", &LowerDequantize}, {"DynamicQuantizeLinear", &LowerDynamicQuantize},
       {"MatMulInteger", &LowerMatMulInteger}, {"QLinearMatMul", &LowerQLinearMatMul}, {"ConvInteger", &LowerConvInteger},
       {"QLinearConv", &LowerQLinearConv},
+      {"com.microsoft.QuantizeLinear", &LowerQuantize},
+      {"com.microsoft.DequantizeLinear", &LowerDequantize},
+      {"com.microsoft.QLinearConv", &LowerQLinearConv},
   };
   for (const auto& [type, lower] : rows) ops.Add(type).Amp(AmpClass::kNever, kQuantizedReason).Lower(lower);
 }

@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ops/onnx/move_util.h"
 #include "graph/ops/onnx/onnx_op.h"
+#include "graph/ops/onnx/quantize_util.h"
 #include "graph/ops/onnx/recurrent_util.h"
 
 namespace ampc::onnx {
@@ -30,12 +32,39 @@ Recurrent::Recurrent(Lowering& lowering, int gate_count, int activation_count) :
   directions = direction == "bidirectional" ? 2 : 1;
   reversed = direction == "reverse";
   batch_first = l.GetInt("layout") != 0;
+  if (const int64_t layout = l.GetInt("layout"); layout != 0 && layout != 1) {
+    Wrong(l, absl::StrCat("layout is ", layout, ", needs 0 or 1"));
+    return;
+  }
   hidden = l.GetInt("hidden_size");
   const TensorType& recurrence = l.In("R")->type;
-  if (recurrence.has_rank && recurrence.rank() == 3 && IsKnown(recurrence.dims[2])) hidden = recurrence.dims[2];
+  const int state = l.Has("R_scale") ? 1 : 2;  // quantised weights are transposed
+  if (recurrence.has_rank && recurrence.rank() == 3 && IsKnown(recurrence.dims[state])) {
+    if (l.HasAttr("hidden_size") && hidden != recurrence.dims[state]) {
+      Wrong(l, absl::StrCat("hidden_size is ", hidden, ", needs ", recurrence.dims[state], " like R"));
+      return;
+    }
+    hidden = recurrence.dims[state];
+  }
   if (hidden <= 0) l.NeedsShape("the size of the hidden state");
-  if (hidden <= 0 || !ReadActivations(activation_count)) return;
+  if (hidden <= 0 || !ReadActivations(activation_count) || !CheckLengths()) return;
   x = batch_first ? l.Transpose(l.In("X"), {1, 0, 2}) : l.In("X");
+}
+
+bool Recurrent::CheckLengths() {
+  if (!l.Has("sequence_lens") || !l.In("X")->type.has_rank || l.In("X")->type.rank() != 3) return true;
+  const int64_t steps = l.In("X")->type.dims[batch_first ? 1 : 0], batch = l.In("X")->type.dims[batch_first ? 0 : 1];
+  const TensorType& lengths = l.In("sequence_lens")->type;
+  if (lengths.has_rank && (lengths.rank() != 1 || (IsKnown(lengths.dims[0]) && IsKnown(batch) && lengths.dims[0] != batch))) {
+    Wrong(l, absl::StrCat("sequence_lens is ", ToString(lengths), ", needs one number per sample of ", ToString(l.In("X")->type)));
+    return false;
+  }
+  for (const int64_t n : l.Ints(l.In("sequence_lens")).value_or(std::vector<int64_t>())) {
+    if (n >= 0 && (n <= steps || !IsKnown(steps))) continue;
+    Wrong(l, absl::StrCat("sequence_lens has ", n, ", needs 0 to the number of steps"));
+    return false;
+  }
+  return true;
 }
 
 bool Recurrent::ReadActivations(int count) {
@@ -155,7 +184,7 @@ void LowerToNative(Recurrent& r, const std::string& mode) {
   std::vector<absl::string_view> slots(1 + before.size(), "State");
   slots[0] = "Out";
   std::vector<Var*> out = l.Ops("rnn", std::move(operands),
-                                {{"mode", mode}, {"is_bidirec", r.directions == 2 || doubled}, {"hidden_size", static_cast<int32_t>(r.hidden)}, {"num_layers", 1}, {"is_test", true}},
+                                {{"mode", mode}, {"is_bidirec", r.directions == 2 || doubled}, {"hidden_size", WholeNumber(r.hidden)}, {"num_layers", 1}, {"is_test", true}},
                                 std::move(slots));
   if (doubled) out[0] = Second(l, out[0], 2);
   for (size_t i = 1; i < out.size() && doubled; ++i) out[i] = Second(l, out[i], 0);
@@ -173,10 +202,24 @@ void Lower(Lowering& l) {
   LowerToNative(r, mode);
 }
 
+// The weights are integers with a scale; what they are multiplied with is quantised over its own range at every product.
+Var* QuantizedProduct(Recurrent& r, Var* x, const char* weight, int64_t d) {
+  const auto part = [&](const char* suffix) { return r.Direction(r.l.In(absl::StrCat(weight, suffix)), d); };
+  return DequantizedProduct(r.l, DynamicallyQuantized(r.l, x), {part(""), part("_scale"), part("_zero_point")});
+}
+
+void LowerQuantizedLstm(Lowering& l) {
+  Recurrent r(l, 4, 3);
+  if (!l.ok()) return;
+  r.product = &QuantizedProduct;
+  LowerStepByStep(r);
+}
+
 }  // namespace
 
 void AddRecurrent(OnnxOps& ops) {
   ops.Add("LSTM").Like("rnn").Lower(&Lower<4, 3>);
+  ops.Add("com.microsoft.DynamicQuantizeLSTM").Amp(AmpClass::kNever, "quantised: its scales stay as they are").Lower(&LowerQuantizedLstm);
   ops.Add("GRU").Like("rnn").Lower(&Lower<3, 2>);
   ops.Add("RNN").Like("rnn").Lower(&Lower<1, 1>);
 }

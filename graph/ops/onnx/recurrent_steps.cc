@@ -1,5 +1,6 @@
 // Recurrent ops one step after the other, with every option of the standard: peepholes, clipping, other activations, coupled gates.
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -43,8 +44,7 @@ Var* Activate(Lowering& l, const Activation& a, Var* x) {
 class Stepper {
  public:
   Stepper(Recurrent& r, int64_t d, Var* h, Var* c) : r_(r), l_(r.l), d_(d), h_(h), c_(c) {
-    w_ = r.Direction(l_.In("W"), d);
-    r_w_ = r.Direction(l_.In("R"), d);
+    if (r.product == nullptr) r_w_ = r.Direction(l_.In("R"), d);
     coupled_ = l_.GetInt("input_forget") != 0;
     reset_first_ = r.gates == 3 && l_.GetInt("linear_before_reset") == 0;
     if (l_.Has("P")) peepholes_ = l_.OpList("split", {{"X", r.Direction(l_.In("P"), d)}}, {{"num", 3}, {"axis", 0}}, "Out", 3);
@@ -58,7 +58,7 @@ class Stepper {
   std::vector<Var*> Run(int64_t time) {
     const bool apart = r_.gates == 3 && !reset_first_;  // the bias of the state's part is scaled by the reset gate
     if (input_bias_ != nullptr && !apart) input_bias_ = Add(input_bias_, state_bias_);
-    Var* all = l_.Op("matmul_v2", {{"X", r_.x}, {"Y", w_}}, {{"trans_y", true}});
+    Var* all = Times(r_.x, "W");
     if (input_bias_ != nullptr) all = Add(all, input_bias_);
     const std::vector<Var*> steps = l_.OpList("split", {{"X", all}}, {{"num", static_cast<int32_t>(time)}, {"axis", 0}}, "Out", static_cast<int>(time));
     std::vector<Var*> out(time, nullptr);
@@ -88,6 +88,10 @@ class Stepper {
     if (r_.gates == 1) return {x};
     return l_.OpList("split", {{"X", x}}, {{"num", r_.gates}, {"axis", 1}}, "Out", r_.gates);
   }
+  // x times the weights that the operand has for this direction.
+  Var* Times(Var* x, const char* weight) {
+    return r_.product != nullptr ? r_.product(r_, x, weight, d_) : FromState(x, r_.Direction(l_.In(weight), d_));
+  }
   Var* FromState(Var* h, Var* weight) { return l_.Op("matmul_v2", {{"X", h}, {"Y", weight}}, {{"trans_y", true}}); }
   Var* Peep(Var* x, int which, Var* c) { return peepholes_.empty() ? x : Add(x, Mul(c, peepholes_[which])); }
 
@@ -98,13 +102,13 @@ class Stepper {
     if (r_.gates == 4) h = Lstm(x, &c);
     if (r_.gates == 3) h = Gru(x);
     if (r_.gates == 1) h = Apply(0, Add(x, FromState(h_, r_w_)));
-    if (!l_.Has("sequence_lens")) {
+    if (r_.lengths == nullptr) {
       h_ = h;
       c_ = c;
       return h;
     }
     // A sequence that has ended keeps its state and gives zeros.
-    Var* const lengths = l_.In("sequence_lens");
+    Var* const lengths = r_.lengths;
     Var* const running = l_.Unsqueeze(l_.Binary("less_than", l_.ConstScalar(static_cast<double>(t), lengths->type.dtype), lengths), {1});
     Var* const on = l_.Cast(running, h->type.dtype);
     Var* const out = Mul(h, on);
@@ -114,7 +118,7 @@ class Stepper {
   }
 
   Var* Lstm(Var* x, Var** c) {
-    const std::vector<Var*> g = Gates(Add(x, FromState(h_, r_w_)));  // i o f c
+    const std::vector<Var*> g = Gates(Add(x, r_.product != nullptr ? Times(h_, "R") : FromState(h_, r_w_)));  // i o f c
     Var* const i = Apply(0, Peep(g[0], 0, c_));
     Var* const f = coupled_ ? Rest(i) : Apply(0, Peep(g[2], 2, c_));
     *c = Add(Mul(f, c_), Mul(i, Apply(1, g[3])));
@@ -144,7 +148,7 @@ class Stepper {
   Lowering& l_;
   const int64_t d_;
   Var *h_, *c_;
-  Var *w_ = nullptr, *r_w_ = nullptr, *input_bias_ = nullptr, *state_bias_ = nullptr;
+  Var *r_w_ = nullptr, *input_bias_ = nullptr, *state_bias_ = nullptr;
   std::vector<Var*> peepholes_;  // i o f
   bool coupled_ = false, reset_first_ = false;
 };
@@ -156,6 +160,12 @@ void LowerStepByStep(Recurrent& r) {
   if (!r.x->type.has_rank || !IsKnown(r.x->type.dims[0])) return l.NeedsShape("the number of steps");
   const int64_t time = r.x->type.dims[0];
   if (time == 0) return l.Unsupported("a sequence without steps");
+  if (l.Has("sequence_lens")) {
+    // Each is looked up among the numbers that there are: another one is an error of the run.
+    std::vector<int64_t> numbers(time + 1);
+    std::iota(numbers.begin(), numbers.end(), int64_t{0});
+    r.lengths = l.Op("gather", {{"X", l.Const(numbers)}, {"Index", l.In("sequence_lens")}}, {{"axis", 0}});
+  }
   Var* const h = r.Initial("initial_h");
   Var* const c = r.gates == 4 ? r.Initial("initial_c") : nullptr;
   std::vector<Var*> outputs, last_h, last_c;

@@ -25,6 +25,10 @@ struct Recurrent {
   bool batch_first = false;
   std::vector<std::vector<Activation>> activations;  // by direction
   Var* x = nullptr;  // [time, batch, features]
+  // x times what the operand `weight` has for direction d; null: the transposed operand itself.
+  using Product = Var* (*)(Recurrent& r, Var* x, const char* weight, int64_t d);
+  Product product = nullptr;
+  Var* lengths = nullptr;  // of LowerStepByStep: sequence_lens as i64 [batch]
 
   // Part `d` of an operand that has the directions in dim 0, without it.
   Var* Direction(Var* value, int64_t d);
@@ -35,6 +39,7 @@ struct Recurrent {
   void SetState(const char* formal, Var* last);
 
  private:
+  bool CheckLengths();
   bool ReadActivations(int count);
 };
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/bfloat16.h"
 #include "graph/base/half.h"
+#include "graph/base/size.h"
 #include "graph/ops/onnx/lowering.h"
 #include "graph/ops/onnx/move_util.h"
 #include "graph/ops/onnx/onnx_op.h"
@@ -177,7 +178,7 @@ std::vector<ResizeAxis> Axes(const Request& r, const Dims& dims) {
     a.in = dims[d];
     a.scale = !r.scales.empty() ? r.scales[d] : r.sizes[d] / static_cast<double>(std::max<int64_t>(a.in, 1));
     a.out =
-        r.sizes.empty() ? static_cast<int64_t>(static_cast<float>(a.in) * static_cast<float>(a.scale)) : static_cast<int64_t>(r.sizes[d]);
+        r.sizes.empty() ? SatInt(static_cast<float>(a.in) * static_cast<float>(a.scale)) : SatInt(r.sizes[d]);
     if (!r.roi.empty()) a.roi_begin = r.roi[d], a.roi_end = r.roi[dims.size() + d];
   }
   return axes;
@@ -197,18 +198,19 @@ Var* Nearest(Lowering& l, Var* x, const ResizeMode& m, const std::vector<ResizeA
   }
   if (native) {
     return l.Op("nearest_interp_v2", {{"X", x}},
-                {{"out_h", static_cast<int32_t>(axes[2].out)}, {"out_w", static_cast<int32_t>(axes[3].out)}, {"align_corners", false}});
+                {{"out_h", WholeNumber(axes[2].out)}, {"out_w", WholeNumber(axes[3].out)}, {"align_corners", false}});
   }
   for (size_t d = 0; d < axes.size(); ++d) {
     bool same = axes[d].in == axes[d].out;
     for (int64_t i = 0; i < axes[d].out; ++i) same = same && from[d][i] == i;
-    if (!same) x = TakeConst(l, x, from[d], static_cast<int>(d));
+    if (!same) x = TakeConst(l, x, axes[d].out, [&](int64_t i) { return from[d][i]; }, static_cast<int>(d));
   }
   return x;
 }
 
 // The product of `x` along a dim with a matrix of weights.
 Var* Weighted(Lowering& l, Var* x, const ResizeMode& m, const ResizeAxis& axis, int d) {
+  if (!l.CanHold(DType::kF32, {axis.out, axis.in})) return x;
   absl::StatusOr<HostTensor> matrix = HostTensor::Create(DType::kF32, {axis.out, axis.in});
   if (!matrix.ok()) return l.Fail(matrix.status()), x;
   const absl::Span<float> weights = matrix->mutable_values<float>();
@@ -249,10 +251,15 @@ Var* Extrapolate(Lowering& l, Var* y, const Request& r, const std::vector<Resize
 void LowerSized(Lowering& l, Var* x, const Request& r) {
   const std::vector<ResizeAxis> axes = Axes(r, x->type.dims);
   const ResizeMode& m = r.mode;
+  Dims sizes;
+  int64_t largest = 0;
   for (const ResizeAxis& a : axes) {
     if (a.out < 0 || !(a.scale >= 0) || (a.in == 0 && a.out > 0))
       return Wrong(l, absl::StrCat("a dim of ", a.in, " cannot become ", a.out));
+    sizes.push_back(a.out);
+    largest = std::max(largest, a.out);
   }
+  if (!l.CanHold(x->type.dtype, sizes) || !l.CanHold(DType::kI64, {largest})) return;
   if (m.mode == "nearest") {
     Var* y = Extrapolate(l, Nearest(l, x, m, axes), r, axes);
     return l.Result("Y", y == x ? l.Op("assign", {{"X", x}}) : y);
@@ -261,9 +268,9 @@ void LowerSized(Lowering& l, Var* x, const Request& r) {
   // The native op has its own rule for a single row or column.
   const bool several = axes.size() == 4 && (m.coordinate == "align_corners" || (axes[2].out > 1 && axes[3].out > 1));
   if (image && several && HasNativeMeans(m) && (r.sizes.empty() || r.scales.empty())) {
-    Lowering::Attrs sizes = {{"out_h", static_cast<int32_t>(axes[2].out)}, {"out_w", static_cast<int32_t>(axes[3].out)}};
-    if (r.sizes.empty()) sizes = {{"scale", std::vector<float>(r.scales.begin() + 2, r.scales.end())}};
-    return l.Result("Y", NativeMeans(l, x, m, sizes));
+    Lowering::Attrs given = {{"out_h", WholeNumber(axes[2].out)}, {"out_w", WholeNumber(axes[3].out)}};
+    if (r.sizes.empty()) given = {{"scale", std::vector<float>(r.scales.begin() + 2, r.scales.end())}};
+    return l.Result("Y", NativeMeans(l, x, m, given));
   }
   Var* y = l.Cast(x, DType::kF32);
   for (size_t d = axes.size(); d-- > 0;) y = Weighted(l, y, m, axes[d], static_cast<int>(d));

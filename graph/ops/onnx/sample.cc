@@ -132,10 +132,10 @@ void LowerRoiAlign(Lowering& l) {
   const int64_t images = x->type.dims[0];
   if (!IsKnown(images)) return l.NeedsShape("the number of images");
   const bool aligned = l.since() >= 16 && l.GetString("coordinate_transformation_mode") == "half_pixel";
-  const Lowering::Attrs attrs = {{"pooled_height", static_cast<int32_t>(l.GetInt("output_height"))},
-                                 {"pooled_width", static_cast<int32_t>(l.GetInt("output_width"))},
+  const Lowering::Attrs attrs = {{"pooled_height", WholeNumber(l.GetInt("output_height"))},
+                                 {"pooled_width", WholeNumber(l.GetInt("output_width"))},
                                  {"spatial_scale", static_cast<float>(l.GetFloat("spatial_scale"))},
-                                 {"sampling_ratio", static_cast<int32_t>(l.GetInt("sampling_ratio"))},
+                                 {"sampling_ratio", WholeNumber(l.GetInt("sampling_ratio"))},
                                  {"aligned", aligned}};
   Var* boxes = l.Cast(rois, DType::kF32);
   std::vector<int64_t> numbers(images);
@@ -162,22 +162,23 @@ void LowerCenterCropPad(Lowering& l) {
     std::iota(axes.begin(), axes.end(), int64_t{0});
   }
   if (axes.size() != want->size()) return Wrong(l, absl::StrCat("shape has ", want->size(), " numbers, needs ", axes.size()));
-  Ints cut, starts, ends, paddings(2 * rank, 0);
+  std::vector<int64_t> cut, starts, ends, paddings(2 * rank, 0);
   for (size_t i = 0; i < axes.size(); ++i) {
     const int axis = Axis(l, axes[i], rank);
     if (!l.ok()) return;
     const int64_t have = (*dims)[axis], size = (*want)[i];
+    if (size < 0) return Wrong(l, absl::StrCat("shape has ", size, ", needs sizes"));
     if (size < have) {
       cut.push_back(axis);
-      starts.push_back(static_cast<int32_t>((have - size) / 2));
-      ends.push_back(static_cast<int32_t>((have - size) / 2 + size));
+      starts.push_back((have - size) / 2);
+      ends.push_back((have - size) / 2 + size);
     }
     if (size <= have) continue;
-    paddings[2 * axis] = static_cast<int32_t>((size - have) / 2);
-    paddings[2 * axis + 1] = static_cast<int32_t>(size - have) - paddings[2 * axis];
+    paddings[2 * axis] = (size - have) / 2;
+    paddings[2 * axis + 1] = size - have - paddings[2 * axis];
   }
-  if (!cut.empty()) x = l.Op("slice", {{"Input", x}}, {{"axes", cut}, {"starts", starts}, {"ends", ends}});
-  l.Result("output_data", l.Op("pad", {{"X", x}}, {{"paddings", paddings}}));
+  if (!cut.empty()) x = l.Op("slice", {{"Input", x}}, {{"axes", WholeNumbers(cut)}, {"starts", WholeNumbers(starts)}, {"ends", WholeNumbers(ends)}});
+  l.Result("output_data", l.Op("pad", {{"X", x}}, {{"paddings", WholeNumbers(paddings)}}));
 }
 
 }  // namespace

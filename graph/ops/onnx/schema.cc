@@ -22,8 +22,10 @@ struct Row {
   const char* types;
   const char* attrs;
 };
+// Sorted: small letters, which domains begin with, come behind capitals.
 constexpr Row kRows[] = {
 #include "graph/ops/onnx/schemas.inc"
+#include "graph/ops/onnx/schemas_microsoft.inc"
 };
 
 TypeSet ParseTypes(absl::string_view text) {

@@ -1,4 +1,5 @@
-// What the ONNX standard says of each version of each operator of its default domain. Data: schemas.inc.
+// What the ONNX standard says of each version of each operator of its default domain (data: schemas.inc), and ONNX Runtime of operators of its
+// own domain com.microsoft, which are all of version 1 (schemas_microsoft.inc).
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,7 @@ struct FormalAttr {
 };
 
 struct Schema {
-  std::string type;     // "Conv"
+  std::string type;     // "Conv"; "com.microsoft.FusedConv", with the domain where it is not the default one
   int since = 0;        // the first operator set that has it so
   bool deprecated = false;  // taken out: no later version follows
   std::vector<Formal> inputs;
@@ -44,6 +45,14 @@ struct Schema {
   std::vector<TypeSet> types;
   std::vector<FormalAttr> attrs;
 };
+
+// "com.microsoft" of "com.microsoft.FusedConv", "" of "Conv".
+inline absl::string_view DomainOf(absl::string_view type) {
+  const size_t dot = type.rfind('.');
+  return dot == absl::string_view::npos ? absl::string_view() : type.substr(0, dot);
+}
+// The name in a file: "FusedConv", "Conv".
+inline absl::string_view OperatorOf(absl::string_view type) { return type.substr(type.rfind('.') + 1); }
 
 // All versions, by type and then by version. Thread-safe.
 const std::vector<Schema>& Schemas();

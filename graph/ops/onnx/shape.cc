@@ -1,9 +1,12 @@
 // Operators that give data another shape, or make and cut shapes. Shapes are i64, as the standard has them.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/size.h"
+#include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/lowering.h"
 #include "graph/ops/onnx/move_util.h"
 #include "graph/ops/onnx/onnx_op.h"
@@ -31,7 +34,7 @@ void LowerFlatten(Lowering& l) {
   Var* x = l.In("input");
   int64_t axis = l.GetInt("axis");
   if (axis < 0) axis += l.Rank(x);
-  l.Result("output", l.Op("flatten2", {{"X", x}}, {{"axis", static_cast<int32_t>(axis)}}));
+  l.Result("output", l.Op("flatten2", {{"X", x}}, {{"axis", WholeNumber(axis)}}));
 }
 
 // From the attribute of old versions or the operand; absent where there are none, and where they are not known yet.
@@ -79,7 +82,10 @@ void LowerUnsqueeze(Lowering& l) {
 void LowerTranspose(Lowering& l) {
   Var* x = l.In("data");
   std::vector<int> perm;
-  for (int64_t axis : l.GetInts("perm")) perm.push_back(static_cast<int>(axis));
+  for (int64_t axis : l.GetInts("perm")) {
+    if (axis < 0 || axis > std::numeric_limits<int>::max()) return Wrong(l, absl::StrCat("perm has ", axis, ", needs the dims' numbers"));
+    perm.push_back(static_cast<int>(axis));
+  }
   if (!l.HasAttr("perm")) {
     perm.resize(std::max(0, l.Rank(x)));
     std::iota(perm.rbegin(), perm.rend(), 0);
@@ -98,7 +104,7 @@ void LowerShape(Lowering& l) {
   }
   Var* shape = l.Cast(l.Op("shape", {{"Input", x}}), DType::kI64);
   if (start != 0 || end != kToTheEnd) {
-    shape = l.Op("slice", {{"Input", shape}}, {{"axes", Ints{0}}, {"starts", ToInts({start})}, {"ends", ToInts({end})}});
+    shape = l.Op("slice", {{"Input", shape}}, {{"axes", Ints{0}}, {"starts", WholeNumbers({start})}, {"ends", WholeNumbers({end})}});
   }
   l.Result("shape", shape);
 }
@@ -115,7 +121,7 @@ void LowerExpand(Lowering& l) {
     for (size_t i = std::max(lead, 0); i < want->size(); ++i) {
       if ((*want)[i] == 1) (*want)[i] = -1;
     }
-    return l.Result("output", l.Op("expand_v2", {{"X", x}}, {{"shape", ToInts(*want)}}));
+    return l.Result("output", l.Op("expand_v2", {{"X", x}}, {{"shape", WholeNumbers(*want)}}));
   }
   const int rank = l.Rank(x), count = shape->type.rank() == 1 ? static_cast<int>(shape->type.dims[0]) : -1;
   if (!l.ok()) return;
@@ -142,8 +148,11 @@ void LowerFirstTile(Lowering& l) {
   if (times->size() != 1 || axis->size() != 1) return Wrong(l, "tiles and axis need one number each");
   std::vector<int64_t> repeats(rank, 1);
   repeats[Axis(l, axis->front(), rank)] = times->front();
-  l.Result("output", l.Op("tile", {{"X", x}}, {{"repeat_times", ToInts(repeats)}}));
+  l.Result("output", l.Op("tile", {{"X", x}}, {{"repeat_times", WholeNumbers(repeats)}}));
 }
+
+// Of its first versions one type variable holds for the counts, too, which stay as they are.
+AmpClass TileClass(const Op& op) { return DefOf(op.def())->schema->since < 6 ? AmpClass::kNever : AmpClass::kClear; }
 
 // Without elements where a count is 0, which the native op does not take.
 void LowerTile(Lowering& l) {
@@ -151,7 +160,8 @@ void LowerTile(Lowering& l) {
   Var* x = l.In("input");
   const std::optional<std::vector<int64_t>> given = l.Ints(l.In("repeats"));
   if (!given) return l.Result("output", l.Op("tile", {{"X", x}, {"RepeatTimes", l.In("repeats")}}));
-  Ints none, repeats = ToInts(*given);
+  Ints none;
+  std::vector<int64_t> repeats = *given;
   for (size_t i = 0; i < repeats.size(); ++i) {
     if (repeats[i] != 0) continue;
     none.push_back(static_cast<int32_t>(i));
@@ -161,7 +171,7 @@ void LowerTile(Lowering& l) {
   const Lowering::Attrs nothing = {{"axes", none}, {"starts", zeros}, {"ends", zeros}};
   if (!none.empty()) x = l.Op("slice", {{"Input", x}}, nothing);
   if (repeats.empty()) return l.Result("output", l.Op("assign", {{"X", x}}));
-  l.Result("output", l.Op("tile", {{"X", x}}, {{"repeat_times", repeats}}));
+  l.Result("output", l.Op("tile", {{"X", x}}, {{"repeat_times", WholeNumbers(repeats)}}));
 }
 
 void LowerIdentity(Lowering& l) { l.Result("output", l.Op("assign", {{"X", l.In("input")}})); }
@@ -170,7 +180,7 @@ void LowerConcat(Lowering& l) {
   std::vector<Var*> parts;
   for (int i = 0; i < l.Count("inputs"); ++i) parts.push_back(l.In("inputs", i));
   const int64_t axis = l.HasAttr("axis") ? l.GetInt("axis") : 1;
-  l.Result("concat_result", l.Op("concat", {{"X", parts}}, {{"axis", static_cast<int32_t>(axis)}}));
+  l.Result("concat_result", l.Op("concat", {{"X", parts}}, {{"axis", WholeNumber(axis)}}));
 }
 
 // The sizes of the parts, or none for equal ones. From version 18 on the last of num_outputs may be smaller.
@@ -195,10 +205,13 @@ void LowerSplit(Lowering& l) {
   const absl::string_view formal = l.since() < 2 ? "outputs..." : "outputs";
   const int count = static_cast<int>(l.op().outputs().size());
   const int axis = AxisAttr(l, "axis", x);
+  if (l.since() >= 18 && l.HasAttr("num_outputs") && l.GetInt("num_outputs") != count) {
+    return Wrong(l, absl::StrCat("num_outputs is ", l.GetInt("num_outputs"), ", needs ", count, ", the number of results"));
+  }
   const auto sizes = SplitSizes(l, x, axis, count);
   if (!l.ok()) return;
   Lowering::Attrs attrs = {{"axis", int32_t{axis}}};
-  sizes->empty() ? attrs.push_back({"num", int32_t{count}}) : attrs.push_back({"sections", ToInts(*sizes)});
+  sizes->empty() ? attrs.push_back({"num", int32_t{count}}) : attrs.push_back({"sections", WholeNumbers(*sizes)});
   const std::vector<Var*> parts = l.OpList("split", {{"X", x}}, attrs, "Out", count);
   for (int i = 0; l.ok() && i < count; ++i) l.Result(formal, parts[i], i);
 }
@@ -219,10 +232,10 @@ void LowerDepthToSpace(Lowering& l) {
   const bool rows_last = l.since() >= 11 && l.GetString("mode") == "CRD";
   const auto dims = ImageDims(l, x);
   if (!l.ok()) return;
-  if (b < 1) return Wrong(l, absl::StrCat("blocksize is ", b, ", needs a positive number"));
+  if (b < 1 || b > kToTheEnd) return Wrong(l, absl::StrCat("blocksize is ", b, ", needs a positive number of 32 bits"));
   if (!dims) {
     if (!rows_last) return l.NeedsShape("the image's size");
-    return l.Result("output", l.Op("pixel_shuffle", {{"X", x}}, {{"upscale_factor", static_cast<int32_t>(b)}}));
+    return l.Result("output", l.Op("pixel_shuffle", {{"X", x}}, {{"upscale_factor", WholeNumber(b)}}));
   }
   const int64_t c = (*dims)[0] / (b * b), h = (*dims)[1], w = (*dims)[2];
   Var* blocks = rows_last ? l.Transpose(l.Reshape(x, {0, c, b, b, h, w}), {0, 1, 4, 2, 5, 3})
@@ -235,13 +248,13 @@ void LowerSpaceToDepth(Lowering& l) {
   const int64_t b = l.GetInt("blocksize");
   const auto dims = ImageDims(l, x);
   if (!l.ok()) return;
-  if (b < 1) return Wrong(l, absl::StrCat("blocksize is ", b, ", needs a positive number"));
+  if (b < 1 || b > kToTheEnd) return Wrong(l, absl::StrCat("blocksize is ", b, ", needs a positive number of 32 bits"));
   if (!dims) return l.NeedsShape("the image's size");
   const int64_t c = (*dims)[0], h = (*dims)[1] / b, w = (*dims)[2] / b;
   const bool rows_last = l.since() >= 28 && l.GetString("mode") == "CRD";
   Var* blocks = l.Reshape(x, {0, c, h, b, w, b});
   blocks = l.Transpose(blocks, rows_last ? std::vector<int>{0, 1, 3, 5, 2, 4} : std::vector<int>{0, 3, 5, 1, 2, 4});
-  l.Result("output", l.Reshape(blocks, {0, c * b * b, h, w}));
+  l.Result("output", l.Reshape(blocks, {0, SatMul(c, b * b), h, w}));
 }
 
 }  // namespace
@@ -255,7 +268,7 @@ void AddShape(OnnxOps& ops) {
   ops.Add("Shape").Like("shape").Lower(&LowerShape).AsIs({"data"});
   ops.Add("Size").Like("size").Lower(&LowerSize).AsIs({"data"});
   ops.Add("Expand").Like("expand_v2").Lower(&LowerExpand);
-  ops.Add("Tile").Like("tile").Lower(&LowerTile).AsIs({"tiles", "axis"});
+  ops.Add("Tile").Like("tile").Lower(&LowerTile).AsIs({"tiles", "axis"}).AmpWhen(&TileClass);
   ops.Add("Identity").Like("assign").Lower(&LowerIdentity);
   ops.Add("Concat").Like("concat").Lower(&LowerConcat);
   ops.Add("Split").Like("split").Lower(&LowerSplit);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/size.h"
 #include "graph/ops/onnx/lowering.h"
 #include "graph/ops/onnx/onnx_op.h"
 
@@ -76,7 +77,7 @@ void LowerDft(Lowering& l) {
   const int64_t n = length > 0 ? length : to_real ? 2 * (size - 1) : size;
   const int64_t rows = std::min(size, to_real ? n / 2 + 1 : n), columns = onesided && !inverse ? n / 2 + 1 : n, outs = to_real ? 1 : 2;
   if (n <= 0 || parts < 1 || parts > 2) return l.Unsupported(absl::StrCat(n, " points of ", parts, " parts"));
-  if (rows * parts > kMostElements / (columns * outs)) return l.Unsupported(absl::StrCat("a transform of ", n, " points is too long"));
+  if (SatMul(SatMul(std::max<int64_t>(rows, 1), parts), SatMul(columns, outs)) > kMostElements) return l.Unsupported(absl::StrCat("a transform of ", n, " points is too long"));
   // The axis goes next to the parts, so that one product does both.
   std::vector<int> swap;
   for (int i = 0; i < rank; ++i) swap.push_back(i);
@@ -114,13 +115,13 @@ void LowerStft(Lowering& l) {
   if (!IsKnown(parts)) return l.NeedsShape("whether the signal is complex");
   const int64_t bins = l.GetInt("onesided") != 0 ? n / 2 + 1 : n;
   if (rank < 2 || rank > 3 || n < 0 || step <= 0 || parts < 1 || parts > 2) return l.Unsupported(absl::StrCat("a signal of rank ", rank, ", frames of ", n, " every ", step));
-  if (2 * bins > kMostElements / (n * parts)) return l.Unsupported(absl::StrCat("a transform of ", n, " points is too long"));
+  if (SatMul(SatMul(2, bins), SatMul(n, parts)) > kMostElements) return l.Unsupported(absl::StrCat("a transform of ", n, " points is too long"));
   const Transform t(n);
   Var* filter = Table(l, {2 * bins, parts, 1, n}, signal->type.dtype,
                       [&](int64_t i) { return t.At(i % n, i / n % parts, i / (n * parts) / 2, i / (n * parts) % 2); });
   if (l.Has("window")) filter = l.Binary("elementwise_mul", filter, l.In("window"));
   Var* x = rank == 2 ? l.Unsqueeze(signal, {1, 2}) : l.Unsqueeze(l.Transpose(signal, {0, 2, 1}), {2});
-  Var* y = l.Op("conv2d", {{"Input", x}, {"Filter", filter}}, {{"strides", std::vector<int32_t>{1, static_cast<int32_t>(step)}}}, "Output");
+  Var* y = l.Op("conv2d", {{"Input", x}, {"Filter", filter}}, {{"strides", std::vector<int64_t>{1, step}}}, "Output");
   y = l.Transpose(l.Squeeze(y, {2}), {0, 2, 1});
   l.Result("output", l.Reshape(y, {0, 0, bins, 2}));
 }

@@ -1,9 +1,11 @@
 // Slice and Pad.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/size.h"
 #include "graph/ops/onnx/lowering.h"
 #include "graph/ops/onnx/move_util.h"
 #include "graph/ops/onnx/onnx_op.h"
@@ -97,11 +99,11 @@ void LowerSlice(Lowering& l) {
     x = *forward;
   }
   std::vector<Lowering::Operand> operands = {{"Input", x}};
-  Lowering::Attrs attrs = {{"axes", ToInts(b->axes)}};
-  b->starts ? attrs.push_back({"starts", ToInts(*b->starts)}) : operands.push_back({"StartsTensor", l.In("starts")});
-  b->ends ? attrs.push_back({"ends", ToInts(*b->ends)}) : operands.push_back({"EndsTensor", l.In("ends")});
+  Lowering::Attrs attrs = {{"axes", WholeNumbers(b->axes)}};
+  b->starts ? attrs.push_back({"starts", WholeNumbers(*b->starts)}) : operands.push_back({"StartsTensor", l.In("starts")});
+  b->ends ? attrs.push_back({"ends", WholeNumbers(*b->ends)}) : operands.push_back({"EndsTensor", l.In("ends")});
   const bool strided = std::any_of(b->steps.begin(), b->steps.end(), [](int64_t s) { return s != 1; });
-  if (strided) attrs.push_back({"strides", ToInts(b->steps)});
+  if (strided) attrs.push_back({"strides", WholeNumbers(b->steps)});
   l.Result("output", l.Op(strided ? "strided_slice" : "slice", operands, attrs));
 }
 
@@ -145,16 +147,16 @@ std::optional<Pads> ReadPads(Lowering& l, const Var* x) {
 
 // Cuts what is negative.
 Var* Cut(Lowering& l, Var* x, Pads& p) {
-  Ints axes, starts, ends;
+  std::vector<int64_t> axes, starts, ends;
   for (size_t i = 0; i < p.before.size(); ++i) {
     if (p.before[i] >= 0 && p.after[i] >= 0) continue;
-    axes.push_back(static_cast<int32_t>(i));
-    starts.push_back(static_cast<int32_t>(std::max<int64_t>(-p.before[i], 0)));
-    ends.push_back(p.after[i] < 0 ? static_cast<int32_t>(p.after[i]) : kToTheEnd);
+    axes.push_back(static_cast<int64_t>(i));
+    starts.push_back(std::max<int64_t>(SatSub(0, p.before[i]), 0));
+    ends.push_back(p.after[i] < 0 ? p.after[i] : kToTheEnd);
     p.before[i] = std::max<int64_t>(p.before[i], 0);
     p.after[i] = std::max<int64_t>(p.after[i], 0);
   }
-  return axes.empty() ? x : l.Op("slice", {{"Input", x}}, {{"axes", axes}, {"starts", starts}, {"ends", ends}});
+  return axes.empty() ? x : l.Op("slice", {{"Input", x}}, {{"axes", WholeNumbers(axes)}, {"starts", WholeNumbers(starts)}, {"ends", WholeNumbers(ends)}});
 }
 
 Var* PadConstant(Lowering& l, Var* x, const Pads& p, double value) {
@@ -163,13 +165,13 @@ Var* PadConstant(Lowering& l, Var* x, const Pads& p, double value) {
     paddings.push_back(p.before[i]);
     paddings.push_back(p.after[i]);
   }
-  return l.Op("pad", {{"X", x}}, {{"paddings", ToInts(paddings)}, {"pad_value", static_cast<float>(value)}});
+  return l.Op("pad", {{"X", x}}, {{"paddings", WholeNumbers(paddings)}, {"pad_value", static_cast<float>(value)}});
 }
 
 void LowerConstantPad(Lowering& l, Var* x, const Pads& p) {
   const bool by_operand = l.since() >= 11 && l.Has("constant_value");
   const std::optional<double> value = by_operand ? l.Float(l.In("constant_value")) : l.since() < 11 ? l.GetFloat("value") : 0.0;
-  if (value) return l.Result("output", PadConstant(l, x, p, *value));
+  if (value && (std::isnan(*value) || static_cast<float>(*value) == *value)) return l.Result("output", PadConstant(l, x, p, *value));
   // The operand's value where a padded mask says so.
   Var* inside = l.Op("fill_any_like", {{"X", x}}, {{"value", 1.0f}, {"dtype", DType::kI32}});
   Var* outside = l.Op("equal", {{"X", PadConstant(l, inside, p, 0)}, {"Y", l.ConstScalar(0, DType::kI32)}});
@@ -199,9 +201,8 @@ Var* PadByPositions(Lowering& l, Var* x, const Pads& p, absl::string_view mode) 
       Wrong(l, absl::StrCat("mode ", mode, " needs elements in dim ", d));
       break;
     }
-    std::vector<int64_t> from;
-    for (int64_t i = -p.before[d]; i < n + p.after[d]; ++i) from.push_back(SourceOf(mode, i, n));
-    x = TakeConst(l, x, from, static_cast<int>(d));
+    const int64_t before = p.before[d];
+    x = TakeConst(l, x, SatAdd(SatAdd(n, before), p.after[d]), [&](int64_t i) { return SourceOf(mode, i - before, n); }, static_cast<int>(d));
   }
   return x;
 }
@@ -231,7 +232,7 @@ void LowerPad(Lowering& l) {
     paddings.push_back(i < 0 ? 0 : p->after[i]);
   }
   Var* image = front.empty() ? x : l.Unsqueeze(x, front);
-  image = l.Op("pad2d", {{"X", image}}, {{"paddings", ToInts(paddings)}, {"mode", mode}});
+  image = l.Op("pad2d", {{"X", image}}, {{"paddings", WholeNumbers(paddings)}, {"mode", mode}});
   l.Result("output", front.empty() ? image : l.Squeeze(image, front));
 }
 

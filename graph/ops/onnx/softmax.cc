@@ -3,6 +3,7 @@
 
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/onnx_op.h"
+#include "graph/ops/onnx/softmax.h"
 #include "graph/ops/onnx/steps.h"
 
 namespace ampc::onnx {
@@ -32,7 +33,7 @@ Var* Along(Lowering& l, Var* x, int64_t axis) {
   const absl::string_view type = TypeName(l.op().def());
   if (type == "Hardmax") return Hardmax(l, x, axis);
   if (type == "LogSoftmax") return Map(l, "log_softmax", x, {{"axis", axis}});
-  return TypeOf(l, x) == DType::kF64 ? PlainSoftmax(l, x, axis) : Map(l, "softmax", x, {{"axis", axis}});
+  return SoftmaxAlong(l, x, axis);
 }
 
 // Whether every dim of `x` from `first` on but the one at `axis` is 1: then there is but one axis to go along.
@@ -65,6 +66,10 @@ void LowerSoftmax(Lowering& l) {
 }
 
 }  // namespace
+
+Var* SoftmaxAlong(Lowering& l, Var* x, int64_t axis) {
+  return TypeOf(l, x) == DType::kF64 ? PlainSoftmax(l, x, axis) : Map(l, "softmax", x, {{"axis", axis}});
+}
 
 void AddSoftmax(OnnxOps& ops) {
   ops.Add("Softmax").Like("softmax").Lower(&LowerSoftmax).Infer(&InferSameType);

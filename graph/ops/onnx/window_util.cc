@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/size.h"
 #include "graph/ops/onnx/move_util.h"
+#include "graph/ops/window.h"
 
 namespace ampc::onnx {
 
@@ -43,11 +45,16 @@ std::optional<OnnxWindows> ReadOnnxWindows(Lowering& l, const Var* x, std::vecto
     Wrong(l, absl::StrCat("X has rank ", x->type.rank(), ", needs ", n + 2, " for a window of ", n, " dims"));
   }
   for (size_t i = 0; i < n && l.ok(); ++i) {
-    if (w.kernel[i] < 1 || w.strides[i] < 1 || w.dilations[i] < 1) Wrong(l, "kernel_shape, strides and dilations need positive numbers");
+    for (const int64_t v : {w.kernel[i], w.strides[i], w.dilations[i]}) {
+      if (v < 1 || v > ops::kMostWindow) {
+        Wrong(l, absl::StrCat("kernel_shape, strides or dilations have ", v, ", need positive numbers up to ", ops::kMostWindow));
+      }
+    }
+    if (!l.ok()) break;
     int64_t before = pads[i], after = pads[n + i];
     if (automatic == "VALID") before = after = 0;
     if (upper || lower) {
-      const int64_t reach = (w.kernel[i] - 1) * w.dilations[i] + 1;
+      const int64_t reach = SatAdd(SatMul(w.kernel[i] - 1, w.dilations[i]), 1);
       if (!IsKnown(in[i]) && w.strides[i] != 1) {
         if (same_allowed && upper && std::all_of(w.dilations.begin(), w.dilations.end(), [](int64_t d) { return d == 1; })) {
           w.same = true;
@@ -56,7 +63,7 @@ std::optional<OnnxWindows> ReadOnnxWindows(Lowering& l, const Var* x, std::vecto
         }
       }
       const int64_t out = IsKnown(in[i]) ? (in[i] + w.strides[i] - 1) / w.strides[i] : 0;
-      const int64_t total = IsKnown(in[i]) ? std::max<int64_t>((out - 1) * w.strides[i] + reach - in[i], 0) : reach - 1;
+      const int64_t total = IsKnown(in[i]) ? std::max<int64_t>(SatAdd((out - 1) * w.strides[i], reach) - in[i], 0) : reach - 1;
       before = upper ? total / 2 : total - total / 2;
       after = total - before;
     }

@@ -2,35 +2,35 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/base/dtype_switch.h"
 #include "graph/base/error.h"
+#include "kernels/common/integer.h"
 
 namespace ampc {
 namespace {
 
+// A float out of the range of R is its nearest end.
+template <typename R, typename F>
+R FromFloat(F value) {
+  if constexpr (std::is_integral_v<R>) return integer::FromFloat<R>(value);
+  return static_cast<R>(value);
+}
+
 template <typename R>
 R Read(const void* data, DType storage, int64_t i) {
-  switch (storage) {
-    case DType::kBool:
-    case DType::kU8:
-      return static_cast<R>(static_cast<const uint8_t*>(data)[i]);
-    case DType::kI8:
-      return static_cast<R>(static_cast<const int8_t*>(data)[i]);
-    case DType::kI16:
-      return static_cast<R>(static_cast<const int16_t*>(data)[i]);
-    case DType::kI32:
-      return static_cast<R>(static_cast<const int32_t*>(data)[i]);
-    case DType::kI64:
-      return static_cast<R>(static_cast<const int64_t*>(data)[i]);
-    case DType::kF32:
-      return static_cast<R>(static_cast<const float*>(data)[i]);
-    case DType::kF64:
-      return static_cast<R>(static_cast<const double*>(data)[i]);
-    default:
-      return R{};
-  }
+  return Select<NumbersAndBool>(storage, [=](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T value = static_cast<const T*>(data)[i];
+    if constexpr (std::is_floating_point_v<T>) {
+      return FromFloat<R>(value);
+    } else {
+      return static_cast<R>(value);
+    }
+  });
 }
 
 // Position of `span` inside `all`, which contains it.
@@ -75,7 +75,7 @@ std::optional<double> SpecView::Number(absl::string_view slot) const {
   return ReadAsDouble(spec_.values[flat]->data(), spec_.values[flat]->dtype());
 }
 
-absl::Status SpecView::CheckType(DType dtype, std::initializer_list<DType> supported) const {
+absl::Status SpecView::CheckType(DType dtype, absl::Span<const DType> supported) const {
   if (std::find(supported.begin(), supported.end(), StorageType(dtype)) != supported.end()) return absl::OkStatus();
   const auto name = [](std::string* out, DType t) { absl::StrAppend(out, t == DType::kF32 ? "f32, f16, bf16" : std::string(Name(t))); };
   return Unsupported(absl::StrCat("the cpu kernel has no ", std::string(Name(dtype)), ", only ", absl::StrJoin(supported, ", ", name)));

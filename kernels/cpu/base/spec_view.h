@@ -7,6 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/base/dtype_switch.h"
 #include "kernels/kernel.h"
 
 namespace ampc {
@@ -32,7 +34,14 @@ class SpecView {
   std::optional<double> Number(absl::string_view slot) const;
 
   // UnsupportedError that names the op and the type when the storage type of `dtype` is not among `supported`, else ok.
-  absl::Status CheckType(DType dtype, std::initializer_list<DType> supported) const;
+  absl::Status CheckType(DType dtype, absl::Span<const DType> supported) const;
+  absl::Status CheckType(DType dtype, std::initializer_list<DType> supported) const {
+    return CheckType(dtype, absl::Span<const DType>(supported.begin(), supported.size()));
+  }
+  template <typename List>
+  absl::Status CheckType(DType dtype) const {
+    return CheckType(dtype, DTypesOf(List{}));
+  }
   // Errors with the op's place.
   absl::Status Unsupported(absl::string_view what) const;
   absl::Status Internal(absl::string_view what) const;  // a spec that inference should not have let through

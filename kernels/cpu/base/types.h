@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "graph/base/dtype_switch.h"
 #include "kernels/kernel.h"
 
 namespace ampc {
@@ -13,8 +14,19 @@ inline int64_t ElementSize(DType dtype) { return static_cast<int64_t>(SizeOf(Sto
 
 // Every type that a tensor in memory may have.
 inline std::vector<DType> MovableTypes() {
-  return {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kBool, DType::kU8,
-          DType::kI8,  DType::kI16, DType::kI32,  DType::kI64, DType::kC64,  DType::kC128};
+  std::vector<DType> types;
+  for (int i = 1; i < kNumDTypes; ++i) types.push_back(static_cast<DType>(i));
+  return types;
+}
+
+// What may be declared for a kernel that is written for the storage types of `List`.
+template <typename List>
+std::vector<DType> DeclaredTypes() {
+  std::vector<DType> types;
+  for (const DType declared : MovableTypes()) {
+    if (List::Contains(StorageType(declared))) types.push_back(declared);
+  }
+  return types;
 }
 
 }  // namespace ampc

@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<HostTensor>> NonMaxSuppression(const Op& op, Operands
   };
   const auto number = [&](const char* slot) { return ReadAsDouble(find(slot)->data(), find(slot)->dtype()); };
   Settings s;
-  if (find("MaxOutputBoxes") != nullptr) s.most = static_cast<int64_t>(number("MaxOutputBoxes"));
+  if (const HostTensor* most = find("MaxOutputBoxes")) s.most = ReadAsInt(most->data(), most->dtype());
   if (find("IouThreshold") != nullptr) s.overlap = static_cast<float>(number("IouThreshold"));
   s.by_score = find("ScoreThreshold") != nullptr;
   if (s.by_score) s.score = static_cast<float>(number("ScoreThreshold"));

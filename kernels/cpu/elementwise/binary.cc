@@ -8,6 +8,7 @@
 #include "kernels/common/binary_math.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/base/types.h"
 #include "kernels/cpu/elementwise/broadcast.h"
 #include "kernels/cpu/elementwise/run_rows.h"
 #include "kernels/cpu/simd/elementwise.h"
@@ -93,24 +94,7 @@ std::unique_ptr<Kernel> MakeFloat(BinaryOp op, BroadcastPlan plan, KernelTraits 
 }
 
 RowFn PlainRow(DType storage, Op2 op, const BroadcastPlan& plan) {
-  switch (storage) {
-    case DType::kF32:
-      return RowFor<float>(op, plan);
-    case DType::kF64:
-      return RowFor<double>(op, plan);
-    case DType::kU8:
-      return RowFor<uint8_t>(op, plan);
-    case DType::kI8:
-      return RowFor<int8_t>(op, plan);
-    case DType::kI16:
-      return RowFor<int16_t>(op, plan);
-    case DType::kI32:
-      return RowFor<int32_t>(op, plan);
-    case DType::kI64:
-      return RowFor<int64_t>(op, plan);
-    default:
-      return nullptr;
-  }
+  return Select<Numbers>(storage, [&](auto tag) { return RowFor<typename decltype(tag)::type>(op, plan); });
 }
 
 constexpr BinaryOp kVector[] = {BinaryOp::kAdd, BinaryOp::kSub, BinaryOp::kMul,  BinaryOp::kDiv, BinaryOp::kMax,
@@ -120,8 +104,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   const Op2 op = FindBinary(view.op())->functor;
   const DType storage = StorageType(spec.outputs[0].dtype);
-  AMPC_RETURN_IF_ERROR(
-      view.CheckType(spec.outputs[0].dtype, {DType::kF32, DType::kF64, DType::kU8, DType::kI8, DType::kI16, DType::kI32, DType::kI64}));
+  AMPC_RETURN_IF_ERROR(view.CheckType<Numbers>(spec.outputs[0].dtype));
   if (StorageType(spec.inputs[0].dtype) != storage || StorageType(spec.inputs[1].dtype) != storage) {
     return view.Unsupported(absl::StrCat("operands of the types ", std::string(Name(spec.inputs[0].dtype)), " and ",
                                          std::string(Name(spec.inputs[1].dtype)), " have no common cpu kernel; cast one first"));
@@ -147,7 +130,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 
 absl::Status RegisterElementwiseBinary(KernelRegistry* registry) {
   for (const BinaryRow& row : BinaryRows()) {
-    AMPC_RETURN_IF_ERROR(registry->Add({row.op, &Make, TypesOf(row), LayoutSupport::kElementwise}));
+    AMPC_RETURN_IF_ERROR(registry->Add({row.op, &Make, row.functor == Op2::kAtan2 ? DeclaredTypes<Reals>() : DeclaredTypes<Numbers>(), LayoutSupport::kElementwise}));
   }
   return absl::OkStatus();
 }

@@ -1,9 +1,15 @@
 // cast, amp_cast (which leaves what is no float as it is) and amp_multicast. The types are those of the operands and results. Where the
 // result lies in another order than the operand, one pass transposes and rounds.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/base/types.h"
 #include "kernels/cpu/elementwise/cast_loop.h"
 #include "kernels/layout.h"
 
@@ -29,10 +35,14 @@ std::unique_ptr<Kernel> MakeTransposing(const TensorDesc& from, const TensorDesc
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   if (spec.inputs.size() == 1 && spec.inputs[0].layout != spec.outputs[0].layout) return MakeTransposing(spec.inputs[0], spec.outputs[0]);
   const SpecView view(spec);
+  const std::string mode = view.op().GetString("round_mode");
+  const CastRounding rounding{view.op().GetBool("saturate", true), mode == "down"      ? ScaleFloat::Mode::kDown
+                                                                   : mode == "nearest" ? ScaleFloat::Mode::kNearest
+                                                                                       : ScaleFloat::Mode::kUp};
   std::vector<Item> items;
   for (size_t i = 0; i < spec.inputs.size(); ++i) {
     const DType from = spec.inputs[i].dtype, to = spec.outputs[i].dtype;
-    const CastLoop loop(from, to);
+    const CastLoop loop(from, to, rounding);
     if (!loop.ok()) {
       return view.Unsupported(absl::StrCat("there is no cpu kernel that casts ", std::string(Name(from)), " to ", std::string(Name(to)),
                                            "; bool, integers and floats can be cast"));
@@ -52,8 +62,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterCast(KernelRegistry* registry) {
-  const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kBool,
-                                    DType::kU8,  DType::kI8,  DType::kI16,  DType::kI32, DType::kI64};
+  std::vector<DType> types = MovableTypes();
+  types.erase(std::remove_if(types.begin(), types.end(), IsComplex), types.end());
   AMPC_RETURN_IF_ERROR(registry->Add({"cast", &Make, types, LayoutSupport::kConverts}));
   AMPC_RETURN_IF_ERROR(registry->Add({"amp_cast", &Make, types, LayoutSupport::kConverts}));
   return registry->Add({"amp_multicast", &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}, LayoutSupport::kElementwise});

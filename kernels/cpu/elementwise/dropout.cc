@@ -5,6 +5,7 @@
 
 #include "graph/base/status_macros.h"
 #include "kernels/common/keep_mask.h"
+#include "kernels/cpu/base/number_input.h"
 #include "kernels/cpu/elementwise/unary_loop.h"
 #include "kernels/cpu/simd/gradient_rows.h"
 #include "kernels/parallel.h"
@@ -39,14 +40,14 @@ void Drop(const double* x, const uint8_t* keep, double factor, double* out, int6
 }
 
 struct Training {
-  ScalarInput seed;
+  NumberInput seed;
   uint64_t own = 0;        // what tells this op from others with the same seed
   uint64_t threshold = 0;  // of Keep
   double factor = 1;
   int mask = -1;
   int64_t n = 0;
 
-  uint64_t Key(const KernelArgs& args) const { return MixBits(static_cast<uint64_t>(static_cast<int64_t>(seed.Get(args))) ^ own); }
+  uint64_t Key(const KernelArgs& args) const { return MixBits(static_cast<uint64_t>(seed.Integer(args)) ^ own); }
 
   template <typename T>
   void Run(const KernelArgs& args) const {
@@ -74,7 +75,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeTraining(const SpecView& view) {
   }
   const TensorDesc& out = view.OutDesc("Out");
   const int64_t attribute = view.op().GetInt("seed");
-  const Training t{.seed = ScalarInput(view, "Seed", static_cast<double>(attribute)),
+  const Training t{.seed = given ? NumberInput(view, "Seed", 0) : NumberInput(attribute),
                    .own = given && attribute != 0 ? MixBits(static_cast<uint64_t>(attribute)) : 0,
                    .threshold = KeepThreshold(view.op().GetFloat("dropout_prob", 0.5)),
                    .factor = DropoutFactor(view.op()),

@@ -7,6 +7,7 @@
 #include "kernels/common/logic_functors.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/base/types.h"
 #include "kernels/cpu/elementwise/broadcast.h"
 #include "kernels/cpu/elementwise/run_rows.h"
 #include "kernels/parallel.h"
@@ -37,31 +38,8 @@ void Unary(const void* x, void* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) o[i] = F::Apply(a[i]);
 }
 
-// Calls f(T()) with the C++ type of a storage type; floats only where `kFloats`. The fallback of f's result for other types.
-template <bool kFloats, typename R, typename F>
-R WithType(DType storage, F f) {
-  switch (storage) {
-    case DType::kBool:
-      return f(bool());
-    case DType::kU8:
-      return f(uint8_t());
-    case DType::kI8:
-      return f(int8_t());
-    case DType::kI16:
-      return f(int16_t());
-    case DType::kI32:
-      return f(int32_t());
-    case DType::kI64:
-      return f(int64_t());
-    default:
-      break;
-  }
-  if constexpr (kFloats) {
-    if (storage == DType::kF32) return f(float());
-    if (storage == DType::kF64) return f(double());
-  }
-  return R{};
-}
+template <bool kFloats>
+using Operands = std::conditional_t<kFloats, NumbersAndBool, IntegersAndBool>;
 
 template <class F, bool kFloats>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeTwo(const KernelSpec& spec) {
@@ -74,8 +52,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeTwo(const KernelSpec& spec) {
   std::optional<BroadcastPlan> plan =
       PlanBroadcast(spec.inputs[0].dims, spec.inputs[1].dims, view.op().GetInt("axis", -1), spec.outputs[0].dims);
   if (!plan) return view.Internal("the operands do not broadcast to the result");
-  const BinaryFn row = WithType<kFloats, BinaryFn>(storage, [&](auto t) -> BinaryFn {
-    using T = decltype(t);
+  const BinaryFn row = Select<Operands<kFloats>>(storage, [&](auto tag) -> BinaryFn {
+    using T = typename decltype(tag)::type;
     if (plan->x_inner == 0) return &Binary<F, T, 0, 1>;
     return plan->y_inner == 0 ? &Binary<F, T, 1, 0> : &Binary<F, T, 1, 1>;
   });
@@ -95,7 +73,7 @@ template <class F, bool kFloats>
 absl::StatusOr<std::unique_ptr<Kernel>> MakeOne(const KernelSpec& spec) {
   const SpecView view(spec);
   const DType storage = StorageType(spec.inputs[0].dtype);
-  const UnaryFn row = WithType<kFloats, UnaryFn>(storage, [](auto t) -> UnaryFn { return &Unary<F, decltype(t)>; });
+  const UnaryFn row = Select<Operands<kFloats>>(storage, [](auto tag) -> UnaryFn { return &Unary<F, typename decltype(tag)::type>; });
   if (row == nullptr) return view.Unsupported(absl::StrCat("there is no cpu kernel for ", std::string(Name(spec.inputs[0].dtype))));
   const int64_t n = spec.outputs[0].NumElements(), from = static_cast<int64_t>(SizeOf(storage));
   const int64_t to = static_cast<int64_t>(SizeOf(StorageType(spec.outputs[0].dtype)));
@@ -121,11 +99,15 @@ constexpr MakeKernelFn kMake[] = {
                 &MakeOne<logic::BitNot, false>,
 };
 
+bool ReadsFloats(LogicOp op) {
+  return op != LogicOp::kBitAnd && op != LogicOp::kBitOr && op != LogicOp::kBitXor && op != LogicOp::kBitNot;
+}
+
 }  // namespace
 
 absl::Status RegisterLogic(KernelRegistry* registry) {
   for (const LogicRow& row : LogicRows()) {
-    AMPC_RETURN_IF_ERROR(registry->Add({row.op, kMake[static_cast<int>(row.functor)], TypesOf(row)}));
+    AMPC_RETURN_IF_ERROR(registry->Add({row.op, kMake[static_cast<int>(row.functor)], ReadsFloats(row.functor) ? DeclaredTypes<NumbersAndBool>() : DeclaredTypes<IntegersAndBool>()}));
   }
   return absl::OkStatus();
 }

@@ -38,18 +38,8 @@ void AddFloats(const void* x, const void* y, void* out, int64_t n) {
 }
 
 AddFn FindAdd(DType storage) {
-  switch (storage) {
-    case DType::kF32:
-      return &AddFloats;
-    case DType::kF64:
-      return &Add<double>;
-    case DType::kI32:
-      return &Add<int32_t>;
-    case DType::kI64:
-      return &Add<int64_t>;
-    default:
-      return nullptr;
-  }
+  if (storage == DType::kF32) return &AddFloats;
+  return Select<Numbers>(storage, [](auto tag) -> AddFn { return &Add<typename decltype(tag)::type>; });
 }
 
 // The first operand's memory may become the result's unless the same value is read again, after the first sum was written.

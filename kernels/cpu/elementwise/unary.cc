@@ -4,6 +4,8 @@
 #include "kernels/cpu/elementwise/unary_loop.h"
 #include "kernels/spec/elementwise_spec.h"
 
+#include "kernels/cpu/base/types.h"
+
 namespace ampc {
 namespace {
 
@@ -27,7 +29,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 
 std::vector<DType> TypesOf(UnaryOp functor) {
   std::vector<DType> types;
-  for (DType t : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kU8, DType::kI8, DType::kI16, DType::kI32, DType::kI64}) {
+  for (DType t : DeclaredTypes<Numbers>()) {
     if (UnaryLoop::Supports(functor, t)) types.push_back(t);
   }
   return types;

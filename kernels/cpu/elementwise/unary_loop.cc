@@ -1,7 +1,12 @@
 #include "kernels/cpu/elementwise/unary_loop.h"
 
+#include <algorithm>
+#include <limits>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "kernels/common/integer.h"
+#include "kernels/cpu/base/number_input.h"
 #include "kernels/parallel.h"
 
 namespace ampc {
@@ -11,7 +16,7 @@ using functors::Params;
 using simd::UnaryOp;
 
 template <class F>
-void DoubleLoop(const void* x, void* out, int64_t n, const Params<double>& params) {
+void DoubleLoop(const void* x, void* out, int64_t n, const Params<double>& params, const Params<int64_t>&) {
   const double* in = static_cast<const double*>(x);
   double* o = static_cast<double*>(out);
   const Params<double> p = params;
@@ -21,7 +26,7 @@ void DoubleLoop(const void* x, void* out, int64_t n, const Params<double>& param
 template <typename T, UnaryOp op>
 T Compute(T x, T a, T b) {
   if constexpr (op == UnaryOp::kRelu) return x > 0 ? x : T(0);
-  if constexpr (op == UnaryOp::kAbs) return x < 0 ? integer::Sub(T(0), x) : x;
+  if constexpr (op == UnaryOp::kAbs) return std::is_signed_v<T> && x < 0 ? integer::Sub(T(0), x) : x;
   if constexpr (op == UnaryOp::kTrunc) return x;
   if constexpr (op == UnaryOp::kSign) return static_cast<T>((x > 0) - (x < 0));
   if constexpr (op == UnaryOp::kSquare) return integer::Mul(x, x);
@@ -34,15 +39,22 @@ T Compute(T x, T a, T b) {
   }
 }
 
+template <typename T>
+T Nearest(int64_t v) {
+  using Limits = std::numeric_limits<T>;
+  if constexpr (sizeof(T) == sizeof(v)) return static_cast<T>(v);
+  return std::cmp_less(v, Limits::min()) ? Limits::min() : std::cmp_greater(v, Limits::max()) ? Limits::max() : static_cast<T>(v);
+}
+
 template <typename T, UnaryOp op>
-void IntegerLoop(const void* x, void* out, int64_t n, const Params<double>& params) {
+void IntegerLoop(const void* x, void* out, int64_t n, const Params<double>&, const Params<int64_t>& params) {
   const T* in = static_cast<const T*>(x);
   T* o = static_cast<T*>(out);
-  const T a = integer::FromFloat<T>(params.a), b = integer::FromFloat<T>(params.b);
+  const T a = Nearest<T>(params.a), b = Nearest<T>(params.b);
   for (int64_t i = 0; i < n; ++i) o[i] = Compute<T, op>(in[i], a, b);
 }
 
-using PlainFn = void (*)(const void*, void*, int64_t, const Params<double>&);
+using PlainFn = void (*)(const void*, void*, int64_t, const Params<double>&, const Params<int64_t>&);
 
 template <typename T>
 PlainFn FindInteger(UnaryOp op) {
@@ -111,7 +123,7 @@ bool IsCheap(UnaryOp op) {
 
 }  // namespace
 
-UnaryLoop::UnaryLoop(UnaryOp op, DType dtype, int64_t elements) : elements_(elements), grain_(IsCheap(op) ? 1 << 15 : 1 << 12) {
+UnaryLoop::UnaryLoop(UnaryOp op, DType dtype, int64_t elements) : dtype_(dtype), elements_(elements), grain_(IsCheap(op) ? 1 << 15 : 1 << 12) {
   const DType storage = StorageType(dtype);
   size_ = static_cast<int64_t>(SizeOf(storage));
   if (storage == DType::kF32) {
@@ -124,25 +136,15 @@ UnaryLoop::UnaryLoop(UnaryOp op, DType dtype, int64_t elements) : elements_(elem
 bool UnaryLoop::Supports(UnaryOp op, DType dtype) { return StorageType(dtype) == DType::kF32 || FindPlain(op, dtype) != nullptr; }
 
 UnaryLoop::PlainFn UnaryLoop::FindPlain(UnaryOp op, DType storage) {
-  switch (storage) {
-    case DType::kF64:
-      return FindDouble(op);
-    case DType::kU8:
-      return FindInteger<uint8_t>(op);
-    case DType::kI8:
-      return FindInteger<int8_t>(op);
-    case DType::kI16:
-      return FindInteger<int16_t>(op);
-    case DType::kI32:
-      return FindInteger<int32_t>(op);
-    case DType::kI64:
-      return FindInteger<int64_t>(op);
-    default:
-      return nullptr;
-  }
+  if (storage == DType::kF64) return FindDouble(op);
+  return Select<Integers>(storage, [op](auto tag) { return FindInteger<typename decltype(tag)::type>(op); });
 }
 
-void UnaryLoop::Run(const Params<double>& params, const KernelArgs& args) const {
+void UnaryLoop::Run(const Params<double>& p, const KernelArgs& args) const {
+  Run(p, {IntegerIn(p.a, dtype_), IntegerIn(p.b, dtype_), IntegerIn(p.c, dtype_)}, args);
+}
+
+void UnaryLoop::Run(const Params<double>& params, const Params<int64_t>& integers, const KernelArgs& args) const {
   const char* x = static_cast<const char*>(args.inputs[0]);
   char* out = static_cast<char*>(args.outputs[0]);
   const Params<float> narrow{static_cast<float>(params.a), static_cast<float>(params.b), static_cast<float>(params.c)};
@@ -152,7 +154,7 @@ void UnaryLoop::Run(const Params<double>& params, const KernelArgs& args) const 
     if (vector_ != nullptr) {
       vector_(reinterpret_cast<const float*>(from), reinterpret_cast<float*>(to), static_cast<size_t>(last - first), narrow);
     } else {
-      plain_(from, to, last - first, params);
+      plain_(from, to, last - first, params, integers);
     }
   });
 }

@@ -5,6 +5,8 @@
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/parallel.h"
 
+#include "kernels/cpu/base/types.h"
+
 namespace ampc {
 namespace {
 
@@ -58,8 +60,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 absl::Status RegisterWhere(KernelRegistry* registry) {
   return registry->Add({"where",
                         &Make,
-                        {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kBool, DType::kU8, DType::kI8, DType::kI16,
-                         DType::kI32, DType::kI64, DType::kC64, DType::kC128}});
+                        MovableTypes()});
 }
 
 }  // namespace ampc

@@ -47,7 +47,7 @@ struct AlongAxis {
   absl::Status Check(const void* index) const {
     for (int64_t i = 0; i < results(); ++i) {
       const int64_t v = ReadAsInt(index, spec.type, i);
-      if (v < 0 || v >= spec.slots) return BadIndex(name, i, v, spec.slots);
+      if (PositionIn(v, spec.slots, spec.from_end) < 0) return BadIndex(name, i, v, spec.slots, spec.from_end);
     }
     return absl::OkStatus();
   }
@@ -58,7 +58,7 @@ struct AlongAxis {
     T* out = static_cast<T*>(args.outputs[0]);
     ParallelFor(args.threads, results(), kGrainBytes / sizeof(T), [&](int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i) {
-        const int64_t v = ReadAsInt(args.inputs[spec.flat], spec.type, i);
+        const int64_t v = PositionIn(ReadAsInt(args.inputs[spec.flat], spec.type, i), spec.slots, spec.from_end);
         out[i] = x[(i / (spec.count * spec.inner) * spec.slots + v) * spec.inner + i % spec.inner];
       }
     });

@@ -28,11 +28,12 @@ absl::StatusOr<const int64_t*> Positions(const NdIndex& index, const KernelArgs&
 absl::StatusOr<const int64_t*> Positions(const SliceIndexSpec& s, const std::string& name, const KernelArgs& args) {
   int64_t* const at = static_cast<int64_t*>(args.workspace);
   for (int64_t i = 0; i < s.count; ++i) {
-    at[i] = ReadAsInt(args.inputs[s.flat], s.type, i);
-    if (s.padding >= 0 && at[i] == s.padding) {
+    const int64_t v = ReadAsInt(args.inputs[s.flat], s.type, i);
+    at[i] = PositionIn(v, s.slots, s.from_end);
+    if (s.padding >= 0 && v == s.padding) {
       at[i] = -1;
-    } else if (at[i] < 0 || at[i] >= s.slots) {
-      return BadIndex(name, i, at[i], s.slots);
+    } else if (at[i] < 0) {
+      return BadIndex(name, i, v, s.slots, s.from_end);
     }
   }
   return at;
@@ -144,7 +145,7 @@ struct AlongAxis {
       for (int64_t j = 0; j < s.count; ++j) {
         for (int64_t i = first; i < last; ++i) {
           const int64_t at = (o * s.count + j) * s.inner + i;
-          to[(o * s.slots + ReadAsInt(index, s.type, at)) * s.inner + i] += from[at];
+          to[(o * s.slots + PositionIn(ReadAsInt(index, s.type, at), s.slots, s.from_end)) * s.inner + i] += from[at];
         }
       }
     };
@@ -156,7 +157,7 @@ struct AlongAxis {
   absl::Status Check(const KernelArgs& args) const {
     for (int64_t i = 0; i < spec.outer * spec.count * spec.inner; ++i) {
       const int64_t v = ReadAsInt(args.inputs[spec.flat], spec.type, i);
-      if (v < 0 || v >= spec.slots) return BadIndex(name, i, v, spec.slots);
+      if (PositionIn(v, spec.slots, spec.from_end) < 0) return BadIndex(name, i, v, spec.slots, spec.from_end);
     }
     return absl::OkStatus();
   }

@@ -6,13 +6,14 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "kernels/common/position.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/spec/index/index_spec.h"
 
 namespace ampc {
 
-// "<name>: index 3 is 7, needs 0 to 4": a usage error.
-absl::Status BadIndex(const std::string& name, int64_t position, int64_t value, int64_t size);
+// "<name>: index 3 is 7, needs 0 to 4" (or "-5 to 4"): a usage error.
+absl::Status BadIndex(const std::string& name, int64_t position, int64_t value, int64_t size, bool from_end);
 
 class NdIndex {
  public:
@@ -25,7 +26,7 @@ class NdIndex {
   // The position of slice `row`, counted in slices.
   int64_t At(const KernelArgs& args, int64_t row) const {
     int64_t position = 0;
-    for (size_t k = 0; k < spec_.sizes.size(); ++k) position = position * spec_.sizes[k] + Number(args, row, k);
+    for (size_t k = 0; k < spec_.sizes.size(); ++k) position = position * spec_.sizes[k] + PositionIn(Number(args, row, k), spec_.sizes[k], spec_.from_end);
     return position;
   }
 

@@ -1,6 +1,7 @@
 // scatter and scatter_nd_add: slices written to, or added at, positions that an index tensor gives, one after the other.
 #include <cstring>
 
+#include "graph/base/dtype_switch.h"
 #include "graph/base/status_macros.h"
 #include "kernels/common/integer.h"
 #include "kernels/cpu/base/lambda_kernel.h"
@@ -31,18 +32,7 @@ void AddRow(const void* from, void* to, int64_t n) {
 using AddFn = void (*)(const void* from, void* to, int64_t n);
 
 AddFn AddFor(DType storage) {
-  switch (storage) {
-    case DType::kF32:
-      return &AddRow<float>;
-    case DType::kF64:
-      return &AddRow<double>;
-    case DType::kI32:
-      return &AddRow<int32_t>;
-    case DType::kI64:
-      return &AddRow<int64_t>;
-    default:
-      return nullptr;
-  }
+  return Select<Numbers>(storage, [](auto tag) -> AddFn { return &AddRow<typename decltype(tag)::type>; });
 }
 
 // Copies X, then calls row(to, from) for the slices of `updates` in order; stretches of a slice go to different threads.
@@ -96,7 +86,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 absl::Status RegisterScatter(KernelRegistry* registry) {
   AMPC_RETURN_IF_ERROR(registry->Add({"scatter", &Make, MovableTypes()}));
   return registry->Add(
-      {"scatter_nd_add", &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32, DType::kI64}});
+      {"scatter_nd_add", &Make, DeclaredTypes<Numbers>()});
 }
 
 }  // namespace ampc

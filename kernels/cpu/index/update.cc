@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/base/dtype_switch.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/common/integer.h"
@@ -63,30 +64,14 @@ JoinFn FindJoin(Join join) {
 }
 
 JoinFn FindJoin(Join join, DType storage) {
-  switch (storage) {
-    case DType::kF32:
-      return FindJoin<float>(join);
-    case DType::kF64:
-      return FindJoin<double>(join);
-    case DType::kU8:
-      return FindJoin<uint8_t>(join);
-    case DType::kI8:
-      return FindJoin<int8_t>(join);
-    case DType::kI16:
-      return FindJoin<int16_t>(join);
-    case DType::kI32:
-      return FindJoin<int32_t>(join);
-    case DType::kI64:
-      return FindJoin<int64_t>(join);
-    default:
-      return nullptr;
-  }
+  return Select<Numbers>(storage, [join](auto tag) { return FindJoin<typename decltype(tag)::type>(join); });
 }
 
 struct Updater {
   std::string name;
   int x = 0, index = 0, updates = 0;  // flat operands
   DType type = DType::kI64;           // of the index
+  bool from_end = true;               // of PositionIn
   int64_t bytes = 0, size = 1;        // of X; of an element
   JoinFn join = nullptr;              // null: replace
 
@@ -96,8 +81,8 @@ struct Updater {
   // Number `i` of the index tensor, in [0, n).
   absl::Status At(const KernelArgs& args, int64_t i, int64_t n, int64_t* at) const {
     const int64_t v = ReadAsInt(args.inputs[index], type, i);
-    *at = v < 0 ? v + n : v;
-    return *at >= 0 && *at < n ? absl::OkStatus() : BadIndex(name, i, v, n);
+    *at = PositionIn(v, n, from_end);
+    return *at >= 0 ? absl::OkStatus() : BadIndex(name, i, v, n, from_end);
   }
   // `n` elements of the updates from `from` on join those of the result from `to` on.
   void Apply(const KernelArgs& args, int64_t from, int64_t to, int64_t n) const {
@@ -110,7 +95,7 @@ struct Updater {
 absl::StatusOr<Updater> ReadUpdater(const SpecView& view, absl::string_view x, absl::string_view updates, absl::string_view reduce) {
   const TensorDesc& desc = view.InDesc(x);
   Updater u{Describe(view.op()),        view.In(x),          view.In("Index"),       view.In(updates),
-            view.InDesc("Index").dtype, desc.StorageBytes(), ElementSize(desc.dtype)};
+            view.InDesc("Index").dtype, view.op().GetBool("from_end", true), desc.StorageBytes(), ElementSize(desc.dtype)};
   const Join join = ReadJoin(view.op().GetString(reduce));
   u.join = FindJoin(join, StorageType(desc.dtype));
   if (join != Join::kReplace && u.join == nullptr) return view.Unsupported("elements of this type cannot be joined, only replaced");

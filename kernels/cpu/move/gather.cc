@@ -25,7 +25,8 @@ struct Gatherer {
   absl::Status CheckIndexes(const void* index) const {
     for (int64_t i = 0; i < spec.count; ++i) {
       const int64_t v = ReadAsInt(index, spec.type, i);
-      if ((v < 0 || v >= spec.slots) && (spec.padding < 0 || v != spec.padding)) return BadIndex(name, i, v, spec.slots);
+      if (spec.padding >= 0 && v == spec.padding) continue;
+      if (PositionIn(v, spec.slots, spec.from_end) < 0) return BadIndex(name, i, v, spec.slots, spec.from_end);
     }
     return absl::OkStatus();
   }
@@ -42,7 +43,8 @@ struct Gatherer {
                     if (spec.padding >= 0 && v == spec.padding) {
                       std::memset(out + i * row_bytes, 0, row_bytes);
                     } else {
-                      std::memcpy(out + i * row_bytes, x + (i / spec.count * spec.slots + v) * row_bytes, row_bytes);
+                      const int64_t at = i / spec.count * spec.slots + PositionIn(v, spec.slots, spec.from_end);
+                      std::memcpy(out + i * row_bytes, x + at * row_bytes, row_bytes);
                     }
                   }
                 });

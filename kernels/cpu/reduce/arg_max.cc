@@ -8,6 +8,7 @@
 #include "kernels/common/functors.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/base/types.h"
 #include "kernels/cpu/simd/reduce.h"
 #include "kernels/parallel.h"
 #include "kernels/spec/reduce_spec.h"
@@ -70,31 +71,14 @@ void Run(const void* x, const AxisSplit& s, bool wide, void* out, int threads) {
 
 template <bool max>
 RunFn FindRun(DType storage) {
-  switch (storage) {
-    case DType::kF32:
-      return &Run<float, max>;
-    case DType::kF64:
-      return &Run<double, max>;
-    case DType::kU8:
-      return &Run<uint8_t, max>;
-    case DType::kI8:
-      return &Run<int8_t, max>;
-    case DType::kI16:
-      return &Run<int16_t, max>;
-    case DType::kI32:
-      return &Run<int32_t, max>;
-    case DType::kI64:
-      return &Run<int64_t, max>;
-    default:
-      return nullptr;
-  }
+  return Select<Numbers>(storage, [](auto tag) -> RunFn { return &Run<typename decltype(tag)::type, max>; });
 }
 
 template <bool max>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   const TensorDesc& x = spec.inputs[0];
-  AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64, DType::kU8, DType::kI8, DType::kI16, DType::kI32, DType::kI64}));
+  AMPC_RETURN_IF_ERROR(view.CheckType<Numbers>(x.dtype));
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kI32, DType::kI64}));
   AMPC_ASSIGN_OR_RETURN(const AxisSplit s, ReadArgAxis(view));
   const bool wide = spec.outputs[0].dtype == DType::kI64;
@@ -107,8 +91,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterArgMax(KernelRegistry* registry) {
-  const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kU8,
-                                    DType::kI8,  DType::kI16, DType::kI32,  DType::kI64};
+  const std::vector<DType> types = DeclaredTypes<Numbers>();
   AMPC_RETURN_IF_ERROR(registry->Add({"arg_max", &Make<true>, types}));
   return registry->Add({"arg_min", &Make<false>, types});
 }

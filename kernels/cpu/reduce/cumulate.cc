@@ -6,6 +6,7 @@
 #include "kernels/common/integer.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/base/types.h"
 #include "kernels/parallel.h"
 #include "kernels/spec/reduce_spec.h"
 
@@ -54,23 +55,12 @@ void Run(const Cumulation& p, const KernelArgs& args) {
 using RunFn = void (*)(const Cumulation& p, const KernelArgs& args);
 
 RunFn FindRun(DType storage) {
-  switch (storage) {
-    case DType::kF32:
-      return &Run<float>;
-    case DType::kF64:
-      return &Run<double>;
-    case DType::kI32:
-      return &Run<int32_t>;
-    case DType::kI64:
-      return &Run<int64_t>;
-    default:
-      return nullptr;
-  }
+  return Select<Numbers>(storage, [](auto tag) -> RunFn { return &Run<typename decltype(tag)::type>; });
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
-  AMPC_RETURN_IF_ERROR(view.CheckType(spec.inputs[0].dtype, {DType::kF32, DType::kF64, DType::kI32, DType::kI64}));
+  AMPC_RETURN_IF_ERROR(view.CheckType<Numbers>(spec.inputs[0].dtype));
   AMPC_ASSIGN_OR_RETURN(const Cumulation p, ReadCumulation(view, spec.inputs[0]));
   KernelTraits traits;
   traits.in_place_input = 0;
@@ -83,7 +73,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterCumulate(KernelRegistry* registry) {
-  const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32, DType::kI64};
+  const std::vector<DType> types = DeclaredTypes<Numbers>();
   AMPC_RETURN_IF_ERROR(registry->Add({"cumsum", &Make, types}));
   return registry->Add({"cumprod", &Make, types});
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "graph/base/dtype_switch.h"
 #include "kernels/common/functors.h"
 #include "kernels/common/integer.h"
 #include "kernels/cpu/simd/reduce.h"
@@ -106,21 +107,13 @@ PartialFn<double> FindPartial<double>(Reduction op, DType storage, bool contiguo
 
 template <>
 PartialFn<int64_t> FindPartial<int64_t>(Reduction op, DType storage, bool) {
-  switch (storage) {
-    case DType::kBool:
-    case DType::kU8:
-      return FindPlain<uint8_t, int64_t>(op);
-    case DType::kI8:
-      return FindPlain<int8_t, int64_t>(op);
-    case DType::kI16:
-      return FindPlain<int16_t, int64_t>(op);
-    case DType::kI32:
-      return FindPlain<int32_t, int64_t>(op);
-    case DType::kI64:
-      return FindPlain<int64_t, int64_t>(op);
-    default:
-      return nullptr;
-  }
+  using Narrow = Types<bool, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, int64_t>;
+  return Select<Narrow>(storage, [op](auto tag) { return FindPlain<typename decltype(tag)::type, int64_t>(op); });
+}
+
+template <>
+PartialFn<uint64_t> FindPartial<uint64_t>(Reduction op, DType storage, bool) {
+  return storage == DType::kU64 ? FindPlain<uint64_t, uint64_t>(op) : nullptr;
 }
 
 template <typename Acc>
@@ -144,7 +137,9 @@ Acc Combine(Reduction op, Acc a, Acc b) {
 
 template double StartOf(Reduction op);
 template int64_t StartOf(Reduction op);
+template uint64_t StartOf(Reduction op);
 template double Combine(Reduction op, double a, double b);
 template int64_t Combine(Reduction op, int64_t a, int64_t b);
+template uint64_t Combine(Reduction op, uint64_t a, uint64_t b);
 
 }  // namespace ampc

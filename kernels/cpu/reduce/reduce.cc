@@ -1,11 +1,13 @@
 // reduce_{sum,mean,max,min,prod,any,all} and mean.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/base/types.h"
 #include "kernels/cpu/reduce/partials.h"
 #include "kernels/cpu/simd/elementwise.h"
 #include "kernels/parallel.h"
@@ -42,32 +44,13 @@ struct Reducer {
     for (int64_t c = 0; c < ColumnsOf(tile); ++c) {
       Acc v = acc[c];
       if (op == Reduction::kMean) v = std::is_integral_v<Acc> && count == 0 ? 0 : static_cast<Acc>(v / static_cast<Acc>(count));
-      switch (to) {
-        case DType::kBool:
-          static_cast<bool*>(out)[first + c] = v != 0;
-          break;
-        case DType::kU8:
-          static_cast<uint8_t*>(out)[first + c] = static_cast<uint8_t>(v);
-          break;
-        case DType::kI8:
-          static_cast<int8_t*>(out)[first + c] = static_cast<int8_t>(v);
-          break;
-        case DType::kI16:
-          static_cast<int16_t*>(out)[first + c] = static_cast<int16_t>(v);
-          break;
-        case DType::kI32:
-          static_cast<int32_t*>(out)[first + c] = static_cast<int32_t>(v);
-          break;
-        case DType::kI64:
-          static_cast<int64_t*>(out)[first + c] = static_cast<int64_t>(v);
-          break;
-        case DType::kF64:
-          static_cast<double*>(out)[first + c] = static_cast<double>(v);
-          break;
-        default:
-          static_cast<float*>(out)[first + c] = static_cast<float>(v);
-          break;
-      }
+      Select<NumbersAndBool>(to, [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        T value = static_cast<T>(std::is_same_v<T, bool> ? v != 0 : v);
+        if (count == 0 && op == Reduction::kMax && std::is_integral_v<T>) value = std::numeric_limits<T>::lowest();
+        if (count == 0 && op == Reduction::kMin && std::is_integral_v<T>) value = std::numeric_limits<T>::max();
+        static_cast<T*>(out)[first + c] = value;
+      });
     }
   }
 
@@ -150,19 +133,17 @@ template <Reduction op>
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   const DType from = spec.inputs[0].dtype;
-  const std::initializer_list<DType> types = {DType::kF32, DType::kF64, DType::kBool, DType::kU8,
-                                              DType::kI8,  DType::kI16, DType::kI32,  DType::kI64};
-  AMPC_RETURN_IF_ERROR(view.CheckType(from, types));
-  AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, types));
+  AMPC_RETURN_IF_ERROR(view.CheckType<NumbersAndBool>(from));
+  AMPC_RETURN_IF_ERROR(view.CheckType<NumbersAndBool>(spec.outputs[0].dtype));
   AMPC_ASSIGN_OR_RETURN(const std::vector<bool> reduce, ReadReducedDims(view));
+  if (from == DType::kU64) return MakeReducer<uint64_t>(spec, op, reduce);
   return IsFloat(from) ? MakeReducer<double>(spec, op, reduce) : MakeReducer<int64_t>(spec, op, reduce);
 }
 
 }  // namespace
 
 absl::Status RegisterReduce(KernelRegistry* registry) {
-  const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kBool,
-                                    DType::kU8,  DType::kI8,  DType::kI16,  DType::kI32, DType::kI64};
+  const std::vector<DType> types = DeclaredTypes<NumbersAndBool>();
   AMPC_RETURN_IF_ERROR(registry->Add({"reduce_sum", &Make<Reduction::kSum>, types}));
   AMPC_RETURN_IF_ERROR(registry->Add({"reduce_mean", &Make<Reduction::kMean>, types}));
   AMPC_RETURN_IF_ERROR(registry->Add({"reduce_max", &Make<Reduction::kMax>, types}));

@@ -72,25 +72,9 @@ Found Find(const HostTensor& x, const Slices& s, bool sorted) {
 }
 
 absl::StatusOr<Found> Find(const Op& op, const HostTensor& x, const Slices& s, bool sorted) {
-  switch (x.dtype()) {
-    case DType::kF32:
-      return Find<float>(x, s, sorted);
-    case DType::kF64:
-      return Find<double>(x, s, sorted);
-    case DType::kBool:
-    case DType::kU8:
-      return Find<uint8_t>(x, s, sorted);
-    case DType::kI8:
-      return Find<int8_t>(x, s, sorted);
-    case DType::kI16:
-      return Find<int16_t>(x, s, sorted);
-    case DType::kI32:
-      return Find<int32_t>(x, s, sorted);
-    case DType::kI64:
-      return Find<int64_t>(x, s, sorted);
-    default:
-      return UnsupportedError(absl::StrCat(Describe(op), ": the cpu kernel has no ", Name(x.dtype())));
-  }
+  std::optional<Found> found = Select<NumbersAndBool>(x.dtype(), [&](auto tag) { return std::make_optional(Find<typename decltype(tag)::type>(x, s, sorted)); });
+  if (found.has_value()) return *std::move(found);
+  return UnsupportedError(absl::StrCat(Describe(op), ": the cpu kernel has no ", Name(x.dtype())));
 }
 
 absl::StatusOr<std::vector<HostTensor>> Unique(const Op& op, Operands operands, int) {
@@ -128,8 +112,7 @@ absl::StatusOr<std::vector<HostTensor>> Unique(const Op& op, Operands operands, 
 absl::Status RegisterUnique(KernelRegistry* registry) {
   KernelEntry entry;
   entry.op = "unique";
-  entry.dtypes = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kBool,
-                  DType::kU8,  DType::kI8,  DType::kI16,  DType::kI32, DType::kI64};
+  entry.dtypes = DeclaredTypes<NumbersAndBool>();
   entry.evaluate = &Unique;
   return registry->Add(std::move(entry));
 }

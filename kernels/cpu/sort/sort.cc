@@ -7,6 +7,7 @@
 #include "kernels/cpu/base/axis_split.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/base/types.h"
 #include "kernels/parallel.h"
 #include "kernels/spec/index/sort_spec.h"
 
@@ -65,22 +66,7 @@ void Run(const Sorter& s, const KernelArgs& args, int out, int indices) {
 
 template <bool descending>
 RunFn FindRun(DType storage) {
-  switch (storage) {
-    case DType::kF32:
-      return &Run<float, descending>;
-    case DType::kF64:
-      return &Run<double, descending>;
-    case DType::kU8:
-      return &Run<uint8_t, descending>;
-    case DType::kI16:
-      return &Run<int16_t, descending>;
-    case DType::kI32:
-      return &Run<int32_t, descending>;
-    case DType::kI64:
-      return &Run<int64_t, descending>;
-    default:
-      return nullptr;
-  }
+  return Select<Numbers>(storage, [](auto tag) -> RunFn { return &Run<typename decltype(tag)::type, descending>; });
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
@@ -101,7 +87,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterSort(KernelRegistry* registry) {
-  const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kU8, DType::kI16, DType::kI32, DType::kI64};
+  const std::vector<DType> types = DeclaredTypes<Numbers>();
   AMPC_RETURN_IF_ERROR(registry->Add({"argsort", &Make, types}));
   AMPC_RETURN_IF_ERROR(registry->Add({"top_k", &Make, types}));
   return registry->Add({"top_k_v2", &Make, types});

@@ -20,7 +20,7 @@ namespace {
 // What a kernel of these ops has: null `job` for a process of its own.
 struct Exchange {
   ExchangeSpec spec;
-  DeviceJob* job = nullptr;
+  std::shared_ptr<DeviceJob> job;
 
   float factor() const { return spec.average && job != nullptr ? 1.0f / static_cast<float>(job->size()) : 1.0f; }
   std::vector<PackTensor> Tensors(const KernelArgs& args, bool packs) const {

@@ -12,6 +12,7 @@
 #include "graph/base/status_macros.h"
 #include "kernels/cuda/base/volume.h"
 #include "kernels/cuda/conv/conv_code.h"
+#include "kernels/device/missing_library.h"
 
 namespace ampc::cuda {
 namespace {
@@ -93,8 +94,9 @@ std::vector<T> PackFilter(const HostTensor& filter, int64_t o, int64_t i, int64_
 
 class DirectStep final : public ConvStep {
  public:
-  static absl::StatusOr<std::unique_ptr<ConvStep>> Make(const ConvTask& task, Device& device, const HostTensor* filter) {
-    std::unique_ptr<DirectStep> step(new DirectStep(task, device));
+  // `reason`: why the library does not compute it; "" where it is not asked.
+  static absl::StatusOr<std::unique_ptr<ConvStep>> Make(const ConvTask& task, Device& device, const HostTensor* filter, std::string reason) {
+    std::unique_ptr<DirectStep> step(new DirectStep(task, device, std::move(reason)));
     if (step->packed_ && filter != nullptr && filter->num_elements() > 0) {
       const std::vector<float> packed = PackFilter<float>(*filter, 1, task.conv.out_c, task.conv.window(), true);
       AMPC_ASSIGN_OR_RETURN(step->filter_, CopyToDevice(device, packed.data(), static_cast<int64_t>(packed.size() * sizeof(float))));
@@ -106,7 +108,9 @@ class DirectStep final : public ConvStep {
     if (task_.kind == ConvKind::kFilterGradient) return DirectFilterPartialBytes(conv_);
     return packed_ && filter_ == nullptr ? task_.conv.out_c * task_.conv.window() * static_cast<int64_t>(sizeof(float)) : 0;
   }
-  std::string implementation() const override { return packed_ ? "cuda:depthwise" : "cuda:conv_direct"; }
+  std::string implementation() const override {
+    return absl::StrCat(packed_ ? "cuda:depthwise" : "cuda:conv_direct", reason_.empty() ? "" : " because ", reason_);
+  }
   bool owns_filter() const override { return filter_ != nullptr; }
 
   absl::Status Run(Stream& stream, const ConvArgs& args) const override {
@@ -132,13 +136,18 @@ class DirectStep final : public ConvStep {
   }
 
  private:
-  DirectStep(const ConvTask& task, Device& device)
-      : task_(task), conv_(Direct(task)), packed_(task.kind != ConvKind::kFilterGradient && IsDepthwisePacked(conv_)), device_(device) {}
+  DirectStep(const ConvTask& task, Device& device, std::string reason)
+      : task_(task),
+        conv_(Direct(task)),
+        packed_(task.kind != ConvKind::kFilterGradient && IsDepthwisePacked(conv_)),
+        device_(device),
+        reason_(std::move(reason)) {}
 
   const ConvTask task_;
   const DirectConv conv_;
   const bool packed_;
   Device& device_;
+  const std::string reason_;
   std::shared_ptr<void> filter_;  // on the device, in packs; null: the one of each run
 };
 
@@ -211,6 +220,7 @@ class LibraryStep final : public ConvStep {
     for (const Candidate& candidate : Candidates(task, DescOf(task, step->last_))) {
       absl::StatusOr<std::shared_ptr<const ConvPlan>> plan = library->Plan(candidate.desc, WorkspaceLimit(device));
       status = plan.status();
+      if (!status.ok() && !MayFallBack(status)) return status;
       if (!status.ok()) continue;
       step->plan_ = *std::move(plan);
       step->rest_ = candidate.rest, step->reads_residual_ = candidate.desc.residual,
@@ -360,12 +370,10 @@ absl::StatusOr<std::unique_ptr<ConvStep>> MakeConvStep(const ConvTask& task, Dev
                                                        const HostTensor* bias) {
   const ConvSpec& s = task.conv;
   const bool empty = s.batch * s.in_c * s.in_positions() * s.out_c * s.out_positions() * s.window() == 0;
-  if (!empty && !IsDepthwise(s)) {
-    absl::StatusOr<std::unique_ptr<ConvStep>> step = LibraryStep::Make(task, device, filter, bias);
-    if (step.ok()) return step;
-    if (absl::IsResourceExhausted(step.status())) return step.status();
-  }
-  return DirectStep::Make(task, device, filter);
+  if (empty || IsDepthwise(s)) return DirectStep::Make(task, device, filter, "");
+  absl::StatusOr<std::unique_ptr<ConvStep>> step = LibraryStep::Make(task, device, filter, bias);
+  if (step.ok() || !MayFallBack(step.status())) return step;
+  return DirectStep::Make(task, device, filter, std::string(step.status().message()));
 }
 
 }  // namespace ampc::cuda

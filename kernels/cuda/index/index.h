@@ -16,6 +16,7 @@ inline constexpr int kMaxDepth = 8;
 struct Positions {
   const void* index = nullptr;
   DType type = DType::kI64;  // or kI32
+  bool from_end = false;     // of PositionIn (kernels/common/position.h)
   int depth = 1;
   int64_t sizes[kMaxDepth] = {};
   int64_t padding = -1;  // depth 1: a number from 0 on that names no slice and takes zeros; -1 for none
@@ -25,6 +26,7 @@ struct Positions {
 struct AlongAxis {
   const void* index = nullptr;
   DType type = DType::kI64;  // or kI32
+  bool from_end = false;
   int64_t outer = 1, slots = 1, count = 1, inner = 1;
 };
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/common/host_device.h"
+#include "kernels/common/position.h"
 #include "kernels/cuda/index/index.h"
 
 namespace ampc::cuda {
@@ -21,16 +22,17 @@ AMPC_HOST_DEVICE inline int64_t PositionOf(const Positions& p, int64_t row) {
     if (k >= p.depth) break;
     const int64_t n = NumberAt(p.index, p.type, row * p.depth + k);
     if (p.padding >= 0 && n == p.padding) return kPadding;
-    if (n < 0 || n >= p.sizes[k]) return kOutside;
-    position = position * p.sizes[k] + n;
+    const int64_t at = PositionIn(n, p.sizes[k], p.from_end);
+    if (at < 0) return kOutside;
+    position = position * p.sizes[k] + at;
   }
   return position;
 }
 
 // The element of the table that element i belongs to, or kOutside.
 AMPC_HOST_DEVICE inline int64_t PositionAlong(const AlongAxis& a, int64_t i) {
-  const int64_t n = NumberAt(a.index, a.type, i), block = a.count * a.inner;
-  if (n < 0 || n >= a.slots) return kOutside;
+  const int64_t n = PositionIn(NumberAt(a.index, a.type, i), a.slots, a.from_end), block = a.count * a.inner;
+  if (n < 0) return kOutside;
   return (i / block * a.slots + n) * a.inner + i % a.inner;
 }
 

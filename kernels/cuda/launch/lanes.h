@@ -6,13 +6,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/cuda/launch/unroll.h"
 #include "kernels/cuda/launch/value.h"
-
-#if defined(__CUDA_ARCH__)
-#define AMPC_UNROLL _Pragma("unroll")
-#else
-#define AMPC_UNROLL
-#endif
 
 namespace ampc::cuda {
 

@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "kernels/common/host_device.h"
+#include "kernels/cuda/launch/team_memory.h"
 
 #if defined(__CUDACC__)
 #include "kernels/cuda/launch/launch_cuda.h"
@@ -29,7 +30,7 @@ int ForEach(void* stream, int64_t n, F f) {
 }
 
 // f(team, int64_t t) for each t in [0, teams), where f's operator() is a template over the team's type: all threads of a team run f together, see Team. `work` is about how many items a
-// team's loops have; it decides the number of threads. `shared_bytes`: Team::shared, at most 48 KiB.
+// team's loops have; it decides the number of threads. `shared_bytes`: Team::shared, at most kSharedBytes.
 template <class F>
 int ForEachTeam(void* stream, int64_t teams, int64_t work, F f, int shared_bytes = 0) {
   return teams == 0 ? 0 : LaunchForEachTeam(stream, teams, work, shared_bytes, f);

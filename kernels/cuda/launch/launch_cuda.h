@@ -32,8 +32,6 @@ int LaunchForEach(void* stream, int64_t n, F f) {
   return static_cast<int>(cudaGetLastError());
 }
 
-inline constexpr int kScratchBytes = 1024;  // a partial result of 32 bytes from each of 32 warps
-
 template <int kTeamThreads, class F>
 __global__ void __launch_bounds__(kTeamThreads) ForEachTeamKernel(int64_t teams, F f) {
   extern __shared__ __align__(16) char shared[];

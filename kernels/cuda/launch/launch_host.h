@@ -6,9 +6,13 @@
 #include <functional>
 #include <vector>
 
+#include "kernels/cuda/launch/team_memory.h"
+
 #define AMPC_DEVICE
 
 namespace ampc::cuda {
+
+inline constexpr int kEmulatedLaunchRefused = 1;  // as a device answers a launch that it cannot make: invalid value
 
 // Puts `work` behind what the emulated stream already has to do; defined by //kernels/device/emulated.
 int EnqueueEmulated(void* stream, std::function<void()> work);
@@ -56,6 +60,7 @@ class Team {
 template <class F>
 int LaunchForEachTeam(void* stream, int64_t teams, int64_t work, int shared_bytes, F f) {
   (void)work;
+  if (shared_bytes > kSharedBytes) return kEmulatedLaunchRefused;
   return EnqueueEmulated(stream, [teams, shared_bytes, f] {
     std::vector<std::max_align_t> shared(static_cast<size_t>(shared_bytes) / sizeof(std::max_align_t) + 1);
     for (int64_t t = 0; t < teams; ++t) {

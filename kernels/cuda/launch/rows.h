@@ -130,7 +130,6 @@ struct SoloRow {
 
 inline constexpr int64_t kSoloSize = 32;       // a row that is not worth a team
 inline constexpr int64_t kSoloRows = 1 << 13;  // so many rows whose elements lie apart fill a device
-inline constexpr int kSharedBytes = 48 << 10;
 
 // f(team, row) for each row of `size` elements; `apart`: those do not lie one after another. `shared_bytes` is 0 or what a row needs.
 template <class F>

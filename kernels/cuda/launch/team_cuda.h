@@ -4,6 +4,9 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/launch/team_memory.h"
+#include "kernels/cuda/launch/unroll.h"
+
 namespace ampc::cuda {
 
 inline constexpr int kWarp = 32;
@@ -22,6 +25,7 @@ class Team {
 
   template <class T, class Load, class Combine>
   __device__ T Reduce(int64_t n, T identity, Load load, Combine combine) {
+    static_assert(sizeof(T) * (kTeamThreads / kWarp) <= kScratchBytes);
     T value = identity;
     for (int64_t i = Rank(); i < n; i += kTeamThreads) value = combine(value, load(i));
     for (int offset = kLanes / 2; offset > 0; offset /= 2) value = combine(value, Shuffle(value, offset));
@@ -38,6 +42,7 @@ class Team {
 
   template <class T, class Load, class Combine, class Store>
   __device__ void Scan(int64_t n, T identity, Load load, Combine combine, Store store) {
+    static_assert(sizeof(T) * (kTeamThreads / kLanes) <= kScratchBytes);
     const int lane = Rank() % kLanes, warp = Rank() / kLanes;
     T carry = identity;  // what the elements before this round come to
     for (int64_t first = 0; first < n; first += kTeamThreads) {
@@ -91,7 +96,8 @@ class Team {
       __device__ Words() {}
     } w;
     w.value = value;
-    for (unsigned& word : w.words) word = f(word);
+    AMPC_UNROLL
+    for (unsigned i = 0; i < sizeof(T) / 4; ++i) w.words[i] = f(w.words[i]);
     return w.value;
   }
   // The value of the lane whose number differs in one bit: all lanes get the same result from a commutative combine.

@@ -47,6 +47,7 @@ class CudaDevice : public Device {
   }
   const DeviceInfo& info() const override { return info_; }
   std::string name() const override { return absl::StrCat("cuda:", shared_.index); }
+  absl::Status MakeCurrent() override { return CudaStatus(cudaSetDevice(shared_.index), "cudaSetDevice"); }
 
   absl::StatusOr<std::unique_ptr<Stream>> NewStream() override { return NewCudaStream(*this, shared_); }
   absl::StatusOr<std::unique_ptr<Event>> NewEvent(bool timing) override { return NewCudaEvent(shared_, timing); }
@@ -60,7 +61,9 @@ class CudaDevice : public Device {
     return memory;
   }
   void FreeRaw(void* memory) override {
-    if (memory != nullptr) Freed(cudaFree(memory));
+    if (memory == nullptr) return;
+    const RelaxedCapture relaxed;
+    Freed(cudaFree(memory));
   }
   absl::StatusOr<void*> AllocatePinned(int64_t bytes) override {
     void* memory = nullptr;
@@ -71,7 +74,9 @@ class CudaDevice : public Device {
     return memory;
   }
   void FreePinned(void* memory) override {
-    if (memory != nullptr) Freed(cudaFreeHost(memory));
+    if (memory == nullptr) return;
+    const RelaxedCapture relaxed;
+    Freed(cudaFreeHost(memory));
   }
   CachingAllocator& allocator() override { return allocator_; }
 

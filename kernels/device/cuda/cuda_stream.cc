@@ -56,6 +56,7 @@ class CudaGraph : public Graph {
   const cudaGraphExec_t graph_;
 };
 
+// Its calls take the stream's device as the thread's: the runtime refuses a stream of another device in some of them.
 class CudaStream : public Stream {
  public:
   CudaStream(Device& device, CudaShared& shared, cudaStream_t stream) : device_(device), shared_(shared), stream_(stream) {}
@@ -78,14 +79,18 @@ class CudaStream : public Stream {
   absl::Status CopyToHost(void* to, const void* from, int64_t bytes) override { return CopyHost(to, from, bytes, cudaMemcpyDeviceToHost, to); }
   absl::Status CopyOnDevice(void* to, const void* from, int64_t bytes) override { return Copy(to, from, bytes, cudaMemcpyDeviceToDevice); }
   absl::Status FillBytes(void* to, int value, int64_t bytes) override {
-    return bytes == 0 ? absl::OkStatus() : CudaStatus(cudaMemsetAsync(to, value, static_cast<size_t>(bytes), stream_), "cudaMemsetAsync");
+    if (bytes == 0) return absl::OkStatus();
+    AMPC_CUDA(cudaSetDevice, shared_.index);
+    return CudaStatus(cudaMemsetAsync(to, value, static_cast<size_t>(bytes), stream_), "cudaMemsetAsync");
   }
 
   absl::Status Record(Event& event) override {
+    AMPC_CUDA(cudaSetDevice, shared_.index);
     return CudaStatus(cudaEventRecord(static_cast<CudaEvent&>(event).native(), stream_), "cudaEventRecord");
   }
   absl::Status Wait(Event& event) override {
     const std::lock_guard<std::mutex> lock(shared_.captures);
+    AMPC_CUDA(cudaSetDevice, shared_.index);
     return CudaStatus(cudaStreamWaitEvent(stream_, static_cast<CudaEvent&>(event).native(), 0), "cudaStreamWaitEvent");
   }
   absl::Status Synchronize() override {
@@ -95,10 +100,12 @@ class CudaStream : public Stream {
 
   absl::Status BeginCapture() override {
     const std::lock_guard<std::mutex> lock(shared_.captures);
+    AMPC_CUDA(cudaSetDevice, shared_.index);
     return CudaStatus(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
   }
   absl::StatusOr<std::unique_ptr<Graph>> EndCapture() override {
     cudaGraph_t graph = nullptr;
+    AMPC_CUDA(cudaSetDevice, shared_.index);
     AMPC_CUDA(cudaStreamEndCapture, stream_, &graph);
     cudaGraphExec_t executable = nullptr;
     const absl::Status status = CudaStatus(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
@@ -125,7 +132,9 @@ class CudaStream : public Stream {
     return cudaStreamIsCapturing(stream_, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone;
   }
   absl::Status Copy(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind) {
-    return bytes == 0 ? absl::OkStatus() : CudaStatus(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), kind, stream_), "cudaMemcpyAsync");
+    if (bytes == 0) return absl::OkStatus();
+    AMPC_CUDA(cudaSetDevice, shared_.index);
+    return CudaStatus(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), kind, stream_), "cudaMemcpyAsync");
   }
   absl::Status CopyHost(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind, const void* host) {
     if (bytes == 0) return absl::OkStatus();

@@ -17,7 +17,9 @@ namespace {
 struct Shared {
   explicit Shared(const CudnnApi& opened) : api(opened) {}
   ~Shared() {
-    if (target.handle != nullptr) api.destroy(target.handle);
+    if (target.handle == nullptr) return;
+    (void)api.set_stream(target.handle, static_cast<cudaStream_t>(stream->native()));  // that of its last run may be gone
+    api.destroy(target.handle);
   }
   const CudnnApi api;
   CudnnTarget target;

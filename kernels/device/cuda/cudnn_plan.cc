@@ -161,8 +161,8 @@ class GraphBuilder {
     AMPC_RETURN_IF_ERROR(p.Set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode));
     AMPC_RETURN_IF_ERROR(p.Set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &compute));
     if (mode == CUDNN_POINTWISE_RELU_FWD) {
-      const cudnnNanPropagation_t lose = CUDNN_NOT_PROPAGATE_NAN;
-      AMPC_RETURN_IF_ERROR(p.Set(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION, 1, &lose));
+      const cudnnNanPropagation_t keep = CUDNN_PROPAGATE_NAN;
+      AMPC_RETURN_IF_ERROR(p.Set(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION, 1, &keep));
       if (d_.activation == ConvActivation::kClip) {
         const double lower = static_cast<double>(d_.lower), upper = static_cast<double>(d_.upper);
         AMPC_RETURN_IF_ERROR(p.Set(CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP, CUDNN_TYPE_DOUBLE, 1, &lower));

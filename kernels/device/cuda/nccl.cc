@@ -2,9 +2,12 @@
 
 #include <nccl.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -22,6 +25,7 @@ struct Functions {
   decltype(&ncclGetUniqueId) get_unique_id = nullptr;
   decltype(&ncclCommInitRank) comm_init_rank = nullptr;
   decltype(&ncclCommDestroy) comm_destroy = nullptr;
+  decltype(&ncclCommAbort) comm_abort = nullptr;
   decltype(&ncclCommGetAsyncError) comm_get_async_error = nullptr;
   decltype(&ncclGetErrorString) get_error_string = nullptr;
   decltype(&ncclGetLastError) get_last_error = nullptr;
@@ -43,6 +47,7 @@ absl::StatusOr<Functions> OpenNccl() {
   AMPC_RETURN_IF_ERROR(library.Load("ncclGetUniqueId", &f.get_unique_id));
   AMPC_RETURN_IF_ERROR(library.Load("ncclCommInitRank", &f.comm_init_rank));
   AMPC_RETURN_IF_ERROR(library.Load("ncclCommDestroy", &f.comm_destroy));
+  AMPC_RETURN_IF_ERROR(library.Load("ncclCommAbort", &f.comm_abort));
   AMPC_RETURN_IF_ERROR(library.Load("ncclCommGetAsyncError", &f.comm_get_async_error));
   AMPC_RETURN_IF_ERROR(library.Load("ncclGetErrorString", &f.get_error_string));
   AMPC_RETURN_IF_ERROR(library.Load("ncclGetLastError", &f.get_last_error));
@@ -70,33 +75,69 @@ absl::StatusOr<ncclDataType_t> TypeOf(DType type) {
 
 cudaStream_t Native(Stream& stream) { return static_cast<cudaStream_t>(stream.native()); }
 
+// Work that waits for a rank that died would never end. A thread asks the library for such errors and gives the work up, so that who waits for
+// the stream goes on, and Check says why.
 class NcclCollectives : public Collectives {
  public:
-  NcclCollectives(const Functions& functions, ncclComm_t comm, int rank, int size) : f_(functions), comm_(comm), rank_(rank), size_(size) {}
-  ~NcclCollectives() override { (void)f_.comm_destroy(comm_); }
+  NcclCollectives(const Functions& functions, ncclComm_t comm, int rank, int size)
+      : f_(functions), comm_(comm), rank_(rank), size_(size), watchdog_([this] { Watch(); }) {}
+  ~NcclCollectives() override {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      leaving_ = true;
+    }
+    wake_.notify_one();
+    watchdog_.join();
+    if (failed_.ok()) (void)f_.comm_destroy(comm_);
+  }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
 
   absl::Status AllReduce(const void* from, void* to, int64_t count, DType type, ReduceOp op, Stream& stream) override {
+    AMPC_RETURN_IF_ERROR(Check());
     AMPC_ASSIGN_OR_RETURN(const ncclDataType_t nccl_type, TypeOf(type));
     const ncclRedOp_t nccl_op = op == ReduceOp::kSum ? ncclSum : ncclMax;
     return f_.Status(f_.all_reduce(from, to, static_cast<size_t>(count), nccl_type, nccl_op, comm_, Native(stream)), "ncclAllReduce", comm_);
   }
   absl::Status Broadcast(void* data, int64_t bytes, int root, Stream& stream) override {
+    AMPC_RETURN_IF_ERROR(Check());
     return f_.Status(f_.broadcast(data, data, static_cast<size_t>(bytes), ncclUint8, root, comm_, Native(stream)), "ncclBroadcast", comm_);
   }
   absl::Status GroupStart() override { return f_.Status(f_.group_start(), "ncclGroupStart", comm_); }
   absl::Status GroupEnd() override { return f_.Status(f_.group_end(), "ncclGroupEnd", comm_); }
   absl::Status Check() override {
-    ncclResult_t earlier = ncclSuccess;
-    AMPC_RETURN_IF_ERROR(f_.Status(f_.comm_get_async_error(comm_, &earlier), "ncclCommGetAsyncError", comm_));
-    return f_.Status(earlier, "NCCL, in earlier work", comm_);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return CheckLocked();
   }
 
  private:
+  static constexpr std::chrono::milliseconds kInterval{100};
+
+  // The first error gives the communicator up: none of its calls may follow.
+  absl::Status CheckLocked() {
+    if (!failed_.ok()) return failed_;
+    ncclResult_t earlier = ncclSuccess;
+    failed_ = f_.Status(f_.comm_get_async_error(comm_, &earlier), "ncclCommGetAsyncError", comm_);
+    if (failed_.ok()) failed_ = f_.Status(earlier, "NCCL, in earlier work", comm_);
+    if (!failed_.ok()) (void)f_.comm_abort(comm_);
+    return failed_;
+  }
+
+  void Watch() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (!wake_.wait_for(lock, kInterval, [this] { return leaving_; })) {
+      if (!CheckLocked().ok()) return;
+    }
+  }
+
   const Functions f_;
   const ncclComm_t comm_;
   const int rank_, size_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool leaving_ = false;   // these two under the mutex
+  absl::Status failed_;    // the communicator is gone
+  std::thread watchdog_;
 };
 
 class NcclLibrary : public CollectiveLibrary {

@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "graph/base/error.h"
+#include "kernels/device/missing_library.h"
 
 namespace ampc {
 namespace {
@@ -45,12 +47,23 @@ void AddPython(const std::string& prefix, std::vector<std::string>* folders) {
   }
 }
 
-// "/opt/env" for the first python3 in $PATH, /opt/env/bin/python3.
-std::string PythonPrefix() {
+// "/opt/env/bin/.." for the first python3 in $PATH, /opt/env/bin/python3, and for what it links to in turn: a link may lead into an environment.
+std::vector<std::string> PythonPrefixes() {
+  std::vector<std::string> prefixes;
+  std::filesystem::path python;
   for (const std::string& folder : Split(Env("PATH"))) {
-    if (access(absl::StrCat(folder, "/python3").c_str(), X_OK) == 0) return absl::StrCat(folder, "/..");
+    python = folder + "/python3";
+    if (access(python.c_str(), X_OK) == 0) break;
+    python.clear();
   }
-  return "";
+  constexpr size_t kMostLinks = 8;
+  while (!python.empty() && prefixes.size() < kMostLinks) {
+    prefixes.push_back(python.parent_path() / "..");
+    std::error_code error;
+    const std::filesystem::path target = std::filesystem::read_symlink(python, error);
+    python = error ? std::filesystem::path() : python.parent_path() / target;  // an absolute target stays as it is
+  }
+  return prefixes;
 }
 
 void* TryOpen(const std::string& path) { return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); }
@@ -80,7 +93,7 @@ std::vector<std::string> CudaLibraryFolders() {
   }
   AddPython(Env("VIRTUAL_ENV"), &folders);
   AddPython(Env("CONDA_PREFIX"), &folders);
-  AddPython(PythonPrefix(), &folders);
+  for (const std::string& prefix : PythonPrefixes()) AddPython(prefix, &folders);
   if (!Env("HOME").empty()) AddPython(Env("HOME") + "/.local", &folders);
   AddPython("/usr/local", &folders);
   AddPython("/usr", &folders);
@@ -96,19 +109,19 @@ absl::StatusOr<SharedLibrary> SharedLibrary::Open(const std::vector<std::string>
   const std::vector<std::string> folders = CudaLibraryFolders();
   if (void* handle = OpenIn(folders, names, &path, &reason)) return SharedLibrary(handle, path);
   const std::string wanted = absl::StrJoin(names, " or ");
-  if (!reason.empty()) return UnsupportedError(absl::StrCat(wanted, " cannot be opened: ", reason));
+  if (!reason.empty()) return MissingLibraryError(absl::StrCat(wanted, " cannot be opened: ", reason));
   std::vector<std::string> places = {"the loader's paths"};
   for (const std::string& folder : Split(Env("AMPC_CUDA_LIBS"))) places.push_back(folder);
   for (const std::string& folder : folders) {
     if (absl::StrCat(":", Env("AMPC_CUDA_LIBS"), ":").find(absl::StrCat(":", folder, ":")) == std::string::npos) places.push_back(folder);
   }
-  return UnsupportedError(absl::StrCat(wanted, " was not found; looked in ", absl::StrJoin(places, ", "),
+  return MissingLibraryError(absl::StrCat(wanted, " was not found; looked in ", absl::StrJoin(places, ", "),
                                        " and the nvidia packages of python3; AMPC_CUDA_LIBS may name its folder"));
 }
 
 absl::StatusOr<void*> SharedLibrary::Symbol(const char* name) const {
   if (void* symbol = dlsym(handle_, name)) return symbol;
-  return UnsupportedError(absl::StrCat(path_, " has no function ", name, ": a newer version of the library is needed"));
+  return MissingLibraryError(absl::StrCat(path_, " has no function ", name, ": a newer version of the library is needed"));
 }
 
 }  // namespace ampc

@@ -121,9 +121,9 @@ double Activate(const ConvDesc& d, double v) {
     case ConvActivation::kNone:
       break;
     case ConvActivation::kRelu:
-      return v > 0 ? v : 0;
+      return v < 0 ? 0 : v;
     case ConvActivation::kClip:
-      return !(v >= d.lower) ? d.lower : v > d.upper ? d.upper : v;
+      return v < d.lower ? d.lower : v > d.upper ? d.upper : v;
     case ConvActivation::kSwish:
       return v / (1 + std::exp(-v));
   }

@@ -13,6 +13,7 @@ absl::StatusOr<NdIndexSpec> NdIndexOf(const SpecView& view, absl::string_view sl
   NdIndexSpec out;
   out.flat = view.In(slot);
   out.type = view.InDesc(slot).dtype;
+  out.from_end = view.op().GetBool("from_end");
   AMPC_RETURN_IF_ERROR(CheckIndex(view, out.type));
   if (index.empty() || index.back() > static_cast<int64_t>(dims.size())) return view.Internal("the index does not fit the operand");
   const int64_t depth = index.back();
@@ -53,6 +54,7 @@ absl::StatusOr<SliceIndexSpec> ReadSliceIndex(const SpecView& view) {
   SliceIndexSpec s;
   s.flat = view.In(ids);
   s.type = view.InDesc(ids).dtype;
+  s.from_end = view.op().GetBool("from_end");
   s.table = gradient ? view.Out(slot) : view.In(slot);
   AMPC_RETURN_IF_ERROR(CheckIndex(view, s.type));
   const TensorDesc& x = gradient ? view.OutDesc(slot) : view.InDesc(slot);
@@ -83,6 +85,7 @@ absl::StatusOr<AlongAxisSpec> ReadAlongAxis(const SpecView& view) {
   AlongAxisSpec a;
   a.flat = view.In(ids);
   a.type = view.InDesc(ids).dtype;
+  a.from_end = view.op().GetBool("from_end");
   a.table = gradient ? view.Out(x) : view.In(x);
   if (gradient) a.gradient = view.In(along ? "Result@GRAD" : "Out@GRAD");
   AMPC_RETURN_IF_ERROR(CheckIndex(view, a.type));

@@ -13,6 +13,7 @@ namespace ampc {
 struct NdIndexSpec {
   int flat = 0;  // operand
   DType type = DType::kI64;
+  bool from_end = false;  // of PositionIn (kernels/common/position.h), as below
   std::vector<int64_t> sizes;              // of the leading dimensions
   int64_t rows = 1, row_elements = 1;      // slices named; elements of a slice
   int64_t slots() const;                   // slices that the tensor has
@@ -27,6 +28,7 @@ absl::StatusOr<NdIndexSpec> ReadRowIndex(const SpecView& view, absl::string_view
 struct SliceIndexSpec {
   int flat = 0;       // operand: the index
   DType type = DType::kI64;
+  bool from_end = false;
   int table = 0;      // operand that has the slots; for a gradient the result
   int64_t outer = 1, slots = 0, width = 1, count = 0;
   int64_t padding = -1;  // a number from 0 on that names no slice; -1 for none
@@ -38,6 +40,7 @@ absl::StatusOr<SliceIndexSpec> ReadSliceIndex(const SpecView& view);
 struct AlongAxisSpec {
   int flat = 0;  // operand: the index
   DType type = DType::kI64;
+  bool from_end = false;
   int table = 0;     // operand that has the slots; for a gradient the result
   int gradient = -1; // operand, for a gradient
   int64_t outer = 1, slots = 1, count = 1, inner = 1;

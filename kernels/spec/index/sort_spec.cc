@@ -7,7 +7,7 @@ namespace ampc {
 
 absl::StatusOr<SortSpec> ReadSort(const SpecView& view) {
   const TensorDesc &x = view.InDesc("X"), &out = view.OutDesc("Out");
-  AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64, DType::kU8, DType::kI16, DType::kI32, DType::kI64}));
+  AMPC_RETURN_IF_ERROR(view.CheckType<Numbers>(x.dtype));
   const std::string& type = view.op().type();
   SortSpec s;
   s.descending = type == "argsort" ? view.op().GetBool("descending") : type == "top_k" || view.op().GetBool("largest");

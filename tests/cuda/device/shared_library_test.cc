@@ -70,6 +70,18 @@ TEST_F(SharedLibraryTest, PackagesOfThePythonThatIsFound) {
   EXPECT_EQ(std::filesystem::canonical(library.path()), std::filesystem::canonical(root_ + "/lib/python3.9/site-packages/nvidia/cublas/lib/libampc_any.so.7"));
 }
 
+TEST_F(SharedLibraryTest, PackagesOfAPythonThatIsALinkIntoAnEnvironment) {
+  Install("env/lib/python3.9/site-packages/nvidia/cublas/lib");
+  Install("env/bin", "python3");
+  std::filesystem::permissions(root_ + "/env/bin/python3", std::filesystem::perms::owner_all);
+  std::filesystem::create_directories(root_ + "/bin");
+  std::filesystem::remove(root_ + "/bin/python3");
+  std::filesystem::create_symlink("../env/bin/python3", root_ + "/bin/python3");
+  ASSERT_OK_AND_ASSIGN(const SharedLibrary library, SharedLibrary::Open({"libampc_any.so.7"}));
+  EXPECT_EQ(std::filesystem::canonical(library.path()),
+            std::filesystem::canonical(root_ + "/env/lib/python3.9/site-packages/nvidia/cublas/lib/libampc_any.so.7"));
+}
+
 TEST_F(SharedLibraryTest, NothingFoundNamesWhatAndWhere) {
   setenv("AMPC_CUDA_LIBS", "/ampc/none", 1);
   const std::string toolkit = Install("toolkit/lib64", "other");

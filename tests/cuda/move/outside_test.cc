@@ -83,7 +83,7 @@ TEST_F(Outside, NothingIsAddedOrPut) {
 }
 
 TEST_F(Outside, AlongAnAxisToo) {
-  const AlongAxis along{index_.data(), DType::kI64, 1, 3, 4, 1};
+  const AlongAxis along{index_.data(), DType::kI64, false, 1, 3, 4, 1};
   const std::vector<float> x = {1, 2, 3};
   std::vector<float> out(4);
   ASSERT_EQ(LaunchTakeAlong(stream(), along, 4, MissingValue(DType::kF32), x.data(), out.data()), 0);

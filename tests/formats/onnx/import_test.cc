@@ -188,7 +188,7 @@ TEST(OnnxImport, SymbolsAndForeignTypes) {
   g.In("x", {0, 3});
   onnx::TensorShapeProto* shape = g->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
   shape->mutable_dim(0)->set_dim_param("batch");
-  g.In("u", {2}, testing::kOnnxU64);
+  g.In("u", {2}, testing::kOnnxString);
   g->add_input()->set_name("list");
   g->mutable_input(2)->mutable_type()->mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()->set_elem_type(1);
   testing::SetInt(g.Node("Cast", {"u"}, {"f"}), "to", testing::kOnnxF32);
@@ -204,6 +204,35 @@ TEST(OnnxImport, SymbolsAndForeignTypes) {
   EXPECT_EQ(program.feeds[2]->type.kind, TypeKind::kOpaque);
   EXPECT_TRUE(OpOf(program, "f").def().opaque);
   EXPECT_EQ(program.main().FindVar("f")->type.dtype, DType::kF32);
+}
+
+TEST(OnnxImport, PackedElements) {
+  onnx::ModelProto model = NewModel(21);
+  GraphBuilder g(model.mutable_graph());
+  onnx::TensorProto* typed = g->add_initializer();
+  typed->set_name("typed");
+  typed->set_data_type(testing::kOnnxI4);
+  typed->add_dims(3);
+  typed->add_int32_data(0x78);  // -8, 7
+  typed->add_int32_data(0x0f);  // -1
+  onnx::TensorProto* large = g->add_initializer();
+  large->set_name("large");
+  large->set_data_type(testing::kOnnxU4);
+  large->add_dims(1025);
+  large->set_raw_data(std::string(513, '\x21'));
+  g.Node("Identity", {"typed"}, {"y"});
+  g.Out("y", {3}, testing::kOnnxI4);
+  g.Out("large", {1025}, testing::kOnnxU4);
+  ASSERT_OK_AND_ASSIGN(Program program, Load(model));
+  const HostTensor& literal = *program.main().FindVar("typed")->literal;
+  EXPECT_EQ(std::vector<int8_t>(static_cast<const int8_t*>(literal.data()), static_cast<const int8_t*>(literal.data()) + 3), (std::vector<int8_t>{-8, 7, -1}));
+  const WeightRef& weight = *program.main().FindVar("large")->weight;
+  EXPECT_EQ(weight.bytes, 513u);
+  ASSERT_OK_AND_ASSIGN(const HostTensor value, LoadWeight(weight, {1025}));
+  EXPECT_EQ(static_cast<const uint8_t*>(value.data())[1023], 2);
+  EXPECT_EQ(static_cast<const uint8_t*>(value.data())[1024], 1);
+  large->mutable_raw_data()->pop_back();
+  EXPECT_THAT(Load(model).status(), StatusIs(ExitCode::kBadInput, HasSubstr("uint4 [1025] needs 513 bytes, its value has 512")));
 }
 
 TEST(OnnxImport, AFunctionOfTheModelIsOpaque) {

@@ -11,7 +11,7 @@
 namespace ampc::testing {
 
 // Element types by ONNX's numbers.
-enum : int { kOnnxF32 = 1, kOnnxI32 = 6, kOnnxI64 = 7, kOnnxString = 8, kOnnxBool = 9, kOnnxF16 = 10, kOnnxF64 = 11, kOnnxU64 = 13, kOnnxBF16 = 16 };
+enum : int { kOnnxF32 = 1, kOnnxI32 = 6, kOnnxI64 = 7, kOnnxString = 8, kOnnxBool = 9, kOnnxF16 = 10, kOnnxF64 = 11, kOnnxBF16 = 16, kOnnxU4 = 21, kOnnxI4 = 22 };
 
 inline void SetType(onnx::ValueInfoProto* info, const std::string& name, int type, const std::vector<int64_t>& dims) {
   info->set_name(name);

@@ -35,5 +35,6 @@ struct NetworkInfo {
 absl::Span<const NetworkInfo> Networks();
 // A usage error that names the known ones.
 absl::StatusOr<const NetworkInfo*> FindNetwork(absl::string_view name);
+Network BuildSimpleNet(ProgramBuilder& b);
 
 }  // namespace ampc

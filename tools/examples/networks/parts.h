@@ -18,6 +18,5 @@ Network BuildLeNet(ProgramBuilder& b);
 Network BuildResNet18(ProgramBuilder& b);
 Network BuildLstm(ProgramBuilder& b);
 Network BuildTransformer(ProgramBuilder& b);
-Network BuildSimpleNet(ProgramBuilder& b);
 
 }  // namespace ampc

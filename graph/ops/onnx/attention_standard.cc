@@ -1,0 +1,160 @@
+// Attention of the standard (operator set 23), and what came with it for caches.
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "graph/ops/onnx/attention_util.h"
+#include "graph/ops/onnx/move_util.h"
+#include "graph/ops/onnx/onnx_op.h"
+#include "graph/ops/onnx/steps.h"
+
+namespace ampc::onnx {
+namespace {
+
+// The positions that causality, windows and the lengths of a cache leave; null for all.
+Var* LeftByPosition(Lowering& l, Var* scores, Var* q) {
+  Var* left = nullptr;
+  const auto both = [&](Var* more) { left = left == nullptr ? more : l.Binary("logical_and", left, more); };
+  Var* position = Count(l, scores, 3, false);
+  const bool causal = l.GetInt("is_causal") != 0;
+  const bool windows = l.since() >= 25;
+  const int64_t before = windows ? l.GetInt("left_window_size") : -1, after = windows ? l.GetInt("right_window_size") : -1;
+  Var* lengths = l.Has("nonpad_kv_seqlen") ? l.Reshape(l.Cast(l.In("nonpad_kv_seqlen"), DType::kI64), {-1, 1, 1, 1}) : nullptr;
+  if (causal || before >= 0 || after >= 0) {
+    Var* query = Count(l, scores, 2, false);
+    if (l.Has("past_key")) query = l.Binary("elementwise_add", query, DimOf(l, l.In("past_key"), 2, DType::kI64));
+    if (lengths != nullptr) query = l.Binary("elementwise_sub", l.Binary("elementwise_add", query, lengths), DimOf(l, q, 2, DType::kI64));
+    Var* distance = l.Binary("elementwise_sub", query, position);
+    if (causal) both(WithNumber(l, "greater_equal", distance, 0));
+    if (before >= 0) both(WithNumber(l, "less_equal", distance, static_cast<double>(before)));
+    if (after >= 0) both(WithNumber(l, "greater_equal", distance, -static_cast<double>(after)));
+  }
+  if (lengths != nullptr) both(l.Binary("less_equal", position, lengths));
+  return left;
+}
+
+// The operand attn_mask as numbers to add, as long as the scores.
+Var* MaskBias(Lowering& l, Var* scores) {
+  Var* mask = l.In("attn_mask");
+  const auto least = [&](Var* x) { return WithNumber(l, "elementwise_max", x, kLeastScore); };
+  Var* bias = TypeOf(l, mask) == DType::kBool ? BiasOf(l, mask, scores, kLeastScore) : least(l.Cast(mask, TypeOf(l, scores)));
+  const int rank = l.Rank(mask);
+  if (rank < 1) return bias;
+  const int64_t have = DimOf(l, mask, rank - 1), need = DimOf(l, scores, 3);
+  if (!l.ok() || have >= need || have == 1) return bias;
+  std::vector<int64_t> paddings(2 * rank, 0);
+  paddings.back() = need - have;
+  return l.Op("pad", {{"X", bias}}, {{"paddings", WholeNumbers(paddings)}, {"pad_value", static_cast<float>(kLeastScore)}});
+}
+
+// The scores with -inf, as the standard gives them, where `bias` is the least number.
+Var* WithInfinities(Lowering& l, Var* scores, Var* bias) {
+  Var* hidden = l.Cast(WithNumber(l, "less_equal", bias, kLeastScore), TypeOf(l, scores));
+  return l.Binary("elementwise_add", scores, WithNumber(l, "elementwise_mul", hidden, kLeastScore));
+}
+
+Var* ByHeads(Lowering& l, Var* x, const char* heads) {
+  const int rank = l.Rank(x);
+  if (rank != 3) return x;
+  if (l.GetInt(heads) > 0) return SplitHeads(l, x, l.GetInt(heads));
+  Wrong(l, "operands of three dims need q_num_heads and kv_num_heads");
+  return x;
+}
+
+void LowerStandardAttention(Lowering& l) {
+  Var *q = ByHeads(l, l.In("Q"), "q_num_heads"), *k = ByHeads(l, l.In("K"), "kv_num_heads"), *v = ByHeads(l, l.In("V"), "kv_num_heads");
+  if (l.Has("past_key")) k = l.Op("concat", {{"X", {l.In("past_key"), k}}}, {{"axis", 2}});
+  if (l.Has("past_value")) v = l.Op("concat", {{"X", {l.In("past_value"), v}}}, {{"axis", 2}});
+  l.Result("present_key", k);
+  l.Result("present_value", v);
+  const double size = static_cast<double>(DimOf(l, q, 3));
+  if (!l.ok()) return;
+  const DType dtype = TypeOf(l, q);
+  const int64_t mode = l.GetInt("qk_matmul_output_mode");
+  const auto give = [&](int64_t which, Var* x) {
+    if (mode == which && l.WantsResult("qk_matmul_output")) l.Result("qk_matmul_output", l.Cast(x, dtype));
+  };
+  Var* scores = Scores(l, q, k, l.HasAttr("scale") ? l.GetFloat("scale") : 1 / std::sqrt(size));
+  give(0, scores);
+  scores = Capped(l, scores, l.GetFloat("softcap"));
+  give(1, scores);
+  Var* left = LeftByPosition(l, scores, q);
+  Var* bias = SumOf(l, l.Has("attn_mask") ? MaskBias(l, scores) : nullptr, left == nullptr ? nullptr : BiasOf(l, left, scores, kLeastScore));
+  // Two masks at once are no less than one.
+  if (bias != nullptr) bias = WithNumber(l, "elementwise_max", bias, kLeastScore);
+  scores = SumOf(l, scores, bias);
+  give(2, bias == nullptr ? scores : WithInfinities(l, scores, bias));
+  Var* p = Probabilities(l, scores);
+  if (bias != nullptr) {  // a query that may attend to nothing gets zeros
+    Var* some = WithNumber(l, "greater_than", Reduced(l, "reduce_max", bias, {-1}, true), kLeastScore / 2);
+    p = l.Binary("elementwise_mul", p, l.Cast(some, TypeOf(l, p)));
+  }
+  give(3, p);
+  Var* y = Weighted(l, p, v);
+  l.Result("Y", l.Rank(l.In("Q")) == 3 ? JoinHeads(l, y) : y);
+}
+
+// Writes `update` into the cache along an axis, from where each batch says.
+void LowerTensorScatter(Lowering& l) {
+  Var *past = l.In("past_cache"), *update = l.In("update");
+  const int64_t axis = AxisOf(l, past, l.GetInt("axis"));
+  if (!l.ok()) return;
+  if (axis == 0) return Wrong(l, "axis is that of the batch");
+  const int64_t room = DimOf(l, past, axis), length = DimOf(l, update, axis);
+  if (!l.ok() || !l.CanHold(DType::kI64, {room})) return;
+  if (room == 0) return l.Result("present_cache", past);
+  std::vector<int> perm = {0, static_cast<int>(axis)}, back;
+  for (int i = 1; i < l.Rank(past); ++i) {
+    if (i != axis) perm.push_back(i);
+  }
+  for (int i = 0; i < l.Rank(past); ++i) back.push_back(i == 0 ? 0 : i == axis ? 1 : i < axis ? i + 1 : i);
+  Var* joined = l.Transpose(l.Op("concat", {{"X", {past, update}}}, {{"axis", static_cast<int32_t>(axis)}}), perm);
+  Var* steps = l.Const(AxisRange(0, room));
+  Var* from = WithNumber(l, "elementwise_mul", l.Reshape(Count(l, past, 0, false), {-1, 1}), 0);
+  if (l.Has("write_indices")) from = l.Reshape(l.In("write_indices"), {-1, 1});
+  Var* at = l.Binary("elementwise_sub", steps, from);  // [batch, room]: position in the update
+  if (l.GetString("mode") == "circular") at = WithNumber(l, "elementwise_mod", at, static_cast<double>(room));
+  Var* inside = l.Binary("logical_and", WithNumber(l, "greater_equal", at, 0), WithNumber(l, "less_than", at, static_cast<double>(length)));
+  Var* moved = WithNumber(l, "elementwise_add", l.Binary("elementwise_sub", at, steps), static_cast<double>(room));
+  Var* index = l.Binary("elementwise_add", l.Binary("elementwise_mul", l.Cast(inside, DType::kI64), moved), steps);
+  l.Result("present_cache", l.Transpose(TakeInBatch(l, joined, index), back));
+}
+
+// Running products; the others by turning the axis around, and by a one in front.
+void LowerCumProd(Lowering& l) {
+  Var* x = l.In("x");
+  const std::optional<std::vector<int64_t>> given = l.NeedInts(l.In("axis"));
+  if (!given.has_value()) return;
+  const int32_t axis = static_cast<int32_t>(AxisOf(l, x, given->empty() ? 0 : (*given)[0]));
+  const int64_t n = DimOf(l, x, axis);
+  if (!l.ok()) return;
+  const auto flip = [&](Var* v) { return l.GetInt("reverse") == 0 ? v : l.Op("flip", {{"X", v}}, {{"axis", Ints{axis}}}); };
+  const auto part = [&](Var* v, int64_t begin, int64_t end) {
+    return l.Op("slice", {{"Input", v}}, {{"axes", Ints{axis}}, {"starts", WholeNumbers({begin})}, {"ends", WholeNumbers({end})}});
+  };
+  Var* y = flip(x);
+  if (l.GetInt("exclusive") != 0 && n > 0) {
+    Var* one = Filled(l, part(y, 0, 1), 1, TypeOf(l, x));
+    y = n == 1 ? one : l.Op("concat", {{"X", {one, part(y, 0, n - 1)}}}, {{"axis", axis}});
+  }
+  l.Result("y", flip(Map(l, "cumprod", y, {{"dim", axis}})));
+}
+
+void LowerSwiGlu(Lowering& l) {
+  Var* x = l.In("A");
+  Var* gate = Map(l, "swish", Widened(l, x), {{"beta", static_cast<float>(l.GetFloat("alpha"))}});
+  l.Result("Y", l.Cast(l.Binary("elementwise_mul", gate, Widened(l, l.In("B"))), TypeOf(l, x)));
+}
+
+}  // namespace
+
+void AddStandardAttention(OnnxOps& ops) {
+  ops.Add("Attention")
+      .Amp(AmpClass::kAllow, "its two matrix products run at the rate of f16 with fp32 sums; scores are masked, and softmax is taken, in fp32 inside")
+      .Lower(&LowerStandardAttention);
+  ops.Add("TensorScatter").Amp(AmpClass::kClear, "moves values without arithmetic").Lower(&LowerTensorScatter);
+  ops.Add("CumProd").Like("cumprod").Lower(&LowerCumProd).Infer(&InferSameType);
+  ops.Add("SwiGLU").Like("swish").Lower(&LowerSwiGlu);
+}
+
+}  // namespace ampc::onnx

@@ -1,0 +1,130 @@
+#include "kernels/lib/conv_nan.h"
+
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "graph/base/host_tensor.h"
+#include "graph/base/mutex.h"
+#include "graph/base/status_macros.h"
+#include "kernels/layout.h"
+#include "kernels/lib/conv_descs.h"
+#include "kernels/nan_watch.h"
+#include "kernels/parallel.h"
+
+namespace ampc::onednn {
+namespace {
+
+constexpr int64_t kGrain = 1 << 15;  // elements of a thread
+
+bool AllFinite(int threads, const float* x, int64_t n) {
+  std::atomic<bool> finite{true};
+  ParallelFor(threads, n, kGrain, [&](int64_t first, int64_t last) {
+    constexpr uint32_t kExponent = 0x7f800000;
+    uint32_t most = 0;
+    for (int64_t i = first; i < last; ++i) {
+      uint32_t bits;
+      std::memcpy(&bits, x + i, sizeof(bits));
+      bits &= kExponent;
+      most = bits > most ? bits : most;
+    }
+    if (most == kExponent) finite = false;
+  });
+  return finite;
+}
+
+class NanKeepingConv final : public Conv {
+ public:
+  NanKeepingConv(std::unique_ptr<Conv> fused, const ConvSpec& spec) : fused_(std::move(fused)), s_(spec) {}
+  int64_t workspace_bytes() const override { return fused_->workspace_bytes(); }
+  std::string implementation() const override { return fused_->implementation(); }
+  bool may_add_in_place() const override { return fused_->may_add_in_place(); }
+
+  absl::Status Run(const ConvBuffers& b) const override {
+    const bool in_place = s_.has_residual && b.residual == b.out;
+    // The residual is gone when NaN is met; one that is finite is not missed.
+    if (in_place && !AllFinite(s_.threads, b.residual, elements())) return RunByItself(b);
+    TakeMetNan();
+    std::atomic<bool> met_nan{false};
+    ConvBuffers watched = b;
+    watched.met_nan = &met_nan;
+    AMPC_RETURN_IF_ERROR(fused_->Run(watched));
+    if (!met_nan) return absl::OkStatus();
+    return in_place ? PutNan(b) : RunByItself(b);
+  }
+
+ private:
+  int64_t elements() const { return s_.batch * s_.out_c * s_.out_positions(); }
+
+  // The convolution with its bias alone.
+  absl::StatusOr<const Conv*> Alone() const {
+    const MutexLock lock(mutex_);
+    if (alone_ == nullptr) {
+      ConvSpec plain = s_;
+      plain.has_residual = false;
+      plain.activation = {};
+      AMPC_ASSIGN_OR_RETURN(alone_, MakeConv(plain, nullptr, nullptr));
+    }
+    return alone_.get();
+  }
+
+  absl::Status RunAlone(const ConvBuffers& b, float* out) const {
+    AMPC_ASSIGN_OR_RETURN(const Conv* const alone, Alone());
+    AMPC_ASSIGN_OR_RETURN(HostTensor workspace, HostTensor::CreateUninitialized(DType::kU8, {alone->workspace_bytes()}));
+    return alone->Run({b.in, b.filter, b.bias, nullptr, out, workspace.mutable_data()});
+  }
+
+  absl::Status RunByItself(const ConvBuffers& b) const {
+    HostTensor sum;
+    float* out = b.out;
+    if (s_.has_residual) {
+      AMPC_ASSIGN_OR_RETURN(sum, HostTensor::CreateUninitialized(DType::kF32, {elements()}));
+      out = sum.mutable_values<float>().data();
+    }
+    AMPC_RETURN_IF_ERROR(RunAlone(b, out));
+    if (s_.has_residual) AMPC_RETURN_IF_ERROR(Add(out, b));
+    ApplyActivation(s_.activation, s_.threads, b.out, elements());
+    return absl::OkStatus();
+  }
+
+  // b.out = sum + residual, in the order of the result.
+  absl::Status Add(const float* sum, const ConvBuffers& b) const {
+    const float* residual = b.residual;
+    HostTensor ordered;
+    if (s_.residual != s_.out && !Neutral(s_.out_c, s_.out_positions())) {
+      AMPC_ASSIGN_OR_RETURN(ordered, HostTensor::CreateUninitialized(DType::kF32, {elements()}));
+      float* const to = ordered.mutable_values<float>().data();
+      const bool plain = s_.residual == Layout::kPlain;
+      Transpose2D(s_.threads, s_.batch, plain ? s_.out_c : s_.out_positions(), plain ? s_.out_positions() : s_.out_c, residual, to);
+      residual = to;
+    }
+    ParallelFor(s_.threads, elements(), kGrain, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) b.out[i] = sum[i] + residual[i];
+    });
+    return absl::OkStatus();
+  }
+
+  // To a result that lacks it; what was added was finite.
+  absl::Status PutNan(const ConvBuffers& b) const {
+    AMPC_ASSIGN_OR_RETURN(HostTensor again, HostTensor::CreateUninitialized(DType::kF32, {elements()}));
+    float* const sum = again.mutable_values<float>().data();
+    AMPC_RETURN_IF_ERROR(RunAlone(b, sum));
+    for (int64_t i = 0; i < elements(); ++i) {
+      if (std::isnan(sum[i])) b.out[i] = sum[i];
+    }
+    return absl::OkStatus();
+  }
+
+  const std::unique_ptr<Conv> fused_;
+  const ConvSpec s_;
+  mutable Mutex mutex_;
+  mutable std::unique_ptr<Conv> alone_ ABSL_GUARDED_BY(mutex_);  // made when NaN is met first
+};
+
+}  // namespace
+
+std::unique_ptr<Conv> KeepNan(std::unique_ptr<Conv> fused, const ConvSpec& spec) {
+  return std::make_unique<NanKeepingConv>(std::move(fused), spec);
+}
+
+}  // namespace ampc::onednn

@@ -1,0 +1,14 @@
+// Convolutions whose activation keeps NaN, although oneDNN's does not.
+#pragma once
+
+#include <memory>
+
+#include "kernels/lib/conv.h"
+
+namespace ampc::onednn {
+
+// `fused` computes `spec`. Where it meets NaN, which the CPU notes at no cost, the convolution is computed again and its activation by itself:
+// a run without NaN takes no longer, but for a look at a residual that lies in the result's memory. ConvBuffers::filter is read then, constant or not.
+std::unique_ptr<Conv> KeepNan(std::unique_ptr<Conv> fused, const ConvSpec& spec);
+
+}  // namespace ampc::onednn

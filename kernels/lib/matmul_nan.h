@@ -1,0 +1,14 @@
+// Products whose activation keeps NaN, although oneDNN's does not.
+#pragma once
+
+#include <memory>
+
+#include "kernels/lib/matmul.h"
+
+namespace ampc::onednn {
+
+// `fused` computes `spec`. Where it meets NaN, which the CPU notes at no cost, the product is computed again and its activation by itself: a run
+// without NaN takes no longer. MatmulBuffers::b is read then, constant or not.
+std::unique_ptr<Matmul> KeepNan(std::unique_ptr<Matmul> fused, const MatmulSpec& spec);
+
+}  // namespace ampc::onednn

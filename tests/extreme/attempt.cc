@@ -1,0 +1,81 @@
+#include "tests/extreme/attempt.h"
+
+#include <exception>
+#include <fstream>
+#include <new>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/formats/format.h"
+#include "graph/text/printer.h"
+#include "runtime/session.h"
+#include "tools/cli/convert_model.h"
+#include "tools/cli/model_facts.h"
+#include "tools/cli/uncaught.h"
+
+namespace ampc::extreme {
+namespace {
+
+absl::Status Inspect(const std::string& path) {
+  AMPC_ASSIGN_OR_RETURN(const Program program, LoadModel(path));
+  PrintOptions options;
+  options.brief = true;
+  return PrintProgram(program, options).empty() || FactsOf(program).num_ops < 0 ? InternalError("nothing to inspect") : absl::OkStatus();
+}
+
+absl::Status Convert(const std::string& path, const std::string& to) {
+  ConvertRequest request;
+  request.input = path;
+  request.output = to;
+  request.no_sync = true;
+  return ConvertModel(request).status();
+}
+
+absl::Status Run(const std::string& path, const TensorMap& feeds, TensorMap* fetches) {
+  AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(path, {.threads = 1}));
+  AMPC_ASSIGN_OR_RETURN(*fetches, session.Run(feeds));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Attempt Try(const OddModel& model, const std::string& folder, void (*begun)(const char* stage)) {
+  const std::string path = absl::StrCat(folder, "/odd", EndingOf(model)), to = absl::StrCat(folder, "/low", EndingOf(model));
+  std::ofstream(path, std::ios::binary) << FileOf(model);
+  Attempt attempt;
+  const auto stage = [&](const char* name, const auto& run) {
+    if (!attempt.status.ok()) return;
+    attempt.stage = name;
+    if (begun != nullptr) begun(name);
+    try {
+      attempt.status = run();
+    } catch (const std::bad_alloc&) {
+      attempt.status = InternalError(kOutOfMemory);
+    } catch (const std::exception& error) {
+      attempt.status = InternalError(absl::StrCat("exception: ", error.what()));
+    }
+  };
+  stage("inspect", [&] { return Inspect(path); });
+  // What cannot be converted may run, and the other way round.
+  const absl::Status inspected = attempt.status;
+  stage("convert", [&] { return Convert(path, to); });
+  if (inspected.ok() && CheckPolite(attempt).ok()) {
+    attempt.status = absl::OkStatus();
+    stage("run", [&] { return Run(path, FeedsOf(model), &attempt.fetches); });
+  }
+  attempt.too_little_memory = absl::StrContains(attempt.status.message(), "memory");
+  return attempt;
+}
+
+absl::Status CheckPolite(const Attempt& attempt) {
+  const absl::Status& status = attempt.status;
+  if (status.ok()) return status;
+  const absl::string_view text = status.message();
+  if (text.empty() || absl::StrContains(text, "\n")) return InternalError(absl::StrCat(attempt.stage, ": not one sentence: '", text, "'"));
+  if (ExitCodeOf(status) != ExitCode::kInternal || absl::StrContains(text, "memory")) return absl::OkStatus();
+  return InternalError(absl::StrCat(attempt.stage, ": exit 5: ", text));
+}
+
+}  // namespace ampc::extreme

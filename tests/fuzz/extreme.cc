@@ -1,0 +1,40 @@
+// Models whose attributes and operands have extreme values (tests/extreme): the bytes are the decisions of their generator.
+#include <sys/resource.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/base/config.h"
+#include "tests/extreme/attempt.h"
+#include "tests/extreme/odd_model.h"
+#include "tests/fuzz/target.h"
+
+namespace ampc::fuzz {
+namespace {
+
+std::string MakeFolder() {
+#if !defined(ABSL_HAVE_ADDRESS_SANITIZER)
+  // What a model asks for beyond this is refused, as on a small machine; run.sh tells the sanitizer the same.
+  constexpr rlim_t kMost = rlim_t{3} << 30;
+  const rlimit memory{kMost, kMost};
+  setrlimit(RLIMIT_AS, &memory);
+#endif
+  std::string folder = (std::filesystem::temp_directory_path() / "ampc-fuzz-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) std::abort();
+  return folder;
+}
+
+}  // namespace
+
+absl::Status ExtremeModel(absl::string_view bytes) {
+  static const std::string& folder = *new std::string(MakeFolder());
+  static const auto& ops = *new std::vector<const OpDef*>(extreme::TriedOps());
+  extreme::Choices choices(bytes);
+  const OpDef& def = *ops[choices.Below(ops.size())];
+  const int changes = 1 + static_cast<int>(choices.Below(3));
+  return extreme::CheckPolite(extreme::Try(extreme::MakeModel(def, changes, choices), folder));
+}
+
+}  // namespace ampc::fuzz

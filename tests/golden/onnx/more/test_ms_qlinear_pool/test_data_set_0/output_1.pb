@@ -1,0 +1,1 @@
+J2?Akgf?9N`f;:MUVZ=`Jf‘¬sv—`Oeª‹M-L‹aŠŒwŸ·l€˜q]

@@ -1,0 +1,1 @@
+J(lxc)c6cxc)UbmcsUsbmiss;ð9ixðxB

@@ -1,0 +1,1 @@
+JdbhjMbdfb^aedZa

@@ -1,0 +1,1 @@
+Jfim`hd[zi{bgf`m

@@ -1,0 +1,106 @@
+// Integers are computed as integers: none goes through a float that has only a neighbour of it.
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "graph/op_registry.h"
+#include "kernels/kernel.h"
+#include "tests/kernels/op_run.h"
+#include "tests/testlib/status.h"
+
+namespace ampc::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max(), kLeast = std::numeric_limits<int64_t>::min();
+constexpr int64_t kOdd = (int64_t{1} << 53) + 1, kLarge = int64_t{1} << 62;
+const std::vector<int64_t> kAll = {kLeast, -kOdd, 0, kOdd, kLarge, kMost};
+
+// The op with `x` in its first operand and ones in the others; empty where that is not what it takes, or where its result is no i64 for
+// each element.
+std::vector<int64_t> Apply(const OpDef& def, const std::vector<int64_t>& x) {
+  const Shape dims = {static_cast<int64_t>(x.size())};
+  OpRun run(def.name);
+  for (size_t i = 0; i < def.inputs.size(); ++i) {
+    if (def.inputs[i].optional) continue;
+    run.In(def.inputs[i].name, i == 0 ? I64(dims, x) : I64(dims, std::vector<int64_t>(x.size(), 1)));
+  }
+  run.Out(def.outputs[0].name);
+  const absl::StatusOr<std::vector<Tensor>> out = run.Run();
+  return out.ok() && (*out)[0].dims() == absl::MakeConstSpan(dims) ? (*out)[0].As<int64_t>() : std::vector<int64_t>();
+}
+
+bool TellsApart(const std::vector<int64_t>& results) { return results[0] != results[1] && results[2] != results[3]; }
+
+// What tells small neighbours apart tells large ones apart.
+TEST(Integers, EveryKernelTellsNeighboursApart) {
+  int checked = 0;
+  for (const KernelEntry* entry : CpuKernels().All()) {
+    const OpDef* def = Ops().Find(entry->op);
+    if (def == nullptr || def->inputs.empty() || def->inputs[0].optional || def->outputs.empty() || entry->make == nullptr) continue;
+    if (std::find(entry->dtypes.begin(), entry->dtypes.end(), DType::kI64) == entry->dtypes.end()) continue;
+    if (entry->op == "pow" || entry->op == "elementwise_pow") continue;  // the power of doubles, as ONNX Runtime computes it
+    const std::vector<int64_t> small = Apply(*def, {2, 3, 1000, 1001});
+    if (small.size() != 4 || !TellsApart(small)) continue;
+    const std::vector<int64_t> large = Apply(*def, {kOdd - 1, kOdd, kLarge, kLarge + 1});
+    ASSERT_EQ(large.size(), 4u) << entry->op;
+    EXPECT_TRUE(TellsApart(large)) << entry->op;
+    ++checked;
+  }
+  EXPECT_GE(checked, 15);
+}
+
+TEST(Integers, BoundsOfClip) {
+  const Tensor x = I64({6}, kAll);
+  for (const bool known : {false, true}) {
+    for (const int64_t low : kAll) {
+      for (const int64_t high : kAll) {
+        OpRun run("clip");
+        known ? run.Const("Min", I64({1}, {low})).Const("Max", I64({1}, {high}))
+              : run.In("Min", I64({1}, {low})).In("Max", I64({1}, {high}));
+        ASSERT_OK_AND_ASSIGN(const auto out, run.In("X", x).Attr("min", 0.0f).Attr("max", 0.0f).Out("Out").Run());
+        std::vector<int64_t> want;
+        for (const int64_t v : kAll) want.push_back(std::min(std::max(v, low), high));
+        EXPECT_EQ(out[0].As<int64_t>(), want) << low << " to " << high;
+      }
+    }
+  }
+}
+
+// Of u64 the upper half, too; where a bound is the float of an attribute, u64 ends at 0.
+TEST(Integers, UnsignedOnes) {
+  constexpr uint64_t kTop = std::numeric_limits<uint64_t>::max(), kHalf = uint64_t{1} << 63;
+  const Tensor x = Of<uint64_t>({3}, {0, kHalf + 1, kTop});
+  const auto run = [&](OpRun op) { return op.In("X", x).Out("Out").Run(); };
+  const auto bound = [](uint64_t v) { return Of<uint64_t>({1}, {v}); };
+  ASSERT_OK_AND_ASSIGN(const auto fed, run(OpRun("clip").In("Min", bound(1)).In("Max", bound(kTop - 1)).Attr("min", 0.0f).Attr("max", 0.0f)));
+  EXPECT_THAT(fed[0].As<uint64_t>(), ElementsAre(1, kHalf + 1, kTop - 1));
+  ASSERT_OK_AND_ASSIGN(const auto known, run(OpRun("clip").Const("Min", bound(1)).Const("Max", bound(kTop - 1)).Attr("min", 0.0f).Attr("max", 0.0f)));
+  EXPECT_THAT(known[0].As<uint64_t>(), ElementsAre(1, kHalf + 1, kTop - 1));
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  ASSERT_OK_AND_ASSIGN(const auto open, run(OpRun("clip").Attr("min", -kInf).Attr("max", kInf)));
+  EXPECT_THAT(open[0].As<uint64_t>(), ElementsAre(0, kHalf + 1, kTop));
+  ASSERT_OK_AND_ASSIGN(const auto scaled, run(OpRun("scale").Attr("scale", 1.0f)));
+  EXPECT_THAT(scaled[0].As<uint64_t>(), ElementsAre(0, kHalf + 1, kTop));
+}
+
+TEST(Integers, FactorOfScale) {
+  for (const int64_t factor : kAll) {
+    ASSERT_OK_AND_ASSIGN(const auto out, OpRun("scale").In("X", I64({2}, {1, 0})).In("ScaleTensor", I64({1}, {factor})).Out("Out").Run());
+    EXPECT_THAT(out[0].As<int64_t>(), ElementsAre(factor, 0));
+  }
+}
+
+TEST(Integers, SeedsOfDropout) {
+  const auto mask = [](int64_t seed) -> std::vector<uint8_t> {
+    const auto out =
+        OpRun("dropout").In("X", F32({64}, std::vector<float>(64, 1))).In("Seed", I64({1}, {seed})).Out("Out").Out("Mask").Run();
+    return out.ok() ? (*out)[1].As<uint8_t>() : std::vector<uint8_t>();
+  };
+  for (const int64_t seed : {kOdd, kLarge + 1, kMost}) EXPECT_NE(mask(seed), mask(seed - 1)) << seed;
+}
+
+}  // namespace
+}  // namespace ampc::testing

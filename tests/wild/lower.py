@@ -1,0 +1,62 @@
+"""A conversion to fp16 or bf16, and what is to be said about it."""
+import os
+
+import boxes
+import judge
+import numpy as np
+import onnx
+from engines import Refused, run_ort_apart
+
+
+def checked(path):
+    """"" where the standard's checker takes the model with full type checking, else its sentence."""
+    try:
+        onnx.checker.check_model(onnx.load(path), full_check=True)
+        return ""
+    except Exception as e:
+        return next(iter(str(e).strip().splitlines()), "refused")[:200]
+
+
+def lower(examination, path, dtype, wanted):
+    """`faults` are sentences about what must not be: the checker or ONNX Runtime refuse what they took before, ampc does not run it, or finite answers are lost."""
+    low = os.path.join(examination.folder, f"{dtype}.onnx")
+    try:
+        facts = examination.ampc.convert(path, low, dtype)
+    except Refused as e:
+        return {"faults": [], "declined": str(e)} if e.code == 4 else {"faults": [str(e)]}
+    result = {"low_flops": facts["after"]["low_flops_share"] or 0.0, "faults": []}
+    refusal = checked(low)
+    if refusal and not checked(path):
+        result["faults"].append(f"checker: {refusal}")
+    try:
+        result["ort_error"] = far(run_ort_apart(low, examination.feeds), wanted, examination)
+    except Exception as e:
+        said = str(e).strip().replace("\n", " ")[:300]
+        if dtype == "fp16" or "NOT_IMPLEMENTED" not in said:  # its CPU provider has few kernels for bf16
+            result["faults"].append(f"ONNX Runtime does not load it: {said}")
+    try:
+        found = examination.ampc.run(low, examination.feeds, "--strict-rounding")[0]
+        result["error"] = far(found, wanted, examination)
+        if not np.isfinite(result["error"]):
+            result["faults"].append("lost: " + judge.describe(found, wanted, judge.worst(found, wanted)[1]))
+    except Refused as e:
+        result["faults"].append(f"run: {e}")
+    if not examination.options.keep:
+        for name in os.listdir(examination.folder):
+            if name.startswith(dtype + ".onnx"):
+                os.remove(os.path.join(examination.folder, name))
+    return result
+
+
+def far(found, wanted, examination):
+    """As judge.worst of the outputs that are numbers; integers (a place, a token) may be others in a lower precision, and then so may what follows: 2."""
+    same = all(n in found and found[n].shape == wanted[n].shape for n in wanted)
+    if examination.network.boxes:
+        why, _, count = boxes.match(found, wanted)
+        return 2.0 if why and np.isfinite(found[next(iter(found))]).all() else judge.worst(found, wanted)[0] if not why and count else 0.0
+    if not same:
+        return 2.0 if any(v.dtype.kind != "f" for v in wanted.values()) else np.inf
+    whole = [n for n in wanted if wanted[n].dtype.kind != "f" and not np.array_equal(found[n], wanted[n])]
+    numbers = {n: v for n, v in wanted.items() if v.dtype.kind == "f"}
+    error = judge.worst(found, numbers)[0]
+    return max(error, 2.0) if whole and np.isfinite(error) else error

@@ -1,0 +1,52 @@
+"""What users make of an exported model: optimised by ONNX Runtime, quantised, weights in a file of their own."""
+import os
+
+import onnx
+import onnxruntime
+from onnxruntime import quantization
+
+LEVELS = {"basic": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC, "extended": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
+          "all": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL}
+QUANTISED = ("qdq", "qoperator", "dynamic")
+# Which exporter's model each is made of: all of them for both would double the time and show little more.
+OF = {"script": ("basic", "extended", "all", "qdq", "dynamic"), "dynamo": ("basic", "extended", "qoperator", "external")}
+
+
+class OneSet(quantization.CalibrationDataReader):
+    def __init__(self, feeds):
+        self.rest = [feeds]
+
+    def get_next(self):
+        return self.rest.pop() if self.rest else None
+
+
+def optimised(source, target, level):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level, options.optimized_model_filepath = LEVELS[level], target
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+
+
+def static(source, target, quant_format, per_channel, feeds):
+    quantization.quantize_static(source, target, OneSet(feeds), quant_format=quant_format, per_channel=per_channel,
+                                 activation_type=quantization.QuantType.QUInt8, weight_type=quantization.QuantType.QInt8)
+
+
+def external(source, target):
+    onnx.save(onnx.load(source), target, save_as_external_data=True, location=os.path.basename(target) + ".data", size_threshold=64)
+
+
+def make(variant, source, target, feeds):
+    """Writes target; raises what the tool raises."""
+    if variant in LEVELS:
+        optimised(source, target, variant)
+    elif variant == "qdq":
+        static(source, target, quantization.QuantFormat.QDQ, True, feeds)
+    elif variant == "qoperator":
+        static(source, target, quantization.QuantFormat.QOperator, False, feeds)
+    elif variant == "dynamic":
+        quantization.quantize_dynamic(source, target)
+    elif variant == "external":
+        external(source, target)
+    else:
+        raise ValueError(variant)
