@@ -1,7 +1,8 @@
 // The kernels of some families on a device against the CPU's: device_kernels_test FILE.safetensors... FILE.case...
 // Programs come from the golden cases of ops and from the cases of gradients, the latter with their backward part; each also with its
 // floats in f16 and bf16. Tests are <file>/<case>.<type>; only programs with an op of the families are tests. The last one,
-// Coverage.every_kernel_ran, skipped where only some of the tests run, wants that each op and float type that the families register was compared at least once.
+// Coverage.every_kernel_ran, skipped where only some of the tests run, wants that each op and float type that the families register was compared at
+// least once. Where that is counted over several programs (tests/testlib/kernels_ran.h), it is skipped, too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,6 +25,7 @@
 #include "tests/cuda/kernel_compare.h"
 #include "tests/golden_ops/golden_case.h"
 #include "tests/testlib/broken_file.h"
+#include "tests/testlib/kernels_ran.h"
 #include "tests/testlib/status.h"
 
 namespace ampc::testing {
@@ -149,12 +151,10 @@ class CoverageTest : public ::testing::Test {
  public:
   void TestBody() override {
     if (ExitCodeOf(Shared().device.status()) == ExitCode::kUnsupported) GTEST_SKIP() << Shared().device.status().message();
+    if (NotesKernelsRan()) GTEST_SKIP() << "counted over all test programs";
     if (::testing::GTEST_FLAG(filter) != "*" || Shared().only_amp || std::getenv("GTEST_TOTAL_SHARDS") != nullptr) GTEST_SKIP() << "not all tests ran";
-    for (const KernelEntry* entry : Shared().kernels.All()) {
-      for (const DType type : entry->dtypes) {
-        if (!IsFloat(type) || type == DType::kF64) continue;
-        EXPECT_TRUE(Shared().compared.compared.contains({entry->op, type})) << entry->op << " in " << Name(type) << " has a kernel that no case ran";
-      }
+    for (const auto& [op, type] : KernelsToRun(Shared().kernels)) {
+      EXPECT_TRUE(Shared().compared.compared.contains({op, type})) << op << " in " << Name(type) << " has a kernel that no case ran";
     }
     std::set<std::string> refused(Shared().compared.refused.begin(), Shared().compared.refused.end());
     for (const std::string& line : refused) std::cout << "left to the host: " << line << "\n";
@@ -218,6 +218,7 @@ int main(int argc, char** argv) {
       ampc::testing::RegisterGoldenFile(path, stem);
     }
   }
+  ampc::testing::NoteKernelsUnderTest(ampc::testing::Shared().kernels);
   ampc::testing::Register<ampc::testing::CoverageTest>("Coverage", "every_kernel_ran", __FILE__);
   return RUN_ALL_TESTS();
 }

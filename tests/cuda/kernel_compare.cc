@@ -17,6 +17,7 @@
 #include "runtime/plan/specialize.h"
 #include "tests/testlib/device_tolerance.h"
 #include "tests/testlib/guarded_memory.h"
+#include "tests/testlib/kernels_ran.h"
 #include "tools/cli/tensors.h"
 
 namespace ampc::testing {
@@ -146,17 +147,6 @@ class Comparison {
     return absl::OkStatus();
   }
 
-  // The type that a KernelEntry goes by.
-  static DType TypeOf(const KernelSpec& spec) {
-    for (const TensorDesc& d : spec.inputs) {
-      if (IsFloat(d.dtype)) return d.dtype;
-    }
-    for (const TensorDesc& d : spec.outputs) {
-      if (IsFloat(d.dtype)) return d.dtype;
-    }
-    return !spec.inputs.empty() ? spec.inputs[0].dtype : spec.outputs[0].dtype;
-  }
-
   absl::Status RunOnDevice(const OpInstance& op, const KernelSpec& spec, const KernelEntry& entry) {
     absl::StatusOr<std::unique_ptr<Kernel>> kernel = MakeKernel(entry, spec);
     if (ExitCodeOf(kernel.status()) == ExitCode::kUnsupported) {
@@ -164,7 +154,8 @@ class Comparison {
       return absl::OkStatus();
     }
     if (!kernel.ok()) return Fail(op, spec, kernel.status().ToString());
-    out_.compared.emplace(op.op->type(), TypeOf(spec));
+    out_.compared.emplace(op.op->type(), EntryTypeOf(spec));
+    NoteKernelRan(op.op->type(), spec);
     absl::StatusOr<std::vector<HostTensor>> found = RunOnce(op, spec, **kernel, {});
     if (!found.ok()) return Fail(op, spec, found.status().ToString());
     for (size_t i = 0; i < found->size(); ++i) {

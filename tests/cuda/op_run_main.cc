@@ -7,6 +7,7 @@
 #include "graph/base/error.h"
 #include "tests/cuda/device_under_test.h"
 #include "tests/kernels/op_run.h"
+#include "tests/testlib/kernels_ran.h"
 
 namespace ampc::testing {
 
@@ -27,6 +28,7 @@ int main(int argc, char** argv) {
     std::printf("%s\n", (registered.ok() ? device.status() : registered).ToString().c_str());
     return 1;
   }
+  ampc::testing::NoteKernelsUnderTest(kernels);
   ampc::testing::RunOpsOn(kernels, **device);
   return RUN_ALL_TESTS();
 }

@@ -1,8 +1,9 @@
-// A test program that goes wrong as AMPC_ODD says: crash, hang, fail. For rehearsal_test.sh.
+// A test program that goes wrong as AMPC_ODD says: crash, hang, fail, or kernel, which is one that nothing runs. For rehearsal_test.sh.
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -14,6 +15,10 @@ bool Wanted(const char* what) {
 }
 
 TEST(Odd, Passes) {}
+
+TEST(Odd, HasAKernel) {
+  if (Wanted("kernel")) std::ofstream(std::getenv("AMPC_KERNELS_RAN"), std::ios::app) << "has odd f16\n";
+}
 
 TEST(Odd, Crashes) {
   if (Wanted("crash")) std::abort();

@@ -33,13 +33,17 @@ expect() {
 run() { ./run.sh --device cpu "$@" > run.log 2>&1; found=$?; }
 
 run --stages smoke,amp,kernels,tests,quick-train --shards 2
-expect 0 "all is well" "^kernels0 +[1-9][0-9]* +0 " "^kernels1 +[1-9][0-9]* +0 " "^odd +6 +0 " "^simplenet_O2 +3 .* 0.00e\+00$" "^all tests passed"
+expect 0 "all is well" "^kernels0 +[1-9][0-9]* +0 " "^kernels1 +[1-9][0-9]* +0 " "^odd +7 +0 " "^simplenet_O2 +3 .* 0.00e\+00$" \
+  "^device kernels that ran: ([1-9][0-9]*) of \1$" "^all tests passed"
 
 AMPC_ODD=crash run --stages tests
-expect 1 "a crash" "^odd +5 +1 " "failed: Odd.Crashes: ended the process with exit code 134" "^NOT ALL IS WELL"
+expect 1 "a crash" "^odd +6 +1 " "failed: Odd.Crashes: ended the process with exit code 134" "^NOT ALL IS WELL"
 
 AMPC_ODD=fail run --stages tests
-expect 1 "failures" "^odd +4 +2 " "failed: Odd.FailsBesideOthers \(passes alone\)" "failed: Odd.Fails \(fails alone, too\)"
+expect 1 "failures" "^odd +5 +2 " "failed: Odd.FailsBesideOthers \(passes alone\)" "failed: Odd.Fails \(fails alone, too\)"
+
+AMPC_ODD=kernel run --stages kernels,tests --shards 2
+expect 1 "a kernel that no test runs" "failed: no test ran odd in f16"
 
 AMPC_ODD=hang run --stages tests,train --until 4
 expect 1 "a test that hangs" "failed: Odd.Hangs: took longer than it may" "no time was left for: train"

@@ -2,7 +2,7 @@
 //   report FOLDER           exit code 0: every test passed and every training agrees with the CPU's; 1: not; 3: the folder has no results
 //   report --failed FILE    the tests that failed by a result of GoogleTest, a line each
 // It reads, where present: machine.txt; tests/ (tests/gpu/test_results.h); train/NETWORK_LEVEL_{cpu,device}.jsonl (ampc train --json) and why a
-// training ended early; left_out.txt, stopped.txt; bench/*.jsonl (ampc bench --json, one object per line, also of peers); roofline.json.
+// training ended early; stages.txt, left_out.txt, stopped.txt; bench/*.jsonl (ampc bench --json, one object per line, also of peers); roofline.json.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "graph/base/json_reader.h"
@@ -72,7 +73,9 @@ class Report {
     text_ += absl::StrFormat("%-28s %8s %8s %8s\n", "tests", "passed", "failed", "skipped");
     const std::vector<TestResult> results = ReadTestResults(folder_ / "tests");
     for (const TestResult& r : results) OneTest(r);
-    json_.EndArray().Key("sanitizers").BeginArray();
+    json_.EndArray();
+    Kernels();
+    json_.Key("sanitizers").BeginArray();
     for (const SanitizerResult& r : ReadSanitizerResults(folder_ / "tests")) {
       ok_ = ok_ && !r.found;
       json_.BeginObject(JsonWriter::kInline).Field("tool", r.tool).Field("found", r.found).Field("text", r.text).EndObject();
@@ -80,6 +83,21 @@ class Report {
     }
     json_.EndArray();
     return static_cast<int>(results.size());
+  }
+
+  // What the test programs ran of the kernels that they have. All of them, where all programs ran.
+  void Kernels() {
+    const KernelsRan kernels = ReadKernelsRan(folder_ / "tests");
+    const std::string stages = "\n" + ReadAll(folder_ / "stages.txt");
+    const bool all = absl::StrContains(stages, "\nkernels\n") && absl::StrContains(stages, "\ntests\n");
+    ok_ = ok_ && (!all || kernels.others.empty());
+    json_.Key("kernels").BeginObject(JsonWriter::kInline).Field("has", kernels.has).Field("ran", kernels.ran).Field("all_programs_ran", all);
+    json_.Key("never_ran").BeginArray(JsonWriter::kInline);
+    for (const std::string& kernel : kernels.others) json_.String(kernel);
+    json_.EndArray().EndObject();
+    if (kernels.has == 0) return;
+    text_ += absl::StrFormat("device kernels that ran: %d of %d%s\n", kernels.ran, kernels.has, all ? "" : ", by some of the test programs");
+    for (const std::string& kernel : kernels.others) text_ += all ? "    failed: no test ran " + kernel + "\n" : "";
   }
 
   void OneTest(const TestResult& r) {

@@ -29,6 +29,7 @@ while [ $# -gt 0 ]; do
 done
 mkdir -p "$out"/{tests,train,bench}
 out=$(cd "$out" && pwd)
+export AMPC_KERNELS_RAN=$out/tests/kernels.txt  # each test program adds to it
 cd "$here" || exit 3
 
 say() { echo "=== $(printf '%4d' "$SECONDS") s: $*" >&2; }
@@ -181,4 +182,5 @@ for stage in ${stages//,/ }; do
   fi
   say "$stage"
   "stage_$stage"
+  echo "$stage" >> "$out/stages.txt"
 done

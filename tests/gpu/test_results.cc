@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -123,6 +124,25 @@ std::vector<TestResult> ReadTestResults(const fs::path& folder) {
   std::vector<TestResult> results;
   for (const fs::path& file : FilesIn(folder, ".status")) results.push_back(ReadOne(file));
   return results;
+}
+
+KernelsRan ReadKernelsRan(const fs::path& folder) {
+  std::set<std::string> has, ran;
+  const std::string text = ReadAll(folder / "kernels.txt");
+  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
+    const std::vector<std::string> words = absl::StrSplit(line, ' ');
+    if (words.size() == 3) (words[0] == "has" ? has : ran).insert(absl::StrCat(words[1], " in ", words[2]));
+  }
+  KernelsRan result;
+  for (const std::string& kernel : has) {
+    ++result.has;
+    if (ran.contains(kernel)) {
+      ++result.ran;
+    } else {
+      result.others.push_back(kernel);
+    }
+  }
+  return result;
 }
 
 std::vector<SanitizerResult> ReadSanitizerResults(const fs::path& folder) {

@@ -1,6 +1,6 @@
 // What run.sh leaves of its test programs in a folder: NAME.status (an exit code, or "started"), NAME.json (GoogleTest's result, where there is one),
 // NAME.crashed (a line for each test that ended the process or took all the time: exit code, name), NAME.alone (a line for each failure that was
-// run once more alone: exit code, name); TOOL.sanitizer (an exit code, or "absent") and TOOL.log.
+// run once more alone: exit code, name); TOOL.sanitizer (an exit code, or "absent") and TOOL.log; kernels.txt (tests/testlib/kernels_ran.h).
 #pragma once
 
 #include <filesystem>
@@ -23,6 +23,13 @@ std::vector<TestResult> ReadTestResults(const std::filesystem::path& folder);
 
 // The full names of the tests that failed by a result of GoogleTest.
 std::vector<std::string> FailedTests(const std::filesystem::path& json);
+
+struct KernelsRan {
+  int has = 0, ran = 0;             // an op and a float type each
+  std::vector<std::string> others;  // those that no test ran, "OP in TYPE"
+};
+
+KernelsRan ReadKernelsRan(const std::filesystem::path& folder);
 
 struct SanitizerResult {
   std::string tool;

@@ -12,6 +12,7 @@
 #include "kernels/storage.h"
 #include "tests/testlib/device_tolerance.h"
 #include "tests/testlib/guarded_memory.h"
+#include "tests/testlib/kernels_ran.h"
 
 namespace ampc::testing {
 namespace {
@@ -106,6 +107,7 @@ absl::StatusOr<std::vector<HostTensor>> RunKernelOnDevice(const KernelEntry& ent
                                                           absl::Span<const HostTensor* const> on_cpu, Device& device) {
   spec.device = &device;
   AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel, MakeKernel(entry, spec));
+  NoteKernelRan(entry.op, spec);
   AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> apart, RunOnce(spec, *kernel, operands, std::vector<int>(spec.outputs.size(), -1), device));
   AMPC_ASSIGN_OR_RETURN(const std::vector<HostTensor> placed, RunOnce(spec, *kernel, operands, Placement(spec, *kernel), device));
   for (size_t i = 0; i < apart.size(); ++i) {

@@ -98,6 +98,15 @@ TEST(Linear, AddsTheBiasAndActivates) {
 // Neither the product nor its sum with the bias is rounded: 2048 + 1 is no f16 value.
 TEST(Linear, RoundsBehindTheActivation) {
   for (const char* activation : {"none", "relu"}) {
+    // 256 + 1 is no bf16 value.
+    ASSERT_OK_AND_ASSIGN(const auto bf16, OpRun("fused_gemm_epilogue")
+                                              .In("X", Low(DType::kBF16, {1, 2}, {256, 1}))
+                                              .In("Y", Low(DType::kBF16, {2, 1}, {1, 1}))
+                                              .In("Bias", Low(DType::kBF16, {1}, {1}))
+                                              .Attr("activation", std::string(activation))
+                                              .Out("Out")
+                                              .Run());
+    EXPECT_EQ(bf16[0].floats()[0], 258) << activation;
     const auto run = OpRun("fused_gemm_epilogue")
                          .In("X", Low(DType::kF16, {1, 2}, {2048, 1}))
                          .In("Y", Low(DType::kF16, {2, 1}, {1, 1}))
@@ -116,8 +125,10 @@ struct Front {
   std::vector<double> slopes;
 };
 
-Front MakeFront(const std::string& function, const Shape& dims) {
-  const Tensor before = Random(dims, 4);
+Tensor As(DType dtype, const Tensor& t) { return dtype == DType::kF32 ? t : Low(dtype, Shape(t.dims().begin(), t.dims().end()), t.floats()); }
+
+Front MakeFront(const std::string& function, const Shape& dims, DType dtype) {
+  const Tensor before = As(dtype, Random(dims, 4));
   const int64_t cols = dims.back(), bytes = (cols + 127) / 128 * 16;
   Front front;
   std::vector<uint8_t> mask(static_cast<size_t>(dims[0] * bytes));
@@ -131,10 +142,10 @@ Front MakeFront(const std::string& function, const Shape& dims) {
   return front;
 }
 
-void CheckGradient(const Sizes& s, const std::string& function) {
-  SCOPED_TRACE(::testing::PrintToString(s) + " " + function);
-  const Tensor x = Random(s.x(), 1), y = Random(s.y(), 2), gradient = Random({s.m, s.n}, 3);
-  const Front front = MakeFront(function, s.x());
+void CheckGradient(const Sizes& s, const std::string& function, DType dtype) {
+  SCOPED_TRACE(::testing::PrintToString(s) + " " + function + " " + std::string(Name(dtype)));
+  const Tensor x = As(dtype, Random(s.x(), 1)), y = As(dtype, Random(s.y(), 2)), gradient = As(dtype, Random({s.m, s.n}, 3));
+  const Front front = MakeFront(function, s.x(), dtype);
   OpRun run("fused_gemm_epilogue_grad");
   run.In("DOut", gradient).In("X", x).In("Y", y).Attr("trans_x", s.trans_x).Attr("trans_y", s.trans_y);
   if (front.reserve.has_value()) run.In("ReserveSpace", *front.reserve).Attr("activation_grad", function + "_grad");
@@ -152,14 +163,16 @@ void CheckGradient(const Sizes& s, const std::string& function) {
     }
   }
   for (size_t i = 0; i < dx.size(); ++i) dx[i] *= front.slopes[i];
-  Compare(got[0], dx);
-  Compare(got[1], dy);
-  Compare(got[2], bias);
+  Compare(got[0], dx, dtype);
+  Compare(got[1], dy, dtype);
+  Compare(got[2], bias, dtype);
 }
 
 TEST(Linear, Gradient) {
   for (const Sizes& s : kSizes) {
-    for (const char* function : {"none", "relu", "gelu"}) CheckGradient(s, function);
+    for (const char* function : {"none", "relu", "gelu"}) {
+      for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) CheckGradient(s, function, dtype);
+    }
   }
 }
 

@@ -108,7 +108,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeFinish(const KernelSpec& spec) {
 
 absl::Status RegisterAllReduce(KernelRegistry* registry) {
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16};
-  AMPC_RETURN_IF_ERROR(registry->Add({"c_allreduce_finish", &MakeFinish, types}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"c_allreduce_finish", &MakeFinish, {DType::kF32}}));  // its first operand is Pack
   AMPC_RETURN_IF_ERROR(registry->Add({"c_allreduce_start", &MakeStart, types}));
   return registry->Add({"c_allreduce_sum", &MakeSum, types});
 }

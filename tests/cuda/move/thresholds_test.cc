@@ -57,17 +57,20 @@ TEST(Constants, EyeAndLinspace) {
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
     for (const int n : {1, 2, 9}) {
       OpRun run("linspace");
-      run.In("Start", F32({1}, {-1})).In("Stop", F32({1}, {2})).Const("Num", I32({1}, {n})).Attr("dtype", dtype).Out("Out");
+      run.In("Start", In(dtype, F32({1}, {-1}))).In("Stop", In(dtype, F32({1}, {2}))).Const("Num", I32({1}, {n})).Attr("dtype", dtype).Out("Out");
       EXPECT_OK(run.Run().status()) << Name(dtype) << " " << n;
     }
   }
 }
 
 TEST(Constants, ShapeAndSize) {
-  ASSERT_OK_AND_ASSIGN(const auto shape, OpRun("shape").In("Input", Random({2, 3, 5}, 1)).Out("Out").Run());
-  EXPECT_THAT(shape[0].As<int32_t>(), ElementsAre(2, 3, 5));
-  ASSERT_OK_AND_ASSIGN(const auto size, OpRun("size").In("Input", Random({2, 3, 5}, 1)).Out("Out").Run());
-  EXPECT_THAT(size[0].As<int64_t>(), ElementsAre(30));
+  for (const DType dtype : kFloats) {
+    const Tensor x = In(dtype, Random({2, 3, 5}, 1));
+    ASSERT_OK_AND_ASSIGN(const auto shape, OpRun("shape").In("Input", x).Out("Out").Run());
+    EXPECT_THAT(shape[0].As<int32_t>(), ElementsAre(2, 3, 5));
+    ASSERT_OK_AND_ASSIGN(const auto size, OpRun("size").In("Input", x).Out("Out").Run());
+    EXPECT_THAT(size[0].As<int64_t>(), ElementsAre(30));
+  }
 }
 
 TEST(Constants, RandomNumbers) {
@@ -138,14 +141,15 @@ TEST(Index, ScatterOfIntegers) {
 }
 
 TEST(Index, GradientOfMaskedSelect) {
-  const Tensor x = Random({3, 50}, 1);
   std::vector<bool> mask;
   for (int i = 0; i < 150; ++i) mask.push_back(i % 7 == 2 || i % 5 == 0);
   int64_t chosen = 0;
   for (const bool b : mask) chosen += b;
-  OpRun run("masked_select_grad");
-  run.In("X", x).In("Mask", Of({3, 50}, mask)).In("Y@GRAD", Random({chosen}, 2)).Out("X@GRAD");
-  EXPECT_OK(run.Run().status());
+  for (const DType dtype : kFloats) {
+    OpRun run("masked_select_grad");
+    run.In("X", In(dtype, Random({3, 50}, 1))).In("Mask", Of({3, 50}, mask)).In("Y@GRAD", In(dtype, Random({chosen}, 2))).Out("X@GRAD");
+    EXPECT_OK(run.Run().status()) << Name(dtype);
+  }
 }
 
 TEST(Sort, NaNZerosAndTies) {
