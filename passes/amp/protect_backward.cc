@@ -54,6 +54,9 @@ void Protector::ProtectIndexes() {
 
 void Protector::NeedHostValues(const Op& op) {
   const bool control = !op.SubBlocks().empty();
+  if (Is(op, OpKind::kChooser)) {  // whoever reads the choice: equal scores and moved corners make it another
+    for (const Var* var : op.inputs()) flags_[roots_.Root(*var).id()] |= kExact;
+  }
   if (!control && !asks_for_host_values_.Of(op.def(), &AsksForHostValues)) return;
   for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
     const SlotDef& slot = op.def().inputs[op.InputSlotOf(i)];
@@ -89,7 +92,7 @@ void Protector::ProtectLogs() {
     const std::vector<std::unique_ptr<Op>>& ops = program_.block(b).ops();
     for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
       const Op& op = **it;
-      if (IsInserted(op)) continue;
+      if (IsInserted(op) || Is(op, OpKind::kShapeReader)) continue;  // what a shape is does not depend on what its tensor holds
       const double work = WorkOf(op, &known);
       all += work;
       uint8_t way = 0;

@@ -44,6 +44,7 @@ constexpr Row kRows[] = {
     {OpKind::kRunning, "cumsum CumSum"},
     {OpKind::kHandsOn, "write_to_array read_from_array select_input"},
     {OpKind::kSampler, "grid_sampler roi_align roi_pool GridSample RoiAlign MaxRoiPool"},
+    {OpKind::kChooser, "non_max_suppression NonMaxSuppression"},
     {OpKind::kRectifier, "relu relu6 brelu hard_shrink thresholded_relu Relu ThresholdedRelu Shrink"},
     {OpKind::kWhole, "floor ceil round trunc elementwise_floordiv Floor Ceil Round"},
 };

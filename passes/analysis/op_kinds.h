@@ -33,6 +33,7 @@ enum class OpKind : uint32_t {
   kRectifier = 1 << 26,    // a network's function that keeps a value or replaces it by a bound
   kLoss = 1 << 28,         // of each row or place, by a label
   kSampler = 1 << 27,      // reads an image at the places that its second operand names
+  kChooser = 1 << 29,      // chooses among candidates by their places and scores
 };
 
 // All kinds of a record: a sum of OpKind.
