@@ -26,11 +26,14 @@ std::string Damage(const ConvertResult& result) {
                       sum.subnormal, " subnormal");
 }
 
+const char* DTypeWord(const ConvertResult& result) { return result.options.dtype == DType::kBF16 ? "bf16" : "fp16"; }
+
 void PrintText(Console& console, const ConvertFlags& flags, const ConvertResult& result) {
   const ModelFacts& after = result.after;
+  const char* dtype = DTypeWord(result);
   std::string out = absl::StrCat(flags.request.output, ": ", HumanBytes(result.bytes_before), " -> ", HumanBytes(result.bytes_after), " in ",
                                  HumanSeconds(result.seconds()), "\n");
-  absl::StrAppend(&out, "  ops: ", after.low_ops, " ", flags.dtype, ", ", after.float_ops - after.low_ops, " fp32, ", after.num_ops - after.float_ops - after.casts,
+  absl::StrAppend(&out, "  ops: ", after.low_ops, " ", dtype, ", ", after.float_ops - after.low_ops, " fp32, ", after.num_ops - after.float_ops - after.casts,
                   " without floats; conv and matmul flops ", after.FlopsText(), "\n");
   absl::StrAppend(&out, "  casts: ", after.inserted_casts, " inserted, ", after.casts - after.inserted_casts, " of the model's own\n");
   absl::StrAppend(&out, "  ", Damage(result), "\n");
@@ -39,8 +42,8 @@ void PrintText(Console& console, const ConvertFlags& flags, const ConvertResult&
 
 void PrintJson(Console& console, const ConvertFlags& flags, const ConvertResult& result) {
   JsonWriter json(JsonWriter::kIndented);
-  json.BeginObject().Field("input", flags.request.input).Field("output", flags.request.output).Field("dtype", flags.dtype);
-  json.Field("level", flags.request.options.level).Field("bytes_before", result.bytes_before).Field("bytes_after", result.bytes_after);
+  json.BeginObject().Field("input", flags.request.input).Field("output", flags.request.output).Field("dtype", DTypeWord(result));
+  json.Field("level", result.options.level).Field("bytes_before", result.bytes_before).Field("bytes_after", result.bytes_after);
   json.Field("load_seconds", result.load_seconds).Field("pass_seconds", result.pass_seconds).Field("save_seconds", result.save_seconds);
   json.Field("sync_seconds", result.sync_seconds);
   json.Key("notes").BeginArray();

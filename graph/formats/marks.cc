@@ -13,6 +13,10 @@ namespace ampc {
 namespace {
 
 constexpr absl::string_view kConverts = "converts";
+constexpr absl::string_view kFp32 = "fp32=";
+constexpr absl::string_view kOptions = "options=";
+
+absl::string_view NextOpMark(absl::string_view* text) { return NextMark(absl::StartsWith(*text, kOptions) ? kOptions : kFp32, text); }
 
 }  // namespace
 
@@ -38,14 +42,15 @@ std::string EncodeMarks(const OpMarks& marks, bool converts) {
   if (marks.amp == AmpMark::kInserted) AddMark(marks.amp_reason == kListedCast ? kListedCast : "inserted", &out);
   if (marks.guard != 0) AddMark(absl::StrCat("guard=", marks.guard), &out);
   for (const auto& [attr, dtype] : marks.was) AddMark(absl::StrCat("was.", attr, "=", WasName(dtype)), &out);
-  if (marks.amp == AmpMark::kFp32) AddMark(absl::StrCat("fp32=", marks.amp_reason), &out);
+  if (marks.amp == AmpMark::kFp32) AddMark(absl::StrCat(kFp32, marks.amp_reason), &out);
+  if (marks.amp == AmpMark::kNone && !marks.amp_reason.empty()) AddMark(absl::StrCat(kOptions, marks.amp_reason), &out);
   return out;
 }
 
 OpMarks DecodeMarks(absl::string_view text) {
   OpMarks marks;
   while (!text.empty()) {
-    absl::string_view entry = NextMark("fp32=", &text);
+    absl::string_view entry = NextOpMark(&text);
     if (entry == "inserted") {
       marks.amp = AmpMark::kInserted;
     } else if (entry == kListedCast) {
@@ -53,9 +58,11 @@ OpMarks DecodeMarks(absl::string_view text) {
       marks.amp_reason = std::string(kListedCast);
     } else if (absl::ConsumePrefix(&entry, "guard=")) {
       if (!absl::SimpleAtoi(entry, &marks.guard)) marks.guard = 0;
-    } else if (absl::ConsumePrefix(&entry, "fp32=")) {
+    } else if (absl::ConsumePrefix(&entry, kFp32)) {
       marks.amp = AmpMark::kFp32;
       marks.amp_reason = std::string(entry);
+    } else if (absl::ConsumePrefix(&entry, kOptions)) {
+      if (marks.amp == AmpMark::kNone) marks.amp_reason = std::string(entry);
     } else if (absl::ConsumePrefix(&entry, "was.")) {
       const size_t equals = entry.rfind('=');
       if (equals == absl::string_view::npos) continue;
@@ -67,7 +74,7 @@ OpMarks DecodeMarks(absl::string_view text) {
 
 bool Converts(absl::string_view text) {
   while (!text.empty()) {
-    if (NextMark("fp32=", &text) == kConverts) return true;
+    if (NextOpMark(&text) == kConverts) return true;
   }
   return false;
 }

@@ -134,11 +134,21 @@ absl::Status ParseAmpMark(Cursor& cursor, OpText* op) {
   if (!inserted && !cursor.IsWord("fp32")) return cursor.Unexpected("'inserted' or 'fp32(\"reason\")'");
   cursor.Advance();
   op->marks.amp = inserted ? AmpMark::kInserted : AmpMark::kFp32;
+  op->marks.amp_reason.clear();
   if (!cursor.Take('(')) return absl::OkStatus();
   if (!cursor.Is(Tok::kString)) return cursor.Unexpected("the reason in quotes");
   AMPC_ASSIGN_OR_RETURN(absl::string_view reason, cursor.Name("the reason in quotes"));
   op->marks.amp_reason = std::string(reason);
   return cursor.Need(')', "')' after the reason");
+}
+
+// `!converted="dtype=fp16;level=O2"`: graph/converted.h.
+absl::Status ParseConverted(Cursor& cursor, OpText* op) {
+  if (op->marks.amp != AmpMark::kNone) return cursor.Error("found marks 'amp' and 'converted' on one op, needed one of the two");
+  if (!cursor.Is(Tok::kString)) return cursor.Unexpected("the options of the conversion in quotes");
+  AMPC_ASSIGN_OR_RETURN(absl::string_view options, cursor.Name("the options of the conversion in quotes"));
+  op->marks.amp_reason = std::string(options);
+  return absl::OkStatus();
 }
 
 // `!was.out_dtype=f32`: `mark` is what stands before `=`; a quoted attribute name comes as the next token.
@@ -156,7 +166,7 @@ absl::Status ParseAttrWas(Cursor& cursor, absl::string_view mark, OpText* op) {
 }
 
 absl::Status ParseMark(Cursor& cursor, OpText* op) {
-  constexpr absl::string_view kNeeded = "a mark: guard, amp, was, as, stop_gradient or opaque";
+  constexpr absl::string_view kNeeded = "a mark: guard, amp, converted, was, as, stop_gradient or opaque";
   if (!cursor.Is(Tok::kName)) return cursor.Unexpected(kNeeded);
   const absl::string_view mark = cursor.token().text;
   if (mark == "opaque" || mark == "stop_gradient") {
@@ -173,10 +183,11 @@ absl::Status ParseMark(Cursor& cursor, OpText* op) {
     cursor.Advance();
     return ParseAttrWas(cursor, mark, op);
   }
-  if (mark != "guard" && mark != "amp" && mark != "was" && mark != "as") return cursor.Unexpected(kNeeded);
+  if (mark != "guard" && mark != "amp" && mark != "converted" && mark != "was" && mark != "as") return cursor.Unexpected(kNeeded);
   cursor.Advance();
   AMPC_RETURN_IF_ERROR(cursor.Need('=', "'=' and the value of the mark"));
   if (mark == "amp") return ParseAmpMark(cursor, op);
+  if (mark == "converted") return ParseConverted(cursor, op);
   if (mark == "was") return ListOrOne(cursor, WasElement, &op->was);
   if (mark == "as") return ListOrOne(cursor, AsElement, &op->export_names);
   AMPC_ASSIGN_OR_RETURN(int64_t guard, cursor.Int("the number of a guard region"));

@@ -312,6 +312,9 @@ class Printer {
         AppendQuoted(marks.amp_reason, &out_);
         out_.push_back(')');
       }
+    } else if (!marks.amp_reason.empty()) {
+      out_.append(" !converted=");
+      AppendQuoted(marks.amp_reason, &out_);
     }
     AppendResultMark("was", [](const Var& v) { return v.was; },
                      [this](DType was) { absl::StrAppend(&out_, was == DType::kInvalid ? "-" : Name(was)); });

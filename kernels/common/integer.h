@@ -63,10 +63,18 @@ AMPC_HOST_DEVICE inline T FromFloat(F v) {
   return static_cast<T>(v);
 }
 
-// The double power, rounded to nearest, out of range saturated.
+// Wraps. With an exponent below 0 the double power, rounded to nearest: 1, -1 or 0, and the largest value for x = 0.
 template <typename T>
 AMPC_HOST_DEVICE inline T Pow(T x, T y) {
-  return FromFloat<T>(std::rint(std::pow(static_cast<double>(x), static_cast<double>(y))));
+  if constexpr (std::is_signed_v<T>) {
+    if (y < 0) return FromFloat<T>(std::rint(std::pow(static_cast<double>(x), static_cast<double>(y))));
+  }
+  T power = 1;
+  for (; y > 0; y = static_cast<T>(y / 2)) {
+    if (y % 2 != 0) power = Mul(power, x);
+    x = Mul(x, x);
+  }
+  return power;
 }
 
 }  // namespace ampc::integer

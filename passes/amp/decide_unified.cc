@@ -28,6 +28,7 @@ class UnifiedDecider {
     set_.assign(program.num_op_ids(), Set::kNone);
     type_.assign(names_.num_cells(), DType::kInvalid);
     dense_.assign(names_.num_cells(), true);
+    created_.assign(names_.num_cells(), false);
     ForEachVar(program, [this](const Var& var) {
       type_[names_.cell(var)] = Lowered(var) ? var.was : var.type.dtype;
       dense_[names_.cell(var)] = var.type.kind != TypeKind::kOpaque;
@@ -111,7 +112,10 @@ class UnifiedDecider {
 
   OpDecision Decide(const Op& op) {
     if (IsInserted(op)) return {false, true, "inserted", "a cast of AMP's own"};
-    if (const absl::string_view why = NotProcessed(op); !why.empty()) return {false, true, why, "left as it is"};
+    if (const absl::string_view why = NotProcessed(op); !why.empty()) {
+      for (const Var* var : op.outputs()) created_[names_.cell(*var)] = created_[names_.cell(*var)] || why == "creation";
+      return {false, true, why, "left as it is"};
+    }
     absl::string_view kept = KeptFp32(op);
     if (kept.empty() && AnyName(op, roots_, [this](const std::string& name) { return black_vars_.contains(name); })) kept = "black-vars";
     if (kept.empty() && Black(op)) kept = "black";
@@ -181,11 +185,11 @@ class UnifiedDecider {
     return vote;
   }
 
-  // A carry that its writers left low is declared low.
+  // A carry that its writers left low is declared low, but not where one of them says its type itself: the others are cast to that.
   void LowerCarries() {
     out_->low_var.assign(program_.num_var_ids(), false);
     ForEachVar(program_, [&](const Var& var) {
-      if (var.kind == VarKind::kCarry) out_->low_var[var.id()] = TypeOf(var) == options_.low;
+      if (var.kind == VarKind::kCarry) out_->low_var[var.id()] = TypeOf(var) == options_.low && !created_[names_.cell(var)];
     });
   }
 
@@ -198,6 +202,7 @@ class UnifiedDecider {
   std::vector<Set> set_;     // by Op::id
   std::vector<DType> type_;  // by cell: the declared type so far
   std::vector<bool> dense_;  // by cell
+  std::vector<bool> created_;  // by cell: an op whose attribute is the type writes it
   std::unique_ptr<AmpDecision> out_;
 };
 

@@ -49,6 +49,11 @@ class Stripper {
           op->marks.amp_reason.clear();
           changed_ = true;
         }
+        if (op->marks.amp == AmpMark::kNone && !op->marks.amp_reason.empty()) {  // the options of the conversion
+          marks = true;
+          op->marks.amp_reason.clear();
+          changed_ = true;
+        }
         if (op->marks.guard != 0 && !GuardScope(*op).empty()) {
           op->marks.guard = 0;
           changed_ = true;

@@ -1,5 +1,6 @@
 #include "tools/cli/convert_flags.h"
 
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -105,6 +106,18 @@ absl::Status ResolveCompat(ConvertFlags& flags) {
   return absl::OkStatus();
 }
 
+// Those that decide: a model that was converted before is held against them.
+std::set<std::string> GivenOptions(const Options& options) {
+  std::set<std::string> given;
+  for (const char* name : {"dtype", "level", "compat", "guard", "promote", "white-list", "black-list", "black-vars", "include", "exclude", "on-overflow",
+                           "on-tiny", "target"}) {
+    if (options.Given(absl::StrCat("--", name))) given.insert(name);
+  }
+  if (options.Given("--low-io") || options.Given("--keep-io")) given.insert({"low-io", "keep-io"});
+  if (options.Given("--ranges") || options.Given("--calibrate")) given.insert("ranges");
+  return given;
+}
+
 }  // namespace
 
 void AddConvertOptions(const Options& options, ConvertFlags& flags) {
@@ -146,6 +159,7 @@ void AddConvertOptions(const Options& options, ConvertFlags& flags) {
 
 absl::Status ResolveConvertFlags(const Options& options, ConvertFlags& flags) {
   if (!flags.config.empty()) AMPC_RETURN_IF_ERROR(ApplyConvertConfig(flags.config, options));
+  flags.request.given = GivenOptions(options);
   AMPC_RETURN_IF_ERROR(CheckSupported(flags));
   AMPC_RETURN_IF_ERROR(ResolveCompat(flags));
   const std::optional<DType> dtype = ParseDType(flags.dtype);

@@ -19,6 +19,7 @@
 #include "kernels/evaluator.h"
 #include "passes/analysis/target_support.h"
 #include "tools/cli/config_writer.h"
+#include "tools/cli/made_with.h"
 #include "tools/cli/outputs.h"
 
 namespace ampc {
@@ -85,9 +86,8 @@ absl::Status CheckBlackVars(const Program& program, const std::vector<std::strin
   return absl::OkStatus();
 }
 
-// Marks what the ranges of values, read and measured, say, and adds them to `files` where they are to be saved. Types have to be known for that.
-absl::Status UseRanges(const ConvertRequest& request, PassContext& ctx, Program& program, AtomicFileSet& files) {
-  if (request.ranges.empty() && request.measure == nullptr) return absl::OkStatus();
+// Ranges of values, read and measured. Adds them to `files` where they are to be saved.
+absl::StatusOr<Ranges> ReadRanges(const ConvertRequest& request, const Program& program, AtomicFileSet& files) {
   Ranges ranges;
   if (!request.ranges.empty()) {
     AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(request.ranges));
@@ -101,6 +101,11 @@ absl::Status UseRanges(const ConvertRequest& request, PassContext& ctx, Program&
     for (const auto& [name, range] : measured) ranges[name].Add(range);
   }
   if (!request.save_ranges.empty()) AMPC_RETURN_IF_ERROR(files.AddBefore(request.save_ranges, RangesJson(ranges)));
+  return ranges;
+}
+
+// Marks what they say. Types have to be known for that.
+absl::Status UseRanges(const ConvertRequest& request, const Ranges& ranges, PassContext& ctx, Program& program) {
   AMPC_RETURN_IF_ERROR(RunPipeline(Pipeline().Add("infer-types"), {}, ctx, program));
   const int marks = MarkByRanges(ranges, request.options.dtype, program);
   if (marks > 0) ctx.notes.push_back(absl::StrCat("the ranges of values keep ", marks, marks == 1 ? " op" : " ops", " in fp32"));
@@ -125,11 +130,20 @@ void ForgetReasons(Program& program) {
 }
 
 // The marks of an earlier conversion come from the file: what they make impossible is its fault.
-absl::Status RunConversion(const ConvertRequest& request, PassContext& ctx, Program& program, AtomicFileSet& files) {
+absl::Status RunConversion(ConvertRequest& request, PassContext& ctx, Program& program, AtomicFileSet& files) {
+  request.ranged = !request.ranges.empty() || request.measure != nullptr;
+  Ranges ranges;
+  if (request.ranged) {
+    AMPC_ASSIGN_OR_RETURN(ranges, ReadRanges(request, program, files));
+  }
+  if (request.options.level == "O0") return absl::OkStatus();
+  AMPC_ASSIGN_OR_RETURN(const bool kept, KeepsConversion(program, &request));
+  if (kept) return absl::OkStatus();
   const bool marked = HasMarks(program);
-  AMPC_RETURN_IF_ERROR(UseRanges(request, ctx, program, files));
+  if (request.ranged) AMPC_RETURN_IF_ERROR(UseRanges(request, ranges, ctx, program));
   const Pipeline pipeline = ConvertPipeline(request.options);
   const absl::Status status = RunPipeline(pipeline, TellPasses(pipeline, request.stage), ctx, program);
+  if (status.ok() && IsConverted(program)) SetConversionOptions(MadeWith(request), program);
   if (status.ok() && !marked && !IsConverted(program)) ForgetReasons(program);
   if (status.ok() || !marked || ExitCodeOf(status) != ExitCode::kInternal) return status;
   return BadInputError(absl::StrCat(request.input, ": was converted before, and its marks of that contradict each other: ", status.message()));
@@ -171,7 +185,8 @@ absl::Status AddOutputs(const ConvertRequest& request, Program program, ConvertR
 
 }  // namespace
 
-absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& request) {
+absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& wanted) {
+  ConvertRequest request = wanted;
   FilesRead read;
   AMPC_RETURN_IF_ERROR(CheckFiles(request));
   ConvertResult result;
@@ -195,6 +210,8 @@ absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& request) {
   result.after = FactsOf(program);
   result.notes = std::move(ctx.notes);
   result.decision = std::move(ctx.decision);
+  result.options = request.options;
+  result.target = request.target;
   result.pass_seconds = watch.Lap();
   TellStage(request.stage, "saving");
 

@@ -4,6 +4,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,11 +28,15 @@ struct ConvertRequest {
   std::string params_output;  // where they go, "" beside the output
   ConvertOptions options;     // passes/pipelines.h
   std::string target = "cuda";
+  // Names of the options that the user chose, without dashes; the others are defaults, which give way to what a converted model was made with
+  // (made_with.h). Null: all are chosen.
+  std::optional<std::set<std::string>> given;
   bool program_only = false;
   bool no_sync = false;
   // Ranges of values that decide, too (passes/amp/ranges.h): from a file, and measured; `save_ranges` gets all of them.
   std::string ranges, save_ranges;
   std::function<absl::StatusOr<Ranges>(const Program&)> measure;  // null: nothing is run
+  bool ranged = false;  // ConvertModel's: some of these are used
   // Adds what is written with the model to its files: all appear together, or none (graph/base/atomic_file_set.h). Null: nothing.
   std::function<absl::Status(const ConvertResult& result, AtomicFileSet& files)> add_files;
   std::string command;  // the command line that asks for the same again, for the report; "" for none
@@ -40,6 +46,9 @@ struct ConvertRequest {
 
 struct ConvertResult {
   ModelFacts before, after;
+  // In effect: those of the request, or what the model was made with before.
+  ConvertOptions options;
+  std::string target;
   int64_t bytes_before = 0, bytes_after = 0;  // of the model's files
   double load_seconds = 0, pass_seconds = 0, save_seconds = 0;
   double sync_seconds = 0;  // of save_seconds: until the disk had it

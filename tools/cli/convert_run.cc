@@ -43,8 +43,12 @@ absl::StatusOr<ConvertResult> RunConvert(ConvertFlags& flags) {
     flags.request.measure = [&flags](const Program& program) { return MeasureRanges(program, flags.calibrate); };
   }
   flags.request.add_files = [&flags](const ConvertResult& result, AtomicFileSet& files) -> absl::Status {
-    if (!flags.report.empty()) AMPC_RETURN_IF_ERROR(files.AddBefore(flags.report, MakeReport(flags.report, flags.request, result)));
-    return flags.write_config.empty() ? absl::OkStatus() : files.AddBefore(flags.write_config, ConfigText(flags.request));
+    ConvertRequest in_effect = flags.request;
+    in_effect.options = result.options;
+    in_effect.target = result.target;
+    if (!flags.report.empty()) AMPC_RETURN_IF_ERROR(files.AddBefore(flags.report, MakeReport(flags.report, in_effect, result)));
+    if (flags.write_config.empty()) return absl::OkStatus();
+    return files.AddBefore(flags.write_config, ConfigText(in_effect));
   };
   return ConvertModel(flags.request);
 }

@@ -16,13 +16,13 @@ struct Binary {
   }
 };
 
-// A power of integers saturates at the ends of their type; everything else wraps when it is stored.
+// With an exponent below 0 a power of integers saturates at the ends of their type; everything else wraps when it is stored.
 struct IntegerPower {
   int64_t least, most;
   AMPC_HOST_DEVICE const IntegerPower& Prepare() const { return *this; }
   AMPC_HOST_DEVICE int64_t operator()(int64_t x, int64_t y) const {
     const int64_t v = integer::Pow(x, y);
-    return v < least ? least : v > most ? most : v;
+    return y >= 0 ? v : v < least ? least : v > most ? most : v;
   }
 };
 

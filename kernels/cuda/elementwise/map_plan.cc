@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/host_tensor.h"
 #include "kernels/cpu/elementwise/broadcast.h"
 
 namespace ampc::cuda {
@@ -76,11 +77,12 @@ absl::Status CheckClass(const SpecView& view, DType operand, DType result) {
 }
 
 DeviceScalar::DeviceScalar(const SpecView& view, absl::string_view slot, double fallback) {
-  source_.fixed = fallback;
+  Fix(fallback, integer::FromFloat<int64_t>(fallback));
   const int flat = view.In(slot);
   if (flat < 0) return;
   if (const std::optional<double> value = view.Number(slot)) {
-    source_.fixed = *value;
+    const HostTensor& exact = *view.spec().values[flat];
+    Fix(*value, ReadAsInt(exact.data(), exact.dtype()));
     return;
   }
   flat_ = flat;

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "kernels/common/integer.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cuda/elementwise/scalar_source.h"
 #include "kernels/cuda/launch/elementwise.h"
@@ -38,7 +39,7 @@ class DeviceScalar {
  public:
   DeviceScalar() = default;
   DeviceScalar(const SpecView& view, absl::string_view slot, double fallback);
-  explicit DeviceScalar(double fixed) { source_.fixed = fixed; }
+  explicit DeviceScalar(double fixed) : DeviceScalar() { Fix(fixed, integer::FromFloat<int64_t>(fixed)); }
   bool is_fixed() const { return flat_ < 0; }
   ScalarSource At(const KernelArgs& args) const {
     ScalarSource source = source_;
@@ -48,6 +49,11 @@ class DeviceScalar {
   double fixed() const { return source_.fixed; }
 
  private:
+  void Fix(double real, int64_t integer) {
+    source_.fixed = real;
+    source_.fixed_integer = integer;
+  }
+
   ScalarSource source_;
   int flat_ = -1;
 };

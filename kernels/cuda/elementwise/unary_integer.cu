@@ -29,10 +29,7 @@ Limits LimitsOf(DType dtype) {
   }
 }
 
-AMPC_HOST_DEVICE inline int64_t Saturated(double v, Limits to) {
-  const int64_t x = integer::FromFloat<int64_t>(v);
-  return x < to.least ? to.least : x > to.most ? to.most : x;
-}
+AMPC_HOST_DEVICE inline int64_t Clamped(int64_t x, Limits to) { return x < to.least ? to.least : x > to.most ? to.most : x; }
 
 // Products and sums of 64 bits, stored modulo the type's width, are the type's own.
 struct Integer {
@@ -46,7 +43,7 @@ struct Integer {
       case UnaryOp::kAbs: return x < 0 ? integer::Sub(int64_t{0}, x) : x;
       case UnaryOp::kSign: return (x > 0) - (x < 0);
       case UnaryOp::kSquare: return integer::Mul(x, x);
-      case UnaryOp::kPowScalar: return Saturated(std::rint(std::pow(static_cast<double>(x), static_cast<double>(a))), limits);
+      case UnaryOp::kPowScalar: return a < 0 ? Clamped(integer::Pow(x, a), limits) : integer::Pow(x, a);
       case UnaryOp::kScaleThenBias: return integer::Add(integer::Mul(x, a), b);
       case UnaryOp::kBiasThenScale: return integer::Mul(integer::Add(x, b), a);
       case UnaryOp::kClip: {
@@ -62,7 +59,7 @@ struct IntegerSource {
   UnaryOp op;
   Limits limits;
   ScalarSource a, b;
-  AMPC_HOST_DEVICE Integer Prepare() const { return {op, limits, Saturated(a.Get(), limits), Saturated(b.Get(), limits)}; }
+  AMPC_HOST_DEVICE Integer Prepare() const { return {op, limits, Clamped(a.GetInteger(), limits), Clamped(b.GetInteger(), limits)}; }
 };
 
 }  // namespace

@@ -1,0 +1,25 @@
+// What a converted model says of its conversion, and what a second conversion makes of that.
+//
+//   dtype=fp16;level=O2;low-io=true;exclude=softmax,reads:w     type and level, and each further option that is not its default
+//
+// Values are names joined by ','; '%', ',', ';' and control characters in them are written %XX.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/program.h"
+#include "tools/cli/convert_model.h"
+
+namespace ampc {
+
+// Of the options that decide what a conversion gives.
+std::string MadeWith(const ConvertRequest& request);
+
+// A model is converted once. For one that was: fills in what `request` does not give from what the program says, and returns true: it stays as it
+// is. UsageError where what is given contradicts it. False for any other program, and where only the program's types say that it was converted
+// (an older version wrote it) and the request gives options: these decide again, at the type that the program has.
+absl::StatusOr<bool> KeepsConversion(const Program& program, ConvertRequest* request);
+
+}  // namespace ampc
