@@ -80,7 +80,9 @@ bool ImportAttr(const AttributeView& view, const AttrDef* def, const std::shared
     attrs->push_back({std::move(name), view.i});
     return IsKind(view, attribute::kTypeInt) && view.has_i;
   }
-  if (std::holds_alternative<DType>(def->value)) {
+  if (const DType* fallback = std::get_if<DType>(&def->value)) {
+    const bool unset = view.has_i && view.i == 0 && *fallback == DType::kInvalid && !def->required;  // UNDEFINED is as good as no attribute
+    if (unset) return IsKind(view, attribute::kTypeInt);
     const DType dtype = DTypeOfNumber(view.i);
     attrs->push_back({std::move(name), dtype});
     return IsKind(view, attribute::kTypeInt) && view.has_i && dtype != DType::kInvalid;

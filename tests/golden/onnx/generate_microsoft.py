@@ -462,6 +462,21 @@ def dynamic_quantize_lstm(m):
     lstm("bidirectional", initial=True)
 
 
+# As the optimizer saves what its quantizer wrote in 16 bits: every attribute stands there, with 0 for a type that nothing says.
+@case
+def qdq16(m):
+    x = m.values(2, 3, 4, scale=2.0)
+    for dtype, zero in ((np.uint16, 30000), (np.int16, -7), (np.uint8, 3)):
+        scale = m.const(np.float32(1e-4 if dtype != np.uint8 else 0.02))
+        point = m.const(dtype(zero))
+        q = m.node("QuantizeLinear", [x, scale, point], domain="", axis=1, saturate=1, output_dtype=0, block_size=0)
+        m.node("DequantizeLinear", [q, scale, point], domain="", axis=1, block_size=0)
+        q = m.node("QuantizeLinear", [x, scale, point])
+        m.node("DequantizeLinear", [q, scale, point])
+    m.node("QuantizeLinear", [x, m.const(np.float32(0.02))], domain="", axis=1, saturate=1, output_dtype=0, block_size=0)
+    m.node("QuantizeLinear", [x, m.const(np.float32([0.02, 1e-4, 3.0])), m.const(np.uint16([1, 2, 3]))], domain="", axis=-2, output_dtype=0)
+
+
 # The others.
 
 @case
