@@ -42,7 +42,10 @@ TensorType TensorType::WithDType(DType t) const {
 }
 
 bool Compatible(const TensorType& a, const TensorType& b) {
-  if (a.kind != b.kind) return false;
+  if (a.kind != b.kind) {
+    const bool open = a.LacksDType() || b.LacksDType();
+    return open && (a.kind == TypeKind::kTensorArray || b.kind == TypeKind::kTensorArray);
+  }
   if (a.kind == TypeKind::kOpaque) return true;
   if (a.dtype != b.dtype && a.dtype != DType::kInvalid && b.dtype != DType::kInvalid) return false;
   if (!a.has_rank || !b.has_rank) return true;

@@ -29,6 +29,7 @@ int ResultIndex(const Op& op, const Var* var) {
 }
 
 void Narrow(const TensorType& known, TensorType* type) {
+  if (type->LacksDType() && known.kind == TypeKind::kTensorArray) *type = known;
   if (type->dtype == DType::kInvalid) type->dtype = known.dtype;
   if (!known.has_rank) return;
   if (!type->has_rank || type->dims.size() != known.dims.size()) {
@@ -51,12 +52,13 @@ absl::Status NarrowResults(Op& op) {
   return absl::OkStatus();
 }
 
-// An op that makes or reads a sequence, an optional, strings or numbers of a type that has no kernels; of one with blocks, what those take and give.
+// An op that makes or reads strings, a map, an optional value that is not there or numbers of a type that has no kernels; of one with blocks, what those
+// take and give.
 absl::Status CheckTensors(const Op& op) {
   const auto check = [&op](absl::Span<Var* const> vars) {
     for (const Var* var : vars) {
       if (var->type.kind != TypeKind::kOpaque) continue;
-      return UnsupportedError(absl::StrCat(Describe(op), ": '", var->name(), "' is a sequence, an optional or of a type that is not executed, so the op is not either"));
+      return UnsupportedError(absl::StrCat(Describe(op), ": '", var->name(), "' holds strings, is absent or of a type that is not executed, so the op is not either"));
     }
     return absl::OkStatus();
   };

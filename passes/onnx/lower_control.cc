@@ -111,9 +111,9 @@ absl::StatusOr<LoweredControl> LowerControl(std::unique_ptr<Op> op, Block& block
   const absl::string_view type = TypeName(op->def());
   ForgetDeclared(*op);
   if (type == "If") return LowerIf(*op, block);
-  if (type != "Loop" && type != "Scan") return UnsupportedError(absl::StrCat(Describe(*op), ": its subgraph cannot be executed"));
+  if (type != "Loop" && type != "Scan" && type != "SequenceMap") return UnsupportedError(absl::StrCat(Describe(*op), ": its subgraph cannot be executed"));
   AMPC_RETURN_IF_ERROR(InferResults(*op));
-  AMPC_RETURN_IF_ERROR(type == "Loop" ? LowerLoop(*op, block) : LowerScan(*op, block));
+  AMPC_RETURN_IF_ERROR(type == "Loop" ? LowerLoop(*op, block) : type == "Scan" ? LowerScan(*op, block) : LowerSequenceMap(*op, block));
   return LoweredControl{block.TakeOps(), {}};
 }
 

@@ -139,6 +139,32 @@ absl::Status LowerLoop(const Op& op, Block& block) {
   return loop.outer().status();
 }
 
+absl::Status LowerSequenceMap(const Op& op, Block& block) {
+  AMPC_ASSIGN_OR_RETURN(const Subgraph body, SubgraphOf(op, "body"));
+  LoopMaker loop(op, body, block);
+  Var* const count = loop.outer().Temp("length", "lod_array_length", {{"X", {op.input("input_sequence")}}});
+  Var* const counter = loop.Counter(TensorType());
+  Var* const more = loop.Carry("more", TensorType::Unranked(DType::kBool), loop.outer().Temp("more", "less_than", {{"X", {counter}}, {"Y", {count}}}));
+  loop.Reads(count);
+  for (size_t i = 0; i < body.inputs.size(); ++i) {
+    Var* const operand = op.inputs()[i];
+    loop.Reads(operand);
+    if (operand->type.kind == TypeKind::kTensorArray) {
+      loop.inner().Into(loop.entry(i), "sequence_at", {{"X", {operand}}, {"I", {counter}}});
+    } else {
+      loop.inner().Into(loop.entry(i), "assign", {{"X", {operand}}});
+    }
+  }
+  loop.AppendBody();
+  std::vector<Var*> arrays;
+  for (size_t i = 0; i < op.outputs().size(); ++i) arrays.push_back(loop.Collect(loop.output(i), counter));
+  loop.CountUp();
+  loop.inner().Into(more, "less_than", {{"X", {counter}}, {"Y", {count}}});
+  AMPC_RETURN_IF_ERROR(loop.Finish(more));
+  for (size_t i = 0; i < arrays.size(); ++i) loop.outer().Into(op.outputs()[i], "assign", {{"X", {arrays[i]}}});
+  return loop.outer().status();
+}
+
 namespace {
 
 // Scan, piece by piece. In each iteration `step` is the position along the axis that is scanned; with a batch, `sample` is the sample.

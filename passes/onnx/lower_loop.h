@@ -1,4 +1,4 @@
-// Loop and Scan become a while.
+// Loop, Scan and SequenceMap become a while.
 #pragma once
 
 #include "absl/status/status.h"
@@ -10,5 +10,6 @@ namespace ampc::onnx {
 // arrays; without an iteration they have no elements, and 0 for the dims that only an iteration would tell.
 absl::Status LowerLoop(const Op& op, Block& block);
 absl::Status LowerScan(const Op& op, Block& block);
+absl::Status LowerSequenceMap(const Op& op, Block& block);
 
 }  // namespace ampc::onnx

@@ -13,22 +13,6 @@
 namespace ampc {
 namespace {
 
-constexpr int64_t kMaxArrayLength = int64_t{1} << 24;
-
-// The single integer in `slot`.
-absl::StatusOr<int64_t> ReadInt(const HostCall& call, absl::string_view slot) {
-  AMPC_ASSIGN_OR_RETURN(SharedTensor value, call.env.Read(call.op, *call.op.input(slot)));
-  if (value->num_elements() != 1) {
-    return UsageError(absl::StrCat(Describe(call.op), ": ", slot, " has ", value->num_elements(), " elements, needs 1"));
-  }
-  switch (value->dtype()) {
-    case DType::kI64: return value->values<int64_t>()[0];
-    case DType::kI32: return value->values<int32_t>()[0];
-    case DType::kBool: return value->values<bool>()[0] ? 1 : 0;
-    default: return UsageError(absl::StrCat(Describe(call.op), ": ", slot, " is ", Name(value->dtype()), ", needs an integer"));
-  }
-}
-
 absl::Status WriteToArray(const HostCall& call) {
   AMPC_ASSIGN_OR_RETURN(const int64_t i, ReadInt(call, "I"));
   if (i < 0 || i >= kMaxArrayLength) {
@@ -115,6 +99,19 @@ absl::Status Evaluate(const HostCall& call) {
 
 }  // namespace
 
+absl::StatusOr<int64_t> ReadInt(const HostCall& call, absl::string_view slot) {
+  AMPC_ASSIGN_OR_RETURN(SharedTensor value, call.env.Read(call.op, *call.op.input(slot)));
+  if (value->num_elements() != 1) {
+    return UsageError(absl::StrCat(Describe(call.op), ": ", slot, " has ", value->num_elements(), " elements, needs 1"));
+  }
+  switch (value->dtype()) {
+    case DType::kI64: return value->values<int64_t>()[0];
+    case DType::kI32: return value->values<int32_t>()[0];
+    case DType::kBool: return value->values<bool>()[0] ? 1 : 0;
+    default: return UsageError(absl::StrCat(Describe(call.op), ": ", slot, " is ", Name(value->dtype()), ", needs an integer"));
+  }
+}
+
 HostOpFn FindHostOp(const Op& op, const KernelRegistry& kernels) {
   static const auto& by_type = *new std::map<std::string, HostOpFn, std::less<>>{
       {"write_to_array", WriteToArray},
@@ -123,6 +120,11 @@ HostOpFn FindHostOp(const Op& op, const KernelRegistry& kernels) {
       {"tensor_array_to_tensor", TensorArrayToTensor},
       {"select_input", SelectInput},
       {"select_output", SelectOutput},
+      {"sequence_construct", SequenceConstruct},
+      {"sequence_insert", SequenceInsert},
+      {"sequence_erase", SequenceErase},
+      {"sequence_at", SequenceAt},
+      {"split_to_sequence", SplitToSequence},
   };
   if (op.def().opaque) return nullptr;
   if (const auto at = by_type.find(op.type()); at != by_type.end()) return at->second;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "kernels/kernel.h"
 #include "runtime/exec/environment.h"
 
@@ -19,6 +21,19 @@ using HostOpFn = absl::Status (*)(const HostCall& call);
 
 // Null for an op that plans execute, and for control flow.
 HostOpFn FindHostOp(const Op& op, const KernelRegistry& kernels);
+
+// The single integer in `slot`.
+absl::StatusOr<int64_t> ReadInt(const HostCall& call, absl::string_view slot);
+
+// The ops on arrays that are values, not state.
+absl::Status SequenceConstruct(const HostCall& call);
+absl::Status SequenceInsert(const HostCall& call);
+absl::Status SequenceErase(const HostCall& call);
+absl::Status SequenceAt(const HostCall& call);
+absl::Status SplitToSequence(const HostCall& call);
+
+// The most elements of an array.
+inline constexpr int64_t kMaxArrayLength = int64_t{1} << 24;
 
 // The tensor_array_to_tensor op; OutIndex gets the length of each element along the axis. An empty array whose type has a rank gives a tensor without
 // elements.

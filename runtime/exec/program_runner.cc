@@ -215,6 +215,10 @@ bool LivesInScope(const Var& var) {
 
 absl::StatusOr<std::vector<const HostTensor*>> OrderFeeds(const Program& program, const TensorMap& feeds) {
   std::vector<const HostTensor*> values;
+  for (const Var* fetch : program.fetches) {
+    if (fetch->type.kind != TypeKind::kTensorArray) continue;
+    return UnsupportedError(absl::StrCat("fetch '", fetch->exported(), "' is ", ToString(fetch->type), ", models are executed with tensors as fetches"));
+  }
   for (const Var* feed : program.feeds) {
     if (feed->type.kind != TypeKind::kTensor) {
       return UnsupportedError(absl::StrCat("feed '", feed->exported(), "' is ", ToString(feed->type), ", models are executed with tensors as feeds"));

@@ -29,6 +29,11 @@ const std::map<absl::string_view, absl::string_view>& WithoutKernel() {
       {"read_from_array", "the runtime holds tensor arrays"},
       {"lod_array_length", "the runtime holds tensor arrays"},
       {"tensor_array_to_tensor", "the runtime holds tensor arrays"},
+      {"sequence_at", "the runtime holds tensor arrays"},
+      {"sequence_construct", "the runtime holds tensor arrays"},
+      {"sequence_erase", "the runtime holds tensor arrays"},
+      {"sequence_insert", "the runtime holds tensor arrays"},
+      {"split_to_sequence", "the runtime holds tensor arrays"},
   };
   return *kReasons;
 }

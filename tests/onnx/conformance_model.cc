@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/bfloat16.h"
@@ -16,6 +18,7 @@
 #include "passes/pipelines.h"
 #include "runtime/session.h"
 #include "tests/onnx/hidden.h"
+#include "tests/onnx/unpacked.h"
 #include "tests/testlib/onnx_tolerance.h"
 #include "tests/testlib/tolerance.h"
 
@@ -57,31 +60,51 @@ absl::Status Compare(const HostTensor& found, const HostTensor& needed, DType lo
   }
 }
 
-// input_0.pb, input_1.pb, ... or output_0.pb, ...
-absl::StatusOr<std::vector<HostTensor>> ReadTensors(const std::string& folder, absl::string_view kind, const std::vector<ValueInfo>& declared) {
-  std::vector<HostTensor> out;
+// input_0.pb, input_1.pb, ... or output_0.pb, ...: what stands for each feed or fetch.
+using Values = std::vector<std::vector<HostTensor>>;
+absl::StatusOr<Values> ReadValues(const std::string& folder, absl::string_view kind, const std::vector<Var*>& declared) {
+  Values out;
   for (size_t i = 0;; ++i) {
     const std::string path = absl::StrCat(folder, "/", kind, "_", i, ".pb");
     if (!std::filesystem::exists(path)) return out;
-    AMPC_ASSIGN_OR_RETURN(HostTensor tensor, ReadTensorProto(path, i < declared.size() ? declared[i].type.dtype : DType::kInvalid));
-    out.push_back(std::move(tensor));
+    AMPC_ASSIGN_OR_RETURN(out.emplace_back(), ReadValueProto(path, i < declared.size() ? declared[i]->type : TensorType()));
   }
 }
 
-absl::Status RunDataSet(const Session& session, const std::string& folder, DType low) {
-  std::vector<ValueInfo> inputs = session.inputs();
-  const std::vector<ValueInfo> outputs = session.outputs();
+struct DataSet {
+  Values in, needed;
+};
+
+absl::StatusOr<DataSet> ReadDataSet(const Program& program, const std::string& folder) {
+  DataSet set;
+  AMPC_ASSIGN_OR_RETURN(set.in, ReadValues(folder, "input", program.feeds));
+  AMPC_ASSIGN_OR_RETURN(set.needed, ReadValues(folder, "output", program.fetches));
+  if (set.in.size() == program.feeds.size() && set.needed.size() == program.fetches.size() && !set.needed.empty()) return set;
+  return NoError(absl::StrCat("the model has ", program.feeds.size(), " inputs and ", program.fetches.size(), " outputs, the data set ", set.in.size(), " and ",
+                              set.needed.size()));
+}
+
+// One after the other, as UnpackSequences leaves the feeds or fetches: elements, which their count is in front of where `counted`.
+std::vector<HostTensor> Flat(const std::vector<Var*>& vars, Values values, bool counted) {
+  std::vector<HostTensor> out;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const bool sequence = vars[i]->type.kind == TypeKind::kTensorArray;
+    if (sequence && counted) out.push_back(HostTensor::Of<int64_t>({1}, {static_cast<int64_t>(values[i].size())}));
+    for (HostTensor& value : values[i]) out.push_back(std::move(value));
+  }
+  return out;
+}
+
+std::vector<int> Lengths(const Values& values) {
+  std::vector<int> out;
+  for (const std::vector<HostTensor>& value : values) out.push_back(static_cast<int>(value.size()));
+  return out;
+}
+
+absl::Status RunSession(const Session& session, std::vector<HostTensor> in, const std::vector<HostTensor>& needed, DType low) {
+  const std::vector<ValueInfo> inputs = session.inputs(), outputs = session.outputs();
   TensorMap feeds;
-  if (!inputs.empty() && inputs.back().name == kHidingFeed) {
-    feeds[kHidingFeed] = HostTensor::Of<bool>({1}, {true});
-    inputs.pop_back();
-  }
-  AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> in, ReadTensors(folder, "input", inputs));
-  AMPC_ASSIGN_OR_RETURN(const std::vector<HostTensor> needed, ReadTensors(folder, "output", outputs));
-  if (in.size() != inputs.size() || needed.size() != outputs.size() || needed.empty()) {
-    return NoError(absl::StrCat("the model has ", inputs.size(), " inputs and ", outputs.size(), " outputs, the data set ", in.size(), " and ",
-                                needed.size()));
-  }
+  if (inputs.size() > in.size()) feeds[kHidingFeed] = HostTensor::Of<bool>({1}, {true});
   for (size_t i = 0; i < in.size(); ++i) feeds[inputs[i].name] = std::move(in[i]);
   AMPC_ASSIGN_OR_RETURN(const TensorMap found, session.Run(feeds));
   for (size_t i = 0; i < needed.size(); ++i) {
@@ -104,10 +127,15 @@ std::vector<std::string> ConformanceModels(const std::string& folder) {
 
 namespace {
 
-absl::Status RunDataSets(const Session& session, const std::string& folder, DType low) {
+absl::Status RunDataSets(const Program& program, const std::string& folder, std::optional<Hide> hide, DType low) {
   int sets = 0;
-  for (; std::filesystem::exists(absl::StrCat(folder, "/test_data_set_", sets)); ++sets) {
-    AMPC_RETURN_IF_ERROR(RunDataSet(session, absl::StrCat(folder, "/test_data_set_", sets), low));
+  for (std::string set = folder + "/test_data_set_0"; std::filesystem::exists(set); set = absl::StrCat(folder, "/test_data_set_", ++sets)) {
+    AMPC_ASSIGN_OR_RETURN(DataSet data, ReadDataSet(program, set));
+    Program unpacked = program.Clone();
+    UnpackSequences(Lengths(data.in), Lengths(data.needed), unpacked);
+    if (hide.has_value()) HideFeeds(*hide, unpacked);
+    AMPC_ASSIGN_OR_RETURN(const Session session, Session::Create(std::move(unpacked), {.threads = 1}));
+    AMPC_RETURN_IF_ERROR(RunSession(session, Flat(program.feeds, std::move(data.in), false), Flat(program.fetches, std::move(data.needed), true), low));
   }
   return sets > 0 ? absl::OkStatus() : BadInputError(absl::StrCat(folder, " has no data set"));
 }
@@ -115,15 +143,13 @@ absl::Status RunDataSets(const Session& session, const std::string& folder, DTyp
 }  // namespace
 
 absl::Status RunConformanceModel(const std::string& folder) {
-  AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(folder + "/model.onnx", {.threads = 1}));
-  return RunDataSets(session, folder, DType::kInvalid);
+  AMPC_ASSIGN_OR_RETURN(const Program program, LoadModel(folder + "/model.onnx"));
+  return RunDataSets(program, folder, std::nullopt, DType::kInvalid);
 }
 
 absl::Status RunHiddenModel(const std::string& folder, Hide what) {
-  AMPC_ASSIGN_OR_RETURN(Program program, LoadModel(folder + "/model.onnx"));
-  HideFeeds(what, program);
-  AMPC_ASSIGN_OR_RETURN(const Session session, Session::Create(std::move(program), {.threads = 1}));
-  return RunDataSets(session, folder, DType::kInvalid);
+  AMPC_ASSIGN_OR_RETURN(const Program program, LoadModel(folder + "/model.onnx"));
+  return RunDataSets(program, folder, what, DType::kInvalid);
 }
 
 absl::Status RunConvertedModel(const std::string& folder, DType low, const std::string& scratch) {
@@ -137,8 +163,8 @@ absl::Status RunConvertedModel(const std::string& folder, DType low, const std::
   AMPC_RETURN_IF_ERROR(SaveModel(program, scratch, {.no_sync = true}));
   const absl::StatusOr<MappedFile> before = MappedFile::Open(model), after = MappedFile::Open(scratch);
   if (before.ok() && after.ok() && before->text() == after->text()) return absl::OkStatus();
-  AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(scratch, {.threads = 1}));
-  return RunDataSets(session, folder, low);
+  AMPC_ASSIGN_OR_RETURN(const Program converted, LoadModel(scratch));
+  return RunDataSets(converted, folder, std::nullopt, low);
 }
 
 }  // namespace ampc::testing

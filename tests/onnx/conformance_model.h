@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/base/host_tensor.h"
+#include "graph/type.h"
 #include "tests/onnx/hidden.h"
 
 namespace ampc::testing {
@@ -15,12 +16,12 @@ namespace ampc::testing {
 // Folders of models in `folder`, sorted; empty when there is no such folder.
 std::vector<std::string> ConformanceModels(const std::string& folder);
 
-// A TensorProto. The data stores bf16 as unsigned integers of 16 bits, so those are bf16 where `declared` says so. Unsupported for an element type
-// that ampc does not have; BadInput for bytes that are no tensor.
-absl::StatusOr<HostTensor> ReadTensorProto(const std::string& path, DType declared);
+// The tensor in a TensorProto or an OptionalProto, or the elements of a SequenceProto where `declared` is an array. The data stores bf16 as unsigned integers of
+// 16 bits, so those are bf16 where `declared` says so. Unsupported for an element type that ampc does not have; BadInput for bytes that are no tensor.
+absl::StatusOr<std::vector<HostTensor>> ReadValueProto(const std::string& path, const TensorType& declared);
 
 // Loads the model of `folder`, runs it on each data set and compares what it gives with the recorded outputs: ok, or the first thing
-// that went wrong or differs.
+// that went wrong or differs. A sequence is fed and fetched element by element (unpacked.h).
 absl::Status RunConformanceModel(const std::string& folder);
 // The same of the model behind HideFeeds.
 absl::Status RunHiddenModel(const std::string& folder, Hide what);

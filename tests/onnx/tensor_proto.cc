@@ -79,10 +79,23 @@ absl::StatusOr<Fields> Parse(absl::string_view bytes) {
   return out;
 }
 
-}  // namespace
+// The messages in the fields `number` of `bytes`.
+std::vector<absl::string_view> MessagesIn(absl::string_view bytes, uint64_t number) {
+  std::vector<absl::string_view> out;
+  for (Reader message(bytes); !message.done();) {
+    const uint64_t key = message.Varint();
+    absl::string_view part;
+    const int wire = static_cast<int>(key & 7);
+    if (wire == 0) message.Varint();
+    if (wire == 1) message.Bytes(8);
+    if (wire == 2) part = message.Bytes(message.Varint());
+    if (wire == 5) message.Bytes(4);
+    if (!message.bad() && wire == 2 && key >> 3 == number) out.push_back(part);
+  }
+  return out;
+}
 
-absl::StatusOr<HostTensor> ReadTensorProto(const std::string& path, DType declared) {
-  const std::string bytes = testing::ReadFile(path);
+absl::StatusOr<HostTensor> TensorOf(absl::string_view bytes, const std::string& path, DType declared) {
   absl::StatusOr<Fields> fields = Parse(bytes);
   if (!fields.ok()) return Annotate(fields.status(), path);
   const bool known = fields->type >= 0 && fields->type < static_cast<int64_t>(std::size(kTypes));
@@ -99,6 +112,26 @@ absl::StatusOr<HostTensor> ReadTensorProto(const std::string& path, DType declar
     return BadInputError(absl::StrCat(path, ": ", fields->raw.size(), " bytes for ", Name(dtype), " ", ShapeToString(out.dims())));
   }
   if (!fields->raw.empty()) std::memcpy(out.mutable_data(), fields->raw.data(), fields->raw.size());
+  return out;
+}
+
+// Fields of SequenceProto and OptionalProto. A TensorProto has no message in the former, and a sequence nothing in the latter.
+constexpr uint64_t kTensor = 3, kSequence = 5;
+
+}  // namespace
+
+absl::StatusOr<std::vector<HostTensor>> ReadValueProto(const std::string& path, const TensorType& declared) {
+  const std::string bytes = testing::ReadFile(path);
+  std::vector<absl::string_view> tensors = MessagesIn(bytes, kTensor);
+  if (declared.kind == TypeKind::kTensor && tensors.empty()) tensors = {bytes};
+  if (declared.kind == TypeKind::kTensorArray) {
+    for (const absl::string_view sequence : MessagesIn(bytes, kSequence)) tensors = MessagesIn(sequence, kTensor);
+  }
+  std::vector<HostTensor> out;
+  for (const absl::string_view tensor : tensors) {
+    AMPC_ASSIGN_OR_RETURN(HostTensor value, TensorOf(tensor, path, declared.dtype));
+    out.push_back(std::move(value));
+  }
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/dtype_number.h"
 #include "graph/ops/onnx/function_body.h"
+#include "graph/ops/onnx/onnx_op.h"
 #include "graph/ops/onnx/schema.h"
 #include "graph/ops/onnx/subgraph.h"
 
@@ -40,6 +41,12 @@ bool Fits(const std::vector<SlotDef>& slots, size_t count, const Has& has) {
 }
 
 bool IsOpaque(const Var* var) { return var != nullptr && var->type.kind != TypeKind::kTensor; }
+
+// Whether an op of the record `def` takes the operand.
+bool Takes(const OpDef& def, const Var* var) {
+  const OnnxDef* onnx = DefOf(def);
+  return !IsOpaque(var) || (var->type.kind == TypeKind::kTensorArray && onnx != nullptr && onnx->op->sequences);
+}
 
 const Formal* FormalAt(const std::vector<Formal>& formals, size_t position) {
   if (position < formals.size()) return &formals[position];
@@ -117,8 +124,10 @@ bool ImportAttrs(const OpDef* def, const NodeView& node, const std::shared_ptr<c
 void TakeResultTypes(const Block& body, const Op& call) {
   const absl::Span<Var* const> yielded = body.ops().back()->inputs();
   for (size_t i = 0; i < yielded.size() && i < call.outputs().size(); ++i) {
-    const bool tensors = yielded[i]->type.kind == TypeKind::kTensor && call.outputs()[i]->type.kind == TypeKind::kTensor;
-    if (tensors) Fill(yielded[i]->type, &call.outputs()[i]->type);
+    const TensorType& given = yielded[i]->type;
+    TensorType& result = call.outputs()[i]->type;
+    if (result.kind == TypeKind::kOpaque && given.kind != TypeKind::kOpaque) result = given;
+    if (given.kind == result.kind || result.LacksDType()) Fill(given, &result);
   }
 }
 
@@ -132,7 +141,8 @@ bool CompleteTypes(const Op& op, InferMemo* memo) {
     if (!inferred[i].has_value()) continue;
     const TensorType& want = *inferred[i];
     TensorType& have = op.outputs()[i]->type;
-    if (want.kind != TypeKind::kTensor && have.LacksDType()) have = want;
+    const bool elements = want.kind == TypeKind::kTensorArray && want.dtype != DType::kInvalid;
+    if (want.kind != TypeKind::kTensor && (elements || have.LacksDType())) have = want;
     if (want.kind != TypeKind::kTensor) continue;
     if (have.kind != TypeKind::kTensor || !Compatible(have, want)) {
       have = want;
@@ -254,7 +264,7 @@ absl::StatusOr<std::unique_ptr<Op>> Importer::MakeOp(const NodeView& node, const
     if (std::unique_ptr<Op> cast = MakeCast(node, inputs, scope)) return cast;
   }
   const OpDef* def = DefOf(node);
-  const bool fits = def != nullptr && std::none_of(inputs.begin(), inputs.end(), IsOpaque) &&
+  const bool fits = def != nullptr && std::all_of(inputs.begin(), inputs.end(), [def](const Var* var) { return Takes(*def, var); }) &&
                     Fits(def->inputs, inputs.size(), [&](size_t i) { return inputs[i] != nullptr; }) &&
                     Fits(def->outputs, node.outputs.size(), [&](size_t i) { return !node.outputs[i].empty(); });
   std::vector<Attr> attrs;

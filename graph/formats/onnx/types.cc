@@ -1,13 +1,15 @@
 #include "graph/formats/onnx/types.h"
 
 #include "absl/strings/str_cat.h"
+#include "graph/formats/onnx/messages.h"
 #include "graph/formats/onnx/wire.h"
 #include "graph/ops/onnx/dtype_number.h"
 
 namespace ampc::onnx {
 namespace {
 
-constexpr int kTensorType = 1, kDenotation = 6, kElemType = 1, kShape = 2;  // of TypeProto and its Tensor
+constexpr int kTensorType = 1, kSequenceType = 4, kDenotation = 6, kOptionalType = 9, kElemType = 1, kShape = 2;  // of TypeProto and its Tensor
+constexpr int kElementType = 1;  // of TypeProto.Sequence and Optional
 constexpr int kDim = 1, kDimValue = 1, kDimParam = 2;      // of TensorShapeProto and its Dimension
 
 bool ImportDim(absl::string_view bytes, Symbols* symbols, int64_t* dim) {
@@ -28,6 +30,47 @@ bool ImportShape(absl::string_view bytes, Symbols* symbols, TensorType* type) {
     if (field.Is(kDim, kBytes) && !ImportDim(field.bytes, symbols, &type->dims.emplace_back())) return false;
   }
   return reader.ok();
+}
+
+bool ImportTensor(absl::string_view bytes, Symbols* symbols, TensorType* type) {
+  TensorType tensor = TensorType::Unranked(DType::kInvalid);
+  int64_t number = 0;
+  WireReader reader(bytes);
+  for (WireField part; reader.Next(&part);) {
+    if (part.Is(kElemType, kVarint)) number = part.Int();
+    if (part.Is(kShape, kBytes) && !ImportShape(part.bytes, symbols, &tensor)) return false;
+  }
+  tensor.dtype = DTypeOfNumber(number);
+  if (number == 0 || tensor.dtype != DType::kInvalid) *type = std::move(tensor);
+  return reader.ok();
+}
+
+// The bytes of the last field `wanted` of the type of an element; "" where that is of another kind.
+absl::string_view ElementOf(absl::string_view bytes, int wanted) {
+  absl::string_view found;
+  WireReader element(BytesField(bytes, kElementType));
+  for (WireField field; element.Next(&field);) {
+    if (field.Is(wanted, kBytes)) found = field.bytes;
+  }
+  return found;
+}
+
+// Elements may differ in dims, whatever the file says of them. Of a sequence of anything but tensors nothing is kept.
+bool ImportSequence(absl::string_view bytes, Symbols* symbols, TensorType* type) {
+  const absl::string_view element = ElementOf(bytes, kTensorType);
+  TensorType tensor = TensorType::Opaque();
+  if (!element.empty() && !ImportTensor(element, symbols, &tensor)) return false;
+  if (tensor.kind != TypeKind::kTensor || tensor.dtype == DType::kInvalid) return true;
+  *type = TensorType::Unranked(tensor.dtype);
+  type->kind = TypeKind::kTensorArray;
+  return true;
+}
+
+// As what it holds where it is there: nothing that is absent is executed.
+bool ImportOptional(absl::string_view bytes, Symbols* symbols, TensorType* type) {
+  const absl::string_view tensor = ElementOf(bytes, kTensorType), sequence = ElementOf(bytes, kSequenceType);
+  if (!tensor.empty()) return ImportTensor(tensor, symbols, type);
+  return sequence.empty() || ImportSequence(sequence, symbols, type);
 }
 
 std::string ShapeBytes(const TensorType& type, const Program& program) {
@@ -76,17 +119,10 @@ bool ImportType(absl::string_view bytes, Symbols* symbols, TensorType* type) {
   for (WireField field; reader.Next(&field);) {
     if (field.number == kDenotation) continue;
     *type = TensorType::Opaque();
-    if (!field.Is(kTensorType, kBytes)) continue;
-    TensorType tensor = TensorType::Unranked(DType::kInvalid);
-    int64_t number = 0;
-    WireReader inner(field.bytes);
-    for (WireField part; inner.Next(&part);) {
-      if (part.Is(kElemType, kVarint)) number = part.Int();
-      if (part.Is(kShape, kBytes) && !ImportShape(part.bytes, symbols, &tensor)) return false;
-    }
-    if (!inner.ok()) return false;
-    tensor.dtype = DTypeOfNumber(number);
-    if (number == 0 || tensor.dtype != DType::kInvalid) *type = std::move(tensor);
+    if (field.type != kBytes) continue;
+    if (field.number == kTensorType && !ImportTensor(field.bytes, symbols, type)) return false;
+    if (field.number == kSequenceType && !ImportSequence(field.bytes, symbols, type)) return false;
+    if (field.number == kOptionalType && !ImportOptional(field.bytes, symbols, type)) return false;
   }
   return reader.ok();
 }
@@ -97,6 +133,10 @@ std::string PatchedType(absl::string_view bytes, const TensorType& type, bool di
   for (WireField field; reader.Next(&field);) {
     if (field.Is(kTensorType, kBytes)) {
       AppendBytesField(kTensorType, PatchedTensorType(field.bytes, type, dims, program), &out);
+    } else if (field.Is(kOptionalType, kBytes)) {
+      std::string inner;
+      AppendBytesField(kElementType, PatchedType(BytesField(field.bytes, kElementType), type, dims, program), &inner);
+      AppendBytesField(kOptionalType, inner, &out);
     } else {
       absl::StrAppend(&out, field.all);
     }

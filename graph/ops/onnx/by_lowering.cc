@@ -39,6 +39,7 @@ absl::Status BindTypes(const InferContext& ctx, TypeVariables* bound) {
       const TensorType& type = ctx.In(op.def().inputs[s].name, i);
       if (type.kind != TypeKind::kTensor || type.dtype == DType::kInvalid) continue;
       const TypeSet allowed = schema.types[formal.type];
+      if (allowed == kOtherTypes && InferredDefOf(op).op->sequences) continue;  // a sequence or an optional value, which the record looks at
       if ((allowed & Bit(type.dtype)) == 0) {
         return ctx.Error(absl::StrCat("operand '", operands[i]->name(), "' is ", Name(type.dtype), ", needs ", Names(allowed)),
                          schema.type);

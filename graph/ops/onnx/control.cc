@@ -1,4 +1,4 @@
-// If, Loop and Scan. Their results have the types that their blocks yield; how they are executed is passes/onnx/lower_control.h.
+// If, Loop, Scan and SequenceMap. Their results have the types that their blocks yield; how they are executed is passes/onnx/lower_control.h.
 #include <string>
 #include <utility>
 #include <vector>
@@ -92,12 +92,27 @@ absl::Status InferScan(InferContext& ctx) {
   return absl::OkStatus();
 }
 
+// The body takes an element of each sequence, and gives one of each result.
+absl::Status InferSequenceMap(InferContext& ctx) {
+  AMPC_ASSIGN_OR_RETURN(const Subgraph body, SubgraphOf(ctx.op(), "body"));
+  const size_t operands = 1 + ctx.Count("additional_inputs"), results = ctx.op().outputs().size();
+  AMPC_RETURN_IF_ERROR(NeedCount(ctx, "body", "inputs", body.inputs.size(), operands));
+  AMPC_RETURN_IF_ERROR(NeedCount(ctx, "body", "outputs", body.outputs.size(), results));
+  for (size_t i = 0; i < results; ++i) {
+    TensorType type = TensorType::Unranked(body.outputs[i]->type.dtype);
+    type.kind = TypeKind::kTensorArray;
+    ctx.Out("out_sequence", static_cast<int>(i), std::move(type));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void AddControl(OnnxOps& ops) {
   const char* reason = "control flow computes nothing; the ops of its blocks are decided one by one, and what crosses their borders keeps its type";
-  for (const auto& [type, infer] : {std::pair<const char*, InferFn>{"If", &InferIf}, {"Loop", &InferLoop}, {"Scan", &InferScan}}) {
-    ops.Add(type).Infer(infer).Amp(AmpClass::kNever, reason).Impure();
+  const std::pair<const char*, InferFn> rows[] = {{"If", &InferIf}, {"Loop", &InferLoop}, {"Scan", &InferScan}, {"SequenceMap", &InferSequenceMap}};
+  for (const auto& [type, infer] : rows) {
+    ops.Add(type).Infer(infer).Amp(AmpClass::kNever, reason).Impure().TakesSequences();
   }
 }
 

@@ -51,6 +51,11 @@ OnnxOp& OnnxOp::Impure() {
   return *this;
 }
 
+OnnxOp& OnnxOp::TakesSequences() {
+  sequences = true;
+  return *this;
+}
+
 OnnxOp& OnnxOps::Add(std::string type) {
   ops_.emplace_back();
   ops_.back().type = std::move(type);

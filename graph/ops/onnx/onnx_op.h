@@ -30,6 +30,7 @@ struct OnnxOp {
   std::string amp_reason;
   AmpClassFn amp_when = nullptr;
   bool pure = true;
+  bool sequences = false;     // an operand may be a sequence of tensors, where the schema says so
   std::vector<std::pair<std::string, SlotPrecision>> precision;  // of formals that do not follow the op's compute type
   std::string doc;
 
@@ -44,6 +45,7 @@ struct OnnxOp {
   OnnxOp& Fp32(std::vector<std::string> formals);
   OnnxOp& AsIs(std::vector<std::string> formals);
   OnnxOp& Impure();
+  OnnxOp& TakesSequences();
 };
 
 // What one version of an operator becomes. Every OpDef whose name starts with "onnx." or "com.microsoft." and that is not opaque is one of these.

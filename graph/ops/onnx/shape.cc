@@ -142,7 +142,7 @@ void LowerExpand(Lowering& l) {
 // One number along one axis.
 void LowerFirstTile(Lowering& l) {
   Var* x = l.In("input");
-  const auto times = l.NeedInts(l.In("tiles")), axis = l.NeedInts(l.In("axis"));
+  const auto times = NeedWhole(l, l.In("tiles")), axis = NeedWhole(l, l.In("axis"));
   const int rank = l.Rank(x);
   if (!times || !axis || rank < 0) return;
   if (times->size() != 1 || axis->size() != 1) return Wrong(l, "tiles and axis need one number each");
@@ -174,6 +174,9 @@ void LowerTile(Lowering& l) {
   l.Result("output", l.Op("tile", {{"X", x}}, {{"repeat_times", WholeNumbers(repeats)}}));
 }
 
+// A sequence keeps its type.
+AmpClass IdentityClass(const Op& op) { return op.inputs()[0]->type.kind == TypeKind::kTensorArray ? AmpClass::kNever : AmpClass::kClear; }
+
 void LowerIdentity(Lowering& l) { l.Result("output", l.Op("assign", {{"X", l.In("input")}})); }
 
 void LowerConcat(Lowering& l) {
@@ -185,8 +188,8 @@ void LowerConcat(Lowering& l) {
 
 // The sizes of the parts, or none for equal ones. From version 18 on the last of num_outputs may be smaller.
 std::optional<std::vector<int64_t>> SplitSizes(Lowering& l, const Var* x, int axis, int count) {
-  if (l.since() >= 2 && l.since() < 13) return l.GetInts("split");
-  if (l.Has("split")) return l.NeedInts(l.In("split"));
+  if (l.Has("split")) return NeedWhole(l, l.In("split"));
+  if (l.since() < 13) return l.GetInts("split");
   if (l.since() < 18 || count == 1) return std::vector<int64_t>();
   if (l.Rank(x) < 0) return std::nullopt;
   const int64_t size = x->type.dims[axis];
@@ -269,7 +272,7 @@ void AddShape(OnnxOps& ops) {
   ops.Add("Size").Like("size").Lower(&LowerSize).AsIs({"data"});
   ops.Add("Expand").Like("expand_v2").Lower(&LowerExpand);
   ops.Add("Tile").Like("tile").Lower(&LowerTile).AsIs({"tiles", "axis"}).AmpWhen(&TileClass);
-  ops.Add("Identity").Like("assign").Lower(&LowerIdentity);
+  ops.Add("Identity").Like("assign").Lower(&LowerIdentity).AmpWhen(&IdentityClass).TakesSequences();
   ops.Add("Concat").Like("concat").Lower(&LowerConcat);
   ops.Add("Split").Like("split").Lower(&LowerSplit);
   ops.Add("DepthToSpace").Like("pixel_shuffle").Lower(&LowerDepthToSpace);

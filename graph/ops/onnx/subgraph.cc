@@ -22,9 +22,12 @@ absl::StatusOr<bool> InferOne(Op& op, InferMemo& memo) {
   bool changed = false;
   for (size_t i = 0; i < results.size(); ++i) {
     Var& var = *op.outputs()[i];
-    if (!results[i].has_value() || var.type.kind != results[i]->kind) continue;
-    // Another op may write other dims.
-    const TensorType& known = var.kind == VarKind::kCarry ? TensorType::Unranked(results[i]->dtype) : *results[i];
+    if (!results[i].has_value() || (var.type.kind != results[i]->kind && !var.type.LacksDType())) continue;
+    TensorType known = *results[i];
+    if (var.kind == VarKind::kCarry) {  // another op may write other dims
+      known.has_rank = false;
+      known.dims.clear();
+    }
     changed = Fill(known, &var.type) || changed;
   }
   return changed;
@@ -91,6 +94,23 @@ absl::Status InferScan(Op& op) {
   return InferBlock(*body.block).status();
 }
 
+// The body sees one element at a time.
+absl::Status InferSequenceMap(Op& op) {
+  AMPC_ASSIGN_OR_RETURN(const Subgraph body, SubgraphOf(op, "body"));
+  const size_t operands = op.inputs().size() - op.inputs(op.def().InputSlot(kCaptures)).size();
+  for (size_t i = 0; i < body.inputs.size() && i < operands; ++i) {
+    const TensorType& type = op.inputs()[i]->type;
+    Fill(type.kind == TypeKind::kTensorArray ? TensorType::Unranked(type.dtype) : type, &body.inputs[i]->type);
+  }
+  return InferBlock(*body.block).status();
+}
+
+// Of an op whose blocks take what the op has.
+absl::Status InferBody(Op& op, absl::string_view type) {
+  if (type == "Loop") return InferLoop(op);
+  return type == "Scan" ? InferScan(op) : InferSequenceMap(op);
+}
+
 }  // namespace
 
 absl::StatusOr<Subgraph> SubgraphOf(const Op& op, absl::string_view name) {
@@ -113,6 +133,10 @@ absl::StatusOr<Subgraph> SubgraphOf(const Op& op, absl::string_view name) {
 
 bool Fill(const TensorType& inferred, TensorType* have) {
   bool changed = false;
+  if (have->LacksDType() && inferred.kind == TypeKind::kTensorArray) {
+    *have = inferred;
+    return true;
+  }
   if (have->dtype == DType::kInvalid && inferred.dtype != DType::kInvalid) {
     have->dtype = inferred.dtype;
     changed = true;
@@ -150,10 +174,10 @@ absl::StatusOr<bool> InferSubBlocks(Op& op) {
   const std::vector<int> blocks = op.SubBlocks();
   if (blocks.empty()) return false;
   const absl::string_view type = TypeName(op.def());
-  if (DefOf(op.def()) != nullptr && (type == "Loop" || type == "Scan")) {
+  if (DefOf(op.def()) != nullptr && (type == "Loop" || type == "Scan" || type == "SequenceMap")) {
     Types before;
     Save(op.block().program().block(blocks[0]), &before);
-    AMPC_RETURN_IF_ERROR(type == "Loop" ? InferLoop(op) : InferScan(op));
+    AMPC_RETURN_IF_ERROR(InferBody(op, type));
     for (const auto& [var, known] : before) {
       if (!(var->type == known)) return true;
     }

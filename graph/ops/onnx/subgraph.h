@@ -1,4 +1,4 @@
-// The subgraphs of If, Loop and Scan: their borders and the types inside.
+// The subgraphs of If, Loop, Scan and SequenceMap: their borders and the types inside.
 #pragma once
 
 #include <vector>
@@ -23,7 +23,7 @@ absl::StatusOr<Subgraph> SubgraphOf(const Op& op, absl::string_view name);
 // The type that values of both types have: dims that differ are not known, nor is the rank where ranks differ.
 TensorType Union(const TensorType& a, const TensorType& b);
 
-// Takes from `inferred` what `have` leaves open: element type, rank, dims. Returns whether that is anything.
+// Takes from `inferred` what `have` leaves open: that it is a sequence, element type, rank, dims. Returns whether that is anything.
 bool Fill(const TensorType& inferred, TensorType* have);
 
 // Fills the types that are open in `block` and in the blocks of its ops, in program order: element types, ranks and dims that inference knows; what

@@ -201,7 +201,8 @@ TEST(OnnxImport, SymbolsAndForeignTypes) {
   EXPECT_EQ(program.symbols[0], "batch");
   EXPECT_EQ(program.feeds[0]->type.dims[0], -2);
   EXPECT_EQ(program.feeds[1]->type.kind, TypeKind::kOpaque);
-  EXPECT_EQ(program.feeds[2]->type.kind, TypeKind::kOpaque);
+  EXPECT_EQ(program.feeds[2]->type.kind, TypeKind::kTensorArray);
+  EXPECT_EQ(program.feeds[2]->type.dtype, DType::kF32);
   EXPECT_TRUE(OpOf(program, "f").def().opaque);
   EXPECT_EQ(program.main().FindVar("f")->type.dtype, DType::kF32);
 }

@@ -83,16 +83,17 @@ class EvaluateTest : public ::testing::Test {
   void TestBody() override {
     const std::vector<std::string> needs = absl::StrSplit(case_.expected, '\n', absl::SkipEmpty());
     std::vector<std::string> feeds;
-    std::string program;
+    std::string program, blocks;
     for (absl::string_view line : absl::StrSplit(case_.in, '\n', absl::SkipEmpty())) {
       if (absl::StartsWith(line, "feed ")) {
         feeds.emplace_back(line.substr(5));
         line = line.substr(0, line.find(" = "));
       }
-      absl::StrAppend(&program, line, "\n");
+      absl::StrAppend(blocks.empty() && !absl::StartsWith(line, "block ") ? &program : &blocks, line, "\n");
     }
     ASSERT_OK_AND_ASSIGN(const auto needed, ReadValues(needs));
     for (const auto& [name, value] : needed) absl::StrAppend(&program, "fetch ", name, "\n");
+    absl::StrAppend(&program, blocks);
     ASSERT_OK_AND_ASSIGN(const auto given, ReadValues(feeds));
     ASSERT_OK_AND_ASSIGN(Program parsed, Parse(program));
     ASSERT_OK_AND_ASSIGN(const Session session, Session::Create(std::move(parsed), {.threads = 1}));

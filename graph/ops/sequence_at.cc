@@ -1,0 +1,30 @@
+#include "graph/ops/array_util.h"
+#include "graph/ops/cost_util.h"
+#include "graph/ops/infer_util.h"
+
+namespace ampc::ops {
+namespace {
+
+// Elements may differ in dims, so only their type is known.
+absl::Status InferSequenceAt(InferContext& ctx) {
+  AMPC_RETURN_IF_ERROR(NeedArray(ctx, "X", 1));
+  AMPC_RETURN_IF_ERROR(NeedIndex(ctx, "I", 2));
+  ctx.Out("Out", TensorType::Unranked(ctx.In("X").dtype));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+OpDef SequenceAtDef() {
+  return OpDef("sequence_at")
+      .Doc("Element I of the array X, which counts from the end where it is negative.")
+      .In("X", kAsIs)
+      .In("I", kAsIs)
+      .Out("Out", kAsIs)
+      .Infer(InferSequenceAt)
+      .CostIs(FreeCost)
+      .Amp(kNever, "hands a value on; the elements of an array keep one type")
+      .Gradient("none: arrays are not differentiated");
+}
+
+}  // namespace ampc::ops
