@@ -1,12 +1,14 @@
 #include "graph/ops/onnx/move_util.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/host_values.h"
 #include "graph/op.h"
 
 namespace ampc::onnx {
@@ -40,6 +42,22 @@ int AxisAttr(Lowering& l, absl::string_view name, const Var* x) {
   const int64_t axis = l.GetInt(name);
   if (axis >= 0 && axis <= kMost && !x->type.has_rank) return static_cast<int>(axis);
   return Axis(l, axis, l.Rank(x));
+}
+
+std::optional<std::vector<int64_t>> NeedWhole(Lowering& l, Var* v) {
+  const HostTensor* value = l.Value(v);
+  if (value == nullptr || !IsFloat(value->dtype())) return l.NeedInts(v);
+  std::vector<double> numbers(value->values<double>().begin(), value->values<double>().end());
+  if (const std::optional<std::vector<float>> narrow = FloatsOf(*value)) numbers.assign(narrow->begin(), narrow->end());
+  std::vector<int64_t> whole;
+  for (const double number : numbers) {
+    if (number != std::floor(number) || std::abs(number) > 0x1p53) {
+      Wrong(l, absl::StrCat("'", v->name(), "' has ", number, ", needs whole numbers"));
+      return std::nullopt;
+    }
+    whole.push_back(static_cast<int64_t>(number));
+  }
+  return whole;
 }
 
 Var* DimsOf(Lowering& l, Var* x, int begin, int end) {

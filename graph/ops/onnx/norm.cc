@@ -87,12 +87,21 @@ void LowerBatchBySteps(Lowering& l, const Batch& b) {
   l.Result("Y", l.Cast(Affine(l, l.Binary("elementwise_sub", x, mean), factor, channel(b.bias)), b.x->type.dtype));
 }
 
+// With statistics for each element of a sample, as operator sets 1 to 8 allow.
+void LowerBatchByElement(Lowering& l, const Batch& b) {
+  if (b.training) return l.Unsupported("spatial is 0 in training; the cpu takes the statistics of a batch per channel only");
+  Var* x = Widened(l, b.x);
+  const auto wide = [&](Var* v) { return l.Cast(v, x->type.dtype); };
+  Var* factor = l.Binary("elementwise_mul", wide(b.scale), Map(l, "rsqrt", Epsilon(l, wide(b.variance))));
+  l.Result("Y", l.Cast(Affine(l, l.Binary("elementwise_sub", x, wide(b.mean)), factor, wide(b.bias)), b.x->type.dtype));
+}
+
 void LowerBatchNormalization(Lowering& l) {
   const Batch b = BatchOf(l);
   const DType dtype = TypeOf(l, b.x);
   const int rank = l.Rank(b.x);
   if (!l.ok()) return;
-  if (l.GetInt("spatial") == 0 && l.since() < 9 && rank > 2) return l.Unsupported("spatial is 0; the cpu has statistics per channel only");
+  if (l.GetInt("spatial") == 0 && l.since() < 9 && rank > 2) return LowerBatchByElement(l, b);
   const bool saves = b.training && l.since() < 14 && (l.WantsResult("saved_mean") || l.WantsResult("saved_var"));
   if (dtype == DType::kF64 || rank > 5 || saves) return LowerBatchBySteps(l, b);
   const auto stat = [&](Var* v) { return l.Cast(v, DType::kF32); };

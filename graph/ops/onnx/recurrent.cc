@@ -25,7 +25,8 @@ bool HasBeta(absl::string_view name) { return name == "Affine" || name == "Scale
 
 Recurrent::Recurrent(Lowering& lowering, int gate_count, int activation_count) : l(lowering), gates(gate_count) {
   const std::string direction = l.GetString("direction");
-  if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
+  const bool forward = direction == "forward" || direction == "foward";  // as operator set 1 spells it
+  if (!forward && direction != "reverse" && direction != "bidirectional") {
     l.Unsupported(absl::StrCat("direction '", direction, "' is not one of forward, reverse and bidirectional"));
     return;
   }
