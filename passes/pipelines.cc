@@ -100,7 +100,10 @@ Pipeline PlanPipeline(const PlanOptions& options) {
   if (options.elementwise) p.Add("fuse-elementwise");  // what is left between products and convolutions
   p.Add("drop-dead");       // everything above leaves unread values
   if (options.bucket_gradients) p.Add("bucket-gradients");  // nothing moves gradients after this
-  if (options.group_updates) p.Add("group-updates");  // last: what looks at update ops has done so
+  if (options.group_updates) {
+    p.Add("unscale-in-update");  // nothing looks at checks and updates after this
+    p.Add("group-updates");      // last: what looks at update ops has done so
+  }
   return p;
 }
 

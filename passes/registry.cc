@@ -30,6 +30,7 @@
 #include "passes/parallel/bucket_gradients.h"
 #include "passes/parallel/data_parallel.h"
 #include "passes/train/group_updates.h"
+#include "passes/train/unscale_in_update.h"
 #include "passes/pass.h"
 
 namespace ampc {

@@ -6,7 +6,7 @@ namespace ampc::ops {
 namespace {
 
 absl::Status InferCheckFinite(InferContext& ctx) {
-  AMPC_RETURN_IF_ERROR(OutLikeX(ctx));
+  if (ctx.NumOut("Out") > 0) AMPC_RETURN_IF_ERROR(OutLikeX(ctx));
   AMPC_RETURN_IF_ERROR(NeedScalar(ctx, "Scale", {}, 2));
   ctx.Out("FoundInfinite", TensorType(DType::kBool, {1}));
   return absl::OkStatus();
@@ -18,7 +18,7 @@ OpDef CheckFiniteAndUnscaleDef() {
   OpDef def("check_finite_and_unscale");
   def.Doc(
          "Out = X / Scale for every gradient (by the reciprocal), and FoundInfinite: any result is inf or nan; then the contents of Out "
-         "mean nothing.")
+         "mean nothing. Without Out: FoundInfinite alone, of results in fp32 (fp64 for fp64).")
       .OptVarIn("X", kAsIs)
       .In("Scale", kAsIs)
       .OptIn("FloatStatus", kAsIs)

@@ -43,6 +43,7 @@ absl::Status InferGroupedUpdate(InferContext& ctx) {
   }
   AMPC_RETURN_IF_ERROR(NeedScalar(ctx, "LearningRate", {DType::kF32, DType::kF64}, 6));
   if (ctx.Has("SkipUpdate")) AMPC_RETURN_IF_ERROR(NeedScalar(ctx, "SkipUpdate", {DType::kBool}, 7));
+  if (ctx.Has("GradScale")) AMPC_RETURN_IF_ERROR(NeedScalar(ctx, "GradScale", {DType::kF32, DType::kF64}, 9));
   for (const SlotDef& result : ctx.op().def().outputs) {
     const std::string slot = result.name.substr(0, result.name.size() - 3);  // without "Out"
     const int results = ctx.NumOut(result.name);
@@ -64,7 +65,8 @@ OpDef GroupedUpdateDef() {
       .VarIn("Param", kAsIs)
       .VarIn("Grad", kAsIs)
       .In("LearningRate", kAsIs)
-      .OptIn("SkipUpdate", kAsIs);
+      .OptIn("SkipUpdate", kAsIs)
+      .OptIn("GradScale", kAsIs);
   for (const char* slot : kPerParam) {
     if (absl::string_view(slot) != "Grad") def.OptVarIn(slot, kAsIs);
   }

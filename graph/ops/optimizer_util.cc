@@ -37,6 +37,7 @@ absl::Status CheckOptimizer(InferContext& ctx) {
   }
   AMPC_RETURN_IF_ERROR(NeedScalar(ctx, "LearningRate", {DType::kF32, DType::kF64}, 4));
   if (ctx.Has("SkipUpdate")) AMPC_RETURN_IF_ERROR(NeedScalar(ctx, "SkipUpdate", {DType::kBool}, 5));
+  if (ctx.Has("GradScale")) AMPC_RETURN_IF_ERROR(NeedScalar(ctx, "GradScale", {DType::kF32, DType::kF64}, 9));
   OutAs(ctx, "ParamOut", "Param");
   OutAs(ctx, "MasterParamOut", "MasterParam");
   return absl::OkStatus();
@@ -61,6 +62,7 @@ OpDef Optimizer(std::string name, std::string doc) {
       .In("LearningRate", kAsIs)
       .OptIn("MasterParam", kAsIs)
       .OptIn("SkipUpdate", kAsIs)
+      .OptIn("GradScale", kAsIs)
       .Out("ParamOut", kAsIs)
       .StateOut("MasterParamOut")
       .A("multi_precision", false)

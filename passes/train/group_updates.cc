@@ -32,7 +32,7 @@ const OpDef* GroupedOf(const Op& op) {
 }
 
 // Operands that all parameters of a group share.
-bool IsShared(const std::string& slot) { return slot == "LearningRate" || slot == "SkipUpdate"; }
+bool IsShared(const std::string& slot) { return slot == "LearningRate" || slot == "SkipUpdate" || slot == "GradScale"; }
 
 // Whether `grouped` can stand for the op: it has all its operands and results, and what an update writes is written over its operand.
 bool Fits(const Op& op, const OpDef& grouped) {

@@ -248,7 +248,7 @@ class PlanBuilder {
   // The input whose buffer the kernel may overwrite with a result: it dies here, and no other operand shares it.
   int ReusableInput(const OpInstance& op, const Kernel& kernel, int result, int now) const {
     if (op.op != nullptr && ComputesInPairs(*op.op)) {
-      const bool paired = result < static_cast<int>(op.op->inputs(0).size()) && !read_twice_.contains(values_[op.inputs[result]].buffer);
+      const bool paired = result < static_cast<int>(std::min(op.op->inputs(0).size(), op.op->outputs(0).size())) && !read_twice_.contains(values_[op.inputs[result]].buffer);
       return paired && MayOverwrite(op.inputs[result], op.outputs[result], now) ? result : -1;
     }
     const int i = result == 0 && context_.in_place ? kernel.in_place_input() : -1;

@@ -144,7 +144,7 @@ absl::StatusOr<std::vector<ParamUpdate>> OptimizerWithMixedPrecision::TryApply(P
   }
   std::vector<Var*> flags;
   for (size_t i = 0; i < losses_.size(); ++i) {
-    if (options_.master_grad && settings_.level == "O2") AMPC_RETURN_IF_ERROR(AddMasterGradients(main, by_loss[i]));
+    if (settings_.master_grad) AMPC_RETURN_IF_ERROR(AddMasterGradients(main, by_loss[i]));
     AMPC_ASSIGN_OR_RETURN(Var * flag, UnscaleGradients(main, losses_[i].scaler, Rules(), by_loss[i]));
     flags.push_back(flag);
   }

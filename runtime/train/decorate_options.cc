@@ -54,6 +54,7 @@ absl::StatusOr<AmpSettings> Resolve(const DecorateOptions& o) {
   s.decr_ratio = o.decr_ratio;
   s.floor = o.min_loss_scaling;
   s.cap = o.max_loss_scaling;
+  out.master_grad = out.level == "O2" && o.master_grad.value_or(o.compat == "own" && (s.dynamic || s.init != 1));
   return out;
 }
 

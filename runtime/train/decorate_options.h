@@ -29,7 +29,9 @@ struct DecorateOptions {
   std::string level = {};  // O0, O1 (the default), O2; OD with a Paddle mode
   DType dtype = DType::kF16;
   bool master_weight = true;  // the optimizer gets multi_precision; false: as the optimizer has it
-  bool master_grad = false;   // O2: low gradients are cast to fp32 before they are unscaled
+  // O2: low gradients are cast to fp32 before they are unscaled, so that one below the low type's range is not lost. By default where the
+  // loss is scaled, but not with a Paddle mode.
+  std::optional<bool> master_grad = {};
   bool use_promote = false;   // an op outside the lists is low only if no operand is fp32
   std::string compat = "own";     // paddle-2.0, paddle-2.4, paddle-2.6: the program that this release makes
   std::string target = "cuda";    // whose kernels decide what may be low, without `compat`
@@ -42,6 +44,7 @@ struct AmpSettings {
   std::string level = "O1";
   bool guard = false;
   bool force_multi_precision = true;
+  bool master_grad = false;
   LossScalingOptions scaling;
   std::vector<std::string> notes;  // what was asked for and is not done, one sentence each
 };

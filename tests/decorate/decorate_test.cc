@@ -169,10 +169,21 @@ TEST(DecorateTest, AFixedScaleStillSkips) {
   for (const Op* update : Find(net.b.program(), "sgd")) EXPECT_NE(update->input("SkipUpdate"), nullptr);
 }
 
+// By default, but not as Paddle does it; without a scale there is nothing to lose.
 TEST(DecorateTest, MasterGradientsAreUnscaledInFp32) {
-  Net net;
-  ASSERT_OK(Decorate(AdamW(), {.level = "O2", .master_grad = true})->Minimize(net.b, net.loss));
-  for (const Op* update : Find(net.b.program(), "adamw")) EXPECT_EQ(update->input("Grad")->type.dtype, DType::kF32);
+  const auto gradients = [](const DecorateOptions& options) {
+    Net net;
+    EXPECT_OK(Decorate(AdamW(), options)->Minimize(net.b, net.loss));
+    std::set<DType> types;
+    for (const Op* update : Find(net.b.program(), "adamw")) types.insert(update->input("Grad")->type.dtype);
+    return types;
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(gradients({.level = "O2"}), ElementsAre(DType::kF32));
+  EXPECT_THAT(gradients({.level = "O2", .master_grad = true, .compat = "paddle-2.6"}), ElementsAre(DType::kF32));
+  EXPECT_THAT(gradients({.level = "O2", .master_grad = false}), ElementsAre(DType::kF16));
+  EXPECT_THAT(gradients({.level = "O2", .compat = "paddle-2.6"}), ElementsAre(DType::kF16));
+  EXPECT_THAT(gradients({.level = "O2", .dtype = DType::kBF16}), ElementsAre(DType::kBF16));
 }
 
 // Two losses: the second one reaches the first layer, too.

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -122,6 +123,30 @@ TEST(MixedTraining, LossesFollowFp32) {
       }
       EXPECT_LT(worst, low.later) << level << " " << Name(dtype);
       EXPECT_GT(worst, 0) << "nothing was rounded";
+    }
+  }
+}
+
+// A gradient of 1.3e-9, which is 4.4e-5 while it is scaled: unscaled it is none of f16's numbers, and the weight moves by it nevertheless.
+TEST(SmallGradients, MoveTheMasterWeight) {
+  for (const auto& [name, optimizer] : std::map<std::string, Optimizer>{{"sgd", Sgd({.lr = 1e6})}, {"clipped", Sgd({.lr = 1e6, .clip = GradientClip::GlobalNorm(1)})}}) {
+    for (const std::optional<bool> master_grad : {std::optional<bool>(), std::optional<bool>(false)}) {
+      ProgramBuilder b;
+      const Value x = b.Feed("x", DType::kF32, {4, 8});
+      const Value loss = b.Op("scale", {{"X", {b.Mean(b.FullyConnected(x, 3, {.bias = false}))}}}, {{"scale", 1e-9f}});
+      b.Fetch(loss);
+      const auto decorated = amp::Decorate(
+          optimizer, {.init_loss_scaling = 32768, .lists = {.custom_black_list = {"mean", "reduce_mean", "scale"}}, .level = "O2", .master_grad = master_grad});
+      ASSERT_OK(decorated->Minimize(b, loss));
+      ASSERT_OK_AND_ASSIGN(Trainer trainer, Trainer::Create(b.Build(), {.threads = 1}));
+      ASSERT_OK(decorated->AmpInit({}, trainer.scope()));
+      const auto weights = [&] { return std::vector<float>(trainer.scope().Find("fc_0.w_0_fp32_master_0")->value.values<float>().begin(),
+                                                           trainer.scope().Find("fc_0.w_0_fp32_master_0")->value.values<float>().end()); };
+      const std::vector<float> before = weights();
+      ASSERT_OK(trainer.Step({{"x", HostTensor::FromValues<float>({4, 8}, std::vector<float>(32, 4))}}).status());
+      const std::vector<float> after = weights();
+      const double moved = master_grad.value_or(true) ? 1e6 * 4 * 4 * 1e-9 / 12 : 0;
+      for (size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(before[i] - after[i], moved, 0.03 * moved + 1e-7 * moved) << name << " " << i;
     }
   }
 }

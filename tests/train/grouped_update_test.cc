@@ -64,6 +64,7 @@ const std::vector<Case>& Cases() {
 // The results of the op on all of `params`, by result slot; `type` is the op or grouped_update.
 absl::StatusOr<std::map<std::string, std::vector<Tensor>>> Update(const std::string& type, const Case& c, const std::vector<Operands>& params, bool skip) {
   OpRun run(type);
+  run.In("GradScale", F32({1}, {3}));
   run.In("LearningRate", c.param == DType::kF64 ? Of<double>({1}, {0.05}) : F32({1}, {0.05f})).In("SkipUpdate", Of({1}, std::vector<bool>{skip}));
   for (const auto& [slot, unused] : params[0]) {
     for (const Operands& p : params) run.In(slot, p.at(slot));

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <utility>
 
 #include "kernels/round.h"
 #include "tests/kernels/op_run.h"
@@ -60,6 +61,27 @@ TEST(ManyGradients, OneBadElementIsFoundWhereverItIs) {
       ASSERT_FALSE(std::isfinite(results[i].floats()[at]));
     }
   }
+}
+
+// Without results f32 is what is tested: what f16 cannot hold is finite there.
+TEST(ManyGradients, AreOnlyLookedAt) {
+  const auto look = [](const std::vector<Tensor>& gradients, float scale) {
+    OpRun run("check_finite_and_unscale");
+    for (const Tensor& t : gradients) run.In("X", t);
+    return run.In("Scale", F32({1}, {scale})).Out("FoundInfinite").Run();
+  };
+  std::vector<Tensor> gradients = Gradients(300);
+  ASSERT_OK_AND_ASSIGN(const auto finite, look(gradients, 0x1p-14f));
+  EXPECT_FALSE(finite[0].As<bool>()[0]);
+  for (const size_t i : {5u, 7u, 102u}) {  // small, large, odd
+    const auto values = gradients[i].stored.mutable_values<float>();
+    const float kept = std::exchange(values[values.size() - 1], -kInf);
+    ASSERT_OK_AND_ASSIGN(const auto found, look(gradients, 2));
+    EXPECT_TRUE(found[0].As<bool>()[0]) << i;
+    values[values.size() - 1] = kept;
+  }
+  ASSERT_OK_AND_ASSIGN(const auto beyond, look({F32({3}, {1, 1e30f, 1})}, 1e-10f));
+  EXPECT_TRUE(beyond[0].As<bool>()[0]);
 }
 
 // What is tested is the result: a small scale makes large gradients overflow.

@@ -40,12 +40,13 @@ std::vector<Attr> AttrsOf(const std::string& op) {
   return {};
 }
 
-absl::StatusOr<Weights> Step(const std::string& op, const Weights& before, const Tensor& grad, bool skip) {
+absl::StatusOr<Weights> Step(const std::string& op, const Weights& before, const Tensor& grad, bool skip, float grad_scale = 1) {
   OpRun run(op);
   run.In("Param", before.param).In("Grad", grad).In("LearningRate", F32({1}, {0.05f})).In("SkipUpdate", Of({1}, std::vector<bool>{skip}));
   for (const auto& [slot, tensor] : before.state) run.In(slot, tensor);
   for (const Attr& attr : AttrsOf(op)) run.Attr(attr.name, attr.value);
   if (before.state.contains("MasterParam")) run.Attr("multi_precision", true);
+  if (grad_scale != 1) run.In("GradScale", F32({1}, {grad_scale}));
   std::vector<std::string> slots;
   for (const SlotDef& slot : Ops().Find(op)->outputs) {
     const std::string from = slot.name.substr(0, slot.name.size() - 3);
@@ -78,6 +79,23 @@ TEST_P(Optimizers, MasterWeightIsTheWideRun) {
       ASSERT_TRUE(narrow.param.stored == Low(low, {kSize}, wide.param.floats()).stored) << "step " << step;
     }
     ASSERT_FALSE(wide.param.stored == start.stored);
+  }
+}
+
+// A gradient that the update divides is one that was divided before, in f32 whatever its type: 2^-20 and less are no numbers of f16.
+TEST_P(Optimizers, GradScaleDividesInF32) {
+  constexpr int64_t kSize = 3001;
+  for (const DType low : {DType::kF16, DType::kBF16}) {
+    const Tensor start = Random({kSize}, 1), scaled = Low(low, {kSize}, Random({kSize}, 2, -1, 1).floats());
+    Weights before{Low(low, {kSize}, start.floats()), InitialState(GetParam(), kSize)};
+    before.state["MasterParam"] = start;
+    std::vector<float> divided = scaled.floats();
+    for (float& v : divided) v *= 0x1p-20f;
+    ASSERT_OK_AND_ASSIGN(const Weights want, Step(GetParam(), before, F32({kSize}, divided), false));
+    ASSERT_OK_AND_ASSIGN(const Weights got, Step(GetParam(), before, scaled, false, 0x1p20f));
+    EXPECT_TRUE(got.param.stored == want.param.stored);
+    for (const auto& [slot, tensor] : want.state) EXPECT_TRUE(got.state.at(slot).stored == tensor.stored) << slot;
+    EXPECT_FALSE(got.state.at("MasterParam").stored == start.stored);
   }
 }
 

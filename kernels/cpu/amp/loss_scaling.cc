@@ -23,7 +23,7 @@ namespace {
 constexpr int64_t kTile = 1 << 11;
 constexpr int64_t kGrain = 1 << 14;
 
-// Gradient i is operand first_in + i, its result first_out + i.
+// Gradient i is operand first_in + i, its result first_out + i; first_out is -1 where they are only looked at.
 struct Gradients {
   int first_in = 0, first_out = 0;
   std::vector<DType> dtypes;
@@ -33,14 +33,30 @@ struct Gradients {
 absl::StatusOr<Gradients> ReadGradients(const SpecView& view) {
   Gradients g;
   g.first_in = std::max(0, view.In("X"));
-  g.first_out = std::max(0, view.Out("Out"));
-  if (view.NumIn("X") != view.NumOut("Out")) return view.Internal("X and Out differ in number");
+  g.first_out = view.NumOut("Out") == 0 ? -1 : view.Out("Out");
+  if (view.NumOut("Out") > 0 && view.NumIn("X") != view.NumOut("Out")) return view.Internal("X and Out differ in number");
   for (int i = 0; i < view.NumIn("X"); ++i) {
     AMPC_RETURN_IF_ERROR(view.CheckType(view.InDesc("X", i).dtype, {DType::kF32, DType::kF64}));
     g.dtypes.push_back(view.InDesc("X", i).dtype);
     g.elements.push_back(view.InDesc("X", i).NumElements());
   }
   return g;
+}
+
+// Whether elements [first, last) are finite in the type that is computed in, when they are unscaled.
+bool Looks(const void* x, DType dtype, int64_t first, int64_t last, double scale) {
+  bool finite = true;
+  if (dtype == DType::kF64) {
+    const double inverse = 1 / scale;
+    for (int64_t i = first; i < last; ++i) finite &= std::isfinite(static_cast<const double*>(x)[i] * inverse);
+    return finite;
+  }
+  const float inverse = static_cast<float>(1 / scale);
+  float results[kTile];
+  for (int64_t i = first; i < last; i += kTile) {
+    finite &= simd::ScaleAndTest(static_cast<const float*>(x) + i, inverse, results, std::min(kTile, last - i));
+  }
+  return finite;
 }
 
 // Unscales elements [first, last); whether all results are finite.
@@ -81,7 +97,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeUnscale(const KernelSpec& spec) {
     std::atomic<bool> finite{true};
     for (size_t i = 0; i < g.dtypes.size(); ++i) {
       ParallelFor(args.threads, g.elements[i], kGrain, [&](int64_t first, int64_t last) {
-        if (!Unscale(args.inputs[g.first_in + i], args.outputs[g.first_out + i], g.dtypes[i], first, last, scale)) finite = false;
+        const void* x = args.inputs[g.first_in + i];
+        const bool all = g.first_out < 0 ? Looks(x, g.dtypes[i], first, last, scale)
+                                         : Unscale(x, args.outputs[g.first_out + i], g.dtypes[i], first, last, scale);
+        if (!all) finite = false;
       });
     }
     *static_cast<bool*>(args.outputs[found_at]) = !finite;

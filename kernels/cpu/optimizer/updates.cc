@@ -30,6 +30,22 @@ simd::UpdateRun<T> RunAt(const UpdateOperands& p, const KernelArgs& args, int64_
           out(p.weight_out), out(p.low_out), out(p.moments_out[0]), out(p.moments_out[1])};
 }
 
+// Gradients of a piece that are divided by GradScale, as vector loops read them.
+template <typename T>
+class Unscaled {
+ public:
+  Unscaled(const UpdateSpec& spec, const KernelArgs& args) : inverse_(static_cast<T>(1 / spec.grad_scale.Get(args))) {}
+  void Put(simd::UpdateRun<T>& run, int64_t n) {
+    if (inverse_ == 1) return;
+    for (int64_t i = 0; i < n; ++i) grad_[i] = run.grad[i] * inverse_;
+    run.grad = grad_;
+  }
+
+ private:
+  T inverse_;
+  T grad_[kTile];
+};
+
 // Rounds what was computed in f32 to the declared low types.
 void RoundRun(const UpdateSpec& spec, const simd::UpdateRun<float>& run, int64_t n) {
   RoundTo(spec.param_type, run.copy_out != nullptr ? run.copy_out : run.param_out, n);
@@ -42,9 +58,11 @@ void RoundRun(const UpdateSpec&, const simd::UpdateRun<double>&, int64_t) {}
 template <typename T, typename Update>
 void ForTiles(const UpdateSpec& spec, const UpdateOperands& p, const KernelArgs& args, Update update) {
   ParallelFor(args.threads, p.elements, kGrain, [&](int64_t first, int64_t last) {
+    Unscaled<T> unscaled(spec, args);
     for (int64_t i = first; i < last; i += kTile) {
       const int64_t n = std::min(kTile, last - i);
       simd::UpdateRun<T> run = RunAt<T>(p, args, i);
+      unscaled.Put(run, n);
       update(run, n);
       RoundRun(spec, run, n);
     }
@@ -87,12 +105,14 @@ T LambMoments(const UpdateSpec& spec, const UpdateOperands& p, const KernelArgs&
   double* of_param = static_cast<double*>(args.workspace);
   double* of_step = of_param + blocks;
   ParallelFor(args.threads, blocks, 1, [&](int64_t first, int64_t last) {
+    Unscaled<T> unscaled(spec, args);
     for (int64_t b = first; b < last; ++b) {
       of_param[b] = of_step[b] = 0;
       const int64_t end = std::min((b + 1) * kNormBlock, p.elements);
       for (int64_t i = b * kNormBlock; i < end; i += kTile) {
         const int64_t n = std::min(kTile, end - i);
-        const simd::UpdateRun<T> run = RunAt<T>(p, args, i);
+        simd::UpdateRun<T> run = RunAt<T>(p, args, i);
+        unscaled.Put(run, n);
         T direction[kTile];
         simd::LambMoments(rule, run, direction, n);
         if (!spec.adapts) continue;

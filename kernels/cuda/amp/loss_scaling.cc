@@ -14,7 +14,7 @@
 namespace ampc::cuda {
 namespace {
 
-// Gradient i is operand first_in + i, its result first_out + i.
+// Gradient i is operand first_in + i, its result first_out + i; first_out is -1 where they are only looked at.
 struct Gradients {
   int first_in = 0, first_out = 0;
   std::vector<TensorDesc> descs;
@@ -23,8 +23,8 @@ struct Gradients {
 absl::StatusOr<Gradients> ReadGradients(const SpecView& view, KernelTraits* traits) {
   Gradients g;
   g.first_in = std::max(0, view.In("X"));
-  g.first_out = std::max(0, view.Out("Out"));
-  if (view.NumIn("X") != view.NumOut("Out")) return view.Internal("X and Out differ in number");
+  g.first_out = view.NumOut("Out") == 0 ? -1 : view.Out("Out");
+  if (view.NumOut("Out") > 0 && view.NumIn("X") != view.NumOut("Out")) return view.Internal("X and Out differ in number");
   for (int i = 0; i < view.NumIn("X"); ++i) {
     AMPC_RETURN_IF_ERROR(view.CheckType(view.InDesc("X", i).dtype, {DType::kF32, DType::kF64}));
     g.descs.push_back(view.InDesc("X", i));
@@ -46,7 +46,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeUnscale(const KernelSpec& spec) {
     std::vector<UnscaleTensor> tensors;
     tensors.reserve(g.descs.size());
     for (size_t i = 0; i < g.descs.size(); ++i) {
-      tensors.push_back({args.inputs[g.first_in + i], args.outputs[g.first_out + i], g.descs[i].NumElements(), g.descs[i].dtype});
+      void* out = g.first_out < 0 ? nullptr : args.outputs[g.first_out + i];
+      tensors.push_back({args.inputs[g.first_in + i], out, g.descs[i].NumElements(), g.descs[i].dtype});
     }
     return LaunchUnscale(stream, tensors.data(), static_cast<int64_t>(tensors.size()),
                          {{args.inputs[scale], scale_type, 0}, static_cast<bool*>(args.outputs[found]), static_cast<double*>(args.workspace)});

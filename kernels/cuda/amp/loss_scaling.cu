@@ -12,19 +12,22 @@ namespace {
 template <class T>
 inline constexpr int kRun = kAccessBytes / static_cast<int>(sizeof(T));
 
-// x * inverse of kCount elements; false when one of the results is infinite or NaN as T.
+// x * inverse of kCount elements; false when one of the results is infinite or NaN as T, or, where `out` is null, as what is computed in.
 template <int kCount, class T>
 AMPC_HOST_DEVICE bool UnscaleRun(const T* x, T* out, ComputeType<T> inverse) {
   ComputeType<T> values[kCount];
   LoadRun<kCount>(x, values);
   bool finite = true;
   for (int k = 0; k < kCount; ++k) {
-    T rounded;
-    Store(rounded, values[k] * inverse);
-    values[k] = Load(rounded);
+    values[k] = values[k] * inverse;
+    if (out != nullptr) {
+      T rounded;
+      Store(rounded, values[k]);
+      values[k] = Load(rounded);
+    }
     finite = finite & (values[k] - values[k] == 0);
   }
-  StoreRun<kCount>(out, values);
+  if (out != nullptr) StoreRun<kCount>(out, values);
   return finite;
 }
 
@@ -45,7 +48,7 @@ struct Unscale {
   template <class T, class Team>
   AMPC_DEVICE void Run(Team& team, const UnscaleTensor& t, int64_t begin, int64_t n) const {
     const T* x = static_cast<const T*>(t.x) + begin;
-    T* out = static_cast<T*>(t.out) + begin;
+    T* out = t.out == nullptr ? nullptr : static_cast<T*>(t.out) + begin;
     const bool aligned = IsAligned(x) && IsAligned(out);
     const ComputeType<T> by = static_cast<ComputeType<T>>(*inverse);
     bool* const bad = found;
@@ -53,9 +56,9 @@ struct Unscale {
       const int64_t at = i * kRun<T>;
       bool finite = true;
       if (aligned && at + kRun<T> <= n) {
-        finite = UnscaleRun<kRun<T>>(x + at, out + at, by);
+        finite = UnscaleRun<kRun<T>>(x + at, out == nullptr ? out : out + at, by);
       } else {
-        for (int64_t k = at; k < n && k < at + kRun<T>; ++k) finite = UnscaleRun<1>(x + k, out + k, by) && finite;
+        for (int64_t k = at; k < n && k < at + kRun<T>; ++k) finite = UnscaleRun<1>(x + k, out == nullptr ? out : out + k, by) && finite;
       }
       if (!finite) *bad = true;
     });

@@ -11,7 +11,7 @@ namespace ampc::cuda {
 
 struct UnscaleTensor {
   const void* x = nullptr;
-  void* out = nullptr;  // may be x
+  void* out = nullptr;  // may be x; null: x is only looked at
   int64_t elements = 0;
   DType type = DType::kF32;
 };
@@ -22,7 +22,7 @@ struct UnscaleParams {
   double* inverse = nullptr;  // workspace of one number
 };
 
-// out = x * (1 / scale) for all tensors; found: whether a result, rounded to its type, is not finite. Two launches for up to several hundred
+// out = x * (1 / scale) for all tensors; found: whether a result, rounded to its type where there is an out, is not finite. Two launches for up to several hundred
 // tensors, the first of one thread. Threads that find something all write the same.
 int LaunchUnscale(void* stream, const UnscaleTensor* tensors, int64_t n, const UnscaleParams& p);
 

@@ -74,6 +74,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeUpdate(const KernelSpec& kernel_spec
     UpdateParams p = params;
     p.skip = spec.skip < 0 ? nullptr : static_cast<const bool*>(args.inputs[spec.skip]);
     p.lr = ScalarOf(spec.lr, args);
+    p.grad_scale = ScalarOf(spec.grad_scale, args);
     p.beta1 = ScalarOf(spec.beta1, args);
     p.beta2 = ScalarOf(spec.beta2, args);
     p.epsilon = ScalarOf(spec.epsilon, args);

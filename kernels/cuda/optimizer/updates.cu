@@ -77,6 +77,12 @@ AMPC_HOST_DEVICE inline T Power(const UpdateTensor& t, int k) {
   return *static_cast<const T*>(t.powers[k]);
 }
 
+// What a gradient is multiplied by before anything else. A thread divides once.
+template <class T>
+AMPC_HOST_DEVICE inline T GradFactor(const UpdateParams& p) {
+  return static_cast<T>(1 / p.grad_scale.Get());
+}
+
 template <class T>
 AMPC_HOST_DEVICE inline T LearningRate(const UpdateParams& p) {
   return static_cast<T>(p.lr.Get());
@@ -118,9 +124,10 @@ struct Run {
   using T = typename Types::T;
   T grad[kCount], param[kCount], moment1[kCount], moment2[kCount];
 
-  AMPC_HOST_DEVICE void Load(const UpdateParams& p, const UpdateTensor& t, int64_t i) {
+  AMPC_HOST_DEVICE void Load(const UpdateParams& p, const UpdateTensor& t, T factor, int64_t i) {
     LoadFrom<kCount, typename Types::Weight>(t.weight, p.weight, i, param);
     LoadFrom<kCount, typename Types::Grad>(t.grad, p.grad, i, grad);
+    for (int k = 0; k < kCount; ++k) grad[k] = grad[k] * factor;
     if constexpr (kMomentCount > 0) LoadFrom<kCount, typename Types::Moment>(t.moments[0], p.moment, i, moment1);
     if constexpr (kMomentCount > 1) LoadFrom<kCount, typename Types::Moment>(t.moments[1], p.moment, i, moment2);
   }
@@ -163,15 +170,16 @@ AMPC_HOST_DEVICE inline void ForRun(bool aligned, int64_t i, int64_t n, F f) {
   }
 }
 
-template <class Rule>
+template <class Rule, class T>
 struct ApplyRun {
   const UpdateParams& p;
   const UpdateTensor& t;
   const Rule& rule;
+  T factor;
   int64_t begin;
   template <class R>
   AMPC_HOST_DEVICE void operator()(R& run, int64_t i) const {
-    run.Load(p, t, begin + i);
+    run.Load(p, t, factor, begin + i);
     run.Step(rule);
     run.Store(p, t, begin + i);
   }
@@ -184,8 +192,8 @@ struct KeepRun {
   int64_t begin;
   template <int kCount, int kMomentCount, class Types>
   AMPC_HOST_DEVICE void operator()(Run<kCount, kMomentCount, Types>& run, int64_t i) const {
-    run.Load(p, t, begin + i);
     using T = typename Types::T;
+    run.Load(p, t, T(1), begin + i);
     T low[kCount] = {};
     if constexpr (!std::is_same_v<T, double>) {
       if (t.low_out != nullptr) LoadFrom<kCount, typename Types::Low>(t.low, p.low, begin + i, low);
@@ -211,7 +219,8 @@ struct Update {
       return;
     }
     const Rule rule = MakeRule(p, t, place.index, Rule());
-    const ApplyRun<Rule> apply{p, t, rule, begin};
+    using T = typename Types::T;
+    const ApplyRun<Rule, T> apply{p, t, rule, GradFactor<T>(p), begin};
     team.For(runs, [=](int64_t i) { ForRun<kMoments<Rule>, Types>(aligned, i * kRun, n, apply); });
   }
 };
@@ -229,11 +238,12 @@ struct SquaresOfRun {
   const UpdateParams& p;
   const UpdateTensor& t;
   const LambRule<T>& rule;
+  T factor;
   int64_t begin;
   Squares* sum;
   template <class R>
   AMPC_HOST_DEVICE void operator()(R& run, int64_t i) const {
-    run.Load(p, t, begin + i);
+    run.Load(p, t, factor, begin + i);
     T of_param = 0, of_direction = 0;
     for (int k = 0; k < static_cast<int>(sizeof(run.param) / sizeof(T)); ++k) {
       UpdateElement<T> e = run.Element(k);
@@ -260,9 +270,10 @@ struct LambNorms {
     if (p.skip != nullptr && *p.skip) return;
     const bool aligned = IsAligned(t);
     const LambRule<T> rule = MakeRule(p, t, -1, LambRule<T>());
+    const T factor = GradFactor<T>(p);
     const Squares total = team.Reduce((n + kRun - 1) / kRun, Squares(), [&](int64_t i) {
       Squares sum;
-      ForRun<2, Types>(aligned, i * kRun, n, SquaresOfRun<T>{p, t, rule, begin, &sum});
+      ForRun<2, Types>(aligned, i * kRun, n, SquaresOfRun<T>{p, t, rule, factor, begin, &sum});
       return sum;
     }, AddSquares());
     double* to = SumsOfChunk(p, tensors, place.first_chunk + begin / kChunk);

@@ -28,6 +28,7 @@ struct UpdateParams {
   DType weight = DType::kF32, low = DType::kF32, grad = DType::kF32, moment = DType::kF32;  // low: the weight's without a master
   bool has_master = false;
   const bool* skip = nullptr;                          // where true, results are their operands
+  Scalar grad_scale;                                   // gradients are times its reciprocal
   Scalar lr;
   double mu = 0, rescale = 1, decay = 0;               // momentum; decay: lamb's, too
   bool nesterov = false;

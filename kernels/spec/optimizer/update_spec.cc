@@ -110,6 +110,7 @@ absl::StatusOr<UpdateSpec> ReadUpdateSpec(const SpecView& view) {
   spec.is_double = spec.param_type == DType::kF64;
   spec.skip = view.In("SkipUpdate");
   spec.lr = ReadScalar(view, "LearningRate", 0);
+  spec.grad_scale = ReadScalar(view, "GradScale", 1);
   if (spec.kind == UpdateKind::kMomentum) {
     spec.mu = op.GetFloat("mu");
     spec.rescale = op.GetFloat("rescale_grad");

@@ -38,6 +38,7 @@ struct UpdateSpec {
   std::vector<UpdateOperands> params;
   ScalarSlot lr;
   int skip = -1;                          // SkipUpdate
+  ScalarSlot grad_scale;                  // gradients are divided by it (times its reciprocal) in the type that is computed in; 1 without
   // Declared types, the same for all parameters; what is computed in is f64 where the weight is, else f32.
   DType param_type = DType::kF32;         // of Param
   DType weight_type = DType::kF32;        // of what is computed with
