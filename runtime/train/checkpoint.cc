@@ -20,6 +20,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/formats/tensor_io/safetensors.h"
 #include "runtime/train/checkpoint_files.h"
+#include "runtime/train/skipped_steps.h"
 
 namespace ampc {
 namespace {
@@ -37,6 +38,9 @@ std::string In(const std::string& directory, absl::string_view name) { return ab
 bool IsTransient(const CheckpointOptions& options, const std::string& name) {
   return std::find(options.transient.begin(), options.transient.end(), name) != options.transient.end();
 }
+
+// The state that `name` is the value of in front of an update; "" for another variable.
+std::string KeptState(absl::string_view name) { return absl::ConsumeSuffix(&name, kKeptSuffix) ? std::string(name) : ""; }
 
 VariableTypes TypesOf(const Scope& scope) {
   VariableTypes types;
@@ -139,7 +143,9 @@ std::string Differences(const VariableTypes& have, const VariableTypes& need, co
     }
   }
   for (const auto& [name, type] : have) {
-    if (!need.contains(name)) parts.push_back(absl::StrCat("'", name, "' (", type, ") is extra"));
+    if (need.contains(name)) continue;
+    if (need.contains(KeptState(name))) continue;  // a program that skips no update keeps nothing
+    parts.push_back(absl::StrCat("'", name, "' (", type, ") is extra"));
   }
   constexpr size_t kShown = 6;
   if (parts.size() > kShown) {
@@ -178,7 +184,9 @@ absl::Status Fill(const std::string& path, const Content& content, Scope& scope,
     if (it == content.values.end()) return BadInputError(absl::StrCat("checkpoint '", path, "': ", kState, " has no '", name, "', which ", kTraining, " lists"));
   }
   for (const auto& [name, variable] : scope.variables()) {
-    const auto it = content.values.find(name);
+    auto it = content.values.find(name);
+    // Within an update, saved by a version that did not keep it.
+    if (it == content.values.end() && content.progress.micro > 0) it = content.values.find(KeptState(name));
     if (it != content.values.end()) {
       AMPC_RETURN_IF_ERROR(scope.Set(name, it->second));
     } else if (variable.value.size_bytes() > 0) {

@@ -22,7 +22,8 @@ namespace ampc {
 
 struct CheckpointOptions {
   int keep = 3;  // checkpoints that stay, the new one included; at least 1
-  // Variables that are zero at the end of each update: left out where micro is 0, and zero where a checkpoint has none.
+  // Variables that are zero at the end of each update: left out where micro is 0, and zero where a checkpoint has none; a state's value
+  // in front of an update that has begun (kKeptSuffix) is then the state's own.
   std::vector<std::string> transient = {};
   int64_t accumulate = 1;  // of the program that loads: must be that of the checkpoint, where its micro is not 0
 };

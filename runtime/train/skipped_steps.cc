@@ -177,7 +177,7 @@ absl::StatusOr<KeptStates> PutBackSkippedWindow(const std::vector<PutBackState>&
   KeptStates out{Program("keep"), {}};
   for (const PutBackState& entry : states) {
     const Var* state = program.main().FindVar(entry.state);
-    out.kept.push_back(program.main().UniqueName(absl::StrCat(entry.state, "@KEPT")));
+    out.kept.push_back(program.main().UniqueName(absl::StrCat(entry.state, kKeptSuffix)));
     Var* kept = program.main().AddVar(out.kept.back(), VarKind::kState, state->type);
     AMPC_RETURN_IF_ERROR(PutBack(program.main(), entry, kept));
     std::vector<int64_t> shape(kept->type.dims.begin(), kept->type.dims.end());

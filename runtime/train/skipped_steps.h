@@ -38,6 +38,9 @@ std::vector<PutBackState> StatesToPutBack(const Program& main, const std::string
 // Keeps the values at the start of `program` and puts them back at its end.
 absl::Status PutBackSkipped(const std::vector<PutBackState>& states, Program& program);
 
+// What such a state's name has behind that of the state that it keeps.
+inline constexpr char kKeptSuffix[] = "@KEPT";
+
 // The same where a step takes several calls: `keep`, to run before the first of them, stores the values in states of `program`, which are
 // `kept`; they are zero after the last.
 struct KeptStates {

@@ -229,6 +229,38 @@ speed <- assign(x)
   fs::remove_all(dir);
 }
 
+// What a state was in front of an update that has begun: a version that did not keep it saved none, a program that skips nothing needs none.
+TEST(Checkpoint, KeptStatesMayBeMissingOrExtra) {
+  const std::string dir = NewDirectory("kept");
+  const auto fill = [](Scope& scope, float state, std::vector<float> kept) -> absl::Status {
+    const absl::Status added = scope.Add("mean", DType::kF32, F({1}, {state}));
+    if (!added.ok() || kept.empty()) return added;
+    return scope.Add("mean@KEPT", DType::kF32, F({static_cast<int64_t>(kept.size())}, kept));
+  };
+  const CheckpointOptions with = {.keep = 3, .transient = {"mean@KEPT"}, .accumulate = 2}, without = {.keep = 3, .transient = {}, .accumulate = 2};
+  TrainingProgress begun;
+  begun.steps = begun.micro = 1;
+  begun.accumulate = 2;
+  const auto value = [](const Scope& scope, const char* name) { return scope.Find(name)->value.values<float>()[0]; };
+  Scope old, resumed, plain, other;
+  ASSERT_OK(fill(old, 5, {}));
+  ASSERT_OK(fill(resumed, 1, {2}));
+  ASSERT_OK(fill(plain, 3, {}));
+  ASSERT_OK(fill(other, 4, {7, 8}));
+  ASSERT_OK(SaveCheckpoint(dir, old, begun, without));
+  ASSERT_OK(LoadCheckpoint(dir, resumed, with));
+  EXPECT_EQ(value(resumed, "mean"), 5);
+  EXPECT_EQ(value(resumed, "mean@KEPT"), 5);
+  resumed.FindStorage("mean@KEPT")->mutable_values<float>()[0] = 6;
+  ASSERT_OK(SaveCheckpoint(dir, resumed, begun, with));
+  ASSERT_OK(LoadCheckpoint(dir, plain, without));
+  EXPECT_EQ(value(plain, "mean"), 5);
+  EXPECT_THAT(LoadCheckpoint(dir, other, with),
+              StatusIs(ExitCode::kBadInput, HasSubstr("belongs to another program: 'mean@KEPT' is f32 [1], the program has f32 [2]")));
+  EXPECT_EQ(value(other, "mean"), 4);
+  fs::remove_all(dir);
+}
+
 TEST(Checkpoint, WhereNothingCanBeWritten) {
   ASSERT_OK_AND_ASSIGN(Trainer trainer, MakeTrainer(1));
   EXPECT_THAT(trainer.Save("/proc/none"), StatusIs(ExitCode::kInternal, HasSubstr("/proc/none")));

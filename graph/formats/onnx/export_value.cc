@@ -13,6 +13,7 @@ namespace {
 constexpr uint64_t kLeastExternal = 1024;         // a smaller value stays in the model
 constexpr uint64_t kPage = 4096, kLine = 64;      // alignment of large and of other external values
 constexpr uint64_t kLarge = uint64_t{1} << 20;
+constexpr uint64_t kMostGap = uint64_t{1} << 16;  // on average, between values of a file that is laid out again
 // Forms of a Constant node, as in undo.h.
 constexpr int kFormFloat = -2, kFormFloats = -7;
 
@@ -37,8 +38,8 @@ std::string ExternalFields(const ExternalLayout& layout, const ExternalLayout::R
     AppendBytesField(tensor::kExternal, entry, &out);
   };
   add("location", layout.location);
-  add("offset", absl::StrCat(region.offset));
-  add("length", absl::StrCat(region.bytes));
+  if (region.says_offset) add("offset", absl::StrCat(region.offset));
+  if (region.says_length) add("length", absl::StrCat(region.bytes));
   AppendVarintField(tensor::kLocation, 1, &out);
   return out;
 }
@@ -60,7 +61,32 @@ bool IsData(int number) {
 
 // The tensor says that its data lies where the layout has it.
 bool SamePlace(const TensorView& view, const ExternalLayout& layout, const ExternalLayout::Region& region) {
-  return view.is_external && view.location == layout.location && view.offset == absl::StrCat(region.offset) && view.length == absl::StrCat(region.bytes);
+  const auto same = [](absl::string_view text, bool says, uint64_t value) { return says ? text == absl::StrCat(value) : text.empty(); };
+  return view.is_external && view.location == layout.location && same(view.offset, region.says_offset, region.offset) &&
+         same(view.length, region.says_length, region.bytes);
+}
+
+// Both give the same bytes.
+bool SameValue(const Var& a, const Var& b) {
+  if (!HasValue(a) && !HasValue(b)) return true;
+  if (a.weight == nullptr || b.weight == nullptr) return a.literal != nullptr && b.literal != nullptr && *a.literal == *b.literal;
+  const WeightRef &x = *a.weight, &y = *b.weight;
+  if (x.source == y.source && x.offset == y.offset && x.bytes == y.bytes && x.transforms.empty() && y.transforms.empty()) return true;
+  const absl::StatusOr<HostTensor> left = LoadWeight(x, a.type.dims), right = LoadWeight(y, b.type.dims);
+  return left.ok() && right.ok() && left->bytes() == right->bytes();
+}
+
+// Regions in ascending order share no byte, but where they are the same.
+bool Disjoint(const std::vector<ExternalLayout::Region>& regions) {
+  uint64_t end = 0;
+  for (size_t i = 0; i < regions.size(); ++i) {
+    if (regions[i].offset < end) {
+      const ExternalLayout::Region& before = regions[i - 1];
+      if (before.offset != regions[i].offset || before.bytes != regions[i].bytes || !SameValue(*before.var, *regions[i].var)) return false;
+    }
+    end = std::max(end, regions[i].offset + regions[i].bytes);
+  }
+  return true;
 }
 
 uint64_t AlignUp(uint64_t offset, uint64_t bytes) {
@@ -86,24 +112,66 @@ const ExternalLayout::Region* Exporter::RegionOf(const Var& var) const {
   return index < 0 ? nullptr : &external_.regions[index];
 }
 
+std::optional<ValueMarks::External> Exporter::Before(const Var& var) const {
+  if (var.origin < 0 || origin_ == nullptr) return std::nullopt;
+  const OnnxOrigin::Value& value = origin_->values[var.origin];
+  if (!origin_->IsExternal(value)) return std::nullopt;
+  if (origin_->undo.found()) return DecodeValueMarks(origin_->undo.Find(value.place)).at;
+  const OnnxOrigin::Constant& stored = *origin_->ConstantOf(value);
+  if (!origin_->one_file || stored.source == nullptr) return std::nullopt;
+  ValueMarks::External at{.offset = stored.offset, .has_offset = stored.says_offset, .has_length = stored.says_length};
+  if (stored.offset == 0) at.size = stored.file_size;
+  return at;
+}
+
+// Of a program that a conversion was taken back from: the file as it was.
+bool Exporter::LayOutAsBefore() {
+  if (converted_ || origin_ == nullptr || !origin_->undo.found()) return false;
+  std::vector<ExternalLayout::Region> packed = external_.regions;
+  uint64_t most = 0;  // a file with marks that nobody wrote in earnest must not fill the disk
+  for (const ExternalLayout::Region& region : packed) most += 2 * region.bytes + kMostGap;
+  for (ExternalLayout::Region& region : external_.regions) {
+    const std::optional<ValueMarks::External> at = Before(*region.var);
+    if (!at.has_value() || at->offset > most || at->size > most) {
+      external_.regions = std::move(packed);
+      return false;
+    }
+    region.offset = at->offset;
+    region.says_offset = at->has_offset;
+    region.says_length = at->has_length;
+    external_.size = std::max(external_.size, at->size);
+  }
+  std::stable_sort(external_.regions.begin(), external_.regions.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  if (Disjoint(external_.regions)) return true;
+  external_.regions = std::move(packed);
+  external_.size = 0;
+  return false;
+}
+
 // Gives every region its offset: that of the file it came from, or the next one that is aligned.
 void Exporter::LayOut(bool keep_offsets) {
   std::vector<ExternalLayout::Region>& regions = external_.regions;
-  if (keep_offsets) {
-    for (ExternalLayout::Region& region : regions) region.offset = origin_->ConstantOf(origin_->values[region.var->origin])->offset;
-    std::stable_sort(regions.begin(), regions.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
-    for (size_t i = 1; i < regions.size() && keep_offsets; ++i) {
-      const ExternalLayout::Region& before = regions[i - 1];
-      const bool twin = before.offset == regions[i].offset && before.bytes == regions[i].bytes && Unchanged(*before.var) && Unchanged(*regions[i].var);
-      keep_offsets = twin || regions[i].offset >= before.offset + before.bytes;
+  const bool as_before = LayOutAsBefore();
+  if (!as_before && keep_offsets) {
+    for (ExternalLayout::Region& region : regions) {
+      const OnnxOrigin::Constant& stored = *origin_->ConstantOf(origin_->values[region.var->origin]);
+      region.offset = stored.offset;
+      region.says_offset = stored.says_offset;
+      region.says_length = stored.says_length;
+      external_.size = stored.file_size;
     }
+    std::stable_sort(regions.begin(), regions.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
+    keep_offsets = Disjoint(regions);
   }
   uint64_t end = 0;
-  for (size_t i = 0; i < regions.size(); ++i) {
-    if (!keep_offsets) regions[i].offset = AlignUp(end, regions[i].bytes);
-    end = regions[i].offset + regions[i].bytes;
-    external_.region_of[regions[i].var->id()] = static_cast<int>(i);
+  if (!as_before && !keep_offsets) {
+    external_.size = 0;
+    for (ExternalLayout::Region& region : regions) {
+      region = {region.var, AlignUp(end, region.bytes), region.bytes};
+      end = region.offset + region.bytes;
+    }
   }
+  for (size_t i = 0; i < regions.size(); ++i) external_.region_of[regions[i].var->id()] = static_cast<int>(i);
 }
 
 absl::Status Exporter::PlanValues(std::string location, uint64_t most_in_file) {
@@ -152,7 +220,7 @@ int Exporter::FormMark(const Var& var, absl::string_view had_tensor) const {
 }
 
 void Exporter::MarkValue(const Var& var, Place place) {
-  if (var.was != DType::kInvalid) undo_.Add(place, EncodeValueMarks({.was = var.was, .form = 0}));
+  if (var.was != DType::kInvalid) undo_.Add(place, EncodeValueMarks({.was = var.was}));
 }
 
 absl::StatusOr<Pieces> Exporter::Tensor(const Var& var, absl::string_view had, absl::string_view name) {
@@ -198,7 +266,7 @@ absl::Status Exporter::WriteInitializer(const Var& var, absl::string_view had, G
   (void)reader.Next(&field);
   const ExternalLayout::Region* region = RegionOf(var);
   const int form = IsLowPrecision(var.type.dtype) ? FormMark(var, field.bytes) : 0;
-  undo_.Add(place, EncodeValueMarks({.was = var.was, .form = had.empty() ? 0 : form}));
+  undo_.Add(place, EncodeValueMarks({.was = var.was, .form = had.empty() ? 0 : form, .at = converted_ ? Before(var) : std::nullopt}));
   if (Unchanged(var)) {
     TensorView view;
     const bool same = region == nullptr || (ReadTensor(field.bytes, &view) && SamePlace(view, external_, *region));
@@ -223,7 +291,7 @@ absl::Status Exporter::WriteConstantNode(const Var& var, absl::string_view had, 
   (void)ReadNode(message.bytes, &view);
   (void)ReadAttribute(view.attributes[0], &attribute);
   const int form = IsLowPrecision(var.type.dtype) ? FormMark(var, attribute.t) : 0;
-  undo_.Add(place, EncodeValueMarks({.was = var.was, .form = form}));
+  undo_.Add(place, EncodeValueMarks({.was = var.was, .form = form, .at = converted_ ? Before(var) : std::nullopt}));
   const bool renamed = view.outputs[0] != NameOf(var);
   if (Unchanged(var) && !renamed && RegionOf(var) == nullptr) {
     out->Keep(had);

@@ -12,6 +12,7 @@
 #include "graph/base/atomic_file_set.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/converted.h"
 #include "graph/formats/onnx/export.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/function_body.h"
@@ -33,7 +34,7 @@ bool IsBF16Cast(const Op& op) {
 }  // namespace
 
 Exporter::Exporter(const Program& program)
-    : program_(program), origin_(OriginOf(program)), functions_(FunctionBlocks(program)), read_(program.num_var_ids(), false) {
+    : program_(program), origin_(OriginOf(program)), functions_(FunctionBlocks(program)), converted_(IsConverted(program)), read_(program.num_var_ids(), false) {
   absl::flat_hash_set<std::string> exported;  // names that the program does not know
   for (size_t g = 0; origin_ != nullptr && g < origin_->graphs.size(); ++g) graph_of_[origin_->graphs[g].data()] = static_cast<int>(g);
   values_of_.resize(graph_of_.size());
@@ -240,6 +241,7 @@ absl::Status WriteExternal(const ExternalLayout& layout, const std::string& path
     AMPC_RETURN_IF_ERROR(file.AppendZeros(region.offset - file.size()));
     AMPC_RETURN_IF_ERROR(AppendWeight(*region.var, options, progress, [&file](absl::string_view bytes) { return file.Append(bytes); }));
   }
+  if (layout.size > file.size()) AMPC_RETURN_IF_ERROR(file.AppendZeros(layout.size - file.size()));
   return files->Add(std::move(file));
 }
 

@@ -99,9 +99,7 @@ class Exporter {
   std::string OriginalToKeep(const Op& op, const NodeView& node, absl::string_view bytes, const Attributes& attributes);
   bool MadeByOpset(const Op& op) const;  // the file did not have the node before the conversion, or says so
   bool MayBecome(const Op& op, const NodeView& node) const;
-  struct Around {  // the nodes that were made around one
-    const Op *before = nullptr, *shape = nullptr, *behind = nullptr;
-  };
+  struct Around { const Op *before = nullptr, *shape = nullptr, *behind = nullptr; };  // the nodes that were made around one
   void FindMade();
   Around AroundOf(const Op& op) const;
   void FindRestored();  // and takes the operator set back, where all ops can go back
@@ -117,8 +115,10 @@ class Exporter {
   void MarkValue(const Var& var, Place place);
   int FormMark(const Var& var, absl::string_view had_tensor) const;
   const ExternalLayout::Region* RegionOf(const Var& var) const;
+  // Where the value lay in the file with external data before any conversion, if that is known and there was one such file.
+  std::optional<ValueMarks::External> Before(const Var& var) const;
+  bool LayOutAsBefore();
   void LayOut(bool keep_offsets);
-
   const std::string& NameOf(const Var& var) const;
   bool InFunction(const Block& block) const { return functions_[block.index()]; }
 
@@ -127,6 +127,7 @@ class Exporter {
   const std::vector<bool> functions_;  // blocks that are not written: the file has the functions
   ExternalLayout external_;
   int opset_ = 0, graphs_ = 0;
+  const bool converted_;
   bool stripped_ = false;
   absl::flat_hash_map<const OpDef*, bool> had_record_;    // the file's operator set has it; those that were asked for
   absl::flat_hash_map<const Op*, std::string> restored_;  // ops that are written as these NodeProtos

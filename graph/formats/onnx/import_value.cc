@@ -22,6 +22,9 @@ absl::Status Importer::AddConstant(absl::string_view name, StoredValue value, Pl
   origin.external = value.external;
   origin.source = value.ref.source.get();
   origin.offset = value.ref.offset;
+  origin.says_offset = value.says_offset;
+  origin.says_length = value.says_length;
+  if (value.ref.source != nullptr) origin.file_size = value.ref.source->bytes().size();
   if (value.external) {
     origin_->one_file = origin_->one_file && (external_ == nullptr || external_ == origin.source);
     external_ = origin.source;

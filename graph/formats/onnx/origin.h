@@ -44,6 +44,8 @@ struct OnnxOrigin : FormatOrigin {
     bool external = false;                 // stored in a file of its own
     const WeightSource* source = nullptr;  // of the stored value, null when it was not looked for
     uint64_t offset = 0;                   // of the value in it
+    bool says_offset = true, says_length = true;  // of an external one: the model names them
+    uint64_t file_size = 0;                // of the file that it lies in
   };
   std::vector<Constant> constants;
   std::vector<TensorType> types;  // no two neighbours are the same

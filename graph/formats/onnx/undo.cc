@@ -145,6 +145,9 @@ std::string EncodeValueMarks(const ValueMarks& marks) {
   std::string out;
   if (marks.was != DType::kInvalid) absl::StrAppend(&out, "was=", Name(marks.was));
   if (marks.form != 0) absl::StrAppend(&out, out.empty() ? "" : " ", "form=", marks.form);
+  if (!marks.at.has_value()) return out;
+  absl::StrAppend(&out, out.empty() ? "" : " ", "at=", marks.at->offset, marks.at->has_offset ? "" : "o", marks.at->has_length ? "" : "l");
+  if (marks.at->size != 0) absl::StrAppend(&out, " size=", marks.at->size);
   return out;
 }
 
@@ -153,6 +156,13 @@ ValueMarks DecodeValueMarks(absl::string_view text) {
   for (absl::string_view entry : absl::StrSplit(text, ' ')) {
     if (absl::ConsumePrefix(&entry, "was=")) marks.was = ParseDType(entry).value_or(DType::kInvalid);
     if (absl::ConsumePrefix(&entry, "form=") && !absl::SimpleAtoi(entry, &marks.form)) marks.form = 0;
+    if (absl::ConsumePrefix(&entry, "at=")) {
+      ValueMarks::External at;
+      at.has_length = !absl::ConsumeSuffix(&entry, "l");
+      at.has_offset = !absl::ConsumeSuffix(&entry, "o");
+      if (absl::SimpleAtoi(entry, &at.offset)) marks.at = at;
+    }
+    if (absl::ConsumePrefix(&entry, "size=") && marks.at.has_value() && !absl::SimpleAtoi(entry, &marks.at->size)) marks.at->size = 0;
   }
   return marks;
 }

@@ -5,7 +5,8 @@
 // MARKS of a node are those of graph/formats/marks.h, behind `node=BASE64;` where an attribute became an operand when the operator set was raised:
 // the NodeProto as it was. A local function of the model that was raised has the same entry with its FunctionProto.
 // Nodes that stand around such a node, and were not there before, have `made` in front. For values `was=f32`, and `form=N` of a constant that was stored in the field N of its
-// TensorProto (4 float_data, 10 double_data) or in the attribute value_float (-2) or value_floats (-7) of its Constant node.
+// TensorProto (4 float_data, 10 double_data) or in the attribute value_float (-2) or value_floats (-7) of its Constant node; `at=OFFSET`
+// of one in the one file with external data, with `o` or `l` behind where the model did not say offset or length; `size=BYTES` of that file.
 // PLACES name nodes and values by their places in the file, so that names cost nothing: `o3` node 3, `n3` its first result, `n3.1` its second
 // result, `i3` initializer 3, `p3` graph input 3, `f3` function 3; `n3-9` is n3 to n9; joined by ','. A leading `g2:` says that all of them belong to
 // graph 2: graphs are counted from 0, the model's own, depth first in the order of the file.
@@ -13,6 +14,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +41,8 @@ class Undo {
   // The operator set that the file had; 0 for unchanged.
   void set_opset(int opset) { opset_ = opset; }
   int opset() const { return opset_; }
+  // After Decode: the file says something.
+  bool found() const { return opset_ != 0 || !ranges_.empty(); }
   bool empty() const { return opset_ == 0 && by_marks_.empty(); }
   std::string Encode() const;
 
@@ -74,6 +78,12 @@ bool IsMade(absl::string_view marks);
 struct ValueMarks {
   DType was = DType::kInvalid;
   int form = 0;  // 0 for none
+  struct External {
+    uint64_t offset = 0;
+    bool has_offset = true, has_length = true;
+    uint64_t size = 0;  // of the file; 0 where it ends with its last value
+  };
+  std::optional<External> at = {};
 };
 std::string EncodeValueMarks(const ValueMarks& marks);
 ValueMarks DecodeValueMarks(absl::string_view text);

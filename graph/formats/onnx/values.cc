@@ -92,6 +92,8 @@ absl::StatusOr<uint64_t> Number(absl::string_view text, absl::string_view what, 
 
 absl::Status ExternalData(const TensorView& view, ExternalFiles* files, uint64_t needed, absl::string_view where, StoredValue* value) {
   value->external = true;
+  value->says_offset = !view.offset.empty();
+  value->says_length = !view.length.empty();
   if (view.location.empty()) return BadInputError(absl::StrCat(where, ": external data without a location"));
   uint64_t offset = 0, length = 0;
   if (!view.offset.empty()) {

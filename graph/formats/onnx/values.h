@@ -36,6 +36,7 @@ struct StoredValue {
   WeightRef ref;          // into the model's file, an external one, or a buffer of typed data that was decoded; source is null for a
                           // value of an external file that is not to be looked for, and for an opaque type
   bool external = false;
+  bool says_offset = true, says_length = true;  // where it is external: the model names them
 };
 
 // `file` is the source in which the tensor's message lies, `files` is null where there can be no external ones. BadInput, with
