@@ -41,7 +41,7 @@ for cases in tests/cuda/*/*.case; do cp "$cases" "$folder.part/data/cases/device
 cp -r tests/golden/models "$folder.part/tests/golden/"
 mkdir "$folder.part/tests/golden/paddle_numerics"
 cp tests/golden/paddle_numerics/{loss_scaling,optimizers}.json "$folder.part/tests/golden/paddle_numerics/"
-cp tests/gpu/run.sh tests/gpu/torch_peer.py "$folder.part/"
+cp tests/gpu/run.sh tests/gpu/torch_peer.py tests/gpu/torch_models.py "$folder.part/"
 python3 tests/gpu/idx_subset.py /usr/share/datasets/fashion-mnist "$folder.part/data/fashion-mnist" 4000
 # The CPU's losses, which those of the device are held against.
 mkdir "$folder.part/data/losses"

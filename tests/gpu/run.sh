@@ -3,7 +3,8 @@
 # libraries cuBLASLt and cuDNN 9, nothing else.
 #   ./run.sh                    everything, what matters most first: smoke, kernels of AMP, all kernels, tests, trainings, claims, benchmarks
 #   ./run.sh --quick            a first check: up to one short training
-#   ./run.sh --stages A,B       of smoke, amp, kernels, tests, train, claims, bench, sanitize; in this order
+#   ./run.sh --stages A,B       of smoke, amp, kernels, tests, train, claims, bench, sanitize, and of what is in none of the others by itself: models
+#                               (of the tests those of whole models), beside (a short table beside PyTorch), profile; in this order
 #   ./run.sh --until SECONDS    starts nothing after so many seconds and stops what runs then; the report says what was left out
 #   ./run.sh --shards N         into how many processes all kernels are split; default: 8
 #   ./run.sh --libs DIR[:DIR]   where the CUDA libraries are, if not in the usual places or in a Python environment
@@ -140,6 +141,7 @@ stage_tests() {
     [ "$test" = bin/kernels_test ] || run_test "$(basename "$test" _test)" 200 "$test"
   done
 }
+stage_models() { run_test models 200 bin/models_test; }
 stage_quick-train() { train simplenet O0 3 --batch 32; }
 stage_train() {
   local network level
@@ -152,15 +154,54 @@ stage_claims() {
   limited 100 bin/roofline "$device" > "$out/roofline.json" 2>> "$out/bench/roofline.error"
   bench simplenet simplenet --train --batch 512 --optimizer sgd --level O0,O1,O2
 }
+torch() {  # FILE SCRIPT ARGS...
+  local file=$out/bench/$1
+  shift
+  python3 -c "import torch; assert torch.cuda.is_available()" 2> /dev/null || { echo "no PyTorch with CUDA" >> "$file.error"; return; }
+  limited 400 python3 "$@" >> "$file.jsonl" 2>> "$file.error"
+}
+# Of each model one batch of a training and two of inference.
+stage_beside() {
+  bench simplenet simplenet --train --batch 512 --optimizer sgd --level O0,O1,O2
+  torch torch torch_peer.py
+  bench resnet50 resnet50 --train --batch 32 --level O0,O1,O2
+  bench bert bert --train --optimizer adam --batch 8 --level O0,O1,O2
+  bench resnet50 resnet50 --batch 1,8 --level O0,O1,O2
+  bench bert bert --batch 1,8 --level O0,O1,O2
+  torch torch_resnet50 torch_models.py --models resnet50 --train 32 --run 1,8
+  torch torch_bert torch_models.py --models bert --train 8 --run 1,8
+}
+# Where the time of a run goes, by events; with Nsight's tools where they are and may look.
+stage_profile() {
+  local model level
+  for model in resnet50 bert; do
+    for level in O0 O2; do
+      bench "${model}_$level" "$model" --batch 8 --level "$level" --ops 40 --profile "$out/bench/${model}_$level.trace.json"
+    done
+  done
+  for level in O0 O2; do
+    local train=(bin/ampc train simplenet --level "$level" --steps 20 --no-test --device "$device")
+    profiler nsys nsys profile --force-overwrite true --stats true -o "$out/bench/simplenet_$level" "${train[@]}"
+    profiler ncu ncu --set basic --launch-skip 100 --launch-count 60 "${train[@]}"
+  done
+}
+profiler() {  # NAME COMMAND...: its output; where it is absent or refused that is said, and nothing fails
+  local name=$1 file=$out/bench/profile_$1.txt code
+  shift
+  command -v "$1" > /dev/null || { echo "$name is not on this machine" >> "$file"; return; }
+  limited 120 "$@" >> "$file" 2>&1
+  code=$?
+  [ $code = 0 ] || echo "$name refused or failed: exit code $code" >> "$file"
+}
 stage_bench() {
-  if python3 -c "import torch; assert torch.cuda.is_available()" 2> /dev/null; then
-    limited 600 python3 torch_peer.py > "$out/bench/torch.jsonl" 2>> "$out/bench/torch.error"
-  fi
+  torch torch torch_peer.py
   bench simplenet simplenet --train --batch 512 --optimizer sgd --level O2 --accumulate 10
   bench resnet50 resnet50 --train --batch 32,128 --level O0,O1,O2
   bench bert bert --train --optimizer adam --batch 8,32 --level O0,O1,O2
   bench resnet50 resnet50 --batch 1,8,64,256 --level O0,O1,O2
   bench bert bert --batch 1,8,64,256 --level O0,O1,O2
+  torch torch_resnet50 torch_models.py --models resnet50 --train 32,128 --run 1,8,64,256
+  torch torch_bert torch_models.py --models bert --train 8,32 --run 1,8,64,256
 }
 stage_sanitize() {
   local tool
