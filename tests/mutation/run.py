@@ -1,0 +1,237 @@
+"""Draws mutants, judges each by the tests that depend on its source, and prints what survived; run.sh's text says how it is used."""
+
+import argparse
+import collections
+import json
+import os
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+
+import build  # noqa: E402
+import judge  # noqa: E402
+import mutants  # noqa: E402
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+_FOLDERS = ("graph", "passes", "runtime")
+_DOUBTFUL = 3  # after so many tests a mutant is worth an optimised compilation, which tells whether it changes anything
+_UNKNOWN_SECONDS = 10  # of a test that has not run yet
+FOUND, LIVES, OPEN, SAME, REFUSED, BY_HAND = "found", "lives", "open", "same object", "does not compile", "equivalent"
+
+
+def equivalents(path):
+    """{(source, line before, line after): reason} of equivalent.txt: blocks of `PATH`, `-LINE`, `+LINE` and `= REASON`, lines without their indent."""
+    result, entry = {}, []
+    with open(path, encoding="utf-8") as text:
+        for row in text:
+            row = row.rstrip("\n")
+            if row.startswith("#") or not row:
+                continue
+            if row.startswith("= "):
+                result[entry[0], entry[1][1:].strip(), entry[2][1:].strip()] = row[2:]
+                entry = []
+            else:
+                entry.append(row)
+    return result
+
+
+class Results:
+    """A line of JSON for each verdict; a later one of the same mutant replaces an earlier one."""
+
+    def __init__(self, path):
+        self._path = path
+        self.rows = {}
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as text:
+                for line in text:
+                    if line.endswith("\n"):
+                        row = json.loads(line)
+                        self.rows[row["key"]] = row
+
+    def add(self, row):
+        self.rows[row["key"]] = row
+        with open(self._path, "a", encoding="utf-8") as out:
+            out.write(json.dumps(row) + "\n")
+
+    def kills(self, folder):
+        """{label: how many mutants below `folder` it found}"""
+        return collections.Counter(row["by"] for row in self.rows.values() if row["verdict"] == FOUND and row["path"].startswith(folder + "/"))
+
+
+class Sitting:
+    """What one call of run.sh judges with."""
+
+    def __init__(self, known, place, results, limit, root=_ROOT):
+        self._root = root
+        self._build = known
+        self._place = place
+        self._results = results
+        self._limit = limit
+
+    def _order(self, source, left):
+        """The tests that are likely to find a mutant soonest: near to the source, quick, and those that found others of its folder."""
+        kills, users = self._results.kills(os.path.dirname(source)), self._build.users(source)
+
+        def worth(label):
+            seconds = self._place.times.get(label) or _UNKNOWN_SECONDS
+            return (kills[label] + 2 / (1 + users[label])) / (seconds + 1)
+
+        return sorted((label for label in users if label in left), key=lambda label: (-worth(label), label))
+
+    def judge(self, mutant):
+        """The row of results for a mutant, which goes on where an earlier sitting stopped."""
+        row = {"key": mutant.key, "path": mutant.path, "line": mutant.line, "kind": mutant.kind, "before": mutant.before, "after": mutant.after}
+        tried = list(self._results.rows.get(mutant.key, {}).get("tried", []))
+        with open(os.path.join(self._root, mutant.path), encoding="utf-8") as source:
+            text = source.read()
+        row["diff"] = mutants.diff(text, mutant)
+        start = time.time()
+        mutated = mutants.changed(text, mutant)
+        changed = self._place.compile(mutant.path, mutated)
+        if changed is None:
+            return dict(row, verdict=REFUSED)
+        left, spent = set(self._build.users(mutant.path)) - set(tried), 0
+        while left and not (self._limit and spent > self._limit):
+            label = self._order(mutant.path, left)[0]
+            left.discard(label)
+            if self._build.binaries_with(mutant.path, label) and self._place.normal_seconds(label) is not None:
+                how, seconds = self._place.finds(label, mutant.path, changed)
+                spent += seconds
+                if how:
+                    return dict(row, verdict=FOUND, by=label, how=how, tried=tried, seconds=round(time.time() - start, 1))
+                tried.append(label)
+                if len(tried) == _DOUBTFUL:
+                    if self._place.is_same(mutant.path, mutated):
+                        return dict(row, verdict=SAME)
+                    changed = self._place.compile(mutant.path, mutated)
+        return dict(row, verdict=OPEN if left else LIVES, tried=tried, left=len(left), seconds=round(time.time() - start, 1))
+
+
+def _verdict(row, known):
+    """The verdict, with what a person has said about survivors."""
+    if row["verdict"] not in (LIVES, OPEN):
+        return row["verdict"]
+    lines = row["diff"].split("\n")[1:]
+    old, new = ("\n".join(l[1:].strip() for l in lines if l.startswith(sign)) for sign in "-+")
+    return BY_HAND if (row["path"], old, new) in known else row["verdict"]
+
+
+def summary(rows, known):
+    """The table of a list of results, by folder, and the share that was found of what is not equivalent."""
+    counts = collections.defaultdict(collections.Counter)
+    for row in rows:
+        for group in (row["path"].split("/")[0], "all"):
+            counts[group][_verdict(row, known)] += 1
+    columns = (FOUND, LIVES, OPEN, SAME, BY_HAND, REFUSED)
+    out = ["| | judged | " + " | ".join(columns) + " | found of those that matter |", "|---" * (len(columns) + 3) + "|"]
+    for group in sorted(counts, key=lambda name: (name == "all", name)):
+        count = counts[group]
+        matter = count[FOUND] + count[LIVES] + count[OPEN]
+        judged = sum(count.values()) - count[REFUSED]
+        share = "%.0f %%" % (100 * count[FOUND] / matter) if matter else ""
+        out.append("| %s | %d | %s | %s |" % (group, judged, " | ".join(str(count[c]) for c in columns), share))
+    return "\n".join(out)
+
+
+def _arguments():
+    parser = argparse.ArgumentParser(prog="tests/mutation/run.sh", description="One-token mutants of the sources, held against the tests.")
+    parser.add_argument("folders", nargs="*", metavar="FOLDER", help="a folder or a source of this tree (default: %s)" % " ".join(_FOLDERS))
+    parser.add_argument("--count", type=int, default=24, help="how many mutants that compile are judged (default 24)")
+    parser.add_argument("--seed", default="1", help="draws others (default 1)")
+    parser.add_argument("--limit", type=float, default=0, help="seconds for one mutant's tests; what is left of them is tried by a later --resume")
+    parser.add_argument("--until", metavar="HH:MM", help="starts no further mutant after this time")
+    parser.add_argument("--resume", action="store_true", help="keeps the verdicts of the state folder, and goes on with mutants whose tests were limited")
+    parser.add_argument("--list", action="store_true", help="prints the mutants and builds nothing")
+    parser.add_argument("--from", dest="named", metavar="FILE", help="mutants named by a person: lines of PATH:LINE, tab, what is there, tab, what comes instead")
+    parser.add_argument("--without", action="append", default=[], metavar="PATTERN", help="tests that are not run, //tests/e2e/... for example")
+    parser.add_argument("--survivors", action="store_true", help="prints the table and what survived so far, and builds nothing")
+    parser.add_argument("--keep-build", action="store_true", help="takes what Bazel said the last time for true: for the sources of that time")
+    parser.add_argument("--linker", default="lld", help="links the mutants (default lld; '' for the build's own)")
+    parser.add_argument("--state", metavar="FOLDER", help="results and work (default ~/.cache/ampc/mutation)")
+    arguments = parser.parse_args()
+    arguments.folders = [os.path.normpath(folder) for folder in arguments.folders] or list(_FOLDERS)
+    for folder in arguments.folders:
+        if not os.path.exists(os.path.join(_ROOT, folder)):
+            parser.error("%s: is not in this tree" % folder)
+    return arguments
+
+
+def _named(path):
+    with open(path, encoding="utf-8") as text:
+        for row in text:
+            if row.strip() and not row.startswith("#"):
+                place, before, after = row.rstrip("\n").split("\t")
+                source, line = place.rsplit(":", 1)
+                yield mutants.by_hand(source, int(line), before, after, _ROOT)
+
+
+def _known_build(arguments, state):
+    path = os.path.join(state, "build.json")
+    if not (arguments.keep_build and os.path.exists(path)):
+        with open(path + ".new", "w", encoding="utf-8") as out:
+            json.dump(build.ask(_ROOT, arguments.folders, arguments.without), out)
+        os.rename(path + ".new", path)
+    with open(path, encoding="utf-8") as text:
+        return build.Build(json.load(text))
+
+
+def _print_row(number, row):
+    what = row["verdict"] + (" by %s (%s)" % (row["by"], row["how"]) if row["verdict"] == FOUND else "")
+    what += " after %d tests, %d left" % (len(row["tried"]), row["left"]) if row["verdict"] in (LIVES, OPEN) else ""
+    print("%d %s:%d %s: %s" % (number, row["path"], row["line"], row["kind"], what), flush=True)
+    if row["verdict"] in (LIVES, OPEN):
+        print(row["diff"], flush=True)
+
+
+def main():
+    arguments = _arguments()
+    drawn = list(_named(arguments.named)) if arguments.named else mutants.draw(_ROOT, arguments.folders, arguments.seed)
+    if arguments.list:
+        for mutant in drawn[: arguments.count]:
+            with open(os.path.join(_ROOT, mutant.path), encoding="utf-8") as source:
+                print(mutants.diff(source.read(), mutant))
+        return 0
+    state = arguments.state or os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "ampc", "mutation")
+    os.makedirs(state, exist_ok=True)
+    path = os.path.join(state, "results.jsonl")
+    if not (arguments.resume or arguments.survivors) and os.path.exists(path):
+        os.rename(path, path + ".before")
+    results, known = Results(path), equivalents(os.path.join(os.path.dirname(os.path.realpath(__file__)), "equivalent.txt"))
+    if not arguments.survivors:
+        _judge_all(arguments, state, drawn, results)
+    rows = [results.rows[m.key] for m in drawn if m.key in results.rows]
+    lived = [row for row in rows if _verdict(row, known) in (LIVES, OPEN)]
+    print("\n".join(row["diff"] + "\n  %s, %d tests" % (row["verdict"], len(row["tried"])) for row in lived))
+    print(summary(rows, known))
+    return 1 if lived else 0
+
+
+def _judge_all(arguments, state, drawn, results):
+    times_path = os.path.join(state, "times.json")
+    times = {}
+    if os.path.exists(times_path):
+        with open(times_path, encoding="utf-8") as text:
+            times = json.load(text)
+    known = _known_build(arguments, state)
+    sitting = Sitting(known, judge.Workplace(known, os.path.join(state, "work"), times, arguments.linker), results, arguments.limit)
+    number = 0
+    for mutant in drawn:
+        if number >= arguments.count or (arguments.until and time.strftime("%H:%M") >= arguments.until):
+            break
+        if mutant.path not in known.unit_of:  # of another configuration
+            continue
+        done = results.rows.get(mutant.key)
+        if not done or done["verdict"] == OPEN:
+            done = sitting.judge(mutant)
+            results.add(done)
+            _print_row(number + 1, done)
+            with open(times_path + ".new", "w", encoding="utf-8") as out:
+                json.dump(times, out)
+            os.rename(times_path + ".new", times_path)
+        number += done["verdict"] != REFUSED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
