@@ -40,3 +40,15 @@ def match(found, wanted):
                 ties += 1
     why = "" if not missing else f"{len(missing)} of {len(mine[0])} + {len(theirs[0])} boxes have no partner"
     return why, ties, len(theirs[0])
+
+
+def agreement(found, wanted, least=0.9, apart=0.02):
+    """The share of both lists' boxes that have a partner of the same label in the other, with an overlap of `least` and scores `apart` at most; 1 of none."""
+    mine, theirs = parts(found), parts(wanted)
+    with_partner = 0
+    for (boxes, scores, labels), (others, other_scores, other_labels) in ((mine, theirs), (theirs, mine)):
+        for k in range(len(boxes)):
+            same = (other_labels == labels[k]) & (np.abs(other_scores - scores[k]) <= apart)
+            with_partner += any(overlap(boxes[k], others[j]) >= least for j in np.flatnonzero(same))
+    count = len(mine[0]) + len(theirs[0])
+    return with_partner / count if count else 1.0

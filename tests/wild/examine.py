@@ -11,6 +11,7 @@ import lower
 import make
 import numpy as np
 import onnx
+import plan
 import torch
 import variants
 from engines import PLAIN, Ampc, Refused, run_ort
@@ -47,17 +48,15 @@ class Examination:
             except Exception as e:
                 self.save(stage="done", exporter_says=sentence(e))
                 return
-        self.save(export_seconds=time.time() - start, bytes=os.path.getsize(plain))
-        for variant in self.chosen_variants():
+        self.save(stage="exported", export_seconds=time.time() - start, bytes=os.path.getsize(plain))
+        if self.options.export:
+            return
+        for variant in plan.variants_of(self.network, self.exporter, self.options):
             self.save(stage=variant)
             self.facts["variants"][variant] = self.examine(variant)
             if variant == "plain" and "why" in self.facts["variants"][variant]:
                 break  # neither engine's fault can be told from the rest's
         self.save(stage="done", seconds=time.time() - start)
-
-    def chosen_variants(self):
-        made = [v for v in variants.OF[self.exporter] if self.network.quantise or v not in variants.QUANTISED]
-        return [v for v in ["plain", *made] if v in self.options.variants]
 
     def examine(self, variant):
         path = self.path(variant)
@@ -77,7 +76,7 @@ class Examination:
         result["counted"] = variant != "all"
         if variant == "plain":
             result["time_ratio"] = own / seconds if own and seconds else None
-            if not self.options.no_low:
+            if plan.is_converted(self.network, self.exporter, self.options):
                 result["low"] = {dtype: lower.lower(self, path, dtype, wanted) for dtype in ("fp16", "bf16")}
         if not self.options.keep and variant != "plain":
             for name in os.listdir(self.folder):
@@ -161,5 +160,5 @@ def examine(network, exporter, options):
     try:
         Examination(network, exporter, options, folder).run()
     finally:
-        if not options.keep:
+        if not (options.keep or options.export):
             shutil.rmtree(folder, ignore_errors=True)

@@ -28,8 +28,10 @@ def lower(examination, path, dtype, wanted):
     refusal = checked(low)
     if refusal and not checked(path):
         result["faults"].append(f"checker: {refusal}")
+    theirs = None
     try:
-        result["ort_error"] = far(run_ort_apart(low, examination.feeds), wanted, examination)
+        theirs = run_ort_apart(low, examination.feeds)
+        result["ort_error"] = far(theirs, wanted, examination)
     except Exception as e:
         said = str(e).strip().replace("\n", " ")[:300]
         if dtype == "fp16" or "NOT_IMPLEMENTED" not in said:  # its CPU provider has few kernels for bf16
@@ -39,6 +41,8 @@ def lower(examination, path, dtype, wanted):
         result["error"] = far(found, wanted, examination)
         if not np.isfinite(result["error"]):
             result["faults"].append("lost: " + judge.describe(found, wanted, judge.worst(found, wanted)[1]))
+        if examination.network.boxes:
+            result["boxes"] = agreements(found, theirs, wanted)
     except Refused as e:
         result["faults"].append(f"run: {e}")
     if not examination.options.keep:
@@ -46,6 +50,14 @@ def lower(examination, path, dtype, wanted):
             if name.startswith(dtype + ".onnx"):
                 os.remove(os.path.join(examination.folder, name))
     return result
+
+
+def agreements(found, theirs, wanted):
+    """Of boxes in the lower precision: which share is where fp32 has it, by ampc and by ONNX Runtime, and which is where ONNX Runtime has it."""
+    shares = {"ampc": boxes.agreement(found, wanted)}
+    if theirs is not None:
+        shares.update(ort=boxes.agreement(theirs, wanted), both=boxes.agreement(found, theirs))
+    return shares
 
 
 def far(found, wanted, examination):

@@ -17,6 +17,7 @@ class Network:
     name: str
     build: Callable
     family: str = ""
+    rank: int = 0  # its place in the family
     dynamic: dict = dataclasses.field(default_factory=dict)  # input: {axis: name} of sizes that the exported model leaves open
     gain: dict = dataclasses.field(default_factory=dict)     # part of a layer's name: standard deviation of its result, instead of 1
     scale: bool = True                                       # False: layers are not scaled, because torch takes no hooks in what they belong to
@@ -28,8 +29,8 @@ class Network:
 def all_networks():
     found = []
     for family in FAMILIES:
-        for network in importlib.import_module("families." + family).networks():
-            network.family = family
+        for rank, network in enumerate(importlib.import_module("families." + family).networks()):
+            network.family, network.rank = family, rank
             found.append(network)
     names = [n.name for n in found]
     twice = {n for n in names if names.count(n) > 1}

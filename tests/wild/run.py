@@ -31,14 +31,17 @@ def arguments():
     parser.add_argument("--list", action="store_true", help="prints the networks that would run")
     parser.add_argument("--exporters", type=words, default=["script", "dynamo"])
     parser.add_argument("--variants", type=words, default=["plain", "basic", "extended", "all", "qdq", "qoperator", "dynamic", "external"])
+    parser.add_argument("--breadth", type=int, default=0, metavar="N",
+                        help="variants beyond plain, and conversions of what dynamo exports, of the first N networks of each family alone; default: of all")
     parser.add_argument("--seed", type=int, default=0, help="of weights and feeds")
     parser.add_argument("--jobs", type=int, default=1, help="processes at once")
     parser.add_argument("--timeout", type=float, default=300, help="seconds of one process; default %(default)s")
     parser.add_argument("--memory", type=float, default=12, help="GB of address space of one process; default %(default)s")
     parser.add_argument("--no-low", action="store_true", help="without conversions to fp16 and bf16")
     parser.add_argument("--resume", action="store_true", help="what is in RESULTS already is not done again")
-    parser.add_argument("--again", action="store_true", help="as --resume, but what was an exception or a fault is done again")
+    parser.add_argument("--again", action="store_true", help="as --resume, but what broke off, was an exception or had a fault is done again")
     parser.add_argument("--keep", action="store_true", help="leaves the models in WORK, where the next run finds them; else each is deleted after its use")
+    parser.add_argument("--export", action="store_true", help="leaves the exported models in WORK and goes no further: no ampc is needed")
     parser.add_argument("--work", default=os.path.join(CACHE, "work"), help="folder of models; default %(default)s")
     parser.add_argument("--results", default=os.path.join(CACHE, "results"), help="folder of a JSON file for each network and exporter; default %(default)s")
     parser.add_argument("--json", help="file for all numbers")
@@ -46,9 +49,10 @@ def arguments():
     return parser.parse_args()
 
 
-def prepare():
-    """Imports what every process needs, once."""
+def prepare(exporters):
+    """Imports what every process needs, once: an exporter imports much when it is first called."""
     import logging
+    import tempfile
     import warnings
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
@@ -58,6 +62,12 @@ def prepare():
     import torchvision
     import transformers
     transformers.logging.set_verbosity_error()
+    import examine
+    import export
+    import network
+    with tempfile.TemporaryDirectory() as folder:
+        for exporter in exporters:
+            export.export(torch.nn.Linear(2, 2).eval(), {"input": torch.zeros(1, 2)}, network.Network("", None), exporter, os.path.join(folder, "x.onnx"))
 
 
 def result_path(args, network, exporter):
@@ -67,19 +77,23 @@ def result_path(args, network, exporter):
 def is_done(args, network, exporter):
     if not (args.resume or args.again) or not os.path.exists(result_path(args, network, exporter)):
         return False
+    import plan
     import table
     with open(result_path(args, network, exporter)) as f:
         facts = json.load(f)
-    return facts["stage"] == "done" and not (args.again and (list(table.exceptions([facts])) or list(table.low_faults([facts]))))
+    if "broke" in facts:
+        return not args.again
+    if args.export and facts["stage"] == "exported":
+        return True
+    if facts["stage"] != "done" or (args.again and (list(table.exceptions([facts])) or list(table.low_faults([facts])))):
+        return False
+    ended = facts.get("exporter_says") or "why" in facts["variants"].get("plain", {})
+    return bool(ended) or set(plan.variants_of(network, exporter, args)) <= set(facts["variants"])
 
 
 def in_turn(networks):
     """One of each family after the other, so that a run that is broken off has seen them all."""
-    seen, ranked = {}, []
-    for n in networks:
-        seen[n.family] = seen.get(n.family, 0) + 1
-        ranked.append((seen[n.family], n))
-    return [n for _, n in sorted(ranked, key=lambda pair: pair[0])]
+    return sorted(networks, key=lambda n: n.rank)
 
 
 def child(network, exporter, args):
@@ -169,8 +183,8 @@ def report(args, network, exporter, count, total):
 def main():
     args = arguments()
     import network
-    if not args.table:
-        prepare()
+    if not args.table and not args.list:
+        prepare(args.exporters)
     networks = network.chosen(network.all_networks(), args.only, args.family)
     if not networks:
         sys.exit("run.sh: no network matches")
@@ -180,7 +194,7 @@ def main():
         return 0
     os.makedirs(args.results, exist_ok=True), os.makedirs(args.work, exist_ok=True)
     if not args.table:
-        run_all(args, [(n, e) for e in args.exporters for n in in_turn(networks) if e in n.exporters and not is_done(args, n, e)])
+        run_all(args, [(n, e) for n in in_turn(networks) for e in args.exporters if e in n.exporters and not is_done(args, n, e)])
     import table
     results = [r for r in table.load(args.results, {n.name for n in networks}) if r["exporter"] in args.exporters]
     sums = table.show(results)
