@@ -4,12 +4,9 @@
 #include <cstring>
 #include <utility>
 
-#include "graph/base/host_tensor.h"
-#include "graph/base/mutex.h"
-#include "graph/base/status_macros.h"
 #include "kernels/layout.h"
 #include "kernels/lib/conv_descs.h"
-#include "kernels/nan_watch.h"
+#include "kernels/lib/nan_keeping.h"
 #include "kernels/parallel.h"
 
 namespace ampc::onednn {
@@ -33,22 +30,23 @@ bool AllFinite(int threads, const float* x, int64_t n) {
   return finite;
 }
 
-class NanKeepingConv final : public Conv {
+// The convolution with its bias alone.
+ConvSpec SumOf(ConvSpec spec) {
+  spec.has_residual = false;
+  spec.activation = {};
+  return spec;
+}
+
+class NanKeepingConv final : public NanKeeping<Conv, ConvSpec, ConvBuffers, MakeConv> {
  public:
-  NanKeepingConv(std::unique_ptr<Conv> fused, const ConvSpec& spec) : fused_(std::move(fused)), s_(spec) {}
-  int64_t workspace_bytes() const override { return fused_->workspace_bytes(); }
-  std::string implementation() const override { return fused_->implementation(); }
-  bool may_add_in_place() const override { return fused_->may_add_in_place(); }
+  NanKeepingConv(std::unique_ptr<Conv> fused, const ConvSpec& spec) : NanKeeping(std::move(fused), SumOf(spec)), s_(spec) {}
+  bool may_add_in_place() const override { return fused().may_add_in_place(); }
 
   absl::Status Run(const ConvBuffers& b) const override {
     const bool in_place = s_.has_residual && b.residual == b.out;
     // The residual is gone when NaN is met; one that is finite is not missed.
     if (in_place && !AllFinite(s_.threads, b.residual, elements())) return RunByItself(b);
-    TakeMetNan();
-    std::atomic<bool> met_nan{false};
-    ConvBuffers watched = b;
-    watched.met_nan = &met_nan;
-    AMPC_RETURN_IF_ERROR(fused_->Run(watched));
+    AMPC_ASSIGN_OR_RETURN(const bool met_nan, RunFused(b));
     if (!met_nan) return absl::OkStatus();
     return in_place ? PutNan(b) : RunByItself(b);
   }
@@ -56,22 +54,10 @@ class NanKeepingConv final : public Conv {
  private:
   int64_t elements() const { return s_.batch * s_.out_c * s_.out_positions(); }
 
-  // The convolution with its bias alone.
-  absl::StatusOr<const Conv*> Alone() const {
-    const MutexLock lock(mutex_);
-    if (alone_ == nullptr) {
-      ConvSpec plain = s_;
-      plain.has_residual = false;
-      plain.activation = {};
-      AMPC_ASSIGN_OR_RETURN(alone_, MakeConv(plain, nullptr, nullptr));
-    }
-    return alone_.get();
-  }
-
-  absl::Status RunAlone(const ConvBuffers& b, float* out) const {
-    AMPC_ASSIGN_OR_RETURN(const Conv* const alone, Alone());
-    AMPC_ASSIGN_OR_RETURN(HostTensor workspace, HostTensor::CreateUninitialized(DType::kU8, {alone->workspace_bytes()}));
-    return alone->Run({b.in, b.filter, b.bias, nullptr, out, workspace.mutable_data()});
+  absl::Status RunSum(ConvBuffers b, float* out) const {
+    b.residual = nullptr;
+    b.out = out;
+    return RunAlone(b);
   }
 
   absl::Status RunByItself(const ConvBuffers& b) const {
@@ -81,7 +67,7 @@ class NanKeepingConv final : public Conv {
       AMPC_ASSIGN_OR_RETURN(sum, HostTensor::CreateUninitialized(DType::kF32, {elements()}));
       out = sum.mutable_values<float>().data();
     }
-    AMPC_RETURN_IF_ERROR(RunAlone(b, out));
+    AMPC_RETURN_IF_ERROR(RunSum(b, out));
     if (s_.has_residual) AMPC_RETURN_IF_ERROR(Add(out, b));
     ApplyActivation(s_.activation, s_.threads, b.out, elements());
     return absl::OkStatus();
@@ -108,17 +94,14 @@ class NanKeepingConv final : public Conv {
   absl::Status PutNan(const ConvBuffers& b) const {
     AMPC_ASSIGN_OR_RETURN(HostTensor again, HostTensor::CreateUninitialized(DType::kF32, {elements()}));
     float* const sum = again.mutable_values<float>().data();
-    AMPC_RETURN_IF_ERROR(RunAlone(b, sum));
+    AMPC_RETURN_IF_ERROR(RunSum(b, sum));
     for (int64_t i = 0; i < elements(); ++i) {
       if (std::isnan(sum[i])) b.out[i] = sum[i];
     }
     return absl::OkStatus();
   }
 
-  const std::unique_ptr<Conv> fused_;
   const ConvSpec s_;
-  mutable Mutex mutex_;
-  mutable std::unique_ptr<Conv> alone_ ABSL_GUARDED_BY(mutex_);  // made when NaN is met first
 };
 
 }  // namespace

@@ -3,33 +3,20 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "kernels/device/conv_library.h"
-#include "kernels/device/device.h"
+#include "kernels/device/forwarding_device.h"
 #include "kernels/device/matmul_library.h"
 
 namespace ampc {
 
-class Tf32Device : public Device {
+class Tf32Device : public ForwardingDevice {
  public:
-  explicit Tf32Device(std::shared_ptr<Device> device) : device_(std::move(device)), matmul_(*this), conv_(*this) {}
+  explicit Tf32Device(std::shared_ptr<Device> device) : ForwardingDevice(std::move(device)), matmul_(*this), conv_(*this) {}
 
-  const DeviceInfo& info() const override { return device_->info(); }
-  std::string name() const override { return device_->name(); }
-  absl::Status MakeCurrent() override { return device_->MakeCurrent(); }
-  absl::StatusOr<std::unique_ptr<Stream>> NewStream() override { return device_->NewStream(); }
-  absl::StatusOr<std::unique_ptr<Event>> NewEvent(bool timing) override { return device_->NewEvent(timing); }
-  absl::StatusOr<void*> AllocateRaw(int64_t bytes) override { return device_->AllocateRaw(bytes); }
-  void FreeRaw(void* memory) override { device_->FreeRaw(memory); }
-  absl::StatusOr<void*> AllocatePinned(int64_t bytes) override { return device_->AllocatePinned(bytes); }
-  void FreePinned(void* memory) override { device_->FreePinned(memory); }
-  CachingAllocator& allocator() override { return device_->allocator(); }
   absl::StatusOr<MatmulLibrary*> matmul() override { return &matmul_; }
   absl::StatusOr<ConvLibrary*> conv() override { return &conv_; }
-  absl::Status LaunchStatus(int code, absl::string_view what) const override { return device_->LaunchStatus(code, what); }
-  int64_t synchronizations() const override { return device_->synchronizations(); }
 
  private:
   // The libraries of the device, opened when they are asked for a plan; each desc with TF32 allowed.
@@ -50,7 +37,6 @@ class Tf32Device : public Device {
     Tf32Device& owner_;
   };
 
-  const std::shared_ptr<Device> device_;
   Matmul matmul_;
   Conv conv_;
 };

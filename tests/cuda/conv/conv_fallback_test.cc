@@ -12,6 +12,7 @@
 #include "kernels/device/allocator.h"
 #include "kernels/device/conv_library.h"
 #include "kernels/device/emulated/emulated_device.h"
+#include "kernels/device/forwarding_device.h"
 #include "kernels/device/matmul_library.h"
 #include "kernels/device/missing_library.h"
 #include "kernels/kernel.h"
@@ -36,28 +37,16 @@ class FailingLibrary : public ConvLibrary {
 };
 
 // The emulated device with a library that cannot be opened, or that fails to plan.
-class DeviceWithFailingConv : public Device {
+class DeviceWithFailingConv : public ForwardingDevice {
  public:
-  DeviceWithFailingConv(absl::Status open, absl::Status plan) : open_(std::move(open)), library_(std::move(plan)) {}
-  const DeviceInfo& info() const override { return device_->info(); }
-  std::string name() const override { return device_->name(); }
-  absl::StatusOr<std::unique_ptr<Stream>> NewStream() override { return device_->NewStream(); }
-  absl::StatusOr<std::unique_ptr<Event>> NewEvent(bool timing) override { return device_->NewEvent(timing); }
-  absl::StatusOr<void*> AllocateRaw(int64_t bytes) override { return device_->AllocateRaw(bytes); }
-  void FreeRaw(void* memory) override { device_->FreeRaw(memory); }
-  absl::StatusOr<void*> AllocatePinned(int64_t bytes) override { return device_->AllocatePinned(bytes); }
-  void FreePinned(void* memory) override { device_->FreePinned(memory); }
-  CachingAllocator& allocator() override { return device_->allocator(); }
-  absl::StatusOr<MatmulLibrary*> matmul() override { return device_->matmul(); }
+  DeviceWithFailingConv(absl::Status open, absl::Status plan)
+      : ForwardingDevice(NewEmulatedDevice(0)), open_(std::move(open)), library_(std::move(plan)) {}
   absl::StatusOr<ConvLibrary*> conv() override {
     if (!open_.ok()) return open_;
     return &library_;
   }
-  absl::Status LaunchStatus(int code, absl::string_view what) const override { return device_->LaunchStatus(code, what); }
-  int64_t synchronizations() const override { return device_->synchronizations(); }
 
  private:
-  const std::shared_ptr<Device> device_ = NewEmulatedDevice(0);
   const absl::Status open_;
   FailingLibrary library_;
 };

@@ -1,0 +1,61 @@
+// What convolutions and products share that keep NaN where oneDNN's fused activation does not.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "graph/base/host_tensor.h"
+#include "graph/base/mutex.h"
+#include "graph/base/status_macros.h"
+#include "kernels/nan_watch.h"
+
+namespace ampc::onednn {
+
+// `Step` is Conv or Matmul, `Make` what makes one of a Spec without a constant operand or a cache.
+template <typename Step, typename Spec, typename Buffers, auto Make>
+class NanKeeping : public Step {
+ public:
+  int64_t workspace_bytes() const override { return fused_->workspace_bytes(); }
+  std::string implementation() const override { return fused_->implementation(); }
+
+ protected:
+  // `fused` computes the spec that `alone` is without its activation (and whatever else is applied afterwards then).
+  NanKeeping(std::unique_ptr<Step> fused, Spec alone) : fused_(std::move(fused)), spec_alone_(std::move(alone)) {}
+
+  const Step& fused() const { return *fused_; }
+
+  // Runs the fused step; whether any of its threads met NaN.
+  absl::StatusOr<bool> RunFused(Buffers b) const {
+    TakeMetNan();
+    std::atomic<bool> met_nan{false};
+    b.met_nan = &met_nan;
+    AMPC_RETURN_IF_ERROR(fused_->Run(b));
+    return met_nan.load();
+  }
+
+  // Runs the step without its activation, with a workspace of its own.
+  absl::Status RunAlone(Buffers b) const {
+    AMPC_ASSIGN_OR_RETURN(const Step* const alone, Alone());
+    AMPC_ASSIGN_OR_RETURN(HostTensor workspace, HostTensor::CreateUninitialized(DType::kU8, {alone->workspace_bytes()}));
+    b.workspace = workspace.mutable_data();
+    return alone->Run(b);
+  }
+
+ private:
+  absl::StatusOr<const Step*> Alone() const {
+    const MutexLock lock(mutex_);
+    if (alone_ == nullptr) {
+      AMPC_ASSIGN_OR_RETURN(alone_, Make(spec_alone_, nullptr, nullptr));
+    }
+    return alone_.get();
+  }
+
+  const std::unique_ptr<Step> fused_;
+  const Spec spec_alone_;
+  mutable Mutex mutex_;
+  mutable std::unique_ptr<Step> alone_ ABSL_GUARDED_BY(mutex_);  // made when NaN is met first
+};
+
+}  // namespace ampc::onednn
