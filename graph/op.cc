@@ -3,9 +3,17 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/size.h"
 
 namespace ampc {
 namespace {
+
+// A file may write a number in a type that the record does not have.
+template <typename T, typename V>
+T NumberAs(V v) {
+  if constexpr (std::is_same_v<T, int64_t> && std::is_floating_point_v<V>) return SatInt(v);
+  else return static_cast<T>(v);
+}
 
 // Reads a numeric attribute, or every element of a numeric list, as T.
 template <typename T>
@@ -14,11 +22,11 @@ struct ToNumber {
   template <typename V>
   void operator()(const V& v) {
     if constexpr (std::is_arithmetic_v<V>) {
-      out.push_back(static_cast<T>(v));
+      out.push_back(NumberAs<T>(v));
     } else if constexpr (std::is_same_v<V, Scalar>) {
       std::visit(
           [this](const auto& s) {
-            if constexpr (std::is_arithmetic_v<std::decay_t<decltype(s)>>) out.push_back(static_cast<T>(s));
+            if constexpr (std::is_arithmetic_v<std::decay_t<decltype(s)>>) out.push_back(NumberAs<T>(s));
           },
           v.value);
     }
@@ -40,7 +48,7 @@ template <typename T>
 T Number(const AttrValue* value, T fallback) {
   if (value == nullptr) return fallback;
   const auto read = [fallback](const auto& v) {
-    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(v)>>) return static_cast<T>(v);
+    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(v)>>) return NumberAs<T>(v);
     return fallback;
   };
   const Scalar* scalar = std::get_if<Scalar>(value);

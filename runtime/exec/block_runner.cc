@@ -79,7 +79,8 @@ std::vector<BlockRunner::Unit> BlockRunner::Cut(const Block& block) const {
                                                : UnitKind::kSpan;
     if (kind == UnitKind::kSpan) continue;
     close(i);
-    units.push_back({kind, i, i + 1, host, kind == UnitKind::kDeferred ? std::make_unique<const DeferredOp>(op) : nullptr});
+    const DeferredOp::Rounding rounding{context_.fuse, context_.excess_precision};
+    units.push_back({kind, i, i + 1, host, kind == UnitKind::kDeferred ? std::make_unique<const DeferredOp>(op, rounding) : nullptr});
   }
   close(n);
   return units;

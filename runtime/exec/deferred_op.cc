@@ -75,12 +75,15 @@ std::vector<const Var*> Fed(const Op& op) {
 
 bool DeferredOp::Is(const Op& op) { return onnx::DefOf(op.def()) != nullptr && op.SubBlocks().empty(); }
 
-DeferredOp::DeferredOp(const Op& op) : op_(op) {}
+DeferredOp::DeferredOp(const Op& op, Rounding rounding) : op_(op), rounding_(rounding) {}
 DeferredOp::~DeferredOp() = default;
 
 ShapedRunners& DeferredOp::Runners(int threads) const {
   MutexLock lock(mutex_);
-  if (runners_ == nullptr) runners_ = std::make_unique<ShapedRunners>(Alone(op_).Take(), RunnerOptions{.threads = threads}, ShapedRunners::Left::kRefused);
+  if (runners_ == nullptr) {
+    const RunnerOptions options{.threads = threads, .fuse = rounding_.fuse, .excess_precision = rounding_.excess_precision};
+    runners_ = std::make_unique<ShapedRunners>(Alone(op_).Take(), options, ShapedRunners::Left::kRefused);
+  }
   return *runners_;
 }
 

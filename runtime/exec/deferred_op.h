@@ -19,8 +19,14 @@ class DeferredOp {
   // True for an op that lower-onnx could lower if it knew more, and that has no blocks.
   static bool Is(const Op& op);
 
+  // How what it is lowered to may round, see RunnerOptions.
+  struct Rounding {
+    bool fuse = true;
+    bool excess_precision = false;
+  };
+
   // Keeps a reference to `op`.
-  explicit DeferredOp(const Op& op);
+  DeferredOp(const Op& op, Rounding rounding);
   ~DeferredOp();
   DeferredOp(const DeferredOp&) = delete;
 
@@ -31,6 +37,7 @@ class DeferredOp {
   ShapedRunners& Runners(int threads) const;
 
   const Op& op_;
+  const Rounding rounding_;
   mutable Mutex mutex_;
   mutable std::unique_ptr<ShapedRunners> runners_ ABSL_GUARDED_BY(mutex_);  // made by the first run
 };

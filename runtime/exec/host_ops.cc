@@ -7,7 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/size.h"
 #include "graph/base/status_macros.h"
+#include "graph/infer_context.h"
 #include "kernels/round.h"
 
 namespace ampc {
@@ -73,6 +75,43 @@ absl::Status AssignArray(const HostCall& call) {
   return absl::OkStatus();
 }
 
+// What a run brings to an op: dims and values as they are, element types as declared where memory has them like that.
+class Brought final : public TypeEnv {
+ public:
+  Brought(const Op& op, absl::Span<const HostTensor* const> operands) : op_(op), operands_(operands) {
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const DType declared = op.inputs()[i]->type.dtype, stored = operands[i]->dtype();
+      types_.emplace_back(StorageType(declared) == stored ? declared : stored, Dims(operands[i]->dims().begin(), operands[i]->dims().end()));
+    }
+  }
+  const TensorType& TypeOf(const Var& var) const override {
+    const size_t i = IndexOf(var);
+    return i < types_.size() ? types_[i] : var.type;
+  }
+  const HostTensor* ValueOf(const Var& var) const override {
+    const size_t i = IndexOf(var);
+    return i < operands_.size() ? operands_[i] : nullptr;
+  }
+  bool PlansMemory() const override { return true; }
+  int64_t MostBytesOfResult() const override { return MostBytes(); }
+
+ private:
+  size_t IndexOf(const Var& var) const {
+    return static_cast<size_t>(std::find(op_.inputs().begin(), op_.inputs().end(), &var) - op_.inputs().begin());
+  }
+
+  const Op& op_;
+  absl::Span<const HostTensor* const> operands_;
+  std::vector<TensorType> types_;
+};
+
+// The record's inference is what holds operands against each other; those that a run brings have not been through it.
+absl::Status CheckBrought(const Op& op, absl::Span<const HostTensor* const> operands) {
+  const absl::Status inferred = InferOp(op, Brought(op, operands)).status();
+  if (ExitCodeOf(inferred) != ExitCode::kBadInput) return inferred;
+  return UsageError(absl::StrCat("the shapes of the feeds do not fit the model: ", inferred.message()));
+}
+
 // An op with data-dependent dims, by the function that its kernel has for it.
 absl::Status Evaluate(const HostCall& call) {
   std::vector<SharedTensor> owned;
@@ -82,6 +121,7 @@ absl::Status Evaluate(const HostCall& call) {
     operands.push_back(value.get());
     owned.push_back(std::move(value));
   }
+  AMPC_RETURN_IF_ERROR(CheckBrought(call.op, operands));
   const EvaluateFn evaluate = call.kernels.Find(call.op.type())->evaluate;
   AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, evaluate(call.op, operands, call.threads));
   if (results.size() != call.op.outputs().size()) {

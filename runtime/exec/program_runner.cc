@@ -148,7 +148,7 @@ ProgramRunner::ProgramRunner(Program program, States states, Constants constants
 
 PlanContext ProgramRunner::Context(const RunnerOptions& options) {
   PlanContext context{program_, constants_, liveness_, CpuKernels(), &weights_, threads_, states_.table.get(),
-                      options.excess_precision, options.in_place};
+                      options.excess_precision, options.in_place, options.fuse};
   if (options.target == nullptr) return context;
   device_constants_.emplace(options.target->device);
   target_ = PlanTarget{*options.target, &*device_constants_, nullptr};

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "graph/ops/onnx/attention_util.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/move_util.h"
@@ -181,6 +182,7 @@ void LowerRotaryEmbedding(Lowering& l) {
   Var *x = l.In(own ? "X" : "input"), *cos = l.In("cos_cache"), *sin = l.In("sin_cache");
   const int rank = l.Rank(x);
   if (rank < 0) return;
+  if (rank != 3 && rank != 4) return Wrong(l, absl::StrCat("the operand has rank ", rank, ", needs 3 or 4"));
   if (!own && l.GetInt("is_packed_batching") != 0) return l.Unsupported("is_packed_batching is not 0");
   int64_t heads = l.GetInt("num_heads");
   if (rank == 3 && heads == 0 && !own) heads = DimOf(l, x, 2) / std::max<int64_t>(1, 2 * DimOf(l, cos, 1));

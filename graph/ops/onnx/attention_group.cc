@@ -32,6 +32,14 @@ bool CheckGroupQuery(Lowering& l) {
     l.Unsupported("a cache that slides, or chunks with padding, are not supported");
   } else if (l.WantsResult("output_qk") || l.GetInt("qk_output") != 0) {
     l.Unsupported("output_qk is not supported");
+  } else if (l.Has("key") != l.Has("value")) {
+    Wrong(l, "key and value are given together, or not at all");
+  } else if (l.Has("past_key") != l.Has("past_value")) {
+    Wrong(l, "past_key and past_value are given together, or not at all");
+  } else if (l.Has("q_norm_weight") != l.Has("k_norm_weight")) {
+    Wrong(l, "q_norm_weight and k_norm_weight are given together, or not at all");
+  } else if (l.GetInt("do_rotary") != 0 && (!l.Has("cos_cache") || !l.Has("sin_cache"))) {
+    Wrong(l, "do_rotary needs cos_cache and sin_cache");
   }
   return l.ok();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "graph/ops/onnx/move_util.h"
 #include "graph/ops/onnx/softmax.h"
 #include "graph/ops/onnx/steps.h"
@@ -16,6 +17,10 @@ Var* JoinHeads(Lowering& l, Var* x) { return l.Reshape(l.Transpose(x, {0, 2, 1, 
 Var* Count(Lowering& l, Var* x, int axis, bool from_end) {
   const int rank = l.Rank(x);
   if (rank < 0) return x;
+  if (axis >= rank) {
+    Wrong(l, absl::StrCat("'", x->name(), "' has rank ", rank, ", needs at least ", axis + 1));
+    return x;
+  }
   if (const int64_t n = x->type.dims[axis]; IsKnown(n)) {
     if (!l.CanHold(DType::kI64, {n})) return x;
     std::vector<int64_t> dims(rank, 1), numbers = AxisRange(1, n + 1);

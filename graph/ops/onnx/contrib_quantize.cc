@@ -1,11 +1,13 @@
 // Quantised operators of ONNX Runtime.
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/size.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/layout_util.h"
 #include "graph/ops/onnx/move_util.h"
@@ -132,6 +134,7 @@ Var* Unpacked(Lowering& l, Var* x, int64_t bits) {
   Var* rest = l.Cast(x, DType::kI32);
   if (bits == 8) return rest;
   const int64_t rank = l.Rank(x), count = 8 / bits;
+  if (rank < 0) return rest;
   const double base = static_cast<double>(1 << bits);
   std::vector<Var*> parts;
   for (int64_t i = 0; i < count; ++i) {
@@ -143,19 +146,40 @@ Var* Unpacked(Lowering& l, Var* x, int64_t bits) {
   return l.Reshape(l.Op("stack", {{"X", std::move(parts)}}, {{"axis", static_cast<int32_t>(rank)}}, "Y"), dims);
 }
 
+// Each operand of `counts` has that many elements, as far as its dims are known.
+bool HaveElements(Lowering& l, std::initializer_list<std::pair<const char*, int64_t>> counts) {
+  for (const auto& [formal, count] : counts) {
+    if (!l.Has(formal)) continue;
+    const TensorType& type = l.In(formal)->type;
+    if (!type.IsStatic() || type.NumElements() == count) continue;
+    Wrong(l, absl::StrCat(formal, " is ", ToString(type), ", needs ", count, " elements by N, K, bits and block_size"));
+    return false;
+  }
+  return l.ok();
+}
+
 void LowerMatMulNBits(Lowering& l) {
   const int64_t bits = l.GetInt("bits"), block = l.GetInt("block_size"), k = l.GetInt("K"), n = l.GetInt("N");
   if (bits != 2 && bits != 4 && bits != 8) return l.Unsupported(absl::StrCat("bits is ", bits, ", 2, 4 and 8 are supported"));
   if (block <= 0 || k <= 0 || n <= 0) return Wrong(l, "block_size, K and N need to be positive");
   if (l.Has("g_idx")) return l.Unsupported("g_idx is not supported");
-  const int64_t blocks = k / block + (k % block != 0 ? 1 : 0);
+  if (block % (8 / bits) != 0) return Wrong(l, absl::StrCat("block_size is ", block, ", of which ", bits, " bits each are no whole bytes"));
+  const int64_t blocks = k / block + (k % block != 0 ? 1 : 0), scales_needed = SatMul(n, blocks);
+  const bool packed = l.Has("zero_points") && TypeOf(l, l.In("zero_points")) == DType::kU8;
+  const int64_t zeros_in_byte = packed ? 8 / bits : 1;
+  if (!HaveElements(l, {{"B", SatMul(scales_needed, block / (8 / bits))},
+                        {"scales", scales_needed},
+                        {"zero_points", SatMul(n, SatAdd(blocks, zeros_in_byte - 1) / zeros_in_byte)},
+                        {"bias", n}})) {
+    return;
+  }
   Var *a = l.In("A"), *scales = l.Reshape(l.Cast(l.In("scales"), DType::kF32), {n, blocks, 1});
   Var* b = l.Cast(Unpacked(l, l.Reshape(l.In("B"), {n, blocks, -1}), bits), DType::kF32);
   if (!l.Has("zero_points")) {
     b = WithNumber(l, "elementwise_sub", b, static_cast<double>(1 << (bits - 1)));
   } else {
     Var* zero = l.In("zero_points");
-    if (TypeOf(l, zero) == DType::kU8) {
+    if (packed) {
       zero = Unpacked(l, l.Reshape(zero, {n, -1}), bits);
       zero = l.Op("slice", {{"Input", zero}}, {{"axes", Ints{1}}, {"starts", Ints{0}}, {"ends", WholeNumbers({blocks})}});
     }

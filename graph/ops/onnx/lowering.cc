@@ -45,6 +45,9 @@ bool Lowering::Has(absl::string_view formal) const { return Count(formal) > 0; }
 Var* Lowering::In(absl::string_view formal, int i) {
   const int slot = IndexOf(SchemaOf(op_).inputs, formal);
   if (slot >= 0 && i < static_cast<int>(op_.inputs(slot).size())) return op_.inputs(slot)[i];
+  if (slot >= 0 && SchemaOf(op_).inputs[slot].optional) {
+    Fail(BadInputError(absl::StrCat(Describe(op_), ": operand '", formal, "' is left out, which other operands or attributes ask for")));
+  }
   Fail(InternalError(absl::StrCat(Describe(op_), ": its lowering reads operand '", formal, "', which it does not have")));
   return NewVar({});
 }

@@ -39,7 +39,7 @@ class Lowering {
 
   const ampc::Op& op() const { return op_; }
   int since() const;
-  // By formal name. In() of an absent operand is an error of the record.
+  // By formal name. In() of an absent operand is an error: the file's where the schema lets it be left out, else the record's.
   bool Has(absl::string_view formal) const;
   int Count(absl::string_view formal) const;
   Var* In(absl::string_view formal, int i = 0);

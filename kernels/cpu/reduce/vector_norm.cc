@@ -102,7 +102,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   const TensorDesc& x = spec.inputs[0];
   AMPC_RETURN_IF_ERROR(view.CheckType(x.dtype, {DType::kF32, DType::kF64}));
-  if (StorageType(spec.outputs[0].dtype) != StorageType(x.dtype)) return view.Internal("the result has another type than X");
+  if (StorageType(spec.outputs[0].dtype) != StorageType(x.dtype)) return view.Unsupported("the result has another type than X");
   AMPC_ASSIGN_OR_RETURN(const std::vector<bool> reduce, ReadReducedDims(view));
   Norm norm{ReadVectorNorm(view.op()), PlanReduce(x.dims, reduce)};
   return MakeLambdaKernel({}, [norm, narrow = StorageType(x.dtype) == DType::kF32](const KernelArgs& args) {
