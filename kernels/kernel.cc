@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/shape.h"
@@ -98,19 +99,31 @@ bool AcceptsLayouts(const KernelEntry& entry, const KernelSpec& spec) {
   return false;
 }
 
+namespace {
+
+// The operands of a gradient op are not all held against the op that it is the gradient of: files of different versions declare them in
+// different ways. What its kernel refuses is the file's, not ours.
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelEntry& entry, const KernelSpec& spec) {
+  absl::StatusOr<std::unique_ptr<Kernel>> made = entry.make(spec);
+  if (ExitCodeOf(made.status()) != ExitCode::kInternal || !absl::EndsWith(entry.op, "_grad")) return made;
+  return UnsupportedError(made.status().message());
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelEntry& entry, const KernelSpec& spec) {
   if (entry.make == nullptr) {
     return UnsupportedError(absl::StrCat(Describe(*spec.op), ": the shape of its result depends on data, which only a run can compute"));
   }
-  if (AllPlain(spec)) return entry.make(spec);
+  if (AllPlain(spec)) return Make(entry, spec);
   if (!AcceptsLayouts(entry, spec)) {
     return InternalError(absl::StrCat(Describe(*spec.op), ": planned with channels-last tensors that its kernel does not take"));
   }
-  if (!GivenInMemoryOrder(entry, spec)) return entry.make(spec);
+  if (!GivenInMemoryOrder(entry, spec)) return Make(entry, spec);
   KernelSpec in_memory_order = spec;
   ToMemoryOrder(&in_memory_order.inputs);
   ToMemoryOrder(&in_memory_order.outputs);
-  return entry.make(in_memory_order);
+  return Make(entry, in_memory_order);
 }
 
 absl::Status KernelRegistry::Add(KernelEntry entry) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,8 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "graph/base/host_tensor.h"
+#include "graph/op_registry.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
+#include "graph/program.h"
 
 namespace ampc::ops {
 namespace {
@@ -206,10 +211,88 @@ TensorType GradientType(const InferContext& ctx, const GradientRow& row, absl::s
   return TensorType(type.dtype, Dims(shape.dims.begin() + 1, shape.dims.end()));
 }
 
+// The types that CheckForward gives the forward op's operands.
+class ForwardTypes final : public TypeEnv {
+ public:
+  bool PlansMemory() const override { return true; }
+};
+
+// The operand of the gradient op in that place, with its value where it steers shapes and is known.
+Var* CopyOperand(const InferContext& ctx, const SlotDef& slot, int i, Block& block) {
+  Var* copy = block.AddVar(block.UniqueName(slot.name), VarKind::kTemp, ctx.In(slot.name, i));
+  if (!slot.host_value || !copy->type.IsStatic()) return copy;
+  const std::optional<std::vector<int64_t>> ints = ctx.Ints(slot.name, i);
+  if (!ints.has_value() || static_cast<int64_t>(ints->size()) != copy->type.NumElements()) return copy;
+  copy->type.dtype = DType::kI64;
+  copy->literal = std::make_shared<const HostTensor>(HostTensor::FromValues<int64_t>(copy->type.dims, *ints));
+  return copy;
+}
+
+// The forward op, alone in a program, on the operands that the gradient op reads; one that it computes the gradient of only is like that gradient,
+// and statistics are like Scale. False where it needs another one.
+bool MakeForward(const InferContext& ctx, const GradientRow& row, Block& block, Op* forward) {
+  for (size_t s = 0; s < forward->def().inputs.size(); ++s) {
+    const SlotDef& slot = forward->def().inputs[s];
+    std::vector<Var*> operands;
+    const int count = ctx.op().def().InputSlot(slot.name) < 0 ? 0 : ctx.Count(slot.name);
+    for (int i = 0; i < count; ++i) operands.push_back(CopyOperand(ctx, slot, i, block));
+    if (operands.empty() && !slot.optional) {
+      const bool given = ctx.op().def().OutputSlot(slot.name + "@GRAD") >= 0;
+      if (!given && !(ctx.op().def().InputSlot("Scale") >= 0 && ctx.Has("Scale"))) return false;
+      TensorType type = given ? GradientType(ctx, row, slot.name, 0) : ctx.In("Scale");
+      operands.push_back(block.AddVar(block.UniqueName(slot.name), VarKind::kTemp, std::move(type)));
+    }
+    forward->SetInputs(static_cast<int>(s), operands);
+  }
+  for (size_t s = 0; s < forward->def().outputs.size(); ++s) {
+    const std::string& name = forward->def().outputs[s].name;
+    const std::string& shown = ctx.op().outputs()[0]->name();  // messages name the gradient op by its result
+    std::vector<Var*> results = {block.AddVar(block.UniqueName(s == 0 ? shown : name), VarKind::kTemp, TensorType())};
+    const int count = ctx.op().def().InputSlot(name + "@GRAD") < 0 ? 1 : ctx.Count(name + "@GRAD");
+    for (int i = 1; i < count; ++i) results.push_back(block.AddVar(block.UniqueName(name), VarKind::kTemp, TensorType()));
+    forward->SetOutputs(static_cast<int>(s), results);
+  }
+  for (const Attr& attr : ctx.op().attrs()) forward->SetAttr(attr.name, attr.value);
+  return true;
+}
+
+// As many elements, where both are counted; the dims themselves, where there are as many.
+bool SameDims(const TensorType& a, const TensorType& b) {
+  if (!a.has_rank || !b.has_rank) return true;
+  if (a.rank() != b.rank()) return !Differ(Product(a.dims), Product(b.dims));
+  for (int i = 0; i < a.rank(); ++i) {
+    if (Differ(a.dims[i], b.dims[i])) return false;
+  }
+  return true;
+}
+
+// Holds the results that the gradient op reads, and their gradients, against the forward op's inference, so that no kernel reads behind an operand.
+// Only where memory is planned: files of different versions declare open dims and statistics in ways that a run never sees.
+absl::Status CheckForward(const InferContext& ctx, const GradientRow& row) {
+  if (!ctx.PlansMemory()) return absl::OkStatus();
+  Program program("forward");
+  const OpDef& def = *Ops().Find(row.forward);
+  const std::unique_ptr<Op> forward = program.main().NewOp(&def);
+  if (!MakeForward(ctx, row, program.main(), forward.get())) return absl::OkStatus();
+  AMPC_ASSIGN_OR_RETURN(const std::vector<std::optional<TensorType>> types, InferOp(*forward, ForwardTypes()));
+  for (size_t s = 0, flat = 0; s < def.outputs.size(); flat += forward->outputs(static_cast<int>(s)).size(), ++s) {
+    for (const std::string& slot : {def.outputs[s].name, def.outputs[s].name + "@GRAD"}) {
+      const int count = ctx.op().def().InputSlot(slot) < 0 ? 0 : ctx.Count(slot);
+      for (int i = 0; i < count && i < static_cast<int>(forward->outputs(static_cast<int>(s)).size()); ++i) {
+        const std::optional<TensorType>& want = types[flat + static_cast<size_t>(i)];
+        if (!want.has_value() || SameDims(*want, ctx.In(slot, i))) continue;
+        return Fail(ctx, 6, slot, " is ", ToString(ctx.In(slot, i)), ", ", row.forward, " on these operands gives ", ToString(*want));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status InferGradient(InferContext& ctx) {
   const GradientRow& row = *FindGradientRow(ctx.op().type());
   if (ctx.op().outputs().empty()) return Fail(ctx, 4, "has no result, needs one");
   if (ctx.Has("XShape") && ctx.In("XShape").has_rank && ctx.In("XShape").rank() == 0) return Fail(ctx, 5, "XShape has rank 0, needs a 0 and the dims of X");
+  AMPC_RETURN_IF_ERROR(CheckForward(ctx, row));
   if (row.infer != nullptr) return row.infer(ctx);
   for (const SlotDef& slot : ctx.op().def().outputs) {
     const absl::string_view operand = absl::StripSuffix(slot.name, "@GRAD");
