@@ -74,15 +74,41 @@ TEST(Integers, UnsignedOnes) {
   const Tensor x = Of<uint64_t>({3}, {0, kHalf + 1, kTop});
   const auto run = [&](OpRun op) { return op.In("X", x).Out("Out").Run(); };
   const auto bound = [](uint64_t v) { return Of<uint64_t>({1}, {v}); };
-  ASSERT_OK_AND_ASSIGN(const auto fed, run(OpRun("clip").In("Min", bound(1)).In("Max", bound(kTop - 1)).Attr("min", 0.0f).Attr("max", 0.0f)));
+  ASSERT_OK_AND_ASSIGN(const auto fed,
+                       run(OpRun("clip").In("Min", bound(1)).In("Max", bound(kTop - 1)).Attr("min", 0.0f).Attr("max", 0.0f)));
   EXPECT_THAT(fed[0].As<uint64_t>(), ElementsAre(1, kHalf + 1, kTop - 1));
-  ASSERT_OK_AND_ASSIGN(const auto known, run(OpRun("clip").Const("Min", bound(1)).Const("Max", bound(kTop - 1)).Attr("min", 0.0f).Attr("max", 0.0f)));
+  ASSERT_OK_AND_ASSIGN(const auto known,
+                       run(OpRun("clip").Const("Min", bound(1)).Const("Max", bound(kTop - 1)).Attr("min", 0.0f).Attr("max", 0.0f)));
   EXPECT_THAT(known[0].As<uint64_t>(), ElementsAre(1, kHalf + 1, kTop - 1));
   constexpr float kInf = std::numeric_limits<float>::infinity();
   ASSERT_OK_AND_ASSIGN(const auto open, run(OpRun("clip").Attr("min", -kInf).Attr("max", kInf)));
   EXPECT_THAT(open[0].As<uint64_t>(), ElementsAre(0, kHalf + 1, kTop));
   ASSERT_OK_AND_ASSIGN(const auto scaled, run(OpRun("scale").Attr("scale", 1.0f)));
   EXPECT_THAT(scaled[0].As<uint64_t>(), ElementsAre(0, kHalf + 1, kTop));
+}
+
+// Products modulo 2^64, as of any integers.
+TEST(Integers, Powers) {
+  for (const int64_t exponent : {0, 1, 2, 3, 5, 39, 64}) {
+    std::vector<int64_t> bases = kAll, want;
+    bases.insert(bases.end(), {3, -3, 2, -2, -1, 1});
+    for (const int64_t base : bases) {
+      uint64_t power = 1;
+      for (int64_t i = 0; i < exponent; ++i) power *= static_cast<uint64_t>(base);
+      want.push_back(static_cast<int64_t>(power));
+    }
+    const Shape dims = {static_cast<int64_t>(bases.size())};
+    ASSERT_OK_AND_ASSIGN(const auto out, OpRun("elementwise_pow").In("X", I64(dims, bases)).In("Y", I64({1}, {exponent})).Out("Out").Run());
+    EXPECT_EQ(out[0].As<int64_t>(), want) << exponent;
+    ASSERT_OK_AND_ASSIGN(const auto fed, OpRun("pow").In("X", I64(dims, bases)).In("FactorTensor", I64({1}, {exponent})).Out("Out").Run());
+    EXPECT_EQ(fed[0].As<int64_t>(), want) << exponent;
+    ASSERT_OK_AND_ASSIGN(const auto known,
+                         OpRun("pow").In("X", I64(dims, bases)).Attr("factor", static_cast<float>(exponent)).Out("Out").Run());
+    EXPECT_EQ(known[0].As<int64_t>(), want) << exponent;
+  }
+  ASSERT_OK_AND_ASSIGN(const auto below,
+                       OpRun("elementwise_pow").In("X", I64({4}, {1, -1, 2, -7})).In("Y", I64({1}, {-3})).Out("Out").Run());
+  EXPECT_THAT(below[0].As<int64_t>(), ElementsAre(1, -1, 0, 0));
 }
 
 TEST(Integers, FactorOfScale) {
