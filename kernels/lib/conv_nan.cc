@@ -1,8 +1,10 @@
 #include "kernels/lib/conv_nan.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "kernels/layout.h"
 #include "kernels/lib/conv_descs.h"
@@ -46,12 +48,30 @@ class NanKeepingConv final : public NanKeeping<Conv, ConvSpec, ConvBuffers, Make
     const bool in_place = s_.has_residual && b.residual == b.out;
     // The residual is gone when NaN is met; one that is finite is not missed.
     if (in_place && !AllFinite(s_.threads, b.residual, elements())) return RunByItself(b);
-    AMPC_ASSIGN_OR_RETURN(const bool met_nan, RunFused(b));
+    ConvBuffers padded = b;
+    const std::vector<float> bias = PaddedBias(b.bias);
+    if (!bias.empty()) padded.bias = bias.data();
+    AMPC_ASSIGN_OR_RETURN(const bool met_nan, RunFused(padded));
     if (!met_nan) return absl::OkStatus();
-    return in_place ? PutNan(b) : RunByItself(b);
+    if (in_place) return PutNan(b);
+    AMPC_ASSIGN_OR_RETURN(HostTensor by_itself, HostTensor::CreateUninitialized(DType::kF32, {elements()}));
+    ConvBuffers alone = b;
+    alone.out = by_itself.mutable_values<float>().data();
+    AMPC_RETURN_IF_ERROR(RunByItself(alone));
+    TakeNonFinite(s_.threads, elements(), alone.out, b.out);
+    return absl::OkStatus();
   }
 
  private:
+  // oneDNN reads a whole vector where there are fewer channels; what lies behind the bias then may look like NaN. Empty where that can't be.
+  std::vector<float> PaddedBias(const float* bias) const {
+    constexpr int64_t kLanes = 16;
+    if (bias == nullptr || s_.out_c % kLanes == 0) return {};
+    std::vector<float> padded((s_.out_c / kLanes + 1) * kLanes);
+    std::copy_n(bias, s_.out_c, padded.begin());
+    return padded;
+  }
+
   int64_t elements() const { return s_.batch * s_.out_c * s_.out_positions(); }
 
   absl::Status RunSum(ConvBuffers b, float* out) const {

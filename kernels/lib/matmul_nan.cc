@@ -22,10 +22,14 @@ class NanKeepingMatmul final : public NanKeeping<Matmul, MatmulSpec, MatmulBuffe
   absl::Status Run(const MatmulBuffers& b) const override {
     AMPC_ASSIGN_OR_RETURN(const bool met_nan, RunFused(b));
     if (!met_nan) return absl::OkStatus();
-    AMPC_RETURN_IF_ERROR(RunAlone(b));
     int64_t n = s_.m * s_.n;
     for (size_t i = 0; i < s_.a_batch.size(); ++i) n *= std::max(s_.a_batch[i], s_.b_batch[i]);
-    ApplyActivation(s_.activation, s_.threads, b.out, n);
+    AMPC_ASSIGN_OR_RETURN(HostTensor by_itself, HostTensor::CreateUninitialized(DType::kF32, {n}));
+    MatmulBuffers alone = b;
+    alone.out = by_itself.mutable_values<float>().data();
+    AMPC_RETURN_IF_ERROR(RunAlone(alone));
+    ApplyActivation(s_.activation, s_.threads, alone.out, n);
+    TakeNonFinite(s_.threads, n, alone.out, b.out);
     return absl::OkStatus();
   }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <cmath>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -10,8 +12,20 @@
 #include "graph/base/mutex.h"
 #include "graph/base/status_macros.h"
 #include "kernels/nan_watch.h"
+#include "kernels/parallel.h"
 
 namespace ampc::onednn {
+
+// Puts what is not finite in either from `alone` to `out`. Finite results stay as the fused step gave them, so that a CPU's note of NaN that no result
+// shows (of a lane beyond the channels, say) changes no bits.
+inline void TakeNonFinite(int threads, int64_t n, const float* alone, float* out) {
+  constexpr int64_t kGrain = 1 << 15;
+  ParallelFor(threads, n, kGrain, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      if (!std::isfinite(alone[i]) || !std::isfinite(out[i])) out[i] = alone[i];
+    }
+  });
+}
 
 // `Step` is Conv or Matmul, `Make` what makes one of a Spec without a constant operand or a cache.
 template <typename Step, typename Spec, typename Buffers, auto Make>

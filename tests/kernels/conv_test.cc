@@ -249,6 +249,17 @@ TEST(Conv2D, FusedActivations) {
   }
 }
 
+// Fewer channels than a vector has lanes: what the other lanes hold shows in no result.
+TEST(Conv2D, FusedActivationsOfFewChannels) {
+  for (const char* act : {"sigmoid", "hard_sigmoid", "relu"}) {
+    for (int64_t channels : {1, 2, 3, 5, 7, 9, 17}) {
+      for (bool nhwc : {false, true}) {
+        Check({.x = {1, 8, 40, 64}, .filter = {channels, 8, 5, 5}, .paddings = {2, 2}, .bias = true, .nhwc = nhwc, .activation = act});
+      }
+    }
+  }
+}
+
 TEST(Conv2D, ScalesAndShiftsAfterTheActivation) {
   const Tensor x = Random({1, 16, 6, 7}, 1, -1, 1), f = Random({8, 16, 1, 1}, 2, -1, 1);
   OpRun run("conv2d");
