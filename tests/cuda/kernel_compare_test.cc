@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "kernels/cuda/base/device_kernel.h"
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/device/emulated/emulated_device.h"
 #include "tests/autodiff/gradient_case.h"
+#include "tests/testlib/device_tolerance.h"
 #include "tests/testlib/status.h"
 
 namespace ampc::testing {
@@ -15,6 +18,16 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+
+// tanh of the hardware is off by 2^-11: near -3 that is 7e-4 of a gelu of -0.004, two hundred units of f16.
+TEST(Tolerance, OfTheLibrarysGelu) {
+  const double x = -3, gelu = 0.5 * x * (1 + std::tanh(0.7978845608 * (x + 0.044715 * x * x * x))), found = gelu + 0.5 * x * 0x1p-11;
+  const DeviceTolerance ours = DeviceToleranceFor("fused_gemm_epilogue", DType::kF16);
+  EXPECT_FALSE(WithinDeviceTolerance(found, gelu, DType::kF16, 3, ours));
+  EXPECT_TRUE(WithinDeviceTolerance(found, gelu, DType::kF16, 3, WithLibraryGelu(ours, DType::kF16, false)));
+  EXPECT_FALSE(WithinDeviceTolerance(gelu + 2e-3, gelu, DType::kF16, 3, WithLibraryGelu(ours, DType::kF16, false)));
+  EXPECT_FALSE(WithinDeviceTolerance(found, gelu, DType::kF32, 3, WithLibraryGelu(ours, DType::kF32, false)));
+}
 
 enum class Mistake { kNone, kValue, kBeyondResult, kBeyondWorkspace, kOperand, kNotInPlace };
 Mistake mistake = Mistake::kNone;
