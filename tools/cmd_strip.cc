@@ -5,10 +5,12 @@
 #include "graph/base/error.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/status_macros.h"
+#include "graph/converted.h"
 #include "graph/formats/format.h"
 #include "passes/analysis/target_support.h"
 #include "passes/pipelines.h"
 #include "tools/cli/command.h"
+#include "tools/cli/made_with.h"
 #include "tools/cli/model_facts.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/stages.h"
@@ -95,7 +97,9 @@ absl::Status Run(const StripFlags& flags, Console& console) {
     same = HaveSameTypes(original, program);
   }
   const Pipeline pipeline = StripPipeline(!same);
-  AMPC_RETURN_IF_ERROR(RunPipeline(pipeline, TellPasses(pipeline, tell), ctx, program));
+  const bool marked = IsConverted(program);
+  const absl::Status status = RunPipeline(pipeline, TellPasses(pipeline, tell), ctx, program);
+  AMPC_RETURN_IF_ERROR(marked ? BlameMarks(flags.model, status) : status);
   if (flags.weights.empty()) {
     for (const std::string& note : ctx.notes) console.Note(note);
   } else {

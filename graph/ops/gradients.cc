@@ -228,8 +228,8 @@ Var* CopyOperand(const InferContext& ctx, const SlotDef& slot, int i, Block& blo
   return copy;
 }
 
-// The forward op, alone in a program, on the operands that the gradient op reads; one that it computes the gradient of only is like that gradient,
-// and statistics are like Scale. False where it needs another one.
+// The forward op, alone in a program, on the operands that the gradient op reads; one that it computes the gradient of only is like that gradient
+// (unless the row has an inference of its own, which says otherwise), and statistics are like Scale. False where it needs another one.
 bool MakeForward(const InferContext& ctx, const GradientRow& row, Block& block, Op* forward) {
   for (size_t s = 0; s < forward->def().inputs.size(); ++s) {
     const SlotDef& slot = forward->def().inputs[s];
@@ -238,6 +238,7 @@ bool MakeForward(const InferContext& ctx, const GradientRow& row, Block& block, 
     for (int i = 0; i < count; ++i) operands.push_back(CopyOperand(ctx, slot, i, block));
     if (operands.empty() && !slot.optional) {
       const bool given = ctx.op().def().OutputSlot(slot.name + "@GRAD") >= 0;
+      if (given && row.infer != nullptr) return false;
       if (!given && !(ctx.op().def().InputSlot("Scale") >= 0 && ctx.Has("Scale"))) return false;
       TensorType type = given ? GradientType(ctx, row, slot.name, 0) : ctx.In("Scale");
       operands.push_back(block.AddVar(block.UniqueName(slot.name), VarKind::kTemp, std::move(type)));

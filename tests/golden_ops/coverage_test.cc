@@ -44,6 +44,7 @@ const std::map<absl::string_view, absl::string_view>& Fp32Only() {
       {"assign_value", "makes the values that the program holds, in fp32"},
       {"range", "counts in fp32"},
       {"lr_schedule", "keeps its state in fp32"},
+      {"c_allreduce_finish", "sums in fp32 before it rounds"},
   };
   return *kReasons;
 }

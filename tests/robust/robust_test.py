@@ -473,6 +473,8 @@ class CorruptTest(RobustTest):
             file.write("program p version=1\n\nblock main {\n  feed x : f16 [2]\n  param w : f16 [2] !was=f32 = [1, 2]\n"
                        "  w <- elementwise_add(w, x)\n  fetch w\n}\n")
         self.expect_failure(["convert", "marked.prog", "-o", "o.prog"], [3], "marked.prog: was converted before")
+        self.expect_failure(["convert", "marked.prog", "-o", "o.prog", "--level", "O1"], [3], "marked.prog: was converted before")
+        self.expect_failure(["strip", "marked.prog", "-o", "o.prog"], [3], "marked.prog: was converted before")
 
     def check(self, models, count):
         problems = []

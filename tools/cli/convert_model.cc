@@ -138,15 +138,14 @@ absl::Status RunConversion(ConvertRequest& request, PassContext& ctx, Program& p
   }
   if (request.options.level == "O0") return absl::OkStatus();
   AMPC_ASSIGN_OR_RETURN(const bool kept, KeepsConversion(program, &request));
-  if (kept) return absl::OkStatus();
+  if (kept) return CheckMarks(program, request.input);
   const bool marked = HasMarks(program);
   if (request.ranged) AMPC_RETURN_IF_ERROR(UseRanges(request, ranges, ctx, program));
   const Pipeline pipeline = ConvertPipeline(request.options);
   const absl::Status status = RunPipeline(pipeline, TellPasses(pipeline, request.stage), ctx, program);
   if (status.ok() && IsConverted(program)) SetConversionOptions(MadeWith(request), program);
   if (status.ok() && !marked && !IsConverted(program)) ForgetReasons(program);
-  if (status.ok() || !marked || ExitCodeOf(status) != ExitCode::kInternal) return status;
-  return BadInputError(absl::StrCat(request.input, ": was converted before, and its marks of that contradict each other: ", status.message()));
+  return marked ? BlameMarks(request.input, status) : status;
 }
 
 // Literals go out with the program, as they are.

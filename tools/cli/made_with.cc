@@ -13,6 +13,9 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/converted.h"
+#include "passes/pass_context.h"
+#include "passes/pipeline.h"
+#include "passes/pipelines.h"
 
 namespace ampc {
 namespace {
@@ -161,6 +164,17 @@ absl::StatusOr<bool> KeepsConversion(const Program& program, ConvertRequest* req
   });
   AMPC_RETURN_IF_ERROR(status);
   return true;
+}
+
+absl::Status BlameMarks(const std::string& path, const absl::Status& status) {
+  if (ExitCodeOf(status) != ExitCode::kInternal) return status;
+  return BadInputError(absl::StrCat(path, ": was converted before, and its marks of that contradict each other: ", status.message()));
+}
+
+absl::Status CheckMarks(const Program& program, const std::string& path) {
+  Program copy = program.Clone();
+  PassContext ctx;
+  return BlameMarks(path, RunPipeline(StripPipeline(true), {}, ctx, copy));
 }
 
 }  // namespace ampc

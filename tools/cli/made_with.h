@@ -22,4 +22,10 @@ std::string MadeWith(const ConvertRequest& request);
 // (an older version wrote it) and the request gives options: these decide again, at the type that the program has.
 absl::StatusOr<bool> KeepsConversion(const Program& program, ConvertRequest* request);
 
+// `status` is what a pass makes of a program that is marked as converted, from that file: what the marks make impossible is the file's fault.
+absl::Status BlameMarks(const std::string& path, const absl::Status& status);
+
+// OK when the marks of a conversion can be undone.
+absl::Status CheckMarks(const Program& program, const std::string& path);
+
 }  // namespace ampc
