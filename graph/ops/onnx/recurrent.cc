@@ -37,6 +37,12 @@ Recurrent::Recurrent(Lowering& lowering, int gate_count, int activation_count) :
     Wrong(l, absl::StrCat("layout is ", layout, ", needs 0 or 1"));
     return;
   }
+  for (const char* slot : {"X", "W", "R"}) {
+    const TensorType& type = l.In(slot)->type;
+    if (!type.has_rank || type.rank() == 3) continue;
+    Wrong(l, absl::StrCat(slot, " is ", ToString(type), ", needs 3 dims"));
+    return;
+  }
   hidden = l.GetInt("hidden_size");
   const TensorType& recurrence = l.In("R")->type;
   const int state = l.Has("R_scale") ? 1 : 2;  // quantised weights are transposed

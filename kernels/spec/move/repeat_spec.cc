@@ -14,6 +14,7 @@ absl::StatusOr<std::vector<RepeatSpec>> ReadGrids(const SpecView& view) {
   for (int i = 0; i < view.NumOut("X@GRAD"); ++i) {
     const TensorDesc& gradient = view.InDesc("Out@GRAD", i);
     AMPC_RETURN_IF_ERROR(view.CheckType(gradient.dtype, {DType::kF32, DType::kF64}));
+    if (gradient.dims.size() != static_cast<size_t>(view.NumOut("X@GRAD"))) return view.Unsupported("Out@GRAD needs a dim for each X");
     std::vector<bool> summed(gradient.dims.size(), true);
     summed[i] = false;
     repeats.push_back(
