@@ -58,6 +58,8 @@ def main(events_path):
     broken -= {label for label, _, _ in runs}
     for label in sorted(broken):
         print("did not build: %s" % label)
+    for label in sorted({label for (label, _, _), counts in runs.items() if counts[1]}):
+        print("failed: %s" % label)
     passed, failed, skipped = (sum(c[i] for c in runs.values()) for i in range(3))
     failed += len(broken)
     print("%d passed, %d failed" % (passed, failed) + (", %d skipped" % skipped if skipped else ""))

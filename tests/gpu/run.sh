@@ -13,6 +13,8 @@
 # However it ends, it ends with the report. Exit code 0 when every test passed and every training agrees with the CPU's, 1 when not, 2 usage,
 # 3 without any result.
 set -uo pipefail
+# Test programs report where this script says, and nowhere else.
+unset XML_OUTPUT_FILE GTEST_OUTPUT
 here=$(cd "$(dirname "$0")" && pwd)
 stages=smoke,amp,kernels,tests,train,claims,bench,sanitize out=results device=cuda:0 until=1000000 shards=8
 while [ $# -gt 0 ]; do
