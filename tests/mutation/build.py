@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-# Not run: what needs a device or the network, what checks the text of the tree, and the tests of the tools beside this one.
+# Not run: what needs a device or the network, what another configuration has, what checks the text of the tree, and the tests of the tools beside this one.
 _LEFT_OUT = "manual|gpu|lint|external"
 
 
@@ -14,7 +14,8 @@ class Build:
     """What `ask` found.
 
     compiles: {unit: arguments}, a unit being what the compiler is given; unit_of: {source: its unit}, a unit of several sources joined or the source itself;
-    archives: {archive: objects in it}; links: {binary: arguments}; tests: {label: {binary, args, data: binaries that it starts}}.
+    archives: {archive: objects in it}; links: {binary: arguments}; tests: {label: {binary, args, data: binaries that it starts, shards}}.
+    A test of several shards is as many tests, LABEL#1 and so on.
     """
 
     def __init__(self, facts):
@@ -23,15 +24,15 @@ class Build:
         self.unit_of = facts["unit_of"]
         self.archives = facts["archives"]
         self.links = facts["links"]
-        self.tests = facts["tests"]
+        self.tests = {name: test for label, test in facts["tests"].items() for name in _shards(label, test["shards"])}
         self.headers = facts["headers"]
         self._edges = facts["edges"]
-        self._users, self._binaries = {}, {}
+        self._users, self._inputs = {}, {}
 
     def users(self, source):
         """{label of a test: edges between it and the source}: the tests that depend on it."""
         if source not in self._users:
-            start = facts_label(self._edges, source)
+            start = _label_of(self._edges, source)
             distance, queue = {start: 0}, collections.deque([start])
             while queue:
                 label = queue.popleft()
@@ -39,23 +40,38 @@ class Build:
                     if user not in distance:
                         distance[user] = distance[label] + 1
                         queue.append(user)
-            self._users[source] = {label: distance[label] for label in distance if label in self.tests}
+            self._users[source] = {name: distance[name.split("#")[0]] for name in self.tests if name.split("#")[0] in distance}
         return self._users[source]
+
+    def shard(self, label):
+        """The variables by which a test runs this part of it only."""
+        _, mark, number = label.partition("#")
+        if not mark:
+            return {}
+        return {w + n: v for w in ("TEST_", "GTEST_") for n, v in (("TOTAL_SHARDS", str(self.tests[label]["shards"])), ("SHARD_INDEX", str(int(number) - 1)))}
 
     def output_of(self, source):
         arguments = self.compiles[self.unit_of[source]]
         return arguments[arguments.index("-o") + 1]
 
+    def inputs(self, binary):
+        """The objects that a binary is linked from, in archives too."""
+        if binary not in self._inputs:
+            arguments = self.links.get(binary, ())
+            self._inputs[binary] = set(arguments) | {o for a in arguments for o in self.archives.get(a, ())}
+        return self._inputs[binary]
+
     def binaries_with(self, source, label):
         """The binaries that a test runs and that have the source's object in them, its own first."""
         test, output = self.tests[label], self.output_of(source)
-        if output not in self._binaries:
-            wanted = {output} | {archive for archive, objects in self.archives.items() if output in objects}
-            self._binaries[output] = {binary for binary, arguments in self.links.items() if not wanted.isdisjoint(arguments)}
-        return [binary for binary in [test["binary"]] + test["data"] if binary in self._binaries[output]]
+        return [binary for binary in [test["binary"]] + test["data"] if output in self.inputs(binary)]
 
 
-def facts_label(edges, source):
+def _shards(label, count):
+    return ["%s#%d" % (label, k + 1) for k in range(count)] if count > 1 else [label]
+
+
+def _label_of(edges, source):
     """The label of a source: its package is the folder in whose name the graph has it."""
     package = os.path.dirname(source)
     while package and "//%s:%s" % (package, source[len(package) + 1 :]) not in edges:
@@ -93,7 +109,8 @@ def _rows(text):
 def ask(root, folders, left_out):
     """Builds the tests that depend on sources of the folders, but for the patterns `left_out`, and returns what a Build is made of."""
     sources = " + ".join("//%s/..." % folder if os.path.isdir(os.path.join(root, folder)) else _label(root, folder) for folder in folders)
-    tests = " except ".join(["tests(//tests/...)", "attr(tags, '%s', //tests/...)" % _LEFT_OUT, "//tests/mutation/..."] + list(left_out))
+    out_of_place = ["attr(tags, '%s', //tests/...)" % _LEFT_OUT, "attr(target_compatible_with, 'never', //tests/...)", "//tests/mutation/..."]
+    tests = " except ".join(["tests(//tests/...)"] + out_of_place + list(left_out))
     labels = sorted(_rows(_bazel(root, "query", "--noshow_progress", "rdeps(%s, %s) intersect (%s)" % (tests, sources, tests))))
     _bazel(root, "build", "--noshow_progress", "--ui_event_filters=-info", *labels)
     info = dict(row.split(": ", 1) for row in _rows(_bazel(root, "info", "execution_root", "bazel-bin")))
@@ -145,7 +162,9 @@ def _add_action(facts, mnemonic, arguments, out):
     arguments = [a for a in arguments if not a.startswith("@")]  # Bazel names the file and what stands in it
     if mnemonic == "TestRunner":
         binary = next(i for i, a in enumerate(arguments) if a.endswith("test-setup.sh")) + 1
-        facts["tests"]["//" + ":".join(os.path.split(arguments[binary]))] = {"binary": out + arguments[binary], "args": arguments[binary + 1 :]}
+        label = "//" + ":".join(os.path.split(arguments[binary]))
+        shards = facts["tests"].get(label, {}).get("shards", 0) + 1  # an action for each
+        facts["tests"][label] = {"binary": out + arguments[binary], "args": arguments[binary + 1 :], "shards": shards}
     elif mnemonic == "CppCompile":
         if "-c" in arguments and arguments[arguments.index("-o") + 1].startswith(out):
             facts["compiles"][arguments[arguments.index("-c") + 1]] = arguments

@@ -1,7 +1,8 @@
-"""Known text gives known mutants, and of two in a toy project the tests find one."""
+"""Known text gives known mutants and known choices, and of those in a toy project the test finds what it holds."""
 
+import hashlib
 import os
-import stat
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -10,9 +11,11 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
 import build  # noqa: E402
+import combined  # noqa: E402
 import judge  # noqa: E402
 import mutants  # noqa: E402
 import run  # noqa: E402
+import schemata  # noqa: E402
 
 _SOURCE = """#include "a/b.h"  // 1 < 2
 namespace ampc {
@@ -54,14 +57,20 @@ _EXPECTED = [
     (18, "-", ""),
     (20, "return out", "return {}"),
 ]
-_COMPILER = """#!/bin/sh
-while [ $# -gt 0 ]; do case $1 in -c) source=$2;; -o) output=$2;; esac; shift; done
-grep -q BROKEN "$source" && exit 1
-cp "$source" "$output"
+_TOY = """constexpr int kFirst = 2;
+int Clamped(int x) {
+  const int most = 3;
+  if (x > most - 0) return most;
+  while (x < -7) {
+    ++x;
+  }
+  return x;
+}
+int First() { return kFirst; }
 """
-_LINKER = """#!/bin/sh
-while [ $# -gt 0 ]; do case $1 in -o) output=$2;; *.o) object=$1;; esac; shift; done
-cp "$object" "$output" && chmod +x "$output"
+_TOY_TEST = """int Clamped(int x);
+int First();
+int main() { return Clamped(9) == 3 && Clamped(1) == 1 && First() == 2 ? 0 : 1; }
 """
 
 
@@ -92,67 +101,134 @@ class MutantsTest(unittest.TestCase):
             self.assertEqual(len(text), len(_SOURCE) - len(mutant.before) + len(mutant.after))
 
 
+class SchemataTest(unittest.TestCase):
+    def place(self, text, before, after="changed"):
+        """The first place of a mutant, as the text with its choice shows it."""
+        source, start = schemata.Source(text), text.index(before)
+        mutant = mutants.Mutant("a.cc", 1, start, start + len(before), before, after, "by hand", "1")
+        places = source.places(mutant)
+        return source.combined([(1, mutant, places[0])]).strip() if places else None
+
+    def in_code(self, text, before):
+        return self.place("void F() {\n" + text + "\n}", before).split("\n")[1]
+
+    def test_a_choice_is_of_a_condition_a_value_or_a_statement(self):
+        chosen = "(AmpcMutant(1) ? static_cast<bool>(%s) : static_cast<bool>(%s))"
+        self.assertEqual(self.in_code("if (a < b) c();", "<"), "if (%s) c();" % chosen % ("a changed b", "a < b"))
+        self.assertEqual(self.in_code("for (; a < b;) c();", "<"), "for (; %s;) c();" % chosen % ("a changed b", "a < b"))
+        self.assertEqual(self.in_code("if (T a = b; a < b) c();", "<"), "if (T a = b; %s) c();" % chosen % ("a changed b", "a < b"))
+        self.assertEqual(self.in_code("for (;; i += 2) c();", "+="), "for (;; (AmpcMutant(1) ? static_cast<void>(i changed 2) : static_cast<void>(i += 2))) c();")
+        self.assertEqual(self.in_code("const int c = a + b, d = 4;", "+"), "const int c = (AmpcMutant(1) ? (a changed b) : (a + b)), d = 4;")
+        self.assertEqual(self.in_code("for (int x : a + b) c();", "+"), "for (int x : (AmpcMutant(1) ? (a changed b) : (a + b))) c();")
+        self.assertEqual(self.in_code("std::vector<int> v(a + b, 2);", "+"), "std::vector<int> v((AmpcMutant(1) ? (a changed b) : (a + b)), 2);")
+        self.assertEqual(self.in_code("if (x) c(a + b); else d();", "+"), "if (x) { if (AmpcMutant(1)) { c ( a changed b ) ; } else { c(a + b); } } else d();")
+        self.assertEqual(self.in_code("case kA: c(a + b);", "+"), "case kA: { if (AmpcMutant(1)) { c ( a changed b ) ; } else { c(a + b); } }")
+        self.assertEqual(self.in_code("ASSIGN(auto x, a + b);", "+"), "ASSIGN(auto x, (AmpcMutant(1) ? (a changed b) : (a + b)));")
+        self.assertEqual(self.in_code("return all([](int v) { return v > 1; });", ">"),
+                         "return all([](int v) { { if (AmpcMutant(1)) { return v changed 1 ; } else { return v > 1; } } });")  # fmt: skip
+        self.assertEqual(self.place("A::A(int n) : n_(n + 1) {}", "+"), "A::A(int n) : n_((AmpcMutant(1) ? (n changed 1) : (n + 1))) {}")
+
+    def test_what_is_constant_has_no_place(self):
+        for text in ("namespace a { const int k = 1 + 2; }", "constexpr int F(int a) { return a + 1; }", "int F() { constexpr int a = 1 + 2; return a; }"):
+            self.assertIsNone(self.place(text, "+"))
+
+    def test_lines_keep_their_numbers(self):
+        changed = self.place("int F() {\n  return a +  // one\n      b;\n}\n", "+")
+        self.assertEqual(changed.count("\n"), 3)
+        self.assertIn("{ return a changed b ; }", changed)
+
+    def test_a_place_holds_many_mutants_and_places_hold_others(self):
+        text = "int F() { return G(a + b) + [&] { return c - d; }(); }"
+        source = schemata.Source(text)
+        named = [mutants.Mutant("a.cc", 1, text.index(s), text.index(s) + 1, s, "*", "by hand", s) for s in ("+", "-", "a")]
+        combined_ = source.combined([(i + 1, m, source.places(m)[0]) for i, m in enumerate(named)])
+        self.assertEqual(combined_, "int F() { { if (AmpcMutant(1)) { return G ( a * b ) + [ & ] { return c - d ; } ( ) ; } else "
+                         "if (AmpcMutant(3)) { return G ( * + b ) + [ & ] { return c - d ; } ( ) ; } else { return G(a + b) + [&] "
+                         "{ { if (AmpcMutant(2)) { return c * d ; } else { return c - d; } } }(); } } }")  # fmt: skip
+
+
 class ToyTest(unittest.TestCase):
-    """A project of one "source", a script, whose "compiler" and "linker" copy."""
+    """A project of one source, compiled and linked by the machine's compiler."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = folder.name
-        self.text = "#!/bin/sh\nx=1 y=2\n[ $x -eq 1 ]\n"
-        for name, text in (("cc", _COMPILER), ("ld", _LINKER), ("src/toy.cc", self.text), ("out/toy.o", self.text), ("out/toy", self.text)):
-            path = os.path.join(self.root, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8") as out:
-                out.write(text)
-            os.chmod(path, stat.S_IRWXU)
+        os.makedirs(os.path.join(self.root, "src"))
         os.makedirs(os.path.join(self.root, "out/toy.runfiles/ampc/out"))
+        commands = {"compiles": {}, "links": {"out/toy": ["g++", "-o", "out/toy", "out/toy.o", "out/toy_test.o"]}}
+        for name, text in (("toy", _TOY), ("toy_test", _TOY_TEST)):
+            with open(os.path.join(self.root, "src", name + ".cc"), "w", encoding="utf-8") as out:
+                out.write(text)
+            commands["compiles"]["src/%s.cc" % name] = ["g++", "-O2", "-c", "src/%s.cc" % name, "-o", "out/%s.o" % name]
+        for command in [*commands["compiles"].values(), *commands["links"].values()]:
+            subprocess.run(command, cwd=self.root, check=True)
         os.symlink(os.path.join(self.root, "out/toy"), os.path.join(self.root, "out/toy.runfiles/ampc/out/toy"))
         self.build = build.Build({
             "execroot": self.root,
-            "compiles": {"src/toy.cc": [self.root + "/cc", "-c", "src/toy.cc", "-o", "out/toy.o"]},
+            "compiles": commands["compiles"],
             "unit_of": {"src/toy.cc": "src/toy.cc"},
             "archives": {},
-            "links": {"out/toy": [self.root + "/ld", "-o", "out/toy", "out/toy.o"]},
-            "tests": {"//out:toy": {"binary": "out/toy", "args": [], "data": []}},
+            "links": commands["links"],
+            "tests": {"//out:toy": {"binary": "out/toy", "args": [], "data": [], "shards": 1}},
             "headers": [],
             "edges": {"//src:toy.cc": ["//src:toy"], "//src:toy": ["//out:toy"]},
         })  # fmt: skip
-        self.place = judge.Workplace(self.build, os.path.join(self.root, "work"), {}, "")
+        self.results = run.Results(os.path.join(self.root, "results.jsonl"))
 
-    def judged(self, before, after):
-        results = run.Results(os.path.join(self.root, "results.jsonl"))
-        sitting = run.Sitting(self.build, self.place, results, 0, self.root)
-        start = self.text.index(before)
-        row = sitting.judge(mutants.Mutant("src/toy.cc", 2, start, start + len(before), before, after, "constant", before))
-        results.add(row)
-        return row
+    def mutant(self, before, after):
+        start = _TOY.index(before)
+        key = hashlib.sha256((before + after).encode()).hexdigest()[:16]
+        return mutants.Mutant("src/toy.cc", _TOY.count("\n", 0, start) + 1, start, start + len(before), before, after, "constant", key)
 
-    def test_one_is_found_and_one_survives(self):
-        found, lives = self.judged("x=1", "x=2"), self.judged("y=2", "y=3")
+    def judged(self, *changes):
+        """The rows of mutants that are judged in one sitting."""
+        place = judge.Workplace(self.build, os.path.join(self.root, "work"), {}, "")
+        self.combined = combined.Combined(self.build, place, os.path.join(self.root, "combined"), self.root)
+        sitting = run.Sitting(self.build, place, self.combined, self.results, 0, self.root)
+        drawn = [self.mutant(*change) for change in changes]
+        for mutant in sitting.choose(drawn, len(drawn)):
+            if self.results.verdict(mutant) != run.REFUSED:
+                self.results.add(sitting.judge(mutant))
+        return [self.results.rows[mutant.key] for mutant in drawn]
+
+    def test_what_the_test_holds_is_found_and_the_rest_is_not(self):
+        found, same, lives, refused, alone = self.judged(("3", "4"), ("- 0", "+ 0"), ("-7", "-8"), ("++x", "unknown"), ("2", "5"))
         self.assertEqual((found["verdict"], found["by"], found["how"]), (run.FOUND, "//out:toy", "exit 1"))
-        self.assertEqual((lives["verdict"], lives["tried"]), (run.LIVES, ["//out:toy"]))
-        self.assertIn("-x=1 y=2\n+x=1 y=3", lives["diff"])
+        self.assertEqual((same["verdict"], lives["verdict"], refused["verdict"]), (run.SAME, run.LIVES, run.REFUSED))
+        self.assertEqual((alone["verdict"], list(lives["tried"])), (run.FOUND, ["//out:toy"]))
+        self.assertEqual(set(self.combined.numbers), {found["key"], same["key"], lives["key"]})
+        self.assertIn("-  while (x < -7) {\n+  while (x < -8) {", lives["diff"])
         rows = list(run.Results(os.path.join(self.root, "results.jsonl")).rows.values())
-        self.assertEqual(run.summary(rows, {}).split("\n")[-1], "| all | 2 | 1 | 1 | 0 | 0 | 0 | 0 | 50 % |")
-        known = {("src/toy.cc", "x=1 y=2", "x=1 y=3"): "y is not read"}
-        self.assertEqual(run.summary(rows, known).split("\n")[-1], "| all | 2 | 1 | 0 | 0 | 0 | 1 | 0 | 100 % |")
+        self.assertEqual(run.summary(rows, {}).split("\n")[-1], "| all | 4 | 2 | 1 | 0 | 1 | 0 | 1 | 67 % |")
+        known = {("src/toy.cc", "while (x < -7) {", "while (x < -8) {"): "nobody asks"}
+        self.assertEqual(run.summary(rows, known).split("\n")[-1], "| all | 4 | 2 | 0 | 0 | 1 | 1 | 1 | 100 % |")
 
-    def test_what_does_not_compile_is_not_counted(self):
-        self.assertEqual(self.judged("y=2", "BROKEN")["verdict"], run.REFUSED)
+    def test_a_test_that_does_not_come_to_the_place_is_not_run(self):
+        (row,) = self.judged(("++x", "x += 2"))
+        self.assertEqual((row["verdict"], row["tried"]), (run.LIVES, {}))
 
     def test_an_endless_loop_is_found(self):
-        self.place.times["//out:toy"] = 0.01
         judge._MORE_SECONDS, kept = 1, judge._MORE_SECONDS
         self.addCleanup(setattr, judge, "_MORE_SECONDS", kept)
-        self.assertEqual(self.judged("y=2", "\nwhile :; do :; done\n")["how"], "takes too long")
+        self.assertEqual(self.judged(("x < -7", "true"))[0]["how"], "takes too long")
 
     def test_a_test_that_fails_by_itself_says_nothing(self):
-        self.build.tests["//out:toy"]["args"] = []
-        with open(os.path.join(self.root, "out/toy"), "w", encoding="utf-8") as out:
-            out.write("#!/bin/sh\nexit 1\n")
-        row = self.judged("x=1", "x=2")
-        self.assertEqual((row["verdict"], row["tried"]), (run.LIVES, []))
+        with open(os.path.join(self.root, "src/toy_test.cc"), "w", encoding="utf-8") as out:
+            out.write("int Clamped(int);\nint main() { return Clamped(1); }\n")
+        for command in (self.build.compiles["src/toy_test.cc"], self.build.links["out/toy"]):
+            subprocess.run(command, cwd=self.root, check=True)
+        (row,) = self.judged(("3", "4"))
+        self.assertEqual((row["verdict"], row["tried"]), (run.LIVES, {}))
+
+    def test_a_second_sitting_takes_what_the_first_compiled(self):
+        self.judged(("-7", "-8"))
+        before = {name: os.stat(os.path.join(self.root, "combined", name)).st_mtime_ns for name in self.made()}
+        self.judged(("-7", "-8"))
+        self.assertEqual({name: os.stat(os.path.join(self.root, "combined", name)).st_mtime_ns for name in self.made()}, before)
+
+    def made(self):
+        return ["binary/out/toy"] + [os.path.join("object", name) for name in os.listdir(os.path.join(self.root, "combined/object")) if name.endswith(".o")]
 
 
 if __name__ == "__main__":

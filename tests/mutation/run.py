@@ -2,15 +2,18 @@
 
 import argparse
 import collections
+import concurrent.futures
 import json
 import os
 import sys
+import threading
 import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
 import build  # noqa: E402
+import combined  # noqa: E402
 import judge  # noqa: E402
 import mutants  # noqa: E402
 
@@ -50,6 +53,9 @@ class Results:
                         row = json.loads(line)
                         self.rows[row["key"]] = row
 
+    def verdict(self, mutant):
+        return self.rows.get(mutant.key, {}).get("verdict")
+
     def add(self, row):
         self.rows[row["key"]] = row
         with open(self._path, "a", encoding="utf-8") as out:
@@ -57,56 +63,100 @@ class Results:
 
     def kills(self, folder):
         """{label: how many mutants below `folder` it found}"""
-        return collections.Counter(row["by"] for row in self.rows.values() if row["verdict"] == FOUND and row["path"].startswith(folder + "/"))
+        return collections.Counter(row["by"] for row in list(self.rows.values()) if row["verdict"] == FOUND and row["path"].startswith(folder + "/"))
 
 
 class Sitting:
     """What one call of run.sh judges with."""
 
-    def __init__(self, known, place, results, limit, root=_ROOT):
+    def __init__(self, known, place, combined, results, limit, root=_ROOT):
         self._root = root
         self._build = known
         self._place = place
+        self._combined = combined
         self._results = results
         self._limit = limit
+        self._alone = threading.RLock()
 
     def _order(self, source, left):
         """The tests that are likely to find a mutant soonest: near to the source, quick, and those that found others of its folder."""
         kills, users = self._results.kills(os.path.dirname(source)), self._build.users(source)
+        folders = os.path.dirname(source).split("/")
 
         def worth(label):
             seconds = self._place.times.get(label) or _UNKNOWN_SECONDS
-            return (kills[label] + 2 / (1 + users[label])) / (seconds + 1)
+            named = label.split(":")[0].split("/")[-1] in folders
+            return (kills[label] + named + 2 / (1 + users[label])) / (seconds + 1)
 
         return sorted((label for label in users if label in left), key=lambda label: (-worth(label), label))
 
-    def judge(self, mutant):
-        """The row of results for a mutant, which goes on where an earlier sitting stopped."""
-        row = {"key": mutant.key, "path": mutant.path, "line": mutant.line, "kind": mutant.kind, "before": mutant.before, "after": mutant.after}
-        tried = list(self._results.rows.get(mutant.key, {}).get("tried", []))
+    def choose(self, drawn, count, jobs=1):
+        """The first `count` of the drawn that compile, and those between that do not; all that fit are compiled together."""
+        drawn = [mutant for mutant in drawn if mutant.path in self._build.unit_of]  # others are of another configuration
+        wanted = count
+        while True:
+            chosen = drawn[:wanted]
+            self._combined.add(chosen, jobs)
+            for mutant in chosen:
+                if mutant.key not in self._combined.numbers and mutant.key not in self._results.rows:
+                    row, _, mutated = self._begun(mutant)
+                    if not self._place.compile({mutant.path: mutated})[0]:
+                        self._results.add(dict(row, verdict=REFUSED))
+            refused = sum(self._results.verdict(mutant) == REFUSED for mutant in chosen)
+            if wanted >= len(drawn) or wanted >= count + refused:
+                return chosen
+            wanted = count + refused
+
+    def _begun(self, mutant):
+        """A row of results without a verdict, the source's text and the mutant's."""
         with open(os.path.join(self._root, mutant.path), encoding="utf-8") as source:
             text = source.read()
-        row["diff"] = mutants.diff(text, mutant)
-        start = time.time()
-        mutated = mutants.changed(text, mutant)
-        changed = self._place.compile(mutant.path, mutated)
-        if changed is None:
-            return dict(row, verdict=REFUSED)
-        left, spent = set(self._build.users(mutant.path)) - set(tried), 0
-        while left and not (self._limit and spent > self._limit):
-            label = self._order(mutant.path, left)[0]
+        row = {"key": mutant.key, "path": mutant.path, "line": mutant.line, "kind": mutant.kind, "before": mutant.before, "after": mutant.after}
+        return dict(row, diff=mutants.diff(text, mutant)), text, mutants.changed(text, mutant)
+
+    def judge(self, mutant):
+        """The row of results for a mutant, which goes on where an earlier sitting stopped."""
+        number = self._combined.numbers.get(mutant.key)
+        row, _, mutated = self._begun(mutant)
+        if number is not None:
+            finds = lambda label: self._combined.finds(label, number)  # noqa: E731
+            return self._held(row, mutated, lambda label: self._combined.reaches(label, number), finds)
+        with self._alone:
+            changed, _ = self._place.compile({mutant.path: mutated})
+            if changed is None:
+                return dict(row, verdict=REFUSED)
+            has_it = lambda label: self._build.binaries_with(mutant.path, label) and self._place.normal_seconds(label) is not None  # noqa: E731
+            return self._held(row, mutated, has_it, lambda label: self._place.finds(label, mutant.path, changed))
+
+    def _held(self, row, mutated, concerns, finds):
+        """The row with the verdict of the tests that the mutant concerns, by what the functions say of a test."""
+        path, start = row["path"], time.time()
+        tried = self._results.rows.get(row["key"], {}).get("tried", {})
+        tried = {label: stamp for label, stamp in tried.items() if label in self._build.tests and self._combined.stamp(label) == stamp}
+        left, doubted = set(self._build.users(path)) - set(tried), len(tried) >= _DOUBTFUL
+        while left and not (self._limit and time.time() - start > self._limit):
+            label = self._order(path, left)[0]
             left.discard(label)
-            if self._build.binaries_with(mutant.path, label) and self._place.normal_seconds(label) is not None:
-                how, seconds = self._place.finds(label, mutant.path, changed)
-                spent += seconds
-                if how:
-                    return dict(row, verdict=FOUND, by=label, how=how, tried=tried, seconds=round(time.time() - start, 1))
-                tried.append(label)
-                if len(tried) == _DOUBTFUL:
-                    if self._place.is_same(mutant.path, mutated):
-                        return dict(row, verdict=SAME)
-                    changed = self._place.compile(mutant.path, mutated)
+            if not concerns(label):
+                continue
+            outcome = finds(label)
+            if outcome.found:
+                return dict(row, verdict=FOUND, by=label, how=outcome.found, tried=tried, seconds=round(time.time() - start, 1))
+            tried[label] = self._combined.stamp(label)
+            if len(tried) >= _DOUBTFUL and not doubted:
+                doubted = True
+                if self._place.is_same(path, mutated):
+                    return dict(row, verdict=SAME, tried=tried)
+        if not doubted and not left and self._place.is_same(path, mutated):
+            return dict(row, verdict=SAME, tried=tried)
         return dict(row, verdict=OPEN if left else LIVES, tried=tried, left=len(left), seconds=round(time.time() - start, 1))
+
+    def has_more(self, row):
+        """Whether a test is left for it, or has changed since it was tried."""
+        tried = row.get("tried", {})
+        return row["verdict"] == OPEN or row["verdict"] == LIVES and any(
+            self._combined.stamp(label) != tried.get(label) for label in self._build.users(row["path"])
+        )
 
 
 def _verdict(row, known):
@@ -140,7 +190,8 @@ def _arguments():
     parser.add_argument("folders", nargs="*", metavar="FOLDER", help="a folder or a source of this tree (default: %s)" % " ".join(_FOLDERS))
     parser.add_argument("--count", type=int, default=24, help="how many mutants that compile are judged (default 24)")
     parser.add_argument("--seed", default="1", help="draws others (default 1)")
-    parser.add_argument("--limit", type=float, default=0, help="seconds for one mutant's tests; what is left of them is tried by a later --resume")
+    parser.add_argument("--limit", type=float, default=0, help="seconds for one mutant; the tests that are left then are run by a later --resume")
+    parser.add_argument("--jobs", type=int, default=1, help="compilations, and then tests, at the same time (default 1)")
     parser.add_argument("--until", metavar="HH:MM", help="starts no further mutant after this time")
     parser.add_argument("--resume", action="store_true", help="keeps the verdicts of the state folder, and goes on with mutants whose tests were limited")
     parser.add_argument("--list", action="store_true", help="prints the mutants and builds nothing")
@@ -215,22 +266,25 @@ def _judge_all(arguments, state, drawn, results):
         with open(times_path, encoding="utf-8") as text:
             times = json.load(text)
     known = _known_build(arguments, state)
-    sitting = Sitting(known, judge.Workplace(known, os.path.join(state, "work"), times, arguments.linker), results, arguments.limit)
-    number = 0
-    for mutant in drawn:
-        if number >= arguments.count or (arguments.until and time.strftime("%H:%M") >= arguments.until):
-            break
-        if mutant.path not in known.unit_of:  # of another configuration
-            continue
-        done = results.rows.get(mutant.key)
-        if not done or done["verdict"] == OPEN:
-            done = sitting.judge(mutant)
-            results.add(done)
-            _print_row(number + 1, done)
+    place = judge.Workplace(known, os.path.join(state, "work"), times, arguments.linker)
+    sitting = Sitting(known, place, combined.Combined(known, place, os.path.join(state, "combined"), _ROOT), results, arguments.limit)
+    chosen, lock = sitting.choose(drawn, arguments.count, arguments.jobs), threading.Lock()
+
+    def judge_one(number, mutant):
+        if arguments.until and time.strftime("%H:%M") >= arguments.until:
+            return
+        row = sitting.judge(mutant)
+        with lock:
+            results.add(row)
+            _print_row(number + 1, row)
             with open(times_path + ".new", "w", encoding="utf-8") as out:
-                json.dump(times, out)
+                json.dump(dict(times), out)
             os.rename(times_path + ".new", times_path)
-        number += done["verdict"] != REFUSED
+
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        left = [(i, m) for i, m in enumerate(chosen) if m.key not in results.rows or sitting.has_more(results.rows[m.key])]
+        for done in [pool.submit(judge_one, number, mutant) for number, mutant in left]:
+            done.result()
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def _blank(match):
     return re.sub(r"[^\n]", " ", match.group(0))
 
 
-def _raw_tokens(text):
+def raw_tokens(text):
     text = _DIRECTIVE.sub(_blank, text)
     return [(m.group(0), m.start(), m.end()) for m in _TOKEN.finditer(text) if m.lastgroup != "skip"]
 
@@ -54,7 +54,7 @@ def _opens_list(raw, i, inside):
 
 
 def tokens(text):
-    raw = _raw_tokens(text)
+    raw = raw_tokens(text)
     types = _template_arguments(raw)
     open_, result = [], []
     for i, (word, start, end) in enumerate(raw):
@@ -74,7 +74,7 @@ def statements(found):
     result, first = [], 0
     for i, token in enumerate(found):
         brace_of_code = token.text in "{}" and (
-            token.text == "}" and token.inside in ("code", "") and not _closes_list(found, i) or token.text == "{" and _is_code(found, i)
+            token.text == "}" and token.inside in ("code", "") and not _closes_list(found, i) or token.text == "{" and is_code(found, i)
         )
         if token.text == ";" and token.inside == "code":
             if first is not None and first < i:
@@ -89,7 +89,7 @@ def statements(found):
     return result
 
 
-def _is_code(found, i):
+def is_code(found, i):
     return i + 1 < len(found) and found[i + 1].inside == "code" or (i + 1 < len(found) and found[i + 1].text == "}" and found[i].inside != "list")
 
 
@@ -98,7 +98,7 @@ def _closes_list(found, i):
     for j in range(i, -1, -1):
         depth += {"}": 1, "{": -1}.get(found[j].text, 0)
         if depth == 0:
-            return not _is_code(found, j)
+            return not is_code(found, j)
     return False
 
 
