@@ -67,6 +67,17 @@ class Build:
         return [binary for binary in [test["binary"]] + test["data"] if output in self.inputs(binary)]
 
 
+def plant(root, execroot, folder):
+    """A folder in which Bazel's commands find their files; in its own, Bazel's next build takes away what it needs not itself."""
+    output_base = os.path.dirname(os.path.dirname(execroot))
+    links = {name: os.path.join(root, name) for name in os.listdir(root) if os.path.isdir(os.path.join(root, name)) and not name.startswith("bazel-")}
+    links.update({"bazel-out": os.path.join(execroot, "bazel-out"), "external": os.path.join(output_base, "external")})
+    os.makedirs(folder)
+    for name, target in links.items():
+        os.symlink(target, os.path.join(folder, name))
+    return folder
+
+
 def _shards(label, count):
     return ["%s#%d" % (label, k + 1) for k in range(count)] if count > 1 else [label]
 

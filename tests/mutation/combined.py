@@ -29,7 +29,7 @@ class Combined:
         self._build, self._place, self._folder, self._root = build, place, folder, root
         self._objects = {}  # {object of the build: the one with mutants in it}
         self._binaries = {}  # {binary: whether it has been linked}
-        self._known, self._locks, self._stamps = {}, {}, {}  # of a test's label
+        self._known, self._locks, self._stamps, self._digests = {}, {}, {}, {}
         self._lock = threading.RLock()
         self.numbers = {}  # {key: number} of the mutants within
         os.makedirs(os.path.join(folder, "object"), exist_ok=True)
@@ -61,8 +61,9 @@ class Combined:
         while kept is None:
             chosen = [(number_of(m), m, places[m][0]) for m in mutants if places[m]]
             texts = {path: s.combined([choice for choice in chosen if choice[1].path == path]) for path, s in sources.items()}
-            if not any(places.values()):
+            if not chosen:
                 kept = {}
+                _write(output + ".json", json.dumps({"digest": digest, "kept": kept}))
                 break
             made, said = self._place.compile(texts, output=output, more=["-I" + _HERE, "-include", "selected.h"])
             if made:
@@ -76,13 +77,15 @@ class Combined:
 
     def _kept(self, output, digest):
         """The numbers of mutants in an object of an earlier sitting, if nothing has changed since."""
-        if not (os.path.exists(output + ".json") and os.path.exists(output)):
+        known = json.loads(_read(output + ".json")) if os.path.exists(output + ".json") else {}
+        if known.get("digest") != digest or (known["kept"] and not os.path.exists(output)):
             return None
-        known, made = json.loads(_read(output + ".json")), os.path.getmtime(output)
+        if not known["kept"]:
+            return {}
+        made = os.path.getmtime(output)
         headers = re.sub(r"\\\n", " ", _read(output + ".d").split(":", 1)[1]).split() if os.path.exists(output + ".d") else []
         headers = [os.path.join(self._build.execroot, h) for h in headers if h.endswith((".h", ".inc")) and "selected.h" not in h]
-        current = known["digest"] == digest and all(os.path.exists(h) and os.path.getmtime(h) <= made for h in headers)
-        return known["kept"] if current else None
+        return known["kept"] if all(os.path.exists(h) and os.path.getmtime(h) <= made for h in headers) else None
 
     def _selected(self):
         """The object that knows which mutant runs."""
@@ -123,7 +126,8 @@ class Combined:
         replaced = {b: made for b in [test["binary"]] + test["data"] if (made := self._binary(b))}
         runfiles = self._place.runfiles(label, replaced, self._path("runfiles", name, "x")[:-2])
         known = {"replaced": replaced, "runfiles": runfiles}
-        stamp, path = _newest(runfiles, replaced), self._path("reached", name + ".json")
+        stamp = [self._digest(made) for made in replaced.values()] + [_newest(runfiles, self._folder)]
+        path = self._path("reached", name + ".json")
         kept = json.loads(_read(path)) if os.path.exists(path) else {}
         if kept.get("stamp") != stamp:
             with open(path + ".at", "wb") as out:
@@ -137,12 +141,19 @@ class Combined:
         self._place.times[label] = kept["seconds"]
         return dict(known, seconds=kept["seconds"], reached=set(kept["reached"]))
 
+    def _digest(self, path):
+        with self._lock:
+            if path not in self._digests:
+                with open(path, "rb") as file:
+                    self._digests[path] = hashlib.sha256(file.read()).hexdigest()
+            return self._digests[path]
+
     def stamp(self, label):
         """Stays the same while the test, its data and its programs do."""
         with self._lock:
             if label not in self._stamps:
                 binary = os.path.join(self._build.execroot, self._build.tests[label]["binary"])
-                self._stamps[label] = _newest(binary + ".runfiles", {binary: binary})
+                self._stamps[label] = max(_newest(binary + ".runfiles"), os.path.getmtime(binary))
             return self._stamps[label]
 
     def seconds(self, label):
@@ -187,13 +198,16 @@ def _set_bytes(path):
     return result
 
 
-def _newest(folder, replaced):
-    """The time of the newest file that a test reads."""
-    newest = max([os.path.getmtime(path) for path in replaced.values()] + [0])
+def _newest(folder, but=None):
+    """The time of the newest file that a test reads, but for links into a folder."""
+    newest = 0
     for where, _, names in os.walk(folder, followlinks=True):
         for name in names:
+            path = os.path.join(where, name)
+            if but and os.path.islink(path) and os.readlink(path).startswith(but):
+                continue
             try:
-                newest = max(newest, os.stat(os.path.join(where, name)).st_mtime)
+                newest = max(newest, os.stat(path).st_mtime)
             except FileNotFoundError:
                 pass
     return newest

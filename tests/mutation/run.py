@@ -5,6 +5,7 @@ import collections
 import concurrent.futures
 import json
 import os
+import shutil
 import sys
 import threading
 import time
@@ -100,8 +101,8 @@ class Sitting:
             for mutant in chosen:
                 if mutant.key not in self._combined.numbers and mutant.key not in self._results.rows:
                     row, _, mutated = self._begun(mutant)
-                    if not self._place.compile({mutant.path: mutated})[0]:
-                        self._results.add(dict(row, verdict=REFUSED))
+                    compiles = self._place.compile({mutant.path: mutated})[0]
+                    self._results.add(dict(row, verdict=OPEN if compiles else REFUSED, tried={}, left=len(self._build.users(mutant.path))))
             refused = sum(self._results.verdict(mutant) == REFUSED for mutant in chosen)
             if wanted >= len(drawn) or wanted >= count + refused:
                 return chosen
@@ -225,7 +226,10 @@ def _known_build(arguments, state):
             json.dump(build.ask(_ROOT, arguments.folders, arguments.without), out)
         os.rename(path + ".new", path)
     with open(path, encoding="utf-8") as text:
-        return build.Build(json.load(text))
+        facts = json.load(text)
+    execroot = os.path.join(state, "execroot")
+    shutil.rmtree(execroot, ignore_errors=True)
+    return build.Build(dict(facts, execroot=build.plant(_ROOT, facts["execroot"], execroot)))
 
 
 def _print_row(number, row):
