@@ -16,8 +16,7 @@ absl::Status InferConcat(InferContext& ctx) {
     if (x.has_rank && first == nullptr) first = &x;
     if (x.has_rank && x.rank() != first->rank()) return Fail(ctx, 2, "operand ", i, " has rank ", x.rank(), ", needs ", first->rank());
   }
-  if (ctx.Has("AxisTensor")) AMPC_RETURN_IF_ERROR(NeedInteger(ctx, "AxisTensor", 5));
-  const std::optional<int64_t> axis = ReadIntArg(ctx, "AxisTensor", "axis");
+  AMPC_ASSIGN_OR_RETURN(const std::optional<int64_t> axis, ReadIntArg(ctx, "AxisTensor", "axis", 5));
   if (first == nullptr) {
     ctx.Out("Out", TensorType::Unranked(dtype));
     return absl::OkStatus();

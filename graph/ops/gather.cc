@@ -11,7 +11,7 @@ absl::Status InferGather(InferContext& ctx) {
   if (index.has_rank && (index.rank() > 2 || (index.rank() == 2 && Differ(index.dims[1], 1)))) {
     return Fail(ctx, 2, "Index is ", ToString(index), ", needs rank 0 or 1, or [n, 1]");
   }
-  const std::optional<int64_t> axis = ReadIntArg(ctx, "Axis", "axis");
+  AMPC_ASSIGN_OR_RETURN(const std::optional<int64_t> axis, ReadIntArg(ctx, "Axis", "axis", 4));
   if (!x.has_rank || !index.has_rank || !axis.has_value()) {
     ctx.Out("Out", TensorType::Unranked(x.dtype));
     return absl::OkStatus();

@@ -84,8 +84,9 @@ ShapeArg ReadShapeArg(const InferContext& ctx, absl::string_view list_slot, absl
   return std::vector<std::optional<int64_t>>(given.begin(), given.end());
 }
 
-std::optional<int64_t> ReadIntArg(const InferContext& ctx, absl::string_view slot, absl::string_view attr) {
+absl::StatusOr<std::optional<int64_t>> ReadIntArg(const InferContext& ctx, absl::string_view slot, absl::string_view attr, int c) {
   if (!ctx.Has(slot)) return ctx.op().GetInt(attr);
+  AMPC_RETURN_IF_ERROR(NeedInteger(ctx, slot, c));
   const std::optional<std::vector<int64_t>> value = ctx.Ints(slot);
   if (!value.has_value() || value->size() != 1) return std::nullopt;
   return (*value)[0];

@@ -50,8 +50,8 @@ absl::StatusOr<absl::InlinedVector<int, 4>> Axes(const InferContext& ctx, absl::
 // whose value is not known is absent; absent as a whole when not even the count is known. A slot or attribute the op lacks is "".
 using ShapeArg = std::optional<std::vector<std::optional<int64_t>>>;
 ShapeArg ReadShapeArg(const InferContext& ctx, absl::string_view list_slot, absl::string_view tensor_slot, absl::string_view attr);
-// One integer: the tensor in `slot` if present, else the attribute.
-std::optional<int64_t> ReadIntArg(const InferContext& ctx, absl::string_view slot, absl::string_view attr);
+// One integer: the tensor in `slot` if present, which is i32 or i64, else the attribute.
+absl::StatusOr<std::optional<int64_t>> ReadIntArg(const InferContext& ctx, absl::string_view slot, absl::string_view attr, int c);
 
 // Numpy broadcasting of two dimensions: absent when both are known, differ, and neither is 1.
 std::optional<int64_t> BroadcastDim(int64_t a, int64_t b);

@@ -11,7 +11,7 @@ absl::Status InferOneHot(InferContext& ctx) {
   AMPC_RETURN_IF_ERROR(NeedInteger(ctx, "X", 1));
   const DType dtype = ctx.op().GetDType("dtype");
   if (dtype == DType::kInvalid) return Fail(ctx, 2, "dtype names no type");
-  const std::optional<int64_t> depth = ReadIntArg(ctx, "depth_tensor", "depth");
+  AMPC_ASSIGN_OR_RETURN(const std::optional<int64_t> depth, ReadIntArg(ctx, "depth_tensor", "depth", 4));
   if (depth.has_value() && *depth < 1) return Fail(ctx, 3, "depth is ", *depth, ", needs at least 1");
   TensorType out = ctx.In("X").WithDType(dtype);
   if (out.has_rank) out.dims.push_back(depth.value_or(kUnknownDim));

@@ -32,9 +32,8 @@ absl::StatusOr<std::vector<int64_t>> Sections(const InferContext& ctx, int64_t d
 }
 
 absl::Status InferSplit(InferContext& ctx) {
-  if (ctx.Has("AxisTensor")) AMPC_RETURN_IF_ERROR(NeedInteger(ctx, "AxisTensor", 5));
   const TensorType& x = ctx.In("X");
-  const std::optional<int64_t> axis = ReadIntArg(ctx, "AxisTensor", "axis");
+  AMPC_ASSIGN_OR_RETURN(const std::optional<int64_t> axis, ReadIntArg(ctx, "AxisTensor", "axis", 5));
   TensorType out = x;
   if (!x.has_rank || !axis.has_value()) {
     if (x.has_rank) out.dims.assign(x.rank(), kUnknownDim);

@@ -4,7 +4,7 @@ namespace ampc::ops {
 namespace {
 
 absl::Status InferTopK(InferContext& ctx) {
-  const std::optional<int64_t> k = ReadIntArg(ctx, "K", "k");
+  AMPC_ASSIGN_OR_RETURN(const std::optional<int64_t> k, ReadIntArg(ctx, "K", "k", 4));
   if (k.has_value() && *k < 1) return Fail(ctx, 1, "k is ", *k, ", needs at least 1");
   return InferSorted(ctx, -1, k.value_or(kUnknownDim), 2);
 }
