@@ -58,7 +58,7 @@ class NanKeepingConv final : public NanKeeping<Conv, ConvSpec, ConvBuffers, Make
     ConvBuffers alone = b;
     alone.out = by_itself.mutable_values<float>().data();
     AMPC_RETURN_IF_ERROR(RunByItself(alone));
-    TakeNonFinite(s_.threads, elements(), alone.out, b.out);
+    TakeWhere(s_.threads, elements(), alone.out, b.out, EitherNotFinite);
     return absl::OkStatus();
   }
 
@@ -115,9 +115,7 @@ class NanKeepingConv final : public NanKeeping<Conv, ConvSpec, ConvBuffers, Make
     AMPC_ASSIGN_OR_RETURN(HostTensor again, HostTensor::CreateUninitialized(DType::kF32, {elements()}));
     float* const sum = again.mutable_values<float>().data();
     AMPC_RETURN_IF_ERROR(RunSum(b, sum));
-    for (int64_t i = 0; i < elements(); ++i) {
-      if (std::isnan(sum[i])) b.out[i] = sum[i];
-    }
+    TakeWhere(s_.threads, elements(), sum, b.out, [](float of_sum, float) { return std::isnan(of_sum); });
     return absl::OkStatus();
   }
 

@@ -29,7 +29,7 @@ class NanKeepingMatmul final : public NanKeeping<Matmul, MatmulSpec, MatmulBuffe
     alone.out = by_itself.mutable_values<float>().data();
     AMPC_RETURN_IF_ERROR(RunAlone(alone));
     ApplyActivation(s_.activation, s_.threads, alone.out, n);
-    TakeNonFinite(s_.threads, n, alone.out, b.out);
+    TakeWhere(s_.threads, n, alone.out, b.out, EitherNotFinite);
     return absl::OkStatus();
   }
 

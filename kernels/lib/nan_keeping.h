@@ -16,16 +16,19 @@
 
 namespace ampc::onednn {
 
-// Puts what is not finite in either from `alone` to `out`. Finite results stay as the fused step gave them, so that a CPU's note of NaN that no result
-// shows (of a lane beyond the channels, say) changes no bits.
-inline void TakeNonFinite(int threads, int64_t n, const float* alone, float* out) {
+// Puts `from` into `out` where `wanted(from[i], out[i])`.
+template <typename Wanted>
+void TakeWhere(int threads, int64_t n, const float* from, float* out, Wanted wanted) {
   constexpr int64_t kGrain = 1 << 15;
   ParallelFor(threads, n, kGrain, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
-      if (!std::isfinite(alone[i]) || !std::isfinite(out[i])) out[i] = alone[i];
+      if (wanted(from[i], out[i])) out[i] = from[i];
     }
   });
 }
+
+// Finite results stay as the fused step gave them, so that a CPU's note of NaN that no result shows (of a lane beyond the channels, say) changes no bits.
+inline bool EitherNotFinite(float alone, float fused) { return !std::isfinite(alone) || !std::isfinite(fused); }
 
 // `Step` is Conv or Matmul, `Make` what makes one of a Spec without a constant operand or a cache.
 template <typename Step, typename Spec, typename Buffers, auto Make>
