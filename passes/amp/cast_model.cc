@@ -1,5 +1,6 @@
 #include "passes/amp/cast_model.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "graph/base/error.h"
@@ -21,6 +22,7 @@ absl::StatusOr<bool> Materializer::Run() {
   ForEachVar(program_, [this](const Var& var) {
     if (AmpDecision::Has(decision_.low_var, var.id()) && var.type.dtype == DType::kF32 && var.kind != VarKind::kTemp) Retype(const_cast<Var&>(var), decision_.low);
   });
+  if (program_.num_blocks() > 1) FindCaptureCasts();
   for (int b = 0; b < program_.num_blocks(); ++b) AMPC_RETURN_IF_ERROR(RewriteBlock(program_.block(b)));
   for (const auto& [var, type] : retyped_) changed_ = changed_ || var->type.dtype != type;
   DropUnreadCasts();
@@ -54,6 +56,8 @@ absl::Status Materializer::RewriteOp(std::unique_ptr<Op> owned) {
   Op& op = *owned;
   trailing_.clear();
   if (TakesBack(op) || DefinesFetchAgain(op)) return absl::OkStatus();
+  given_.assign(op.inputs().begin(), op.inputs().end());
+  ReadCapturesThemselves(op);
   const bool converted = ReadEarlierCasts(op);
   if (Repeats(op)) return absl::OkStatus();
   const OpDecision& d = decision_.For(op);
@@ -78,6 +82,7 @@ absl::Status Materializer::RewriteOp(std::unique_ptr<Op> owned) {
   }
   versions_.After(op);
   if (IsInserted(op) && IsCast(op)) Remember(op.inputs()[0], op.outputs()[0]);
+  changed_ = changed_ || !std::equal(op.inputs().begin(), op.inputs().end(), given_.begin(), given_.end());
   out_.push_back(std::move(owned));
   for (const auto& [from, to] : trailing_) {
     AppendCast(from, to);

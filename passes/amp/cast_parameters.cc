@@ -1,5 +1,6 @@
 #include "passes/amp/cast_parameters.h"
 
+#include <map>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -117,7 +118,7 @@ class ParameterCaster {
     std::vector<std::unique_ptr<Op>> ops = block.TakeOps();
     std::vector<std::unique_ptr<Op>> out;
     out.reserve(ops.size());
-    absl::flat_hash_map<int, Var*> widened;
+    std::map<int, Var*> widened = Around(block);
     for (std::unique_ptr<Op>& op : ops) {
       if (ListsCasts(decision_, *op)) ListCasts(block, *op, out);
       for (int i = 0; i < static_cast<int>(op->inputs().size()); ++i) {
@@ -128,11 +129,19 @@ class ParameterCaster {
           Var*& wide = widened[var->id()];
           if (wide == nullptr) wide = Widen(block, var, out);
           op->ReplaceInput(i, wide);
+          for (const int b : op->SubBlocks()) around_[b].emplace(var->id(), wide);
         }
       }
       out.push_back(std::move(op));
     }
     block.SetOps(std::move(out));
+  }
+
+  // By id of a weight: the cast that a control op around the block reads.
+  std::map<int, Var*> Around(const Block& block) {
+    std::map<int, Var*>& mine = around_[block.index()];
+    if (block.parent() >= 0) mine.insert(around_[block.parent()].begin(), around_[block.parent()].end());
+    return mine;
   }
 
   Var* Replacement(const Var& var) const { return var.id() < static_cast<int>(replacement_.size()) ? replacement_[var.id()] : nullptr; }
@@ -142,6 +151,7 @@ class ParameterCaster {
     if (!IsStored(var) || !Lowered(var) || !AmpDecision::Has(decision_.low_param, var.id())) return false;
     const OpDecision& d = decision_.For(op);
     if (IsInserted(op) || d.untouched) return false;
+    if (decision_.casts_captures && !op.SubBlocks().empty()) return !d.low;
     const SlotPrecision precision = InputPrecision(decision_, op, op.InputSlotOf(flat));
     return precision != SlotPrecision::kAsIs && !(d.low && precision == SlotPrecision::kFollow);
   }
@@ -175,6 +185,7 @@ class ParameterCaster {
   std::vector<bool> dead_;
   std::vector<bool> copied_;
   absl::flat_hash_map<int, Var*> copies_;
+  std::map<int, std::map<int, Var*>> around_;  // by block
   absl::Status status_;
 };
 

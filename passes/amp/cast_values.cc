@@ -15,6 +15,7 @@ bool Differs(const std::optional<TensorType>& inferred, const Var& var) {
 }  // namespace
 
 void Materializer::ConvertOperands(Op& op, bool low) {
+  if (decision_.casts_captures && !op.SubBlocks().empty()) CastCaptures(op, low);
   for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
     Var* var = op.inputs()[i];
     if (!var->type.IsFloat()) continue;
@@ -28,7 +29,6 @@ void Materializer::ConvertOperands(Op& op, bool low) {
     }
     if (want == var) continue;
     op.ReplaceInput(i, want);
-    changed_ = true;
   }
 }
 
@@ -159,6 +159,7 @@ Var* Materializer::As(Var* var, DType to) {
   if (copy != copies_.end() && versions_.Of(*var) == copy->second.source_version && copy->second.var->type.dtype == to) {
     return copy->second.var;
   }
+  if (Var* around = CastAround(*var, to); around != nullptr) return around;
   Var* result = block_->AddVar(block_->UniqueName(absl::StrCat(var->name(), ".", Name(to))), VarKind::kTemp, var->type.WithDType(to));
   result->stop_gradient = var->stop_gradient;
   AppendCast(var, result);

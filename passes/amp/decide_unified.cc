@@ -24,6 +24,7 @@ class UnifiedDecider {
         roots_(program),
         names_(program, IsLoaded(program)),
         out_(NewDecision(options, policy, program)) {
+    out_->casts_captures = true;
     MakeLists();
     set_.assign(program.num_op_ids(), Set::kNone);
     type_.assign(names_.num_cells(), DType::kInvalid);
@@ -185,11 +186,20 @@ class UnifiedDecider {
     return vote;
   }
 
-  // A carry that its writers left low is declared low, but not where one of them says its type itself: the others are cast to that.
+  // A carry that its writers left low is declared low, but not where one of them says its type itself: the others are cast to that. What
+  // a select_input reads has the type of that op: a cast in front of it would read the result of a branch that was not taken.
   void LowerCarries() {
     out_->low_var.assign(program_.num_var_ids(), false);
+    std::vector<DType> type = type_;
+    ForEachOp(program_, [&](const Op& op) {
+      if (op.type() != "select_input" || set_[op.id()] == Set::kNone) return;
+      for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
+        if (IsNarrowFloat(TypeOf(In(op, i)))) type[names_.cell(In(op, i))] = set_[op.id()] == Set::kLow ? options_.low : DType::kF32;
+      }
+    });
     ForEachVar(program_, [&](const Var& var) {
-      if (var.kind == VarKind::kCarry) out_->low_var[var.id()] = TypeOf(var) == options_.low && !created_[names_.cell(var)];
+      const int cell = names_.cell(var);
+      if (var.kind == VarKind::kCarry) out_->low_var[var.id()] = type[cell] == options_.low && !created_[cell];
     });
   }
 

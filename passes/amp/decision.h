@@ -47,6 +47,8 @@ struct AmpDecision {
   bool widen_native = false;
   // Control ops, by type and separated by blanks, that list a cast of each lowered operand although the body reads the operand itself.
   absl::string_view lists_casts;
+  // Control ops read casts in the place of the operands that are not of their type, and the ops of their bodies read these casts.
+  bool casts_captures = false;
 
   static bool Has(const std::vector<bool>& set, int id) { return id < static_cast<int>(set.size()) && set[id]; }
   // Keeps a text that an OpDecision refers to.

@@ -1,5 +1,5 @@
 // Materializer: carries a decision out, one sweep over each block. Internal to cast-model-to-fp16; its parts are cast_values.cc,
-// cast_fetches.cc and cast_control.cc.
+// cast_fetches.cc, cast_control.cc and cast_captures.cc.
 #pragma once
 
 #include <deque>
@@ -84,6 +84,17 @@ class Materializer {
   // pass lowers.
   void ListCasts(const Op& op);
 
+  // Captures: a cast that a control op reads in the place of an operand, for its bodies (AmpDecision::casts_captures).
+
+  void CastCaptures(Op& op, bool low);
+  // The bodies of a control op that is `low`, or fp32, read the operand in that type only, or may read what it does not list.
+  bool BodiesRead(const Op& op, const Var& operand, bool low) const;
+  // What an earlier decision put in the place of an operand for the bodies' sake: the operand itself, to be decided anew.
+  void FindCaptureCasts();
+  void ReadCapturesThemselves(Op& op);
+  // The cast of `var` that a control op around this block reads; null for none.
+  Var* CastAround(const Var& var, DType to) const;
+
   const AmpDecision& decision_;
   Program& program_;
   const OpDef* cast_def_;
@@ -97,6 +108,10 @@ class Materializer {
   absl::flat_hash_set<int> implicit_;               // of those, what the runtime was to do
   absl::flat_hash_map<int, Var*> earlier_;          // what its readers read instead
   std::vector<int> gone_;                           // their results
+  absl::flat_hash_map<int, Var*> capture_casts_;    // by result of an earlier decision's cast for bodies: its source
+  absl::flat_hash_map<std::pair<int, Key>, Var*> around_;  // by block and (source, type)
+  std::vector<bool> overwritten_;                   // by Var::id: an op writes it again
+  std::vector<Var*> given_;                         // operands of the current op as they came
   Versions versions_;
   std::vector<bool> fetched_;                       // by Var::id
   // With the type before, each once: widened results may follow their operands down again.

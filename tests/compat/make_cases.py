@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/paddle_rewrite/cases.txt from a folder of rewritings that real Paddle releases recorded.
+"""Writes tests/golden/paddle_rewrite/cases.txt from folders of rewritings that real Paddle releases recorded.
 
-  make_cases.py FOLDER > tests/golden/paddle_rewrite/cases.txt
+  make_cases.py FOLDER... > tests/golden/paddle_rewrite/cases.txt
 
-FOLDER has case_index.json, and per case config.json and input.pdmodel; equal inputs are stored once.
+A FOLDER has case_index.json, and per case config.json and input.pdmodel; equal inputs are stored once. record_nested.py makes one.
 """
 import hashlib
 import json
@@ -32,12 +32,12 @@ def status(entry):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
+    folders = [pathlib.Path(arg) for arg in sys.argv[1:]]
     stored = {}
     print("# What Paddle 2.0.2, 2.4.2 and 2.6.2 make of small programs, made by tests/compat/make_cases.py: case, input, options of")
     print("# `ampc convert`, what is fetched, and whether the recorded program computes the same as its input (same, broken) or the")
     print("# release refuses the input (raises). <input>.pdmodel is the program before, <case>.pdmodel the one after.")
-    for entry in json.loads((folder / "case_index.json").read_text())["cases"]:
+    for folder, entry in [(f, e) for f in folders for e in json.loads((f / "case_index.json").read_text())["cases"]]:
         config = entry.get("config", {})
         if config.get("entry") != "rewrite":
             continue
