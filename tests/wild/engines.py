@@ -21,6 +21,10 @@ class Refused(Exception):
         self.code = code
 
 
+class Crash(Exception):
+    """ONNX Runtime's process ended by a signal, which no model is to be blamed for."""
+
+
 def session(path, level=BEST):
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level, options.intra_op_num_threads, options.log_severity_level = level, 1, 4
@@ -40,14 +44,14 @@ def run_ort(path, feeds, level=BEST, repeat=0):
     return outputs, best
 
 
-def run_ort_apart(path, feeds):
+def run_ort_apart(path, feeds, level=BEST):
     """Outputs by name of ONNX Runtime in a process of its own, which a crash ends instead of this one."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(reader)
         try:
-            answer = run_ort(path, feeds)[0]
+            answer = run_ort(path, feeds, level)[0]
         except Exception as e:
             answer = str(e)
         with os.fdopen(writer, "wb") as f:
@@ -58,7 +62,7 @@ def run_ort_apart(path, feeds):
         said = f.read()
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if code:
-        raise RuntimeError(f"ONNX Runtime dies of {signal.Signals(-code).name}")
+        raise Crash(f"ONNX Runtime dies of {signal.Signals(-code).name}")
     answer = pickle.loads(said)
     if isinstance(answer, str):
         raise RuntimeError(answer)

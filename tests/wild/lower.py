@@ -5,7 +5,7 @@ import boxes
 import judge
 import numpy as np
 import onnx
-from engines import Refused, run_ort_apart
+from engines import PLAIN, Crash, Refused, run_ort_apart
 
 
 def checked(path):
@@ -15,6 +15,14 @@ def checked(path):
         return ""
     except Exception as e:
         return next(iter(str(e).strip().splitlines()), "refused")[:200]
+
+
+def run_ort_if_it_lives(path, feeds):
+    """Outputs of ONNX Runtime, and "" or the sentence about its crash where it needs its optimiser turned off to give any."""
+    try:
+        return run_ort_apart(path, feeds), ""
+    except Crash as e:
+        return run_ort_apart(path, feeds, PLAIN), f"{e}, and runs the model with its optimiser turned off"
 
 
 def lower(examination, path, dtype, wanted):
@@ -30,8 +38,9 @@ def lower(examination, path, dtype, wanted):
         result["faults"].append(f"checker: {refusal}")
     theirs = None
     try:
-        theirs = run_ort_apart(low, examination.feeds)
+        theirs, crash = run_ort_if_it_lives(low, examination.feeds)
         result["ort_error"] = far(theirs, wanted, examination)
+        result.update({"ort_crash": crash} if crash else {})
     except Exception as e:
         said = str(e).strip().replace("\n", " ")[:300]
         if dtype == "fp16" or "NOT_IMPLEMENTED" not in said:  # its CPU provider has few kernels for bf16

@@ -33,6 +33,7 @@ def arguments():
     parser.add_argument("--variants", type=words, default=["plain", "basic", "extended", "all", "qdq", "qoperator", "dynamic", "external"])
     parser.add_argument("--breadth", type=int, default=0, metavar="N",
                         help="variants beyond plain, and conversions of what dynamo exports, of the first N networks of each family alone; default: of all")
+    parser.add_argument("--networks", type=int, default=0, metavar="N", help="the first N networks of each family; default: all")
     parser.add_argument("--seed", type=int, default=0, help="of weights and feeds")
     parser.add_argument("--jobs", type=int, default=1, help="processes at once")
     parser.add_argument("--timeout", type=float, default=300, help="seconds of one process; default %(default)s")
@@ -185,7 +186,7 @@ def main():
     import network
     if not args.table and not args.list:
         prepare(args.exporters)
-    networks = network.chosen(network.all_networks(), args.only, args.family)
+    networks = [n for n in network.chosen(network.all_networks(), args.only, args.family) if not args.networks or n.rank < args.networks]
     if not networks:
         sys.exit("run.sh: no network matches")
     if args.list:

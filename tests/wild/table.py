@@ -87,6 +87,9 @@ def outside(results):
                 yield facts["name"], facts["exporter"], variant, result["why"]
             elif result.get("degenerate"):
                 yield facts["name"], facts["exporter"], variant, "degenerate: " + result["degenerate"]
+        for dtype, low in (facts["variants"].get("plain", {}).get("low") or {}).items():
+            if low.get("ort_crash"):
+                yield facts["name"], facts["exporter"], dtype, low["ort_crash"]
 
 
 def listing(title, lines):

@@ -37,7 +37,7 @@ def static(source, target, quant_format, per_channel, feeds):
 
 
 def external(source, target):
-    onnx.save(onnx.load(source), target, save_as_external_data=True, location=os.path.basename(target) + ".data", size_threshold=64)
+    onnx.save(onnx.load(source), target, save_as_external_data=True, location=os.path.basename(target) + ".data")
 
 
 def make(variant, source, target, feeds):
