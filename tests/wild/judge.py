@@ -61,6 +61,11 @@ def degenerate(outputs):
     return ""
 
 
+def moved(values, generator):
+    """Each value a rounding away, up or down."""
+    return values * (1 + generator.choice([-1, 1], values.shape).astype(values.dtype) * np.asarray(2e-7, values.dtype))
+
+
 def steps(path, outputs):
     """The quantisation step of each output: the scale of the DequantizeLinear that gives it, else a 127th of its largest value."""
     model = onnx.load(path)

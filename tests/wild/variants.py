@@ -40,6 +40,15 @@ def external(source, target):
     onnx.save(onnx.load(source), target, save_as_external_data=True, location=os.path.basename(target) + ".data")
 
 
+def move_scales(source, target, moved):
+    """Writes source with `moved` of each scale, as ONNX Runtime's quantisers name them."""
+    model = onnx.load(source)
+    for weight in model.graph.initializer:
+        if weight.name.endswith("_scale") and weight.data_type == onnx.TensorProto.FLOAT:
+            weight.CopyFrom(onnx.numpy_helper.from_array(moved(onnx.numpy_helper.to_array(weight)), weight.name))
+    onnx.save(model, target)
+
+
 def make(variant, source, target, feeds):
     """Writes target; raises what the tool raises."""
     if variant in LEVELS:

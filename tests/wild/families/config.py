@@ -33,6 +33,7 @@ def model(stem, head="Model", attention="eager", **words):
     """transformers' `stem` + `head` ("Bert", "ForMaskedLM") for small(stem + "Config")."""
     config = small(getattr(transformers, words.pop("config", stem + "Config")), **words)
     config._attn_implementation = attention
+    config._experts_implementation = "batched_mm"  # neither exporter writes the default
     config.return_dict = True
     if hasattr(config, "use_cache"):
         config.use_cache = False
