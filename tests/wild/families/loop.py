@@ -99,7 +99,7 @@ class Unrolled(nn.Module):
 
     def forward(self, input_ids):
         for _ in range(self.turns):
-            logits = self.net(input_ids=input_ids).logits[:, -1]
+            logits = self.net(input_ids=input_ids, attention_mask=torch.ones_like(input_ids)).logits[:, -1]
             input_ids = torch.cat([input_ids, logits.argmax(-1, keepdim=True)], 1)
         return input_ids, logits
 

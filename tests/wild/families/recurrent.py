@@ -102,7 +102,7 @@ class Algebra(nn.Module):
         values, places = torch.sort(x, dim=-1, descending=True)
         picked = x[:, [0, 2, 4], 1:7:2].roll(1, -1).flip(1)
         w = torch.where(x > 0, x.cumsum(-1), x.exp().cumsum(-1).log())
-        return z @ x, values, places, picked, w, torch.cdist(x, x.flip(1)), x.std(-1), torch.linalg.vector_norm(x, 3, -1), x.unfold(2, 3, 2), x.quantile(0.3, -1), (x > 0).sum(), \
+        return z @ x, values, places, picked, w, torch.linalg.vector_norm(x.unsqueeze(2) - x.flip(1).unsqueeze(1), 2, -1), x.std(-1), torch.linalg.vector_norm(x, 3, -1), x.unfold(2, 3, 2), (x > 0).sum(), \
             torch.nonzero(x > 1.0), x[x > 0.8]
 
 

@@ -15,7 +15,7 @@ def spectrum(frames=32, bins=16, name="input_features", swap=False):
 
 
 def ids(length=5):
-    return {"decoder_input_ids": torch.randint(3, 96, (1, length))}
+    return {"decoder_input_ids": torch.randint(3, 96, (1, length)), "decoder_attention_mask": torch.ones(1, length, dtype=torch.int64)}
 
 
 def networks():
