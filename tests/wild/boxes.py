@@ -10,9 +10,13 @@ def overlap(a, b):
     return common / max(np.prod(a[2:] - a[:2]) + np.prod(b[2:] - b[:2]) - common, 1e-9)
 
 
-def same_box(a, b, size):
-    """99 % overlap; boxes without an area: corners within a thousandth of the image."""
-    return overlap(a, b) > 0.99 or np.abs(a - b).max() < 1e-3 * size
+def same_box(a, b, size, least=0.99):
+    """An overlap of `least`; boxes without an area: corners within a thousandth of the image where that is 99 %, a hundredth where it is 90 %."""
+    return overlap(a, b) > least or np.abs(a - b).max() < 0.1 * (1 - least) * size
+
+
+def extent(*lists):
+    return max((float(np.abs(boxes).max()) for boxes in lists if boxes.size), default=0.0)
 
 
 def parts(outputs):
@@ -27,7 +31,7 @@ def match(found, wanted):
     """"" if every box of the one is a box of the other, of the same label, with 99 % overlap and a score within TIE; else why not. Then how many ties were needed:
     boxes that the other has at another place or, with a score next to the lowest one, not at all. Then the number of boxes."""
     mine, theirs = parts(found), parts(wanted)
-    ties, missing, size = 0, [], max(float(np.abs(b).max()) if b.size else 0.0 for b in (mine[0], theirs[0]))
+    ties, missing, size = 0, [], extent(mine[0], theirs[0])
     for (boxes, scores, labels), (others, other_scores, other_labels) in ((mine, theirs), (theirs, mine)):
         floor = min(list(scores) + list(other_scores), default=0)
         for k in range(len(boxes)):
@@ -43,12 +47,12 @@ def match(found, wanted):
 
 
 def agreement(found, wanted, least=0.9, apart=0.02):
-    """The share of both lists' boxes that have a partner of the same label in the other, with an overlap of `least` and scores `apart` at most; 1 of none."""
+    """The share of both lists' boxes that have a partner of the same label at the same place in the other, and scores `apart` at most; 1 of none."""
     mine, theirs = parts(found), parts(wanted)
-    with_partner = 0
+    with_partner, size = 0, extent(mine[0], theirs[0])
     for (boxes, scores, labels), (others, other_scores, other_labels) in ((mine, theirs), (theirs, mine)):
         for k in range(len(boxes)):
             same = (other_labels == labels[k]) & (np.abs(other_scores - scores[k]) <= apart)
-            with_partner += any(overlap(boxes[k], others[j]) >= least for j in np.flatnonzero(same))
+            with_partner += any(same_box(boxes[k], others[j], size, least) for j in np.flatnonzero(same))
     count = len(mine[0]) + len(theirs[0])
     return with_partner / count if count else 1.0

@@ -117,6 +117,7 @@ def summary(results):
         sums[variant] = {"models": len(found), "good": len(good), "of these amplify rounding": sum("note" in r for r in good), "not counted": sum(not r.get("counted", True) for r in found)}
     plain = [f["variants"]["plain"] for f in results if "plain" in f["variants"] and "why" not in f["variants"]["plain"]]
     ratios = [r["time_ratio"] for r in plain if r.get("time_ratio")]
+    ran = collections.Counter(f["name"] for f in results if "plain" in f["variants"] and "why" not in f["variants"]["plain"])
     low = {}
     for dtype in ("fp16", "bf16"):
         found = [r["low"][dtype] for r in plain if r.get("low")]
@@ -125,7 +126,8 @@ def summary(results):
                       "median error": statistics.median(errors) if errors else None, "median share of low flops": statistics.median(r["low_flops"] for r in found if "low_flops" in r) if found else None}
     counted = sum(r.get("counted", True) for f in results for r in f["variants"].values() if "why" not in r)
     bad = len(list(exceptions(results)))
-    return {"networks": len({f["name"] for f in results}), "exported": len({(f["name"], f["exporter"]) for f in results if "plain" in f["variants"]}), "variants": sums, "low": low,
+    return {"networks": len({f["name"] for f in results}), "run by both exporters": sum(count == 2 for count in ran.values()), "run by one": sum(count == 1 for count in ran.values()),
+            "exported": len({(f["name"], f["exporter"]) for f in results if "plain" in f["variants"]}), "variants": sums, "low": low,
             "time ratio, geometric mean": math.exp(statistics.mean(map(math.log, ratios))) if ratios else None, "counted": counted, "exceptions": bad, "share": bad / counted if counted else None}
 
 
