@@ -13,7 +13,7 @@ namespace ampc {
 
 class JsonValue {
  public:
-  enum class Kind : uint8_t { kNull, kBool, kNumber, kString, kArray, kObject };
+  enum class Kind : uint8_t { kNull, kBool, kNumber, kString, kArray, kObject };  // as JsonKind (json_tape.h)
   struct Member;
 
   Kind kind = Kind::kNull;

@@ -16,6 +16,7 @@
 #include "graph/formats/files_read.h"
 #include "graph/formats/onnx/onnx_format.h"
 #include "graph/formats/paddle/paddle_format.h"
+#include "graph/formats/pir/pir_format.h"
 #include "graph/formats/prog/prog_format.h"
 
 namespace ampc {
@@ -108,6 +109,11 @@ absl::Status SaveModel(const Program& program, const std::string& path, const Sa
 absl::Status AddModel(const Program& program, const std::string& path, const SaveOptions& options, AtomicFileSet* set) {
   const bool is_directory = IsDirectory(path) || (!path.empty() && path.back() == '/');
   AMPC_RETURN_IF_ERROR(CheckSave(path, options));
+  for (const ModelFormat* format : Formats()) {
+    // A folder says no format: it is the program's own, if that has folders.
+    const bool own = is_directory && format->takes_folders && program.origin != nullptr && program.origin->format() == format->name;
+    if (own) return format->save(program, path, options, set);
+  }
   for (const ModelFormat* format : Formats()) {
     if (format->writes(path, is_directory)) return format->save(program, path, options, set);
   }

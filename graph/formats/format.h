@@ -46,6 +46,7 @@ struct ModelFormat {
   absl::string_view name;
   absl::string_view doc;  // "x.pdmodel + x.pdiparams", for messages
   bool takes_params;        // weights may lie where LoadOptions and SaveOptions say
+  bool takes_folders;       // a program of this format is written into a folder that is named
   // `path` exists; `head` holds its first bytes, "" for a directory.
   bool (*reads)(const std::string& path, bool is_directory, absl::string_view head);
   bool (*writes)(const std::string& path, bool is_directory);  // by name: the file need not exist

@@ -13,6 +13,8 @@
 #include "graph/formats/paddle/export.h"
 #include "graph/formats/paddle/files.h"
 #include "graph/formats/paddle/import.h"
+#include "graph/formats/pir/export.h"
+#include "graph/formats/pir/import.h"
 #include "graph/text/parser.h"
 #include "graph/verify.h"
 #include "graph/weight.h"
@@ -101,6 +103,15 @@ static absl::Status OnnxWeights(absl::string_view bytes) {
 absl::Status OnnxModel(absl::string_view bytes) {
   AMPC_RETURN_IF_ERROR(OnnxProgram(bytes));
   return OnnxWeights(bytes);
+}
+
+absl::Status PirProgram(absl::string_view bytes) {
+  const absl::StatusOr<Program> program = pir::ImportProgram(WeightBuffer(std::string(bytes)), {.model = "x.json", .params = ""});
+  if (!program.ok()) return CheckPolite(program.status());
+  if (absl::Status status = Verify(*program); !status.ok()) return CheckPolite(status);
+  absl::StatusOr<std::string> text = pir::ExportProgram(*program);
+  if (!text.ok()) return CheckPolite(text.status());
+  return *text == bytes ? absl::OkStatus() : ampc::InternalError("a program that was not changed is not written as it was");
 }
 
 absl::Status AmpcProgram(absl::string_view bytes) {

@@ -182,6 +182,14 @@ absl::Status AddOutputs(const ConvertRequest& request, Program program, ConvertR
   return request.add_files == nullptr ? absl::OkStatus() : request.add_files(result, files);
 }
 
+// The releases whose decisions --compat repeats convert programs of Paddle 2.
+absl::Status CheckCompat(const Program& program, const ConvertRequest& request) {
+  if (request.options.mode == "own" || program.origin == nullptr || program.origin->format() != "pir") return absl::OkStatus();
+  return UsageError(
+      absl::StrCat("--compat ", request.options.mode, ": ", request.input,
+                   " is a program of Paddle 3 (PIR), which that release does not read, and Paddle 3 itself does not convert"));
+}
+
 }  // namespace
 
 absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& wanted) {
@@ -194,6 +202,7 @@ absl::StatusOr<ConvertResult> ConvertModel(const ConvertRequest& wanted) {
   AMPC_ASSIGN_OR_RETURN(Program program, LoadModel(request.input, {.params = request.params, .program_only = request.program_only}));
   TellStage(request.stage, "verifying");
   AMPC_RETURN_IF_ERROR(Annotate(Verify(program), request.input));
+  AMPC_RETURN_IF_ERROR(CheckCompat(program, request));
   AMPC_RETURN_IF_ERROR(CheckBlackVars(program, request.options.black_vars));
   result.before = FactsOf(program);
   result.bytes_before = ModelBytes(request.input, program);

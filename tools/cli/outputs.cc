@@ -61,7 +61,9 @@ std::string WeightsBeside(const std::string& model) {
   const std::string ending = fs::path(model).extension().string();
   if (ending == ".onnx") return model + ".data";
   if (fs::path(model).filename() == "__model__") return fs::path(model).replace_filename("__params__").string();
-  const char* weights = ending == ".pdmodel" ? ".pdiparams" : ending == ".ampc" || ending == ".prog" ? ".safetensors" : "";
+  const char* weights = ending == ".pdmodel" || ending == ".json" ? ".pdiparams"
+                        : ending == ".ampc" || ending == ".prog"  ? ".safetensors"
+                                                                  : "";
   return *weights == '\0' ? "" : fs::path(model).replace_extension(weights).string();
 }
 
@@ -71,7 +73,8 @@ std::vector<std::string> ModelFiles(const std::string& model, const std::string&
   std::error_code ignored;
   if (!fs::is_directory(model, ignored)) return {model, params.empty() ? WeightsBeside(model) : params};
   std::vector<std::string> files = {model, params};
-  for (const char* name : {"__model__", "__params__", "inference.pdmodel", "inference.pdiparams"}) files.push_back((fs::path(model) / name).string());
+  for (const char* name : {"__model__", "__params__", "inference.pdmodel", "inference.json", "inference.pdiparams"})
+    files.push_back((fs::path(model) / name).string());
   return files;
 }
 

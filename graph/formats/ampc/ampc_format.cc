@@ -109,7 +109,8 @@ absl::Status Save(const Program& program, const std::string& path, const SaveOpt
 }  // namespace
 
 const ModelFormat& AmpcFormat() {
-  static const ModelFormat format = {"ampc", "x.ampc with x.safetensors", /*takes_params=*/false, Reads, Writes, Load, Save};
+  static const ModelFormat format = {
+      "ampc", "x.ampc with x.safetensors", /*takes_params=*/false, /*takes_folders=*/false, Reads, Writes, Load, Save};
   return format;
 }
 

@@ -36,7 +36,14 @@ absl::Status Save(const Program& program, const std::string& path, const SaveOpt
 }  // namespace
 
 const ModelFormat& OnnxFormat() {
-  static const ModelFormat format = {"onnx", "x.onnx, with its weights or with files of external data beside it", /*takes_params=*/false, Reads, Writes, Load, Save};
+  static const ModelFormat format = {"onnx",
+                                     "x.onnx, with its weights or with files of external data beside it",
+                                     /*takes_params=*/false,
+                                     /*takes_folders=*/false,
+                                     Reads,
+                                     Writes,
+                                     Load,
+                                     Save};
   return format;
 }
 

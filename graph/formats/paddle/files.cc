@@ -42,15 +42,12 @@ absl::StatusOr<std::string> FindModel(const std::string& folder) {
     if (Exists(fs::path(folder) / name)) return (fs::path(folder) / name).string();
   }
   std::vector<std::string> found;
-  bool pir = false;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string path = it->path().string();
     if (absl::EndsWith(path, kModelSuffix)) found.push_back(path);
-    pir = pir || it->path().filename() == "inference.json";
   }
   if (found.size() == 1) return found[0];
-  if (found.empty() && pir) return RefusePir((fs::path(folder) / "inference.json").string());
   if (found.empty()) return BadInputError(absl::StrCat(folder, ": a folder without __model__ or x.pdmodel"));
   std::sort(found.begin(), found.end());
   return BadInputError(absl::StrCat(folder, ": a folder with ", found.size(), " programs, name one of them: ", found[0]));
@@ -77,19 +74,12 @@ void FindParams(PaddleFiles* files) {
 
 bool IsPaddlePath(const std::string& path) { return absl::EndsWith(path, kModelSuffix) || BaseName(path) == "__model__"; }
 
-absl::Status RefusePir(const std::string& path) {
-  return UnsupportedError(absl::StrCat(
-      path, ": a program of Paddle 3's new representation (PIR) is not read; export it as x.pdmodel: set FLAGS_enable_pir_api=0 in the "
-            "environment and call paddle.jit.save or paddle.static.save_inference_model again"));
-}
-
 absl::StatusOr<PaddleFiles> LocateForReading(const std::string& path, const LoadOptions& options) {
   PaddleFiles files;
   files.model = path;
   if (IsDirectory(path)) {
     AMPC_ASSIGN_OR_RETURN(files.model, FindModel(path));
   }
-  if (absl::EndsWith(files.model, ".json")) return RefusePir(files.model);
   if (options.program_only) return files;
   if (options.params.empty()) {
     FindParams(&files);

@@ -20,8 +20,7 @@ struct PaddleFiles {
   std::string params;  // the file or the folder; it need not exist
 };
 
-// `path` is x.pdmodel, __model__, another program file, or a folder with one of them. Unsupported for Paddle 3's
-// inference.json, BadInput when there is no program.
+// `path` is x.pdmodel, __model__, another program file, or a folder with one of them. BadInput when there is no program.
 absl::StatusOr<PaddleFiles> LocateForReading(const std::string& path, const LoadOptions& options);
 
 // Where to write: `path` is a file name, or a folder (existing, or ending in '/'); `separate` says how a folder's parameters are laid out.
@@ -30,7 +29,6 @@ PaddleFiles LocateForWriting(const std::string& path, const SaveOptions& options
 // The file of one variable in the folder of a separate layout. BadInput for a name that would leave the folder.
 absl::StatusOr<std::string> SeparateFile(const std::string& folder, absl::string_view var);
 
-bool IsPaddlePath(const std::string& path);                   // by name only
-absl::Status RefusePir(const std::string& path);              // the Unsupported error for inference.json
+bool IsPaddlePath(const std::string& path);  // by name only
 
 }  // namespace ampc::paddle

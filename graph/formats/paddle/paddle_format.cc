@@ -21,13 +21,8 @@ bool LooksLikeProgram(absl::string_view head) {
   return i + 2 < head.size() && head[i + 1] == 0x08 && head[i + 2] == 0x00;
 }
 
-// Paddle 3's programs are taken to be refused with advice.
-bool LooksLikePir(const std::string& path, absl::string_view head) {
-  return absl::EndsWith(path, ".json") && (std::filesystem::path(path).filename() == "inference.json" || absl::StrContains(head, "\"base_code\""));
-}
-
 bool Reads(const std::string& path, bool is_directory, absl::string_view head) {
-  if (is_directory || paddle::IsPaddlePath(path) || LooksLikePir(path, head)) return true;
+  if (is_directory || paddle::IsPaddlePath(path)) return true;
   return !std::filesystem::path(path).has_extension() && LooksLikeProgram(head);
 }
 
@@ -69,7 +64,14 @@ absl::Status Save(const Program& program, const std::string& path, const SaveOpt
 }  // namespace
 
 const ModelFormat& PaddleFormat() {
-  static const ModelFormat format = {"paddle", "x.pdmodel with x.pdiparams, or a folder with __model__", /*takes_params=*/true, Reads, Writes, Load, Save};
+  static const ModelFormat format = {"paddle",
+                                     "x.pdmodel with x.pdiparams, or a folder with __model__",
+                                     /*takes_params=*/true,
+                                     /*takes_folders=*/true,
+                                     Reads,
+                                     Writes,
+                                     Load,
+                                     Save};
   return format;
 }
 

@@ -90,7 +90,8 @@ absl::Status Save(const Program& program, const std::string& path, const SaveOpt
 }  // namespace
 
 const ModelFormat& ProgFormat() {
-  static const ModelFormat format = {"prog", "x.prog with x.safetensors", /*takes_params=*/false, Reads, HasSuffix, Load, Save};
+  static const ModelFormat format = {
+      "prog", "x.prog with x.safetensors", /*takes_params=*/false, /*takes_folders=*/false, Reads, HasSuffix, Load, Save};
   return format;
 }
 

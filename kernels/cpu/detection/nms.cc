@@ -1,5 +1,7 @@
 // multiclass_nms, multiclass_nms2 and multiclass_nms3: per class the boxes that overlap no better one, the best of them per image.
+// matrix_nms: all boxes, their scores lowered by how much better ones overlap them.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -173,9 +175,86 @@ absl::StatusOr<std::vector<HostTensor>> Nms(const Op& op, Operands operands, int
   return results;
 }
 
+struct Decay {
+  float score_threshold, post_threshold, sigma;
+  int64_t nms_top_k;
+  bool normalized, gaussian;
+
+  // Of a score, for its overlap with a better box whose own best overlap is `covered`.
+  float Factor(float overlap, float covered) const {
+    return gaussian ? std::exp((covered * covered - overlap * overlap) * sigma) : (1 - overlap) / (1 - covered);
+  }
+};
+
+struct Scored {
+  int64_t label, box;
+  float score;
+};
+
+// The boxes of one class, best first, with their lowered scores.
+void Decayed(const Image& image, int64_t label, const Decay& s, std::vector<Scored>* out) {
+  std::vector<int64_t> order;
+  for (int64_t i = 0; i < image.count; ++i) {
+    if (image.Score(i, label) > s.score_threshold) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return image.Score(a, label) > image.Score(b, label); });
+  if (s.nms_top_k > -1 && s.nms_top_k < static_cast<int64_t>(order.size())) order.resize(s.nms_top_k);
+  std::vector<float> covered(order.size(), 0);
+  for (size_t i = 0; i < order.size(); ++i) {
+    float factor = 1;
+    for (size_t j = 0; j < i; ++j) {
+      const float overlap = Overlap(image.Box(order[i], label), image.Box(order[j], label), s.normalized);
+      covered[i] = std::max(covered[i], overlap);
+      factor = std::min(factor, s.Factor(overlap, covered[j]));
+    }
+    const float score = factor * image.Score(order[i], label);
+    if (score > s.post_threshold) out->push_back({label, order[i], score});
+  }
+}
+
+absl::StatusOr<std::vector<HostTensor>> MatrixNms(const Op& op, Operands operands, int) {
+  const Slots slots{op, operands};
+  const Decay s{static_cast<float>(op.GetFloat("score_threshold")),
+                static_cast<float>(op.GetFloat("post_threshold")),
+                static_cast<float>(op.GetFloat("gaussian_sigma")),
+                op.GetInt("nms_top_k"),
+                op.GetBool("normalized"),
+                op.GetBool("use_gaussian")};
+  const int64_t keep = op.GetInt("keep_top_k"), background = op.GetInt("background_label");
+  AMPC_ASSIGN_OR_RETURN(const std::vector<Image> images, Images(slots));
+  std::vector<float> out;
+  std::vector<int32_t> index, counts;
+  for (const Image& image : images) {
+    std::vector<Scored> all;
+    for (int64_t label = 0; label < image.classes; ++label) {
+      if (label != background) Decayed(image, label, s, &all);
+    }
+    std::stable_sort(all.begin(), all.end(), [](const Scored& a, const Scored& b) { return a.score > b.score; });
+    if (keep > -1 && static_cast<int64_t>(all.size()) > keep) all.resize(keep);
+    for (const Scored& k : all) {
+      out.push_back(static_cast<float>(k.label));
+      out.push_back(k.score);
+      out.insert(out.end(), image.Box(k.box, k.label), image.Box(k.box, k.label) + kBoxSize);
+      index.push_back(static_cast<int32_t>(image.first_index + k.box));
+    }
+    counts.push_back(static_cast<int32_t>(all.size()));
+  }
+  const int64_t n = static_cast<int64_t>(index.size());
+  std::vector<HostTensor> results;
+  results.push_back(HostTensor::FromValues<float>({n, kBoxSize + 2}, out));
+  if (op.output("Index") != nullptr) results.push_back(HostTensor::FromValues<int32_t>({n, 1}, index));
+  if (op.output("RoisNum") != nullptr) results.push_back(HostTensor::FromValues<int32_t>({static_cast<int64_t>(counts.size())}, counts));
+  return results;
+}
+
 }  // namespace
 
 absl::Status RegisterNms(KernelRegistry* registry) {
+  KernelEntry matrix;
+  matrix.op = "matrix_nms";
+  matrix.dtypes = {DType::kF32, DType::kF16, DType::kBF16};
+  matrix.evaluate = &MatrixNms;
+  AMPC_RETURN_IF_ERROR(registry->Add(std::move(matrix)));
   for (const char* op : {"multiclass_nms", "multiclass_nms2", "multiclass_nms3"}) {
     KernelEntry entry;
     entry.op = op;

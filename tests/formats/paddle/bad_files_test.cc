@@ -72,16 +72,6 @@ TEST(BadProgram, RandomDamageToControlFlow) {
   }
 }
 
-TEST(BadProgram, PirIsRefusedWithAdvice) {
-  const TempFolder folder;
-  const std::string pir = R"({"base_code":{"magic":"pir","version":1}})";
-  WriteFile(folder / "inference.json", pir);
-  WriteFile(folder / "elsewhere/model.json", pir);
-  for (const std::string& path : {folder / "inference.json", folder.path(), folder / "elsewhere/model.json"}) {
-    EXPECT_THAT(LoadModel(path), StatusIs(ExitCode::kUnsupported, AllOf(HasSubstr("PIR"), HasSubstr("FLAGS_enable_pir_api=0"))));
-  }
-}
-
 TEST(BadProgram, FolderWithoutOne) {
   const TempFolder folder;
   EXPECT_THAT(LoadModel(folder.path()), StatusIs(ExitCode::kBadInput, HasSubstr("without __model__ or x.pdmodel")));
