@@ -30,6 +30,7 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file_
 _REAL = [
     ("rec", 500, "tools/quickstart/data/rec_inputs_1.npz"),
     ("cls", 450, "tools/quickstart/data/cls_inputs_0.npz"),
+    ("ppocrv5_rec", 100, "tools/quickstart/data/rec_inputs_1.npz"),
     ("silero_vad", 250, "tools/quickstart/data/silero_vad_inputs_0.npz"),
     ("silero_vad_ifless", 150, "tests/golden/onnx/silero_vad_ifless_inputs_0.npz"),
     ("magika", 200, "tests/golden/onnx/magika_inputs_0.npz"),
@@ -45,6 +46,8 @@ _SMALL = [
 ] + [
     (["tests/golden/control/gru_decoder.pdmodel", "tests/golden/control/gru_decoder.pdiparams"], 10, None),
     (["tests/golden/control/nested_loops.pdmodel"], 5, None),
+    (["tests/golden/paddle3/lenet/inference.json", "tests/golden/paddle3/lenet/inference.pdiparams"], 10, "tests/golden/paddle3/lenet/inputs.npz"),
+    (["tests/golden/paddle3/while_loop/inference.json", "tests/golden/paddle3/while_loop/inference.pdiparams"], 10, "tests/golden/paddle3/while_loop/inputs.npz"),
     (["tests/golden/onnx/small.onnx"], 20, "tests/golden/onnx/small_inputs_0.npz"),
     (["tests/golden/onnx/external.onnx", "tests/golden/onnx/external.data"], 15, None),
 ]
@@ -69,7 +72,7 @@ def real_models(folder, only=()):
     """Those that are there."""
     found = []
     for name, share, inputs in _REAL:
-        for stem, rest in (("inference.pdmodel", ["inference.pdiparams"]), ("model.onnx", [])):
+        for stem, rest in (("inference.pdmodel", ["inference.pdiparams"]), ("inference.json", ["inference.pdiparams"]), ("model.onnx", [])):
             paths = [os.path.join(folder, name, f) for f in [stem] + rest]
             if (not only or name in only) and all(os.path.exists(p) for p in paths):
                 found.append(Model(name, paths, share, inputs))

@@ -54,9 +54,12 @@ absl::StatusOr<int64_t> Exporter::IdOf(const Var& var) const {
 absl::Status Exporter::Survey(JsonRef block) {
   for (const JsonRef op : block.Find("ops")) {
     const JsonRef result = op.Find("O");
+    const auto taken = [this](JsonRef value) {
+      next_id_ = std::max(next_id_, std::min(value.Find("%").AsInt().value_or(0), kMostNumber) + 1);
+    };
     if (!IsMade(op)) {
-      next_id_ = std::max(next_id_, result.Find("%").AsInt().value_or(0) + 1);
-      for (const JsonRef one : result) next_id_ = std::max(next_id_, one.Find("%").AsInt().value_or(0) + 1);
+      taken(result);
+      for (const JsonRef one : result) taken(one);
     }
     if (!IsOp(op, "0.combine")) continue;
     const int64_t id = result[0].Find("%").AsInt().value_or(0);

@@ -327,6 +327,8 @@ absl::Status Importer::ImportCombine(JsonRef op) {
       return ErrorAt(op, "combines something other than tensors");
     list.vars.push_back(operand.value->vars[0]);
   }
+  const size_t declared = ElementTypes(op.Find("O")[0].Find("TT")).size();
+  if (declared != list.vars.size()) return ErrorAt(op, absl::StrCat("combines ", list.vars.size(), " values into a list of ", declared));
   return Define(*id, std::move(list));
 }
 

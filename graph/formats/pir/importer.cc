@@ -99,6 +99,8 @@ void Importer::SurveyOperands(JsonRef op) {
 
 absl::Status Importer::Define(int64_t id, Value value) {
   if (id == 0) return absl::OkStatus();
+  if (id > kMostNumber || id < -kMostNumber)
+    return Error(absl::StrCat("a result has the number ", id, ", at most ", kMostNumber, " is possible"));
   if (values_.emplace(id, std::move(value)).second) return absl::OkStatus();
   return Error(absl::StrCat("two results have the number ", id));
 }
