@@ -19,6 +19,7 @@ const std::map<std::string, std::string> kOnTheHost = {
     {"fetch", "a plan copies fetches from the device by itself"},
     {"put_along_axis", "updates of one position go one after the other; models have them in shape arithmetic and caches"},
     {"scatter_nd_update", "updates of one position go one after the other; models have them in shape arithmetic and caches"},
+    {"unfold", "the columns of an image; models have convolutions instead"},
     {"window_pool", "pools that pool2d and pool3d do not have: indices, dilations, integers, norms"},
 };
 
