@@ -20,6 +20,16 @@ class Alignment {
   uint64_t bits_ = 16;
 };
 
+// Read and written at once, where Alignment says so; values of 16 bytes need not be aligned to more than 8.
+struct alignas(16) Aligned16 {
+  uint64_t low, high;
+};
+template <class F>
+int VisitUnit(int64_t bytes, F f) {
+  if (bytes == sizeof(Aligned16)) return f(TypeTag<Aligned16>{});
+  return bytes == 8 ? f(TypeTag<uint64_t>{}) : bytes == 4 ? f(TypeTag<uint32_t>{}) : bytes == 2 ? f(TypeTag<uint16_t>{}) : f(TypeTag<uint8_t>{});
+}
+
 // In units of T.
 struct UnitCopy {
   int64_t count = 1;
@@ -170,7 +180,7 @@ int64_t UnitOf(const RowsPart& p) {
 
 template <class T>
 int FillUnits(void* stream, T* to, int64_t count, const FillElement& element) {
-  Bytes16 wide;
+  Aligned16 wide;
   for (size_t i = 0; i < 16 / sizeof(T); ++i) memcpy(reinterpret_cast<char*>(&wide) + i * sizeof(T), element.bytes, sizeof(T));
   constexpr int64_t kInWide = 16 / sizeof(T);
   const int64_t wides = reinterpret_cast<uint64_t>(to) % 16 == 0 ? count / kInWide : 0;
@@ -178,7 +188,7 @@ int FillUnits(void* stream, T* to, int64_t count, const FillElement& element) {
   memcpy(&narrow, element.bytes, sizeof(T));
   return ForEach(stream, wides + (count - wides * kInWide), [=] AMPC_DEVICE(int64_t i) {
     if (i < wides) {
-      reinterpret_cast<Bytes16*>(to)[i] = wide;
+      reinterpret_cast<Aligned16*>(to)[i] = wide;
     } else {
       to[i - wides + wides * kInWide] = narrow;
     }
@@ -235,7 +245,7 @@ int LaunchCopy(void* stream, const CopyParams& p, const void* from, void* to) {
     if (c.from.rank == kMaxAxes) return -1;
     add({p.run / unit, unit, unit});
   }
-  return VisitWidth(unit, [&](auto tag) {
+  return VisitUnit(unit, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return CopyUnits<T>(stream, c, static_cast<const T*>(from), static_cast<T*>(to));
   });
@@ -251,7 +261,7 @@ int LaunchRows(void* stream, const RowsPart* parts, int count) {
       table.entries[table.count++] = {p.from, p.to, units, Divider(p.width / unit), p.from_row, p.to_row};
       units += p.rows * (p.width / unit);
     }
-    const int code = table.count == 0 ? 0 : VisitWidth(unit, [&](auto tag) { return CopyRows<typename decltype(tag)::Type>(stream, table, units); });
+    const int code = table.count == 0 ? 0 : VisitUnit(unit, [&](auto tag) { return CopyRows<typename decltype(tag)::Type>(stream, table, units); });
     if (code != 0) return code;
   }
   return 0;
