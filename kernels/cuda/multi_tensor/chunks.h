@@ -12,6 +12,7 @@
 
 #include "kernels/common/host_device.h"
 #include "kernels/cuda/launch/launch.h"
+#include "kernels/cuda/multi_tensor/chunk_teams.h"
 
 namespace ampc::cuda {
 
@@ -43,18 +44,6 @@ struct TensorTable {
   AMPC_HOST_DEVICE TensorPlace PlaceOf(int t) const { return {start.index + t, start.first_chunk + chunks[t]}; }
 };
 
-// A team per chunk: 256 threads, so that kernels with many registers still keep a multiprocessor full. (ForEachTeam would compile each
-// kernel for three sizes.)
-template <class F>
-int ForEachTeamOfChunks(void* stream, int64_t teams, const F& f) {
-  if (teams == 0) return 0;
-#if defined(__CUDACC__)
-  return LaunchTeams<256>(stream, teams, 0, f);
-#else
-  return LaunchForEachTeam(stream, teams, kChunk, 0, f);
-#endif
-}
-
 // The number of tensors in a table of `bytes`.
 template <class Tensor>
 constexpr int TableSize(int bytes) {
@@ -63,6 +52,7 @@ constexpr int TableSize(int bytes) {
 
 template <class Table, class F>
 struct ChunkKernel {
+  static constexpr bool kIsLarge = IsLarge<F>();
   Table table;
   F f;
   template <class Team>
@@ -75,6 +65,7 @@ struct ChunkKernel {
 
 template <class Table, class F>
 struct TensorKernel {
+  static constexpr bool kIsLarge = IsLarge<F>();
   Table table;
   F f;
   template <class Team>
@@ -119,7 +110,7 @@ int ForEachChunk(void* stream, const Tensor* tensors, int64_t n, F f) {
   static_assert(sizeof(F) <= 600, "the parameters of a kernel are bounded");
   return ForEachTable(tensors, n, [stream, &f](const auto& table) {
     using Table = std::remove_cvref_t<decltype(table)>;
-    return ForEachTeamOfChunks(stream, table.chunks[table.count], ChunkKernel<Table, F>{table, f});
+    return ForEachTeamOfChunks(stream, table.chunks[table.count], kChunk, ChunkKernel<Table, F>{table, f});
   });
 }
 
@@ -129,7 +120,7 @@ int ForEachTensor(void* stream, const Tensor* tensors, int64_t n, F f) {
   static_assert(sizeof(F) <= 600, "the parameters of a kernel are bounded");
   return ForEachTable(tensors, n, [stream, &f](const auto& table) {
     using Table = std::remove_cvref_t<decltype(table)>;
-    return ForEachTeamOfChunks(stream, table.count, TensorKernel<Table, F>{table, f});
+    return ForEachTeamOfChunks(stream, table.count, kChunk, TensorKernel<Table, F>{table, f});
   });
 }
 

@@ -207,6 +207,8 @@ struct KeepRun {
 
 template <class Rule, class Types>
 struct Update {
+  // Four arrays of f32, or of doubles, are what spills otherwise.
+  static constexpr bool kIsLarge = kMoments<Rule> > 0 && sizeof(typename Types::Grad) >= sizeof(float);
   UpdateParams p;
   template <class Team>
   AMPC_DEVICE void operator()(Team& team, const UpdateTensor& t, const TensorPlace& place, int64_t begin, int64_t n) const {
@@ -262,6 +264,7 @@ AMPC_HOST_DEVICE inline double* SumsOfChunk(const UpdateParams& p, int64_t tenso
 
 template <class Types>
 struct LambNorms {
+  static constexpr bool kIsLarge = true;
   UpdateParams p;
   int64_t tensors;
   template <class Team>
