@@ -2,7 +2,8 @@
 # Installs what a build needs, by the packages' names, when it is missing. Quick when nothing is.
 #   tools/setup.sh          what tools/test.sh needs
 #   tools/setup.sh --ci     also what .ci/run needs: clang, its linker and run-time libraries
-#   tools/setup.sh --cuda   also the CUDA toolkit for --config=cuda, into ~/.cache/ampc/cuda, unless $CUDA_HOME or /usr/local/cuda has one
+#   tools/setup.sh --cuda   also the CUDA toolkit for --config=cuda, into ~/.cache/ampc/cuda, unless $CUDA_HOME or /usr/local/cuda has one, and
+#                           cuobjdump for its tests, into ~/.cache/ampc/cuda_tools
 set -euo pipefail
 [ "${1:-}" != --help ] || { sed -n '2,/^set /{s/^# \{0,1\}//p}' "$0"; exit; }
 
@@ -37,10 +38,16 @@ if [ ${#missing[@]} -gt 0 ]; then
   run_as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
 fi
 
-if [ -n "$cuda" ] && ! [ -x "${CUDA_HOME:-/none}/bin/nvcc" ] && ! [ -x /usr/local/cuda/bin/nvcc ]; then
+# fetch FOLDER OPTION...: a folder of ~/.cache/ampc
+fetch() {
+  local folder=$HOME/.cache/ampc/$1 here before
   here=$(dirname "$(readlink -f "$0")")
-  before=$(cat ~/.cache/ampc/cuda/packages 2>/dev/null || true)
-  PIP="${PIP:-python3 -m pip --retries 2}" python3 "$here/fetch_cuda.py" ~/.cache/ampc/cuda
+  before=$(cat "$folder/packages" 2>/dev/null || true)
+  PIP="${PIP:-python3 -m pip --retries 2}" python3 "$here/fetch_cuda.py" "${@:2}" "$folder"
   # Bazel looks for the toolkit once per server.
-  [ "$before" = "$(cat ~/.cache/ampc/cuda/packages)" ] || (cd "$here/.." && bazel shutdown) || true
+  [ "$before" = "$(cat "$folder/packages")" ] || (cd "$here/.." && bazel shutdown) || true
+}
+if [ -n "$cuda" ]; then
+  [ -x "${CUDA_HOME:-/none}/bin/nvcc" ] || [ -x /usr/local/cuda/bin/nvcc ] || fetch cuda
+  [ -x "${CUDA_HOME:-/usr/local/cuda}/bin/cuobjdump" ] || fetch cuda_tools --toolkit cuobjdump
 fi

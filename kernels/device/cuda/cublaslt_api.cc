@@ -1,5 +1,7 @@
 #include "kernels/device/cuda/cublaslt_api.h"
 
+#include <cuda_runtime_api.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <tuple>
@@ -98,7 +100,12 @@ absl::Status SetEpilogue(const CublasLtApi& api, const MatmulDesc& desc, CublasL
 }  // namespace
 
 absl::StatusOr<CublasLtApi> CublasLtApi::Open() {
+  // The one of this build's CUDA first: a driver that is too old for CUDA 13 runs what is of CUDA 12.
+#if CUDART_VERSION >= 13000
   AMPC_ASSIGN_OR_RETURN(const SharedLibrary library, SharedLibrary::Open({"libcublasLt.so.13", "libcublasLt.so.12"}));
+#else
+  AMPC_ASSIGN_OR_RETURN(const SharedLibrary library, SharedLibrary::Open({"libcublasLt.so.12", "libcublasLt.so.13"}));
+#endif
   CublasLtApi api;
   const auto load = [&library](auto... functions) {
     absl::Status status;

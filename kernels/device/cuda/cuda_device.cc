@@ -109,13 +109,14 @@ absl::StatusOr<int> CountDevices(const std::string& name) {
   if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) == nullptr) {
     return UnsupportedError(absl::StrCat(name, ": there is no NVIDIA driver on this machine (", dlerror(), ")"));
   }
-  int count = 0;
+  // Kernels have up to 32 KB of parameters, which drivers take from CUDA 12.1 on.
+  constexpr int kNeeded = CUDART_VERSION >= 13000 ? CUDART_VERSION / 1000 * 1000 : 12010;
+  int count = 0, driver = 0;
   const cudaError_t code = cudaGetDeviceCount(&count);
-  if (code == cudaErrorInsufficientDriver) {
-    int driver = 0;
-    (void)cudaDriverGetVersion(&driver);
+  (void)cudaDriverGetVersion(&driver);
+  if (code == cudaErrorInsufficientDriver || (code == cudaSuccess && driver < kNeeded)) {
     return UnsupportedError(absl::StrCat(name, ": the NVIDIA driver is for CUDA ", driver / 1000, ".", driver % 1000 / 10, ", this build needs one for CUDA ",
-                                         CUDART_VERSION / 1000, ".0 or newer"));
+                                         kNeeded / 1000, ".", kNeeded % 1000 / 10, " or newer"));
   }
   if (code == cudaErrorNoDevice || (code == cudaSuccess && count == 0)) return UnsupportedError(absl::StrCat(name, ": the NVIDIA driver finds no device"));
   const absl::Status status = CudaStatus(code, "cudaGetDeviceCount");

@@ -1,8 +1,8 @@
 // SharedLibrary: a vendor's library, opened when it is needed, so that a program starts on machines that have none.
 //
-//   AMPC_ASSIGN_OR_RETURN(SharedLibrary library, SharedLibrary::Open({"libcublasLt.so.13", "libcublasLt.so.12"}));
-//   decltype(&cublasLtCreate) create = nullptr;
-//   AMPC_RETURN_IF_ERROR(library.Load("cublasLtCreate", &create));
+//   AMPC_ASSIGN_OR_RETURN(SharedLibrary library, SharedLibrary::Open({"libnccl.so.2"}));
+//   decltype(&ncclAllReduce) all_reduce = nullptr;
+//   AMPC_RETURN_IF_ERROR(library.Load("ncclAllReduce", &all_reduce));
 //
 // Folders, in this order: those of $AMPC_CUDA_LIBS (separated by colons); the loader's own; $CUDA_HOME/lib64, /usr/local/cuda/lib64;
 // the nvidia packages of Python environments: $VIRTUAL_ENV, $CONDA_PREFIX, that of the first python3 in $PATH, the user's, the system's.
@@ -20,7 +20,7 @@ namespace ampc {
 // A value that is copied; what it names stays open as long as the process. Thread-safe.
 class SharedLibrary {
  public:
-  // The first of `names` (sonames, the newest first) that some folder has. Exit code 4: what was looked for and where, or what the
+  // The first of `names` (sonames, the best first) that some folder has. Exit code 4: what was looked for and where, or what the
   // loader says about the file that was found.
   static absl::StatusOr<SharedLibrary> Open(const std::vector<std::string>& names);
 
