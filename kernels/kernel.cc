@@ -105,7 +105,8 @@ namespace {
 // different ways. What its kernel refuses is the file's, not ours.
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelEntry& entry, const KernelSpec& spec) {
   absl::StatusOr<std::unique_ptr<Kernel>> made = entry.make(spec);
-  if (ExitCodeOf(made.status()) != ExitCode::kInternal || !absl::EndsWith(entry.op, "_grad")) return made;
+  // On a device it may be a library that failed.
+  if (ExitCodeOf(made.status()) != ExitCode::kInternal || !absl::EndsWith(entry.op, "_grad") || spec.device != nullptr) return made;
   return UnsupportedError(made.status().message());
 }
 

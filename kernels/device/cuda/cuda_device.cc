@@ -113,7 +113,8 @@ absl::StatusOr<int> CountDevices(const std::string& name) {
   constexpr int kNeeded = CUDART_VERSION >= 13000 ? CUDART_VERSION / 1000 * 1000 : 12010;
   int count = 0, driver = 0;
   const cudaError_t code = cudaGetDeviceCount(&count);
-  (void)cudaDriverGetVersion(&driver);
+  const absl::Status known = CudaStatus(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+  if (!known.ok()) return UnsupportedError(absl::StrCat(name, ": ", known.message()));
   if (code == cudaErrorInsufficientDriver || (code == cudaSuccess && driver < kNeeded)) {
     return UnsupportedError(absl::StrCat(name, ": the NVIDIA driver is for CUDA ", driver / 1000, ".", driver % 1000 / 10, ", this build needs one for CUDA ",
                                          kNeeded / 1000, ".", kNeeded % 1000 / 10, " or newer"));

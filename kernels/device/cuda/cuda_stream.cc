@@ -119,7 +119,7 @@ class CudaStream : public Stream {
 
   bool Idle() {
     const std::lock_guard<std::mutex> lock(shared_.captures);
-    if (Capturing()) return false;
+    if (Capturing().value_or(true)) return false;
     const RelaxedCapture relaxed;
     const cudaError_t code = cudaStreamQuery(stream_);
     if (code != cudaSuccess) (void)cudaGetLastError();
@@ -127,9 +127,10 @@ class CudaStream : public Stream {
   }
 
  private:
-  bool Capturing() const {
+  absl::StatusOr<bool> Capturing() const {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    return cudaStreamIsCapturing(stream_, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone;
+    AMPC_CUDA(cudaStreamIsCapturing, stream_, &status);
+    return status != cudaStreamCaptureStatusNone;
   }
   absl::Status Copy(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind) {
     if (bytes == 0) return absl::OkStatus();
@@ -144,7 +145,8 @@ class CudaStream : public Stream {
       AMPC_CUDA(cudaPointerGetAttributes, &attributes, host);
     }
     if (attributes.type == cudaMemoryTypeHost) return Copy(to, from, bytes, kind);
-    if (Capturing()) return InternalError("a copy of memory that is not pinned cannot be captured");
+    AMPC_ASSIGN_OR_RETURN(const bool capturing, Capturing());
+    if (capturing) return InternalError("a copy of memory that is not pinned cannot be captured");
     AMPC_RETURN_IF_ERROR(Copy(to, from, bytes, kind));
     return Synchronize();
   }
