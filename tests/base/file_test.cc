@@ -47,6 +47,22 @@ class File : public testing::Test {
   fs::path dir_;
 };
 
+// A process without standard input opens files from number 0 on.
+TEST_F(File, IsWrittenAsNumberZero) {
+  const int input = dup(0);
+  close(0);
+  {
+    AtomicFileWriter writer = *AtomicFileWriter::Create(Path("out"));
+    EXPECT_TRUE(writer.Append("text").ok());
+    EXPECT_TRUE(writer.Commit().ok());
+  }
+  if (input >= 0) {
+    dup2(input, 0);
+    close(input);
+  }
+  EXPECT_EQ(Read("out"), "text");
+}
+
 TEST_F(File, MapsContentAndEmptyFile) {
   Write("a", "hello");
   Write("empty", "");

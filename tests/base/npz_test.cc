@@ -118,6 +118,19 @@ TEST(NpzReader, TakesSizesFromAZip64Record) {
   EXPECT_EQ(ParseNpz(archive, "a.npz").status().message(), "a.npz: damaged zip archive: a zip64 record is cut short");
 }
 
+TEST(NpzReader, AStoredMemberHasTheSizeOfItsBytes) {
+  testing::TempFolder dir;
+  ASSERT_TRUE(WriteNpz(dir / "a.npz", {{"x", Ramp<float>()}}).ok());
+  const std::string archive = testing::ReadFile(dir / "a.npz");
+  const size_t size = archive.find("PK\x01\x02") + 24;  // in the directory
+  for (const int change : {-1, 1}) {
+    std::string changed = archive;
+    changed[size] = static_cast<char>(changed[size] + change);
+    const std::string message(ParseNpz(changed, "a.npz").status().message());
+    EXPECT_EQ(message.find("a.npz: member 'x.npy': is stored in "), 0u) << message;
+  }
+}
+
 TEST(NpzReader, ErrorsAreSentences) {
   testing::TempFolder dir;
   EXPECT_EQ(ReadNpz(dir / "no").status().message(), dir / "no" + ": no such file");

@@ -13,6 +13,7 @@
 #include "graph/amp_scope.h"
 #include "graph/base/json_reader.h"
 #include "passes/amp/verify_training.h"
+#include "passes/append_op.h"
 #include "tests/formats/test_files.h"
 #include "tests/testlib/status.h"
 
@@ -95,6 +96,13 @@ TEST(DecorateOptionsTest, OwnBf16IsNotScaled) {
   EXPECT_EQ(settings->scaling.init, 1);
 }
 
+TEST(DecorateOptionsTest, ScalingThatIsNotDoneIsNoted) {
+  const absl::StatusOr<AmpSettings> settings = Resolve({.use_dynamic_loss_scaling = true, .level = "O2", .dtype = DType::kBF16});
+  ASSERT_OK(settings);
+  EXPECT_FALSE(settings->scaling.dynamic);
+  EXPECT_THAT(settings->notes, ::testing::ElementsAre(HasSubstr("use_dynamic_loss_scaling is off")));
+}
+
 TEST(ListsTest, ContradictionsNameTheOp) {
   EXPECT_THAT(Resolve({.lists = {.custom_white_list = {"relu"}, .custom_black_list = {"relu"}}}),
               StatusIs(ExitCode::kUsage, "op 'relu' is in the custom white list and in the custom black list, needs to be in one"));
@@ -151,6 +159,21 @@ TEST(DecorateTest, OneCheckForAllAndEveryUpdateSeesIt) {
     EXPECT_EQ(*optimizer->get_loss_scaling(), "loss_scaling_0");
     EXPECT_NE(built->startup.main().FindVar("loss_scaling_0"), nullptr);
     EXPECT_NE(built->main.main().FindVar(*optimizer->get_scaled_loss()), nullptr);
+  }
+}
+
+// Gradients that are widened on the way back: those casts belong to the optimizer's part, which nothing of the backward part follows.
+TEST(DecorateTest, TheOptimizersPartComesLast) {
+  for (const std::string level : {"O1", "O2"}) {
+    Net net;
+    ASSERT_OK(Decorate(Sgd(), {.level = level})->Minimize(net.b, net.loss));
+    bool began = false;
+    for (const std::unique_ptr<Op>& op : net.b.program().main().ops()) {
+      const bool optimizes = (RoleOf(*op) & kRoleOptimize) != 0;
+      EXPECT_TRUE(optimizes || !began) << level << ": " << op->type();
+      began = began || optimizes;
+    }
+    EXPECT_TRUE(began);
   }
 }
 

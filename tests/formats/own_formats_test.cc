@@ -1,4 +1,7 @@
 // The formats of our own: model.ampc + model.safetensors, x.prog + x.safetensors.
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
 #include "graph/formats/format.h"
 #include "graph/text/parser.h"
 #include "graph/verify.h"
@@ -228,6 +231,15 @@ TEST(Ampc, EveryTruncationAndBitFlip) {
   }
   WriteFile(folder / "m.ampc", "");
   EXPECT_THAT(LoadModel(folder / "m.ampc"), StatusIs(ExitCode::kBadInput, HasSubstr("not an ampc program")));
+}
+
+// 4 GiB more than a program has: a message's size is a number of 31 bits.
+TEST(Ampc, AFileBeyondTheSizeOfAMessage) {
+  const TempFolder folder;
+  ASSERT_OK(SaveModel(Everything(), folder / "m.ampc"));
+  const uint64_t size = std::filesystem::file_size(folder / "m.ampc") + (uint64_t{1} << 32);
+  std::filesystem::resize_file(folder / "m.ampc", size);  // holes
+  EXPECT_THAT(LoadModel(folder / "m.ampc"), StatusIs(ExitCode::kBadInput, HasSubstr(absl::StrCat("not an ampc program, or damaged (", size, " bytes)"))));
 }
 
 TEST(Prog, SmallLiteralsStayInTheText) {

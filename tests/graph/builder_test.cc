@@ -119,6 +119,28 @@ TEST(ProgramBuilder, KeepsTheFirstError) {
   EXPECT_THAT(b.Build(), StatusIs(ExitCode::kUsage, "conv2d_0: found 'x' of type f32 [?, ?, 8, 8], needed dimension 1 to be known"));
 }
 
+// One size at a time, the others as they may be.
+TEST(ProgramBuilder, LayersNeedPositiveSizes) {
+  const auto message = [](auto&& use) {
+    ProgramBuilder b;
+    use(b, b.Feed("x", DType::kF32, {2, 4, 8, 8}));
+    return std::string(b.status().message());
+  };
+  const auto conv = [&](Conv2DOptions options) { return message([&](ProgramBuilder& b, Value x) { b.Conv2D(x, options); }); };
+  const auto fc = [&](int size, int flatten) { return message([&](ProgramBuilder& b, Value x) { b.FullyConnected(x, size, {.flatten = flatten}); }); };
+  for (const int bad : {-1, 0}) {
+    EXPECT_THAT(conv({.filters = bad}), HasSubstr("needed positive numbers and groups that divide the channels"));
+    EXPECT_THAT(conv({.filters = 4, .kernel = bad}), HasSubstr("needed positive numbers and groups that divide the channels"));
+    EXPECT_THAT(conv({.filters = 4, .groups = bad}), HasSubstr("needed positive numbers and groups that divide the channels"));
+    EXPECT_THAT(fc(bad, 1), HasSubstr("needed both from 1"));
+  }
+  EXPECT_THAT(conv({.filters = 4, .groups = 3}), HasSubstr("3 groups for 4 channels"));
+  EXPECT_THAT(fc(3, 0), HasSubstr("needed both from 1"));
+  EXPECT_EQ(conv({.filters = 1}), "");
+  EXPECT_EQ(conv({.filters = 4, .groups = 4}), "");
+  EXPECT_EQ(fc(1, 1), "");
+}
+
 TEST(ProgramBuilder, RefusesWhatItCannotUse) {
   const auto message = [](auto&& use) {
     ProgramBuilder b;

@@ -119,6 +119,16 @@ TEST(Layers, SelfAttentionOfEqualTokensIsTheSameForEach) {
   EXPECT_NE(got[0], got[1]);
 }
 
+TEST(Layers, OneHeadIsEnough) {
+  ProgramBuilder b;
+  EXPECT_EQ(layers::SelfAttention(b, b.Feed("x", DType::kF32, {-1, 2, 3}), {.heads = 1}).var->type.dims, (Dims{-1, 2, 3}));
+  for (const int heads : {0, -1}) {
+    ProgramBuilder other;
+    layers::SelfAttention(other, other.Feed("x", DType::kF32, {-1, 2, 3}), {.heads = heads});
+    EXPECT_THAT(other.status(), StatusIs(ExitCode::kUsage, HasSubstr("needed a number that divides them")));
+  }
+}
+
 TEST(Layers, MeanSquareError) {
   ProgramBuilder b;
   const Value x = b.Feed("x", DType::kF32, {-1, 2}), t = b.Feed("t", DType::kF32, {-1, 2});

@@ -3,7 +3,9 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "graph/text/parser.h"
 #include "tests/testlib/status.h"
 
@@ -67,6 +69,21 @@ INSTANTIATE_TEST_SUITE_P(
         Edit{"!was.out=f16", "", "block 'main', op 2, 8: op 'elementwise_add' -> 'e': mark was"}, Edit{"k=1", "k=1l", "block 'main', op 3, 9: op 'foo' -> 'f': attribute k"},
         Edit{"X=[d]", "Y=[d]", "block 'main', op 3, 9: op 'foo' -> 'f': slots"}, Edit{"k=1", "k=1 l=2", "block 'main', op 3, 9: op 'foo' -> 'f': attribute l"},
         Edit{"s <- assign(s)\n", "", "block 'main' has 5 ops, 4"}, Edit{"fetch e", "fetch d", "the fetches of the signature"}));
+
+// Every two of these, by the comparison and by the fingerprint.
+TEST(SameProgram, EachValueOfAnAttributeIsAnother) {
+  const char* const values[] = {"true", "false", "1", "2", "1l", "2l", "0.5", "0.25", "0.5d", "0.25d", "\"a\"", "\"b\"", "f16", "bf16", "$x", "$y",
+                                "scalar(1l)", "scalar(2l)", "scalar(0.5d)", "scalar(true)", "scalar(complex(1.0d, 2.0d))", "scalar(complex(3.0d, 2.0d))",
+                                "scalar(complex(1.0d, 4.0d))", "[1]", "[2]", "[1, 2]", "[2, 1]", "[1l]", "[0.5]", "[\"a\"]", "[\"b\"]", "[true]", "[false]"};
+  std::vector<Program> programs;
+  for (const char* value : values) programs.push_back(Parsed(absl::StrCat("o() a=", value, " !opaque\n")));
+  for (size_t i = 0; i < programs.size(); ++i) {
+    for (size_t j = 0; j < programs.size(); ++j) {
+      EXPECT_EQ(SameProgram(programs[i], programs[j]), i == j) << values[i] << " " << values[j];
+      EXPECT_EQ(Fingerprint(programs[i]) == Fingerprint(programs[j]), i == j) << values[i] << " " << values[j];
+    }
+  }
+}
 
 TEST(SameProgram, DefaultsCountAsGiven) {
   const Program a = Parsed("feed x : f32 [4]\ny = softmax(x) : f32 [4]\nfetch y");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/base/status_macros.h"
 #include "graph/text/parser.h"
 #include "passes/analysis/block_links.h"
@@ -28,6 +29,8 @@ struct Kind {
 };
 constexpr Kind kKinds[] = {
     {DType::kBool, 1, 0, 0, false, false}, {DType::kU8, 8, 0, 7, false, false},       {DType::kI8, 7, 0, 6, false, true},
+    {DType::kU4, 4, 0, 3, false, false},   {DType::kI4, 3, 0, 2, false, true},        {DType::kU2, 2, 0, 1, false, false},
+    {DType::kI2, 1, 0, 0, false, true},    {DType::kU16, 16, 0, 15, false, false},    {DType::kU32, 32, 0, 31, false, false},
     {DType::kI16, 15, 0, 14, false, true}, {DType::kI32, 31, 0, 30, false, true},     {DType::kI64, 63, 0, 62, false, true},
     {DType::kF16, 11, -24, 15, true, true}, {DType::kBF16, 8, -133, 127, true, true}, {DType::kF32, 24, -149, 127, true, true},
     {DType::kF64, 53, -1074, 1023, true, true}};
@@ -77,6 +80,32 @@ TEST(FoldCasts, DropsExactlyTheCastsThatLoseNothing) {
       bool exact = true;
       for (const Real v : Extremes(from)) exact = exact && Has(to, v);
       EXPECT_EQ(program.main().ops().size() == 1, exact) << a << " through " << b;
+    }
+  }
+}
+
+// Up to operator set 6 the second operand lies from dimension `axis` of the first on, where `broadcast` is set; from 7 on at its end.
+TEST(RaiseOnnxOpset, ABroadcastStaysWhereItWas) {
+  const Dims x = {2, 3, 4};
+  const std::vector<Dims> operands = {{2, 3, 4}, {3, 4}, {2, 3}, {2}, {3}, {4}, {1}, {1, 1}};
+  for (const Dims& y : operands) {
+    for (int axis = 0; axis + static_cast<int>(y.size()) <= 3; ++axis) {
+      Dims place(3, 1), end(3, 1);
+      std::copy(y.begin(), y.end(), place.begin() + axis);
+      std::copy(y.begin(), y.end(), end.end() - static_cast<int>(y.size()));
+      bool fits = true;
+      for (int d = 0; d < 3; ++d) fits = fits && (place[d] == 1 || place[d] == x[d]);
+      if (!fits) continue;
+      for (const char* type : {"Add", "Sub", "Mul", "Div", "Pow"}) {
+        const std::string text = absl::StrCat("feed x : f32 [2, 3, 4]\nfeed y : f32 [", absl::StrJoin(y, ", "), "]\nz = onnx.", type,
+                                              type == std::string("Pow") ? ".1" : ".6", "(x, y) broadcast=1l axis=", axis,
+                                              "l : f32 [2, 3, 4]\nw = onnx.Abs.6(z) : f32 [2, 3, 4]\nfetch w\n");
+        ASSERT_OK_AND_ASSIGN(Program program, Parse(text));
+        PassContext ctx;
+        ASSERT_OK_AND_ASSIGN(ctx.support, TargetSupport("cuda"));
+        const absl::Status raised = RunPipeline(Pipeline().Add("infer-types").Add("raise-onnx-opset", {{"dtype", "bf16"}}), {}, ctx, program);
+        EXPECT_EQ(raised.ok(), place == end) << text << raised;
+      }
     }
   }
 }

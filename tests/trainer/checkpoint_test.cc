@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
@@ -195,6 +196,21 @@ TEST(Checkpoint, KeepsTheLastOnes) {
   EXPECT_EQ(names, (std::vector<std::string>{"latest", "step-000000000005", "step-000000000005.1"}));
   EXPECT_EQ(Text(fs::path(dir) / "latest"), "step-000000000005.1\n");
   fs::remove_all(dir);
+}
+
+TEST(Checkpoint, TheLastOneIsKeptWhateverIsAskedFor) {
+  for (const int keep : {-1, 0, 1}) {
+    const std::string dir = NewDirectory("keep");
+    ASSERT_OK_AND_ASSIGN(Trainer trainer, MakeTrainer());
+    for (int i = 1; i <= 3; ++i) {
+      ASSERT_OK(TrainTo(trainer, i));
+      ASSERT_OK(trainer.Save(dir, {}, keep));
+    }
+    std::set<std::string> names;
+    for (const fs::directory_entry& entry : fs::directory_iterator(dir)) names.insert(entry.path().filename().string());
+    EXPECT_EQ(names, (std::set<std::string>{"latest", "step-000000000003"})) << keep;
+    fs::remove_all(dir);
+  }
 }
 
 TEST(Checkpoint, OfAnotherProgram) {

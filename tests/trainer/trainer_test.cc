@@ -51,6 +51,15 @@ TEST(Trainer, LearnsAndReportsEveryStep) {
   EXPECT_GT(trainer.arena_bytes(), 0);
 }
 
+TEST(Trainer, TheReportSaysWhetherTheStepUpdated) {
+  std::vector<bool> updated;
+  TrainerOptions options{.threads = 1, .accumulate = 3};
+  options.log = [&](const StepReport& r) { updated.push_back(r.updated); };
+  ASSERT_OK_AND_ASSIGN(Trainer trainer, Trainer::Create(Regression(), options));
+  for (int i = 0; i < 6; ++i) ASSERT_OK(trainer.Step(Batch(i, 8)));
+  EXPECT_EQ(updated, (std::vector<bool>{false, false, true, false, false, true}));
+}
+
 TEST(Trainer, AnErrorOfTheBuilderComesThrough) {
   EXPECT_THAT(Trainer::Create(UsageError("no such layer")), StatusIs(ExitCode::kUsage, "no such layer"));
   EXPECT_THAT(Trainer::Create(Regression(), {.device = "cuda"}), StatusIs(ExitCode::kUnsupported, HasSubstr("'cuda:0'")));

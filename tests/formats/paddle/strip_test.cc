@@ -29,6 +29,7 @@ TEST(Undo, MarksOfAnOp) {
   EXPECT_EQ(EncodeMarks(kept), "fp32=protect.shape; guard=2");
   EXPECT_EQ(DecodeMarks(EncodeMarks(kept)), kept);
   EXPECT_EQ(DecodeMarks("what;guard=x;was."), OpMarks());
+  EXPECT_EQ(DecodeMarks("guard=99999999999"), OpMarks());  // beyond the numbers there are
 }
 
 TEST(Undo, Variables) {
