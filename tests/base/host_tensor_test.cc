@@ -1,6 +1,7 @@
 #include "graph/base/host_tensor.h"
 
 #include <gtest/gtest.h>
+#include <sys/sysinfo.h>
 
 #include <cmath>
 #include <cstdint>
@@ -10,11 +11,20 @@
 
 #include "graph/base/error.h"
 #include "graph/base/shape.h"
+#include "graph/base/size.h"
 
 namespace ampc {
 namespace {
 
 constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
+
+// No more than the machine has, which is less than its addresses.
+TEST(MostBytes, IsTheMachinesMemory) {
+  struct sysinfo info = {};
+  ASSERT_EQ(sysinfo(&info), 0);
+  EXPECT_LE(MostBytes(), static_cast<int64_t>((info.totalram + info.totalswap) * info.mem_unit));
+  EXPECT_GT(MostBytes(), 0);
+}
 
 TEST(Shape, CountsElements) {
   EXPECT_EQ(NumElements({}), 1);

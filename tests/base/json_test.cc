@@ -43,6 +43,7 @@ TEST(JsonWriterTest, EscapesStrings) {
   EXPECT_EQ(JsonQuote("\xc3\xa9\xf0\x9f\x98\x80"), "\"\xc3\xa9\xf0\x9f\x98\x80\"");
   EXPECT_EQ(JsonQuote("a\xff\xc3"), "\"a\xef\xbf\xbd\xef\xbf\xbd\"");
   EXPECT_EQ(JsonQuote(std::string(1, '\0')), R"("\u0000")");
+  EXPECT_EQ(JsonQuote("\xc2\x85\xc2\x9f"), R"("\u0085\u009f")");
 }
 
 TEST(JsonWriterTest, NumbersReadBack) {

@@ -42,6 +42,13 @@ TEST(OnnxErrors, OperatorSets) {
   EXPECT_THAT(Load(model), StatusIs(ExitCode::kBadInput, HasSubstr("no operator set for the default domain")));
 }
 
+// The metadata's bytes are no fields.
+TEST(OnnxErrors, DamagedMetadata) {
+  const TempFolder folder;
+  WriteFile(folder / "m.onnx", Small().SerializeAsString() + "\x72\x02\xff\xff");
+  EXPECT_THAT(LoadModel(folder / "m.onnx"), StatusIs(ExitCode::kBadInput, HasSubstr("m.onnx")));
+}
+
 TEST(OnnxErrors, Names) {
   onnx::ModelProto model = Small();
   model.mutable_graph()->mutable_node(0)->set_input(0, "nowhere");

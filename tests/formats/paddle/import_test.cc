@@ -1,4 +1,9 @@
 // What the IR makes of a Paddle program.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
 #include "graph/formats/format.h"
 #include "graph/verify.h"
 #include "tests/formats/paddle/desc.h"
@@ -38,6 +43,20 @@ class Import : public ::testing::Test {
 
   TempFolder folder_;
 };
+
+// Paddle's numbers of element types.
+TEST_F(Import, ElementTypes) {
+  const std::vector<std::pair<int, DType>> numbers = {{0, DType::kBool}, {1, DType::kI16}, {2, DType::kI32},  {3, DType::kI64},   {4, DType::kF16},  {5, DType::kF32},
+                                                      {6, DType::kF64},  {20, DType::kU8}, {21, DType::kI8}, {22, DType::kBF16}, {23, DType::kC64}, {24, DType::kC128}};
+  DescBuilder builder;
+  for (const auto& [number, dtype] : numbers) builder.Var(0, absl::StrCat("v", number), {2, 2}, number).set_persistable(true);
+  ASSERT_OK_AND_ASSIGN(const Program program, Load(builder));
+  for (const auto& [number, dtype] : numbers) {
+    const Var* var = program.main().FindVar(absl::StrCat("v", number));
+    ASSERT_NE(var, nullptr) << number;
+    EXPECT_EQ(Name(var->type.dtype), Name(dtype)) << number;
+  }
+}
 
 TEST_F(Import, SignatureFollowsCol) {
   DescBuilder b;
