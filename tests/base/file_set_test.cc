@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -114,19 +113,6 @@ TEST_F(FileSet, SavingOneFileFinishesTheSetBefore) {
   ASSERT_TRUE(one.Commit().ok());
   ASSERT_TRUE(FinishSave(dir_ / "head").ok());
   EXPECT_EQ(Files(), (std::map<std::string, std::string>{{"a", "new"}, {"b", "new"}, {"head", "newest"}}));
-}
-
-TEST_F(FileSet, WhatAJournalNeedsIsNotStale) {
-  Interrupted(4);
-  const std::string temporary = dir_ / ".ampc-01234567-8-1.tmp";  // of another machine, long ago
-  testing::WriteFile(temporary, "new");
-  fs::last_write_time(temporary, fs::file_time_type::clock::now() - std::chrono::hours(25));
-  const size_t files = Files().size();
-  RemoveStale(dir_.path());
-  EXPECT_EQ(Files().size(), files);
-  fs::remove(JournalName(dir_.path(), "head"));
-  RemoveStale(dir_.path());
-  EXPECT_FALSE(fs::exists(temporary));
 }
 
 TEST_F(FileSet, AFileThatCannotBeReplacedLeavesTheOldOnes) {

@@ -246,6 +246,17 @@ TEST_F(File, WhatKilledProcessesLeftIsRemoved) {
   EXPECT_EQ(left, (std::set<std::string>{mine, dead + "-2.txt", dead + "-x.tmp", elsewhere, ".ampc-notes.tmp", "out"}));
 }
 
+TEST_F(File, WhatAJournalMayNeedIsNotStale) {
+  const std::string long_ago = Path(".ampc-00000000-7-1.old"), journal = JournalName(dir_.string(), "head");
+  for (const std::string& path : {long_ago, journal}) std::ofstream(path) << "x";
+  fs::last_write_time(long_ago, fs::file_time_type::clock::now() - std::chrono::hours(25));
+  RemoveStale(dir_.string());
+  EXPECT_TRUE(fs::exists(long_ago));
+  fs::remove(journal);
+  RemoveStale(dir_.string());
+  EXPECT_FALSE(fs::exists(long_ago));
+}
+
 TEST_F(File, FullDiskIsReportedAndSticks) {
   absl::StatusOr<AtomicFileWriter> writer = AtomicFileWriter::Create("/dev/full");
   ASSERT_TRUE(writer.ok());
