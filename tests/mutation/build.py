@@ -9,13 +9,15 @@ import subprocess
 # Not run: what needs a device or the network, what another configuration has, what checks the text of the tree, and the tests of the tools beside this one.
 _LEFT_OUT = "manual|gpu|lint|external"
 
+_PARTS = 6  # of each of Bazel's shards
+
 
 class Build:
     """What `ask` found.
 
     compiles: {unit: arguments}, a unit being what the compiler is given; unit_of: {source: its unit}, a unit of several sources joined or the source itself;
     archives: {archive: objects in it}; links: {binary: arguments}; tests: {label: {binary, args, data: binaries that it starts, shards}}.
-    A test of several shards is as many tests, LABEL#1 and so on.
+    A test of several shards is many tests, LABEL#1/12 and so on: of a long test only the part runs that comes to a mutant's place.
     """
 
     def __init__(self, facts):
@@ -48,7 +50,8 @@ class Build:
         _, mark, number = label.partition("#")
         if not mark:
             return {}
-        return {w + n: v for w in ("TEST_", "GTEST_") for n, v in (("TOTAL_SHARDS", str(self.tests[label]["shards"])), ("SHARD_INDEX", str(int(number) - 1)))}
+        part, of = number.split("/")
+        return {w + n: v for w in ("TEST_", "GTEST_") for n, v in (("TOTAL_SHARDS", of), ("SHARD_INDEX", str(int(part) - 1)))}
 
     def output_of(self, source):
         arguments = self.compiles[self.unit_of[source]]
@@ -79,7 +82,8 @@ def plant(root, execroot, folder):
 
 
 def _shards(label, count):
-    return ["%s#%d" % (label, k + 1) for k in range(count)] if count > 1 else [label]
+    parts = _PARTS * count
+    return ["%s#%d/%d" % (label, k + 1, parts) for k in range(parts)] if count > 1 else [label]
 
 
 def _label_of(edges, source):

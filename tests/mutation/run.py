@@ -94,19 +94,24 @@ class Sitting:
     def choose(self, drawn, count, jobs=1):
         """The first `count` of the drawn that compile, and those between that do not; all that fit are compiled together."""
         drawn = [mutant for mutant in drawn if mutant.path in self._build.unit_of]  # others are of another configuration
-        wanted = count
-        while True:
-            chosen = drawn[:wanted]
-            self._combined.add(chosen, jobs)
-            for mutant in chosen:
+        wanted = 0
+        while wanted < min(len(drawn), self._wanted(drawn, count)):
+            wanted = self._wanted(drawn, count)
+            self._combined.add(drawn[:wanted], jobs)
+            for mutant in drawn[:wanted]:
                 if mutant.key not in self._combined.numbers and mutant.key not in self._results.rows:
                     row, _, mutated = self._begun(mutant)
                     compiles = self._place.compile({mutant.path: mutated})[0]
                     self._results.add(dict(row, verdict=OPEN if compiles else REFUSED, tried={}, left=len(self._build.users(mutant.path))))
-            refused = sum(self._results.verdict(mutant) == REFUSED for mutant in chosen)
-            if wanted >= len(drawn) or wanted >= count + refused:
-                return chosen
-            wanted = count + refused
+        return drawn[:wanted]
+
+    def _wanted(self, drawn, count):
+        """How many of the drawn have `count` among them that compile, as far as is known."""
+        wanted = refused = 0
+        while wanted < len(drawn) and wanted < count + refused:
+            refused += self._results.verdict(drawn[wanted]) == REFUSED
+            wanted += 1
+        return wanted
 
     def _begun(self, mutant):
         """A row of results without a verdict, the source's text and the mutant's."""
