@@ -22,6 +22,7 @@ absl::StatusOr<std::vector<int64_t>> Sections(const InferContext& ctx, int64_t d
   std::vector<int64_t> out;
   int64_t sum = 0;
   for (const std::optional<int64_t>& s : *given) {
+    if (s.value_or(0) < -1) return Fail(ctx, 4, "the sections have ", *s, ", need at least 0, or -1 for the rest");
     out.push_back(s.value_or(kUnknownDim));
     sum = SatAdd(sum, std::max<int64_t>(out.back(), 0));
   }

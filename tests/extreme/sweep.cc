@@ -21,6 +21,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/fnv.h"
+#include "graph/base/shape.h"
 #include "tests/extreme/attempt.h"
 
 namespace ampc::extreme {
@@ -31,6 +33,7 @@ enum class State : uint8_t { kNotTried, kBegun, kRan, kRefused, kShortOfMemory, 
 // What a child tells its parent.
 struct Record {
   State state;
+  Ending ending;
   char stage[8];
   char what[240];
 };
@@ -55,6 +58,18 @@ std::vector<const OpDef*> Chosen(const std::string& only) {
   return ops;
 }
 
+Ending EndingOf(const TensorMap& fetches) {
+  Ending ending;
+  ending.ran = true;
+  for (const auto& [name, tensor] : fetches) {
+    const absl::string_view bytes(static_cast<const char*>(tensor.data()), tensor.size_bytes());
+    ending.results = Fnv1a(bytes, Fnv1a(absl::StrCat(name, Name(tensor.dtype()), ShapeToString(tensor.dims())), ending.results));
+    if (name == "r0" && tensor.dtype() == DType::kI64 && tensor.num_elements() > 0)
+      ending.first = *static_cast<const int64_t*>(tensor.data());
+  }
+  return ending;
+}
+
 int64_t IndexOf(const SweepOptions& options, int64_t position) { return options.first + position * options.step; }
 
 void TryOne(const SweepOptions& options, int64_t position, const std::string& folder) {
@@ -66,6 +81,7 @@ void TryOne(const SweepOptions& options, int64_t position, const std::string& fo
   const Attempt attempt =
       Try(ModelOf(options, IndexOf(options, position)), folder, [](const char* stage) { std::strncpy(current->stage, stage, sizeof(current->stage) - 1); });
   const absl::Status polite = CheckPolite(attempt);
+  record.ending = attempt.status.ok() ? EndingOf(attempt.fetches) : Ending();
   const absl::Status& told = polite.ok() ? attempt.status : polite;
   std::strncpy(record.what, std::string(told.message()).c_str(), sizeof(record.what) - 1);
   record.state = !polite.ok() ? State::kImpolite : attempt.status.ok() ? State::kRan : attempt.too_little_memory ? State::kShortOfMemory : State::kRefused;
@@ -143,8 +159,10 @@ SweepResult Collect(const SweepOptions& options, size_t num_ops) {
     result.ran += record.state == State::kRan;
     result.refused += record.state == State::kRefused;
     result.short_of_memory += record.state == State::kShortOfMemory;
+    result.endings.push_back(record.ending);
     const int64_t index = IndexOf(options, i);
-    if (record.state == State::kRan && (options.changes == 0 || index < static_cast<int64_t>(num_ops))) ran.insert(ModelOf(options, index).def->name);
+    if (record.state == State::kRan && !options.model && (options.changes == 0 || index < static_cast<int64_t>(num_ops)))
+      ran.insert(ModelOf(options, index).def->name);
     if (record.state != State::kImpolite) continue;
     const OddModel model = ModelOf(options, index);
     result.failures.push_back({index, model.def->name, record.stage, record.what, Describe(model)});
@@ -156,6 +174,7 @@ SweepResult Collect(const SweepOptions& options, size_t num_ops) {
 }  // namespace
 
 OddModel ModelOf(const SweepOptions& options, int64_t index) {
+  if (options.model) return options.model(index);
   static auto& chosen = *new std::map<std::string, std::vector<const OpDef*>>;
   std::vector<const OpDef*>& ops = chosen[options.only];
   if (ops.empty()) ops = Chosen(options.only);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,14 @@ struct SweepOptions {
   int seconds = 10;                           // of a child's processor time for one model
   int models_per_child = 400;
   int changes = -1;  // of each model; -1: none of the first round, then one or two
+  std::function<OddModel(int64_t index)> model;  // where given, these models instead
+};
+
+// What became of one model.
+struct Ending {
+  bool ran = false;
+  uint64_t results = 0;  // of one that ran: a hash of all that it gave
+  int64_t first = 0;     // the first element of its first result, where that is an i64
 };
 
 struct Failure {
@@ -29,6 +38,7 @@ struct Failure {
 struct SweepResult {
   int64_t tried = 0, ran = 0, refused = 0, short_of_memory = 0;
   std::vector<Failure> failures;
+  std::vector<Ending> endings;            // by position
   std::vector<std::string> ops_that_ran;  // unchanged, at least once; sorted, without repetition
 };
 

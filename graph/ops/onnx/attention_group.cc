@@ -1,4 +1,5 @@
 // GroupQueryAttention of ONNX Runtime, whose keys and values are kept in buffers that each sequence fills to its own length.
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -108,7 +109,7 @@ Var* GroupBias(Lowering& l, const GroupQuery& g, Var* scores) {
   Var* distance = l.Binary("elementwise_sub", query, Count(l, scores, 3, false));
   Var* left = WithNumber(l, "greater_equal", distance, 0);
   if (const int64_t window = l.GetInt("local_window_size"); window > 0) {
-    left = l.Binary("logical_and", left, WithNumber(l, "less_than", distance, static_cast<double>(window)));
+    left = l.Binary("logical_and", left, WithNumber(l, "less_than", distance, static_cast<double>(std::min<int64_t>(window, kToTheEnd))));
   }
   return BiasOf(l, left, scores, kLeastScore);
 }

@@ -1,4 +1,5 @@
 // Attention of the standard (operator set 23), and what came with it for caches.
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -18,7 +19,8 @@ Var* LeftByPosition(Lowering& l, Var* scores, Var* q) {
   Var* position = Count(l, scores, 3, false);
   const bool causal = l.GetInt("is_causal") != 0;
   const bool windows = l.since() >= 25;
-  const int64_t before = windows ? l.GetInt("left_window_size") : -1, after = windows ? l.GetInt("right_window_size") : -1;
+  const auto window = [&](const char* size) { return windows ? std::min<int64_t>(l.GetInt(size), kToTheEnd) : -1; };
+  const int64_t before = window("left_window_size"), after = window("right_window_size");
   Var* lengths = l.Has("nonpad_kv_seqlen") ? l.Reshape(l.Cast(l.In("nonpad_kv_seqlen"), DType::kI64), {-1, 1, 1, 1}) : nullptr;
   if (causal || before >= 0 || after >= 0) {
     Var* query = Count(l, scores, 2, false);
