@@ -13,8 +13,7 @@ while [ $# -gt 0 ]; do
   case "$1" in
     --archs)
       case "${2:-}" in
-        9.0) options=(--config=cuda) ;;
-        7.5 | 8.0 | 8.6 | 8.9) options=(--config=cuda --define=cuda_archs="${2/./}") ;;
+        7.5 | 8.0 | 8.6 | 8.9 | 9.0) options=(--config=cuda --define=cuda_archs="${2/./}") ;;
         *) echo "gpu_bundle.sh: --archs '${2:-}', needed 7.5, 8.0, 8.6, 8.9 or 9.0" >&2; exit 2 ;;
       esac
       quick=wanted
