@@ -115,6 +115,11 @@ void Prune(const std::string& directory, const std::string& latest, int keep) {
   std::vector<std::string> old = List(directory);
   std::erase(old, latest);
   for (size_t i = static_cast<size_t>(std::max(1, keep)) - 1; i < old.size(); ++i) fs::remove_all(In(directory, old[i]), ignored);
+}
+
+// What earlier saves left that did not come to their end.
+void RemoveUnfinished(const std::string& directory) {
+  std::error_code ignored;
   std::vector<fs::path> left;
   for (fs::directory_iterator it(directory, ignored), end; !ignored && it != end; it.increment(ignored)) {
     if (absl::StartsWith(it->path().filename().string(), kUnfinished)) left.push_back(it->path());
@@ -207,8 +212,9 @@ class Unfinished {
     if (made_) fs::remove(directory_, ignored);  // stays where it has a checkpoint
   }
   absl::Status Make() {
+    // Before the save, not behind it: a process that is killed in between leaves a last checkpoint, after which nothing is saved any more.
+    RemoveUnfinished(directory_);
     std::error_code error;
-    fs::remove_all(path_, error);
     made_ = fs::create_directories(directory_, error);
     if (!error) fs::create_directory(path_, error);
     return error ? Failed("created", path_, error) : absl::OkStatus();
