@@ -36,6 +36,7 @@ struct Gatherer {
     const void* index = args.inputs[spec.flat];
     char* out = static_cast<char*>(args.outputs[0]);
     AMPC_RETURN_IF_ERROR(CheckIndexes(index));
+    if (row_bytes == 0) return absl::OkStatus();  // an empty tensor has no address
     ParallelFor(args.threads, spec.outer * spec.count, std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(1, row_bytes)),
                 [&](int64_t first, int64_t last) {
                   for (int64_t i = first; i < last; ++i) {
