@@ -4,7 +4,7 @@
 #include "passes/amp/cast_model.h"
 #include "passes/amp/cast_parameters.h"
 #include "passes/amp/fp16_guard.h"
-#include "passes/amp/protect.h"
+#include "passes/amp/protect/protect.h"
 #include "passes/amp/remove_amp_cast.h"
 #include "passes/amp/round_batch_norm.h"
 #include "passes/amp/verify_training.h"
@@ -29,9 +29,9 @@
 #include "passes/onnx/raise_opset.h"
 #include "passes/parallel/bucket_gradients.h"
 #include "passes/parallel/data_parallel.h"
+#include "passes/pass.h"
 #include "passes/train/group_updates.h"
 #include "passes/train/unscale_in_update.h"
-#include "passes/pass.h"
 
 namespace ampc {
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/amp_region.h"
 #include "graph/base/error.h"
@@ -16,14 +15,13 @@
 #include "passes/amp/cast_roots.h"
 #include "passes/amp/decide.h"
 #include "passes/amp/io_choice.h"
+#include "passes/amp/protect/rules.h"
 #include "passes/amp/selector_choices.h"
 #include "passes/analysis/per_record.h"
 #include "passes/analysis/schema_support.h"
 
 namespace ampc {
 namespace {
-
-constexpr absl::string_view kLogRule = "protect.log";
 
 enum class Vote : uint8_t { kNeutral, kLow, kHigh };
 
@@ -168,12 +166,10 @@ class OwnDecider {
     return excluded == nullptr ? OpDecision() : Fp32("exclude", out_->Keep(absl::StrCat("selected by '", excluded->text, "'")));
   }
 
-  // A reason written by a pass starts with its rule: "protect.shape: ...".
   OpDecision Marked(const Op& op) const {
-    const std::string& reason = op.marks.amp_reason;
-    const size_t colon = reason.find(": ");
-    if (absl::StartsWith(reason, "protect.") && colon != std::string::npos) return Fp32(out_->Keep(reason.substr(0, colon)), out_->Keep(reason.substr(colon + 2)));
-    return Fp32("marked", out_->Keep(reason));
+    absl::string_view text;
+    const Rule* rule = RuleOfMark(op.marks.amp_reason, &text);
+    return rule != nullptr ? Fp32(rule->id, out_->Keep(std::string(text))) : Fp32("marked", out_->Keep(op.marks.amp_reason));
   }
 
   OpDecision ByClass(const Op& op, AmpClass amp) {
@@ -256,7 +252,8 @@ class OwnDecider {
   void VoteForResults(const Op& op, const OpDecision& d) {
     if (IsInserted(op)) return;
     const bool from_float = IsCast(op) ? op.inputs()[0]->type.IsFloat() : HasFloatOperand(op);
-    const bool neutral = !from_float || d.rule == "protect.shape" || d.rule == "protect.count" || d.rule == "weights";
+    const Rule* rule = IsProtectMark(d.rule) ? FindRule(d.rule) : nullptr;
+    const bool neutral = !from_float || (rule != nullptr && !rule->followers) || d.rule == "weights";
     for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
       const Var& var = *op.outputs()[i];
       if (var.kind != VarKind::kTemp) continue;

@@ -9,7 +9,7 @@
 #include "graph/base/json_writer.h"
 #include "passes/amp/decision.h"
 #include "passes/amp/original_names.h"
-#include "passes/amp/protect_util.h"
+#include "passes/amp/protect/op_class.h"
 #include "passes/analysis/op_kinds.h"
 #include "passes/analysis/schema_support.h"
 

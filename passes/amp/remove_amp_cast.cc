@@ -7,6 +7,7 @@
 #include "graph/base/status_macros.h"
 #include "passes/amp/decision.h"
 #include "passes/amp/fp16_guard.h"
+#include "passes/amp/protect/rules.h"
 #include "passes/make_pass.h"
 
 namespace ampc {
@@ -43,7 +44,7 @@ class Stripper {
     for (int b = 0; b < program_.num_blocks(); ++b) {
       for (const std::unique_ptr<Op>& op : program_.block(b).ops()) {
         marks = marks || IsInserted(*op) || !op->marks.was.empty();
-        if (op->marks.amp == AmpMark::kFp32 && absl::StartsWith(op->marks.amp_reason, "protect.")) {
+        if (op->marks.amp == AmpMark::kFp32 && IsProtectMark(op->marks.amp_reason)) {
           marks = true;
           op->marks.amp = AmpMark::kNone;
           op->marks.amp_reason.clear();

@@ -11,7 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "graph/base/status_macros.h"
 #include "graph/text/parser.h"
-#include "passes/analysis/block_links.h"
+#include "passes/analysis/dataflow.h"
 #include "passes/analysis/target_support.h"
 #include "passes/pipeline.h"
 #include "tests/testlib/status.h"
@@ -129,7 +129,7 @@ block body parent=main {
   r = elementwise_add(p, q)
   onnx.yield(outputs=[c, q, r, r])
 }
-)"), ::testing::UnorderedElementsAre("q a", "r b", "r all", "start p", "one q", "q p", "r q"));
+)"), ::testing::UnorderedElementsAre("q a", "r b", "r all", "start p", "one q", "q p", "r q", "start a", "one b"));
 }
 
 TEST(BlockLinks, OfAScanWhoseElementsAreNoState) {
@@ -143,7 +143,7 @@ block body parent=main {
   s = elementwise_add(sum, row)
   onnx.yield(outputs=[s, s])
 }
-)"), ::testing::UnorderedElementsAre("s last", "s sums", "zero sum", "x row", "s sum"));
+)"), ::testing::UnorderedElementsAre("s last", "s sums", "zero sum", "x row", "s sum", "zero last"));
 }
 
 TEST(BlockLinks, OfAnIf) {

@@ -1,4 +1,4 @@
-#include "passes/amp/value_bounds.h"
+#include "passes/amp/protect/bounds.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,8 +15,6 @@ namespace ampc {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-Bounds Union(const Bounds& a, const Bounds& b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
 
 double Product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
@@ -59,7 +57,9 @@ Bounds Adds(const Op&, const Operands& in) {
   for (size_t i = 1; i < in.size(); ++i) sum = {sum.low + in[i].low, sum.high + in[i].high};
   return sum;
 }
-Bounds Subtracts(const Op&, const Operands& in) { return in.size() == 2 ? Bounds{in[0].low - in[1].high, in[0].high - in[1].low} : Bounds(); }
+Bounds Subtracts(const Op&, const Operands& in) {
+  return in.size() == 2 ? Bounds{in[0].low - in[1].high, in[0].high - in[1].low} : Bounds();
+}
 Bounds Multiplies(const Op& op, const Operands& in) {
   if (in.size() != 2) return {};
   return op.inputs()[0] == op.inputs()[1] ? Square(in[0]) : Times(in[0], in[1]);
@@ -95,23 +95,35 @@ Bounds Clips(const Op& op, const Operands& in) {
 Bounds Sums(const Op& op, const Operands& in) {
   const int64_t before = op.inputs()[0]->type.NumElements(), after = op.outputs()[0]->type.NumElements();
   const bool same_sign = in[0].low >= 0 || in[0].high <= 0;
-  if (before <= 0 || after <= 0) return same_sign ? Bounds{in[0].low >= 0 ? in[0].low : -kInfinity, in[0].high <= 0 ? in[0].high : kInfinity} : Bounds();
+  if (before <= 0 || after <= 0)
+    return same_sign ? Bounds{in[0].low >= 0 ? in[0].low : -kInfinity, in[0].high <= 0 ? in[0].high : kInfinity} : Bounds();
   const double count = static_cast<double>(before) / static_cast<double>(after);
   return {Product(in[0].low, count), Product(in[0].high, count)};
 }
 Bounds Casts(const Op& op, const Operands& in) {
   switch (op.inputs()[0]->type.dtype) {
-    case DType::kBool: return {0, 1};
-    case DType::kU8: return {0, 255};
-    case DType::kI8: return {-128, 127};
-    case DType::kI16: return {-32768, 32767};
-    case DType::kU16: return {0, 65535};
-    case DType::kU4: return {0, 15};
-    case DType::kI4: return {-8, 7};
-    case DType::kU2: return {0, 3};
-    case DType::kI2: return {-2, 1};
-    case DType::kF4E2M1: return {-6, 6};
-    default: break;
+    case DType::kBool:
+      return {0, 1};
+    case DType::kU8:
+      return {0, 255};
+    case DType::kI8:
+      return {-128, 127};
+    case DType::kI16:
+      return {-32768, 32767};
+    case DType::kU16:
+      return {0, 65535};
+    case DType::kU4:
+      return {0, 15};
+    case DType::kI4:
+      return {-8, 7};
+    case DType::kU2:
+      return {0, 3};
+    case DType::kI2:
+      return {-2, 1};
+    case DType::kF4E2M1:
+      return {-6, 6};
+    default:
+      break;
   }
   return op.outputs()[0]->type.IsFloat() ? in[0] : Bounds{std::trunc(in[0].low), std::trunc(in[0].high)};
 }
@@ -123,8 +135,10 @@ struct Row {
 
 constexpr Row kRows[] = {
     {Moves,
-     "assign reshape reshape2 squeeze squeeze2 unsqueeze unsqueeze2 flatten flatten2 flatten_contiguous_range transpose transpose2 tile expand "
-     "expand_v2 stack unstack concat split slice strided_slice gather gather_nd index_select take_along_axis where flip roll reduce_max reduce_min "
+     "assign reshape reshape2 squeeze squeeze2 unsqueeze unsqueeze2 flatten flatten2 flatten_contiguous_range transpose transpose2 tile "
+     "expand "
+     "expand_v2 stack unstack concat split slice strided_slice gather gather_nd index_select take_along_axis where flip roll reduce_max "
+     "reduce_min "
      "reduce_mean mean pixel_shuffle Identity Reshape Squeeze Unsqueeze Flatten Transpose Tile Expand Concat Split Slice Gather GatherND "
      "GatherElements Where ReduceMax ReduceMin ReduceMean MaxPool GlobalMaxPool GlobalAveragePool DepthToSpace SpaceToDepth"},
     {Pads, "pad pad2d pad3d Pad pool2d AveragePool"},
@@ -161,12 +175,6 @@ Rule RuleOf(absl::string_view name) {
   return it == kRules->end() ? nullptr : it->second;
 }
 
-// ONNX's own type first: a native op that is nearly the same may differ in what it does.
-Rule RuleOfRecord(const OpDef& def) {
-  if (const Rule rule = RuleOf(onnx::TypeName(def))) return rule;
-  return RuleOf(onnx::NativeName(def));
-}
-
 bool Computes(const Op& op, int flat) {
   const DType dtype = op.inputs()[flat]->type.dtype;
   if (IsFloat(dtype)) return op.def().inputs[op.InputSlotOf(flat)].precision == SlotPrecision::kFollow || IsCast(op);
@@ -185,34 +193,34 @@ Bounds BoundsOfAll(const Values& values) {
   return all;
 }
 
+}  // namespace
+
+double Bounds::Magnitude() const { return std::max(std::fabs(low), std::fabs(high)); }
+
+Bounds Union(const Bounds& a, const Bounds& b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
+
+// ONNX's own type first: a native op that is nearly the same may differ in what it does.
+BoundsRule BoundsRuleOf(const OpDef& def) {
+  if (const Rule rule = RuleOf(onnx::TypeName(def))) return rule;
+  return RuleOf(onnx::NativeName(def));
+}
+
+Bounds BoundsOfResults(BoundsRule rule, const Op& op, absl::FunctionRef<const Bounds&(const Var&)> of) {
+  if (rule == nullptr || op.outputs().empty() || !op.SubBlocks().empty()) return {};
+  Operands in;
+  for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
+    if (Computes(op, i)) in.push_back(of(*op.inputs()[i]));
+  }
+  if (in.empty()) return {};
+  const Bounds out = rule(op, in);
+  return std::isnan(out.low) || std::isnan(out.high) || out.low > out.high ? Bounds() : out;
+}
+
 Bounds BoundsOfStored(const Var& var) {
   if (var.kind != VarKind::kConst || var.literal == nullptr) return {};
   if (var.literal->dtype() == DType::kI32) return BoundsOfAll(var.literal->values<int32_t>());
   if (var.literal->dtype() == DType::kI64) return BoundsOfAll(var.literal->values<int64_t>());
   return BoundsOfAll(OriginalFloats(var));
-}
-
-}  // namespace
-
-double Bounds::Magnitude() const { return std::max(std::fabs(low), std::fabs(high)); }
-
-ValueBounds::ValueBounds(const Program& program, const CastRoots& roots) : roots_(roots), bounds_(program.num_var_ids()) {
-  ForEachVar(program, [this](const Var& var) { bounds_[var.id()] = BoundsOfStored(var); });
-}
-
-void ValueBounds::Add(const Op& op) {
-  const Rule rule = rules_.Of(op.def(), RuleOfRecord);
-  if (rule == nullptr || op.outputs().empty() || !op.SubBlocks().empty()) return;
-  Operands in;
-  for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
-    if (Computes(op, i)) in.push_back(Of(*op.inputs()[i]));
-  }
-  if (in.empty()) return;
-  Bounds out = rule(op, in);
-  if (std::isnan(out.low) || std::isnan(out.high) || out.low > out.high) out = Bounds();
-  for (const Var* var : op.outputs()) {
-    if (var->kind == VarKind::kTemp && (var->type.IsFloat() || IsCast(op))) bounds_[var->id()] = out;
-  }
 }
 
 }  // namespace ampc

@@ -3,12 +3,10 @@
 #pragma once
 
 #include <limits>
-#include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "graph/program.h"
-#include "passes/amp/cast_roots.h"
-#include "passes/analysis/per_record.h"
+#include "absl/functional/function_ref.h"
+#include "graph/op.h"
 
 namespace ampc {
 
@@ -17,23 +15,19 @@ struct Bounds {  // inclusive; infinite where nothing is known
   double high = std::numeric_limits<double>::infinity();
   // The largest magnitude that the value can have; infinite where one side is open.
   double Magnitude() const;
+  friend bool operator==(const Bounds&, const Bounds&) = default;
 };
+
+Bounds Union(const Bounds& a, const Bounds& b);
 
 // The bounds of an op's results from those of the operands that compute, in order: what only says where or how is left out.
 using BoundsRule = Bounds (*)(const Op& op, const absl::InlinedVector<Bounds, 4>& in);
 
-class ValueBounds {
- public:
-  // Bounds of the stored values; those of results come with Add.
-  ValueBounds(const Program& program, const CastRoots& roots);
-  // Computes the bounds of the results of `op`, whose operands were defined before.
-  void Add(const Op& op);
-  const Bounds& Of(const Var& var) const { return bounds_[roots_.Root(var).id()]; }
-
- private:
-  const CastRoots& roots_;
-  PerRecord<BoundsRule> rules_;
-  std::vector<Bounds> bounds_;  // by Var::id
-};
+// Null for a record of which nothing is known.
+BoundsRule BoundsRuleOf(const OpDef& def);
+// `of` gives the bounds of an operand.
+Bounds BoundsOfResults(BoundsRule rule, const Op& op, absl::FunctionRef<const Bounds&(const Var&)> of);
+// Of a literal.
+Bounds BoundsOfStored(const Var& var);
 
 }  // namespace ampc

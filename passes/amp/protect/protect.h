@@ -5,11 +5,9 @@
 //   e = elementwise_add(v, eps)     ->     e = elementwise_add(v, eps) !amp=fp32("protect.constant: 1e-12 is 0 in f16")
 //   s = sqrt(e)                            s = sqrt(e) !amp=fp32("protect.eps: ...")
 //
-// Rules: shape (computed from shapes and constants alone), index (feeds an index, a shape or a loop count), constant (reads a
-// constant that the low type has as zero or infinity), range (reads a value that such a constant made large), eps (reads a
-// value that such a constant keeps from zero), distance (exp(x - max(x))), scale (becomes that of a quantisation), statistics (a square
-// that is only averaged or summed), loss (what reduces one, and a mean over everything that only becomes other numbers), log (a small part of the program whose result goes into a logarithm of small values).
-// Option: dtype=f16|bf16. O(program).
+// The rules are the rows of rules.cc, what they ask of values is in fact.h. Options: dtype=f16|bf16, rules=id,... O(program).
+//
+// facts: says what protect knows of each value, as notes; changes nothing.
 #pragma once
 
 #include "passes/pass.h"
@@ -17,5 +15,6 @@
 namespace ampc {
 
 PassInfo ProtectPass();
+PassInfo FactsPass();
 
 }  // namespace ampc

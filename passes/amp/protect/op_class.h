@@ -1,8 +1,5 @@
-// What the rules of protect ask of an op.
+// What the AMP class of an op's record means for the op.
 #pragma once
-
-#include <cstdint>
-#include <optional>
 
 #include "absl/types/span.h"
 #include "graph/op.h"
@@ -24,8 +21,5 @@ inline bool HasF32(absl::Span<Var* const> vars) {
   }
   return false;
 }
-
-// How many products each element of a matrix product adds up, kUnknownDim where types do not say; nothing for other ops.
-std::optional<int64_t> TermsOfProduct(const Op& op);
 
 }  // namespace ampc

@@ -3,10 +3,7 @@
 #include <numeric>
 #include <utility>
 
-#include "passes/amp/protect_util.h"
-#include "passes/amp/protector.h"
-#include "passes/analysis/block_links.h"
-#include "passes/analysis/op_kinds.h"
+#include "passes/amp/protect/visit.h"
 
 namespace ampc {
 namespace {
@@ -58,29 +55,34 @@ std::vector<int> Components(int vertices, const std::vector<Edge>& edges) {
 
 }  // namespace
 
-void Protector::ProtectTurns() {
-  if (program_.num_blocks() == 1) return;
+void MarkStates(const Facts& facts, int rule, Marks* marks) {
+  const ValueFlow& flow = facts.flow();
+  const int vars = flow.program().num_var_ids();
+  if (flow.program().num_blocks() == 1) return;
   std::vector<Edge> edges;
+  ForEachVar(flow.program(), [&](const Var& var) {
+    if (&flow.Root(var) != &var) return;
+    for (const int32_t to : flow.LinkedTo(var)) edges.push_back({var.id(), to});
+  });
   std::vector<std::pair<const Op*, Edge>> steps;
-  for (const BlockLink& link : BlockLinks(program_)) edges.push_back({roots_.Root(*link.from).id(), roots_.Root(*link.to).id()});
-  ForEachOp(program_, [&](const Op& op) {
-    if (!HandsOn(op) && !Is(op, OpKind::kSelection)) return;
-    for (const Var* in : op.inputs()) {
-      for (const Var* out : op.outputs()) {
-        if (in->type.IsFloat() && out->type.IsFloat()) steps.push_back({&op, {roots_.Root(*in).id(), IsInserted(op) ? out->id() : roots_.Root(*out).id()}});
+  for (const Op* op : flow.ops()) {
+    if (!facts.HandsOn(*op) && !facts.Is(*op, OpKind::kSelection)) continue;
+    for (const Var* in : op->inputs()) {
+      for (const Var* out : op->outputs()) {
+        if (in->type.IsFloat() && out->type.IsFloat()) steps.push_back({op, {flow.Root(*in).id(), out->id()}});
       }
     }
-  });
+  }
   for (const auto& [op, edge] : steps) edges.push_back(edge);
-  const std::vector<int> component = Components(program_.num_var_ids(), edges);
+  const std::vector<int> component = Components(vars, edges);
   // A component whose values are only moved and compared loses nothing more in the second turn.
-  std::vector<bool> computes(program_.num_var_ids(), false);
+  std::vector<bool> computes(vars, false);
   for (const auto& [op, edge] : steps) {
-    if (component[edge.from] == component[edge.to] && Is(*op, OpKind::kArithmetic)) computes[component[edge.from]] = true;
+    if (component[edge.from] == component[edge.to] && facts.Is(*op, OpKind::kArithmetic)) computes[component[edge.from]] = true;
   }
   for (const auto& [op, edge] : steps) {
     const bool turns = component[edge.from] == component[edge.to] && computes[component[edge.from]];
-    if (turns) Because(*op, "protect.state: part of the arithmetic that makes a loop's state from itself, turn after turn");
+    if (turns) marks->Add(*op, rule, [&] { return std::string(ProtectRules()[rule].reason); });
   }
 }
 

@@ -1,0 +1,246 @@
+#include "passes/amp/protect/facts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "graph/ops/onnx/dialect.h"
+#include "passes/amp/protect/find_marks.h"
+#include "passes/amp/protect/thresholds.h"
+#include "passes/amp/protect/visit.h"
+#include "passes/amp/stored_losses.h"
+
+namespace ampc {
+namespace {
+
+bool IsOneElement(const Var& var) { return var.type.has_rank && var.type.NumElements() == 1; }
+
+// Operands that are known before a run, or say which element, or how far integers are apart.
+bool AsksForExactOperands(const OpDef& def) {
+  return std::any_of(def.inputs.begin(), def.inputs.end(), [](const SlotDef& slot) {
+    const bool index = slot.precision == SlotPrecision::kAsIs && absl::StrContains(slot.name, "Ind");
+    return slot.host_value || index || absl::EndsWith(slot.name, "_scale") || absl::EndsWith(slot.name, "_zero_point");
+  });
+}
+
+bool IsTransposed(const Op& op, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (op.GetBool(name) || op.GetInt(name) != 0) return true;
+  }
+  return false;
+}
+
+// The size of the dimension that a product adds up, from one operand's type.
+int64_t InnerDim(const TensorType& type, bool is_last) {
+  const int rank = type.rank();
+  if (!type.has_rank || rank == 0) return kUnknownDim;
+  return type.dims[is_last || rank == 1 ? rank - 1 : rank - 2];
+}
+
+// No label is summed over: "i,j->ij".
+bool IsOuter(absl::string_view equation) {
+  const std::vector<absl::string_view> sides = absl::StrSplit(equation, "->");
+  if (sides.size() != 2) return false;
+  for (const char c : sides[0]) {
+    if (c != ',' && c != ' ' && !absl::StrContains(sides[1], c)) return false;
+  }
+  return true;
+}
+
+bool IsProductOfPositions(const Op& op) {
+  if (onnx::NativeName(op.def()) == "einsum") return IsOuter(op.GetString("equation"));
+  const std::optional<int64_t> terms = TermsOfProduct(op);
+  return terms.has_value() && IsKnown(*terms) && *terms <= kMostCoordinates;
+}
+
+// What a matrix product gives, as long as nothing adds up many of it: a sum of many has more digits than its elements.
+void FollowProducts(const Facts& facts, const Op& op, Fact* results) {
+  const bool sums = facts.Is(op, OpKind::kSum) || facts.Is(op, OpKind::kRunning);
+  if (!IsNetworkProduct(op) && (sums || !facts.Reads(op, Fact::kProduct))) return;
+  for (size_t i = 0; i < op.outputs().size(); ++i) {
+    if (op.outputs()[i]->type.IsFloat()) results[i].traits |= Fact::kProduct;
+  }
+}
+
+}  // namespace
+
+Facts::Facts(const Program& program, DType low, OnTiny on_tiny)
+    : low_(low),
+      largest_(low == DType::kF16 ? 65504.0 : 0x1.FEp127),
+      smallest_(low == DType::kF16 ? 0x1p-14 : 0x1p-126),
+      flow_(program),
+      kinds_(program.num_op_ids(), 0),
+      asks_(program.num_op_ids(), false),
+      lost_(LossesOfStored(program, flow_.roots(), low, on_tiny)),
+      fetched_(program.num_var_ids(), false),
+      numbers_(program.num_var_ids(), false),
+      forward_(flow_, *this) {
+  PerRecord<uint32_t> kinds;
+  PerRecord<bool> asks;
+  const auto of = static_cast<uint32_t (*)(const OpDef&)>(&KindsOf);
+  ForEachOp(program, [&](const Op& op) {
+    kinds_[op.id()] = kinds.Of(op.def(), of);
+    asks_[op.id()] = asks.Of(op.def(), &AsksForExactOperands) || !op.SubBlocks().empty();
+    may_round_ = may_round_ || Is(op, OpKind::kWhole) || IsCast(op);
+  });
+  for (const Var* var : program.fetches) fetched_[flow_.Root(*var).id()] = true;
+  FindNumbers();
+}
+
+void Facts::FindNumbers() {
+  // What a subgraph reads, its ops read.
+  const std::vector<uint32_t> spread = BackwardSets(flow_, [](const Op& op, uint32_t results, AddToSets add) {
+    const bool ends = std::all_of(op.outputs().begin(), op.outputs().end(), [](const Var* var) { return IsOneElement(*var); });
+    if (!op.SubBlocks().empty() || (ends && results == 0)) return;
+    for (const Var* var : op.inputs()) add(*var, 1);
+  });
+  for (const Op* op : flow_.ops()) {
+    if (op->block().index() != 0) continue;
+    for (const Var* var : op->outputs()) numbers_[var->id()] = IsOneElement(*var) && spread[flow_.Root(*var).id()] == 0;
+  }
+}
+
+bool Facts::Find(Marks* marks, std::vector<RuleStep>* steps) {
+  marks_ = marks;
+  steps_ = steps;
+  forward_.Run();
+  return !forward_.revisited();
+}
+
+Fact Facts::Initial(const Var& var) const {
+  Fact fact;
+  fact.bounds = BoundsOfStored(var);
+  fact.lost = lost_[var.id()];
+  if (var.literal != nullptr && !var.type.IsFloat()) fact.traits |= Fact::kConstant;
+  if (var.kind == VarKind::kFeed && var.type.dtype == DType::kF32) fact.traits |= Fact::kFed;
+  return fact;
+}
+
+void Facts::Transfer(const Op& op, Fact* results, Marks* marks, std::vector<RuleStep>* steps) {
+  FindResults(op, results);
+  Visit visit(*this, op, results, marks);
+  const absl::Span<const Rule> rules = ProtectRules();
+  for (visit.rule = 0; visit.rule < static_cast<int>(rules.size()); ++visit.rule) {
+    if (rules[visit.rule].forward == nullptr) continue;
+    const Effect step = rules[visit.rule].forward(visit);
+    if (steps != nullptr && step != Effect::kNone) steps->push_back({&op, visit.rule, step});
+  }
+  if (steps == nullptr) return;
+  for (int r = 0; r < static_cast<int>(rules.size()); ++r) {
+    bool has = false;
+    for (size_t i = 0; i < op.outputs().size(); ++i) has = has || results[i].Has(rules[r].trait);
+    if (has && !Reads(op, rules[r].trait)) steps->push_back({&op, r, Effect::kStarts});
+  }
+}
+
+Fact Facts::Across(const Fact& fact) {
+  Fact left;
+  left.bounds = fact.bounds;
+  left.guard = fact.guard;
+  left.traits = fact.traits & Fact::kMay;
+  return left;
+}
+
+Fact Facts::Join(const Fact& a, const Fact& b) {
+  Fact joined = a;
+  joined.bounds = Union(a.bounds, b.bounds);
+  joined.traits = ((a.traits | b.traits) & Fact::kMay) | (a.traits & b.traits);
+  if (joined.guard.kind == Fact::Guard::kNone) joined.guard = b.guard;
+  if (joined.lost.loss == Loss::kNone) joined.lost = b.lost;
+  return joined;
+}
+
+Fact Facts::Widen(const Fact& old, const Fact& now) {
+  Fact wide = now;
+  if (now.bounds.low < old.bounds.low) wide.bounds.low = Bounds().low;
+  if (now.bounds.high > old.bounds.high) wide.bounds.high = Bounds().high;
+  return wide;
+}
+
+bool Facts::Reads(const Op& op, uint16_t traits) const {
+  for (const Var* var : op.inputs()) {
+    if (Of(*var).Has(traits)) return true;
+  }
+  return false;
+}
+
+bool Facts::IsFixed(const Var& var) const {
+  const Var& root = flow_.Root(var);
+  return IsStored(root) || Of(root).Has(Fact::kConstant);
+}
+
+bool Facts::HandsOn(const Op& op) const {
+  const AmpClass amp = ClassOf(op);
+  const bool arithmetic = Is(op, OpKind::kArithmetic) || Is(op, OpKind::kSum) || Is(op, OpKind::kRunning);
+  return arithmetic || amp == AmpClass::kClear || amp == AmpClass::kWidest || IsCast(op) || Is(op, OpKind::kHandsOn);
+}
+
+std::vector<const Op*> Facts::MakersOf(const Var& var) const {
+  std::vector<const Op*> makers;
+  const Op* maker = flow_.Maker(var);
+  while (maker != nullptr) {
+    makers.push_back(maker);
+    const bool moves = ClassOf(*maker) == AmpClass::kClear && !maker->inputs().empty() && makers.size() <= kMostReshapes;
+    maker = moves ? flow_.Maker(In(*maker, 0)) : nullptr;
+  }
+  return makers;
+}
+
+bool Facts::IsDistanceFromExtremum(const Op& op) const {
+  if (!Is(op, OpKind::kAdditive) || Is(op, OpKind::kSelection) || op.inputs().size() != 2) return false;
+  for (int i = 0; i < 2; ++i) {
+    const std::vector<const Op*> makers = MakersOf(In(op, i));
+    const auto extremum = std::find_if(makers.begin(), makers.end(), [this](const Op* maker) { return Is(*maker, OpKind::kExtremum); });
+    if (extremum != makers.end() && &In(**extremum, 0) == &In(op, 1 - i)) return true;
+  }
+  return false;
+}
+
+double Facts::FactorOf(const Var& var) const {
+  const Fact& fact = Of(var);
+  if (fact.lost.loss != Loss::kNone) return std::fabs(fact.lost.value);
+  const double magnitude = fact.bounds.Magnitude();
+  return IsFixed(var) && std::isfinite(magnitude) ? magnitude : 1;
+}
+
+int Facts::OriginOf(const Var& var) const {
+  const int origin = Of(var).origin;
+  return origin >= 0 ? origin : flow_.Root(var).id();
+}
+
+std::optional<int64_t> TermsOfProduct(const Op& op) {
+  const absl::string_view name = onnx::NativeName(op.def());
+  if ((name != "matmul" && name != "matmul_v2" && name != "bmm") || op.inputs().size() < 2) return std::nullopt;
+  const int64_t x = InnerDim(op.inputs()[0]->type, !IsTransposed(op, {"trans_x", "transpose_X", "transA"}));
+  const int64_t y = InnerDim(op.inputs()[1]->type, IsTransposed(op, {"trans_y", "transpose_Y", "transB"}));
+  return IsKnown(x) ? x : y;
+}
+
+bool IsNetworkProduct(const Op& op) { return ClassOf(op) == AmpClass::kAllow && !IsProductOfPositions(op); }
+
+bool MovesValues(const Op& op) {
+  const AmpClass amp = ClassOf(op);
+  return amp == AmpClass::kClear || amp == AmpClass::kWidest || IsCast(op);
+}
+
+int NumFloats(const Op& op) {
+  int count = 0;
+  for (const Var* var : op.inputs()) count += var->type.IsFloat() ? 1 : 0;
+  return count;
+}
+
+void Facts::FindResults(const Op& op, Fact* results) {
+  const Bounds bounds =
+      BoundsOfResults(bounds_rules_.Of(op.def(), &BoundsRuleOf), op, [this](const Var& var) -> const Bounds& { return Of(var).bounds; });
+  const LostValue created = LossOfCreated(op, low_);
+  for (size_t i = 0; i < op.outputs().size(); ++i) {
+    const Var& var = *op.outputs()[i];
+    const bool temporary = var.kind == VarKind::kTemp || var.kind == VarKind::kCarry;
+    if (temporary && (var.type.IsFloat() || IsCast(op))) results[i].bounds = bounds;
+    results[i].lost = created;
+  }
+  FollowProducts(*this, op, results);
+}
+
+}  // namespace ampc

@@ -1,0 +1,96 @@
+// Facts: what is known of the values of a program, forwards from its feeds, weights and constants. Internal to protect.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "graph/weight.h"
+#include "passes/amp/data_attributes.h"
+#include "passes/amp/protect/fact.h"
+#include "passes/amp/protect/op_class.h"
+#include "passes/analysis/dataflow.h"
+#include "passes/analysis/forward_facts.h"
+#include "passes/analysis/op_kinds.h"
+#include "passes/analysis/per_record.h"
+
+namespace ampc {
+
+class Marks;
+struct RuleStep;
+
+class Facts {
+ public:
+  // `on_tiny`: what happens to small weights. The program is not changed while this lives.
+  Facts(const Program& program, DType low, OnTiny on_tiny);
+  // Once, before anything is asked. What the forward rules say meanwhile goes to `marks` and `steps`, where these are not null; whether
+  // they saw every op once and with all that there is to know of its operands.
+  bool Find(Marks* marks, std::vector<RuleStep>* steps);
+
+  DType low() const { return low_; }
+  double largest() const { return largest_; }    // finite value of the low type
+  double smallest() const { return smallest_; }  // normal value
+  const ValueFlow& flow() const { return flow_; }
+  const Fact& Of(const Var& var) const { return forward_.Of(var); }
+  bool Is(const Op& op, OpKind kind) const { return (kinds_[op.id()] & static_cast<uint32_t>(kind)) != 0; }
+  const Var& In(const Op& op, int flat) const { return flow_.Root(*op.inputs()[flat]); }
+  bool Reads(const Op& op, uint16_t traits) const;
+  bool InRange(const Bounds& bounds) const { return bounds.Magnitude() <= largest_; }  // for sure
+  bool IsFixed(const Var& var) const;                                                  // stored, or made from constants alone
+  bool IsFetched(const Var& var) const { return fetched_[flow_.Root(var).id()]; }
+  // Of one element, in the main block, and nothing larger is made of it.
+  bool IsNumber(const Var& var) const { return numbers_[var.id()]; }
+  bool MayRound() const { return may_round_; }  // an op rounds to whole numbers, or casts
+  // Its result is its operands moved, added, scaled or compared: what they lose, it has lost.
+  bool HandsOn(const Op& op) const;
+  // The op that defines it, and what defines what that moves, and so on.
+  std::vector<const Op*> MakersOf(const Var& var) const;
+  bool IsDistanceFromExtremum(const Op& op) const;  // x - max(x), which may be small where x is not
+  // The magnitude of a stored value as a factor, as far as it is known; 1 for what is not.
+  double FactorOf(const Var& var) const;
+  absl::Span<const DataAttribute> AttributesOf(const Op& op) const { return attributes_.Of(op.def(), DataAttributesOf); }
+  // One of its operands may be an index, a shape, a condition or a scale.
+  bool AsksForExact(const Op& op) const { return asks_[op.id()]; }
+  // Of the tensor of which it is a piece, else its own.
+  int OriginOf(const Var& var) const;
+
+  // Asks the forward rules; their marks and what they find go to `marks` and `steps`, where these are not null.
+  void Transfer(const Op& op, Fact* results, Marks* marks, std::vector<RuleStep>* steps);
+
+  // For ForwardFacts.
+
+  Fact Initial(const Var& var) const;
+  void Transfer(const Op& op, Fact* results) { Transfer(op, results, marks_, steps_); }
+  static Fact Across(const Fact& fact);
+  static Fact Join(const Fact& a, const Fact& b);
+  static Fact Widen(const Fact& old, const Fact& now);
+
+ private:
+  void FindNumbers();
+  // What no rule says.
+  void FindResults(const Op& op, Fact* results);
+
+  const DType low_;
+  const double largest_, smallest_;
+  const ValueFlow flow_;
+  std::vector<uint32_t> kinds_;  // by Op::id
+  std::vector<bool> asks_;       // by Op::id
+  bool may_round_ = false;
+  std::vector<LostValue> lost_;          // of stored values, by Var::id
+  std::vector<bool> fetched_, numbers_;  // by Var::id
+  PerRecord<BoundsRule> bounds_rules_;
+  mutable PerRecord<absl::Span<const DataAttribute>> attributes_;
+  ForwardFacts<Fact, Facts> forward_;
+  Marks* marks_ = nullptr;  // while facts are found
+  std::vector<RuleStep>* steps_ = nullptr;
+};
+
+// How many products each element of a matrix product adds up, kUnknownDim where types do not say; nothing for other ops.
+std::optional<int64_t> TermsOfProduct(const Op& op);
+// A matrix product or a convolution of a network's values, not of positions and frequencies.
+bool IsNetworkProduct(const Op& op);
+// An op that only moves its operand: no arithmetic.
+bool MovesValues(const Op& op);
+// How many of the operands are floats.
+int NumFloats(const Op& op);
+
+}  // namespace ampc

@@ -1,0 +1,111 @@
+// Pieces of one tensor. Areas: the width of a box times its height leaves the range where neither of them does. Differences of feeds: what
+// is large in both is gone in the result, and the rounding of it is not.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "graph/ops/onnx/dialect.h"
+#include "passes/amp/protect/thresholds.h"
+#include "passes/amp/protect/visit.h"
+#include "passes/amp/stored_losses.h"
+
+namespace ampc {
+namespace {
+
+// -1: of none, or of several.
+int OriginOfResult(const Visit& v) {
+  const bool keeps = ClassOf(v.op) == AmpClass::kClear || v.Is(OpKind::kArithmetic) || v.Is(OpKind::kSelection) ||
+                     v.Is(OpKind::kRectifier) || v.Is(OpKind::kExp) || IsCast(v.op);
+  if (!keeps) return -1;
+  int origin = -1;
+  for (const Var* var : v.op.inputs()) {
+    if (!var->type.IsFloat() || v.facts.IsFixed(*var)) continue;
+    const int own = v.facts.OriginOf(*var);
+    if (origin >= 0 && own != origin) return -1;
+    origin = own;
+  }
+  return origin;
+}
+
+bool CentresFarFeed(const Visit& v) {
+  constexpr int kMean = 3, kVariance = 4;
+  if (!v.Has(v.In(0), Fact::kFed)) return false;
+  const ValueFlow& flow = v.facts.flow();
+  const std::vector<float> mean = OriginalFloats(flow.Root(*v.op.input(kMean)));
+  const std::vector<float> variance = OriginalFloats(flow.Root(*v.op.input(kVariance)));
+  const double epsilon = v.op.GetFloat("epsilon");
+  for (size_t c = 0; c < std::min(mean.size(), variance.size()); ++c) {
+    if (std::fabs(mean[c]) >= kFarFromZero * std::sqrt(variance[c] + epsilon)) return true;
+  }
+  return false;
+}
+
+// Does the op take much of a feed away?
+bool FollowFeed(Visit& v) {
+  const Op& op = v.op;
+  const absl::string_view name = onnx::NativeName(op.def());
+  if (name == "batch_norm") return CentresFarFeed(v);
+  if (name == "pool2d" || name == "pool3d") {  // a feed's mean or largest value nearby is as large as the feed
+    v.Give(Fact::kFed);
+    for (int i = 0; i < v.num_results(); ++i) v.result(i).origin = v.facts.OriginOf(v.In(0));
+    return false;
+  }
+  if (OriginOfResult(v) < 0) return false;
+  const bool scales = v.Is(OpKind::kProduct) || v.Is(OpKind::kDivision);
+  bool alone = true, large = false;  // large: there is a large offset, or two pieces
+  int pieces = 0;
+  for (const Var* var : op.inputs()) {
+    if (!var->type.IsFloat()) continue;
+    const bool fixed = v.facts.IsFixed(*var);
+    alone = alone && (fixed || v.Has(*var, Fact::kFed));
+    pieces += fixed ? 0 : 1;
+    large = large || pieces > 1 || (fixed && v.facts.FactorOf(*var) >= kSmallOffset);
+  }
+  if (!alone) return false;
+  const bool sum = v.Is(OpKind::kAdditive) && !v.Is(OpKind::kSelection) && op.inputs().size() == 2;
+  if (ClassOf(op) == AmpClass::kClear || (pieces == 1 && (scales || sum))) v.Give(Fact::kFed);
+  return sum && large;
+}
+
+}  // namespace
+
+// Extents: differences of pieces of one tensor (x2 - x1 of boxes), and exponentials, by which detectors scale their anchors. Functions of a
+// network are neither: a gate times a value, both pieces of one tensor, is no area.
+Effect AreaRule(Visit& v) {
+  const Op& op = v.op;
+  if (!v.HasFloatResult()) return Effect::kNone;
+  const bool pair = op.inputs().size() == 2;
+  const bool product = pair && v.Is(OpKind::kProduct) && v.Has(*op.inputs()[0], Fact::kExtent) && v.Has(*op.inputs()[1], Fact::kExtent);
+  int origin = OriginOfResult(v);
+  if (product && origin >= 0) {
+    if (v.facts.low() != DType::kF16 || v.ResultInRange()) return Effect::kNone;
+    v.Mark();
+    v.Give(Fact::kSummed);
+    return Effect::kStarts;
+  }
+  if (product) origin = v.facts.OriginOf(*op.inputs()[0]);  // the factors of an anchor, its size
+  if (origin < 0) return Effect::kNone;
+  const bool computed = pair && !v.facts.IsFixed(*op.inputs()[0]) && !v.facts.IsFixed(*op.inputs()[1]);
+  const bool difference = computed && onnx::NativeName(op.def()) == "elementwise_sub";
+  for (int i = 0; i < v.num_results(); ++i) v.result(i).origin = origin;
+  if (difference || v.Is(OpKind::kExp) || v.Reads(Fact::kExtent)) v.Give(Fact::kExtent);
+  return Effect::kNone;
+}
+
+Effect DifferenceRule(Visit& v) {
+  if (!v.Reads(Fact::kFed) || !v.HasFloatResult() || !FollowFeed(v)) return Effect::kNone;
+  std::vector<const Op*> todo = {&v.op};
+  for (int ops = 0; ops < kMostOffsets && !todo.empty(); ++ops) {
+    const Op* next = todo.back();
+    todo.pop_back();
+    v.MarkOther(*next);
+    for (const Var* var : next->inputs()) {
+      const Op* before = v.Has(*var, Fact::kFed) ? v.facts.flow().Maker(*var) : nullptr;
+      if (before != nullptr) todo.push_back(before);
+    }
+  }
+  return Effect::kStarts;
+}
+
+}  // namespace ampc

@@ -1,0 +1,114 @@
+#include "passes/amp/protect/protect.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "passes/amp/cast_parameters.h"
+#include "passes/amp/protect/find_marks.h"
+#include "passes/make_pass.h"
+
+namespace ampc {
+namespace {
+
+// A mark that the program came with stays.
+bool Apply(const Marks& marks, Program& program) {
+  bool changed = false;
+  for (int b = 0; b < program.num_blocks(); ++b) {
+    for (const std::unique_ptr<Op>& op : program.block(b).ops()) {
+      const Marks::Mark* mark = marks.Find(*op);
+      if (mark == nullptr || op->marks.amp != AmpMark::kNone) continue;
+      op->marks.amp = AmpMark::kFp32;
+      op->marks.amp_reason = MarkText(ProtectRules()[mark->rule], mark->text);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+// Bits of the rows that `rules` names; all where it names none.
+absl::StatusOr<uint32_t> RulesOption(const PassOptions& options) {
+  const std::vector<std::string> wanted = ListOption(options, "rules");
+  if (wanted.empty()) return ~uint32_t{0};
+  const absl::Span<const Rule> rules = ProtectRules();
+  uint32_t bits = 0;
+  for (const std::string& id : wanted) {
+    const auto row =
+        std::find_if(rules.begin(), rules.end(), [&](const Rule& rule) { return absl::StripPrefix(rule.id, kProtectPrefix) == id; });
+    if (row == rules.end()) {
+      return UsageError(
+          absl::StrCat("option rules: found '", id, "', needed ", absl::StrJoin(rules, ", ", [](std::string* out, const Rule& rule) {
+                         absl::StrAppend(out, absl::StripPrefix(rule.id, kProtectPrefix));
+                       })));
+    }
+    bits |= uint32_t{1} << (row - rules.begin());
+  }
+  return bits;
+}
+
+// "[0, 1], large, at least 1e-12"; "" where nothing is known.
+std::string ToText(const Fact& fact, const ValueFlow& flow) {
+  static constexpr absl::string_view kTraits[] = {"constant",    "large", "small",   "square", "statistic", "summed",
+                                                  "exponential", "whole", "product", "extent", "fed",       "loss"};
+  static constexpr absl::string_view kGuards[] = {"", "at least ", "a reciprocal up to ", "scaled to ", "weighted to "};
+  std::vector<std::string> parts;
+  if (std::isfinite(fact.bounds.low) || std::isfinite(fact.bounds.high))
+    parts.push_back(absl::StrCat("[", fact.bounds.low, ", ", fact.bounds.high, "]"));
+  for (size_t i = 0; i < std::size(kTraits); ++i) {
+    if (fact.Has(static_cast<uint16_t>(1 << i))) parts.emplace_back(kTraits[i]);
+  }
+  if (fact.lost.loss != Loss::kNone) parts.push_back(absl::StrCat("loses ", fact.lost.value));
+  if (fact.guard.kind != Fact::Guard::kNone) parts.push_back(absl::StrCat(kGuards[fact.guard.kind], fact.guard.size));
+  if (fact.power.base >= 0) parts.push_back(absl::StrCat(flow.var(fact.power.base).name(), "^", fact.power.degree));
+  if (fact.origin >= 0) parts.push_back(absl::StrCat("of ", flow.var(fact.origin).name()));
+  return absl::StrJoin(parts, ", ");
+}
+
+}  // namespace
+
+PassInfo ProtectPass() {
+  PassInfo info;
+  info.name = "protect";
+  info.summary = "marks shape arithmetic, index computation, and what tiny or huge constants touch as fp32";
+  info.options = {{"dtype", "f16 (default) or bf16: the type whose range counts"},
+                  {"on_tiny", "what cast-parameters-to-fp16 is told: subnormal (default), flush, keep"},
+                  {"rules", "ids of the rules that may mark, e.g. range,eps; all where none is given"}};
+  info.make = [](const PassOptions& options) -> absl::StatusOr<std::unique_ptr<Pass>> {
+    AMPC_ASSIGN_OR_RETURN(const DType low, LowDTypeOption(options, "dtype", DType::kF16));
+    AMPC_ASSIGN_OR_RETURN(const OnTiny on_tiny, OnTinyOption(options));
+    AMPC_ASSIGN_OR_RETURN(const uint32_t rules, RulesOption(options));
+    return MakePass([low, on_tiny, rules](PassContext&, Program& program) -> absl::StatusOr<bool> {
+      Facts facts(program, low, on_tiny);
+      return Apply(FindMarks(facts, rules, nullptr), program);
+    });
+  };
+  return info;
+}
+
+PassInfo FactsPass() {
+  PassInfo info;
+  info.name = "facts";
+  info.summary = "notes what protect knows of each value: its bounds, its size, where it comes from";
+  info.options = {{"dtype", "f16 (default) or bf16: the type whose range counts"}};
+  info.make = [](const PassOptions& options) -> absl::StatusOr<std::unique_ptr<Pass>> {
+    AMPC_ASSIGN_OR_RETURN(const DType low, LowDTypeOption(options, "dtype", DType::kF16));
+    return MakePass([low](PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
+      Facts facts(program, low, OnTiny::kSubnormal);
+      facts.Find(nullptr, nullptr);
+      ForEachVar(program, [&](const Var& var) {
+        const std::string text = ToText(facts.Of(var), facts.flow());
+        if (!text.empty()) ctx.notes.push_back(absl::StrCat(var.name(), ": ", text));
+      });
+      return false;
+    });
+  };
+  return info;
+}
+
+}  // namespace ampc
