@@ -32,7 +32,7 @@ if [ -z "$fuzz" ]; then
   fuzz=bazel-bin/tests/fuzz/fuzz
 fi
 targets=("$@")
-# `extreme` runs only by name, until tests/extreme has been clean under sanitizers.
+# `extreme` runs only by name: an execution compiles and runs a model, which takes too long for a run of all.
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <("$fuzz" | awk '$1 != "extreme" { print $1 }')
 corpus=${AMPC_FUZZ_CORPUS:-${XDG_CACHE_HOME:-$HOME/.cache}/ampc/fuzz}
 mkdir -p "$corpus" fuzz_found
