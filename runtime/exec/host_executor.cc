@@ -116,7 +116,9 @@ absl::StatusOr<std::vector<HostTensor>> HostExecutor::CopyFetches(const Arena& a
       case Place::kArena: Narrow(static_cast<const char*>(arena.memory.data()) + place.offset, plan().threads, t); break;
       case Place::kConstant: Narrow(place.constant, plan().threads, t); break;
       case Place::kState: Narrow(place.state, plan().threads, t); break;
-      case Place::kFeed: std::memcpy(t.mutable_data(), feeds[place.feed]->data(), t.size_bytes()); break;
+      case Place::kFeed:
+        if (t.size_bytes() > 0) std::memcpy(t.mutable_data(), feeds[place.feed]->data(), t.size_bytes());
+        break;
       case Place::kNone: break;
     }
     out.push_back(std::move(t));
