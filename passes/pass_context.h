@@ -7,7 +7,7 @@
 
 #include "graph/evaluator.h"
 #include "graph/precision_support.h"
-#include "passes/amp/decision.h"
+#include "passes/amp/decide/decision.h"
 
 namespace ampc {
 

@@ -18,8 +18,8 @@ struct ConvertOptions {
   bool low_io = false;  // feeds and fetches that low ops touch become low
   std::vector<std::string> keep_io, low_io_names;  // by name: never, always
   std::vector<std::string> white_list, black_list, black_vars;
-  std::string classes = {};                   // rules, passes/amp/lists.h
-  std::vector<std::string> include, exclude;  // selectors, passes/amp/selector.h
+  std::string classes = {};                   // rules, passes/amp/decide/lists.h
+  std::vector<std::string> include, exclude;  // selectors, passes/amp/select/selector.h
   std::string on_overflow = "clamp";  // clamp, keep, error
   std::string on_tiny = "subnormal";  // subnormal, flush, keep
 };

@@ -5,7 +5,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/formats/format.h"
 #include "graph/verify.h"
-#include "passes/amp/verify_training.h"
+#include "passes/amp/training/verify_training.h"
 #include "tools/cli/command.h"
 
 namespace ampc {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "graph/ops/onnx/dialect.h"
-#include "passes/amp/decision.h"
+#include "passes/amp/decide/decision.h"
 
 namespace ampc {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "graph/program.h"
-#include "passes/amp/cast_roots.h"
+#include "passes/amp/decide/cast_roots.h"
 
 namespace ampc {
 

@@ -15,7 +15,7 @@
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/function_body.h"
 #include "graph/ops/onnx/onnx_op.h"
-#include "passes/amp/select_ops.h"
+#include "passes/amp/select/select_ops.h"
 #include "passes/analysis/schema_support.h"
 #include "passes/make_pass.h"
 #include "passes/onnx/raise_function.h"

@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "graph/base/dtype.h"
-#include "passes/amp/lists.h"
-#include "passes/amp/loss_scaling.h"
+#include "passes/amp/decide/lists.h"
+#include "passes/amp/training/loss_scaling.h"
 
 namespace ampc::amp {
 

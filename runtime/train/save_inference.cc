@@ -9,7 +9,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/verify.h"
-#include "passes/amp/decision.h"
+#include "passes/amp/decide/decision.h"
 #include "passes/analysis/target_support.h"
 #include "passes/analysis/use_def.h"
 #include "passes/cleanup/for_inference.h"

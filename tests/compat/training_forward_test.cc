@@ -5,7 +5,7 @@
 #include "absl/strings/str_split.h"
 #include "graph/formats/format.h"
 #include "gtest/gtest.h"
-#include "passes/amp/loss_scaling.h"
+#include "passes/amp/training/loss_scaling.h"
 #include "runtime/train/amp_rewrite.h"
 #include "tests/compat/compare.h"
 #include "tests/compat/training_cases.h"

@@ -12,7 +12,7 @@
 
 #include "graph/amp_scope.h"
 #include "graph/base/json_reader.h"
-#include "passes/amp/verify_training.h"
+#include "passes/amp/training/verify_training.h"
 #include "passes/append_op.h"
 #include "tests/formats/test_files.h"
 #include "tests/testlib/status.h"

@@ -1,5 +1,5 @@
 // The kinds of lists against the records.
-#include "passes/amp/lists.h"
+#include "passes/amp/decide/lists.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

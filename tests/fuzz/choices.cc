@@ -4,9 +4,9 @@
 
 #include "absl/status/statusor.h"
 #include "graph/base/status_macros.h"
-#include "passes/amp/lists.h"
-#include "passes/amp/ranges.h"
-#include "passes/amp/selector.h"
+#include "passes/amp/decide/lists.h"
+#include "passes/amp/decide/ranges.h"
+#include "passes/amp/select/selector.h"
 #include "passes/pipeline.h"
 #include "runtime/train/checkpoint_files.h"
 #include "tests/fuzz/target.h"

@@ -1,5 +1,5 @@
 // Rounding the numbers of a channel of batch normalisation together.
-#include "passes/amp/joint_rounding.h"
+#include "passes/amp/cast/joint_rounding.h"
 
 #include <algorithm>
 #include <cmath>

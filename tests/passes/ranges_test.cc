@@ -1,4 +1,4 @@
-#include "passes/amp/ranges.h"
+#include "passes/amp/decide/ranges.h"
 
 #include <limits>
 

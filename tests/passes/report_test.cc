@@ -1,4 +1,4 @@
-#include "passes/amp/report.h"
+#include "passes/amp/report/report.h"
 
 #include <algorithm>
 

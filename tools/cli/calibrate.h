@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/program.h"
-#include "passes/amp/ranges.h"
+#include "passes/amp/decide/ranges.h"
 
 namespace ampc {
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "passes/amp/selector.h"
+#include "passes/amp/select/selector.h"
 #include "tools/cli/command.h"
 #include "tools/cli/convert_config.h"
 

@@ -11,9 +11,9 @@
 
 #include "absl/status/statusor.h"
 #include "graph/base/atomic_file_set.h"
-#include "passes/amp/decision.h"
-#include "passes/amp/ranges.h"
-#include "passes/amp/report.h"
+#include "passes/amp/decide/decision.h"
+#include "passes/amp/decide/ranges.h"
+#include "passes/amp/report/report.h"
 #include "passes/pipelines.h"
 #include "tools/cli/model_facts.h"
 #include "tools/cli/stages.h"
@@ -33,7 +33,7 @@ struct ConvertRequest {
   std::optional<std::set<std::string>> given;
   bool program_only = false;
   bool no_sync = false;
-  // Ranges of values that decide, too (passes/amp/ranges.h): from a file, and measured; `save_ranges` gets all of them.
+  // Ranges of values that decide, too (passes/amp/decide/ranges.h): from a file, and measured; `save_ranges` gets all of them.
   std::string ranges, save_ranges;
   std::function<absl::StatusOr<Ranges>(const Program&)> measure;  // null: nothing is run
   bool ranged = false;  // ConvertModel's: some of these are used

@@ -8,8 +8,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_split.h"
 #include "graph/ops/onnx/dialect.h"
-#include "passes/amp/decision.h"
-#include "passes/amp/stored_losses.h"
+#include "passes/amp/decide/decision.h"
+#include "passes/amp/protect/stored_losses.h"
 
 namespace ampc {
 namespace {

@@ -4,10 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/ops/onnx/dialect.h"
-#include "passes/amp/data_attributes.h"
+#include "passes/amp/protect/data_attributes.h"
+#include "passes/amp/protect/stored_losses.h"
 #include "passes/amp/protect/thresholds.h"
 #include "passes/amp/protect/visit.h"
-#include "passes/amp/stored_losses.h"
 #include "passes/analysis/schema_support.h"
 
 namespace ampc {

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "passes/amp/low_values.h"
 #include "passes/amp/protect/bounds.h"
+#include "passes/amp/protect/low_values.h"
 
 namespace ampc {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/weight.h"
-#include "passes/amp/data_attributes.h"
+#include "passes/amp/protect/data_attributes.h"
 #include "passes/amp/protect/fact.h"
 #include "passes/amp/protect/op_class.h"
 #include "passes/analysis/dataflow.h"

@@ -3,7 +3,7 @@
 
 #include "absl/types/span.h"
 #include "graph/op.h"
-#include "passes/amp/decision.h"
+#include "passes/amp/decide/decision.h"
 
 namespace ampc {
 

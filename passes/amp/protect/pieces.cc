@@ -6,9 +6,9 @@
 
 #include "absl/strings/string_view.h"
 #include "graph/ops/onnx/dialect.h"
+#include "passes/amp/protect/stored_losses.h"
 #include "passes/amp/protect/thresholds.h"
 #include "passes/amp/protect/visit.h"
-#include "passes/amp/stored_losses.h"
 
 namespace ampc {
 namespace {

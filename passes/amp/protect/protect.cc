@@ -10,7 +10,7 @@
 #include "absl/strings/strip.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "passes/amp/cast_parameters.h"
+#include "passes/amp/cast/cast_parameters.h"
 #include "passes/amp/protect/find_marks.h"
 #include "passes/make_pass.h"
 

@@ -1,0 +1,378 @@
+// ampc's own decision: the AMP class of each record, with O1 and O2 as in Paddle 2.6: O1 makes the allow list low and lets the
+// neutral ops follow it, O2 makes everything low that is not denied and has a kernel.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "graph/amp_region.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/op_registry.h"
+#include "graph/ops/onnx/dialect.h"
+#include "graph/ops/onnx/function_body.h"
+#include "passes/amp/decide/cast_roots.h"
+#include "passes/amp/decide/decide.h"
+#include "passes/amp/decide/io_choice.h"
+#include "passes/amp/decide/selector_choices.h"
+#include "passes/amp/protect/rules.h"
+#include "passes/analysis/per_record.h"
+#include "passes/analysis/schema_support.h"
+
+namespace ampc {
+namespace {
+
+enum class Vote : uint8_t { kNeutral, kLow, kHigh };
+
+class OwnDecider {
+ public:
+  OwnDecider(const DecideOptions& options, const PrecisionSupport& support, const Program& program, SelectorChoices choices, IoChoice io)
+      : options_(options),
+        support_(support),
+        program_(program),
+        choices_(std::move(choices)),
+        io_(std::move(io)),
+        roots_(program),
+        functions_(onnx::FunctionBlocks(program)),
+        white_(options.white_list.begin(), options.white_list.end()),
+        black_(options.black_list.begin(), options.black_list.end()),
+        black_vars_(options.black_vars.begin(), options.black_vars.end()),
+        vote_(program.num_var_ids(), Vote::kNeutral),
+        out_(std::make_unique<AmpDecision>()) {
+    for (const ClassRule& rule : options.classes) {
+      if (rule.own_op) own_ops_.insert(rule.op);
+    }
+  }
+
+  std::unique_ptr<AmpDecision> Run() {
+    out_->low = options_.low;
+    out_->level = options_.level;
+    out_->ops.resize(program_.num_op_ids());
+    ForEachVar(program_, [this](const Var& var) {
+      if (var.kind == VarKind::kState || var.kind == VarKind::kCarry) vote_[var.id()] = Vote::kHigh;
+      if (IsLowPrecision(var.type.dtype) && var.kind == VarKind::kFeed && !Lowered(var)) vote_[var.id()] = Vote::kLow;
+    });
+    ForEachOp(program_, [this](const Op& op) {
+      out_->ops[op.id()] = Decide(op);
+      VoteForResults(op, out_->ops[op.id()]);
+      keeps_logs_ = keeps_logs_ || out_->ops[op.id()].rule == kLogRule;
+    });
+    DecideVars();
+    if (keeps_logs_) NoteLogs();
+    return std::move(out_);
+  }
+
+  // What came of the user's wishes.
+  absl::Status Report(std::vector<std::string>* notes) const {
+    notes->insert(notes->end(), notes_.begin(), notes_.end());
+    for (const std::string& type : without_kernel_) {
+      notes->push_back(absl::StrCat("op '", type, "' is in the white list, but the target '", support_.target(), "' has no ", Name(options_.low),
+                                    " kernel for it: it stays fp32"));
+    }
+    return choices_.Finish(notes);
+  }
+
+ private:
+  // A model that is a spectrum's front and little else.
+  void NoteLogs() {
+    double all = 0, kept = 0;
+    ForEachOp(program_, [&](const Op& op) {
+      if (ClassOf(op) != AmpClass::kAllow || op.def().cost == nullptr) return;
+      const double flops = op.def().cost(op).flops;
+      all += flops;
+      if (out_->For(op).rule == kLogRule) kept += flops;
+    });
+    if (kept <= all / 2) return;
+    notes_.push_back(absl::StrCat("most of the work leads to a logarithm of small values and stays fp32: ", Name(options_.low), " brings this model little"));
+  }
+
+  static OpDecision Fp32(absl::string_view rule, absl::string_view reason) { return {false, false, rule, reason}; }
+  static OpDecision Low(absl::string_view rule, absl::string_view reason) { return {true, false, rule, reason}; }
+  static OpDecision Untouched(absl::string_view rule, absl::string_view reason) { return {false, true, rule, reason}; }
+
+  OpDecision Decide(const Op& op) {
+    if (IsInserted(op)) return Untouched("inserted", "a cast of AMP's own");
+    const OpDecision never = Never(op);
+    const OpDecision hard = never.rule.empty() ? Impossible(op) : never;
+    if (choices_.Included(op) == nullptr) return never.rule.empty() ? ByRules(op, hard) : never;
+    const bool possible = hard.rule.empty();
+    return choices_.Include(op, possible, possible ? ByRules(op, hard) : hard, out_.get());
+  }
+
+  // Ops that there is nothing to decide about.
+  OpDecision Never(const Op& op) const {
+    if (functions_[op.block().index()]) return Untouched("function", "the model's own functions are written as they are");
+    if (IsCast(op)) return Untouched("cast", "the program asks for this type");
+    if (op.def().opaque && !IsOwnOp(op)) return Fp32("opaque", op.def().amp_reason);
+    if (ClassOf(op) == AmpClass::kNever) return Fp32("never", op.def().amp_reason);
+    if (!HasFloatResult(op)) return Untouched("not-float", "it computes no float and reads any");
+    return {};
+  }
+
+  // Ops that no wish makes low.
+  OpDecision Impossible(const Op& op) {
+    if (HasF64(op)) return Fp32("f64", "an operand is f64");
+    if (const Var* unknown = UnknownOperand(op)) return Fp32("unknown", out_->Keep(absl::StrCat("nothing says which type ", unknown->name(), " has")));
+    if (!HasFloatOperand(op)) return Fp32("creation", "it makes a value of the type that the program asks for");
+    if (OverwritesFloatState(op)) return Fp32("state", "it overwrites a value that is kept between runs");
+    const auto supports = [this](const OpDef& def) { return support_.Supports(def.name, options_.low); };
+    if (supported_.Of(op.def(), supports) || IsOwnOp(op)) return {};
+    return Fp32("no-kernel", out_->Keep(absl::StrCat("target '", support_.target(), "' has no ", Name(options_.low), " kernel")));
+  }
+
+  OpDecision ByRules(const Op& op, const OpDecision& hard) {
+    OpDecision user = ByUser(op);
+    if (!user.rule.empty()) return user;
+    if (op.marks.amp == AmpMark::kFp32) return Marked(op);
+    if (Level(op) == "O0") return Fp32("O0", options_.level == "O0" ? "nothing becomes low outside of regions" : "in a region of level O0");
+    if (options_.guard && op.marks.guard == 0) return Fp32("guard", "outside of every fp16_guard");
+    const bool white = Names(white_, op);
+    if (white && hard.rule == "no-kernel") without_kernel_.insert(std::string(onnx::TypeName(op.def())));
+    if (!hard.rule.empty()) return hard;
+    if (white) return Low("white-list", "in the white list");
+    return ByClass(op, ClassOf(op));
+  }
+
+  AmpClass ClassOf(const Op& op) const {
+    if (!options_.classes.empty()) {
+      if (const AmpClass* wish = FindClass(options_.classes, op)) return *wish;
+    }
+    return op.def().amp_when != nullptr ? op.def().amp_when(op) : op.def().amp;
+  }
+  bool IsOwnOp(const Op& op) const { return Names(own_ops_, op); }
+  // A list names an op by its type, in ONNX's words or ours.
+  static bool Names(const NameSet& list, const Op& op) { return !list.empty() && (list.contains(op.type()) || list.contains(onnx::TypeName(op.def()))); }
+  // The level of the innermost amp::Scope that the op stands in, else the program's.
+  absl::string_view Level(const Op& op) {
+    if (op.attrs().empty()) return options_.level;
+    scope_level_ = AmpRegionLevel(op.GetString("op_namescope"));
+    return scope_level_.empty() ? options_.level : scope_level_;
+  }
+
+  OpDecision ByUser(const Op& op) const {
+    if (Names(black_, op)) return Fp32("black-list", "in the black list");
+    if (!black_vars_.empty()) {
+      for (absl::Span<Var* const> side : {op.inputs(), op.outputs()}) {
+        for (const Var* var : side) {
+          const Var& root = roots_.Root(*var);
+          if (black_vars_.contains(root.exported()) || black_vars_.contains(var->exported())) {
+            return Fp32("black-vars", out_->Keep(absl::StrCat("it touches '", root.exported(), "'")));
+          }
+        }
+      }
+    }
+    const Selector* excluded = choices_.Excluded(op);
+    return excluded == nullptr ? OpDecision() : Fp32("exclude", out_->Keep(absl::StrCat("selected by '", excluded->text, "'")));
+  }
+
+  OpDecision Marked(const Op& op) const {
+    absl::string_view text;
+    const Rule* rule = RuleOfMark(op.marks.amp_reason, &text);
+    return rule != nullptr ? Fp32(rule->id, out_->Keep(std::string(text))) : Fp32("marked", out_->Keep(op.marks.amp_reason));
+  }
+
+  OpDecision ByClass(const Op& op, AmpClass amp) {
+    const absl::string_view reason = op.def().amp_reason;
+    const bool o2 = Level(op) == "O2";
+    switch (amp) {
+      case AmpClass::kAllow: return Low("allow", reason);
+      case AmpClass::kDeny: return Fp32("deny", reason);
+      case AmpClass::kInfer:
+        if (OnlyWeights(op)) return Fp32("weights", "computed from weights alone, once");
+        return o2 && !options_.promote ? Low("infer", reason) : Follow(op, "infer");
+      case AmpClass::kClear:
+        if (OnlyWeights(op)) return Low("clear", "moves a weight");
+        return Follow(op, "clear");
+      case AmpClass::kWidest: return Follow(op, "widest");
+      case AmpClass::kNever: break;
+    }
+    return Fp32("never", reason);
+  }
+
+  OpDecision Follow(const Op& op, absl::string_view rule) const {
+    const Var* low = nullptr;
+    for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
+      if (!Votes(op, i)) continue;
+      const Var& root = roots_.Root(*op.inputs()[i]);
+      if (vote_[root.id()] == Vote::kHigh) return Fp32(rule, out_->Keep(absl::StrCat("follows fp32 value ", root.name())));
+      if (vote_[root.id()] == Vote::kLow && low == nullptr) low = &root;
+    }
+    if (low != nullptr) return Low(rule, out_->Keep(absl::StrCat("follows low value ", low->name())));
+    return Fp32(rule, "no operand is low");
+  }
+
+  bool Votes(const Op& op, int flat) const {
+    return op.inputs()[flat]->type.IsFloat() && (IsOwnOp(op) || InputPrecisionFor(op.def(), op.InputSlotOf(flat), options_.low) == SlotPrecision::kFollow);
+  }
+
+  bool OnlyWeights(const Op& op) const {
+    for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
+      if (Votes(op, i) && !IsStored(roots_.Root(*op.inputs()[i]))) return false;
+    }
+    return true;
+  }
+
+  static bool HasFloatResult(const Op& op) {
+    for (const Var* var : op.outputs()) {
+      if (var->type.IsFloat()) return true;
+    }
+    return false;
+  }
+  bool HasFloatOperand(const Op& op) const {
+    for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
+      if (Votes(op, i)) return true;
+    }
+    return false;
+  }
+  bool HasF64(const Op& op) const {
+    for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
+      if (Votes(op, i) && op.inputs()[i]->type.dtype == DType::kF64) return true;
+    }
+    return false;
+  }
+  // No cast can be put in front of it.
+  const Var* UnknownOperand(const Op& op) const {
+    for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
+      const Var* var = op.inputs()[i];
+      if (var->type.LacksDType() && InputPrecisionFor(op.def(), op.InputSlotOf(i), options_.low) == SlotPrecision::kFollow) return var;
+    }
+    return nullptr;
+  }
+  static bool OverwritesFloatState(const Op& op) {
+    for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
+      const Var& var = *op.outputs()[i];
+      const bool kept = var.kind == VarKind::kParam || var.kind == VarKind::kState;
+      if (kept && var.type.IsFloat() && op.def().outputs[op.OutputSlotOf(i)].precision == SlotPrecision::kFollow) return true;
+    }
+    return false;
+  }
+
+  // What the results say to the ops that follow them. A value made from no data says nothing.
+  void VoteForResults(const Op& op, const OpDecision& d) {
+    if (IsInserted(op)) return;
+    const bool from_float = IsCast(op) ? op.inputs()[0]->type.IsFloat() : HasFloatOperand(op);
+    const Rule* rule = IsProtectMark(d.rule) ? FindRule(d.rule) : nullptr;
+    const bool neutral = !from_float || (rule != nullptr && !rule->followers) || d.rule == "weights";
+    for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
+      const Var& var = *op.outputs()[i];
+      if (var.kind != VarKind::kTemp) continue;
+      const bool follows = IsOwnOp(op) || OutputPrecisionFor(op.def(), op.OutputSlotOf(i), options_.low) == SlotPrecision::kFollow;
+      const bool low = (d.low && follows) || (!d.low && IsLowPrecision(var.type.dtype));
+      vote_[var.id()] = neutral ? Vote::kNeutral : low ? Vote::kLow : Vote::kHigh;
+    }
+  }
+
+  // The operand is there for the bodies, whose ops read it.
+  static bool ListsForBodies(const Op& op, int flat) {
+    return !op.SubBlocks().empty() && (!op.def().opaque || op.InputSlotOf(flat) == op.def().InputSlot(onnx::kCaptures));
+  }
+
+  // A result of a subgraph that has the name of an outer value in the file: checkers take the outer one's type for its.
+  void KeepHiding(const Op& yield) {
+    for (const Var* var : yield.inputs()) {
+      if (!var->export_name.empty()) out_->keep_var[var->id()] = true;
+    }
+  }
+
+  void DecideVars() {
+    const int n = program_.num_var_ids();
+    std::vector<bool> read_low(n, false);
+    std::vector<bool> read_high(n, false);
+    out_->keep_var.assign(n, false);
+    ForEachOp(program_, [&](const Op& op) {
+      const OpDecision& d = out_->For(op);
+      for (const Var* var : op.outputs()) read_high[var->id()] = true;
+      if (op.type() == onnx::kYield) KeepHiding(op);
+      if (IsInserted(op)) return;
+      for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
+        const Var& root = roots_.Root(*op.inputs()[i]);
+        if (IsStored(root) && ListsForBodies(op, i)) continue;
+        const bool low = d.low && InputPrecision(*out_, op, op.InputSlotOf(i)) == SlotPrecision::kFollow;
+        (low ? read_low : read_high)[root.id()] = true;
+      }
+    });
+    out_->low_var.assign(n, false);
+    for (const Var* var : program_.fetches) {
+      const IoChoice::Wish wish = io_.For(*var);
+      if (wish == IoChoice::Wish::kKeep) out_->keep_var[var->id()] = true;
+      if (wish == IoChoice::Wish::kLow && var->kind == VarKind::kTemp) out_->low_var[var->id()] = true;
+      if (IsStored(*var)) read_high[var->id()] = true;
+    }
+    out_->low_param.assign(n, false);
+    out_->copy_param.assign(n, false);
+    ForEachVar(program_, [&](const Var& var) {
+      if (var.type.dtype != DType::kF32) return;
+      const int id = var.id();
+      if (var.kind == VarKind::kFeed) {
+        const IoChoice::Wish wish = io_.For(var);
+        out_->low_var[id] = wish == IoChoice::Wish::kLow || (wish == IoChoice::Wish::kMayBeLow && read_low[id]);
+      }
+      if (!IsStored(var)) return;
+      out_->low_param[id] = read_low[id] && !read_high[id];
+      out_->copy_param[id] = read_low[id] && read_high[id];
+    });
+  }
+
+  const DecideOptions& options_;
+  const PrecisionSupport& support_;
+  PerRecord<bool> supported_;
+  const Program& program_;
+  SelectorChoices choices_;
+  IoChoice io_;
+  CastRoots roots_;
+  const std::vector<bool> functions_;  // by block
+  NameSet white_, black_, black_vars_, own_ops_;
+  std::vector<Vote> vote_;  // by Var::id
+  std::string scope_level_;
+  bool keeps_logs_ = false;
+  std::set<std::string> without_kernel_;
+  std::vector<std::string> notes_;
+  std::unique_ptr<AmpDecision> out_;
+};
+
+absl::Status CheckLists(const DecideOptions& options, const Program& program) {
+  if (options.white_list.empty() && options.black_list.empty()) return absl::OkStatus();
+  std::set<std::string> known;
+  for (const OpDef* def : Ops().All()) known.insert(def->name);
+  for (const OpDef* def : onnx::AllOps()) known.insert(std::string(onnx::TypeName(*def)));
+  ForEachOp(program, [&](const Op& op) { known.insert(op.type()); });
+  for (const ClassRule& rule : options.classes) {
+    if (rule.own_op) known.insert(rule.op);
+  }
+  for (const std::vector<std::string>* list : {&options.white_list, &options.black_list}) {
+    for (const std::string& type : *list) {
+      if (known.contains(type)) continue;
+      std::vector<std::string> names(known.begin(), known.end());
+      // Of names that are equally near the program's own kind is meant.
+      const bool onnx = std::any_of(program.main().ops().begin(), program.main().ops().end(), [](const auto& op) { return onnx::DefOf(op->def()) != nullptr; });
+      std::stable_partition(names.begin(), names.end(), [onnx](const std::string& name) { return absl::ascii_isupper(name[0]) == onnx; });
+      return UsageError(absl::StrCat(list == &options.white_list ? "white" : "black", "-list names the op '", type, "', which is unknown",
+                                     Suggest(type, names)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::unique_ptr<AmpDecision> DecideNothing(const DecideOptions& options, const Program& program) {
+  auto out = std::make_unique<AmpDecision>();
+  out->low = options.low;
+  out->level = "O0";
+  out->ops.assign(program.num_op_ids(), {false, true, "O0", "nothing becomes low at O0"});
+  return out;
+}
+
+DecisionOr DecideOwn(const DecideOptions& options, const PrecisionSupport& support, const Program& program, std::vector<std::string>* notes) {
+  if (options.level == "OD") return UsageError("level OD exists with a Paddle mode only; use O0, O1 or O2");
+  AMPC_RETURN_IF_ERROR(CheckLists(options, program));
+  AMPC_ASSIGN_OR_RETURN(SelectorChoices choices, SelectorChoices::Make(options.include, options.exclude, program));
+  AMPC_ASSIGN_OR_RETURN(IoChoice io, IoChoice::Make(options, program));
+  OwnDecider decider(options, support, program, std::move(choices), std::move(io));
+  std::unique_ptr<AmpDecision> out = decider.Run();
+  AMPC_RETURN_IF_ERROR(decider.Report(notes));
+  return out;
+}
+
+}  // namespace ampc
