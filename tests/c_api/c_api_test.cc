@@ -320,9 +320,9 @@ TEST_F(CExampleTest, ConvertsAndSaysWhatIsWrong) {
 
 class ReadmeTest : public CApiTest {};
 
-// The block ```c of README.md, line by line, and readme.c.
+// The block ```c of tools/docs/programs.md, line by line, and readme.c.
 TEST_F(ReadmeTest, PrintedLinesAreCompiled) {
-  const std::string readme = ReadFile("README.md"), compiled = ReadFile("tests/c_api/readme.c");
+  const std::string readme = ReadFile("tools/docs/programs.md"), compiled = ReadFile("tests/c_api/readme.c");
   const size_t begin = readme.find("```c\n");
   ASSERT_NE(begin, std::string::npos);
   std::istringstream block(readme.substr(begin + 5, readme.find("```", begin + 5) - begin - 5));

@@ -1,4 +1,4 @@
-/* The lines of C that README.md prints, and what they leave. */
+/* The lines of C that tools/docs/programs.md prints, and what they leave. */
 #pragma once
 
 #include <ampc.h>

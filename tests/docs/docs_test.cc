@@ -1,4 +1,4 @@
-// The pages of tools/docs and the commands of README.md. A page's commands run in order in one folder, and print what the page says:
+// The pages of tools/docs and the commands of README.md. The commands of a page with `console` blocks run in order in one folder, and print what the page says:
 // words and counts exactly, times not at all, other numbers nearly, because their last digits depend on the processor.
 #include <gtest/gtest.h>
 
@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "graph/op_registry.h"
 #include "tests/docs/page.h"
 #include "tests/e2e/process.h"
 #include "tests/formats/test_files.h"
@@ -99,7 +101,9 @@ TEST_P(PageTest, CommandsPrintWhatItSays) {
   }
 }
 
-TEST_P(PageTest, QuotedLinesStandInTheirFiles) {
+class AnyPageTest : public PageTest {};
+
+TEST_P(AnyPageTest, QuotedLinesStandInTheirFiles) {
   for (const Block& block : blocks_) {
     if (block.argument.rfind("file=", 0) != 0) continue;
     const std::string file = ReadFile(block.argument.substr(5));
@@ -108,7 +112,7 @@ TEST_P(PageTest, QuotedLinesStandInTheirFiles) {
   }
 }
 
-TEST_P(PageTest, LinksLeadToFiles) {
+TEST_P(AnyPageTest, LinksLeadToFiles) {
   const std::string text = ReadFile(path_);
   const std::regex link("\\]\\(([a-z0-9_./]+)");
   for (std::sregex_iterator it(text.begin(), text.end(), link), end; it != end; ++it) {
@@ -117,7 +121,11 @@ TEST_P(PageTest, LinksLeadToFiles) {
 }
 
 std::string NameOf(const ::testing::TestParamInfo<std::string>& info) { return info.param; }
-INSTANTIATE_TEST_SUITE_P(Docs, PageTest, ::testing::Values("nan_in_fp16", "is_fp16_worth_it", "how_to_add_an_op", "protect_rules"), NameOf);
+const std::vector<std::string> kWithCommands = {"nan_in_fp16", "is_fp16_worth_it", "how_to_add_an_op", "protect_rules"};
+const std::vector<std::string> kReferences = {"benchmarks", "convert", "gpu", "onnx", "paddle3", "programs", "supported", "training"};
+INSTANTIATE_TEST_SUITE_P(Docs, PageTest, ::testing::ValuesIn(kWithCommands), NameOf);
+INSTANTIATE_TEST_SUITE_P(Docs, AnyPageTest, ::testing::ValuesIn(kWithCommands), NameOf);
+INSTANTIATE_TEST_SUITE_P(References, AnyPageTest, ::testing::ValuesIn(kReferences), NameOf);
 
 TEST(DocsFolder, EveryPageIsTestedAndListed) {
   const std::string index = ReadFile("tools/docs/README.md");
@@ -128,30 +136,33 @@ TEST(DocsFolder, EveryPageIsTestedAndListed) {
     ++pages;
     EXPECT_NE(index.find("(" + name + ")"), std::string::npos) << name;
   }
-  EXPECT_EQ(pages, 4) << "the list of INSTANTIATE_TEST_SUITE_P";
+  EXPECT_EQ(static_cast<size_t>(pages), kWithCommands.size() + kReferences.size());
 }
 
-TEST(Readme, CountsOperations) {
-  const auto lines_with = [](const std::string& file, const std::string& begin) {
-    const std::vector<std::string> lines = Lines(ReadFile(file));
-    return std::to_string(std::count_if(lines.begin(), lines.end(), [&begin](const std::string& line) { return line.rfind(begin, 0) == 0; }));
-  };
-  const std::string readme = ReadFile("README.md");
-  const std::string records = lines_with("graph/ops/all_ops.inc", "AMPC_OP("), gradients = lines_with("graph/ops/gradients.cc", "    {\"");
-  EXPECT_NE(readme.find("\n" + records + " operations have a record"), std::string::npos) << records;
-  EXPECT_NE(readme.find("and " + gradients + " of them a gradient operation"), std::string::npos) << gradients;
+TEST(Supported, CountsOperations) {
+  const std::vector<const OpDef*> all = Ops().All();
+  const auto gradients = std::count_if(all.begin(), all.end(), [](const OpDef* def) { return absl::StartsWith(def->doc, "The gradient of "); });
+  const std::string page = ReadFile("tools/docs/supported.md"), records = std::to_string(static_cast<int64_t>(all.size()) - gradients);
+  EXPECT_NE(page.find("\n" + records + " operations have a record"), std::string::npos) << records;
+  EXPECT_NE(page.find("and " + std::to_string(gradients) + " of them a gradient operation"), std::string::npos) << gradients;
 }
 
-// Lines of README.md that begin with "ampc", with a small model in the place of the reader's.
+TEST(Readme, HasAtMost150Lines) { EXPECT_LE(Lines(ReadFile("README.md")).size(), 150u); }
+
+// Lines of README.md and of the other pages that begin with "ampc", with a small model in the place of the reader's.
 TEST(Readme, CommandsRun) {
   const TempFolder folder;
   fs::copy_file("tests/golden/onnx/small.onnx", folder / "model.onnx");
   fs::copy_file("tests/golden/onnx/small.onnx", folder / "original.onnx");
   fs::copy_file("tests/golden/onnx/small_inputs_0.npz", folder / "in.npz");
   std::vector<Command> commands;
-  for (const Block& block : Blocks("README.md")) {
+  std::vector<Block> blocks = Blocks("README.md");
+  for (const std::string& page : kReferences) {
+    for (Block& block : Blocks("tools/docs/" + page + ".md")) blocks.push_back(std::move(block));
+  }
+  for (const Block& block : blocks) {
     for (const std::string& line : block.lines) {
-      if (line.rfind("ampc ", 0) == 0) commands.push_back({line + "\nstatus=$?; [ $status = 0 ] || echo \"exit $status\"", {}});
+      if (absl::StartsWith(line, "ampc ")) commands.push_back({line + "\nstatus=$?; [ $status = 0 ] || echo \"exit $status\"", {}});
     }
   }
   ASSERT_GE(commands.size(), 3u);

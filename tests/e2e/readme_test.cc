@@ -1,4 +1,4 @@
-// The C++ lines of README.md are lines of this file and of the example of training, and they work (train_test.cc runs the example).
+// The C++ lines of tools/docs are lines of this file and of the example of training, and they work (train_test.cc runs the example).
 #include "runtime/session.h"
 
 #include <filesystem>
@@ -33,7 +33,7 @@ std::string CppBlocks(const std::string& markdown) {
 }
 
 TEST(Readme, PrintedLinesAreCompiled) {
-  const std::vector<std::string> printed = Lines(CppBlocks(ReadFile("README.md")));
+  const std::vector<std::string> printed = Lines(CppBlocks(ReadFile("tools/docs/programs.md") + ReadFile("tools/docs/training.md")));
   const std::vector<std::string> compiled = Lines(ReadFile("tests/e2e/readme_test.cc") + ReadFile("tools/examples/train_mixed_precision.cc"));
   ASSERT_GE(printed.size(), 3u);
   size_t next = 0;

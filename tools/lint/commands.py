@@ -33,7 +33,8 @@ def commands(root, path):
 
 
 def is_run(path, kind, command):
-    return path == "README.md" and command.startswith("ampc ") or path.startswith("tools/docs/") and kind == "console"
+    of_users = path == "README.md" or path.startswith("tools/docs/")
+    return of_users and (command.startswith("ampc ") or kind == "console")
 
 
 def has_target(root, folder, name):
