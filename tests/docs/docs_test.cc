@@ -116,6 +116,7 @@ TEST_P(AnyPageTest, LinksLeadToFiles) {
   const std::string text = ReadFile(path_);
   const std::regex link("\\]\\(([a-z0-9_./]+)");
   for (std::sregex_iterator it(text.begin(), text.end(), link), end; it != end; ++it) {
+    if (absl::StartsWith((*it)[1].str(), "../")) continue;  // tools/lint/commands.py looks at the whole tree
     EXPECT_TRUE(fs::exists("tools/docs/" + (*it)[1].str())) << path_ << ": " << (*it)[1];
   }
 }
