@@ -1,0 +1,127 @@
+// What feeds are made for which models.
+#include "runtime/made_feeds.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "graph/text/parser.h"
+#include "gtest/gtest.h"
+#include "tests/testlib/status.h"
+
+namespace ampc {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Ge;
+using ::testing::HasSubstr;
+using ::testing::Le;
+using ::testing::Lt;
+
+Program Parsed(absl::string_view text) {
+  ParseOptions options;
+  options.bare = true;
+  absl::StatusOr<Program> program = ParseProgram(text, options);
+  EXPECT_TRUE(program.ok()) << program.status().message();
+  return *std::move(program);
+}
+
+MadeFeeds Made(const Program& program, const MadeFeedOptions& options = {}) {
+  absl::StatusOr<MadeFeeds> made = MakeFeeds(program, options);
+  EXPECT_TRUE(made.ok()) << made.status().message();
+  return made.ok() ? *std::move(made) : MadeFeeds();
+}
+
+constexpr char kText[] = R"(
+feed  input_ids : i64 [batch, sequence]
+feed  attention_mask : i64 [batch, sequence]
+feed  token_type_ids : i64 [batch, sequence]
+param table : f32 [100, 8]
+const more : i64 [1] = [2]
+moved = unsqueeze2(input_ids) axes=[2] : i64 [batch, sequence, 1]
+back = squeeze2(moved) axes=[2] : i64 [batch, sequence]
+words = lookup_table_v2(W=table, Ids=back) : f32 [batch, sequence, 8]
+m = cast(attention_mask) in_dtype=i64 out_dtype=f32 : f32 [batch, sequence]
+t = cast(token_type_ids) in_dtype=i64 out_dtype=f32 : f32 [batch, sequence]
+fetch words, m, t
+)";
+
+TEST(MadeFeeds, OfTextAreIdsWithinTheTableAndMasks) {
+  const Program program = Parsed(kText);
+  const MadeFeeds made = Made(program);
+  EXPECT_THAT(made.kinds, ElementsAre("input_ids: ids below 100, [1, 32]", "attention_mask: a mask of ones, [1, 32]",
+                                      "token_type_ids: zeros, [1, 32]"));
+  EXPECT_THAT(made.feeds.at("input_ids").values<int64_t>(), AllOf(Each(Ge(0)), Each(Lt(100)), Contains(Ge(50))));
+  EXPECT_THAT(made.feeds.at("attention_mask").values<int64_t>(), Each(1));
+  EXPECT_THAT(Made(program, {.run = 1}).feeds.at("attention_mask").values<int64_t>(), AllOf(Contains(0), Contains(1)));
+}
+
+TEST(MadeFeeds, AreTheSameForTheSameSeed) {
+  const Program program = Parsed(kText);
+  EXPECT_EQ(Made(program).feeds, Made(program).feeds);
+  EXPECT_NE(Made(program).feeds, Made(program, {.seed = 1}).feeds);
+  EXPECT_NE(Made(program).feeds, Made(program, {.run = 2}).feeds);
+}
+
+TEST(MadeFeeds, OfImagesHaveTheRangeThatTheModelBringsToItsOwn) {
+  const Program plain = Parsed(R"(
+feed  x : f32 [?, 3, ?, ?]
+param w : f32 [4, 3, 3, 3]
+conv2d(Input=x, Filter=w) -> Output=y : f32 [?, 4, ?, ?]
+fetch y
+)");
+  EXPECT_THAT(Made(plain).kinds, ElementsAre("x: an image in 0..1, [1, 3, 224, 224]"));
+  EXPECT_THAT(Made(plain).feeds.at("x").values<float>(), AllOf(Each(Ge(0.0f)), Each(Le(1.0f)), Contains(Ge(0.9f))));
+  EXPECT_THAT(Made(plain, {.run = 1}).kinds, ElementsAre("x: normal values, [1, 3, 224, 224]"));
+  EXPECT_THAT(Made(plain, {.size = 1}).kinds, ElementsAre("x: an image in 0..1, [1, 3, 48, 320]"));
+  for (const char* op : {"y = elementwise_sub(x, m)", "y = scale(x) scale=0.00392", "y = elementwise_div(x, m)"}) {
+    const Program pixels =
+        Parsed(absl::StrCat("feed x : f32 [1, 3, 32, 32]\nconst m : f32 [1] = [123.7]\n", op, " : f32 [1, 3, 32, 32]\nfetch y\n"));
+    EXPECT_THAT(Made(pixels).kinds, ElementsAre("x: an image in 0..255, [1, 3, 32, 32]")) << op;
+    EXPECT_THAT(Made(pixels).feeds.at("x").values<float>(), AllOf(Each(Le(255.0f)), Contains(Ge(200.0f))));
+  }
+}
+
+TEST(MadeFeeds, OfSpeechAreAudioStateAndRate) {
+  const Program program = Parsed(R"(
+feed  input : f32 [batch, ?]
+feed  state : f32 [2, batch, 128]
+feed  sr : i64 []
+param w : f32 [4, 1, 16]
+wide = unsqueeze2(input) axes=[1] : f32 [batch, 1, ?]
+y = onnx.Conv.11(wide, w) : f32 [batch, 4, ?]
+s = relu(state) : f32 [2, batch, 128]
+fetch y, s, sr
+)");
+  const MadeFeeds made = Made(program);
+  EXPECT_THAT(made.kinds, ElementsAre("input: audio, [1, 16000]", "state: zeros, [2, 1, 128]", "sr: 16000 samples a second, []"));
+  EXPECT_THAT(made.feeds.at("input").values<float>(), AllOf(Each(Ge(-1.0f)), Each(Le(1.0f)), Contains(Ge(0.3f)), Contains(Le(-0.3f))));
+}
+
+TEST(MadeFeeds, HaveTheDimsThatAreAskedFor) {
+  const Program program = Parsed(kText);
+  const MadeFeeds made = Made(program, {.dims = {{"input_ids", {2, 5}}}});
+  EXPECT_THAT(made.feeds.at("attention_mask").dims(), ElementsAre(2, 5));
+  EXPECT_THAT(MakeFeeds(program, {.dims = {{"ids", {2, 5}}}}).status().message(),
+              HasSubstr("found dims of 'ids', needed one of the feeds 'input_ids'"));
+  EXPECT_THAT(MakeFeeds(program, {.dims = {{"input_ids", {2}}}}).status().message(),
+              HasSubstr("feed 'input_ids' is i64 [?, ?], found dims [2]"));
+}
+
+// Whatever the type of a feed, its values fit.
+TEST(MadeFeeds, HaveTheTypesOfTheModel) {
+  for (const char* type : {"bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"}) {
+    const Program program = Parsed(absl::StrCat("feed x : ", type, " [3, ?]\nfetch x\n"));
+    const MadeFeeds made = Made(program);
+    EXPECT_EQ(made.feeds.at("x").dtype(), program.feeds[0]->type.dtype) << type;
+    EXPECT_EQ(made.feeds.at("x").num_elements(), 96) << type;
+  }
+  const Program complex = Parsed("feed x : c64 [3]\nfetch x\n");
+  EXPECT_THAT(MakeFeeds(complex).status().message(), HasSubstr("no values can be made for feed 'x'"));
+}
+
+}  // namespace
+}  // namespace ampc
