@@ -29,6 +29,8 @@ absl::Status InferRoiAlign(InferContext& ctx) {
   if (!(ctx.op().GetFloat("spatial_scale") > 0)) {
     return Fail(ctx, 6, "spatial_scale is ", ctx.op().GetFloat("spatial_scale"), ", needs a positive number");
   }
+  const std::string mode = ctx.op().GetString("mode");
+  if (mode != "avg" && mode != "max") return Fail(ctx, 8, "mode is '", mode, "', needs avg or max");
   const int64_t sampling = ctx.op().GetInt("sampling_ratio");
   if (sampling > kMostSamples) return Fail(ctx, 7, "sampling_ratio is ", sampling, ", needs up to ", kMostSamples);
   ctx.Out("Out", TensorType(x.dtype, {rois.has_rank ? rois.dims[0] : kUnknownDim, x.has_rank ? x.dims[1] : kUnknownDim, height, width}));
@@ -41,7 +43,8 @@ OpDef RoiAlignDef() {
   return OpDef("roi_align")
       .Doc(
           "Each box of ROIs [k, 4] (x1, y1, x2, y2, times spatial_scale) of X pooled to pooled_height x pooled_width: a bin is the mean of "
-          "bilinear samples, sampling_ratio squared of them or one per pixel. RoisNum counts the boxes of each image.")
+          "bilinear samples, sampling_ratio squared of them or one per pixel, or in mode max the largest product of a weight and an element "
+          "in one. RoisNum counts the boxes of each image.")
       .In("X")
       .In("ROIs", kFp32)
       .OptIn("RoisNum", kAsIs)
@@ -51,6 +54,7 @@ OpDef RoiAlignDef() {
       .A("spatial_scale", 1.0f)
       .A("sampling_ratio", -1)
       .A("aligned", false)
+      .A("mode", "avg")
       .Infer(InferRoiAlign)
       .CostIs(PerResult<40>)
       .Amp(

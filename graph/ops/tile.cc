@@ -24,8 +24,8 @@ absl::Status InferTile(InferContext& ctx) {
     const int64_t have = from_x < 0 ? 1 : x.dims[from_x];
     const std::optional<int64_t> times = from_repeat < 0 ? 1 : (*repeat)[from_repeat];
     if (!times.has_value()) continue;
-    if (*times < 1) return Fail(ctx, 1, "repeat_times has ", *times, ", needs positive numbers");
-    out[i] = *times == 1 ? have : IsKnown(have) ? SatMul(have, *times) : kUnknownDim;
+    if (*times < 0) return Fail(ctx, 1, "repeat_times has ", *times, ", needs 0 or positive numbers");
+    out[i] = *times == 1 ? have : *times == 0 ? 0 : IsKnown(have) ? SatMul(have, *times) : kUnknownDim;
   }
   ctx.Out("Out", TensorType(x.dtype, out));
   return absl::OkStatus();

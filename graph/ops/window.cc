@@ -78,7 +78,7 @@ absl::StatusOr<Windows> ReadWindows(const Op& op, absl::Span<const int64_t> in, 
 int64_t WindowOutput(const Window& w, int64_t in, bool ceil_mode) {
   if (!IsKnown(in) || !IsKnown(w.kernel)) return kUnknownDim;
   const int64_t room = SatSub(in + w.before + w.after, Reach(w));
-  if (room < 0) return 0;
+  if (room < 0) return ceil_mode && room > -w.stride ? 1 : 0;  // the only window may lack positions at its end
   return (ceil_mode ? (room + w.stride - 1) / w.stride : room / w.stride) + 1;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "kernels/common/host_device.h"
 
@@ -14,6 +15,7 @@ struct RoiAlign {
   float scale = 1;
   int64_t sampling = -1;
   bool aligned = false;
+  bool max = false;  // a bin is the largest share that a position has in a sample, instead of the samples' mean
 };
 
 // Samples along one axis of a bin: `count` of them, the first `step` / 2 after `begin`.
@@ -109,6 +111,38 @@ AMPC_HOST_DEVICE inline float MeanOfRoiBin(const Plane& at, const RoiAlign& r, c
     }
   }
   return sum / RoiDivisor(y, x);
+}
+
+// As ONNX has it: the largest product of a position and its weight in any sample; one that touches nothing is 0.
+template <typename Plane>
+AMPC_HOST_DEVICE inline float LargestOfRoiBin(const Plane& at, const RoiAlign& r, const RoiSamples& y, const RoiSamples& x) {
+  float largest = -std::numeric_limits<float>::infinity();
+  bool any = false, outside = static_cast<double>(y.last - y.first) < y.count || static_cast<double>(x.last - x.first) < x.count;
+  const auto take = [&](float product) { largest = product > largest || product != product ? product : largest; };
+  for (int64_t i = y.first; i < y.last; ++i) {
+    int64_t top = 0, bottom = 0, left = 0, right = 0;
+    float down = 0, across = 0;
+    const bool row = PlaceRoiSample(y, i, r.in_h, &top, &bottom, &down);
+    for (int64_t j = x.first; j < x.last; ++j) {
+      if (!row || !PlaceRoiSample(x, j, r.in_w, &left, &right, &across)) {
+        outside = true;
+        continue;
+      }
+      any = true;
+      const int64_t a = top * r.in_w, b = bottom * r.in_w;
+      take((1 - down) * (1 - across) * at(a + left));
+      take((1 - down) * across * at(a + right));
+      take(down * (1 - across) * at(b + left));
+      take(down * across * at(b + right));
+    }
+  }
+  if (outside || !any) take(0);
+  return largest;
+}
+
+template <typename Plane>
+AMPC_HOST_DEVICE inline float RoiBin(const Plane& at, const RoiAlign& r, const RoiSamples& y, const RoiSamples& x) {
+  return r.max ? LargestOfRoiBin(at, r, y, x) : MeanOfRoiBin(at, r, y, x);
 }
 
 }  // namespace ampc

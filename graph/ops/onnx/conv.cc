@@ -72,12 +72,12 @@ Var* Bias(Lowering& l) { return l.Has("B") ? l.In("B") : nullptr; }
 
 void LowerConv(Lowering& l) { l.Result("Y", Convolved(l, l.In("X"), l.In("W"), Bias(l))); }
 
-// Padding that makes the result as large as asked for; what is missing is added after the end.
-void FitResult(const std::vector<int64_t>& in, const std::vector<int64_t>& want, bool upper, OnnxWindows* w, std::vector<int64_t>* extra) {
+// Padding that makes the result as large as asked for. What is missing then is added to `extra`, positions after the end, where `may_add`.
+void FitResult(const std::vector<int64_t>& in, const std::vector<int64_t>& want, bool upper, bool may_add, OnnxWindows* w, std::vector<int64_t>* extra) {
   for (size_t i = 0; i < in.size(); ++i) {
     const int64_t reach = SatAdd(SatMul(w->kernel[i] - 1, w->dilations[i]), 1);
     const int64_t total = SatSub(SatAdd(SatAdd(SatMul(w->strides[i], in[i] - 1), (*extra)[i]), reach), want[i]);
-    if (total < 0) (*extra)[i] = SatSub((*extra)[i], total);
+    if (total < 0 && may_add) (*extra)[i] = SatSub((*extra)[i], total);
     const int64_t pad = std::max<int64_t>(total, 0);
     w->pads[2 * i] = upper ? pad / 2 : pad - pad / 2;
     w->pads[2 * i + 1] = pad - w->pads[2 * i];
@@ -109,9 +109,9 @@ void LowerConvTranspose(Lowering& l) {
   std::vector<int64_t> in = SpatialDims(l.In("X"), n);
   if (!want.empty()) {
     if (!std::all_of(in.begin(), in.end(), IsKnown)) return l.NeedsShape("the size of X");
-    FitResult(in, want, automatic == "SAME_UPPER", &w, &extra);
-  } else if (same) {  // stride times as large: the padding does not depend on the size
-    FitResult(std::vector<int64_t>(n, 1), w.strides, automatic == "SAME_UPPER", &w, &extra);
+    FitResult(in, want, automatic == "SAME_UPPER", true, &w, &extra);
+  } else if (same) {  // stride times as large, or less where the window is smaller than the stride: the padding does not depend on the size
+    FitResult(std::vector<int64_t>(n, 1), w.strides, automatic == "SAME_UPPER", false, &w, &extra);
   }
   if (n == 1) extra = With(0, extra);
   Lowering::Attrs attrs;

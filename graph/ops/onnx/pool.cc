@@ -59,7 +59,7 @@ std::optional<bool> PadToCeil(const Var* x, OnnxWindows& w) {
     if (before < 0 || before > ops::kMostWindow || room > 2 * ops::kMostWindow) return std::nullopt;  // the op's record says what is wrong
     int64_t last = (room + w.strides[i] - 1) / w.strides[i];
     if (last * w.strides[i] >= in[i] + before) --last;
-    same = same && last == room / w.strides[i];
+    same = same && room >= 0 && last == room / w.strides[i];
     w.pads[2 * i + 1] = std::max<int64_t>(last * w.strides[i] + w.kernel[i] - in[i] - before, 0);
   }
   return same;

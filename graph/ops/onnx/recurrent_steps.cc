@@ -123,7 +123,7 @@ class Stepper {
     Var* const f = coupled_ ? Rest(i) : Apply(0, Peep(g[2], 2, c_));
     *c = Add(Mul(f, c_), Mul(i, Apply(1, g[3])));
     Var* const o = Apply(0, Peep(g[1], 1, *c));
-    return Mul(o, Apply(2, *c));
+    return Mul(o, Activate(l_, r_.activations[d_][2], *c));  // ONNX Runtime clips what the gates are made of, not the cell
   }
 
   Var* Gru(Var* x) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/base/size.h"
+
 namespace ampc::onnx {
 namespace {
 
@@ -15,21 +17,25 @@ double Cubic(double x, double a) {
 
 double Linear(double x) { return std::max(0.0, 1 - std::abs(x)); }
 
-}  // namespace
-
-double ResizePoint(const ResizeAxis& axis, const std::string& coordinate, int64_t i) {
-  const double x = static_cast<double>(i), in = static_cast<double>(axis.in), out = static_cast<double>(axis.out);
-  if (coordinate == "asymmetric") return x / axis.scale;
+template <typename T>
+T Point(const ResizeAxis& axis, const std::string& coordinate, int64_t i) {
+  constexpr T kHalf = 0.5;
+  const T x = static_cast<T>(i), in = static_cast<T>(axis.in), out = static_cast<T>(axis.out), scale = static_cast<T>(axis.scale);
+  if (coordinate == "asymmetric") return x / scale;
   if (coordinate == "align_corners") return axis.out > 1 ? x * (in - 1) / (out - 1) : 0;
   if (coordinate == "pytorch_half_pixel" && axis.out <= 1) return 0;
-  if (coordinate == "tf_half_pixel_for_nn") return (x + 0.5) / axis.scale;
+  if (coordinate == "tf_half_pixel_for_nn") return (x + kHalf) / scale;
   if (coordinate == "tf_crop_and_resize") {
-    const double size = axis.roi_end - axis.roi_begin;
-    return axis.out > 1 ? axis.roi_begin * (in - 1) + x * size * (in - 1) / (out - 1) : 0.5 * (axis.roi_begin + axis.roi_end) * (in - 1);
+    const T begin = static_cast<T>(axis.roi_begin), end = static_cast<T>(axis.roi_end);
+    return axis.out > 1 ? begin * (in - 1) + x * (end - begin) * (in - 1) / (out - 1) : kHalf * (begin + end) * (in - 1);
   }
-  const double point = (x + 0.5) / axis.scale - 0.5;
-  return coordinate == "half_pixel_symmetric" ? point + in / 2 * (1 - out / (in * axis.scale)) : point;
+  const T offset = coordinate == "half_pixel_symmetric" ? in / 2 * (1 - out / (in * scale)) : 0;
+  return offset + (x + kHalf) / scale - kHalf;
 }
+
+}  // namespace
+
+double ResizePoint(const ResizeAxis& axis, const std::string& coordinate, int64_t i) { return Point<double>(axis, coordinate, i); }
 
 bool IsExtrapolated(const ResizeAxis& axis, const ResizeMode& mode, int64_t i) {
   if (mode.coordinate != "tf_crop_and_resize") return false;
@@ -37,14 +43,15 @@ bool IsExtrapolated(const ResizeAxis& axis, const ResizeMode& mode, int64_t i) {
   return point < 0 || point > static_cast<double>(axis.in - 1);
 }
 
+// Of two positions that are equally near, the one that ONNX Runtime's arithmetic in f32 comes to.
 int64_t NearestPosition(const ResizeAxis& axis, const ResizeMode& mode, int64_t i) {
-  const double x = ResizePoint(axis, mode.coordinate, i);
+  const float x = Point<float>(axis, mode.coordinate, i);
   const bool up = mode.nearest == "ceil" || (mode.nearest == "simple" && axis.scale < 1);
-  const double at = up                                     ? std::ceil(x)
-                    : mode.nearest == "round_prefer_floor" ? std::ceil(x - 0.5)
-                    : mode.nearest == "round_prefer_ceil"  ? std::floor(x + 0.5)
-                                                           : std::floor(x);
-  return std::clamp<int64_t>(static_cast<int64_t>(at), 0, axis.in - 1);
+  const float at = up                                     ? std::ceil(x)
+                   : mode.nearest == "round_prefer_floor" ? std::ceil(x - 0.5f)
+                   : mode.nearest == "round_prefer_ceil"  ? std::floor(x + 0.5f)
+                                                          : std::floor(x);
+  return std::clamp<int64_t>(SatInt(at), 0, axis.in - 1);
 }
 
 std::vector<ResizeTap> ResizeTaps(const ResizeAxis& axis, const ResizeMode& mode, int64_t i) {

@@ -127,16 +127,18 @@ void LowerAffineGrid(Lowering& l) {
 // The native op has the boxes of one image after those of another: they are sorted by image, and the results put back.
 void LowerRoiAlign(Lowering& l) {
   Var *x = l.In("X"), *rois = l.In("rois"), *image = l.In("batch_indices");
-  if (l.GetString("mode") != "avg") return l.Unsupported(absl::StrCat("mode ", l.GetString("mode"), " cannot be executed, only avg"));
+  const std::string mode = l.GetString("mode");
+  if (mode != "avg" && mode != "max") return Wrong(l, absl::StrCat("mode is '", mode, "', needs avg or max"));
   if (l.Rank(x) < 1) return;
   const int64_t images = x->type.dims[0];
   if (!IsKnown(images)) return l.NeedsShape("the number of images");
   const bool aligned = l.since() >= 16 && l.GetString("coordinate_transformation_mode") == "half_pixel";
-  const Lowering::Attrs attrs = {{"pooled_height", WholeNumber(l.GetInt("output_height"))},
+  Lowering::Attrs attrs = {{"pooled_height", WholeNumber(l.GetInt("output_height"))},
                                  {"pooled_width", WholeNumber(l.GetInt("output_width"))},
                                  {"spatial_scale", static_cast<float>(l.GetFloat("spatial_scale"))},
                                  {"sampling_ratio", WholeNumber(l.GetInt("sampling_ratio"))},
                                  {"aligned", aligned}};
+  if (mode == "max") attrs.push_back({"mode", mode});
   Var* boxes = l.Cast(rois, DType::kF32);
   std::vector<int64_t> numbers(images);
   for (int64_t i = 0; i < images; ++i) numbers[i] = i;

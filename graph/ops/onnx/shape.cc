@@ -154,24 +154,13 @@ void LowerFirstTile(Lowering& l) {
 // Of its first versions one type variable holds for the counts, too, which stay as they are.
 AmpClass TileClass(const Op& op) { return DefOf(op.def())->schema->since < 6 ? AmpClass::kNever : AmpClass::kClear; }
 
-// Without elements where a count is 0, which the native op does not take.
 void LowerTile(Lowering& l) {
   if (l.since() < 6) return LowerFirstTile(l);
   Var* x = l.In("input");
   const std::optional<std::vector<int64_t>> given = l.Ints(l.In("repeats"));
   if (!given) return l.Result("output", l.Op("tile", {{"X", x}, {"RepeatTimes", l.In("repeats")}}));
-  Ints none;
-  std::vector<int64_t> repeats = *given;
-  for (size_t i = 0; i < repeats.size(); ++i) {
-    if (repeats[i] != 0) continue;
-    none.push_back(static_cast<int32_t>(i));
-    repeats[i] = 1;
-  }
-  const Ints zeros(none.size(), 0);
-  const Lowering::Attrs nothing = {{"axes", none}, {"starts", zeros}, {"ends", zeros}};
-  if (!none.empty()) x = l.Op("slice", {{"Input", x}}, nothing);
-  if (repeats.empty()) return l.Result("output", l.Op("assign", {{"X", x}}));
-  l.Result("output", l.Op("tile", {{"X", x}}, {{"repeat_times", WholeNumbers(repeats)}}));
+  if (given->empty()) return l.Result("output", l.Op("assign", {{"X", x}}));
+  l.Result("output", l.Op("tile", {{"X", x}}, {{"repeat_times", WholeNumbers(*given)}}));
 }
 
 // A sequence keeps its type.

@@ -1,5 +1,5 @@
-// roi_align and its gradient: a bin of a box is the mean of bilinear samples; positions of a box are computed once and used for every
-// channel's bins.
+// roi_align and its gradient: a bin of a box is the mean of bilinear samples, or the largest part of one; positions of a box are computed once
+// and used for every channel's bins.
 #include <algorithm>
 #include <limits>
 
@@ -52,7 +52,7 @@ bool ForEachBin(const Roi& r, const float* corners, F bin) {
 
 void RunBox(const Roi& r, const float* plane, const float* box, float* out) {
   const auto at = [plane](int64_t i) { return plane[i]; };
-  if (ForEachBin(r, box, [&](int64_t i, const RoiSamples& y, const RoiSamples& x) { out[i] = MeanOfRoiBin(at, r, y, x); })) return;
+  if (ForEachBin(r, box, [&](int64_t i, const RoiSamples& y, const RoiSamples& x) { out[i] = RoiBin(at, r, y, x); })) return;
   std::fill(out, out + r.out_h * r.out_w, std::numeric_limits<float>::quiet_NaN());
 }
 
@@ -121,6 +121,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   r.rois = view.In("ROIs");
   r.num = view.In("RoisNum");
   if (r.num >= 0) r.num_type = view.InDesc("RoisNum").dtype;
+  if (gradient >= 0 && r.max) return view.Unsupported("mode max has no gradient");
   if (r.num < 0 && r.images > 1) return view.Unsupported("without RoisNum the boxes of several images cannot be told apart");
   if (spec.outputs[0].NumElements() == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
   if (r.images * r.in_h * r.in_w == 0) return view.Unsupported("there is no position to sample");

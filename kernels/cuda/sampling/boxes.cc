@@ -39,6 +39,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRoiAlign(const KernelSpec& spec) {
   const SpecView view(spec);
   const RoiAlign r = ReadRoiAlign(view);
   const int num = view.In("RoisNum"), gradient = view.In("Out@GRAD");
+  if (gradient >= 0 && r.max) return view.Unsupported("mode max has no gradient");
   if (num < 0 && r.images > 1) return view.Unsupported("without RoisNum the boxes of several images cannot be told apart");
   if (spec.outputs[0].NumElements() == 0) return MakeNothing("cuda:roi_align");
   if (r.images * r.in_h * r.in_w == 0) return view.Unsupported("there is no position to sample");

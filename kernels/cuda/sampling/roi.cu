@@ -42,11 +42,11 @@ int Align(void* stream, const RoiAlign& r, const RoiInputs& in, const T* x, T* o
     const int64_t column = i % r.out_w, row = i / r.out_w % r.out_h, channel = i / (r.out_w * r.out_h) % r.channels;
     const int64_t box = i / (r.out_w * r.out_h * r.channels), image = ImageOf(r, in, box);
     const RoiBox b = BoxAt(r, in, box);
-    float mean = std::numeric_limits<float>::quiet_NaN();
+    float bin = std::numeric_limits<float>::quiet_NaN();
     if (b.ok && image < r.images) {
-      mean = MeanOfRoiBin(PlaneOf<T>{x + (image * r.channels + channel) * r.in_h * r.in_w}, r, b.Rows(r, row), b.Columns(r, column));
+      bin = RoiBin(PlaneOf<T>{x + (image * r.channels + channel) * r.in_h * r.in_w}, r, b.Rows(r, row), b.Columns(r, column));
     }
-    Store(out[i], static_cast<ComputeType<T>>(mean));
+    Store(out[i], static_cast<ComputeType<T>>(bin));
   });
 }
 

@@ -9,6 +9,7 @@ RoiAlign ReadRoiAlign(const SpecView& view) {
   r.scale = static_cast<float>(view.op().GetFloat("spatial_scale", 1));
   r.sampling = view.op().GetInt("sampling_ratio", -1);
   r.aligned = view.op().GetBool("aligned");
+  r.max = view.op().GetString("mode") == "max";
   return r;
 }
 
