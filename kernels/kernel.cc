@@ -1,12 +1,15 @@
 #include "kernels/kernel.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/shape.h"
+#include "graph/base/status_macros.h"
 #include "graph/ops/window.h"
+#include "kernels/halves.h"
 
 namespace ampc {
 namespace {
@@ -80,7 +83,7 @@ DType StorageType(DType t) { return IsLowPrecision(t) ? DType::kF32 : t; }
 
 int64_t TensorDesc::NumElements() const { return ampc::NumElements(dims).value_or(0); }
 
-int64_t TensorDesc::StorageBytes() const { return NumElements() * static_cast<int64_t>(SizeOf(StorageType(dtype))); }
+int64_t TensorDesc::StorageBytes() const { return NumElements() * static_cast<int64_t>(SizeOf(storage())); }
 
 bool AcceptsLayouts(const KernelEntry& entry, const KernelSpec& spec) {
   if (AllPlain(spec)) return true;
@@ -115,6 +118,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelEntry& entry, const Ker
 absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelEntry& entry, const KernelSpec& spec) {
   if (entry.make == nullptr) {
     return UnsupportedError(absl::StrCat(Describe(*spec.op), ": the shape of its result depends on data, which only a run can compute"));
+  }
+  if (entry.halves == HalfSupport::kNone && HasHalves(spec)) {
+    AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, MakeKernel(entry, InFloats(spec)));
+    return MakeWidened(std::move(kernel), spec);
   }
   if (AllPlain(spec)) return Make(entry, spec);
   if (!AcceptsLayouts(entry, spec)) {

@@ -1,9 +1,12 @@
 // Kernel: how one op computes on one device.
 //
-// On the CPU every float value is stored as float32, whatever its declared type: an f16 or bf16 value is a float32 that
-// has been rounded to that type (see RoundTo). A kernel therefore computes in float32 only; the executor rounds results
-// once, to nearest even, unless the kernel only moves values (moves_data) or rounds by itself. This is exactly "half
-// storage, fp32 arithmetic, one rounding", at fp32 speed. f64 and integers are stored as they are; bool is one byte.
+// On the CPU a float value is stored as float32, whatever its declared type, unless TensorDesc::half says otherwise: an f16 or bf16
+// value is a float32 that has been rounded to that type (see RoundTo). A kernel computes in float32; the executor rounds float32 results
+// once, to nearest even, unless the kernel only moves values (moves_data) or rounds by itself. This is exactly "half storage, fp32
+// arithmetic, one rounding". f64 and integers are stored as they are; bool is one byte.
+// Where a plan stores bf16 values in 16 bits (TensorDesc::half, runtime/plan/storage_plan.h), a kernel that takes them
+// (KernelEntry::halves) widens what it reads, computes in float32 or on native instructions that add up in it, and rounds once when it
+// stores.
 //
 // On a device every value is stored in its declared type. A kernel reads halves, computes in float32 and rounds once when it stores.
 #pragma once
@@ -24,7 +27,7 @@ class Device;       // kernels/device/device.h
 class Stream;       // kernels/device/device.h
 class WeightCache;  // kernels/weight_cache.h
 
-// The element type in memory of a value declared `t`: kF32 for f16 and bf16, else `t`.
+// The element type in memory of a value declared `t` that is not stored as a half: kF32 for f16 and bf16, else `t`.
 DType StorageType(DType t);
 
 // Memory order of a tensor. Channels last is the one order beside row-major: measured on PP-OCR and ResNet shapes, convolution on it
@@ -36,10 +39,12 @@ enum class Layout : uint8_t {
 
 // A concrete operand or result at plan time: static dims.
 struct TensorDesc {
-  DType dtype = DType::kInvalid;  // declared type; storage is StorageType(dtype)
+  DType dtype = DType::kInvalid;  // declared type
   Dims dims;
   Layout layout = Layout::kPlain;
+  bool half = false;  // on the CPU: bf16 that lies in memory as such; otherwise storage is StorageType(dtype)
   int64_t NumElements() const;
+  DType storage() const { return half ? dtype : StorageType(dtype); }
   int64_t StorageBytes() const;
 };
 
@@ -95,6 +100,13 @@ enum class LayoutSupport : uint8_t {
   kAware,    // operand 0, ResidualData and result 0, each by itself
 };
 
+// Which values stored as halves the kernel of an op takes.
+enum class HalfSupport : uint8_t {
+  kNone,
+  kMoves,  // copies elements: all values of the first operand's declared type alike, results and operands; constants too
+  kEach,   // any operand that is not constant, and any result, each by itself
+};
+
 // Computes an op whose result dims depend on its operands' values (where_index). Operands and results in flat order and storage
 // type; null for an absent operand. Float results are not rounded yet. Bad values are usage errors.
 using EvaluateFn = absl::StatusOr<std::vector<HostTensor>> (*)(const Op& op, absl::Span<const HostTensor* const> operands, int threads);
@@ -107,11 +119,12 @@ struct KernelEntry {
   std::vector<DType> dtypes;
   LayoutSupport layouts = LayoutSupport::kPlainOnly;
   EvaluateFn evaluate = nullptr;  // set for ops with data-dependent dims: they run between two static segments of a plan
+  HalfSupport halves = HalfSupport::kNone;
 };
 
 // Whether MakeKernel takes the layouts in the spec; true when all are plain.
 bool AcceptsLayouts(const KernelEntry& entry, const KernelSpec& spec);
-// entry.make with the layouts of the spec resolved. Internal unless AcceptsLayouts.
+// entry.make with the layouts of the spec resolved, and its halves where the entry takes none. Internal unless AcceptsLayouts.
 absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelEntry& entry, const KernelSpec& spec);
 
 class KernelRegistry {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/halves.h"
 #include "kernels/parallel.h"
 #include "kernels/round.h"
 
@@ -165,7 +166,114 @@ void Transpose(int threads, int64_t batch, int64_t rows, int64_t cols, const flo
   });
 }
 
+#if defined(__x86_64__)
+// An 8 x 8 block.
+inline void Transpose16Block(const uint16_t* in, int64_t cols, uint16_t* out, int64_t rows) {
+  __m128i v[8], t[8];
+  for (int i = 0; i < 8; ++i) v[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i * cols));
+  for (int i = 0; i < 4; ++i) {
+    t[2 * i] = _mm_unpacklo_epi16(v[2 * i], v[2 * i + 1]);
+    t[2 * i + 1] = _mm_unpackhi_epi16(v[2 * i], v[2 * i + 1]);
+  }
+  for (int i = 0; i < 2; ++i) {  // of rows 4 i to 4 i + 3: columns 2 k and 2 k + 1 in v[4 i + k]
+    v[4 * i] = _mm_unpacklo_epi32(t[4 * i], t[4 * i + 2]);
+    v[4 * i + 1] = _mm_unpackhi_epi32(t[4 * i], t[4 * i + 2]);
+    v[4 * i + 2] = _mm_unpacklo_epi32(t[4 * i + 1], t[4 * i + 3]);
+    v[4 * i + 3] = _mm_unpackhi_epi32(t[4 * i + 1], t[4 * i + 3]);
+  }
+  for (int k = 0; k < 4; ++k) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 2 * k * rows), _mm_unpacklo_epi64(v[k], v[4 + k]));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + (2 * k + 1) * rows), _mm_unpackhi_epi64(v[k], v[4 + k]));
+  }
+}
+#endif
+
+void Transpose16Rect(const uint16_t* in, int64_t rows, int64_t cols, const Rect& rect, uint16_t* out) {
+  for (int64_t c = rect.col; c < rect.col_end; c += 8) {
+    for (int64_t r = rect.row; r < rect.row_end; r += 8) {
+      const int64_t width = std::min<int64_t>(8, rect.col_end - c), height = std::min<int64_t>(8, rect.row_end - r);
+#if defined(__x86_64__)
+      if (width == 8 && height == 8) {
+        Transpose16Block(in + r * cols + c, cols, out + c * rows + r, rows);
+        continue;
+      }
+#endif
+      for (int64_t i = 0; i < height; ++i) {
+        for (int64_t k = 0; k < width; ++k) out[(c + k) * rows + r + i] = in[(r + i) * cols + c + k];
+      }
+    }
+  }
+}
+
+// Elements that a block of another storage takes up as floats, beside as many of its result.
+constexpr int64_t kBlock = 4096;
+
+// A block of a matrix, [r, r + height) x [c, c + width), by floats on the stack.
+void TransposeBlock(const void* in, DType from, void* out, DType to, int64_t rows, int64_t cols, const Rect& b, int64_t image) {
+  float wide[kBlock], turned[kBlock];
+  const int64_t height = b.row_end - b.row, width = b.col_end - b.col;
+  for (int64_t i = 0; i < height; ++i) {
+    const float* const row = FloatsAt(in, from, image + (b.row + i) * cols + b.col, width, wide + i * width);
+    if (row != wide + i * width) std::memcpy(wide + i * width, row, static_cast<size_t>(width) * sizeof(float));
+  }
+#if defined(__x86_64__)
+  if (height == 3) {
+    InterleaveThree(wide, width, 0, width, turned);
+  } else {
+    ChooseRect()(wide, height, width, {0, height, 0, width}, turned);
+  }
+#else
+  ChooseRect()(wide, height, width, {0, height, 0, width}, turned);
+#endif
+  for (int64_t k = 0; k < width; ++k) {
+    const int64_t at = image + (b.col + k) * rows + b.row;
+    if (height == rows) {  // the block's columns are neighbours
+      if (to == DType::kF32) {
+        std::memcpy(static_cast<float*>(out) + at, turned, static_cast<size_t>(width * height) * sizeof(float));
+      } else {
+        StoreFloats(turned, to, at, width * height, out);
+      }
+      return;
+    }
+    if (to == DType::kF32) {
+      std::memcpy(static_cast<float*>(out) + at, turned + k * height, static_cast<size_t>(height) * sizeof(float));
+    } else {
+      StoreFloats(turned + k * height, to, at, height, out);
+    }
+  }
+}
+
 }  // namespace
+
+void TransposeStored(int threads, int64_t batch, int64_t rows, int64_t cols, const void* in, DType from, void* out, DType to) {
+  if (from == DType::kF32 && to == DType::kF32) {
+    return Transpose(threads, batch, rows, cols, static_cast<const float*>(in), static_cast<float*>(out), nullptr);
+  }
+  if (batch * rows * cols == 0) return;
+  if (rows == 1 || cols == 1) return ConvertStored(in, from, out, to, batch * rows * cols, threads);
+  const bool same = from == to;
+  // Blocks of whole columns where those are short.
+  const int64_t height = std::min<int64_t>(rows, same ? 64 : 256), width = std::min(cols, std::max<int64_t>(16, kBlock / height));
+  const int64_t down = (rows + height - 1) / height, across = (cols + width - 1) / width;
+  ParallelFor(threads, batch * down * across, std::max<int64_t>(1, (1 << 14) / (height * width)), [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t image = i / (down * across) * rows * cols, r = i / across % down * height, c = i % across * width;
+      const Rect block{r, std::min(rows, r + height), c, std::min(cols, c + width)};
+      if (same) {
+        Transpose16Rect(static_cast<const uint16_t*>(in) + image, rows, cols, block, static_cast<uint16_t*>(out) + image);
+      } else {
+        TransposeBlock(in, from, out, to, rows, cols, block, image);
+      }
+    }
+  });
+}
+
+void ConvertTensor(int threads, const TensorDesc& from, const TensorDesc& to, const void* in, void* out) {
+  const int64_t n = from.dims[0], c = from.dims[1], hw = from.dims[2] * from.dims[3];
+  if (from.layout == to.layout) return ConvertStored(in, from.storage(), out, to.storage(), n * c * hw, threads);
+  const bool last = to.layout == Layout::kChannelsLast;
+  TransposeStored(threads, n, last ? c : hw, last ? hw : c, in, from.storage(), out, to.storage());
+}
 
 void Transpose2D(int threads, int64_t batch, int64_t rows, int64_t cols, const float* in, float* out) {
   Transpose(threads, batch, rows, cols, in, out, nullptr);

@@ -10,6 +10,12 @@ namespace ampc {
 // out[c][r] = in[r][c] for `batch` matrices of rows x cols. `in` and `out` do not overlap.
 void Transpose2D(int threads, int64_t batch, int64_t rows, int64_t cols, const float* in, float* out);
 
+// The same for floats of any storage (kF32, kF16, kBF16).
+void TransposeStored(int threads, int64_t batch, int64_t rows, int64_t cols, const void* in, DType from, void* out, DType to);
+
+// A 4-D float tensor from one order and storage to another.
+void ConvertTensor(int threads, const TensorDesc& from, const TensorDesc& to, const void* in, void* out);
+
 // Copies a tensor with dims [n, c, h, w] from its order to the other one, with values rounded as RoundTo(type) does.
 void ConvertLayout(int threads, const Dims& dims, Layout from, Layout to, const float* in, float* out, DType type = DType::kF32);
 

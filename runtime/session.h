@@ -27,8 +27,9 @@ struct SessionOptions {
   int threads = 0;               // for one run; 0: all processors
   bool strict_rounding = false;  // no fusion: every op rounds its result to its declared type
   std::string params = {};       // file with the weights where the model's name does not imply it
-  // On the CPU f16 values that pass from op to op inside a run keep the float32 that was computed; they are rounded where an op casts,
-  // where a loop or branch hands them on, and when fetched. False, or strict_rounding: each result is rounded to its type, as bf16 always.
+  // On the CPU f16 and bf16 values that pass from op to op inside a run keep the float32 that was computed, or are stored in bf16 where the
+  // CPU computes in it and that is faster; they are rounded where an op casts, where a loop or branch hands them on, and when fetched.
+  // False, or strict_rounding: each result is rounded to its type.
   bool excess_precision = true;
   bool in_place = true;          // results may take the memory of operands that are not needed any more
   bool tf32 = false;             // on a device: f32 products and convolutions may round their operands to TF32

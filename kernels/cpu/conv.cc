@@ -8,6 +8,7 @@
 #include "kernels/cpu/base/conv_op.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/halves.h"
 #include "kernels/lib/activation.h"
 #include "kernels/lib/conv.h"
 
@@ -31,9 +32,9 @@ class ConvKernel final : public Kernel {
   int in_place_input() const override { return own_residual_ && conv_->may_add_in_place() ? slots_.residual : -1; }
   std::string implementation() const override { return conv_->implementation(); }
   absl::Status Run(const KernelArgs& args) const override {
-    const auto at = [&args](int i) { return i < 0 ? nullptr : static_cast<const float*>(args.inputs[i]); };
-    return conv_->Run(
-        {at(slots_.in), at(slots_.filter), at(slots_.bias), at(slots_.residual), static_cast<float*>(args.outputs[0]), args.workspace});
+    const auto at = [&args](int i) { return i < 0 ? nullptr : args.inputs[i]; };
+    const auto floats = [&at](int i) { return static_cast<const float*>(at(i)); };
+    return conv_->Run({at(slots_.in), floats(slots_.filter), floats(slots_.bias), at(slots_.residual), args.outputs[0], args.workspace});
   }
 
  private:
@@ -59,11 +60,22 @@ std::unique_ptr<Kernel> MakeEmptySum(const ConvSpec& s, Slots slots) {
   });
 }
 
+// Whether there are halves where the library takes floats only, or nothing for the library to do.
+bool ReadsOtherHalves(const KernelSpec& spec, Slots slots) {
+  if (!HasHalves(spec)) return false;
+  const auto half = [&spec](int i) { return i >= 0 && spec.inputs[i].half; };
+  return half(slots.filter) || half(slots.bias) || spec.inputs[slots.in].NumElements() == 0 || spec.inputs[slots.filter].NumElements() == 0;
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
   AMPC_ASSIGN_OR_RETURN(const ConvSpec s, ReadFusedConv(view));
   const Slots slots{view.In("Input"), view.In("Filter"), view.In("Bias"), view.In("ResidualData")};
+  if (ReadsOtherHalves(spec, slots)) {
+    AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, Make(InFloats(spec)));
+    return MakeWidened(std::move(kernel), spec);
+  }
   if (spec.outputs[0].NumElements() == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
   if (spec.inputs[slots.in].NumElements() == 0 || spec.inputs[slots.filter].NumElements() == 0) {
     if (s.has_residual && s.residual != s.out)
@@ -83,9 +95,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 absl::Status RegisterConv(KernelRegistry* registry) {
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16};
   for (const char* op : {"conv2d", "conv2d_transpose", "depthwise_conv2d", "depthwise_conv2d_transpose"}) {
-    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, types, LayoutSupport::kAware}));
+    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, types, LayoutSupport::kAware, nullptr, HalfSupport::kEach}));
   }
-  for (const char* op : {"conv3d", "conv3d_transpose"}) AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, types}));
+  for (const char* op : {"conv3d", "conv3d_transpose"})
+    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, types, LayoutSupport::kPlainOnly, nullptr, HalfSupport::kEach}));
   return absl::OkStatus();
 }
 

@@ -1,12 +1,15 @@
 // layer_norm: each row minus its mean, by its standard deviation, times Scale, plus Bias; statistics summed in fixed order.
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <utility>
 
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/simd/reduce.h"
 #include "kernels/cpu/simd/rows.h"
+#include "kernels/halves.h"
 #include "kernels/parallel.h"
 #include "kernels/round.h"
 #include "kernels/spec/norm_spec.h"
@@ -14,21 +17,26 @@
 namespace ampc {
 namespace {
 
+constexpr int64_t kMostWidened = 1 << 13;  // elements of a row that is widened by itself
+
 struct LayerNorm : LayerNormShape {
   DType type = DType::kF32;
+  DType from = DType::kF32, to = DType::kF32;  // storages of X and Y
   // Flat positions; -1 when absent.
   int x = 0, scale = -1, bias = -1, y = 0, mean = -1, variance = -1;
 };
 
 void RunRow(const LayerNorm& n, int64_t row, const KernelArgs& args) {
   const auto in = [&args](int i) { return i < 0 ? nullptr : static_cast<const float*>(args.inputs[i]); };
-  const float* x = in(n.x) + row * n.size;
+  float widened[kMostWidened];
+  float* y = RoomAt(args.outputs[n.y], n.to, row * n.size, widened);
+  const float* x = FloatsAt(args.inputs[n.x], n.from, row * n.size, n.size, y);
   const float mean = static_cast<float>(simd::SumRow(x, n.size) / static_cast<double>(n.size));
   const double variance = simd::SquaredDistance(x, mean, n.size) / static_cast<double>(n.size);
   const float inverse = static_cast<float>(1.0 / std::sqrt(variance + n.epsilon));
-  float* y = static_cast<float*>(args.outputs[n.y]) + row * n.size;
   simd::NormalizeRow(x, {mean, inverse, 0}, in(n.scale), in(n.bias), y, n.size);
-  RoundTo(n.type, y, n.size);  // while it is in the first-level cache
+  if (n.to == DType::kF32) RoundTo(n.type, y, n.size);  // while it is in the first-level cache
+  StoreFloats(y, n.to, row * n.size, n.size, args.outputs[n.y]);
   if (n.mean >= 0) static_cast<float*>(args.outputs[n.mean])[row] = mean;
   if (n.variance >= 0) static_cast<float*>(args.outputs[n.variance])[row] = static_cast<float>(variance);
 }
@@ -45,6 +53,16 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   n.mean = view.Out("Mean");
   n.variance = view.Out("Variance");
   n.type = spec.outputs[n.y].dtype;
+  if (HasHalves(spec)) {
+    KernelSpec rest = spec;  // without the two that this kernel takes as they are
+    rest.inputs[n.x].half = rest.outputs[n.y].half = false;
+    if (n.size > kMostWidened || HasHalves(rest)) {
+      AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, Make(InFloats(spec)));
+      return MakeWidened(std::move(kernel), spec);
+    }
+    n.from = spec.inputs[n.x].storage();
+    n.to = spec.outputs[n.y].storage();
+  }
   KernelTraits traits;
   traits.implementation = "ampc:simd";
   traits.in_place_input = n.y == 0 ? n.x : -1;
@@ -61,7 +79,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterLayerNorm(KernelRegistry* registry) {
-  return registry->Add({"layer_norm", &Make, {DType::kF32, DType::kF16, DType::kBF16}});
+  return registry->Add(
+      {"layer_norm", &Make, {DType::kF32, DType::kF16, DType::kBF16}, LayoutSupport::kPlainOnly, nullptr, HalfSupport::kEach});
 }
 
 }  // namespace ampc

@@ -10,6 +10,7 @@
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/product_spec.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/halves.h"
 #include "kernels/lib/activation.h"
 #include "kernels/lib/matmul.h"
 #include "kernels/parallel.h"
@@ -59,6 +60,9 @@ absl::StatusOr<MatmulSpec> ReadSpec(const SpecView& view, Slots* slots) {
   if (view.op().type() == "fc") return ReadFc(view);
   const std::vector<TensorDesc>& in = view.spec().inputs;
   AMPC_ASSIGN_OR_RETURN(MatmulSpec s, ReadProduct(view, view.op().type(), in[slots->a].dims, in[slots->b].dims, slots->a));
+  s.a_storage = in[slots->a].storage();
+  s.b_storage = in[slots->b].storage();
+  s.out_storage = view.OutDesc("Out").storage();
   if (view.op().type() == "addmm") PlaceAddend(view, s, slots);
   return s;
 }
@@ -71,8 +75,8 @@ class MatmulKernel final : public Kernel {
   bool consumes(int flat) const override { return consumes_b_ && flat == slots_.b; }
   std::string implementation() const override { return matmul_->implementation(); }
   absl::Status Run(const KernelArgs& args) const override {
-    const auto at = [&args](int i) { return i < 0 ? nullptr : static_cast<const float*>(args.inputs[i]); };
-    AMPC_RETURN_IF_ERROR(matmul_->Run({at(slots_.a), at(slots_.b), at(slots_.bias), static_cast<float*>(args.outputs[0]), args.workspace}));
+    const float* const bias = slots_.bias < 0 ? nullptr : static_cast<const float*>(args.inputs[slots_.bias]);
+    AMPC_RETURN_IF_ERROR(matmul_->Run({args.inputs[slots_.a], args.inputs[slots_.b], bias, args.outputs[0], args.workspace}));
     slots_.add.AddTo(args);
     return absl::OkStatus();
   }
@@ -165,6 +169,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const int64_t total = spec.outputs[0].NumElements();
   if (total == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
   if (plain) return MakePlain(spec, s);
+  const bool half_bias = slots.bias >= 0 && spec.inputs[slots.bias].half;
+  if (HasHalves(spec) && (s.k == 0 || half_bias || slots.add.flat >= 0)) {
+    AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, Make(InFloats(spec)));
+    return MakeWidened(std::move(kernel), spec);
+  }
   if (s.k == 0) return MakeEmptySum(s, slots, total);
   const HostTensor* b = spec.values[slots.b];
   absl::StatusOr<std::unique_ptr<onednn::Matmul>> matmul = MakeMatmul(s, b, spec.weights);
@@ -199,9 +208,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeDot(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterMatmul(KernelRegistry* registry) {
-  for (const char* op : {"addmm", "fc"}) AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, {DType::kF32, DType::kF16, DType::kBF16}}));
+  for (const char* op : {"addmm", "fc"})
+    AMPC_RETURN_IF_ERROR(
+        registry->Add({op, &Make, {DType::kF32, DType::kF16, DType::kBF16}, LayoutSupport::kPlainOnly, nullptr, HalfSupport::kEach}));
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32, DType::kI64};
-  for (const char* op : {"bmm", "matmul", "matmul_v2", "mul", "mv"}) AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, types}));
+  for (const char* op : {"bmm", "matmul", "matmul_v2", "mul", "mv"})
+    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, types, LayoutSupport::kPlainOnly, nullptr, HalfSupport::kEach}));
   return registry->Add({"dot", &MakeDot, types});
 }
 

@@ -16,6 +16,7 @@
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/simd/reduce.h"
 #include "kernels/cpu/simd/rows.h"
+#include "kernels/halves.h"
 #include "kernels/layout.h"
 #include "kernels/parallel.h"
 
@@ -72,11 +73,12 @@ Ranges AdaptiveRanges(int64_t in, int64_t out) {
 // Blocks of channels of one result position.
 constexpr int64_t kBlock = 64;
 
-// Up to kBlock neighbouring channels of one window, plane after plane.
-void ReduceBlock(const Pool& p, const float* at, const Range& dep, const Range& row, const Range& col, int64_t count, float* to) {
+// Up to kBlock neighbouring channels of one window, plane after plane. T: as simd::Window's.
+template <typename T>
+void ReduceBlock(const Pool& p, const T* at, const Range& dep, const Range& row, const Range& col, int64_t count, float* to) {
   float plane[kBlock];
   for (int64_t z = 0; z < dep.size(); ++z, at += p.in_h * p.in_w * p.channels) {
-    const simd::Window window{at, row.size(), col.size(), p.in_w * p.channels, p.channels};
+    const simd::Window<T> window{at, row.size(), col.size(), p.in_w * p.channels, p.channels};
     float* const part = z == 0 ? to : plane;
     p.max ? simd::WindowMax(window, part, count) : simd::WindowSum(window, p.factor(dep, row, col), part, count);
     for (int64_t k = 0; z > 0 && k < count; ++k) {
@@ -89,7 +91,7 @@ void ReduceBlock(const Pool& p, const float* at, const Range& dep, const Range& 
   }
 }
 
-void RunChannelsLast(const Pool& p, int threads, const float* x, float* out) {
+void RunChannelsLast(const Pool& p, int threads, const void* x, DType from, void* out, DType stored) {
   const int64_t blocks = (p.channels + kBlock - 1) / kBlock;
   const int64_t positions = p.batch * p.out_d() * p.out_h() * p.out_w();
   const int64_t window = std::max<int64_t>(1, p.d[0].size() * p.h[0].size() * p.w[0].size());
@@ -101,13 +103,16 @@ void RunChannelsLast(const Pool& p, int threads, const float* x, float* out) {
                   const Range& row = p.h[position / p.out_w() % p.out_h()];
                   const Range& col = p.w[position % p.out_w()];
                   const int64_t count = std::min(kBlock, p.channels - c);
-                  float* to = out + position * p.channels + c;
+                  float room[kBlock];
+                  float* const to = RoomAt(out, stored, position * p.channels + c, room);
                   if (p.empty(dep, row, col)) {
                     std::fill(to, to + count, p.nothing());
-                    continue;
+                  } else {
+                    const int64_t at = ((plane / p.out_d() * p.in_d + dep.begin) * p.in_h + row.begin) * p.in_w + col.begin;
+                    const auto reduce = [&](const auto* all) { ReduceBlock(p, all + at * p.channels + c, dep, row, col, count, to); };
+                    from == DType::kF32 ? reduce(static_cast<const float*>(x)) : reduce(static_cast<const uint16_t*>(x));
                   }
-                  const int64_t at = ((plane / p.out_d() * p.in_d + dep.begin) * p.in_h + row.begin) * p.in_w + col.begin;
-                  ReduceBlock(p, x + at * p.channels + c, dep, row, col, count, to);
+                  StoreFloats(to, stored, position * p.channels + c, count, out);
                 }
               });
 }
@@ -141,7 +146,7 @@ void ReduceRow(const Pool& p, const float* plane, const Range& row, float* out) 
     const int64_t begin = p.w[first].begin;
     int64_t last = first, end = begin;
     while (last < p.out_w() && p.w[last].end - begin <= kSpan) end = std::max(end, p.w[last++].end);
-    const simd::Window columns{plane + row.begin * p.in_w + begin, row.size(), 1, p.in_w, 0};
+    const simd::Window<float> columns{plane + row.begin * p.in_w + begin, row.size(), 1, p.in_w, 0};
     if (row.size() > 0 && end > begin)
       p.max ? simd::WindowMax(columns, span, end - begin) : simd::WindowSum(columns, 1.0f, span, end - begin);
     for (int64_t i = first; i < last; ++i) {
@@ -227,15 +232,22 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   traits.implementation = "ampc:simd";
   const int64_t total = spec.outputs[0].NumElements();
   if (total == 0) return MakeLambdaKernel(traits, [](const KernelArgs&) { return absl::OkStatus(); });
+  const DType from = spec.inputs[0].storage(), stored = spec.outputs[0].storage();
+  if (HasHalves(spec) && (!p.in_last || !p.out_last || from == DType::kF16)) {
+    AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, Make(InFloats(spec)));
+    return MakeWidened(std::move(kernel), spec);
+  }
   if (p.in_last != p.out_last) traits.workspace_bytes = spec.outputs[0].StorageBytes();
-  return MakeLambdaKernel(traits, [p = std::move(p)](const KernelArgs& args) {
-    const float* x = static_cast<const float*>(args.inputs[0]);
-    float* const out = static_cast<float*>(args.outputs[0]);
-    float* const to = p.in_last == p.out_last ? out : static_cast<float*>(args.workspace);
-    p.in_last ? RunChannelsLast(p, args.threads, x, to) : RunPlain(p, args.threads, x, to);
+  return MakeLambdaKernel(traits, [p = std::move(p), from, stored](const KernelArgs& args) {
+    const void* x = args.inputs[0];
+    void* const out = args.outputs[0];
+    void* const to = p.in_last == p.out_last ? out : args.workspace;
+    p.in_last ? RunChannelsLast(p, args.threads, x, from, to, stored)
+              : RunPlain(p, args.threads, static_cast<const float*>(x), static_cast<float*>(to));
     if (to != out) {
       const int64_t spatial = p.out_d() * p.out_h() * p.out_w();
-      Transpose2D(args.threads, p.batch, p.in_last ? spatial : p.channels, p.in_last ? p.channels : spatial, to, out);
+      Transpose2D(args.threads, p.batch, p.in_last ? spatial : p.channels, p.in_last ? p.channels : spatial, static_cast<float*>(to),
+                  static_cast<float*>(out));
     }
     return absl::OkStatus();
   });
@@ -377,7 +389,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
 
 absl::Status RegisterPool(KernelRegistry* registry) {
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16};
-  AMPC_RETURN_IF_ERROR(registry->Add({"pool2d", &Make, types, LayoutSupport::kAware}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"pool2d", &Make, types, LayoutSupport::kAware, nullptr, HalfSupport::kEach}));
   AMPC_RETURN_IF_ERROR(registry->Add({"pool3d", &Make, types}));
   AMPC_RETURN_IF_ERROR(registry->Add({"pool2d_grad", &MakeGradient, types, LayoutSupport::kAware}));
   return registry->Add({"pool3d_grad", &MakeGradient, types});

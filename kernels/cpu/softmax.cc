@@ -6,6 +6,7 @@
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/simd/reduce.h"
 #include "kernels/cpu/simd/rows.h"
+#include "kernels/halves.h"
 #include "kernels/parallel.h"
 #include "kernels/round.h"
 #include "kernels/spec/reduce_spec.h"
@@ -39,6 +40,17 @@ void SoftmaxColumns(const float* x, float* out, int64_t size, int64_t stride, in
   }
 }
 
+constexpr int64_t kMostWidened = 1 << 14;  // elements of a row that is widened by itself
+
+// One row of floats in any storage.
+void StoredRow(const void* x, DType from, void* out, DType to, int64_t first, int64_t size, DType type) {
+  float row[kMostWidened];
+  float* const room = RoomAt(out, to, first, row);
+  simd::SoftmaxRow(FloatsAt(x, from, first, size, room), room, size);
+  if (to == DType::kF32) RoundTo(type, room, size);
+  StoreFloats(room, to, first, size, out);
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
@@ -50,6 +62,20 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   traits.rounds_results = true;  // while a row is in the first-level cache
   const DType type = spec.outputs[0].dtype;
   if (outer * inner * size == 0) return MakeLambdaKernel(traits, [](const KernelArgs&) { return absl::OkStatus(); });
+  if (HasHalves(spec)) {
+    if (inner == 1 && size <= kMostWidened) {
+      return MakeLambdaKernel(traits,
+                              [outer, size, type, from = spec.inputs[0].storage(), to = spec.outputs[0].storage()](const KernelArgs& args) {
+                                ParallelFor(args.threads, outer, std::max<int64_t>(1, kGrain / size), [&](int64_t first, int64_t last) {
+                                  for (int64_t r = first; r < last; ++r)
+                                    StoredRow(args.inputs[0], from, args.outputs[0], to, r * size, size, type);
+                                });
+                                return absl::OkStatus();
+                              });
+    }
+    AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, Make(InFloats(spec)));
+    return MakeWidened(std::move(kernel), spec);
+  }
   if (inner == 1) {
     return MakeLambdaKernel(traits, [outer, size, type](const KernelArgs& args) {
       const float* x = static_cast<const float*>(args.inputs[0]);
@@ -81,7 +107,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterSoftmax(KernelRegistry* registry) {
-  return registry->Add({"softmax", &Make, {DType::kF32, DType::kF16, DType::kBF16}});
+  return registry->Add(
+      {"softmax", &Make, {DType::kF32, DType::kF16, DType::kBF16}, LayoutSupport::kPlainOnly, nullptr, HalfSupport::kEach});
 }
 
 }  // namespace ampc

@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "graph/base/convert.h"
 #include "graph/base/error.h"
 #include "graph/base/host_tensor.h"
 #include "graph/base/status_macros.h"
+#include "kernels/halves.h"
 #include "kernels/layout.h"
 #include "kernels/lib/conv_cut.h"
 #include "kernels/lib/conv_descs.h"
@@ -25,7 +26,7 @@ namespace {
 
 struct Descs {
   MemoryDesc in, filter, bias, out;  // as the primitive takes them
-  bool bf16 = false;
+  DType type = DType::kF32, out_type = DType::kF32;  // of operand and filter; of result and residual
   bool sum = false;  // the result's memory holds the residual before the run
 };
 
@@ -54,13 +55,17 @@ bool OlderPays(const ConvSpec& whole, const_dnnl_primitive_desc_t pd) {
   return ImplementationOf(pd) == "brgconv:avx512_core" && Work(whole) < kSmall && whole.out_positions() >= kFewestPositions;
 }
 
+dnnl_data_type_t TypeOf(DType type) { return type == DType::kBF16 ? dnnl_bf16 : dnnl_f32; }
+
 // The descriptor for one element type; a null pd when oneDNN has nothing for it.
 absl::StatusOr<Choice> Choose(const ConvSpec& s, const ConvSpec& whole, dnnl_data_type_t type, bool sum) {
   Choice c;
   c.descs.sum = sum;
-  c.descs.bf16 = type == dnnl_bf16;
+  c.descs.type = type == dnnl_bf16 ? DType::kBF16 : DType::kF32;
+  c.descs.out_type = type == dnnl_bf16 && s.out_storage == DType::kBF16 ? DType::kBF16 : DType::kF32;
   AMPC_ASSIGN_OR_RETURN(c.descs.in, ActivationDesc(s.batch, s.in_c, Each(s, [](const auto& a) { return a.in; }), type));
-  AMPC_ASSIGN_OR_RETURN(c.descs.out, ActivationDesc(s.batch, s.out_c, Each(s, [](const auto& a) { return a.out; }), dnnl_f32));
+  AMPC_ASSIGN_OR_RETURN(c.descs.out,
+                        ActivationDesc(s.batch, s.out_c, Each(s, [](const auto& a) { return a.out; }), TypeOf(c.descs.out_type)));
   AMPC_ASSIGN_OR_RETURN(c.descs.filter, FilterDesc(s, type, /*any=*/true));
   const dnnl_dims_t channels = {s.out_c};
   AMPC_DNNL_CALL(dnnl_memory_desc_init_by_tag(&c.descs.bias, 1, channels, dnnl_f32, dnnl_a));
@@ -118,7 +123,7 @@ bool DependsOnThreads(const ConvSpec& s, const Choice& c) {
   const std::string name = ImplementationOf(c.pd.get());
   const int64_t per_output = s.in_c / s.groups * s.window();
   if (absl::StrContains(name, "gemm:")) return !s.transposed || s.in_c > 512 || s.axes.size() > 2;
-  return absl::StartsWith(name, "brg") && !c.descs.bf16 && s.window() > 1 && per_output > kShortSum;
+  return absl::StartsWith(name, "brg") && c.descs.type == DType::kF32 && s.window() > 1 && per_output > kShortSum;
 }
 
 class OneDnnConv final : public Conv {
@@ -134,7 +139,9 @@ class OneDnnConv final : public Conv {
     conv->threads_ = UsefulThreads(spec);
     const ScopedThreads threads(conv->threads_);
     AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(fused, fused));
-    conv->implementation_ = absl::StrCat("onednn:", ImplementationOf(c.pd.get()), c.descs.bf16 ? ":bf16" : "");
+    conv->implementation_ = absl::StrCat("onednn:", ImplementationOf(c.pd.get()), c.descs.type == DType::kBF16 ? ":bf16" : "");
+    conv->type_ = c.descs.type;
+    conv->out_type_ = c.descs.out_type;
     AMPC_ASSIGN_OR_RETURN(const MemoryDesc given, FilterDesc(spec, dnnl_f32, /*any=*/false));
     if (DependsOnThreads(fused, c)) {
       const ScopedThreads one(1);
@@ -154,27 +161,21 @@ class OneDnnConv final : public Conv {
 
   int64_t workspace_bytes() const override { return workspace_bytes_; }
   std::string implementation() const override { return implementation_; }
-  bool may_add_in_place() const override { return sum_ && out_ < 0 && !TransposesResidual(); }
+  bool may_add_in_place() const override { return sum_ && out_ < 0 && !BringsResidual(); }
 
   absl::Status Run(const ConvBuffers& b) const override {
     const ScopedThreads threads(threads_);
     char* const ws = static_cast<char*>(b.workspace);
     const void* in = b.in;
-    if (in_f32_ >= 0) {
-      float* to = reinterpret_cast<float*>(ws + in_f32_);
-      Transpose2D(s_.threads, s_.batch, s_.in_c, s_.in_positions(), b.in, to);
-      in = to;
+    if (in_ >= 0) {
+      Bring(s_.in == Layout::kPlain, s_.in_c, s_.in_positions(), b.in, s_.in_storage, ws + in_, type_);
+      in = ws + in_;
     }
-    if (in_bf16_ >= 0) {
-      ToBf16(static_cast<const float*>(in), reinterpret_cast<BFloat16*>(ws + in_bf16_));
-      in = ws + in_bf16_;
-    }
-    float* out = out_ >= 0 ? reinterpret_cast<float*>(ws + out_) : b.out;
-    const float* residual = b.residual;
-    if (sum_ && !TransposesResidual()) CopyTo(out, residual);
-    if (TransposesResidual()) {
-      float* to = sum_ ? out : reinterpret_cast<float*>(ws + residual_);
-      Transpose2D(s_.threads, s_.batch, s_.out_c, s_.out_positions(), b.residual, to);
+    void* const out = out_ >= 0 ? ws + out_ : b.out;
+    const void* residual = b.residual;
+    if (BringsResidual() || (sum_ && out != residual)) {
+      void* const to = sum_ ? out : ws + residual_;
+      Bring(TransposesResidual(), s_.out_c, s_.out_positions(), b.residual, s_.residual_storage, to, out_type_);
       residual = to;
     }
     const void* filter = packed();
@@ -184,7 +185,7 @@ class OneDnnConv final : public Conv {
     }
     AMPC_RETURN_IF_ERROR(RunParts(in, filter, b, residual, out));
     if (adds_residual_) AddResidual(residual, out);
-    if (out_ >= 0) Transpose2D(s_.threads, s_.batch, s_.out_positions(), s_.out_c, out, b.out);
+    if (out_ >= 0) Bring(s_.out == Layout::kPlain, s_.out_positions(), s_.out_c, out, out_type_, b.out, s_.out_storage);
     return absl::OkStatus();
   }
 
@@ -195,10 +196,13 @@ class OneDnnConv final : public Conv {
     return s_.has_residual && s_.residual == Layout::kPlain && !Neutral(s_.out_c, s_.out_positions());
   }
 
-  void CopyTo(float* out, const float* residual) const {
-    if (out == residual) return;
-    ParallelFor(s_.threads, s_.batch * s_.out_c * s_.out_positions(), 1 << 15,
-                [&](int64_t first, int64_t last) { std::copy(residual + first, residual + last, out + first); });
+  // The residual is not read where it lies.
+  bool BringsResidual() const { return TransposesResidual() || (s_.has_residual && s_.residual_storage != out_type_); }
+
+  // Matrices of rows x cols, one for each of the batch, to another storage and, where they are `turned`, to columns.
+  void Bring(bool turned, int64_t rows, int64_t cols, const void* from, DType from_storage, void* to, DType to_storage) const {
+    if (turned) return TransposeStored(s_.threads, s_.batch, rows, cols, from, from_storage, to, to_storage);
+    ConvertStored(from, from_storage, to, to_storage, s_.batch * rows * cols, s_.threads);
   }
 
   const void* packed() const { return packed_ == nullptr ? nullptr : packed_->data(); }
@@ -264,10 +268,10 @@ class OneDnnConv final : public Conv {
   }
 
   // The channels of a part, which lie together, to their places among those of all.
-  void PlaceChannels(int64_t part, const float* from, float* out) const {
-    const int64_t positions = s_.batch * s_.out_positions();
+  void PlaceChannels(int64_t part, const char* from, char* out) const {
+    const int64_t positions = s_.batch * s_.out_positions(), size = out_size();
     for (int64_t p = 0; p < positions; ++p) {
-      std::copy(from + p * channels_, from + (p + 1) * channels_, out + p * s_.out_c + part * channels_);
+      std::memcpy(out + (p * s_.out_c + part * channels_) * size, from + p * channels_ * size, static_cast<size_t>(channels_ * size));
     }
   }
 
@@ -292,18 +296,18 @@ class OneDnnConv final : public Conv {
     return absl::OkStatus();
   }
 
-  absl::Status RunParts(const void* in, const void* filter, const ConvBuffers& b, const float* residual, float* out) const {
+  absl::Status RunParts(const void* in, const void* filter, const ConvBuffers& b, const void* residual, void* out) const {
     char* const ws = static_cast<char*>(b.workspace);
     const auto run = [&](int64_t i) {
       const Part& p = parts_[i];
-      float* const to = channels_ > 0 ? reinterpret_cast<float*>(ws + slices_) + p.out : out + p.out;
-      std::array<const void*, 6> buffers = {static_cast<const char*>(in) + p.in * (in_bf16_ >= 0 ? 2 : 4), filter, to};
+      char* const to = (channels_ > 0 ? ws + slices_ : static_cast<char*>(out)) + p.out * out_size();
+      std::array<const void*, 6> buffers = {static_cast<const char*>(in) + p.in * static_cast<int64_t>(SizeOf(type_)), filter, to};
       size_t count = 3;
       if (s_.has_bias) buffers[count++] = b.bias + i * channels_;
-      if (s_.has_residual && !adds_residual_ && !sum_) buffers[count++] = residual + p.out;
+      if (s_.has_residual && !adds_residual_ && !sum_) buffers[count++] = static_cast<const char*>(residual) + p.out * out_size();
       buffers[count++] = ws + scratchpad_ + i * scratchpad_bytes_;
       AMPC_RETURN_IF_ERROR(p.primitive->Execute(absl::MakeConstSpan(buffers.data(), count)));
-      if (channels_ > 0) PlaceChannels(i, to, out);
+      if (channels_ > 0) PlaceChannels(i, to, static_cast<char*>(out));
       return absl::OkStatus();
     };
     if (parts_.size() == 1) {
@@ -330,29 +334,30 @@ class OneDnnConv final : public Conv {
     };
     const int64_t in_elements = s_.batch * s_.in_c * s_.in_positions();
     const bool out_neutral = Neutral(s_.out_c, s_.out_positions());
-    if (s_.in == Layout::kPlain && !Neutral(s_.in_c, s_.in_positions())) in_f32_ = take(in_elements * 4);
-    if (d.bf16) in_bf16_ = take(in_elements * 2);
-    if (TransposesResidual() && !sum_) residual_ = take(Bytes(d.out));
+    const bool in_turned = s_.in == Layout::kPlain && !Neutral(s_.in_c, s_.in_positions());
+    if (in_turned || s_.in_storage != type_) in_ = take(in_elements * static_cast<int64_t>(SizeOf(type_)));
+    if (BringsResidual() && !sum_) residual_ = take(Bytes(d.out));
     if (channels_ > 0) slices_ = take(Bytes(d.out));
-    if (s_.out == Layout::kPlain && !out_neutral) out_ = take(Bytes(d.out));
+    if ((s_.out == Layout::kPlain && !out_neutral) || s_.out_storage != out_type_) out_ = take(Bytes(d.out));
     if (repack_ != nullptr) filter_ = take(filter_bytes_);
     const int64_t parts_bytes = scratchpad_bytes_ * static_cast<int64_t>(parts_.size());
     scratchpad_ = take(std::max(parts_bytes, repack_ == nullptr ? int64_t{0} : repack_->scratchpad_bytes()));
   }
 
-  void AddResidual(const float* residual, float* out) const {
+  // Floats: a CPU that computes in bf16 lets oneDNN add.
+  void AddResidual(const void* residual, void* out) const {
     const int64_t n = s_.batch * s_.out_c * s_.out_positions();
-    for (int64_t i = 0; i < n; ++i) out[i] += residual[i];
-    ApplyActivation(s_.activation, s_.threads, out, n);
+    const float* const from = static_cast<const float*>(residual);
+    float* const to = static_cast<float*>(out);
+    for (int64_t i = 0; i < n; ++i) to[i] += from[i];
+    ApplyActivation(s_.activation, s_.threads, to, n);
   }
 
-  void ToBf16(const float* in, BFloat16* out) const {
-    ParallelFor(s_.threads, s_.batch * s_.in_c * s_.in_positions(), 1 << 15,
-                [&](int64_t first, int64_t last) { F32ToBF16(in + first, out + first, static_cast<size_t>(last - first)); });
-  }
+  int64_t out_size() const { return static_cast<int64_t>(SizeOf(out_type_)); }
 
   const ConvSpec s_;
   std::string implementation_;
+  DType type_ = DType::kF32, out_type_ = DType::kF32;  // that the primitive reads and writes
   bool adds_residual_ = false;
   bool sum_ = false;                   // the primitive adds to what the result's memory holds: first the residual is put there
   WeightCache::Packed packed_;         // the filter in the primitive's order; null when it comes with every run
@@ -369,7 +374,7 @@ class OneDnnConv final : public Conv {
   int threads_ = 1;
   int64_t filter_bytes_ = 0, scratchpad_bytes_ = 0;  // of one part
   // Offsets in the workspace; -1 for what is used where it lies.
-  int64_t in_f32_ = -1, in_bf16_ = -1, residual_ = -1, slices_ = -1, out_ = -1, filter_ = -1, scratchpad_ = 0;
+  int64_t in_ = -1, residual_ = -1, slices_ = -1, out_ = -1, filter_ = -1, scratchpad_ = 0;
   int64_t workspace_bytes_ = 0;
 };
 

@@ -26,6 +26,7 @@ struct ConvSpec {
   bool has_bias = false;
   bool has_residual = false;  // added before the activation; not with `transposed`
   bool native_bf16 = false;   // the input holds bf16 values: round the filter to bf16 too and accumulate in f32, where the CPU is faster so
+  DType in_storage = DType::kF32, out_storage = DType::kF32, residual_storage = DType::kF32;
   Activation activation;
   int threads = 1;
 
@@ -34,12 +35,12 @@ struct ConvSpec {
   int64_t window() const;  // positions of the filter
 };
 
-struct ConvBuffers {  // f32
-  const float* in = nullptr;
+struct ConvBuffers {
+  const void* in = nullptr;
   const float* filter = nullptr;  // not read when it was given to MakeConv
   const float* bias = nullptr;
-  const float* residual = nullptr;
-  float* out = nullptr;
+  const void* residual = nullptr;
+  void* out = nullptr;
   void* workspace = nullptr;  // 64-byte aligned
   std::atomic<bool>* met_nan = nullptr;  // set where the library reads NaN; null: nobody asks
 };

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/halves.h"
 #include "kernels/layout.h"
 #include "kernels/lib/conv_descs.h"
 #include "kernels/lib/nan_keeping.h"
@@ -16,25 +17,31 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 15;  // elements of a thread
 
-bool AllFinite(int threads, const float* x, int64_t n) {
+// T: unsigned, of the size of a float or of a bf16.
+template <typename T>
+bool AllFinite(int threads, const void* x, int64_t n, T exponent) {
   std::atomic<bool> finite{true};
   ParallelFor(threads, n, kGrain, [&](int64_t first, int64_t last) {
-    constexpr uint32_t kExponent = 0x7f800000;
-    uint32_t most = 0;
+    T most = 0;
     for (int64_t i = first; i < last; ++i) {
-      uint32_t bits;
-      std::memcpy(&bits, x + i, sizeof(bits));
-      bits &= kExponent;
+      T bits;
+      std::memcpy(&bits, static_cast<const T*>(x) + i, sizeof(bits));
+      bits = static_cast<T>(bits & exponent);
       most = bits > most ? bits : most;
     }
-    if (most == kExponent) finite = false;
+    if (most == exponent) finite = false;
   });
   return finite;
 }
 
-// The convolution with its bias alone.
+bool AllFinite(int threads, const void* x, DType storage, int64_t n) {
+  return storage == DType::kF32 ? AllFinite<uint32_t>(threads, x, n, 0x7f800000) : AllFinite<uint16_t>(threads, x, n, 0x7f80);
+}
+
+// The convolution with its bias alone, in floats.
 ConvSpec SumOf(ConvSpec spec) {
   spec.has_residual = false;
+  spec.out_storage = DType::kF32;
   spec.activation = {};
   return spec;
 }
@@ -47,7 +54,7 @@ class NanKeepingConv final : public NanKeeping<Conv, ConvSpec, ConvBuffers, Make
   absl::Status Run(const ConvBuffers& b) const override {
     const bool in_place = s_.has_residual && b.residual == b.out;
     // The residual is gone when NaN is met; one that is finite is not missed.
-    if (in_place && !AllFinite(s_.threads, b.residual, elements())) return RunByItself(b);
+    if (in_place && !AllFinite(s_.threads, b.residual, s_.residual_storage, elements())) return StoreByItself(b);
     ConvBuffers padded = b;
     const std::vector<float> bias = PaddedBias(b.bias);
     if (!bias.empty()) padded.bias = bias.data();
@@ -55,10 +62,9 @@ class NanKeepingConv final : public NanKeeping<Conv, ConvSpec, ConvBuffers, Make
     if (!met_nan) return absl::OkStatus();
     if (in_place) return PutNan(b);
     AMPC_ASSIGN_OR_RETURN(HostTensor by_itself, HostTensor::CreateUninitialized(DType::kF32, {elements()}));
-    ConvBuffers alone = b;
-    alone.out = by_itself.mutable_values<float>().data();
-    AMPC_RETURN_IF_ERROR(RunByItself(alone));
-    TakeWhere(s_.threads, elements(), alone.out, b.out, EitherNotFinite);
+    float* const alone = by_itself.mutable_values<float>().data();
+    AMPC_RETURN_IF_ERROR(RunByItself(b, alone));
+    TakeWhere(s_.threads, elements(), alone, b.out, s_.out_storage, EitherNotFinite);
     return absl::OkStatus();
   }
 
@@ -80,32 +86,42 @@ class NanKeepingConv final : public NanKeeping<Conv, ConvSpec, ConvBuffers, Make
     return RunAlone(b);
   }
 
-  absl::Status RunByItself(const ConvBuffers& b) const {
-    HostTensor sum;
-    float* out = b.out;
-    if (s_.has_residual) {
-      AMPC_ASSIGN_OR_RETURN(sum, HostTensor::CreateUninitialized(DType::kF32, {elements()}));
-      out = sum.mutable_values<float>().data();
-    }
-    AMPC_RETURN_IF_ERROR(RunSum(b, out));
-    if (s_.has_residual) AMPC_RETURN_IF_ERROR(Add(out, b));
-    ApplyActivation(s_.activation, s_.threads, b.out, elements());
+  // The result is where the residual is.
+  absl::Status StoreByItself(const ConvBuffers& b) const {
+    if (s_.out_storage == DType::kF32) return RunByItself(b, static_cast<float*>(b.out));
+    AMPC_ASSIGN_OR_RETURN(HostTensor floats, HostTensor::CreateUninitialized(DType::kF32, {elements()}));
+    float* const out = floats.mutable_values<float>().data();
+    AMPC_RETURN_IF_ERROR(RunByItself(b, out));
+    ConvertStored(out, DType::kF32, b.out, s_.out_storage, elements(), s_.threads);
     return absl::OkStatus();
   }
 
-  // b.out = sum + residual, in the order of the result.
-  absl::Status Add(const float* sum, const ConvBuffers& b) const {
-    const float* residual = b.residual;
-    HostTensor ordered;
-    if (s_.residual != s_.out && !Neutral(s_.out_c, s_.out_positions())) {
-      AMPC_ASSIGN_OR_RETURN(ordered, HostTensor::CreateUninitialized(DType::kF32, {elements()}));
-      float* const to = ordered.mutable_values<float>().data();
-      const bool plain = s_.residual == Layout::kPlain;
-      Transpose2D(s_.threads, s_.batch, plain ? s_.out_c : s_.out_positions(), plain ? s_.out_positions() : s_.out_c, residual, to);
-      residual = to;
+  absl::Status RunByItself(const ConvBuffers& b, float* out) const {
+    HostTensor room;
+    float* sum = out;
+    if (s_.has_residual) {
+      AMPC_ASSIGN_OR_RETURN(room, HostTensor::CreateUninitialized(DType::kF32, {elements()}));
+      sum = room.mutable_values<float>().data();
+    }
+    AMPC_RETURN_IF_ERROR(RunSum(b, sum));
+    if (s_.has_residual) AMPC_RETURN_IF_ERROR(Add(sum, b.residual, out));
+    ApplyActivation(s_.activation, s_.threads, out, elements());
+    return absl::OkStatus();
+  }
+
+  // out = sum + residual, in the order of the result.
+  absl::Status Add(const float* sum, const void* residual, float* out) const {
+    AMPC_ASSIGN_OR_RETURN(HostTensor ordered, HostTensor::CreateUninitialized(DType::kF32, {elements()}));
+    float* const added = ordered.mutable_values<float>().data();
+    const bool turned = s_.residual != s_.out && !Neutral(s_.out_c, s_.out_positions()), plain = s_.residual == Layout::kPlain;
+    const int64_t rows = turned && !plain ? s_.out_positions() : s_.out_c, cols = s_.out_c * s_.out_positions() / rows;
+    if (turned) {
+      TransposeStored(s_.threads, s_.batch, rows, cols, residual, s_.residual_storage, added, DType::kF32);
+    } else {
+      ConvertStored(residual, s_.residual_storage, added, DType::kF32, elements(), s_.threads);
     }
     ParallelFor(s_.threads, elements(), kGrain, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) b.out[i] = sum[i] + residual[i];
+      for (int64_t i = first; i < last; ++i) out[i] = sum[i] + added[i];
     });
     return absl::OkStatus();
   }
@@ -115,7 +131,7 @@ class NanKeepingConv final : public NanKeeping<Conv, ConvSpec, ConvBuffers, Make
     AMPC_ASSIGN_OR_RETURN(HostTensor again, HostTensor::CreateUninitialized(DType::kF32, {elements()}));
     float* const sum = again.mutable_values<float>().data();
     AMPC_RETURN_IF_ERROR(RunSum(b, sum));
-    TakeWhere(s_.threads, elements(), sum, b.out, [](float of_sum, float) { return std::isnan(of_sum); });
+    TakeWhere(s_.threads, elements(), sum, b.out, s_.out_storage, [](float of_sum, float) { return std::isnan(of_sum); });
     return absl::OkStatus();
   }
 

@@ -8,10 +8,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "graph/base/convert.h"
 #include "graph/base/error.h"
 #include "graph/base/host_tensor.h"
 #include "graph/base/status_macros.h"
+#include "kernels/halves.h"
 #include "kernels/layout.h"
 #include "kernels/lib/matmul_nan.h"
 #include "kernels/lib/onednn_primitive.h"
@@ -65,25 +65,27 @@ absl::StatusOr<MemoryDesc> BDesc(const MatmulSpec& s, const Part& part, dnnl_dat
   return MatrixDesc(Batch(s.b_batch, part), s.k, part.n, s.trans_b ? 1 : BRow(s), s.trans_b ? BRow(s) : 1, BSize(s), type);
 }
 
-absl::StatusOr<MemoryDesc> OutDesc(const MatmulSpec& s, const Part& part) {
+absl::StatusOr<MemoryDesc> OutDesc(const MatmulSpec& s, const Part& part, dnnl_data_type_t type) {
   std::vector<int64_t> batch = Batch(s.a_batch, part);
   const std::vector<int64_t> other = Batch(s.b_batch, part);
   for (size_t i = 0; i < batch.size(); ++i) batch[i] = std::max(batch[i], other[i]);
-  return MatrixDesc(batch, part.m, part.n, part.m == 1 ? part.n : s.n, 1, s.m * s.n, dnnl_f32);
+  return MatrixDesc(batch, part.m, part.n, part.m == 1 ? part.n : s.n, 1, s.m * s.n, type);
 }
 
 struct Choice {
   PrimitiveDesc pd;
   MemoryDesc a, b, bias, out;
-  bool bf16 = false;
+  DType type = DType::kF32, out_type = DType::kF32;  // of the factors; of the result
+  bool bf16() const { return type == DType::kBF16; }
 };
 
 absl::StatusOr<Choice> Choose(const MatmulSpec& s, const Part& part, dnnl_data_type_t type, bool pack_b) {
   Choice c;
-  c.bf16 = type == dnnl_bf16;
+  if (type == dnnl_bf16) c.type = DType::kBF16;
+  if (c.bf16() && s.out_storage == DType::kBF16) c.out_type = DType::kBF16;
   AMPC_ASSIGN_OR_RETURN(c.a, ADesc(s, part, type));
   AMPC_ASSIGN_OR_RETURN(c.b, BDesc(s, part, type));
-  AMPC_ASSIGN_OR_RETURN(c.out, OutDesc(s, part));
+  AMPC_ASSIGN_OR_RETURN(c.out, OutDesc(s, part, c.out_type == DType::kBF16 ? dnnl_bf16 : dnnl_f32));
   AMPC_ASSIGN_OR_RETURN(c.bias, MatrixDesc(std::vector<int64_t>(s.a_batch.size(), 1), 1, part.n, part.n, 1, part.n, dnnl_f32));
   if (pack_b) {
     const MemoryDesc given = c.b;
@@ -100,8 +102,8 @@ absl::StatusOr<Choice> Choose(const MatmulSpec& s, const Part& part, dnnl_data_t
   return c;
 }
 
-// Conversion of the operands to bf16 touches each element once; the product has to use each often.
-bool Bf16Pays(const MatmulSpec& s) { return s.n >= 16 && s.k >= 16; }
+// Conversion of an operand to bf16 touches each element once; the product has to use each often.
+bool Bf16Pays(const MatmulSpec& s) { return (s.a_storage == DType::kBF16 && s.b_storage == DType::kBF16) || (s.n >= 16 && s.k >= 16); }
 
 absl::StatusOr<Choice> ChooseBest(const MatmulSpec& s, const Part& part, bool pack_b) {
   if (s.native_bf16 && s.b_row == 0 && Bf16Pays(s) && dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx512_core_bf16) {
@@ -117,7 +119,7 @@ absl::StatusOr<Choice> ChooseBest(const MatmulSpec& s, const Part& part, bool pa
 // for long sums of a transposed a, and blocks long sums of bf16 by threads, except on one packed matrix.
 bool DependsOnThreads(const MatmulSpec& s, const Choice& c, bool packed_b) {
   if (!absl::StartsWith(ImplementationOf(c.pd.get()), "brg")) return true;
-  return s.k >= 16384 || (s.trans_a && s.k >= 2048) || (c.bf16 && s.k >= 1024 && !(packed_b && s.a_batch.empty()));
+  return s.k >= 16384 || (s.trans_a && s.k >= 2048) || (c.bf16() && s.k >= 1024 && !(packed_b && s.a_batch.empty()));
 }
 
 // Where the product is cut then, by the shapes alone; each part runs on one thread. brgemm writes whole rows only: a cut goes between
@@ -160,7 +162,7 @@ int UsefulThreads(const MatmulSpec& s) {
 // Whether a b that changes with every run is packed before the product: brgemm reads large row-major ones slowly.
 bool RepackPays(const MatmulSpec& s, const Choice& c) {
   constexpr int64_t kLarge = 1 << 20, kVeryLarge = 6 << 20;  // elements
-  if (s.trans_b || !s.b_batch.empty() || c.bf16 || !absl::StartsWith(ImplementationOf(c.pd.get()), "brg")) return false;
+  if (s.trans_b || !s.b_batch.empty() || c.bf16() || !absl::StartsWith(ImplementationOf(c.pd.get()), "brg")) return false;
   return (s.m >= 256 && s.k * s.n >= kLarge) || (s.m >= 32 && s.k * s.n >= kVeryLarge);
 }
 
@@ -178,12 +180,14 @@ class OneDnnMatmul final : public Matmul {
     }
     const MatmulSpec& s = mm->s_;
     mm->constant_b_ = b != nullptr;
+    if (b != nullptr) mm->s_.b_storage = DType::kBF16;  // packed in whichever type is multiplied
     AMPC_ASSIGN_OR_RETURN(Choice whole, ChooseBest(s, Whole(s), b != nullptr));
     if (b == nullptr && RepackPays(s, whole)) AMPC_RETURN_IF_ERROR(mm->PrepareRepack(&whole));
     const bool pack_b = b != nullptr || mm->repack_ != nullptr;
     const std::string name = ImplementationOf(whole.pd.get());
-    mm->bf16_ = whole.bf16;
-    mm->implementation_ = absl::StrCat("onednn:", name, whole.bf16 ? ":bf16" : "");
+    mm->type_ = whole.type;
+    mm->out_type_ = whole.out_type;
+    mm->implementation_ = absl::StrCat("onednn:", name, whole.bf16() ? ":bf16" : "");
     if (!DependsOnThreads(s, whole, pack_b)) {
       const ScopedThreads threads(UsefulThreads(s));
       AMPC_ASSIGN_OR_RETURN(whole, ChooseBest(s, Whole(s), pack_b));
@@ -202,21 +206,36 @@ class OneDnnMatmul final : public Matmul {
 
   absl::Status Run(const MatmulBuffers& buffers) const override {
     char* const ws = static_cast<char*>(buffers.workspace);
-    const float* rows = buffers.a;
-    if (copies_a_) {
-      float* const to = reinterpret_cast<float*>(ws + rows_);
-      Transpose2D(s_.threads, 1, s_.k, s_.m, buffers.a, to);
-      rows = to;
+    const void* a = buffers.a;
+    if (a_ >= 0) {
+      if (copies_a_) {
+        TransposeStored(s_.threads, 1, s_.k, s_.m, a, s_.a_storage, ws + a_, type_);
+      } else {
+        ConvertStored(a, s_.a_storage, ws + a_, type_, AElements(), s_.threads);
+      }
+      a = ws + a_;
     }
-    const void* a = a_ < 0 ? rows : ToBf16(rows, AElements(), ws + a_);
-    const void* b = b_ < 0 ? buffers.b : bf16_ ? ToBf16(buffers.b, BElements(), ws + b_) : ws + b_;
+    const void* b = buffers.b;
+    if (b_ >= 0) {
+      ConvertStored(b, s_.b_storage, ws + b_, type_, BElements(), s_.threads);
+      b = ws + b_;
+    }
     if (repack_ != nullptr) {
       const ScopedThreads threads(s_.threads);
-      AMPC_RETURN_IF_ERROR(repack_->Execute({buffers.b, b, ws + scratchpads_}));
+      AMPC_RETURN_IF_ERROR(repack_->Execute({b, ws + repacked_, ws + scratchpads_}));
+      b = ws + repacked_;
     }
+    void* const out = out_ >= 0 ? ws + out_ : buffers.out;
+    AMPC_RETURN_IF_ERROR(RunParts(a, b, buffers, out));
+    if (out_ >= 0) ConvertStored(out, out_type_, buffers.out, s_.out_storage, OutElements(), s_.threads);
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status RunParts(const void* a, const void* b, const MatmulBuffers& buffers, void* out) const {
     if (parts_.size() == 1) {
       const ScopedThreads threads(threads_of_part_);
-      AMPC_RETURN_IF_ERROR(RunPart(0, a, b, buffers, ws));
+      AMPC_RETURN_IF_ERROR(RunPart(0, a, b, buffers, out));
       if (buffers.met_nan != nullptr && TakeMetNanOf(threads_of_part_)) *buffers.met_nan = true;
       return absl::OkStatus();
     }
@@ -224,14 +243,13 @@ class OneDnnMatmul final : public Matmul {
     ParallelFor(s_.threads, static_cast<int64_t>(parts_.size()), 1, [&](int64_t first, int64_t last) {
       const ScopedThreads one(1);
       for (int64_t i = first; i < last; ++i) {
-        if (!RunPart(i, a, b, buffers, ws).ok()) ok = false;
+        if (!RunPart(i, a, b, buffers, out).ok()) ok = false;
       }
       if (buffers.met_nan != nullptr && TakeMetNan()) *buffers.met_nan = true;
     });
     return ok ? absl::OkStatus() : InternalError("oneDNN: a part of a matrix product failed");
   }
 
- private:
   struct Prepared {
     Part part;
     std::shared_ptr<const Primitive> primitive;
@@ -242,6 +260,11 @@ class OneDnnMatmul final : public Matmul {
   explicit OneDnnMatmul(MatmulSpec spec) : s_(std::move(spec)) {}
   int64_t AElements() const { return Product(s_.a_batch) * s_.m * s_.k; }
   int64_t BElements() const { return Product(s_.b_batch) * BSize(s_); }
+  int64_t OutElements() const {
+    int64_t n = s_.m * s_.n;
+    for (size_t i = 0; i < s_.a_batch.size(); ++i) n *= std::max(s_.a_batch[i], s_.b_batch[i]);
+    return n;
+  }
 
   // `whole` becomes the product with a packed b.
   absl::Status PrepareRepack(Choice* whole) {
@@ -260,7 +283,7 @@ class OneDnnMatmul final : public Matmul {
   absl::Status AddParts(const std::string& name, const HostTensor* b, WeightCache* cache) {
     const bool pack_b = b != nullptr || repack_ != nullptr;
     std::vector<std::pair<Part, Choice>> choices;  // of the sizes so far
-    for (const Part& part : Cut(s_, absl::StartsWith(name, "brg"), bf16_)) {
+    for (const Part& part : Cut(s_, absl::StartsWith(name, "brg"), type_ == DType::kBF16)) {
       const auto same = [&part](const auto& seen) { return SameSize(seen.first, part); };
       auto at = std::find_if(choices.begin(), choices.end(), same);
       if (at == choices.end()) {
@@ -301,11 +324,12 @@ class OneDnnMatmul final : public Matmul {
     return absl::OkStatus();
   }
 
-  absl::Status RunPart(int64_t i, const void* a, const void* b, const MatmulBuffers& buffers, char* ws) const {
+  absl::Status RunPart(int64_t i, const void* a, const void* b, const MatmulBuffers& buffers, void* out) const {
     const Prepared& p = parts_[i];
-    const int64_t size = bf16_ ? 2 : 4;
+    char* const ws = static_cast<char*>(buffers.workspace);
+    const int64_t size = static_cast<int64_t>(SizeOf(type_)), out_size = static_cast<int64_t>(SizeOf(out_type_));
     const void* part_b = p.packed_b != nullptr ? p.packed_b->data() : static_cast<const char*>(b) + p.b * size;
-    std::array<const void*, 5> all = {static_cast<const char*>(a) + p.a * size, part_b, buffers.out + p.out};
+    std::array<const void*, 5> all = {static_cast<const char*>(a) + p.a * size, part_b, static_cast<char*>(out) + p.out * out_size};
     size_t count = 3;
     if (s_.has_bias) all[count++] = buffers.bias + p.part.n0;
     all[count++] = ws + scratchpads_ + i * scratchpad_bytes_;
@@ -313,32 +337,17 @@ class OneDnnMatmul final : public Matmul {
   }
 
   void PlanWorkspace() {
-    if (copies_a_) {
-      rows_ = workspace_bytes_;
-      workspace_bytes_ += Aligned(AElements() * 4);
-    }
+    const auto take = [this](int64_t bytes) { return std::exchange(workspace_bytes_, workspace_bytes_ + Aligned(bytes)); };
+    const int64_t size = static_cast<int64_t>(SizeOf(type_));
+    if (copies_a_ || s_.a_storage != type_) a_ = take(AElements() * size);
+    if (!constant_b_ && s_.b_storage != type_) b_ = take(BElements() * size);
     if (repack_ != nullptr) {
-      b_ = workspace_bytes_;
-      workspace_bytes_ += Aligned(Bytes(packed_b_));
+      repacked_ = take(Bytes(packed_b_));
       scratchpad_bytes_ = std::max(scratchpad_bytes_, Aligned(repack_->scratchpad_bytes()));
     }
-    if (bf16_) {
-      a_ = workspace_bytes_;
-      workspace_bytes_ += Aligned(AElements() * 2);
-      if (!constant_b_) {
-        b_ = workspace_bytes_;
-        workspace_bytes_ += Aligned(BElements() * 2);
-      }
-    }
+    if (s_.out_storage != out_type_) out_ = take(OutElements() * static_cast<int64_t>(SizeOf(out_type_)));
     scratchpads_ = workspace_bytes_;
     workspace_bytes_ += scratchpad_bytes_ * static_cast<int64_t>(parts_.size());
-  }
-
-  const void* ToBf16(const float* in, int64_t n, void* to) const {
-    BFloat16* const out = static_cast<BFloat16*>(to);
-    ParallelFor(s_.threads, n, 1 << 15,
-                [&](int64_t first, int64_t last) { F32ToBF16(in + first, out + first, static_cast<size_t>(last - first)); });
-    return to;
   }
 
   MatmulSpec s_;
@@ -346,11 +355,12 @@ class OneDnnMatmul final : public Matmul {
   bool copies_a_ = false;              // a comes transposed and is copied to rows
   std::unique_ptr<Primitive> repack_;  // of a b that comes with every run; null where it is read as it lies
   MemoryDesc packed_b_ = {};
-  bool constant_b_ = false, bf16_ = false;
+  bool constant_b_ = false;
+  DType type_ = DType::kF32, out_type_ = DType::kF32;
   int threads_of_part_ = 1;
   std::vector<Prepared> parts_;  // parts of one size share a primitive
   // Offsets in the workspace; -1 for what is used where it lies.
-  int64_t a_ = -1, b_ = -1, rows_ = -1, scratchpads_ = 0;
+  int64_t a_ = -1, b_ = -1, repacked_ = -1, out_ = -1, scratchpads_ = 0;
   int64_t scratchpad_bytes_ = 0;  // of one part
   int64_t workspace_bytes_ = 0;
 };

@@ -13,10 +13,10 @@
 namespace ampc::onednn {
 
 struct MatmulBuffers {
-  const float* a = nullptr;
-  const float* b = nullptr;  // not read when it was given to MakeMatmul
+  const void* a = nullptr;
+  const void* b = nullptr;  // not read when it was given to MakeMatmul
   const float* bias = nullptr;
-  float* out = nullptr;
+  void* out = nullptr;
   void* workspace = nullptr;  // 64-byte aligned
   std::atomic<bool>* met_nan = nullptr;  // set where the library reads NaN; null: nobody asks
 };

@@ -12,6 +12,7 @@ namespace {
 // The product with its bias alone.
 MatmulSpec SumOf(MatmulSpec spec) {
   spec.activation = {};
+  spec.out_storage = DType::kF32;
   return spec;
 }
 
@@ -26,10 +27,11 @@ class NanKeepingMatmul final : public NanKeeping<Matmul, MatmulSpec, MatmulBuffe
     for (size_t i = 0; i < s_.a_batch.size(); ++i) n *= std::max(s_.a_batch[i], s_.b_batch[i]);
     AMPC_ASSIGN_OR_RETURN(HostTensor by_itself, HostTensor::CreateUninitialized(DType::kF32, {n}));
     MatmulBuffers alone = b;
-    alone.out = by_itself.mutable_values<float>().data();
+    float* const out = by_itself.mutable_values<float>().data();
+    alone.out = out;
     AMPC_RETURN_IF_ERROR(RunAlone(alone));
-    ApplyActivation(s_.activation, s_.threads, alone.out, n);
-    TakeWhere(s_.threads, n, alone.out, b.out, EitherNotFinite);
+    ApplyActivation(s_.activation, s_.threads, out, n);
+    TakeWhere(s_.threads, n, out, b.out, s_.out_storage, EitherNotFinite);
     return absl::OkStatus();
   }
 

@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "graph/base/dtype.h"
 #include "kernels/common/activation.h"
 
 namespace ampc::onednn {
 
-// out[.., m, n] = activation(scale * sum_k a[.., m, k] * b[.., k, n] + bias[n]); operands and result are dense f32.
+// out[.., m, n] = activation(scale * sum_k a[.., m, k] * b[.., k, n] + bias[n]); operands and result are dense, in f32 or as stored.
 struct MatmulSpec {
   std::vector<int64_t> a_batch, b_batch;  // leading dims, as many of one as of the other; 1 repeats
   int64_t m = 0, n = 0, k = 0;
@@ -18,6 +19,7 @@ struct MatmulSpec {
   float scale = 1;                        // not with has_bias
   bool has_bias = false;
   bool native_bf16 = false;  // operands hold bf16 values: multiply in bf16, accumulate in f32, where the CPU is faster so
+  DType a_storage = DType::kF32, b_storage = DType::kF32, out_storage = DType::kF32;
   Activation activation;
   int threads = 1;
 };

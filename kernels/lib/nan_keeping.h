@@ -1,6 +1,7 @@
 // What convolutions and products share that keep NaN where oneDNN's fused activation does not.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -11,18 +12,26 @@
 #include "graph/base/host_tensor.h"
 #include "graph/base/mutex.h"
 #include "graph/base/status_macros.h"
+#include "kernels/halves.h"
 #include "kernels/nan_watch.h"
 #include "kernels/parallel.h"
 
 namespace ampc::onednn {
 
-// Puts `from` into `out` where `wanted(from[i], out[i])`.
+// Puts `from` into `out`, which lies in `storage`, where `wanted(from[i], out[i])`.
 template <typename Wanted>
-void TakeWhere(int threads, int64_t n, const float* from, float* out, Wanted wanted) {
+void TakeWhere(int threads, int64_t n, const float* from, void* out, DType storage, Wanted wanted) {
   constexpr int64_t kGrain = 1 << 15;
   ParallelFor(threads, n, kGrain, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) {
-      if (wanted(from[i], out[i])) out[i] = from[i];
+    float room[kHalfTile];
+    for (int64_t i = first; i < last; i += kHalfTile) {
+      const int64_t count = std::min(kHalfTile, last - i);
+      float* const to = RoomAt(out, storage, i, room);
+      FloatsAt(out, storage, i, count, room);
+      for (int64_t k = 0; k < count; ++k) {
+        if (wanted(from[i + k], to[k])) to[k] = from[i + k];
+      }
+      StoreFloats(to, storage, i, count, out);
     }
   });
 }

@@ -113,7 +113,15 @@ absl::StatusOr<std::vector<HostTensor>> HostExecutor::CopyFetches(const Arena& a
     AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(desc.dtype, desc.dims));
     const Place& place = plan().fetches[i];
     switch (place.kind) {
-      case Place::kArena: Narrow(static_cast<const char*>(arena.memory.data()) + place.offset, plan().threads, t); break;
+      case Place::kArena: {
+        const char* const from = static_cast<const char*>(arena.memory.data()) + place.offset;
+        if (!desc.half) {
+          Narrow(from, plan().threads, t);
+        } else if (t.size_bytes() > 0) {
+          std::memcpy(t.mutable_data(), from, t.size_bytes());
+        }
+        break;
+      }
       case Place::kConstant: Narrow(place.constant, plan().threads, t); break;
       case Place::kState: Narrow(place.state, plan().threads, t); break;
       case Place::kFeed:

@@ -5,6 +5,7 @@
 
 #include "graph/base/convert.h"
 #include "graph/base/status_macros.h"
+#include "kernels/halves.h"
 #include "kernels/kernel.h"
 #include "kernels/layout.h"
 #include "kernels/parallel.h"
@@ -54,11 +55,18 @@ void FromDeclared(const void* from, DType declared, HostTensor& out) {
 }
 
 absl::Status MakePlain(ObservedValue& value, std::deque<HostTensor>& owned) {
-  if (value.desc.layout == Layout::kPlain) return absl::OkStatus();
+  if (value.desc.layout == Layout::kPlain && !value.desc.half) return absl::OkStatus();
   AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(DType::kF32, value.desc.dims));
-  ConvertLayout(1, value.desc.dims, value.desc.layout, Layout::kPlain, static_cast<const float*>(value.data), t.mutable_values<float>().data());
+  TensorDesc plain = value.desc;
+  plain.layout = Layout::kPlain;
+  plain.half = false;
+  if (value.desc.layout == Layout::kPlain) {
+    ConvertStored(value.data, value.desc.storage(), t.mutable_data(), DType::kF32, t.num_elements(), 1);
+  } else {
+    ConvertTensor(1, value.desc, plain, value.data, t.mutable_data());
+  }
   owned.push_back(std::move(t));
-  value.desc.layout = Layout::kPlain;
+  value.desc = plain;
   value.data = owned.back().data();
   return absl::OkStatus();
 }

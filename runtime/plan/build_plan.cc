@@ -7,11 +7,13 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
+#include "kernels/lib/cpu_numbers.h"
 #include "runtime/plan/execution_plan.h"
 #include "runtime/plan/host_fallback.h"
 #include "runtime/plan/layout_plan.h"
 #include "runtime/plan/memory_plan.h"
 #include "runtime/plan/move_kernels.h"
+#include "runtime/plan/storage_plan.h"
 
 namespace ampc {
 namespace {
@@ -57,6 +59,7 @@ class PlanBuilder {
   const Specialized& s() const { return plan_->specialized; }
   bool on_device() const { return context_.target != nullptr; }
   int64_t BytesOf(ValueId v) const { return plan_->BytesOf(s().descs[v]); }
+  size_t ElementBytes(ValueId v) const { return SizeOf(on_device() ? s().descs[v].dtype : s().descs[v].storage()); }
 
   void FindLastUses() {
     for (size_t i = 0; i < s().ops.size(); ++i) {
@@ -183,9 +186,8 @@ class PlanBuilder {
 
   // Whether the value is rounded to its declared type when it is computed. A fetch of a whole program is when it is copied.
   bool Rounds(ValueId v) const {
-    if (!IsLowPrecision(s().descs[v].dtype)) return false;
-    // The eight bits of bf16 are seen in results, and its products run on instructions that round operands: it is rounded always.
-    if (!context_.excess_precision || s().descs[v].dtype != DType::kF16 || s().StateOf(v) != nullptr) return true;
+    if (!IsLowPrecision(s().descs[v].dtype) || s().descs[v].half) return false;
+    if (!context_.excess_precision || s().StateOf(v) != nullptr) return true;
     return s().region.inner && values_[v].last_use == kNeverDies;
   }
 
@@ -261,8 +263,8 @@ class PlanBuilder {
 
   bool MayOverwrite(ValueId input, ValueId result, int now) const {
     const int buffer = values_[input].buffer;
-    // On a device elements of another width would overwrite some that other threads have not read yet.
-    if (on_device() && SizeOf(s().descs[input].dtype) != SizeOf(s().descs[result].dtype)) return false;
+    // Elements of another width would overwrite some that other threads have not read yet.
+    if (ElementBytes(input) != ElementBytes(result)) return false;
     return buffer >= 0 && ranges_[buffer].last == now && ranges_[buffer].bytes >= BytesOf(result);
   }
 
@@ -333,6 +335,7 @@ absl::StatusOr<std::unique_ptr<const ExecutionPlan>> BuildPlan(const PlanContext
     return nothing;
   }
   AMPC_RETURN_IF_ERROR(AssignLayouts(context, specialized));
+  AMPC_RETURN_IF_ERROR(AssignStorage(context, onednn::CpuNumbers(), specialized));
   return PlanBuilder(context, std::move(specialized)).Build();
 }
 

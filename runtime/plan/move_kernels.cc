@@ -12,19 +12,17 @@ namespace {
 
 class ConvertLayoutKernel : public Kernel {
  public:
-  ConvertLayoutKernel(const TensorDesc& from, const TensorDesc& to) : dims_(from.dims), from_(from.layout), to_(to.layout) {}
+  ConvertLayoutKernel(const TensorDesc& from, const TensorDesc& to) : from_(from), to_(to) {}
   absl::Status Run(const KernelArgs& args) const override {
-    ConvertLayout(args.threads, dims_, from_, to_, static_cast<const float*>(args.inputs[0]), static_cast<float*>(args.outputs[0]));
+    ConvertTensor(args.threads, from_, to_, args.inputs[0], args.outputs[0]);
     return absl::OkStatus();
   }
   bool rounds_results() const override { return true; }
-  int alias_input() const override { return SameInBothLayouts(dims_) ? 0 : -1; }
+  int alias_input() const override { return SameInBothLayouts(from_.dims) ? 0 : -1; }
   std::string implementation() const override { return "ampc:layout"; }
 
  private:
-  Dims dims_;
-  Layout from_;
-  Layout to_;
+  const TensorDesc from_, to_;
 };
 
 class CopyKernel : public Kernel {

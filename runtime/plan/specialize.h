@@ -26,7 +26,8 @@ struct PlanContext {
   WeightCache* weights = nullptr;  // may be null
   int threads = 1;
   const StateTable* states = nullptr;  // may be null: then states are written for the rest of the run only
-  bool excess_precision = false;       // on the CPU an f16 value that no state, region or fetch takes over keeps what float32 computed
+  bool excess_precision = false;  // on the CPU a low value that no state, region or fetch takes over keeps what float32 computed, unless
+                                  // the plan stores it as a half (storage_plan.h)
   bool in_place = true;                // a result may take the memory of an operand that dies
   bool fuse = true;                    // for ops that are lowered while the program runs: they may be joined
   const PlanTarget* target = nullptr;  // null: the CPU. Otherwise `kernels` fold constants and stand in for what the device lacks

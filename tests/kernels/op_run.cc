@@ -1,6 +1,7 @@
 #include "tests/kernels/op_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <random>
@@ -10,15 +11,20 @@
 #include "graph/base/status_macros.h"
 #include "graph/infer_context.h"
 #include "graph/program.h"
+#include "kernels/halves.h"
 #include "kernels/layout.h"
 #include "kernels/round.h"
+#include "kernels/storage.h"
 #include "tests/kernels/device_run.h"
+#include "tests/testlib/tolerance.h"
 
 namespace ampc::testing {
 namespace {
 
 constexpr size_t kGuard = 64;  // bytes after each result that no kernel may touch
 constexpr int kPoison = 0xcd;
+// Elements of an operand with which an op runs in each storage; tests of all floats of a type have more.
+constexpr int64_t kMostInEachStorage = 1 << 16;
 
 class ValueEnv final : public TypeEnv {
  public:
@@ -90,7 +96,7 @@ OpRun& OpRun::OutAs(std::string slot, TensorType type) {
   return *this;
 }
 
-absl::StatusOr<std::unique_ptr<OpRun::Prepared>> OpRun::Prepare(int threads) const {
+absl::StatusOr<std::unique_ptr<OpRun::Prepared>> OpRun::Prepare(int threads, Halves halves) const {
   auto p = std::make_unique<Prepared>();
   const OpDef* def = Ops().Find(op_);
   const KernelEntry* entry = CpuKernels().Find(op_);
@@ -139,23 +145,30 @@ absl::StatusOr<std::unique_ptr<OpRun::Prepared>> OpRun::Prepare(int threads) con
   for (size_t i = 0; i < p->spec.outputs.size(); ++i) {
     p->spec.outputs[i].layout = layout_of(def->outputs[p->op->OutputSlotOf(static_cast<int>(i))], p->spec.outputs[i]);
   }
+  for (size_t i = 0; i < p->spec.inputs.size(); ++i) {
+    const bool stored = p->spec.values[i] == nullptr || entry->halves == HalfSupport::kMoves;
+    p->spec.inputs[i].half = halves.operands && stored && p->spec.inputs[i].dtype == DType::kBF16;
+  }
+  for (TensorDesc& t : p->spec.outputs) t.half = halves.results && t.dtype == DType::kBF16;
   AMPC_ASSIGN_OR_RETURN(p->kernel, MakeKernel(*entry, p->spec));
   return p;
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> OpRun::Make() const {
-  AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Prepared> p, Prepare(1));
+  AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Prepared> p, Prepare(1, {}));
   return std::move(p->kernel);
 }
 
 namespace {
+
+HostTensor Stored(HostTensor value, const TensorDesc& desc) { return desc.half ? *FromStorage(value, desc.dtype) : std::move(value); }
 
 // One run. `in_place`: the first result lies in the memory of that operand.
 absl::StatusOr<std::vector<Tensor>> RunOnce(const KernelSpec& spec, const Kernel& kernel, absl::Span<const HostTensor* const> operands,
                                             int threads, int in_place) {
   std::vector<HostTensor> inputs, outputs;
   for (size_t i = 0; i < operands.size(); ++i)
-    inputs.push_back(InLayout(*operands[i], spec.inputs[i], Layout::kPlain, spec.inputs[i].layout));
+    inputs.push_back(Stored(InLayout(*operands[i], spec.inputs[i], Layout::kPlain, spec.inputs[i].layout), spec.inputs[i]));
   const std::vector<HostTensor> given = inputs;
   std::vector<const void*> in;
   std::vector<void*> out;
@@ -180,7 +193,11 @@ absl::StatusOr<std::vector<Tensor>> RunOnce(const KernelSpec& spec, const Kernel
     if (!intact(outputs[i])) return InternalError(absl::StrCat("the kernel wrote beyond result ", i));
     const TensorDesc& desc = spec.outputs[i];
     Tensor t{desc.dtype, *HostTensor::Create(StorageType(desc.dtype), desc.dims)};
-    if (t.stored.size_bytes() > 0) std::memcpy(t.stored.mutable_data(), outputs[i].data(), t.stored.size_bytes());
+    if (desc.half) {
+      ConvertStored(outputs[i].data(), desc.dtype, t.stored.mutable_data(), DType::kF32, desc.NumElements(), 1);
+    } else if (t.stored.size_bytes() > 0) {
+      std::memcpy(t.stored.mutable_data(), outputs[i].data(), t.stored.size_bytes());
+    }
     HostTensor rounded = t.stored;
     RoundTo(desc.dtype, rounded.mutable_values<float>().data(), static_cast<int64_t>(rounded.values<float>().size()));
     if (kernel.rounds_results() && !(rounded == t.stored)) return InternalError(absl::StrCat("result ", i, " is not rounded, as promised"));
@@ -207,10 +224,66 @@ bool SameBits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 
 void RunOpsOn(const KernelRegistry& kernels, Device& device) { chosen = {&kernels, &device}; }
 
+absl::StatusOr<std::vector<Tensor>> OpRun::RunStored(Halves halves, int threads) const {
+  AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Prepared> p, Prepare(threads, halves));
+  std::vector<const HostTensor*> operands;
+  for (const SlotDef& slot : p->op->def().inputs) {
+    for (const Operand& o : operands_) {
+      if (o.slot == slot.name) operands.push_back(&o.tensor.stored);
+    }
+  }
+  const int in_place = p->kernel->in_place_input();
+  const bool fits = in_place >= 0 && p->spec.inputs[in_place].storage() == p->spec.outputs[0].storage();
+  AMPC_ASSIGN_OR_RETURN(std::vector<Tensor> results, RunOnce(p->spec, *p->kernel, operands, threads, -1));
+  if (!fits) return results;
+  AMPC_ASSIGN_OR_RETURN(const std::vector<Tensor> placed, RunOnce(p->spec, *p->kernel, operands, threads, in_place));
+  if (!SameBits(results, placed)) return InternalError("a result in halves differs in place");
+  return results;
+}
+
+absl::Status OpRun::CheckHalves() const {
+  const KernelEntry* entry = CpuKernels().Find(op_);
+  if (entry == nullptr || entry->halves == HalfSupport::kNone) return absl::OkStatus();
+  OpRun low = *this;
+  for (const Operand& o : operands_) {
+    if (o.tensor.stored.num_elements() > kMostInEachStorage) return absl::OkStatus();
+  }
+  for (Operand& o : low.operands_) {
+    if (o.tensor.dtype == DType::kF32)
+      o.tensor = Low(DType::kBF16, Shape(o.tensor.dims().begin(), o.tensor.dims().end()), o.tensor.floats());
+  }
+  for (auto& [slot, type] : low.results_) {
+    if (type.dtype == DType::kF32) type.dtype = DType::kBF16;
+  }
+  if (!low.Prepare(1, {}).ok()) return absl::OkStatus();  // the op has no bf16, or an attribute says that it is float32
+  AMPC_ASSIGN_OR_RETURN(const std::vector<Tensor> want, low.RunStored({}, 1));
+  const bool moves = entry->halves == HalfSupport::kMoves;
+  for (const Halves halves : {Halves{true, true}, Halves{true, false}, Halves{false, true}}) {
+    if (moves && halves.operands != halves.results) continue;
+    AMPC_ASSIGN_OR_RETURN(const std::vector<Tensor> got, low.RunStored(halves, 1));
+    AMPC_ASSIGN_OR_RETURN(const std::vector<Tensor> of_three, low.RunStored(halves, 3));
+    if (!SameBits(got, of_three)) return InternalError("three threads give another result in halves than one");
+    for (size_t i = 0; i < want.size(); ++i) {
+      if (got[i].stored == want[i].stored) continue;
+      const std::vector<float> a = got[i].floats(), b = want[i].floats();
+      double largest = 0;
+      for (float v : b) largest = std::isfinite(v) ? std::max<double>(largest, std::abs(v)) : largest;
+      const Tolerance one_rounding = RoundsFp32Exactly(op_, DType::kBF16) ? Tolerance{} : Tolerance{0x1p-7, 1e-4 * largest};
+      for (size_t k = 0; k < b.size(); ++k) {
+        if (Near(a[k], b[k], one_rounding)) continue;
+        return InternalError(absl::StrCat("element ", k, " of result ", i, " is ", a[k], " in halves (operands ", halves.operands,
+                                          ", results ", halves.results, "), ", b[k], " in float32"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<Tensor>> OpRun::Run() const {
+  AMPC_RETURN_IF_ERROR(CheckHalves());
   std::vector<Tensor> first;
   for (const int threads : {1, 3}) {
-    AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Prepared> p, Prepare(threads));
+    AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Prepared> p, Prepare(threads, {}));
     std::vector<const HostTensor*> operands;  // flat order
     for (const SlotDef& slot : p->op->def().inputs) {
       for (const Operand& o : operands_) {

@@ -65,7 +65,8 @@ class OpRun {
   OpRun& OutAs(std::string slot, TensorType type);
 
   // The results in flat order. The kernel runs several times: with one thread and with three, into its operand's memory where it
-  // offers that, and as an alias; all must give the same bits, write no byte outside their results and leave operands alone.
+  // offers that, and as an alias; all must give the same bits, write no byte outside their results and leave operands alone. Declared
+  // bf16, it runs in each storage that it takes, which must give what float32 gives, rounded once.
   absl::StatusOr<std::vector<Tensor>> Run() const;
   // What the kernel says of itself.
   absl::StatusOr<std::unique_ptr<Kernel>> Make() const;
@@ -78,7 +79,14 @@ class OpRun {
   };
   struct Prepared;
   OpRun& Add(std::string slot, Tensor tensor, bool constant);
-  absl::StatusOr<std::unique_ptr<Prepared>> Prepare(int threads) const;
+  // What is stored as halves: bf16 operands that are not constant (and those of a move that are), bf16 results.
+  struct Halves {
+    bool operands = false, results = false;
+  };
+  absl::StatusOr<std::unique_ptr<Prepared>> Prepare(int threads, Halves halves) const;
+  absl::StatusOr<std::vector<Tensor>> RunStored(Halves halves, int threads) const;
+  // The op declared bf16 gives the same in every storage that its kernel takes.
+  absl::Status CheckHalves() const;
 
   std::string op_;
   std::vector<Operand> operands_;

@@ -7,8 +7,9 @@
 namespace ampc {
 
 std::string ResultTypes(const ObservedStep& step) {
-  return absl::StrJoin(step.results, ", ", [](std::string* out, const ObservedValue& v) {
+  return absl::StrJoin(step.results, ", ", [&step](std::string* out, const ObservedValue& v) {
     absl::StrAppend(out, v.var->name(), ": ", ToString(TensorType(v.desc.dtype, v.desc.dims)), v.desc.layout == Layout::kChannelsLast ? " nhwc" : "");
+    if (step.place == "cpu" && v.desc.storage() != v.desc.dtype) absl::StrAppend(out, " as ", Name(v.desc.storage()));
   });
 }
 

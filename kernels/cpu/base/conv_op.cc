@@ -62,11 +62,14 @@ absl::StatusOr<ConvSpec> ReadConv(const SpecView& view, absl::string_view type, 
 absl::StatusOr<ConvSpec> ReadFusedConv(const SpecView& view) {
   const TensorDesc& y = view.OutDesc("Output");
   AMPC_ASSIGN_OR_RETURN(ConvSpec spec, ReadConv(view, view.op().type(), view.InDesc("Input"), y));
+  spec.in_storage = view.InDesc("Input").storage();
+  spec.out_storage = y.storage();
   spec.has_bias = view.In("Bias") >= 0;
   spec.has_residual = view.In("ResidualData") >= 0;
   if (spec.has_residual) {
     if (view.InDesc("ResidualData").dims != y.dims) return view.Unsupported("the kernel needs ResidualData with the shape of Output");
     spec.residual = ConvLayout(view, view.InDesc("ResidualData"));
+    spec.residual_storage = view.InDesc("ResidualData").storage();
   }
   AMPC_ASSIGN_OR_RETURN(spec.activation, ReadActivation(view.op()));
   return spec;

@@ -64,6 +64,9 @@ absl::StatusOr<MatmulSpec> ReadFc(const SpecView& view) {
   s.has_bias = view.In("Bias") >= 0;
   AMPC_ASSIGN_OR_RETURN(s.activation, ReadActivation(view.op()));
   s.native_bf16 = view.InDesc("Input").dtype == DType::kBF16;
+  s.a_storage = view.InDesc("Input").storage();
+  s.b_storage = view.InDesc("W").storage();
+  s.out_storage = view.OutDesc("Out").storage();
   s.threads = view.spec().threads;
   return s;
 }

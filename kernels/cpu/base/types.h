@@ -9,8 +9,9 @@
 
 namespace ampc {
 
-// Bytes of an element in memory.
+// Bytes of an element in memory; of a declared type, of one that is not stored as a half.
 inline int64_t ElementSize(DType dtype) { return static_cast<int64_t>(SizeOf(StorageType(dtype))); }
+inline int64_t ElementSize(const TensorDesc& t) { return static_cast<int64_t>(SizeOf(t.storage())); }
 
 // Every type that a tensor in memory may have.
 inline std::vector<DType> MovableTypes() {

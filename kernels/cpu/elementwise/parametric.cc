@@ -1,8 +1,13 @@
 // clip, increment, pow and scale: maps whose parameters may come in tensors.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/number_input.h"
 #include "kernels/cpu/elementwise/unary_loop.h"
+#include "kernels/halves.h"
 #include "kernels/spec/elementwise_spec.h"
 
 #include "kernels/cpu/base/types.h"
@@ -20,7 +25,8 @@ absl::Status Check(const SpecView& view) {
 
 // The parameters are numbers that a run may give.
 std::unique_ptr<Kernel> MakeLoop(const KernelSpec& spec, UnaryOp functor, const NumberInput& a, const NumberInput& b) {
-  const UnaryLoop loop(functor, spec.outputs[0].dtype, spec.outputs[0].NumElements());
+  const UnaryLoop loop =
+      UnaryLoop(functor, spec.outputs[0].dtype, spec.outputs[0].NumElements()).Stored(spec.inputs[0].storage(), spec.outputs[0].storage());
   return MakeLambdaKernel(loop.traits(), [loop, a, b](const KernelArgs& args) {
     loop.Run({a.Real(args), b.Real(args), 0}, {a.Integer(args), b.Integer(args), 0}, args);
     return absl::OkStatus();
@@ -61,14 +67,24 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeScale(const KernelSpec& spec) {
   return MakeLoop(spec, after ? UnaryOp::kScaleThenBias : UnaryOp::kBiasThenScale, scale, Fixed(view, view.op().GetFloat("bias", 0)));
 }
 
+// Numbers that a run gives are read as floats.
+template <auto make>
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
+  const auto half = [](const TensorDesc& t) { return t.half; };
+  if (std::none_of(spec.inputs.begin() + 1, spec.inputs.end(), half)) return make(spec);
+  AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, make(InFloats(spec)));
+  return MakeWidened(std::move(kernel), spec);
+}
+
 }  // namespace
 
 absl::Status RegisterParametric(KernelRegistry* registry) {
   const std::vector<DType> types = DeclaredTypes<Numbers>();
-  AMPC_RETURN_IF_ERROR(registry->Add({"clip", &MakeClip, types, LayoutSupport::kElementwise}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"increment", &MakeIncrement, types, LayoutSupport::kElementwise}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"pow", &MakePow, types, LayoutSupport::kElementwise}));
-  return registry->Add({"scale", &MakeScale, types, LayoutSupport::kElementwise});
+  AMPC_RETURN_IF_ERROR(registry->Add({"clip", &Make<&MakeClip>, types, LayoutSupport::kElementwise, nullptr, HalfSupport::kEach}));
+  AMPC_RETURN_IF_ERROR(
+      registry->Add({"increment", &Make<&MakeIncrement>, types, LayoutSupport::kElementwise, nullptr, HalfSupport::kEach}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"pow", &Make<&MakePow>, types, LayoutSupport::kElementwise, nullptr, HalfSupport::kEach}));
+  return registry->Add({"scale", &Make<&MakeScale>, types, LayoutSupport::kElementwise, nullptr, HalfSupport::kEach});
 }
 
 }  // namespace ampc

@@ -20,7 +20,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
     return view.Unsupported(
         absl::StrCat("there is no cpu kernel for ", std::string(Name(spec.inputs[0].dtype)), "; f32, f16, bf16 and f64 have one"));
   }
-  const UnaryLoop loop(functor, dtype, spec.outputs[0].NumElements());
+  const UnaryLoop loop =
+      UnaryLoop(functor, dtype, spec.outputs[0].NumElements()).Stored(spec.inputs[0].storage(), spec.outputs[0].storage());
   return MakeLambdaKernel(loop.traits(), [loop, params = row->params(view.op())](const KernelArgs& args) {
     loop.Run(params, args);
     return absl::OkStatus();
@@ -38,7 +39,8 @@ std::vector<DType> TypesOf(UnaryOp functor) {
 }  // namespace
 
 absl::Status RegisterUnary(KernelRegistry* registry) {
-  for (const UnaryRow& row : UnaryRows()) AMPC_RETURN_IF_ERROR(registry->Add({row.op, &Make, TypesOf(row.functor), LayoutSupport::kElementwise}));
+  for (const UnaryRow& row : UnaryRows())
+    AMPC_RETURN_IF_ERROR(registry->Add({row.op, &Make, TypesOf(row.functor), LayoutSupport::kElementwise, nullptr, HalfSupport::kEach}));
   return absl::OkStatus();
 }
 

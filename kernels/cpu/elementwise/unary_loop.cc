@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/common/integer.h"
 #include "kernels/cpu/base/number_input.h"
+#include "kernels/halves.h"
 #include "kernels/parallel.h"
 
 namespace ampc {
@@ -149,14 +150,27 @@ void UnaryLoop::Run(const Params<double>& params, const Params<int64_t>& integer
   char* out = static_cast<char*>(args.outputs[0]);
   const Params<float> narrow{static_cast<float>(params.a), static_cast<float>(params.b), static_cast<float>(params.c)};
   ParallelFor(args.threads, elements_, grain_, [&](int64_t first, int64_t last) {
-    const char* from = x + first * size_;
-    char* to = out + first * size_;
     if (vector_ != nullptr) {
-      vector_(reinterpret_cast<const float*>(from), reinterpret_cast<float*>(to), static_cast<size_t>(last - first), narrow);
+      RunFloats(narrow, x, out, first, last);
     } else {
-      plain_(from, to, last - first, params, integers);
+      plain_(x + first * size_, out + first * size_, last - first, params, integers);
     }
   });
+}
+
+UnaryLoop& UnaryLoop::Stored(DType x, DType out) {
+  if (vector_ != nullptr) x_ = x, out_ = out;
+  return *this;
+}
+
+void UnaryLoop::RunFloats(const Params<float>& params, const void* x, void* out, int64_t first, int64_t last) const {
+  const int64_t tile = x_ == DType::kF32 && out_ == DType::kF32 ? last - first : kHalfTile;
+  float from[kHalfTile], to[kHalfTile];
+  for (int64_t i = first; i < last; i += tile) {
+    const int64_t n = std::min(tile, last - i);
+    vector_(FloatsAt(x, x_, i, n, from), RoomAt(out, out_, i, to), static_cast<size_t>(n), params);
+    StoreFloats(to, out_, i, n, out);
+  }
 }
 
 KernelTraits UnaryLoop::traits() const {

@@ -57,7 +57,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   Gatherer g;
   AMPC_ASSIGN_OR_RETURN(g.spec, ReadSliceIndex(view));
-  g.row_bytes = g.spec.width * ElementSize(spec.inputs[g.spec.table].dtype);
+  g.row_bytes = g.spec.width * ElementSize(spec.inputs[g.spec.table]);
   g.name = Describe(view.op());
   KernelTraits traits;
   traits.implementation = "ampc:copy";
@@ -68,11 +68,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterGather(KernelRegistry* registry) {
-  AMPC_RETURN_IF_ERROR(registry->Add({"gather", &Make, MovableTypes()}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"index_select", &Make, MovableTypes()}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"gather", &Make, MovableTypes(), LayoutSupport::kPlainOnly, nullptr, HalfSupport::kMoves}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"index_select", &Make, MovableTypes(), LayoutSupport::kPlainOnly, nullptr, HalfSupport::kMoves}));
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64};
-  AMPC_RETURN_IF_ERROR(registry->Add({"lookup_table", &Make, types}));
-  return registry->Add({"lookup_table_v2", &Make, types});
+  AMPC_RETURN_IF_ERROR(registry->Add({"lookup_table", &Make, types, LayoutSupport::kPlainOnly, nullptr, HalfSupport::kMoves}));
+  return registry->Add({"lookup_table_v2", &Make, types, LayoutSupport::kPlainOnly, nullptr, HalfSupport::kMoves});
 }
 
 }  // namespace ampc

@@ -41,12 +41,14 @@ std::optional<Matrices> AsMatrices(const MoveSpec& move) {
   return m;
 }
 
-std::unique_ptr<Kernel> MakeMatrixTranspose(const Matrices& m, int in, int out) {
+bool IsTransposed(DType storage) { return storage == DType::kF32 || IsLowPrecision(storage); }
+
+std::unique_ptr<Kernel> MakeMatrixTranspose(const Matrices& m, const MovePart& part, DType storage) {
   KernelTraits traits;
   traits.implementation = "ampc:transpose";
   traits.rounds_results = true;
-  return MakeLambdaKernel(std::move(traits), [m, in, out](const KernelArgs& args) {
-    Transpose2D(args.threads, m.batch, m.rows, m.cols, static_cast<const float*>(args.inputs[in]), static_cast<float*>(args.outputs[out]));
+  return MakeLambdaKernel(std::move(traits), [m, storage, in = part.input, out = part.output](const KernelArgs& args) {
+    TransposeStored(args.threads, m.batch, m.rows, m.cols, args.inputs[in], storage, args.outputs[out], storage);
     return absl::OkStatus();
   });
 }
@@ -65,12 +67,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 
 std::unique_ptr<Kernel> MakeMove(const KernelSpec& spec, const MoveSpec& move) {
   // Floats have a vector loop for the common permutations.
-  if (const std::optional<Matrices> m = AsMatrices(move); m && StorageType(spec.inputs[move.parts[0].input].dtype) == DType::kF32) {
-    return MakeMatrixTranspose(*m, move.parts[0].input, move.parts[0].output);
+  if (const std::optional<Matrices> m = AsMatrices(move); m && IsTransposed(spec.inputs[move.parts[0].input].storage())) {
+    return MakeMatrixTranspose(*m, move.parts[0], spec.inputs[move.parts[0].input].storage());
   }
   std::vector<Part> parts;
   for (const MovePart& p : move.parts) {
-    const int64_t size = ElementSize(spec.inputs[p.input].dtype);
+    const int64_t size = ElementSize(spec.inputs[p.input]);
     parts.push_back({p.input, p.output, p.from * size, p.to * size, StridedCopy(p.dims, p.from_strides, p.to_strides, size)});
   }
   KernelTraits traits;
@@ -92,7 +94,8 @@ std::unique_ptr<Kernel> MakeAlias(const KernelSpec& spec, int input, int output)
 }
 
 absl::Status RegisterMove(KernelRegistry* registry) {
-  for (const MoveOp& op : MoveOps()) AMPC_RETURN_IF_ERROR(registry->Add({op.op, &Make, MovableTypes(), op.layouts}));
+  for (const MoveOp& op : MoveOps())
+    AMPC_RETURN_IF_ERROR(registry->Add({op.op, &Make, MovableTypes(), op.layouts, nullptr, HalfSupport::kMoves}));
   return absl::OkStatus();
 }
 

@@ -169,24 +169,26 @@ void NormalizeRowLoop(const float* x, Affine a, const float* scale, const float*
   });
 }
 
-void WindowMaxLoop(const Window& w, float* out, int64_t n) {
+template <typename T>
+void WindowMaxLoop(const Window<T>& w, float* out, int64_t n) {
   const SimdMath<D16> m{};
   ForEachVector(n, [&](int64_t i, auto load, auto store) {
     V16 max = load(w.at + i);
     for (int64_t r = 0; r < w.rows; ++r) {
-      const float* at = w.at + r * w.row_stride + i;
+      const T* at = w.at + r * w.row_stride + i;
       for (int64_t c = 0; c < w.cols; ++c, at += w.col_stride) max = Max::Apply(m, load(at), max);
     }
     store(max, out + i);
   });
 }
 
-void WindowSumLoop(const Window& w, float factor, float* out, int64_t n) {
+template <typename T>
+void WindowSumLoop(const Window<T>& w, float factor, float* out, int64_t n) {
   const V16 f = hn::Set(kTag, factor);
   ForEachVector(n, [&](int64_t i, auto load, auto store) {
     V16 total = hn::Zero(kTag);
     for (int64_t r = 0; r < w.rows; ++r) {
-      const float* at = w.at + r * w.row_stride + i;
+      const T* at = w.at + r * w.row_stride + i;
       V16 sum = hn::Zero(kTag);
       for (int64_t c = 0; c < w.cols; ++c, at += w.col_stride) sum = sum + load(at);
       total = total + sum;
@@ -194,6 +196,11 @@ void WindowSumLoop(const Window& w, float factor, float* out, int64_t n) {
     store(total * f, out + i);
   });
 }
+
+void WindowMaxFloat(const Window<float>& w, float* out, int64_t n) { WindowMaxLoop(w, out, n); }
+void WindowMaxHalf(const Window<uint16_t>& w, float* out, int64_t n) { WindowMaxLoop(w, out, n); }
+void WindowSumFloat(const Window<float>& w, float factor, float* out, int64_t n) { WindowSumLoop(w, factor, out, n); }
+void WindowSumHalf(const Window<uint16_t>& w, float factor, float* out, int64_t n) { WindowSumLoop(w, factor, out, n); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace ampc::simd
@@ -209,8 +216,10 @@ HWY_EXPORT(SquaredColumnsLoop);
 HWY_EXPORT(AffineRowLoop);
 HWY_EXPORT(AffineColumnsLoop);
 HWY_EXPORT(NormalizeRowLoop);
-HWY_EXPORT(WindowMaxLoop);
-HWY_EXPORT(WindowSumLoop);
+HWY_EXPORT(WindowMaxFloat);
+HWY_EXPORT(WindowMaxHalf);
+HWY_EXPORT(WindowSumFloat);
+HWY_EXPORT(WindowSumHalf);
 
 void SoftmaxRow(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(SoftmaxRowLoop)(x, out, n); }
 void ExpColumns(const float* x, const float* shift, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(ExpColumnsLoop)(x, shift, out, n); }
@@ -225,8 +234,10 @@ void AffineColumns(const float* x, const float* mean, const float* scale, const 
 void NormalizeRow(const float* x, Affine a, const float* scale, const float* bias, float* out, int64_t n) {
   HWY_DYNAMIC_DISPATCH(NormalizeRowLoop)(x, a, scale, bias, out, n);
 }
-void WindowMax(const Window& w, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(WindowMaxLoop)(w, out, n); }
-void WindowSum(const Window& w, float factor, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(WindowSumLoop)(w, factor, out, n); }
+void WindowMax(const Window<float>& w, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(WindowMaxFloat)(w, out, n); }
+void WindowMax(const Window<uint16_t>& w, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(WindowMaxHalf)(w, out, n); }
+void WindowSum(const Window<float>& w, float factor, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(WindowSumFloat)(w, factor, out, n); }
+void WindowSum(const Window<uint16_t>& w, float factor, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(WindowSumHalf)(w, factor, out, n); }
 
 }  // namespace ampc::simd
 #endif

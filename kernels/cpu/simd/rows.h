@@ -25,12 +25,16 @@ void AffineColumns(const float* x, const float* mean, const float* scale, const 
 void NormalizeRow(const float* x, Affine a, const float* scale, const float* bias, float* out, int64_t n);
 
 // A window of `rows` x `cols` positions, `row_stride` and `col_stride` elements apart, each with `n` contiguous channels.
+// T: float, or uint16_t for the bits of bf16.
+template <typename T>
 struct Window {
-  const float* at;
+  const T* at;
   int64_t rows, cols, row_stride, col_stride;
 };
 // out[c] = the largest, or the sum times `factor`, over the window, which is not empty.
-void WindowMax(const Window& w, float* out, int64_t n);
-void WindowSum(const Window& w, float factor, float* out, int64_t n);
+void WindowMax(const Window<float>& w, float* out, int64_t n);
+void WindowMax(const Window<uint16_t>& w, float* out, int64_t n);
+void WindowSum(const Window<float>& w, float factor, float* out, int64_t n);
+void WindowSum(const Window<uint16_t>& w, float factor, float* out, int64_t n);
 
 }  // namespace ampc::simd

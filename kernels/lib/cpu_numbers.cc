@@ -1,0 +1,16 @@
+#include "kernels/lib/cpu_numbers.h"
+
+#include <dnnl.h>
+
+namespace ampc::onednn {
+
+const DeviceNumbers& CpuNumbers() {
+  const dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();
+  const char* name = "avx2";
+  if (isa >= dnnl_cpu_isa_avx512_core) name = "avx512";
+  if (isa >= dnnl_cpu_isa_avx512_core_bf16) name = "avx512_bf16";
+  if (isa >= dnnl_cpu_isa_avx512_core_amx) name = "amx";
+  return *FindDeviceNumbers(name);
+}
+
+}  // namespace ampc::onednn
