@@ -7,12 +7,22 @@
 #include <vector>
 
 #include "absl/base/config.h"
+#include "absl/strings/str_cat.h"
 #include "tests/extreme/attempt.h"
 #include "tests/extreme/odd_model.h"
 #include "tests/fuzz/target.h"
 
 namespace ampc::fuzz {
 namespace {
+
+// An op that ended with this sentence, or with such results.
+void Tell(const extreme::OddModel& model, const extreme::Attempt& attempt) {
+  std::string ending = absl::StrCat(model.def->name, " ", attempt.stage, " ", attempt.status.message());
+  for (const auto& [name, tensor] : attempt.fetches) {
+    absl::StrAppend(&ending, " ", Name(tensor.dtype()), std::string(tensor.dims().size(), '-'), tensor.num_elements() == 0 ? " none" : "");
+  }
+  TellEnding(ending);
+}
 
 std::string MakeFolder() {
 #if !defined(ABSL_HAVE_ADDRESS_SANITIZER)
@@ -34,7 +44,10 @@ absl::Status ExtremeModel(absl::string_view bytes) {
   extreme::Choices choices(bytes);
   const OpDef& def = *ops[choices.Below(ops.size())];
   const int changes = 1 + static_cast<int>(choices.Below(3));
-  return extreme::CheckPolite(extreme::Try(extreme::MakeModel(def, changes, choices), folder));
+  const extreme::OddModel model = extreme::MakeModel(def, changes, choices);
+  const extreme::Attempt attempt = extreme::Try(model, folder);
+  Tell(model, attempt);
+  return extreme::CheckPolite(attempt);
 }
 
 }  // namespace ampc::fuzz

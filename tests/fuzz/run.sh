@@ -1,34 +1,40 @@
 #!/usr/bin/env bash
 # Fuzzes the readers with libFuzzer under address and undefined-behaviour sanitizers.
-#   tests/fuzz/run.sh [--quick] [--until N | --runs N | --seconds N] [--jobs N] [--slice SECONDS] [TARGET...]
+#   tests/fuzz/run.sh [--quick | --plain] [--until N | --runs N | --seconds N] [--jobs N] [--slice SECONDS] [TARGET...]
 #     --quick       without the sanitizers, several times as many executions a second; what it learns, the next run with them executes first
+#     --plain       as all other builds are: nothing counts branches, which the target `extreme` does without; its objects need not be compiled again
 #     --until N     goes on until each target has had N executions, those of earlier calls counted in; the default, with 10,000,000
 #     --runs N      N executions of each target; from an empty corpus they are the same every time
 #     --seconds N   N seconds for each target
 #     --jobs N      N targets at a time; 1 unless told
 # What it learns stays in $AMPC_FUZZ_CORPUS (default ~/.cache/ampc/fuzz), a folder per target, and is where the next run begins; what was executed is counted
-# in its file `counts` (`counts_quick`), a line "target executions seconds coverage" per slice (300 seconds), so that little is lost when it is stopped. Inputs that broke
+# in its file `counts` (`counts_quick`, `counts_plain`), a line "target executions seconds coverage" per slice (300 seconds), so that little is lost when it is stopped. Inputs that broke
 # something are kept in fuzz_found/. $AMPC_FUZZ names a binary that is built already. The table has this call's executions and, last, all that were counted.
 # The last line is "N passed, N failed", counted by target; exit status 0 only if none failed.
 [ "${1:-}" != --help ] || { sed -n '2,/^set /{s/^# \{0,1\}//p}' "$0"; exit; }
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-until=10000000 runs= seconds= jobs=1 slice=300 config=fuzz counts=counts
+until=10000000 runs= seconds= jobs=1 slice=300 build=(--config=fuzz) counts=counts
 while [ $# -gt 0 ]; do
   case "$1" in
-    --quick) config=fuzz_quick counts=counts_quick; shift ;;
+    --quick) build=(--config=fuzz_quick) counts=counts_quick; shift ;;
+    --plain)
+      build=(--define=libfuzzer=archive "--linkopt=$(dirname "$(clang -print-libgcc-file-name --rtlib=compiler-rt)")/libclang_rt.fuzzer-x86_64.a")
+      counts=counts_plain
+      shift
+      ;;
     --until | --runs | --seconds | --jobs | --slice)
       [[ "${2:-}" =~ ^[0-9]+$ ]] || { echo "run.sh: $1 needs a number" >&2; exit 2; }
       printf -v "${1#--}" %s "$2"
       shift 2
       ;;
-    -*) echo "usage: run.sh [--quick] [--until N | --runs N | --seconds N] [--jobs N] [--slice SECONDS] [TARGET...]" >&2; exit 2 ;;
+    -*) echo "usage: run.sh [--quick | --plain] [--until N | --runs N | --seconds N] [--jobs N] [--slice SECONDS] [TARGET...]" >&2; exit 2 ;;
     *) break ;;
   esac
 done
 fuzz=${AMPC_FUZZ:-}
 if [ -z "$fuzz" ]; then
-  bazel build --noshow_progress --color=no --config=$config //tests/fuzz || { echo "0 passed, 1 failed"; exit 1; }
+  bazel build --noshow_progress --color=no "${build[@]}" //tests/fuzz || { echo "0 passed, 1 failed"; exit 1; }
   fuzz=bazel-bin/tests/fuzz/fuzz
 fi
 targets=("$@")

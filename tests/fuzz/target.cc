@@ -3,10 +3,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/fnv.h"
 
 namespace ampc::fuzz {
 
@@ -30,7 +32,23 @@ const Target* FindTarget(absl::string_view name) {
   return nullptr;
 }
 
+namespace {
+// libFuzzer takes these for branches, and sets them back before each execution.
+__attribute__((section("__libfuzzer_extra_counters"), used)) uint8_t endings[1 << 15];
+}  // namespace
+
+void TellEnding(absl::string_view ending) {
+  std::string kind;
+  bool quoted = false;
+  for (const char c : ending) {
+    if (c == '\'') quoted = !quoted;
+    if (!quoted && (c < '0' || c > '9')) kind.push_back(c);
+  }
+  endings[Fnv1a(kind) % sizeof(endings)] = 1;
+}
+
 absl::Status CheckPolite(const absl::Status& status) {
+  TellEnding(status.message());
   if (status.ok()) return status;
   const ExitCode code = ExitCodeOf(status);
   if (code != ExitCode::kBadInput && code != ExitCode::kUnsupported && code != ExitCode::kUsage) {

@@ -53,6 +53,8 @@ TEST(Control, PlansAreKept) {
   EXPECT_EQ(session.num_plans(), plans);
   ASSERT_OK(session.Run({{"x", F({3}, {1, 1, 1})}, {"n", I(1)}}).status());
   EXPECT_EQ(session.num_plans(), 2 * plans);
+  for (int64_t size = 1; size <= 20; ++size) ASSERT_OK(session.Run({{"x", F({size}, std::vector<float>(size, 1))}, {"n", I(1)}}).status());
+  EXPECT_EQ(session.num_plans(), 16 + 20 + 16);  // of the main block the shapes used last
 }
 
 TEST(Control, AConditionThatIsFalseAtOnceRunsNothing) {

@@ -42,12 +42,13 @@ TEST(ElementTypes, OneIsOneInEachOfThem) {
 }
 
 TEST(ElementTypes, EachIsMoved) {
-  for (const DType dtype : RealTypes()) {
+  for (int type = 1; type < kNumDTypes; ++type) {
+    const DType dtype = static_cast<DType>(type);
     const std::string t(Name(dtype)), typed = absl::StrCat(" : ", t, " ");
     const std::string text = absl::StrCat("feed x", typed, "[2, 3]\nfeed c : bool [3, 2]\nconst i : i64 [1] = [1]\n", "a = transpose2(x) axis=[1, 0]", typed,
                                           "[3, 2]\nb = reshape2(a) shape=[2, 3]", typed, "[2, 3]\nd = reshape2(b) shape=[3, 2]", typed,
                                           "[3, 2]\ne = where(Condition=c, X=a, Y=d)", typed, "[3, 2]\nf = concat(X=[e, a]) axis=0", typed,
-                                          "[6, 2]\ng = gather(f, i) axis=0", typed, "[1, 2]\nfetch g\n");
+                                          "[6, 2]\nh = gather(f, i) axis=0", typed, "[1, 2]\ng = pad(h) paddings=[0, 1, 0, 0]", typed, "[2, 2]\nfetch g\n");
     ASSERT_OK_AND_ASSIGN(const Session session, FromText(text));
     ASSERT_OK_AND_ASSIGN(HostTensor x, HostTensor::Create(dtype, {2, 3}));
     // The bytes that are moved are those of a 1 at [1, 1]: row 1 of the transposed.
@@ -57,9 +58,9 @@ TEST(ElementTypes, EachIsMoved) {
     ASSERT_OK_AND_ASSIGN(const TensorMap out, session.Run({{"x", x}, {"c", HostTensor::Of<bool>({3, 2}, {true, true, true, true, true, true})}}));
     const HostTensor& g = out.at("g");
     EXPECT_EQ(g.dtype(), dtype);
-    std::vector<uint8_t> want(2 * size);
+    std::vector<uint8_t> want(4 * size);
     want[size] = 1;
-    EXPECT_EQ(std::vector<uint8_t>(static_cast<const uint8_t*>(g.data()), static_cast<const uint8_t*>(g.data()) + 2 * size), want) << t;
+    EXPECT_EQ(std::vector<uint8_t>(static_cast<const uint8_t*>(g.data()), static_cast<const uint8_t*>(g.data()) + want.size()), want) << t;
   }
 }
 

@@ -8,6 +8,7 @@
 #include "kernels/cpu/base/types.h"
 #include "kernels/cpu/elementwise/cast_loop.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/move/fill_spec.h"
 #include "kernels/spec/move/pad_spec.h"
 
 namespace ampc {
@@ -70,8 +71,9 @@ struct Padder {
   }
 };
 
-// One element of the constant in the declared type of the operand.
+// One element of the constant, rounded to the declared type of the operand.
 std::vector<char> ConstantOf(double value, DType dtype) {
+  if (IsComplex(dtype)) return StoredElement({.number = value}, dtype);
   std::vector<char> bytes(ElementSize(dtype));
   CastLoop(DType::kF64, dtype).Run(&value, bytes.data(), 1, 1);
   return bytes;
@@ -191,18 +193,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
   });
 }
 
-// All but complex numbers, which the constant is not.
-std::vector<DType> PaddableTypes() {
-  std::vector<DType> types = MovableTypes();
-  std::erase_if(types, [](DType t) { return t == DType::kC64 || t == DType::kC128; });
-  return types;
-}
-
 }  // namespace
 
 absl::Status RegisterPad(KernelRegistry* registry) {
   for (const char* op : {"pad", "pad2d", "pad3d"}) {
-    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, PaddableTypes()}));
+    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, MovableTypes()}));
   }
   for (const char* op : {"pad_grad", "pad2d_grad", "pad3d_grad"}) {
     AMPC_RETURN_IF_ERROR(registry->Add({op, &MakeGradient, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}}));
