@@ -46,7 +46,9 @@ TEST_P(Replay, Seeds) {
 }
 
 // What libFuzzer does, without its knowledge of the code: the same few thousand edits on every run.
-TEST_P(Replay, DamagedSeeds) {
+class Damage : public Replay {};
+
+TEST_P(Damage, OfSeeds) {
   std::mt19937 random(20);
   const auto below = [&random](size_t n) { return random() % n; };
   std::vector<std::string> seeds;
@@ -79,15 +81,17 @@ TEST_P(Replay, DamagedSeeds) {
   }
 }
 
+std::string NameOf(const ::testing::TestParamInfo<Target>& info) { return info.param.name; }
+
 // The generator of models with extreme values has its own sweep in every build, in children that may crash (tests/extreme).
-std::vector<Target> TargetsHere() {
+std::vector<Target> DamagedTargets() {
   std::vector<Target> targets(AllTargets().begin(), AllTargets().end());
   std::erase_if(targets, [](const Target& target) { return std::string(target.name) == "extreme"; });
   return targets;
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, Replay, ::testing::ValuesIn(TargetsHere()),
-                         [](const ::testing::TestParamInfo<Target>& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Targets, Replay, ::testing::ValuesIn(AllTargets().begin(), AllTargets().end()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Targets, Damage, ::testing::ValuesIn(DamagedTargets()), NameOf);
 
 }  // namespace
 }  // namespace ampc::fuzz

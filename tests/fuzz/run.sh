@@ -41,7 +41,7 @@ targets=("$@")
 # `extreme` runs only by name: an execution compiles and runs a model, which takes too long for a run of all.
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <("$fuzz" | awk '$1 != "extreme" { print $1 }')
 corpus=${AMPC_FUZZ_CORPUS:-${XDG_CACHE_HOME:-$HOME/.cache}/ampc/fuzz}
-mkdir -p "$corpus" fuzz_found
+mkdir -p "$corpus"
 counts=$corpus/$counts
 touch "$counts"
 work=$(mktemp -d)
@@ -79,7 +79,7 @@ execute() {
 
 fuzz_target() {
   local target=$1 round=0 left files options
-  mkdir -p "$corpus/$target"
+  mkdir -p "$corpus/$target" fuzz_found
   if [ -n "$runs" ]; then
     execute "$target" -runs="$runs" -seed=1 "${quick[@]}"
   elif [ -n "$seconds" ]; then

@@ -111,10 +111,11 @@ void LowerStft(Lowering& l) {
     n = window.has_rank && window.rank() == 1 && IsKnown(window.dims[0]) ? window.dims[0] : 0;
   }
   if (n == 0) return l.NeedsShape("the length of a frame");
-  const int64_t parts = rank == 2 ? 1 : signal->type.dims[rank - 1];
+  if (rank < 2 || rank > 3) return l.Unsupported(absl::StrCat("a signal of rank ", rank));
+  const int64_t parts = rank == 2 ? 1 : signal->type.dims[2];
   if (!IsKnown(parts)) return l.NeedsShape("whether the signal is complex");
   const int64_t bins = l.GetInt("onesided") != 0 ? n / 2 + 1 : n;
-  if (rank < 2 || rank > 3 || n < 0 || step <= 0 || parts < 1 || parts > 2) return l.Unsupported(absl::StrCat("a signal of rank ", rank, ", frames of ", n, " every ", step));
+  if (n < 0 || step <= 0 || parts < 1 || parts > 2) return l.Unsupported(absl::StrCat("frames of ", n, " every ", step, ", of ", parts, " parts"));
   if (SatMul(SatMul(2, bins), SatMul(n, parts)) > kMostElements) return l.Unsupported(absl::StrCat("a transform of ", n, " points is too long"));
   const Transform t(n);
   Var* filter = Table(l, {2 * bins, parts, 1, n}, signal->type.dtype,
