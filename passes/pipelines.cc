@@ -46,7 +46,7 @@ PassOptions ProtectText(const ConvertOptions& o) {
   return options;
 }
 
-PassOptions RaiseText(const ConvertOptions& o) {
+PassOptions UpgradeText(const ConvertOptions& o) {
   PassOptions options = {{"dtype", std::string(Name(o.dtype))}};
   AddList(options, "black-list", o.black_list);
   AddList(options, "include", o.include, ";");
@@ -63,7 +63,7 @@ Pipeline ConvertPipeline(const ConvertOptions& o) {
   p.Add("infer-types");                                                   // importers leave gaps, and a decision needs types
   if (o.guard || NamesRegion(o)) p.Add("fp16-guard");                     // before deciding: regions are marks
   if (own) p.Add("protect", ProtectText(o));                              // before deciding: its marks are obeyed
-  if (own && o.dtype == DType::kBF16) p.Add("raise-onnx-opset", RaiseText(o));  // before deciding: what an op may be says its version
+  if (own && o.dtype == DType::kBF16) p.Add("upgrade-onnx-opset", UpgradeText(o));  // before deciding: what an op may be says its version
   if (o.mode == "paddle-inference-2.6") p.Add("fold-constants", {{"shapes", "false"}});  // as that converter does in front
   p.Add("amp-decide", DecideText(o));
   p.Add("cast-model-to-fp16");                                            // casts naively, one per value and type

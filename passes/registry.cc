@@ -26,7 +26,7 @@
 #include "passes/fusion/fuse_linear.h"
 #include "passes/fusion/fuse_scale.h"
 #include "passes/onnx/lower_onnx.h"
-#include "passes/onnx/raise_opset.h"
+#include "passes/onnx/upgrade_opset.h"
 #include "passes/parallel/bucket_gradients.h"
 #include "passes/parallel/data_parallel.h"
 #include "passes/pass.h"

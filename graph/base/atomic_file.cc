@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/ending.h"
+#include "graph/base/signal_cleanup.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/base/temporary_file.h"
@@ -178,13 +178,13 @@ absl::StatusOr<AtomicFileWriter::Finished> AtomicFileWriter::Finish() {
 
 absl::Status AtomicFileWriter::Finished::Replace(Options options) const {
   if (temporary.empty()) return absl::OkStatus();
-  const NoEnding whole;
+  const DeferSignals whole;
   if (rename(temporary.c_str(), target.c_str()) != 0) {
     const int error = errno;
     RemoveTemporary(temporary);
     return SystemError(path, "be replaced", error);
   }
-  ForgetAtEnd(temporary);
+  KeepOnSignal(temporary);
   CountReplaced(1);
   if (!options.no_sync) SyncDirectory(DirectoryOf(target)).IgnoreError();
   return absl::OkStatus();

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/ending.h"
+#include "graph/base/signal_cleanup.h"
 #include "graph/base/error.h"
 #include "graph/base/save_journal.h"
 #include "graph/base/status_macros.h"
@@ -146,7 +146,7 @@ absl::Status AtomicFileSet::Replace(const std::vector<Part>& parts) {
     for (const Part& part : parts) part.folder().MoveBack();
     return SystemError(files_.back().path, "be replaced", error);
   }
-  for (const AtomicFileWriter::Finished& f : files_) ForgetAtEnd(f.temporary);
+  for (const AtomicFileWriter::Finished& f : files_) KeepOnSignal(f.temporary);
   CountReplaced(static_cast<int64_t>(files_.size()));
   files_.clear();
   folders_.clear();
@@ -169,7 +169,7 @@ absl::Status AtomicFileSet::Commit() {
     folders_.clear();
     return absl::OkStatus();
   }
-  const NoEnding whole;
+  const DeferSignals whole;
   absl::Status status = WriteJournals(parts);
   if (status.ok()) status = Replace(parts);
   // What the head's journal says holds for the others: after a save it goes last, after a failure first.

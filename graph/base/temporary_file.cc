@@ -21,7 +21,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "graph/base/ending.h"
+#include "graph/base/signal_cleanup.h"
 #include "graph/base/fnv.h"
 
 namespace ampc {
@@ -131,14 +131,14 @@ int TemporaryFile::Create(const std::string& directory, TemporaryFile* file) {
   if (file->fd_ >= 0) return 0;
   for (int attempt = 0; attempt < 100; ++attempt) {
     std::string name = FreshName(directory, ".tmp");
-    RemoveAtEnd(name);
+    RemoveOnSignal(name);
     file->fd_ = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file->fd_ >= 0) {
       file->name_ = std::move(name);
       return 0;
     }
     const int error = errno;
-    ForgetAtEnd(name);
+    KeepOnSignal(name);
     if (error != EEXIST) return error;
   }
   return EEXIST;
@@ -161,12 +161,12 @@ TemporaryFile::~TemporaryFile() {
 int TemporaryFile::GiveName(std::string* path) {
   for (int attempt = 0; name_.empty() && attempt < 100; ++attempt) {
     std::string name = FreshName(directory_, ".tmp");
-    RemoveAtEnd(name);
+    RemoveOnSignal(name);
     if (linkat(AT_FDCWD, DescriptorPath(fd_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
       name_ = std::move(name);
     } else {
       const int error = errno;
-      ForgetAtEnd(name);
+      KeepOnSignal(name);
       if (error != EEXIST) return error;
     }
   }
@@ -177,7 +177,7 @@ int TemporaryFile::GiveName(std::string* path) {
 
 void RemoveTemporary(const std::string& path) {
   unlink(path.c_str());
-  ForgetAtEnd(path);
+  KeepOnSignal(path);
 }
 
 int TemporaryFile::Close() { return fd_ >= 0 && close(std::exchange(fd_, -1)) != 0 ? errno : 0; }

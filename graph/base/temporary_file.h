@@ -9,7 +9,7 @@ namespace ampc {
 
 // A file open for writing in a directory. Where the file system can, it has no name until GiveName, so that nothing is left of a process
 // that is killed; else it is `.ampc-<place>-<pid>-<number>.tmp` from the start, where <place> stands for this boot of this machine and its
-// space of process numbers. A signal that ends the process removes what has a name (ending.h). Move-only; the destructor closes it and removes the name that GiveName did not give away. Functions return
+// space of process numbers. A signal that ends the process removes what has a name (signal_cleanup.h). Move-only; the destructor closes it and removes the name that GiveName did not give away. Functions return
 // errno or 0.
 class TemporaryFile {
  public:
@@ -22,7 +22,7 @@ class TemporaryFile {
   ~TemporaryFile();
 
   int fd() const { return fd_; }  // -1 after Close
-  // The path belongs to the caller then, who removes it (RemoveTemporary), or renames it and forgets it (ForgetAtEnd of ending.h).
+  // The path belongs to the caller then, who removes it (RemoveTemporary), or renames it and forgets it (KeepOnSignal of signal_cleanup.h).
   int GiveName(std::string* path);
   int Close();
 

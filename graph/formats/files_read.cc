@@ -10,7 +10,7 @@ thread_local FilesRead* innermost = nullptr;
 FilesRead::FilesRead() : outer_(innermost) { innermost = this; }
 FilesRead::~FilesRead() { innermost = outer_; }
 
-void FilesRead::Tell(const std::string& path) {
+void FilesRead::Record(const std::string& path) {
   for (FilesRead* reader = innermost; reader != nullptr; reader = reader->outer_) reader->paths_.insert(path);
 }
 

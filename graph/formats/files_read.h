@@ -20,7 +20,7 @@ class FilesRead {
   const std::set<std::string>& paths() const { return paths_; }
 
   // LoadModel says the model's name and the files that its weights lie in; a format, what else it knows.
-  static void Tell(const std::string& path);
+  static void Record(const std::string& path);
 
  private:
   FilesRead* outer_;

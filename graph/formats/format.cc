@@ -51,12 +51,12 @@ absl::Status FinishInterruptedSave(const std::string& path) {
 }
 
 void TellFiles(const std::string& path, const Program& program) {
-  FilesRead::Tell(path);
+  FilesRead::Record(path);
   const WeightSource* last = nullptr;
   ForEachVar(program, [&last](const Var& var) {
     if (var.weight == nullptr || var.weight->source.get() == last) return;
     last = var.weight->source.get();
-    if (last != nullptr && !last->path().empty()) FilesRead::Tell(last->path());
+    if (last != nullptr && !last->path().empty()) FilesRead::Record(last->path());
   });
 }
 

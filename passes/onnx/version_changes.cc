@@ -253,7 +253,7 @@ const Change* Successor(const OnnxDef& def, int opset) {
 
 }  // namespace
 
-bool RaiseNode(NodeDraft& node, int opset) {
+bool UpgradeNode(NodeDraft& node, int opset) {
   for (;;) {
     const OnnxDef& def = node.def();
     if (const Change* gone = Successor(def, opset)) {

@@ -10,6 +10,6 @@ namespace ampc {
 //
 // A step that only allows more (types, optional operands, attributes with defaults) changes no node; an attribute whose default is another
 // one is written out. What else a step does says the table in version_changes.cc.
-bool RaiseNode(NodeDraft& node, int opset);
+bool UpgradeNode(NodeDraft& node, int opset);
 
 }  // namespace ampc

@@ -52,7 +52,7 @@ bool BlockRunner::NeededBy(const Program& program, const KernelRegistry& kernels
 BlockRunner::BlockRunner(const PlanContext& context) : context_(context) {
   locals_.resize(context.program.num_blocks());
   for (int b = 0; b < context.program.num_blocks(); ++b) {
-    units_.push_back(Cut(context.program.block(b)));
+    segments_.push_back(Cut(context.program.block(b)));
     for (const std::unique_ptr<Var>& var : context.program.block(b).vars()) {
       const bool array = var->kind == VarKind::kState && var->type.kind == TypeKind::kTensorArray;
       if (array || var->kind == VarKind::kCarry) locals_[b].push_back(var.get());
@@ -61,57 +61,57 @@ BlockRunner::BlockRunner(const PlanContext& context) : context_(context) {
   }
 }
 
-std::vector<BlockRunner::Unit> BlockRunner::Cut(const Block& block) const {
-  std::vector<Unit> units;
+std::vector<BlockRunner::Segment> BlockRunner::Cut(const Block& block) const {
+  std::vector<Segment> segments;
   const int n = static_cast<int>(block.ops().size());
   int span = 0;
   const auto close = [&](int end) {
-    if (span < end) units.push_back({UnitKind::kSpan, span, end});
+    if (span < end) segments.push_back({SegmentKind::kSpan, span, end});
     span = end + 1;
   };
   for (int i = 0; i < n; ++i) {
     const Op& op = *block.ops()[i];
     const HostOpFn host = FindHostOp(op, context_.kernels);
-    const UnitKind kind = host != nullptr     ? UnitKind::kHost
-                          : DeferredOp::Is(op) ? UnitKind::kDeferred
-                          : IsWhile(op)        ? UnitKind::kWhile
-                          : IsConditional(op)  ? UnitKind::kConditional
-                                               : UnitKind::kSpan;
-    if (kind == UnitKind::kSpan) continue;
+    const SegmentKind kind = host != nullptr     ? SegmentKind::kHost
+                          : DeferredOp::Is(op) ? SegmentKind::kDeferred
+                          : IsWhile(op)        ? SegmentKind::kWhile
+                          : IsConditional(op)  ? SegmentKind::kConditional
+                                               : SegmentKind::kSpan;
+    if (kind == SegmentKind::kSpan) continue;
     close(i);
     const DeferredOp::Rounding rounding{context_.fuse, context_.excess_precision};
-    units.push_back({kind, i, i + 1, host, kind == UnitKind::kDeferred ? std::make_unique<const DeferredOp>(op, rounding) : nullptr});
+    segments.push_back({kind, i, i + 1, host, kind == SegmentKind::kDeferred ? std::make_unique<const DeferredOp>(op, rounding) : nullptr});
   }
   close(n);
-  return units;
+  return segments;
 }
 
-std::unique_ptr<BlockRunner::Start> BlockRunner::MakeStart(const Block& block, int begin, int end, bool values) const {
+std::unique_ptr<BlockRunner::Entry> BlockRunner::MakeEntry(const Block& block, int begin, int end, bool values) const {
   Region region;
   region.block = &block;
   region.begin = begin;
   region.end = end;
   region.inner = true;
   region.feeds = context_.liveness.Reads(block, begin, end);
-  auto start = std::make_unique<Start>(std::move(region), block.index() == 0 && !values ? kMainPlans : kInnerPlans);
-  start->by_value.assign(start->region.feeds.size(), false);
-  if (!values) return start;
+  auto entry = std::make_unique<Entry>(std::move(region), block.index() == 0 && !values ? kMainPlans : kInnerPlans);
+  entry->by_value.assign(entry->region.feeds.size(), false);
+  if (!values) return entry;
   const Op& op = *block.ops()[begin];
   const std::vector<bool> host = HostOperands(op);
   for (size_t i = 0; i < host.size(); ++i) {
-    const auto at = std::find(start->region.feeds.begin(), start->region.feeds.end(), op.inputs()[i]);
-    if (host[i] && at != start->region.feeds.end()) start->by_value[at - start->region.feeds.begin()] = true;
+    const auto at = std::find(entry->region.feeds.begin(), entry->region.feeds.end(), op.inputs()[i]);
+    if (host[i] && at != entry->region.feeds.end()) entry->by_value[at - entry->region.feeds.begin()] = true;
   }
-  return start;
+  return entry;
 }
 
-BlockRunner::Position& BlockRunner::At(const Block& block, int begin, int end) const {
+BlockRunner::Entries& BlockRunner::At(const Block& block, int begin, int end) const {
   MutexLock lock(mutex_);
-  std::unique_ptr<Position>& at = positions_[{block.index(), begin}];
+  std::unique_ptr<Entries>& at = entries_[{block.index(), begin}];
   if (at == nullptr) {
-    at = std::make_unique<Position>();
-    at->span = MakeStart(block, begin, end, false);
-    at->op = MakeStart(block, begin, begin + 1, true);
+    at = std::make_unique<Entries>();
+    at->span = MakeEntry(block, begin, end, false);
+    at->op = MakeEntry(block, begin, begin + 1, true);
   }
   return *at;
 }
@@ -130,10 +130,10 @@ absl::StatusOr<std::vector<SharedTensor>> BlockRunner::ReadFeeds(const Region& r
   return feeds;
 }
 
-absl::StatusOr<std::shared_ptr<const Executor>> BlockRunner::PlanFor(Start& start, absl::Span<const SharedTensor> feeds,
+absl::StatusOr<std::shared_ptr<const Executor>> BlockRunner::PlanFor(Entry& entry, absl::Span<const SharedTensor> feeds,
                                                                      const Environment& env) const {
   const auto known = [&](size_t i) {
-    return (start.by_value[i] && feeds[i]->size_bytes() <= kMaxKeyBytes) || env.IsFixed(*start.region.feeds[i]);
+    return (entry.by_value[i] && feeds[i]->size_bytes() <= kMaxKeyBytes) || env.IsFixed(*entry.region.feeds[i]);
   };
   PlanCache::Key key;
   for (size_t i = 0; i < feeds.size(); ++i) {
@@ -141,24 +141,24 @@ absl::StatusOr<std::shared_ptr<const Executor>> BlockRunner::PlanFor(Start& star
     key.push_back(known(i) ? 1 : 0);
     if (known(i)) AppendBytes(*feeds[i], &key);
   }
-  return start.plans.Get(key, [&]() -> absl::StatusOr<std::unique_ptr<const ExecutionPlan>> {
+  return entry.plans.Get(key, [&]() -> absl::StatusOr<std::unique_ptr<const ExecutionPlan>> {
     std::vector<KnownFeed> facts;
     for (size_t i = 0; i < feeds.size(); ++i) {
       facts.push_back({{feeds[i]->dims().begin(), feeds[i]->dims().end()}, known(i) ? feeds[i].get() : nullptr});
     }
-    return BuildPlan(context_, start.region, facts);
+    return BuildPlan(context_, entry.region, facts);
   });
 }
 
 // Runs the plan that `start` has for the present values. Returns where it ends; `*stopped` says why not further.
-absl::StatusOr<int> BlockRunner::RunStart(Start& start, Frame& frame, absl::Status* stopped) const {
-  AMPC_ASSIGN_OR_RETURN(const std::vector<SharedTensor> feeds, ReadFeeds(start.region, frame.env));
-  AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<const Executor> executor, PlanFor(start, feeds, frame.env));
+absl::StatusOr<int> BlockRunner::RunEntry(Entry& entry, Frame& frame, absl::Status* stopped) const {
+  AMPC_ASSIGN_OR_RETURN(const std::vector<SharedTensor> feeds, ReadFeeds(entry.region, frame.env));
+  AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<const Executor> executor, PlanFor(entry, feeds, frame.env));
   const Specialized& s = executor->plan().specialized;
   *stopped = s.stopped;
   if (s.region.end == s.region.begin) return s.region.end;
   AMPC_ASSIGN_OR_RETURN(std::vector<SharedTensor> fetches, executor->RunInner(feeds, frame.observed));
-  const bool by_value = std::find(start.by_value.begin(), start.by_value.end(), true) != start.by_value.end();
+  const bool by_value = std::find(entry.by_value.begin(), entry.by_value.end(), true) != entry.by_value.end();
   for (size_t i = 0; i < fetches.size(); ++i) {
     const Var& var = *s.region.fetches[i];
     // What a plan for certain values computed is data again for others: they would need a plan per value, too.
@@ -169,17 +169,17 @@ absl::StatusOr<int> BlockRunner::RunStart(Start& start, Frame& frame, absl::Stat
   return s.region.end;
 }
 
-absl::Status BlockRunner::RunSpan(const Block& block, const Unit& unit, Frame& frame) const {
-  for (int at = unit.begin; at < unit.end;) {
-    Position& position = At(block, at, unit.end);
+absl::Status BlockRunner::RunSpan(const Block& block, const Segment& segment, Frame& frame) const {
+  for (int at = segment.begin; at < segment.end;) {
+    Entries& entries = At(block, at, segment.end);
     int end = at;
     absl::Status stopped;
-    if (!position.needs_values.load(std::memory_order_relaxed)) {
-      AMPC_ASSIGN_OR_RETURN(end, RunStart(*position.span, frame, &stopped));
-      if (end == at) position.needs_values.store(true, std::memory_order_relaxed);
+    if (!entries.needs_values.load(std::memory_order_relaxed)) {
+      AMPC_ASSIGN_OR_RETURN(end, RunEntry(*entries.span, frame, &stopped));
+      if (end == at) entries.needs_values.store(true, std::memory_order_relaxed);
     }
     if (end == at) {
-      AMPC_ASSIGN_OR_RETURN(end, RunStart(*position.op, frame, &stopped));
+      AMPC_ASSIGN_OR_RETURN(end, RunEntry(*entries.op, frame, &stopped));
       if (end == at) return stopped;
     }
     at = end;
@@ -187,9 +187,9 @@ absl::Status BlockRunner::RunSpan(const Block& block, const Unit& unit, Frame& f
   return absl::OkStatus();
 }
 
-absl::Status BlockRunner::RunHost(const Op& op, const Unit& unit, Frame& frame) const {
+absl::Status BlockRunner::RunHost(const Op& op, const Segment& segment, Frame& frame) const {
   const HostCall call = {op, frame.env, context_.kernels, context_.threads};
-  const auto run = [&] { return unit.deferred != nullptr ? unit.deferred->Run(call) : unit.host(call); };
+  const auto run = [&] { return segment.deferred != nullptr ? segment.deferred->Run(call) : segment.host(call); };
   if (frame.observed == nullptr) return run();
   ObservedStep seen;
   seen.index = frame.observed->next_index++;
@@ -232,23 +232,23 @@ absl::Status BlockRunner::RunConditional(const Op& op, Frame& frame) const {
   return run ? RunBlock(context_.program.block(op.SubBlocks()[0]), frame) : absl::OkStatus();
 }
 
-absl::Status BlockRunner::RunUnit(const Block& block, const Unit& unit, Frame& frame) const {
-  const Op& op = *block.ops()[unit.begin];
-  switch (unit.kind) {
-    case UnitKind::kSpan: return RunSpan(block, unit, frame);
-    case UnitKind::kHost:
-    case UnitKind::kDeferred: return RunHost(op, unit, frame);
-    case UnitKind::kWhile: return RunWhile(op, frame);
-    case UnitKind::kConditional: return RunConditional(op, frame);
+absl::Status BlockRunner::RunSegment(const Block& block, const Segment& segment, Frame& frame) const {
+  const Op& op = *block.ops()[segment.begin];
+  switch (segment.kind) {
+    case SegmentKind::kSpan: return RunSpan(block, segment, frame);
+    case SegmentKind::kHost:
+    case SegmentKind::kDeferred: return RunHost(op, segment, frame);
+    case SegmentKind::kWhile: return RunWhile(op, frame);
+    case SegmentKind::kConditional: return RunConditional(op, frame);
   }
   return absl::OkStatus();
 }
 
 absl::Status BlockRunner::RunBlock(const Block& block, Frame& frame) const {
   for (const Var* var : locals_[block.index()]) frame.env.Release(*var);
-  for (const Unit& unit : units_[block.index()]) {
-    AMPC_RETURN_IF_ERROR(RunUnit(block, unit, frame));
-    for (int i = unit.begin; i < unit.end; ++i) {
+  for (const Segment& segment : segments_[block.index()]) {
+    AMPC_RETURN_IF_ERROR(RunSegment(block, segment, frame));
+    for (int i = segment.begin; i < segment.end; ++i) {
       for (const Var* var : context_.liveness.LastReadAt(block, i)) frame.env.Release(*var);
     }
   }
@@ -311,14 +311,14 @@ absl::StatusOr<std::vector<HostTensor>> BlockRunner::Run(absl::Span<const HostTe
 int BlockRunner::num_plans() const {
   MutexLock lock(mutex_);
   int n = 0;
-  for (const auto& [place, position] : positions_) n += position->span->plans.size() + position->op->plans.size();
+  for (const auto& [place, entries] : entries_) n += entries->span->plans.size() + entries->op->plans.size();
   return n;
 }
 
 int64_t BlockRunner::arena_bytes() const {
   MutexLock lock(mutex_);
   int64_t bytes = 0;
-  for (const auto& [place, position] : positions_) bytes = std::max({bytes, position->span->plans.arena_bytes(), position->op->plans.arena_bytes()});
+  for (const auto& [place, entries] : entries_) bytes = std::max({bytes, entries->span->plans.arena_bytes(), entries->op->plans.arena_bytes()});
   return bytes;
 }
 

@@ -40,24 +40,24 @@ class BlockRunner {
   int64_t arena_bytes() const;  // of the largest plan
 
  private:
-  enum class UnitKind : uint8_t { kSpan, kHost, kDeferred, kWhile, kConditional };
-  struct Unit {
-    UnitKind kind = UnitKind::kSpan;
+  enum class SegmentKind : uint8_t { kSpan, kHost, kDeferred, kWhile, kConditional };
+  struct Segment {
+    SegmentKind kind = SegmentKind::kSpan;
     int begin = 0;
     int end = 0;
     HostOpFn host = nullptr;
     std::unique_ptr<const DeferredOp> deferred = nullptr;
   };
   // Plans that start at one op: of the whole span behind it, or of this op alone for the values that its shapes depend on.
-  struct Start {
-    Start(Region r, size_t capacity) : region(std::move(r)), plans(capacity) {}
+  struct Entry {
+    Entry(Region r, size_t capacity) : region(std::move(r)), plans(capacity) {}
     Region region;               // as far as a plan may get
     std::vector<bool> by_value;  // as region.feeds
     PlanCache plans;
   };
-  struct Position {
-    std::unique_ptr<Start> span;
-    std::unique_ptr<Start> op;
+  struct Entries {
+    std::unique_ptr<Entry> span;
+    std::unique_ptr<Entry> op;
     std::atomic<bool> needs_values = false;  // the op's shapes do not follow from dims
   };
   struct Frame {
@@ -67,26 +67,26 @@ class BlockRunner {
 
   void SetStates(Environment& env) const;
   absl::Status KeepStates(const Environment& env) const;
-  std::vector<Unit> Cut(const Block& block) const;
-  std::unique_ptr<Start> MakeStart(const Block& block, int begin, int end, bool values) const;
-  Position& At(const Block& block, int begin, int end) const;
-  absl::StatusOr<std::shared_ptr<const Executor>> PlanFor(Start& start, absl::Span<const SharedTensor> feeds, const Environment& env) const;
+  std::vector<Segment> Cut(const Block& block) const;
+  std::unique_ptr<Entry> MakeEntry(const Block& block, int begin, int end, bool values) const;
+  Entries& At(const Block& block, int begin, int end) const;
+  absl::StatusOr<std::shared_ptr<const Executor>> PlanFor(Entry& entry, absl::Span<const SharedTensor> feeds, const Environment& env) const;
   absl::StatusOr<std::vector<SharedTensor>> ReadFeeds(const Region& region, const Environment& env) const;
-  absl::StatusOr<int> RunStart(Start& start, Frame& frame, absl::Status* stopped) const;
+  absl::StatusOr<int> RunEntry(Entry& entry, Frame& frame, absl::Status* stopped) const;
 
   absl::Status RunBlock(const Block& block, Frame& frame) const;
-  absl::Status RunUnit(const Block& block, const Unit& unit, Frame& frame) const;
-  absl::Status RunSpan(const Block& block, const Unit& unit, Frame& frame) const;
-  absl::Status RunHost(const Op& op, const Unit& unit, Frame& frame) const;
+  absl::Status RunSegment(const Block& block, const Segment& segment, Frame& frame) const;
+  absl::Status RunSpan(const Block& block, const Segment& segment, Frame& frame) const;
+  absl::Status RunHost(const Op& op, const Segment& segment, Frame& frame) const;
   absl::Status RunWhile(const Op& op, Frame& frame) const;
   absl::Status RunConditional(const Op& op, Frame& frame) const;
 
   const PlanContext& context_;
-  std::vector<std::vector<Unit>> units_;          // by block
+  std::vector<std::vector<Segment>> segments_;          // by block
   std::vector<const Var*> states_;                // that outlive a run
   std::vector<std::vector<const Var*>> locals_;   // by block: carries and arrays of its own, which start without a value
   mutable Mutex mutex_;
-  mutable absl::flat_hash_map<std::pair<int, int>, std::unique_ptr<Position>> positions_ ABSL_GUARDED_BY(mutex_);  // by block, op
+  mutable absl::flat_hash_map<std::pair<int, int>, std::unique_ptr<Entries>> entries_ ABSL_GUARDED_BY(mutex_);  // by block, op
 };
 
 }  // namespace ampc

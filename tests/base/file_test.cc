@@ -13,7 +13,7 @@
 #include <string>
 
 #include "graph/base/atomic_file.h"
-#include "graph/base/ending.h"
+#include "graph/base/signal_cleanup.h"
 #include "graph/base/error.h"
 #include "graph/base/mapped_file.h"
 #include "graph/base/temporary_file.h"
@@ -270,7 +270,7 @@ TEST_F(File, FullDiskIsReportedAndSticks) {
 int EndedBy(const std::function<void()>& body) {
   const pid_t child = fork();
   if (child == 0) {
-    signal(SIGTERM, EndBy);
+    signal(SIGTERM, EndBySignal);
     body();
     raise(SIGTERM);
     _exit(1);
@@ -297,10 +297,10 @@ TEST_F(File, ASignalRemovesWhatHasANameAndIsNobodys) {
 
 TEST_F(File, ASignalWaitsForStepsThatBelongTogether) {
   EXPECT_EQ(EndedBy([&] {
-              RemoveAtEnd(Path("temporary"));
+              RemoveOnSignal(Path("temporary"));
               {
-                const NoEnding outer;
-                const NoEnding inner;
+                const DeferSignals outer;
+                const DeferSignals inner;
                 raise(SIGTERM);
                 Write("temporary", "a");
                 Write("done", "");

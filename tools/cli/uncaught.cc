@@ -9,7 +9,7 @@
 #include <exception>
 #include <new>
 
-#include "graph/base/ending.h"
+#include "graph/base/signal_cleanup.h"
 #include "graph/base/error.h"
 #include "tools/cli/status_line.h"
 
@@ -52,7 +52,7 @@ void EndWithSentence() {
   std::set_terminate(End);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before = {}, ours = {};
-    ours.sa_handler = EndBy;
+    ours.sa_handler = EndBySignal;
     sigfillset(&ours.sa_mask);
     // What the caller told to be ignored (nohup, jobs in the background) stays so.
     if (sigaction(number, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(number, &ours, nullptr);

@@ -82,7 +82,7 @@ absl::StatusOr<Program> Load(const std::string& path, const LoadOptions& options
     AMPC_ASSIGN_OR_RETURN(const WeightFile weights, OpenWeights(message.weights(), path));
     AMPC_RETURN_IF_ERROR(AttachWeights(weights, decoded.keys, path, &decoded.program));
   }
-  if (message.has_weights() && options.program_only) FilesRead::Tell(PathOf(message.weights(), path));
+  if (message.has_weights() && options.program_only) FilesRead::Record(PathOf(message.weights(), path));
   // Only a file from a newer version has something to remember.
   if (HasUnknown(message)) decoded.program.origin = std::move(origin);
   return std::move(decoded.program);

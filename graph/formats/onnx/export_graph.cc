@@ -30,9 +30,9 @@ void Exporter::Sort(Graph* graph) {
   graph->values.resize(graph->view.initializers.size());
   for (const std::unique_ptr<Op>& op : graph->block->ops()) {
     if (IsBoundary(*op) || omitted_.contains(op.get())) continue;
-    const OnnxOrigin::OpPlace* place = op->origin < 0 || number < 0 ? nullptr : &origin_->ops[op->origin];
-    if (place != nullptr && place->graph == number && graph->ops[place->index] == nullptr) {
-      graph->ops[place->index] = op.get();
+    const OnnxOrigin::OpLocation* location = op->origin < 0 || number < 0 ? nullptr : &origin_->ops[op->origin];
+    if (location != nullptr && location->graph == number && graph->ops[location->index] == nullptr) {
+      graph->ops[location->index] = op.get();
       continue;
     }
     graph->new_ops.push_back(op.get());
@@ -43,13 +43,13 @@ void Exporter::Sort(Graph* graph) {
     if (!var->export_name.empty()) graph->renamed[var->export_name] = var.get();
     const bool constant = var->kind == VarKind::kConst || var->kind == VarKind::kParam;
     const OnnxOrigin::Value* value = var->origin < 0 || number < 0 ? nullptr : &origin_->values[var->origin];
-    if (value != nullptr && value->constant >= 0 && value->place.graph == number) {
-      if (value->place.section == 'i') graph->values[value->place.index] = var.get();
-      if (value->place.section == 'n') graph->constants[value->place.index] = var.get();
+    if (value != nullptr && value->constant >= 0 && value->location.graph == number) {
+      if (value->location.section == 'i') graph->values[value->location.index] = var.get();
+      if (value->location.section == 'n') graph->constants[value->location.index] = var.get();
     } else if (constant && read_[var->id()]) {
       graph->new_values.push_back(var.get());
     }
-    if (value != nullptr && value->place.graph == number) ++graph->alive;
+    if (value != nullptr && value->location.graph == number) ++graph->alive;
   }
 }
 
@@ -80,7 +80,7 @@ const Var* Exporter::FindValue(absl::string_view name, const Graph& graph) const
 }
 
 // A new op comes right in front of the first node that needs it.
-absl::Status Exporter::WriteNewDependencies(const Op& op, Graph* graph, Pieces* out) {
+absl::Status Exporter::WriteNewDependencies(const Op& op, Graph* graph, Rope* out) {
   const auto is_new = [graph](const Var* var) { return graph->new_results.contains(var); };
   if (graph->new_ops.empty() || std::none_of(op.inputs().begin(), op.inputs().end(), is_new)) return absl::OkStatus();
   // Depth first without recursion: chains of new ops may be long.
@@ -99,7 +99,7 @@ absl::Status Exporter::WriteNewDependencies(const Op& op, Graph* graph, Pieces* 
   return absl::OkStatus();
 }
 
-absl::Status Exporter::WriteNewOps(Graph* graph, Pieces* out) {
+absl::Status Exporter::WriteNewOps(Graph* graph, Rope* out) {
   for (const Op* op : graph->new_ops) {
     if (graph->written.contains(op)) continue;
     graph->written.insert(op);
@@ -144,7 +144,7 @@ std::string Exporter::PatchedInfo(absl::string_view had, const Var& var) const {
   return out == had ? "" : out;
 }
 
-void Exporter::WriteValueInfo(int number, const WireField& field, const Graph& graph, Pieces* out) const {
+void Exporter::WriteValueInfo(int number, const WireField& field, const Graph& graph, Rope* out) const {
   const absl::string_view name = BytesField(field.bytes, value_info::kName);
   const Var* var = FindValue(name, graph);
   if (var == nullptr && graph.gone.contains(name)) return;
@@ -155,14 +155,14 @@ void Exporter::WriteValueInfo(int number, const WireField& field, const Graph& g
   out->Text(text);
 }
 
-void Exporter::WriteNewInputs(Graph* graph, Pieces* out) {
+void Exporter::WriteNewInputs(Graph* graph, Rope* out) {
   std::string text;
   const auto add = [&](const Var& var) {
     AppendBytesField(graph::kInput, MakeValueInfo(NameOf(var), var.type, program_), &text);
     MarkValue(var, {.section = 'p', .graph = graph->number, .index = graph->inputs++});
   };
   for (const Var* var : Inputs(*graph)) {
-    const bool had = var->origin >= 0 && origin_ != nullptr && origin_->values[var->origin].place.section == 'p' && !graph->bytes.empty();
+    const bool had = var->origin >= 0 && origin_ != nullptr && origin_->values[var->origin].location.section == 'p' && !graph->bytes.empty();
     if (!had) add(*var);
   }
   if (origin_ != nullptr && origin_->ir_version < kOldestSeparateInitializers && graph->number == 0) {
@@ -174,7 +174,7 @@ void Exporter::WriteNewInputs(Graph* graph, Pieces* out) {
   out->Text(text);
 }
 
-void Exporter::WriteInput(const WireField& field, Graph* graph, Pieces* out) {
+void Exporter::WriteInput(const WireField& field, Graph* graph, Rope* out) {
   ++graph->next_input;
   const Var* var = FindValue(BytesField(field.bytes, value_info::kName), *graph);
   if (var == nullptr || dropped_.contains(var)) return;
@@ -199,7 +199,7 @@ std::string Exporter::RenamedInfo(absl::string_view had, const Var& var) const {
 }
 
 // Outputs are written in the order of the program; what the file says about one of the same name, or else of the same position, stays.
-void Exporter::WriteOutputs(Graph* graph, Pieces* out) {
+void Exporter::WriteOutputs(Graph* graph, Rope* out) {
   const std::vector<const Var*> outputs = Outputs(*graph);
   std::vector<WireField> fields;
   absl::flat_hash_map<absl::string_view, size_t> by_name;
@@ -232,7 +232,7 @@ void Exporter::WriteOutputs(Graph* graph, Pieces* out) {
 }
 
 // What is new comes behind the last of its kind, or where a serializer would put it: in front of the field `next`.
-absl::Status Exporter::WriteNewParts(int next, Graph* graph, Pieces* out) {
+absl::Status Exporter::WriteNewParts(int next, Graph* graph, Rope* out) {
   if (!graph->ops_done && graph->next_node == graph->view.nodes.size() && next > graph::kNode) {
     graph->ops_done = true;
     AMPC_RETURN_IF_ERROR(WriteNewOps(graph, out));
@@ -252,7 +252,7 @@ absl::Status Exporter::WriteNewParts(int next, Graph* graph, Pieces* out) {
   return absl::OkStatus();
 }
 
-absl::Status Exporter::WriteGraphField(const WireField& field, Graph* graph, Pieces* out) {
+absl::Status Exporter::WriteGraphField(const WireField& field, Graph* graph, Rope* out) {
   switch (field.number) {
     case graph::kNode: {
       const size_t node = graph->next_node++;
@@ -275,14 +275,14 @@ absl::Status Exporter::WriteGraphField(const WireField& field, Graph* graph, Pie
   return absl::OkStatus();
 }
 
-absl::StatusOr<Pieces> Exporter::WriteGraph(const Block& block, absl::string_view bytes) {
+absl::StatusOr<Rope> Exporter::WriteGraph(const Block& block, absl::string_view bytes) {
   Graph graph;
   graph.block = &block;
   graph.bytes = bytes;
   graph.number = graphs_++;
   Sort(&graph);
   FindGone(&graph);
-  Pieces out;
+  Rope out;
   WireReader reader(graph.bytes);
   for (WireField field; reader.Next(&field);) {
     if (field.type != kBytes) {

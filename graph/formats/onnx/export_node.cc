@@ -93,10 +93,10 @@ std::string MakeAttr(const Op& op, absl::string_view name, absl::string_view had
   return out;
 }
 
-Pieces AttributeField(absl::string_view content) {
+Rope AttributeField(absl::string_view content) {
   std::string text;
   AppendBytesField(node::kAttribute, content, &text);
-  Pieces out;
+  Rope out;
   out.Text(text);
   return out;
 }
@@ -166,12 +166,12 @@ void Exporter::Mark(const Op& op, absl::string_view original, Graph* graph) {
   }
 }
 
-absl::StatusOr<Pieces> Exporter::WriteGraphAttribute(const Op& op, absl::string_view had, const AttributeView& view) {
+absl::StatusOr<Rope> Exporter::WriteGraphAttribute(const Op& op, absl::string_view had, const AttributeView& view) {
   std::vector<BlockRef> blocks;
   const AttrValue* value = op.explicit_attr(view.name);
   if (value != nullptr && std::holds_alternative<BlockRef>(*value)) blocks = {std::get<BlockRef>(*value)};
   if (value != nullptr && std::holds_alternative<std::vector<BlockRef>>(*value)) blocks = std::get<std::vector<BlockRef>>(*value);
-  Pieces content;
+  Rope content;
   size_t next = 0;
   WireReader reader(had);
   for (WireField field; reader.Next(&field);) {
@@ -179,7 +179,7 @@ absl::StatusOr<Pieces> Exporter::WriteGraphAttribute(const Op& op, absl::string_
       content.Keep(field.all);
       continue;
     }
-    AMPC_ASSIGN_OR_RETURN(const Pieces graph, WriteGraph(program_.block(blocks[next++].index), field.bytes));
+    AMPC_ASSIGN_OR_RETURN(const Rope graph, WriteGraph(program_.block(blocks[next++].index), field.bytes));
     graph.Are(field.bytes) ? content.Keep(field.all) : content.Field(field.number, graph);
   }
   return content;
@@ -198,8 +198,8 @@ absl::Status Exporter::WriteNewAttributes(const Op& op, Attributes* attributes) 
     const bool companion = absl::EndsWith(attr.name, "_dtype") && op.explicit_attr(attr.name.substr(0, attr.name.size() - 6)) != nullptr;
     if (companion) continue;
     if (const BlockRef* block = std::get_if<BlockRef>(&attr.value)) {
-      AMPC_ASSIGN_OR_RETURN(const Pieces graph, WriteGraph(program_.block(block->index), ""));
-      Pieces content;
+      AMPC_ASSIGN_OR_RETURN(const Rope graph, WriteGraph(program_.block(block->index), ""));
+      Rope content;
       std::string name, type;
       AppendBytesField(attribute::kName, attr.name, &name);
       AppendVarintField(attribute::kType, attribute::kTypeGraph, &type);
@@ -224,12 +224,12 @@ absl::Status Exporter::WriteAttributes(const Op& op, const NodeView& node, Attri
     attributes->kept.push_back(true);
     bool gone = false;
     if (view.has_g || !view.graphs.empty()) {
-      AMPC_ASSIGN_OR_RETURN(const Pieces content, WriteGraphAttribute(op, bytes, view));
+      AMPC_ASSIGN_OR_RETURN(const Rope content, WriteGraphAttribute(op, bytes, view));
       if (content.Are(bytes)) continue;
       attributes->changed.emplace_back().Field(node::kAttribute, content);
     } else {
       if (SameAttr(op, view, origin_->source, &gone)) continue;
-      attributes->changed.push_back(gone ? Pieces() : AttributeField(IsCast(op) ? CastAttr(op, opset_) : MakeAttr(op, view.name, view.t)));
+      attributes->changed.push_back(gone ? Rope() : AttributeField(IsCast(op) ? CastAttr(op, opset_) : MakeAttr(op, view.name, view.t)));
     }
     attributes->kept.back() = false;
   }
@@ -237,7 +237,7 @@ absl::Status Exporter::WriteAttributes(const Op& op, const NodeView& node, Attri
 }
 
 // `had`: the field of the file's graph with its node.
-absl::Status Exporter::WriteNode(const Op& op, const WireField& had, Graph* graph, Pieces* out) {
+absl::Status Exporter::WriteNode(const Op& op, const WireField& had, Graph* graph, Rope* out) {
   if (WriteRestored(op, graph, out)) return absl::OkStatus();
   NodeView view;
   (void)ReadNode(had.bytes, &view);
@@ -255,7 +255,7 @@ absl::Status Exporter::WriteNode(const Op& op, const WireField& had, Graph* grap
   outputs.resize(std::max(outputs.size(), view.outputs.size()));
   size_t input = 0, output = 0, attribute = 0, rewritten = 0;
   bool added = false;
-  Pieces node;
+  Rope node;
   std::string text;
   // New ones of a kind come behind the last that the file has.
   const auto add_new = [&](int next) {
@@ -268,7 +268,7 @@ absl::Status Exporter::WriteNode(const Op& op, const WireField& had, Graph* grap
     if (attribute < view.attributes.size() || next <= node::kAttribute || std::exchange(added, true)) return;
     node.Text(text);
     text.clear();
-    for (const Pieces& piece : attributes.added) node.Append(piece);
+    for (const Rope& piece : attributes.added) node.Append(piece);
   };
   WireReader reader(had.bytes);
   for (WireField field; reader.Next(&field);) {
@@ -293,7 +293,7 @@ absl::Status Exporter::WriteNode(const Op& op, const WireField& had, Graph* grap
   return absl::OkStatus();
 }
 
-absl::Status Exporter::WriteNewNode(const Op& op, Graph* graph, Pieces* out) {
+absl::Status Exporter::WriteNewNode(const Op& op, Graph* graph, Rope* out) {
   const bool cast = IsCast(op);
   if (!cast && DefOf(op.def()) == nullptr) {
     return UnsupportedError(absl::StrCat(Describe(op), ": it has no form in an ONNX model"));
@@ -301,11 +301,11 @@ absl::Status Exporter::WriteNewNode(const Op& op, Graph* graph, Pieces* out) {
   Mark(op, "", graph);
   const NodeNames outputs = Names(op, false);
   const std::string name = NodeName(outputs.empty() ? absl::string_view() : outputs[0]);
-  Pieces node;
+  Rope node;
   node.Text(MakeNode(Names(op, true), outputs, name, cast ? absl::string_view("Cast") : TypeName(op.def())));
   Attributes attributes;
   AMPC_RETURN_IF_ERROR(WriteNewAttributes(op, &attributes));
-  for (const Pieces& attribute : attributes.added) node.Append(attribute);
+  for (const Rope& attribute : attributes.added) node.Append(attribute);
   out->Field(graph::kNode, node);
   return absl::OkStatus();
 }

@@ -116,7 +116,7 @@ std::optional<ValueMarks::External> Exporter::Before(const Var& var) const {
   if (var.origin < 0 || origin_ == nullptr) return std::nullopt;
   const OnnxOrigin::Value& value = origin_->values[var.origin];
   if (!origin_->IsExternal(value)) return std::nullopt;
-  if (origin_->undo.found()) return DecodeValueMarks(origin_->undo.Find(value.place)).at;
+  if (origin_->undo.found()) return DecodeValueMarks(origin_->undo.Find(value.location)).at;
   const OnnxOrigin::Constant& stored = *origin_->ConstantOf(value);
   if (!origin_->one_file || stored.source == nullptr) return std::nullopt;
   ValueMarks::External at{.offset = stored.offset, .has_offset = stored.says_offset, .has_length = stored.says_length};
@@ -212,24 +212,24 @@ absl::Status Exporter::PlanValues(std::string location, uint64_t most_in_file) {
 int Exporter::FormMark(const Var& var, absl::string_view had_tensor) const {
   if (var.origin < 0 || origin_ == nullptr) return 0;
   const OnnxOrigin::Value& value = origin_->values[var.origin];
-  const int before = DecodeValueMarks(origin_->undo.Find(value.place)).form;
+  const int before = DecodeValueMarks(origin_->undo.Find(value.location)).form;
   const TensorType& type = origin_->TypeOf(value);
   if (before != 0 || IsLowPrecision(type.dtype) || Unchanged(var)) return before;
   const int form = had_tensor.empty() ? (type.has_rank && type.rank() == 0 ? kFormFloat : kFormFloats) : TypedForm(had_tensor);
   return form == tensor::kRaw ? 0 : form;
 }
 
-void Exporter::MarkValue(const Var& var, Place place) {
-  if (var.was != DType::kInvalid) undo_.Add(place, EncodeValueMarks({.was = var.was}));
+void Exporter::MarkValue(const Var& var, Location location) {
+  if (var.was != DType::kInvalid) undo_.Add(location, EncodeValueMarks({.was = var.was}));
 }
 
-absl::StatusOr<Pieces> Exporter::Tensor(const Var& var, absl::string_view had, absl::string_view name) {
+absl::StatusOr<Rope> Exporter::Tensor(const Var& var, absl::string_view had, absl::string_view name) {
   const ExternalLayout::Region* region = RegionOf(var);
   AMPC_ASSIGN_OR_RETURN(const uint64_t bytes, StoredBytes(var));
   const int form = FormMark(var, had);
   const bool typed = (form == tensor::kFloats && var.type.dtype == DType::kF32) || (form == tensor::kDoubles && var.type.dtype == DType::kF64);
   const int number = typed ? form : tensor::kRaw;
-  Pieces data, out;
+  Rope data, out;
   if (region != nullptr) {
     data.Text(ExternalFields(external_, *region));
   } else {
@@ -259,14 +259,14 @@ absl::StatusOr<Pieces> Exporter::Tensor(const Var& var, absl::string_view had, a
   return out;
 }
 
-absl::Status Exporter::WriteInitializer(const Var& var, absl::string_view had, Graph* graph, Pieces* out) {
-  const Place place = {.section = 'i', .graph = graph->number, .index = graph->initializers++};
+absl::Status Exporter::WriteInitializer(const Var& var, absl::string_view had, Graph* graph, Rope* out) {
+  const Location location = {.section = 'i', .graph = graph->number, .index = graph->initializers++};
   WireReader reader(had);
   WireField field;
   (void)reader.Next(&field);
   const ExternalLayout::Region* region = RegionOf(var);
   const int form = IsLowPrecision(var.type.dtype) ? FormMark(var, field.bytes) : 0;
-  undo_.Add(place, EncodeValueMarks({.was = var.was, .form = had.empty() ? 0 : form, .at = converted_ ? Before(var) : std::nullopt}));
+  undo_.Add(location, EncodeValueMarks({.was = var.was, .form = had.empty() ? 0 : form, .at = converted_ ? Before(var) : std::nullopt}));
   if (Unchanged(var)) {
     TensorView view;
     const bool same = region == nullptr || (ReadTensor(field.bytes, &view) && SamePlace(view, external_, *region));
@@ -275,14 +275,14 @@ absl::Status Exporter::WriteInitializer(const Var& var, absl::string_view had, G
       return absl::OkStatus();
     }
   }
-  AMPC_ASSIGN_OR_RETURN(const Pieces tensor, Tensor(var, field.bytes, NameOf(var)));
+  AMPC_ASSIGN_OR_RETURN(const Rope tensor, Tensor(var, field.bytes, NameOf(var)));
   out->Field(graph::kInitializer, tensor);
   return absl::OkStatus();
 }
 
 // Stays a Constant node; value_float(s), which has no low form, becomes a tensor.
-absl::Status Exporter::WriteConstantNode(const Var& var, absl::string_view had, Graph* graph, Pieces* out) {
-  const Place place = {.section = 'n', .graph = graph->number, .index = graph->nodes++};
+absl::Status Exporter::WriteConstantNode(const Var& var, absl::string_view had, Graph* graph, Rope* out) {
+  const Location location = {.section = 'n', .graph = graph->number, .index = graph->nodes++};
   WireReader whole(had);
   WireField message;
   (void)whole.Next(&message);
@@ -291,20 +291,20 @@ absl::Status Exporter::WriteConstantNode(const Var& var, absl::string_view had, 
   (void)ReadNode(message.bytes, &view);
   (void)ReadAttribute(view.attributes[0], &attribute);
   const int form = IsLowPrecision(var.type.dtype) ? FormMark(var, attribute.t) : 0;
-  undo_.Add(place, EncodeValueMarks({.was = var.was, .form = form, .at = converted_ ? Before(var) : std::nullopt}));
+  undo_.Add(location, EncodeValueMarks({.was = var.was, .form = form, .at = converted_ ? Before(var) : std::nullopt}));
   const bool renamed = view.outputs[0] != NameOf(var);
   if (Unchanged(var) && !renamed && RegionOf(var) == nullptr) {
     out->Keep(had);
     return absl::OkStatus();
   }
   const int restored = IsLowPrecision(var.type.dtype) ? 0 : FormMark(var, attribute.t);
-  Pieces content;
+  Rope content;
   if ((restored == kFormFloat || restored == kFormFloats) && var.literal != nullptr && var.type.dtype == DType::kF32) {
     const absl::Span<const float> values = var.literal->values<float>();
     const bool one = restored == kFormFloat && values.size() == 1;
     content.Text(one ? EncodeAttr("value_float", values[0]) : EncodeAttr("value_floats", std::vector<float>(values.begin(), values.end())));
   } else {
-    AMPC_ASSIGN_OR_RETURN(const Pieces tensor, Tensor(var, attribute.t, ""));
+    AMPC_ASSIGN_OR_RETURN(const Rope tensor, Tensor(var, attribute.t, ""));
     std::string name, type;
     AppendBytesField(attribute::kName, "value", &name);
     AppendVarintField(attribute::kType, attribute::kTypeTensor, &type);
@@ -312,7 +312,7 @@ absl::Status Exporter::WriteConstantNode(const Var& var, absl::string_view had, 
     content.Field(attribute::kT, tensor);
     content.Text(type);
   }
-  Pieces node;
+  Rope node;
   WireReader reader(message.bytes);
   for (WireField field; reader.Next(&field);) {
     if (field.Is(node::kAttribute, kBytes)) {

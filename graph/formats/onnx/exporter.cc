@@ -38,7 +38,7 @@ Exporter::Exporter(const Program& program)
   absl::flat_hash_set<std::string> exported;  // names that the program does not know
   for (size_t g = 0; origin_ != nullptr && g < origin_->graphs.size(); ++g) graph_of_[origin_->graphs[g].data()] = static_cast<int>(g);
   values_of_.resize(graph_of_.size());
-  for (size_t v = 0; origin_ != nullptr && v < origin_->values.size(); ++v) ++values_of_[origin_->values[v].place.graph];
+  for (size_t v = 0; origin_ != nullptr && v < origin_->values.size(); ++v) ++values_of_[origin_->values[v].location.graph];
   ForEachOp(program, [this](const Op& op) {
     for (const Var* var : op.inputs()) read_[var->id()] = true;
   });
@@ -144,7 +144,7 @@ std::string Exporter::Opset(absl::string_view had) const {
 }
 
 // `had` is a metadata field of the file, or "" at the place for a new one.
-void Exporter::WriteMetadata(absl::string_view had, bool* done, Pieces* out) const {
+void Exporter::WriteMetadata(absl::string_view had, bool* done, Rope* out) const {
   absl::string_view key, value;
   WireField field;
   WireReader reader(had);
@@ -160,8 +160,8 @@ void Exporter::WriteMetadata(absl::string_view had, bool* done, Pieces* out) con
   out->Text(whole);
 }
 
-Pieces Exporter::NewModel(const Pieces& graph) const {
-  Pieces out;
+Rope Exporter::NewModel(const Rope& graph) const {
+  Rope out;
   std::string text;
   AppendVarintField(model::kIrVersion, kIrVersionWritten, &text);
   AppendBytesField(2, "ampc", &text);
@@ -181,16 +181,16 @@ Pieces Exporter::NewModel(const Pieces& graph) const {
   return out;
 }
 
-absl::StatusOr<Pieces> Exporter::Model() {
+absl::StatusOr<Rope> Exporter::Model() {
   AMPC_RETURN_IF_ERROR(ChooseOpset());
   FindRestored();
-  AMPC_ASSIGN_OR_RETURN(const Pieces graph, WriteGraph(program_.main(), origin_ == nullptr ? absl::string_view() : origin_->graphs[0]));
+  AMPC_ASSIGN_OR_RETURN(const Rope graph, WriteGraph(program_.main(), origin_ == nullptr ? absl::string_view() : origin_->graphs[0]));
   if (origin_ == nullptr) return NewModel(graph);
   if (!stripped_ && (opset_ != origin_->opset || origin_->undo.opset() != 0)) {
     undo_.set_opset(origin_->undo.opset() != 0 ? origin_->undo.opset() : origin_->opset);
   }
   PlanFunctions();
-  Pieces out;
+  Rope out;
   size_t functions = 0;
   bool undo_done = false;
   bool has_undo = false;
@@ -265,7 +265,7 @@ absl::Status ExportModel(const Program& program, const std::string& path, const 
   Exporter exporter(program);
   const std::string data = absl::StrCat(path, ".data");
   AMPC_RETURN_IF_ERROR(exporter.PlanValues(std::filesystem::path(data).filename().string(), most_in_file));
-  AMPC_ASSIGN_OR_RETURN(const Pieces model, exporter.Model());
+  AMPC_ASSIGN_OR_RETURN(const Rope model, exporter.Model());
   if (model.size() >= uint64_t{1} << 31) {
     return UnsupportedError(absl::StrCat(path, ": an ONNX model of ", model.size(), " bytes without its external data; at most 2 GiB are possible"));
   }

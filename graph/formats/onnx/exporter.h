@@ -12,7 +12,7 @@
 #include "graph/formats/onnx/external_layout.h"
 #include "graph/formats/onnx/messages.h"
 #include "graph/formats/onnx/origin.h"
-#include "graph/formats/onnx/pieces.h"
+#include "graph/formats/onnx/rope.h"
 #include "graph/program.h"
 
 namespace ampc::onnx {
@@ -24,7 +24,7 @@ class Exporter {
   explicit Exporter(const Program& program);
   // First: decides what goes to the file of that name with external data.
   absl::Status PlanValues(std::string location, uint64_t most_in_file);
-  absl::StatusOr<Pieces> Model();
+  absl::StatusOr<Rope> Model();
   const ExternalLayout& external() const { return external_; }
 
  private:
@@ -55,22 +55,22 @@ class Exporter {
   absl::Status CheckOpset() const;
   bool FitsOpset(int opset) const;
   std::string Opset(absl::string_view had) const;
-  void WriteMetadata(absl::string_view had, bool* done, Pieces* out) const;
-  Pieces NewModel(const Pieces& graph) const;
+  void WriteMetadata(absl::string_view had, bool* done, Rope* out) const;
+  Rope NewModel(const Rope& graph) const;
 
   // export_graph.cc: one graph
-  absl::StatusOr<Pieces> WriteGraph(const Block& block, absl::string_view bytes);
+  absl::StatusOr<Rope> WriteGraph(const Block& block, absl::string_view bytes);
   int NumberOf(const Graph& graph) const;  // in the origin, -1 for none
   void Sort(Graph* graph);
   void FindGone(Graph* graph) const;
-  absl::Status WriteGraphField(const WireField& field, Graph* graph, Pieces* out);
-  absl::Status WriteNewParts(int next, Graph* graph, Pieces* out);
-  absl::Status WriteNewDependencies(const Op& op, Graph* graph, Pieces* out);
-  absl::Status WriteNewOps(Graph* graph, Pieces* out);
-  void WriteInput(const WireField& field, Graph* graph, Pieces* out);
-  void WriteNewInputs(Graph* graph, Pieces* out);
-  void WriteOutputs(Graph* graph, Pieces* out);
-  void WriteValueInfo(int number, const WireField& field, const Graph& graph, Pieces* out) const;
+  absl::Status WriteGraphField(const WireField& field, Graph* graph, Rope* out);
+  absl::Status WriteNewParts(int next, Graph* graph, Rope* out);
+  absl::Status WriteNewDependencies(const Op& op, Graph* graph, Rope* out);
+  absl::Status WriteNewOps(Graph* graph, Rope* out);
+  void WriteInput(const WireField& field, Graph* graph, Rope* out);
+  void WriteNewInputs(Graph* graph, Rope* out);
+  void WriteOutputs(Graph* graph, Rope* out);
+  void WriteValueInfo(int number, const WireField& field, const Graph& graph, Rope* out) const;
   const Var* FindValue(absl::string_view name, const Graph& graph) const;
   std::vector<const Var*> Inputs(const Graph& graph) const;
   std::vector<const Var*> Outputs(const Graph& graph) const;
@@ -78,22 +78,22 @@ class Exporter {
   std::string RenamedInfo(absl::string_view had, const Var& var) const;
 
   // export_node.cc: one node
-  absl::Status WriteNode(const Op& op, const WireField& had, Graph* graph, Pieces* out);
-  absl::Status WriteNewNode(const Op& op, Graph* graph, Pieces* out);
+  absl::Status WriteNode(const Op& op, const WireField& had, Graph* graph, Rope* out);
+  absl::Status WriteNewNode(const Op& op, Graph* graph, Rope* out);
   struct Attributes {  // the fields of a node's attributes
     absl::InlinedVector<bool, 8> kept;                // by attribute of the file: it is as it was
     absl::InlinedVector<absl::string_view, 8> names;  // by attribute of the file
-    std::vector<Pieces> changed, added;               // those that are not kept, in order, nothing for one that is gone; and new ones
+    std::vector<Rope> changed, added;               // those that are not kept, in order, nothing for one that is gone; and new ones
   };
   absl::Status WriteAttributes(const Op& op, const NodeView& node, Attributes* attributes);
   absl::Status WriteNewAttributes(const Op& op, Attributes* attributes);
-  absl::StatusOr<Pieces> WriteGraphAttribute(const Op& op, absl::string_view had, const AttributeView& view);
+  absl::StatusOr<Rope> WriteGraphAttribute(const Op& op, absl::string_view had, const AttributeView& view);
   void Mark(const Op& op, absl::string_view original, Graph* graph);
   NodeNames Names(const Op& op, bool inputs) const;
   bool HasNames(const Op& op, bool inputs, const NodeNames& had) const;
   std::string NodeName(absl::string_view result);
 
-  // export_raised.cc: nodes that another operator set changed
+  // export_upgraded.cc: nodes that another operator set changed
   absl::string_view MarksInFile(const Op& op) const;  // what the file says of the op's node, "" for nothing
   std::string OriginalOf(const Op& op) const;  // the NodeProto that the file says it was, "" for none; next: that it has to say
   std::string OriginalToKeep(const Op& op, const NodeView& node, absl::string_view bytes, const Attributes& attributes);
@@ -104,15 +104,15 @@ class Exporter {
   Around AroundOf(const Op& op) const;
   void FindRestored();  // and takes the operator set back, where all ops can go back
   void PlanFunctions();
-  bool WriteRestored(const Op& op, Graph* graph, Pieces* out) const;
+  bool WriteRestored(const Op& op, Graph* graph, Rope* out) const;
 
   // export_value.cc: constants
   bool Unchanged(const Var& var) const;
-  absl::Status WriteInitializer(const Var& var, absl::string_view had, Graph* graph, Pieces* out);
-  absl::Status WriteConstantNode(const Var& var, absl::string_view had, Graph* graph, Pieces* out);
+  absl::Status WriteInitializer(const Var& var, absl::string_view had, Graph* graph, Rope* out);
+  absl::Status WriteConstantNode(const Var& var, absl::string_view had, Graph* graph, Rope* out);
   // A TensorProto with the value; `had`: that it was, or "".
-  absl::StatusOr<Pieces> Tensor(const Var& var, absl::string_view had, absl::string_view name);
-  void MarkValue(const Var& var, Place place);
+  absl::StatusOr<Rope> Tensor(const Var& var, absl::string_view had, absl::string_view name);
+  void MarkValue(const Var& var, Location location);
   int FormMark(const Var& var, absl::string_view had_tensor) const;
   const ExternalLayout::Region* RegionOf(const Var& var) const;
   // Where the value lay in the file with external data before any conversion, if that is known and there was one such file.

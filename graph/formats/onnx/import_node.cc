@@ -296,8 +296,8 @@ absl::Status Importer::AddResults(const NodeView& node, int index, const Vars& i
       const bool opaque = node.type == "Cast" || (own && GivesNoTensor(schema, inputs, i));
       if (to != DType::kInvalid || opaque) type = to == DType::kInvalid ? TensorType::Opaque() : TensorType::Unranked(to);
     }
-    const Place place = {.section = 'n', .graph = scope->graph, .sub = static_cast<int>(i), .index = index};
-    results.back() = NewValue(id++, name, VarKind::kTemp, std::move(type), place, scope);
+    const Location location = {.section = 'n', .graph = scope->graph, .sub = static_cast<int>(i), .index = index};
+    results.back() = NewValue(id++, name, VarKind::kTemp, std::move(type), location, scope);
   }
   while (!results.empty() && results.back() == nullptr) results.pop_back();
   FillSlots(op->def().outputs, results, [&](int slot, auto vars) { op->SetOutputs(slot, vars); });

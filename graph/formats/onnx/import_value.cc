@@ -7,7 +7,7 @@
 
 namespace ampc::onnx {
 
-absl::Status Importer::AddConstant(absl::string_view name, StoredValue value, Place place, Scope* scope) {
+absl::Status Importer::AddConstant(absl::string_view name, StoredValue value, Location location, Scope* scope) {
   AMPC_ASSIGN_OR_RETURN(const TensorType declared, DeclaredType(name, *scope));
   const bool known = value.type.kind == TypeKind::kTensor;
   if (known && scope->names[scope->Define(name)].input && !Compatible(declared, value.type)) {
@@ -15,10 +15,10 @@ absl::Status Importer::AddConstant(absl::string_view name, StoredValue value, Pl
   }
   const bool literal = value.ref.source != nullptr && value.type.NumElements() <= kMaxLiteral;
   const VarKind kind = !known ? VarKind::kState : literal ? VarKind::kConst : VarKind::kParam;
-  Var* var = NewValue(name, kind, std::move(value.type), place, scope);
+  Var* var = NewValue(name, kind, std::move(value.type), location, scope);
   OnnxOrigin::Constant none;
-  if (place.graph != kNoGraph) origin_->values.back().constant = static_cast<int>(origin_->constants.size());
-  OnnxOrigin::Constant& origin = place.graph == kNoGraph ? none : origin_->constants.emplace_back();
+  if (location.graph != kNoGraph) origin_->values.back().constant = static_cast<int>(origin_->constants.size());
+  OnnxOrigin::Constant& origin = location.graph == kNoGraph ? none : origin_->constants.emplace_back();
   origin.external = value.external;
   origin.source = value.ref.source.get();
   origin.offset = value.ref.offset;

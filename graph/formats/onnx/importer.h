@@ -57,8 +57,8 @@ class Importer {
   absl::Status NotReadable(absl::string_view name, const NodeView* reader, absl::string_view why) const;
   void Capture(Var* var, Scope* scope, const Scope* home);
   std::string NameFor(absl::string_view name, const Scope& scope) const;
-  Var* NewValue(absl::string_view name, VarKind kind, TensorType type, Place place, Scope* scope);
-  Var* NewValue(int id, absl::string_view name, VarKind kind, TensorType type, Place place, Scope* scope);
+  Var* NewValue(absl::string_view name, VarKind kind, TensorType type, Location location, Scope* scope);
+  Var* NewValue(int id, absl::string_view name, VarKind kind, TensorType type, Location location, Scope* scope);
   absl::StatusOr<TensorType> DeclaredType(absl::string_view name, const Scope& scope);
   absl::StatusOr<std::vector<int>> NodeOrder(const Scope& scope);
   absl::Status Waits(const Scope& scope, std::vector<std::vector<int>>* readers, bool* late);
@@ -67,7 +67,7 @@ class Importer {
 
   // import_value.cc: constants
   absl::Status ImportInitializers(Scope* scope);
-  absl::Status AddConstant(absl::string_view name, StoredValue value, Place place, Scope* scope);
+  absl::Status AddConstant(absl::string_view name, StoredValue value, Location location, Scope* scope);
   absl::Status ImportConstantNode(const NodeView& node, int index, Scope* scope);
 
   // import_node.cc: one node

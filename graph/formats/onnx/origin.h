@@ -22,19 +22,19 @@ struct OnnxOrigin : FormatOrigin {
   bool external = false;  // some weight lies in a file of its own
   Undo undo;              // of an earlier conversion
   // The model's local functions where another operator set changed them: FunctionProtos by their place in the file; empty where none was.
-  std::vector<std::string> raised_functions;
+  std::vector<std::string> upgraded_functions;
 
-  struct OpPlace {
+  struct OpLocation {
     absl::string_view bytes;  // its NodeProto
     int graph = 0;            // counted depth first, 0 for the model's own
     int index = 0;            // among the graph's nodes
     int added = 0;            // operands that the file does not list, behind those that it lists: what its blocks read
   };
-  std::vector<OpPlace> ops;
+  std::vector<OpLocation> ops;
 
   // A value as the importer made it.
   struct Value {
-    Place place;
+    Location location;
     int type = 0;       // index into `types`
     int constant = -1;  // of an initializer or a Constant node: index into `constants`
   };

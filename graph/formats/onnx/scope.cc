@@ -44,19 +44,19 @@ std::string Importer::NameFor(absl::string_view name, const Scope& scope) const 
   }
 }
 
-Var* Importer::NewValue(absl::string_view name, VarKind kind, TensorType type, Place place, Scope* scope) {
-  return NewValue(scope->Define(name), name, kind, std::move(type), place, scope);
+Var* Importer::NewValue(absl::string_view name, VarKind kind, TensorType type, Location location, Scope* scope) {
+  return NewValue(scope->Define(name), name, kind, std::move(type), location, scope);
 }
 
-Var* Importer::NewValue(int id, absl::string_view name, VarKind kind, TensorType type, Place place, Scope* scope) {
+Var* Importer::NewValue(int id, absl::string_view name, VarKind kind, TensorType type, Location location, Scope* scope) {
   std::string own = scope->parent == nullptr ? std::string(name) : NameFor(name, *scope);
   const bool renamed = own != name && call_ == nullptr;
   Var* var = scope->block->AddVar(std::move(own), kind, std::move(type));
   if (renamed) var->export_name = std::string(name);
-  if (const absl::string_view marks = origin_->undo.Find(place); !marks.empty()) var->was = DecodeValueMarks(marks).was;
-  if (place.graph != kNoGraph) {
+  if (const absl::string_view marks = origin_->undo.Find(location); !marks.empty()) var->was = DecodeValueMarks(marks).was;
+  if (location.graph != kNoGraph) {
     var->origin = static_cast<int>(origin_->values.size());
-    origin_->values.emplace_back().place = place;
+    origin_->values.emplace_back().location = location;
   }
   scope->names[id].var = var;
   return var;

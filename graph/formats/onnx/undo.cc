@@ -41,32 +41,32 @@ std::string Unescape(absl::string_view text) {
 }
 
 // "n3.1" or "n3-9".
-bool ParsePlace(absl::string_view text, int graph, Place* place, int* last) {
+bool ParseLocation(absl::string_view text, int graph, Location* location, int* last) {
   if (text.empty()) return false;
-  *place = {.section = text[0], .graph = graph};
+  *location = {.section = text[0], .graph = graph};
   text.remove_prefix(1);
   const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  if (!absl::SimpleAtoi(text.substr(0, digits), &place->index)) return false;
-  *last = place->index;
+  if (!absl::SimpleAtoi(text.substr(0, digits), &location->index)) return false;
+  *last = location->index;
   text.remove_prefix(digits);
-  if (absl::ConsumePrefix(&text, ".")) return absl::SimpleAtoi(text, &place->sub);
-  if (absl::ConsumePrefix(&text, "-")) return absl::SimpleAtoi(text, last) && *last >= place->index;
+  if (absl::ConsumePrefix(&text, ".")) return absl::SimpleAtoi(text, &location->sub);
+  if (absl::ConsumePrefix(&text, "-")) return absl::SimpleAtoi(text, last) && *last >= location->index;
   return text.empty();
 }
 
 }  // namespace
 
-void Undo::Add(const Place& place, absl::string_view marks) {
+void Undo::Add(const Location& location, absl::string_view marks) {
   if (marks.empty()) return;
   auto entry = by_marks_.find(marks);
   if (entry == by_marks_.end()) entry = by_marks_.try_emplace(std::string(marks)).first;
-  std::vector<Span>& spans = entry->second[place.graph];
-  const bool joins = !spans.empty() && spans.back().first.section == place.section && spans.back().first.sub == 0 && place.sub == 0 &&
-                     spans.back().last + 1 == place.index;
+  std::vector<Span>& spans = entry->second[location.graph];
+  const bool joins = !spans.empty() && spans.back().first.section == location.section && spans.back().first.sub == 0 && location.sub == 0 &&
+                     spans.back().last + 1 == location.index;
   if (joins) {
-    spans.back().last = place.index;
+    spans.back().last = location.index;
   } else {
-    spans.push_back({place, place.index});
+    spans.push_back({location, location.index});
   }
 }
 
@@ -108,23 +108,23 @@ Undo Undo::Decode(absl::string_view text) {
     const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(entry, absl::MaxSplits(' ', 1));
     const std::string marks = Unescape(parts.second);
     for (const absl::string_view item : absl::StrSplit(parts.first, ',')) {
-      Place place;
+      Location location;
       int last = 0;
-      if (!ParsePlace(item, graph, &place, &last)) continue;
-      undo.ranges_.push_back({{place, last}, marks});
+      if (!ParseLocation(item, graph, &location, &last)) continue;
+      undo.ranges_.push_back({{location, last}, marks});
     }
   }
   std::stable_sort(undo.ranges_.begin(), undo.ranges_.end(), [](const Range& a, const Range& b) { return a.places.first < b.places.first; });
   return undo;
 }
 
-absl::string_view Undo::Find(const Place& place) const {
-  auto it = std::upper_bound(ranges_.begin(), ranges_.end(), place, [](const Place& p, const Range& range) { return p < range.places.first; });
+absl::string_view Undo::Find(const Location& location) const {
+  auto it = std::upper_bound(ranges_.begin(), ranges_.end(), location, [](const Location& p, const Range& range) { return p < range.places.first; });
   if (it == ranges_.begin()) return {};
   --it;
-  const Place& first = it->places.first;
-  const bool same = first.section == place.section && first.graph == place.graph && first.sub == place.sub;
-  return same && place.index <= it->places.last ? absl::string_view(it->marks) : absl::string_view();
+  const Location& first = it->places.first;
+  const bool same = first.section == location.section && first.graph == location.graph && first.sub == location.sub;
+  return same && location.index <= it->places.last ? absl::string_view(it->marks) : absl::string_view();
 }
 
 std::string WithOriginalNode(absl::string_view node, absl::string_view marks) {

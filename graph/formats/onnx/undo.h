@@ -2,8 +2,8 @@
 //
 //   1;opset=11;PLACES MARKS;PLACES MARKS;...      ';', '%' and line ends inside MARKS are written %XX
 //
-// MARKS of a node are those of graph/formats/marks.h, behind `node=BASE64;` where an attribute became an operand when the operator set was raised:
-// the NodeProto as it was. A local function of the model that was raised has the same entry with its FunctionProto.
+// MARKS of a node are those of graph/formats/marks.h, behind `node=BASE64;` where an attribute became an operand when the operator set was upgraded:
+// the NodeProto as it was. A local function of the model that was upgraded has the same entry with its FunctionProto.
 // Nodes that stand around such a node, and were not there before, have `made` in front. For values `was=f32`, and `form=N` of a constant that was stored in the field N of its
 // TensorProto (4 float_data, 10 double_data) or in the attribute value_float (-2) or value_floats (-7) of its Constant node; `at=OFFSET`
 // of one in the one file with external data, with `o` or `l` behind where the model did not say offset or length; `size=BYTES` of that file.
@@ -26,18 +26,18 @@ namespace ampc::onnx {
 inline constexpr absl::string_view kUndoKey = "ampc_undo";
 
 // Where something lies in a file.
-struct Place {
+struct Location {
   char section = 0;  // o n i p f as above
   int graph = 0;
   int sub = 0;  // which result of a node
   int index = 0;
-  friend auto operator<=>(const Place&, const Place&) = default;
+  friend auto operator<=>(const Location&, const Location&) = default;
 };
 
 class Undo {
  public:
   // Each place once; in ascending order of the index within a section is shortest.
-  void Add(const Place& place, absl::string_view marks);
+  void Add(const Location& location, absl::string_view marks);
   // The operator set that the file had; 0 for unchanged.
   void set_opset(int opset) { opset_ = opset; }
   int opset() const { return opset_; }
@@ -49,12 +49,12 @@ class Undo {
   // What is not understood is ignored.
   static Undo Decode(absl::string_view text);
   // "" for none.
-  absl::string_view Find(const Place& place) const;
+  absl::string_view Find(const Location& location) const;
 
  private:
   int opset_ = 0;
   struct Span {  // as one item of PLACES
-    Place first;
+    Location first;
     int last = 0;
   };
   std::map<std::string, std::map<int, std::vector<Span>>, std::less<>> by_marks_;  // by graph

@@ -130,7 +130,7 @@ StoredValue Buffered(DType dtype, Dims dims, const void* data, size_t bytes) {
 
 ExternalFiles::ExternalFiles(const std::string& model, bool opens) : folder_((fs::path(model).parent_path() / ".").string()), opens_(opens) {}
 
-void ExternalFiles::Tell(absl::string_view location) const { FilesRead::Tell((fs::path(folder_) / std::string(location)).string()); }
+void ExternalFiles::Record(absl::string_view location) const { FilesRead::Record((fs::path(folder_) / std::string(location)).string()); }
 
 absl::StatusOr<std::shared_ptr<const WeightSource>> ExternalFiles::Open(absl::string_view location) {
   if (const auto it = open_.find(location); it != open_.end()) return it->second;
@@ -147,7 +147,7 @@ absl::StatusOr<std::shared_ptr<const WeightSource>> ExternalFiles::Open(absl::st
   if (error || inside.empty() || *inside.begin() == "..") {
     return BadInputError(absl::StrCat("the external file '", location, "' lies outside the model's folder"));
   }
-  Tell(location);
+  Record(location);
   AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const WeightSource> source, OpenWeightFile(path.string()));
   open_.emplace(std::string(location), source);
   return source;
@@ -159,7 +159,7 @@ absl::StatusOr<StoredValue> ReadValue(const TensorView& view, const std::shared_
   value.type = TensorType::Opaque();
   const DType dtype = DTypeOfNumber(view.data_type);
   value.external = view.is_external;
-  if (view.is_external && files != nullptr && (dtype == DType::kInvalid || !files->opens())) files->Tell(view.location);
+  if (view.is_external && files != nullptr && (dtype == DType::kInvalid || !files->opens())) files->Record(view.location);
   if (dtype == DType::kInvalid) return value;
   const std::optional<int64_t> needed = NumFileBytes(dtype, view.dims);
   if (!needed.has_value()) return BadInputError(absl::StrCat(where, ": the shape ", ShapeToString(view.dims), " is not possible"));

@@ -23,7 +23,7 @@ class ExternalFiles {
   // BadInput for a path that is absolute or leaves the folder (also through a symbolic link), and for an absent file.
   absl::StatusOr<std::shared_ptr<const WeightSource>> Open(absl::string_view location);
   bool opens() const { return opens_; }
-  void Tell(absl::string_view location) const;  // to FilesRead; Open does
+  void Record(absl::string_view location) const;  // to FilesRead; Open does
 
  private:
   std::string folder_;

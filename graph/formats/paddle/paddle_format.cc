@@ -32,18 +32,18 @@ bool Writes(const std::string& path, bool is_directory) { return is_directory ||
 void TellParams(const Program& program, const std::string& path, const LoadOptions& options) {
   const absl::StatusOr<paddle::PaddleFiles> files = paddle::LocateForReading(path, {.params = options.params});
   if (!files.ok()) return;
-  if (files->layout == paddle::ParamsLayout::kCombined) return FilesRead::Tell(files->params);
+  if (files->layout == paddle::ParamsLayout::kCombined) return FilesRead::Record(files->params);
   ForEachVar(program, [&files](const Var& var) {
     if (var.kind != VarKind::kParam && var.kind != VarKind::kState) return;
     const absl::StatusOr<std::string> file = paddle::SeparateFile(files->params, var.exported());
-    if (file.ok()) FilesRead::Tell(*file);
+    if (file.ok()) FilesRead::Record(*file);
   });
 }
 
 absl::StatusOr<Program> Load(const std::string& path, const LoadOptions& options) {
   AMPC_ASSIGN_OR_RETURN(const paddle::PaddleFiles files, paddle::LocateForReading(path, options));
   AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const WeightSource> source, OpenWeightFile(files.model));
-  FilesRead::Tell(files.model);
+  FilesRead::Record(files.model);
   AMPC_ASSIGN_OR_RETURN(Program program, paddle::ImportProgram(std::move(source), files));
   if (options.program_only) TellParams(program, path, options);
   return program;

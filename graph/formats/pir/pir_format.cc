@@ -20,11 +20,11 @@ bool Writes(const std::string& path, bool is_directory) { return !is_directory &
 absl::StatusOr<Program> Load(const std::string& path, const LoadOptions& options) {
   AMPC_ASSIGN_OR_RETURN(const pir::PirFiles files, pir::LocateForReading(path, options));
   AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const WeightSource> source, OpenWeightFile(files.model));
-  FilesRead::Tell(files.model);
+  FilesRead::Record(files.model);
   AMPC_ASSIGN_OR_RETURN(Program program, pir::ImportProgram(std::move(source), files));
   if (options.program_only) {
     const absl::StatusOr<pir::PirFiles> all = pir::LocateForReading(path, {.params = options.params});
-    if (all.ok()) FilesRead::Tell(all->params);
+    if (all.ok()) FilesRead::Record(all->params);
   }
   return program;
 }

@@ -44,7 +44,7 @@ absl::StatusOr<Program> Load(const std::string& path, const LoadOptions& options
   parse.directory = std::filesystem::path(path).parent_path().string();
   parse.find_weight = [&](const std::string& weights, absl::string_view name) -> absl::StatusOr<WeightRef> {
     if (options.program_only) {
-      FilesRead::Tell(weights);
+      FilesRead::Record(weights);
       return WeightRef();
     }
     auto it = opened.find(weights);

@@ -1,4 +1,4 @@
-#include "graph/base/ending.h"
+#include "graph/base/signal_cleanup.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -25,12 +25,12 @@ void Push(const char* path, std::atomic<Entry*>* list) {
   }
 }
 
-std::atomic<int> undisturbed{0};  // NoEndings that live
+std::atomic<int> undisturbed{0};  // DeferSignals that live
 std::atomic<int> waiting{0};      // the signal that came meanwhile
 
 }  // namespace
 
-void RemoveAtEnd(const std::string& path) {
+void RemoveOnSignal(const std::string& path) {
   const char* copy = strdup(path.c_str());
   for (Entry* entry = entries.load(); entry != nullptr; entry = entry->next) {
     const char* none = nullptr;
@@ -39,20 +39,20 @@ void RemoveAtEnd(const std::string& path) {
   Push(copy, &entries);
 }
 
-void ForgetAtEnd(const std::string& path) {
+void KeepOnSignal(const std::string& path) {
   for (Entry* entry = entries.load(); entry != nullptr; entry = entry->next) {
     const char* known = entry->path.load();
     if (known != nullptr && path == known && entry->path.compare_exchange_strong(known, nullptr)) return Push(known, &forgotten);
   }
 }
 
-NoEnding::NoEnding() { ++undisturbed; }
+DeferSignals::DeferSignals() { ++undisturbed; }
 
-NoEnding::~NoEnding() {
-  if (--undisturbed == 0 && waiting.load() != 0) EndBy(waiting.exchange(0));
+DeferSignals::~DeferSignals() {
+  if (--undisturbed == 0 && waiting.load() != 0) EndBySignal(waiting.exchange(0));
 }
 
-void EndBy(int number) {
+void EndBySignal(int number) {
   if (undisturbed.load() > 0) {
     waiting = number;
     // The last one may have died in between.

@@ -1,4 +1,4 @@
-#include "passes/onnx/raise_function.h"
+#include "passes/onnx/upgrade_function.h"
 
 #include <algorithm>
 #include <utility>
@@ -115,7 +115,7 @@ std::string Attributes(const NodeView& node, const ScratchNode& scratch, const O
 
 }  // namespace
 
-void FunctionRaiser::CollectNames(absl::string_view bytes) {
+void FunctionUpgrader::CollectNames(absl::string_view bytes) {
   NodeView node;
   (void)ReadNode(bytes, &node);
   for (const absl::string_view name : node.inputs) names_.emplace(name);
@@ -129,19 +129,19 @@ void FunctionRaiser::CollectNames(absl::string_view bytes) {
   });
 }
 
-std::string FunctionRaiser::NewName(const std::string& name) {
+std::string FunctionUpgrader::NewName(const std::string& name) {
   std::string unique = name;
   for (int n = 1; !names_.insert(unique).second; ++n) unique = absl::StrCat(name, ".", n);
   return unique;
 }
 
-bool FunctionRaiser::Fail(const NodeView& node) {
+bool FunctionUpgrader::Fail(const NodeView& node) {
   absl::StrAppend(&failed_, node.type, " -> '", node.outputs.empty() ? absl::string_view() : node.outputs[0], "'");
   return false;
 }
 
-// An attribute, with the nodes of its graphs raised.
-bool FunctionRaiser::RaiseGraphs(absl::string_view bytes, std::string* out) {
+// An attribute, with the nodes of its graphs upgraded.
+bool FunctionUpgrader::UpgradeGraphs(absl::string_view bytes, std::string* out) {
   WireReader reader(bytes);
   for (WireField field; reader.Next(&field);) {
     if (!field.Is(attribute::kG, kBytes) && !field.Is(attribute::kGraphs, kBytes)) {
@@ -153,7 +153,7 @@ bool FunctionRaiser::RaiseGraphs(absl::string_view bytes, std::string* out) {
     for (WireField part; parts.Next(&part);) {
       if (!part.Is(graph::kNode, kBytes)) {
         absl::StrAppend(&graph, part.all);
-      } else if (!RaiseNode(part.bytes, graph::kNode, &graph)) {
+      } else if (!UpgradeNode(part.bytes, graph::kNode, &graph)) {
         return false;
       }
     }
@@ -163,7 +163,7 @@ bool FunctionRaiser::RaiseGraphs(absl::string_view bytes, std::string* out) {
 }
 
 // To the node's `text`; constants that are new become nodes.
-void FunctionRaiser::AppendOperands(const Op& op, int field, std::string* text, std::string* nodes) {
+void FunctionUpgrader::AppendOperands(const Op& op, int field, std::string* text, std::string* nodes) {
   std::vector<std::string> names;
   for (int s = 0; s < static_cast<int>(op.def().inputs.size()); ++s) {
     if (op.def().inputs[s].name == kCaptures) continue;
@@ -178,12 +178,12 @@ void FunctionRaiser::AppendOperands(const Op& op, int field, std::string* text, 
   for (const std::string& name : names) AppendBytesField(node::kInput, name, text);
 }
 
-bool FunctionRaiser::RaiseNode(absl::string_view bytes, int field, std::string* out) {
+bool FunctionUpgrader::UpgradeNode(absl::string_view bytes, int field, std::string* out) {
   NodeView node;
   if (!ReadNode(bytes, &node)) return Fail(node);
   std::vector<std::string> attributes;
   for (const absl::string_view attribute : node.attributes) {
-    if (!RaiseGraphs(attribute, &attributes.emplace_back())) return false;
+    if (!UpgradeGraphs(attribute, &attributes.emplace_back())) return false;
   }
   const Schema* before = node.IsDefaultDomain() ? FindSchema(node.type, from_) : nullptr;
   const OpDef* record = before == nullptr || before == FindSchema(node.type, opset_) ? nullptr : FindOp(node.type, from_);
@@ -206,7 +206,7 @@ bool FunctionRaiser::RaiseNode(absl::string_view bytes, int field, std::string* 
   } else {
     ScratchNode scratch(node, *DefOf(*record), file_);
     NodeDraft draft = scratch.Draft();
-    if (!scratch.fits() || !ampc::RaiseNode(draft, opset_) || draft.has_others()) return Fail(node);
+    if (!scratch.fits() || !ampc::UpgradeNode(draft, opset_) || draft.has_others()) return Fail(node);
     const std::unique_ptr<Op> made = draft.Make();
     AppendOperands(*made, field, &text, out);
     WireReader reader(bytes);
@@ -223,7 +223,7 @@ bool FunctionRaiser::RaiseNode(absl::string_view bytes, int field, std::string* 
   return true;
 }
 
-std::optional<std::string> FunctionRaiser::Raise(absl::string_view function) {
+std::optional<std::string> FunctionUpgrader::Upgrade(absl::string_view function) {
   FunctionView view;
   if (!ReadFunction(function, &view)) return std::nullopt;
   failed_ = absl::StrCat("function '", view.domain, ".", view.name, "': ");
@@ -240,7 +240,7 @@ std::optional<std::string> FunctionRaiser::Raise(absl::string_view function) {
   for (WireField field; reader.Next(&field);) {
     OpsetView opset;
     if (field.Is(kFunctionNode, kBytes)) {
-      if (!RaiseNode(field.bytes, kFunctionNode, &out)) return std::nullopt;
+      if (!UpgradeNode(field.bytes, kFunctionNode, &out)) return std::nullopt;
     } else if (field.Is(kFunctionOpset, kBytes) && ReadOpset(field.bytes, &opset) && IsDefaultDomain(opset.domain)) {
       std::string text;
       if (!opset.domain.empty()) AppendBytesField(1, opset.domain, &text);

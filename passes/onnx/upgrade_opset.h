@@ -1,4 +1,4 @@
-// raise-onnx-opset: bf16 came to ONNX's operators with later operator sets (13 for most, 22 for Conv), and a file has one operator set. The
+// upgrade-onnx-opset: bf16 came to ONNX's operators with later operator sets (13 for most, 22 for Conv), and a file has one operator set. The
 // pass takes every node to the version that the lowest sufficient set has, where that changes nothing of what the nodes mean.
 //
 //   y = onnx.Conv.11(x, w)                       y = onnx.Conv.22(x, w)
@@ -13,6 +13,6 @@
 
 namespace ampc {
 
-PassInfo RaiseOnnxOpsetPass();
+PassInfo UpgradeOnnxOpsetPass();
 
 }  // namespace ampc

@@ -19,23 +19,23 @@
 
 namespace ampc::onnx {
 
-class FunctionRaiser {
+class FunctionUpgrader {
  public:
   // `file`: the model's bytes.
-  FunctionRaiser(int opset, std::shared_ptr<const WeightSource> file) : opset_(opset), file_(std::move(file)) {}
+  FunctionUpgrader(int opset, std::shared_ptr<const WeightSource> file) : opset_(opset), file_(std::move(file)) {}
 
   // The FunctionProto with its nodes as the operator set has them, and that set; as it is where it has a later one. Nothing where a node has no
   // conversion: what a step needs to know of types, and of attributes that calls give, nobody knows in a function.
-  std::optional<std::string> Raise(absl::string_view function);
+  std::optional<std::string> Upgrade(absl::string_view function);
   // Then: the function and the node.
   const std::string& failed() const { return failed_; }
 
  private:
   void CollectNames(absl::string_view node);
   // The fields of a node, and of the constants that it needs in front of it, under the number `field`; false where there is no conversion.
-  bool RaiseNode(absl::string_view bytes, int field, std::string* out);
+  bool UpgradeNode(absl::string_view bytes, int field, std::string* out);
   void AppendOperands(const Op& op, int field, std::string* text, std::string* nodes);
-  bool RaiseGraphs(absl::string_view bytes, std::string* out);
+  bool UpgradeGraphs(absl::string_view bytes, std::string* out);
   std::string NewName(const std::string& name);
   bool Fail(const NodeView& node);
 

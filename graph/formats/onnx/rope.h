@@ -13,7 +13,7 @@
 
 namespace ampc::onnx {
 
-class Pieces {
+class Rope {
  public:
   // `bytes` belong to the file and are referred to.
   void Keep(absl::string_view bytes);
@@ -22,8 +22,8 @@ class Pieces {
   // The value of `var` (AppendWeight), which has `bytes` bytes.
   void Weight(const Var* var, uint64_t bytes);
   // All of `other`; as the content of a field with a number.
-  void Append(const Pieces& other);
-  void Field(int number, const Pieces& content);
+  void Append(const Rope& other);
+  void Field(int number, const Rope& content);
 
   uint64_t size() const { return size_; }
   // Exactly these bytes of the file and nothing else.

@@ -12,8 +12,8 @@ namespace ampc::onnx {
 
 absl::string_view Exporter::MarksInFile(const Op& op) const {
   if (op.origin < 0 || origin_ == nullptr) return "";
-  const OnnxOrigin::OpPlace& place = origin_->ops[op.origin];
-  return origin_->undo.Find({.section = 'o', .graph = place.graph, .index = place.index});
+  const OnnxOrigin::OpLocation& location = origin_->ops[op.origin];
+  return origin_->undo.Find({.section = 'o', .graph = location.graph, .index = location.index});
 }
 
 std::string Exporter::OriginalOf(const Op& op) const {
@@ -101,11 +101,11 @@ void Exporter::FindRestored() {
   dropped_.clear();
 }
 
-bool Exporter::WriteRestored(const Op& op, Graph* graph, Pieces* out) const {
+bool Exporter::WriteRestored(const Op& op, Graph* graph, Rope* out) const {
   const auto it = restored_.find(&op);
   if (it == restored_.end()) return false;
   ++graph->nodes;
-  Pieces node;
+  Rope node;
   node.Text(it->second);
   out->Field(graph::kNode, node);
   return true;
@@ -132,13 +132,13 @@ void Exporter::PlanFunctions() {
   WireReader reader(origin_->bytes());
   for (WireField field; reader.Next(&field);) {
     if (!field.Is(model::kFunctions, kBytes)) continue;
-    const Place place = {.section = 'f', .index = static_cast<int>(function_texts_.size())};
-    const std::string before = OriginalNode(origin_->undo.Find(place));
+    const Location location = {.section = 'f', .index = static_cast<int>(function_texts_.size())};
+    const std::string before = OriginalNode(origin_->undo.Find(location));
     std::string& now = function_texts_.emplace_back();
-    if (!origin_->raised_functions.empty()) now = origin_->raised_functions[place.index];
+    if (!origin_->upgraded_functions.empty()) now = origin_->upgraded_functions[location.index];
     if (back && !before.empty()) now = before;
     if (stripped_) continue;
-    if (!before.empty() || (!now.empty() && now != field.bytes)) undo_.Add(place, WithOriginalNode(before.empty() ? field.bytes : before, ""));
+    if (!before.empty() || (!now.empty() && now != field.bytes)) undo_.Add(location, WithOriginalNode(before.empty() ? field.bytes : before, ""));
   }
 }
 

@@ -1,4 +1,4 @@
-#include "passes/onnx/raise_opset.h"
+#include "passes/onnx/upgrade_opset.h"
 
 #include <algorithm>
 #include <memory>
@@ -18,7 +18,7 @@
 #include "passes/amp/select/select_ops.h"
 #include "passes/analysis/schema_support.h"
 #include "passes/make_pass.h"
-#include "passes/onnx/raise_function.h"
+#include "passes/onnx/upgrade_function.h"
 #include "passes/onnx/version_changes.h"
 
 namespace ampc {
@@ -27,7 +27,7 @@ namespace {
 constexpr int kCastOpset = 13;  // the first whose Cast has bf16
 constexpr size_t kMostNames = 8;
 
-struct RaiseOptions {
+struct UpgradeOptions {
   DType low = DType::kBF16;
   std::vector<std::string> black_list;
   std::vector<Selector> include, exclude;
@@ -37,7 +37,7 @@ AmpClass ClassOf(const Op& op) { return op.def().amp_when != nullptr ? op.def().
 
 class OpsetRaiser {
  public:
-  OpsetRaiser(const RaiseOptions& options, Program& program) : options_(options), program_(program), functions_(onnx::FunctionBlocks(program)) {}
+  OpsetRaiser(const UpgradeOptions& options, Program& program) : options_(options), program_(program), functions_(onnx::FunctionBlocks(program)) {}
 
   absl::StatusOr<bool> Run() {
     ForEachOp(program_, [this](const Op& op) {
@@ -48,7 +48,7 @@ class OpsetRaiser {
     AMPC_RETURN_IF_ERROR(FindNeed());
     if (need_ <= have_) return false;
     AMPC_RETURN_IF_ERROR(CheckOpaque());
-    return RaiseAll();
+    return UpgradeAll();
   }
 
  private:
@@ -115,8 +115,8 @@ class OpsetRaiser {
     return UnsupportedError(absl::StrCat(Why(), ", and ", first, " is carried as it is, which that set has in another version"));
   }
 
-  absl::StatusOr<bool> RaiseAll() {
-    AMPC_ASSIGN_OR_RETURN(changed_, RaiseFunctions());
+  absl::StatusOr<bool> UpgradeAll() {
+    AMPC_ASSIGN_OR_RETURN(changed_, UpgradeFunctions());
     std::vector<std::string> failed;
     int failures = 0;
     for (int b = 0; b < program_.num_blocks(); ++b) {
@@ -125,7 +125,7 @@ class OpsetRaiser {
       for (std::unique_ptr<Op>& op : block.TakeOps()) {
         if (DefOf(*op) != nullptr) {
           NodeDraft draft(*op, block);
-          if (!RaiseNode(draft, need_)) {
+          if (!UpgradeNode(draft, need_)) {
             if (++failures <= static_cast<int>(kMostNames)) failed.push_back(Describe(*op));
           } else if (&draft.def() != &op->def()) {
             changed_ = true;
@@ -143,27 +143,27 @@ class OpsetRaiser {
   }
 
   // The model's set has to have the same versions of the operators in the bodies.
-  absl::StatusOr<bool> RaiseFunctions() {
+  absl::StatusOr<bool> UpgradeFunctions() {
     const onnx::OnnxOrigin* origin = onnx::OriginOf(program_);
     onnx::ModelView model;
     if (origin == nullptr || !onnx::ReadModel(origin->bytes(), &model) || model.functions.empty()) return false;
-    onnx::FunctionRaiser raiser(need_, origin->source);
-    std::vector<std::string> raised;
+    onnx::FunctionUpgrader upgrader(need_, origin->source);
+    std::vector<std::string> upgraded;
     bool changed = false;
     for (const absl::string_view bytes : model.functions) {
-      std::optional<std::string> function = raiser.Raise(bytes);
-      if (!function.has_value()) return UnsupportedError(absl::StrCat(Why(), ", and this has no lossless conversion to it: ", raiser.failed()));
+      std::optional<std::string> function = upgrader.Upgrade(bytes);
+      if (!function.has_value()) return UnsupportedError(absl::StrCat(Why(), ", and this has no lossless conversion to it: ", upgrader.failed()));
       changed = changed || *function != bytes;
-      raised.push_back(*std::move(function));
+      upgraded.push_back(*std::move(function));
     }
     if (!changed) return false;
     auto with_functions = std::make_shared<onnx::OnnxOrigin>(*origin);
-    with_functions->raised_functions = std::move(raised);
+    with_functions->upgraded_functions = std::move(upgraded);
     program_.origin = std::move(with_functions);
     return true;
   }
 
-  const RaiseOptions& options_;
+  const UpgradeOptions& options_;
   Program& program_;
   const std::vector<bool> functions_;
   int have_ = 0, need_ = 0;  // of the model, or the newest version of an op where no file says; and for the type
@@ -173,16 +173,16 @@ class OpsetRaiser {
 
 }  // namespace
 
-PassInfo RaiseOnnxOpsetPass() {
+PassInfo UpgradeOnnxOpsetPass() {
   PassInfo info;
-  info.name = "raise-onnx-opset";
+  info.name = "upgrade-onnx-opset";
   info.summary = "takes ONNX nodes to the lowest operator set whose operators have bf16";
   info.options = {{"dtype", "f16 or bf16 (default): f16 needs nothing"},
                   {"black-list", "op types that stay fp32"},
                   {"include", "selectors of ops that become low"},
                   {"exclude", "selectors of ops that stay fp32"}};
   info.make = [](const PassOptions& text) -> absl::StatusOr<std::unique_ptr<Pass>> {
-    RaiseOptions options;
+    UpgradeOptions options;
     AMPC_ASSIGN_OR_RETURN(options.low, LowDTypeOption(text, "dtype", DType::kBF16));
     options.black_list = ListOption(text, "black-list");
     AMPC_ASSIGN_OR_RETURN(options.include, SelectorOption(text, "include"));

@@ -1,4 +1,4 @@
-#include "graph/formats/onnx/pieces.h"
+#include "graph/formats/onnx/rope.h"
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ constexpr uint64_t kWindow = uint64_t{1} << 20;
 
 }  // namespace
 
-void Pieces::Keep(absl::string_view bytes) {
+void Rope::Keep(absl::string_view bytes) {
   if (bytes.empty()) return;
   size_ += bytes.size();
   if (!pieces_.empty() && pieces_.back().kept != nullptr && pieces_.back().kept + pieces_.back().size == bytes.data()) {
@@ -25,7 +25,7 @@ void Pieces::Keep(absl::string_view bytes) {
   piece.size = bytes.size();
 }
 
-void Pieces::Text(absl::string_view bytes) {
+void Rope::Text(absl::string_view bytes) {
   if (bytes.empty()) return;
   size_ += bytes.size();
   const bool joins = !pieces_.empty() && pieces_.back().kept == nullptr && pieces_.back().weight == nullptr;
@@ -34,14 +34,14 @@ void Pieces::Text(absl::string_view bytes) {
   absl::StrAppend(&text_, bytes);
 }
 
-void Pieces::Weight(const Var* var, uint64_t bytes) {
+void Rope::Weight(const Var* var, uint64_t bytes) {
   size_ += bytes;
   Piece& piece = pieces_.emplace_back();
   piece.weight = var;
   piece.size = bytes;
 }
 
-void Pieces::Append(const Pieces& other) {
+void Rope::Append(const Rope& other) {
   for (const Piece& piece : other.pieces_) {
     if (piece.weight != nullptr) {
       Weight(piece.weight, piece.size);
@@ -53,17 +53,17 @@ void Pieces::Append(const Pieces& other) {
   }
 }
 
-void Pieces::Field(int number, const Pieces& content) {
+void Rope::Field(int number, const Rope& content) {
   Text(BytesFieldHead(number, content.size()));
   Append(content);
 }
 
-bool Pieces::Are(absl::string_view bytes) const {
+bool Rope::Are(absl::string_view bytes) const {
   if (bytes.empty()) return pieces_.empty();
   return pieces_.size() == 1 && pieces_[0].kept == bytes.data() && pieces_[0].size == bytes.size();
 }
 
-absl::Status Pieces::Write(const WeightSource* file, const SaveOptions& options, SaveProgress* progress, const ByteSink& sink) const {
+absl::Status Rope::Write(const WeightSource* file, const SaveOptions& options, SaveProgress* progress, const ByteSink& sink) const {
   for (const Piece& piece : pieces_) {
     if (piece.weight != nullptr) {
       AMPC_RETURN_IF_ERROR(AppendWeight(*piece.weight, options, progress, sink));
