@@ -37,6 +37,7 @@ class Op {
   int id() const { return id_; }
   Block& block() const { return *block_; }
   const OpDef& def() const { return *def_; }
+  bool HasTrait(OpTrait trait) const { return def().HasTrait(trait); }
   const std::string& type() const { return def_->name; }
 
   // Slots are indexes into def().inputs / def().outputs. An absent optional operand is an empty slot.

@@ -154,6 +154,38 @@ OpDef& OpDef::AmpWhen(AmpClassFn fn) {
 
 OpDef& OpDef::Gradient(std::string op_or_none) {
   gradient = std::move(op_or_none);
+  gradient_slots.reset();
+  return *this;
+}
+
+OpDef& OpDef::GradientOp(GradientSlots slots) {
+  gradient = name + "_grad";
+  gradient_slots = std::move(slots);
+  return *this;
+}
+
+OpDef& OpDef::Traits(std::initializer_list<OpTrait> some) {
+  for (const OpTrait trait : some) traits |= static_cast<uint32_t>(trait);
+  return *this;
+}
+
+OpDef& OpDef::BoundsAre(BoundsFn fn) {
+  bounds = fn;
+  return *this;
+}
+
+OpDef& OpDef::Use(AttrUse use) {
+  attrs.back().use = use;
+  return *this;
+}
+
+OpDef& OpDef::NotLowOnCuda() {
+  low_on_cuda = false;
+  return *this;
+}
+
+OpDef& OpDef::FusedStep(bool may_be) {
+  fused_step = may_be;
   return *this;
 }
 

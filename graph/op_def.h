@@ -1,6 +1,7 @@
 // OpDef: the single record of an op. Everything the compiler knows about an op is here and nowhere else.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8,7 +9,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "graph/attr.h"
+#include "graph/op_trait.h"
 
 namespace ampc {
 
@@ -38,7 +41,7 @@ struct SlotDef {
   bool variadic = false;
   SlotPrecision precision = SlotPrecision::kFollow;
   bool overwrites = false;  // outputs: may name a param, state or carry that is written again
-  bool host_value = false;  // inputs: its value (not only its type) steers shape inference: shape tensors, axes
+  bool host_value = false;  // inputs: its value (not only its type) determines shapes: shape tensors, axes
 };
 
 struct AttrDef {
@@ -47,6 +50,7 @@ struct AttrDef {
   bool required = false;   // no default: `value` only gives the type
   bool retarget = false;   // a data type attribute that follows the op's compute type
   bool extra = false;      // carried for a format, without meaning here: never an error, never printed when default
+  AttrUse use = AttrUse::kNone;
 };
 
 struct Cost {
@@ -60,6 +64,20 @@ using VerifyFn = absl::Status (*)(const Op& op);
 using CostFn = Cost (*)(const Op& op);
 // An op whose class depends on an attribute.
 using AmpClassFn = AmpClass (*)(const Op& op);
+// The bounds of the results from those of the operands that compute, in order: what only says where or how is left out. `in` is not empty.
+using BoundsFn = Bounds (*)(const Op& op, absl::Span<const Bounds> in);
+
+// Which values the gradient op reads and gives, by the slots of its forward op; several names are separated by blanks.
+struct GradientSlots {
+  // Operands and results of the forward op that are read. An optional result that the forward op lacks is added to it by append-backward, but not
+  // where the name ends in `?`: that is read where the forward op has it. A gradient op made by others may do without either.
+  std::string needs;
+  std::string of;  // results whose gradient is read, as slot `<result>@GRAD`
+  std::string gives;  // operands whose gradient is computed, as slot `<operand>@GRAD`; each is optional
+  // The slot whose type the gradient of an operand has that is not read itself; without it what XShape remembers, else the first of `of`.
+  std::string like = {};
+  InferFn infer = nullptr;  // instead of those rules
+};
 
 struct OpDef {
   std::string name;
@@ -74,6 +92,11 @@ struct OpDef {
   AmpClassFn amp_when = nullptr;  // refines `amp` by attribute; may be null
   std::string amp_reason;
   std::string gradient;  // name of the gradient op, or "none: reason"
+  std::optional<GradientSlots> gradient_slots;  // the gradient op is made from this record and has its own attributes
+  uint32_t traits = 0;        // a sum of OpTrait
+  BoundsFn bounds = nullptr;  // null: nothing is known of the results
+  bool low_on_cuda = true;    // CUDA computes it in f16 and bf16; the CPU computes in them whatever it computes
+  bool fused_step = false;    // fused_elementwise may contain it (graph/ops/fused_steps.h)
   bool opaque = false;   // no record: carried, not executed, never low
   bool pure = true;      // same inputs, same outputs, no effect: may be folded, shared or dropped
   std::vector<std::pair<std::string, std::string>> aliases;  // {format, op type}: the same op elsewhere
@@ -82,6 +105,7 @@ struct OpDef {
   int InputSlot(absl::string_view slot) const;
   int OutputSlot(absl::string_view slot) const;
   const AttrDef* FindAttr(absl::string_view attr) const;
+  bool HasTrait(OpTrait trait) const { return (traits & static_cast<uint32_t>(trait)) != 0; }
 
   // Fluent construction, used by graph/ops/*.cc.
   explicit OpDef(std::string op_name) : name(std::move(op_name)) {}
@@ -106,6 +130,13 @@ struct OpDef {
   OpDef& Amp(AmpClass c, std::string reason);
   OpDef& AmpWhen(AmpClassFn fn);
   OpDef& Gradient(std::string op_or_none);
+  // An op <name>_grad with the slots `slots`.
+  OpDef& GradientOp(GradientSlots slots);
+  OpDef& Traits(std::initializer_list<OpTrait> some);  // beside those that it has
+  OpDef& BoundsAre(BoundsFn fn);
+  OpDef& Use(AttrUse use);  // of the attribute added last
+  OpDef& NotLowOnCuda();
+  OpDef& FusedStep(bool may_be = true);
   OpDef& Impure();
   OpDef& Alias(std::string format, std::string type);
 };

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,9 @@ namespace ampc {
 // Once everything is added any number of threads may read.
 class OpRegistry {
  public:
-  using Maker = std::function<OpDef()>;
+  using Maker = std::function<std::optional<OpDef>()>;
 
-  // `make` gives the record of the op with that name, and may ask for other records. Fails on a second one with the same name.
+  // `make` gives the record of the op with that name, or none, and may ask for other records. Fails on a second one with the same name.
   absl::Status Add(std::string name, Maker make);
   const OpDef* Find(absl::string_view name) const;  // null when unknown
   // Sorted by name.

@@ -17,7 +17,6 @@
 #include "kernels/storage.h"
 #include "passes/amp/protect/facts.h"
 #include "passes/analysis/dataflow.h"
-#include "passes/analysis/op_kinds.h"
 
 namespace ampc {
 namespace {
@@ -61,14 +60,14 @@ double MagnitudeOf(const Var& var) {
 }
 
 bool IsPixelArithmetic(const Op& op, int flat) {
-  if (Is(op, OpKind::kAffine))
+  if (op.HasTrait(OpTrait::kAffine))
     return std::fabs(op.GetFloat("bias")) > kSmallOffset || std::fabs(op.GetFloat("scale", 1)) <= 1 / kPixelScale;
   if (op.inputs().size() != 2 || flat != 0) return false;
   const double other = MagnitudeOf(*op.inputs()[1]);
   if (other == 0) return false;
-  if (Is(op, OpKind::kDivision)) return other >= kPixelScale;
-  if (Is(op, OpKind::kProduct)) return other <= 1 / kPixelScale;
-  return Is(op, OpKind::kAdditive) && other > kSmallOffset;
+  if (op.HasTrait(OpTrait::kDivision)) return other >= kPixelScale;
+  if (op.HasTrait(OpTrait::kProduct)) return other <= 1 / kPixelScale;
+  return op.HasTrait(OpTrait::kAdditive) && other > kSmallOffset;
 }
 
 // The rows of the table that operand `flat` is an index of; -1 for none.

@@ -42,11 +42,13 @@ OpDef AddmmDef() {
       .In("Y")
       .Out("Out")
       .A("Alpha", 1.0f)
+      .Use(AttrUse::kScales)
       .A("Beta", 1.0f)
+      .Use(AttrUse::kScales)
       .Infer(InferAddmm)
       .CostIs(AddmmCost)
       .Amp(kAllow, "matrix units multiply f16 and accumulate fp32: 8 to 16 times the fp32 rate, and half the bytes")
-      .Gradient("addmm_grad")
+      .GradientOp({"Input X Y", "Out", "Input X Y"})
       .Alias("onnx", "Gemm");
 }
 

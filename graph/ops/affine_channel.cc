@@ -31,7 +31,8 @@ OpDef AffineChannelDef() {
       .Infer(InferAffineChannel)
       .CostIs(PerOperand<2>)
       .Amp(kInfer, "X and Out may be low: scale and bias stay fp32, since 1 / sqrt(variance) of 1e-11 is 3e5 and beyond f16")
-      .Gradient("affine_channel_grad");
+      .GradientOp({"X Scale", "Out", "X Scale Bias", "Scale"})
+      .NotLowOnCuda();
 }
 
 }  // namespace ampc::ops

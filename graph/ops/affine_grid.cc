@@ -41,8 +41,9 @@ OpDef AffineGridDef() {
       .Infer(InferAffineGrid)
       .CostIs(PerResult<6>)
       .Amp(kDeny, "an f16 coordinate near 1 has steps of 0.0005, one pixel of 4096, and its errors move whole images")
-      .Gradient("affine_grid_grad")
-      .Alias("onnx", "AffineGrid");
+      .GradientOp({"Theta OutputShape", "Output", "Theta"})
+      .Alias("onnx", "AffineGrid")
+      .NotLowOnCuda();
 }
 
 }  // namespace ampc::ops

@@ -24,7 +24,8 @@ OpDef AmpCastDef() {
       .CostIs(PerResult<1>)
       .Amp(kNever, "states a type itself; a useless one is folded later")
       .Gradient("amp_cast")
-      .Alias("mxnet", "amp_cast");
+      .Alias("mxnet", "amp_cast")
+      .FusedStep();
 }
 
 }  // namespace ampc::ops

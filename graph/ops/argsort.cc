@@ -17,7 +17,7 @@ OpDef ArgsortDef() {
       .A("descending", false)
       .Extra("stable", false)
       .Infer(InferArgsort)
-      .Gradient("argsort_grad");
+      .GradientOp({"X Indices", "Out", "X"});
   return SortAmp(def);
 }
 

@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/families.h"
 #include "graph/ops/infer_util.h"
@@ -13,7 +14,8 @@ OpDef AssignDef() {
                           .CostIs(MoveCost)
                           .Amp(kClear, "moves values without arithmetic")
                           .Gradient("assign")
-                          .Alias("onnx", "Identity"));
+                          .Alias("onnx", "Identity"))
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

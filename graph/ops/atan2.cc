@@ -30,7 +30,8 @@ OpDef Atan2Def() {
       .Infer(InferAtan2)
       .CostIs(PerResult<12>)
       .Amp(kInfer, "computed in fp32 inside; an operand's rounding of 2^-12 turns the angle by no more, |result| < 3.15")
-      .Gradient("atan2_grad");
+      .GradientOp({"X1 X2", "Out", "X1 X2"})
+      .FusedStep();
 }
 
 }  // namespace ampc::ops

@@ -56,7 +56,7 @@ OpDef BatchNormDef() {
       .Infer(InferBatchNorm)
       .CostIs(PerOperand<5>)
       .Amp(kInfer, "X and Y may be low: statistics, scale and bias stay fp32 and the batch is accumulated in fp32")
-      .Gradient("batch_norm_grad")
+      .GradientOp({"X Scale Bias MeanOut? VarianceOut? SavedMean SavedVariance ReserveSpace?", "Y", "X Scale Bias"})
       .Alias("onnx", "BatchNormalization");
 }
 

@@ -28,7 +28,7 @@ OpDef BmmDef() {
       .Infer(InferBmm)
       .CostIs([](const Op& op) { return MatmulCost(op, ""); })
       .Amp(kAllow, "matrix units multiply f16 and accumulate fp32: 8 to 16 times the fp32 rate, and half the bytes")
-      .Gradient("bmm_grad");
+      .GradientOp({"X Y", "Out", "X Y"});
 }
 
 }  // namespace ampc::ops

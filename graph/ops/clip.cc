@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/families.h"
 #include "graph/ops/infer_util.h"
@@ -40,13 +41,18 @@ OpDef ClipDef() {
       .OptIn("Max")
       .Out("Out")
       .Required("min", 0.0f)
+      .Use(AttrUse::kBounds)
       .Required("max", 0.0f)
+      .Use(AttrUse::kBounds)
       .Infer(InferClip)
       .CostIs(PerResult<2>)
       .Amp(kClear, "selects between x and its bounds; denied for a bound of 2^-25 or less, which f16 rounds to 0")
       .AmpWhen(ClipClass)
-      .Gradient("clip_grad")
-      .Alias("onnx", "Clip");
+      .GradientOp({"X Min Max", "Out", "X"})
+      .Alias("onnx", "Clip")
+      .Traits({OpTrait::kBounded, OpTrait::kSelection, OpTrait::kAdditive})
+      .BoundsAre(&ClipBounds)
+      .FusedStep();
 }
 
 }  // namespace ampc::ops

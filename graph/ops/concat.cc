@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 
@@ -57,8 +58,9 @@ OpDef ConcatDef() {
       .Infer(InferConcat)
       .CostIs(MoveCost)
       .Amp(kWidest, "moves values without arithmetic, but its operands must have one type: narrowing a wide one would round it")
-      .Gradient("concat_grad")
-      .Alias("onnx", "Concat");
+      .GradientOp({"X AxisTensor", "Out", "X"})
+      .Alias("onnx", "Concat")
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

@@ -89,7 +89,7 @@ OpDef ConvolutionTransposed(std::string name, int spatial, std::string doc) {
       .A("data_format", "NCHW")
       .Infer(spatial == 3 ? InferConvTranspose<3> : InferConvTranspose<2>)
       .CostIs(ConvTransposeCost)
-      .Gradient(name + "_grad");
+      .GradientOp({"Input Filter", "Output", "Input Filter"});
   return ConvExtras(def);
 }
 

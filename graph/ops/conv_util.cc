@@ -137,7 +137,7 @@ OpDef Convolution(std::string name, int spatial, std::string doc) {
       .A("data_format", spatial == 3 ? "NCDHW" : "NCHW")
       .Infer(spatial == 3 ? InferConv<3> : InferConv<2>)
       .CostIs(ConvCost)
-      .Gradient(name + "_grad");
+      .GradientOp({"Input Filter", "Output", "Input Filter"});
   return ConvExtras(def);
 }
 

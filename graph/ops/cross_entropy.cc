@@ -25,7 +25,8 @@ OpDef CrossEntropyDef() {
       .Infer(InferCrossEntropy)
       .CostIs(PerOperand<4>)
       .Amp(kDeny, "a probability of 2^-25 or less is 0 in f16 and its loss infinite; near 1 the rounding of 2^-12 is the whole loss")
-      .Gradient("cross_entropy_grad");
+      .GradientOp({"X Label", "Y", "X"})
+      .Traits({OpTrait::kLoss});
 }
 
 }  // namespace ampc::ops

@@ -21,7 +21,7 @@ OpDef CumprodDef() {
       .Infer(InferCumprod)
       .CostIs(PerResult<1>)
       .Amp(kDeny, "a running product leaves f16 above 65504: 16 factors of 2 are enough, and 25 factors of 1/2 give 0")
-      .Gradient("cumprod_grad");
+      .GradientOp({"X Out", "Out", "X"});
 }
 
 }  // namespace ampc::ops

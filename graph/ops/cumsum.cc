@@ -28,8 +28,9 @@ OpDef CumsumDef() {
       .Infer(InferCumsum)
       .CostIs(PerResult<1>)
       .Amp(kDeny, "a running count stops at 2048 in f16 and a running sum leaves it at 65504")
-      .Gradient("cumsum_grad")
-      .Alias("onnx", "CumSum");
+      .GradientOp({"X", "Out", "X"})
+      .Alias("onnx", "CumSum")
+      .Traits({OpTrait::kRunning});
 }
 
 }  // namespace ampc::ops

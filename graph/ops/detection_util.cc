@@ -64,8 +64,9 @@ OpDef MulticlassNms(std::string name, std::string doc, bool index, bool counts) 
 }
 
 OpDef& BoxAmp(OpDef& def) {
-  return def.Amp(kDeny,
-                 "an f16 coordinate above 2048 is off by up to a whole pixel, and scores that differ by less than 2^-11 become equal");
+  return def
+      .Amp(kDeny, "an f16 coordinate above 2048 is off by up to a whole pixel, and scores that differ by less than 2^-11 become equal")
+      .NotLowOnCuda();
 }
 
 }  // namespace ampc::ops

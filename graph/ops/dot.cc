@@ -39,7 +39,7 @@ OpDef DotDef() {
       .Amp(kInfer,
            "accumulated in fp32, since the sum of 2048 products of 6 is 73728 and beyond f16; a vector product is bound by memory, so it "
            "gains only where its operands are low already")
-      .Gradient("dot_grad");
+      .GradientOp({"X Y", "Out", "X Y"});
 }
 
 }  // namespace ampc::ops

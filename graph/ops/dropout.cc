@@ -36,7 +36,7 @@ OpDef DropoutDef() {
       .Infer(InferDropout)
       .CostIs(PerResult<2>)
       .Amp(kInfer, "one multiplication by at most 1 / (1 - dropout_prob), rounded once; the mask is exact")
-      .Gradient("dropout_grad")
+      .GradientOp({"Mask", "Out", "X"})
       .Impure();
 }
 

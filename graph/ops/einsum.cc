@@ -96,7 +96,7 @@ OpDef EinsumDef() {
       .Infer(InferEinsum)
       .CostIs(EinsumCost)
       .Amp(kAllow, "matrix units multiply f16 and accumulate fp32: 8 to 16 times the fp32 rate, and half the bytes")
-      .Gradient("einsum_grad")
+      .GradientOp({"Operands InnerCache?", "Out", "Operands"})
       .Alias("onnx", "Einsum");
   for (const char* slot : {"InnerCache", "XShape"}) def.outputs[def.OutputSlot(slot)].optional = true;
   return def;

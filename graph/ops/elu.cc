@@ -9,7 +9,8 @@ OpDef EluDef() {
       .A("alpha", 1.0f)
       .Alias("onnx", "Elu")
       .CostIs(PerResult<5>)
-      .Amp(kInfer, "computed in fp32 inside; the exponential is taken below 0 only, the result lies above -alpha");
+      .Amp(kInfer, "computed in fp32 inside; the exponential is taken below 0 only, the result lies above -alpha")
+      .GradientOp({"X Out?", "Out", "X"});
 }
 
 }  // namespace ampc::ops

@@ -41,7 +41,7 @@ OpDef ExpandAsV2Def() {
         return Cost{0, Bytes(op.inputs()[0]->type) + Bytes(op.outputs()[0]->type)};
       })
       .Amp(kClear, "moves values without arithmetic; of Y only the shape is read")
-      .Gradient("expand_as_v2_grad");
+      .GradientOp({"X Y", "Out", "X"});
 }
 
 }  // namespace ampc::ops

@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 
@@ -42,8 +43,9 @@ OpDef ExpandV2Def() {
       .Infer(InferExpand)
       .CostIs(MoveCost)
       .Amp(kClear, "moves values without arithmetic")
-      .Gradient("expand_v2_grad")
-      .Alias("onnx", "Expand");
+      .GradientOp({"X Shape expand_shapes_tensor", "Out", "X"})
+      .Alias("onnx", "Expand")
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

@@ -75,12 +75,14 @@ OpDef Unary(std::string name, std::string doc) {
       .Extra("use_cudnn", false)
       .Infer(InferSame)
       .CostIs(PerResult<1>)
-      .Gradient(name + "_grad");
+      .GradientOp({"X", "Out", "X"})
+      .FusedStep();
 }
 
 OpDef Elementwise(std::string name, std::string doc) {
   OpDef def(name);
-  def.Doc(std::move(doc)).In("X").In("Y").Out("Out").A("axis", -1).Infer(InferElementwise).CostIs(PerResult<1>).Gradient(name + "_grad");
+  def.Doc(std::move(doc)).In("X").In("Y").Out("Out").A("axis", -1).Infer(InferElementwise).CostIs(PerResult<1>);
+  def.GradientOp({"X Y", "Out", "X Y"}).FusedStep();
   return QuantExtras(def).Extra("x_data_format", "").Extra("y_data_format", "");
 }
 
@@ -124,7 +126,7 @@ OpDef Reduction(std::string name, std::string doc) {
       .DTypeAttr("out_dtype", DType::kInvalid)
       .Infer(InferReduction)
       .CostIs(PerOperand<1>)
-      .Gradient(name + "_grad");
+      .GradientOp({"X", "Out", "X"});
 }
 
 OpDef LogicalReduction(std::string name, std::string doc) {

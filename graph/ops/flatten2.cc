@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/reshape_util.h"
 
 namespace ampc::ops {
@@ -5,7 +6,8 @@ namespace ampc::ops {
 OpDef Flatten2Def() {
   return Flatten("flatten2", "X as a matrix: the dimensions before 'axis' are the rows. XShape keeps the shape of X.")
       .OptOut("XShape")
-      .Gradient("flatten2_grad");
+      .GradientOp({"XShape", "Out", "X"})
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 
@@ -38,7 +39,8 @@ OpDef FlattenContiguousRangeDef() {
       .Infer(InferFlatten)
       .CostIs(FreeCost)
       .Amp(kClear, "a view of its operand: no value changes")
-      .Gradient("flatten_contiguous_range_grad");
+      .GradientOp({"XShape", "Out", "X"})
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

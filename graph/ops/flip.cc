@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 
@@ -21,7 +22,8 @@ OpDef FlipDef() {
       .Infer(InferFlip)
       .CostIs(MoveCost)
       .Amp(kClear, "moves values without arithmetic")
-      .Gradient("flip");
+      .Gradient("flip")
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

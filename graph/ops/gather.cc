@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 
@@ -41,7 +42,8 @@ OpDef GatherDef() {
         return Cost{0, 2 * Bytes(op.outputs()[0]->type) + Bytes(op.input("Index")->type)};
       })
       .Amp(kClear, "moves values without arithmetic; the index keeps its type")
-      .Gradient("gather_grad");
+      .GradientOp({"X Index Axis", "Out", "X"})
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

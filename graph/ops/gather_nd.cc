@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/index_util.h"
 
 namespace ampc::ops {
@@ -18,7 +19,8 @@ absl::Status InferGatherNd(InferContext& ctx) {
 OpDef GatherNdDef() {
   return OpDef("gather_nd")
       .Doc(
-          "Out[i..] = X[Index[i.., 0], Index[i.., 1], ..]; the last dimension of Index counts the leading dimensions of X that it names. Where "
+          "Out[i..] = X[Index[i.., 0], Index[i.., 1], ..]; the last dimension of Index counts the leading dimensions of X that it names. "
+          "Where "
           "'from_end', -1 names the last one.")
       .In("X")
       .In("Index", kAsIs)
@@ -27,8 +29,9 @@ OpDef GatherNdDef() {
       .Infer(InferGatherNd)
       .CostIs([](const Op& op) { return IndexCost(op, "Index"); })
       .Amp(kClear, "moves values without arithmetic; the index keeps its type")
-      .Gradient("gather_nd_grad")
-      .Alias("onnx", "GatherND");
+      .GradientOp({"X Index", "Out", "X"})
+      .Alias("onnx", "GatherND")
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

@@ -57,8 +57,10 @@ OpDef GridSamplerDef() {
           kInfer,
           "X may be low: a weighted mean is computed in fp32 and rounded once; Grid stays fp32, because an f16 coordinate near 1 has steps "
           "of 0.0005, one pixel of 4096")
-      .Gradient("grid_sampler_grad")
-      .Alias("onnx", "GridSample");
+      .GradientOp({"X Grid", "Output", "X Grid"})
+      .Alias("onnx", "GridSample")
+      .Traits({OpTrait::kSampler})
+      .NotLowOnCuda();
 }
 
 }  // namespace ampc::ops

@@ -48,8 +48,9 @@ OpDef GroupNormDef() {
       .Amp(kInfer,
            "X and Y may be low: a group's squares are summed in fp32, where 256 elements of 16 are 65536 and beyond f16; scale and bias "
            "stay fp32")
-      .Gradient("group_norm_grad")
-      .Alias("onnx", "GroupNormalization");
+      .GradientOp({"X Y? Scale Bias Mean Variance", "Y", "X Scale Bias"})
+      .Alias("onnx", "GroupNormalization")
+      .Traits({OpTrait::kBounded, OpTrait::kNormalized});
 }
 
 }  // namespace ampc::ops

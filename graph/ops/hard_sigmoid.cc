@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/families.h"
 #include "graph/ops/infer_util.h"
@@ -10,7 +11,10 @@ OpDef HardSigmoidDef() {
       .A("offset", 0.5f)
       .Alias("onnx", "HardSigmoid")
       .CostIs(PerResult<3>)
-      .Amp(kInfer, "computed in fp32 inside; the result is at most 1, one rounding moves it by at most 2^-12");
+      .Amp(kInfer, "computed in fp32 inside; the result is at most 1, one rounding moves it by at most 2^-12")
+      .GradientOp({"Out", "Out", "X"})
+      .Traits({OpTrait::kBounded, OpTrait::kNormalized})
+      .BoundsAre(&Between<0, 1>);
 }
 
 }  // namespace ampc::ops

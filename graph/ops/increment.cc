@@ -20,6 +20,7 @@ OpDef IncrementDef() {
                           .In("X", kAsIs)
                           .Out("Out", kAsIs)
                           .A("step", 1.0f)
+                          .Use(AttrUse::kAdds)
                           .Infer(InferIncrement)
                           .CostIs(PerResult<1>)
                           .Amp(kNever, "counts: in f16 a counter stops at 2048")

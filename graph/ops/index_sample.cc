@@ -30,7 +30,7 @@ OpDef IndexSampleDef() {
       .Infer(InferIndexSample)
       .CostIs([](const Op& op) { return IndexCost(op, "Index"); })
       .Amp(kClear, "moves values without arithmetic; the index keeps its type")
-      .Gradient("index_sample_grad");
+      .GradientOp({"X Index", "Out", "X"});
 }
 
 }  // namespace ampc::ops

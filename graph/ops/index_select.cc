@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/index_util.h"
 
 namespace ampc::ops {
@@ -31,7 +32,8 @@ OpDef IndexSelectDef() {
       .Infer(InferIndexSelect)
       .CostIs([](const Op& op) { return IndexCost(op, "Index"); })
       .Amp(kClear, "moves values without arithmetic; the index keeps its type")
-      .Gradient("index_select_grad");
+      .GradientOp({"X Index", "Out", "X"})
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

@@ -46,7 +46,7 @@ absl::Status NeedPerChannel(const InferContext& ctx, absl::string_view slot, int
 // Normalised to [0, rank), in the given order; an axis named twice counts once.
 absl::StatusOr<absl::InlinedVector<int, 4>> Axes(const InferContext& ctx, absl::Span<const int64_t> axes, int rank, int c);
 
-// A list of integers that steers a shape, from (in this order) a list of one-element tensors, one tensor, an attribute. An element
+// A list of integers that determines a shape, from (in this order) a list of one-element tensors, one tensor, an attribute. An element
 // whose value is not known is absent; absent as a whole when not even the count is known. A slot or attribute the op lacks is "".
 using ShapeArg = std::optional<std::vector<std::optional<int64_t>>>;
 ShapeArg ReadShapeArg(const InferContext& ctx, absl::string_view list_slot, absl::string_view tensor_slot, absl::string_view attr);

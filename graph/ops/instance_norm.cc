@@ -36,8 +36,9 @@ OpDef InstanceNormDef() {
       .Amp(kInfer,
            "X and Y may be low: a channel's squares are summed in fp32, where 256 elements of 16 are 65536 and beyond f16; scale and bias "
            "stay fp32")
-      .Gradient("instance_norm_grad")
-      .Alias("onnx", "InstanceNormalization");
+      .GradientOp({"X Scale SavedMean SavedVariance", "Y", "X Scale Bias", "Scale"})
+      .Alias("onnx", "InstanceNormalization")
+      .Traits({OpTrait::kBounded, OpTrait::kNormalized});
 }
 
 }  // namespace ampc::ops

@@ -91,7 +91,7 @@ OpDef Interpolation(std::string name, std::string method, std::string doc) {
       .A("align_corners", true)
       .A("align_mode", 1)
       .Infer(InferOf(method))
-      .Gradient(name + "_grad");
+      .GradientOp({"X OutSize SizeTensor Scale", "Out", "X"});
   return def;
 }
 

@@ -50,8 +50,9 @@ OpDef LayerNormDef() {
       .Infer(InferLayerNorm)
       .CostIs(PerOperand<8>)
       .Amp(kInfer, "X and Y may be low: the row is accumulated in fp32, and scale and bias stay fp32")
-      .Gradient("layer_norm_grad")
-      .Alias("onnx", "LayerNormalization");
+      .GradientOp({"X Scale Bias Mean Variance", "Y", "X Scale Bias"})
+      .Alias("onnx", "LayerNormalization")
+      .Traits({OpTrait::kBounded, OpTrait::kNormalized});
 }
 
 }  // namespace ampc::ops

@@ -7,7 +7,8 @@ namespace ampc::ops {
 OpDef Log2Def() {
   return Unary("log2", "Logarithm to base 2.")
       .CostIs(PerResult<4>)
-      .Amp(kDeny, "an operand below 2^-25 is 0 in f16 and gives -inf; near 1 the operand's rounding of 2^-12 becomes the whole result");
+      .Amp(kDeny, "an operand below 2^-25 is 0 in f16 and gives -inf; near 1 the operand's rounding of 2^-12 becomes the whole result")
+      .Traits({OpTrait::kLog, OpTrait::kSteepAtZero});
 }
 
 }  // namespace ampc::ops

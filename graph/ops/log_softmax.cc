@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 
@@ -21,8 +22,10 @@ OpDef LogSoftmaxDef() {
       .Infer(InferLogSoftmax)
       .CostIs(PerResult<8>)
       .Amp(kDeny, "a log-probability near -1000 is off by up to 0.25 in f16, one above -2^-25 is 0: sums of them lose their order")
-      .Gradient("log_softmax_grad")
-      .Alias("onnx", "LogSoftmax");
+      .GradientOp({"Out", "Out", "X"})
+      .Alias("onnx", "LogSoftmax")
+      .Traits({OpTrait::kBounded})
+      .BoundsAre(&NotPositive);
 }
 
 }  // namespace ampc::ops

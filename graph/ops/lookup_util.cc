@@ -49,7 +49,7 @@ OpDef LookupTable(std::string name, std::string doc, bool column) {
         return Cost{0, 2 * Bytes(op.outputs()[0]->type) + Bytes(op.input("Ids")->type)};
       })
       .Amp(kClear, "moves rows without arithmetic; a low table is half the memory, and its rounding is that of any weight")
-      .Gradient(name + "_grad");
+      .GradientOp({"W Ids", "Out", "W"});
 }
 
 }  // namespace ampc::ops

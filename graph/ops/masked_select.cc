@@ -24,7 +24,7 @@ OpDef MaskedSelectDef() {
       .Infer(InferMaskedSelect)
       .CostIs(MoveCost)
       .Amp(kClear, "moves values without arithmetic")
-      .Gradient("masked_select_grad");
+      .GradientOp({"X Mask", "Y", "X"});
 }
 
 }  // namespace ampc::ops

@@ -13,11 +13,12 @@ OpDef MatmulDef() {
       .A("transpose_X", false)
       .A("transpose_Y", false)
       .A("alpha", 1.0f)
+      .Use(AttrUse::kScales)
       .Infer([](InferContext& ctx) { return InferMatmul(ctx, ctx.op().GetBool("transpose_X"), ctx.op().GetBool("transpose_Y")); })
       .CostIs([](const Op& op) { return MatmulCost(op, "transpose_X"); })
       .Amp(kAllow,
            "matrix units multiply f16 and accumulate fp32: 8 to 16 times the fp32 rate; alpha is applied before the result is rounded")
-      .Gradient("matmul_grad")
+      .GradientOp({"X Y", "Out", "X Y"})
       .Extra("force_fp32_output", false);
   return QuantExtras(MatmulExtras(def));
 }

@@ -14,7 +14,7 @@ OpDef MatmulV2Def() {
       .Infer([](InferContext& ctx) { return InferMatmul(ctx, ctx.op().GetBool("trans_x"), ctx.op().GetBool("trans_y")); })
       .CostIs([](const Op& op) { return MatmulCost(op, "trans_x"); })
       .Amp(kAllow, "matrix units multiply f16 and accumulate fp32: 8 to 16 times the fp32 rate, and half the bytes")
-      .Gradient("matmul_v2_grad")
+      .GradientOp({"X Y", "Out", "X Y"})
       .Alias("onnx", "MatMul");
   return MatmulExtras(def);
 }

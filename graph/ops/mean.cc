@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 
@@ -19,7 +20,9 @@ OpDef MeanDef() {
       .Infer(InferMean)
       .CostIs(PerOperand<1>)
       .Amp(kInfer, "accumulated in fp32; a mean lies between the smallest and the largest operand, so it cannot overflow")
-      .Gradient("mean_grad");
+      .GradientOp({"X", "Out", "X"})
+      .Traits({OpTrait::kSum})
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

@@ -28,7 +28,7 @@ OpDef MeshgridDef() {
       .Infer(InferMeshgrid)
       .CostIs(MoveCost)
       .Amp(kClear, "moves values without arithmetic")
-      .Gradient("meshgrid_grad");
+      .GradientOp({"X", "Out", "X"});
 }
 
 }  // namespace ampc::ops

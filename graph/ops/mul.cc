@@ -50,7 +50,7 @@ OpDef MulDef() {
       .Infer(InferMul)
       .CostIs(MulCost)
       .Amp(kAllow, "matrix units multiply f16 and accumulate fp32: 8 to 16 times the fp32 rate, and half the bytes")
-      .Gradient("mul_grad");
+      .GradientOp({"X Y", "Out", "X Y"});
 }
 
 }  // namespace ampc::ops

@@ -29,7 +29,8 @@ OpDef MvDef() {
       .CostIs([](const Op& op) { return MatmulCost(op, ""); })
       .Amp(kInfer,
            "accumulated in fp32; two flops per element of X keep matrix units idle, so it gains only where its operands are low already")
-      .Gradient("mv_grad");
+      .GradientOp({"X Vec", "Out", "X Vec"})
+      .NotLowOnCuda();
 }
 
 }  // namespace ampc::ops

@@ -43,7 +43,8 @@ OpDef NonMaxSuppressionDef() {
       .CostIs(PerOperand<16>)
       .Amp(kNever, "f16 scores tie, and their order decides which boxes stay")
       .Gradient("none: an integer result")
-      .Alias("onnx", "NonMaxSuppression");
+      .Alias("onnx", "NonMaxSuppression")
+      .Traits({OpTrait::kChooser});
 }
 
 }  // namespace ampc::ops

@@ -1,6 +1,7 @@
 #include "graph/op_registry.h"
 
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -56,9 +57,17 @@ const OpRegistry* BuildRegistry() {
 #define AMPC_OP(name) add(OpName(#name), [] { return WithCommonExtras(ops::name##Def()); });
 #include "graph/ops/all_ops.inc"
 #undef AMPC_OP
-  for (const ops::GradientRow& row : ops::GradientRows()) {
-    add(absl::StrCat(row.forward, "_grad"), [registry, &row] { return WithCommonExtras(ops::GradientOf(*registry->Find(row.forward), row)); });
-  }
+  // A gradient op that is listed itself keeps its own record.
+  const auto add_gradient = [registry](const std::string& forward) {
+    const auto make = [registry, forward]() -> std::optional<OpDef> {
+      const OpDef& def = *registry->Find(forward);
+      return def.gradient_slots.has_value() ? std::optional<OpDef>(WithCommonExtras(ops::GradientOf(def))) : std::nullopt;
+    };
+    registry->Add(absl::StrCat(forward, "_grad"), make).IgnoreError();
+  };
+#define AMPC_OP(name) add_gradient(OpName(#name));
+#include "graph/ops/all_ops.inc"
+#undef AMPC_OP
   return registry;
 }
 
@@ -72,7 +81,9 @@ absl::Status OpRegistry::Add(std::string name, Maker make) {
 }
 
 const OpDef* OpRegistry::Record::Get() {
-  std::call_once(made, [this] { def = std::make_unique<const OpDef>(make()); });
+  std::call_once(made, [this] {
+    if (std::optional<OpDef> record = make(); record.has_value()) def = std::make_unique<const OpDef>(*std::move(record));
+  });
   return def.get();
 }
 
@@ -83,7 +94,9 @@ const OpDef* OpRegistry::Find(absl::string_view name) const {
 
 std::vector<const OpDef*> OpRegistry::All() const {
   std::vector<const OpDef*> all;
-  for (auto& [name, record] : records_) all.push_back(record.Get());
+  for (auto& [name, record] : records_) {
+    if (const OpDef* def = record.Get(); def != nullptr) all.push_back(def);
+  }
   return all;
 }
 

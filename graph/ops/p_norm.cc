@@ -27,7 +27,7 @@ OpDef PNormDef() {
       .Infer(InferPNorm)
       .CostIs(PerOperand<3>)
       .Amp(kDeny, "1024 values of 2048 have the norm 65536, above 65504; fp32 inside does not help the result")
-      .Gradient("p_norm_grad");
+      .GradientOp({"X Out", "Out", "X"});
 }
 
 }  // namespace ampc::ops

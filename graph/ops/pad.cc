@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 #include "graph/ops/pad_util.h"
@@ -22,6 +23,19 @@ absl::Status InferPad(InferContext& ctx) {
   return absl::OkStatus();
 }
 
+// What was there before the padding.
+absl::Status InferPadGradient(InferContext& ctx) {
+  TensorType type = ctx.In("Out@GRAD");
+  const std::vector<int64_t> paddings = ctx.op().GetInts("paddings");
+  if (type.has_rank && paddings.size() != 2 * type.dims.size())
+    return Fail(ctx, 1, "paddings has ", paddings.size(), " numbers for rank ", type.rank());
+  for (size_t i = 0; i < type.dims.size(); ++i) {
+    if (IsKnown(type.dims[i])) type.dims[i] -= paddings[2 * i] + paddings[2 * i + 1];
+  }
+  ctx.Out("X@GRAD", std::move(type));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 OpDef PadDef() {
@@ -31,10 +45,12 @@ OpDef PadDef() {
       .Out("Out")
       .Required("paddings", Ints{})
       .A("pad_value", 0.0f)
+      .Use(AttrUse::kFills)
       .Infer(InferPad)
       .CostIs(MoveCost)
       .Amp(kClear, "moves values without arithmetic")
-      .Gradient("pad_grad");
+      .GradientOp({"", "Out", "X", "", &InferPadGradient})
+      .BoundsAre(&PaddedBounds);
 }
 
 }  // namespace ampc::ops

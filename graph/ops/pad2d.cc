@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 #include "graph/ops/pad_util.h"
@@ -40,12 +41,15 @@ OpDef Pad2DDef() {
       .Out("Out")
       .A("paddings", Ints{0, 0, 0, 0})
       .A("pad_value", 0.0f)
+      .Use(AttrUse::kFills)
       .A("mode", "constant")
       .A("data_format", "NCHW")
       .Infer(InferPad2D)
       .CostIs(MoveCost)
       .Amp(kClear, "moves values without arithmetic")
-      .Gradient("pad2d_grad");
+      .GradientOp({"X Paddings", "Out", "X"})
+      .BoundsAre(&PaddedBounds)
+      .NotLowOnCuda();
 }
 
 }  // namespace ampc::ops

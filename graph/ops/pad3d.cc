@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 #include "graph/ops/pad_util.h"
@@ -42,12 +43,14 @@ OpDef Pad3DDef() {
       .Out("Out")
       .A("paddings", Ints{})
       .A("value", 0.0f)
+      .Use(AttrUse::kFills)
       .A("mode", "constant")
       .A("data_format", "NCDHW")
       .Infer(InferPad3D)
       .CostIs(MoveCost)
       .Amp(kClear, "moves values without arithmetic")
-      .Gradient("pad3d_grad");
+      .GradientOp({"X Paddings", "Out", "X"})
+      .BoundsAre(&PaddedBounds);
 }
 
 }  // namespace ampc::ops

@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 #include "graph/ops/window.h"
@@ -29,6 +30,20 @@ absl::Status InferPixelShuffle(InferContext& ctx) {
   return absl::OkStatus();
 }
 
+// Channels go back into the depth.
+absl::Status InferPixelShuffleGradient(InferContext& ctx) {
+  TensorType type = ctx.In("Out@GRAD");
+  const int64_t factor = ctx.op().GetInt("upscale_factor", 1);
+  const bool last = ctx.op().GetString("data_format", "NCHW") == "NHWC";
+  if (type.has_rank && (type.rank() != 4 || factor < 1))
+    return Fail(ctx, 1, "needs 4 dimensions and a factor of 1 or more, the gradient is ", ToString(type));
+  for (size_t i = 1; i < type.dims.size(); ++i) {
+    if (IsKnown(type.dims[i])) type.dims[i] = i == (last ? 3 : 1) ? type.dims[i] * factor * factor : type.dims[i] / factor;
+  }
+  ctx.Out("X@GRAD", std::move(type));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 OpDef PixelShuffleDef() {
@@ -41,8 +56,9 @@ OpDef PixelShuffleDef() {
       .Infer(InferPixelShuffle)
       .CostIs(MoveCost)
       .Amp(kClear, "moves values without arithmetic")
-      .Gradient("pixel_shuffle_grad")
-      .Alias("onnx", "DepthToSpace");
+      .GradientOp({"", "Out", "X", "", &InferPixelShuffleGradient})
+      .Alias("onnx", "DepthToSpace")
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

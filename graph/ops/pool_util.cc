@@ -77,7 +77,7 @@ OpDef Pooling(std::string name, int spatial, std::string doc) {
       .Infer(spatial == 3 ? InferPool<3> : InferPool<2>)
       .CostIs(PoolCost)
       .Amp(kInfer, "max selects; a mean is accumulated in fp32 and lies between its operands, so it cannot overflow")
-      .Gradient(name + "_grad");
+      .GradientOp({"X Out", "Out", "X"});
 }
 
 }  // namespace ampc::ops

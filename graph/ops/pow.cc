@@ -24,7 +24,9 @@ OpDef PowDef() {
       .Infer(InferPow)
       .CostIs(PerResult<8>)
       .Amp(kDeny, "256^2 is above 65504; the operand's relative error of 2^-11 is multiplied by the exponent")
-      .Gradient("pow_grad");
+      .GradientOp({"X FactorTensor", "Out", "X"})
+      .Traits({OpTrait::kSteepAtZero, OpTrait::kPower})
+      .FusedStep();
 }
 
 }  // namespace ampc::ops

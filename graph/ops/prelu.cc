@@ -54,7 +54,7 @@ OpDef PreluDef() {
       .Infer(InferPrelu)
       .CostIs(PerResult<2>)
       .Amp(kInfer, "computed in fp32 inside with one rounding; |result| <= |x| for slopes of at most 1")
-      .Gradient("prelu_grad")
+      .GradientOp({"X Alpha", "Out", "X Alpha"})
       .Alias("onnx", "PRelu");
 }
 

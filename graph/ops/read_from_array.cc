@@ -26,7 +26,8 @@ OpDef ReadFromArrayDef() {
       .CostIs(FreeCost)
       .Amp(kNever, "hands a value on; the elements of an array keep one type")
       .Gradient("none: arrays are not differentiated")
-      .Impure();
+      .Impure()
+      .Traits({OpTrait::kControlMove});
 }
 
 }  // namespace ampc::ops

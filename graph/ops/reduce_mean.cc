@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/families.h"
 #include "graph/ops/infer_util.h"
 
@@ -6,7 +7,9 @@ namespace ampc::ops {
 OpDef ReduceMeanDef() {
   return Reduction("reduce_mean", "Mean over the axes 'dim', or over all.")
       .Amp(kInfer, "accumulated in fp32; a mean lies between the smallest and the largest operand, so it cannot overflow")
-      .Alias("onnx", "ReduceMean");
+      .Alias("onnx", "ReduceMean")
+      .Traits({OpTrait::kSum})
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/infer_util.h"
 #include "graph/ops/reshape_util.h"
 
@@ -9,7 +10,8 @@ OpDef Reshape2Def() {
                  "XShape "
                  "keeps the shape of X.")
       .OptOut("XShape")
-      .Gradient("reshape2_grad");
+      .GradientOp({"XShape", "Out", "X"})
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

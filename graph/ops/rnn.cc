@@ -94,7 +94,7 @@ OpDef RnnDef() {
       .VarIn("WeightList")
       .OptIn("SequenceLength", kAsIs)
       .OptOut("DropoutState", kAsIs)
-      .OptOut("Reserve", kAsIs)
+      .OptOut("Reserve")
       .Out("Out")
       .VarOut("State")
       .A("dropout_prob", 0.0f)
@@ -111,7 +111,8 @@ OpDef RnnDef() {
            "its matrix products pay off and sum in fp32; gates and states of LSTM and GRU lie in [-1, 1], where rounding a state moves it "
            "by "
            "at most 2^-12 and the gates damp what came before")
-      .Gradient("rnn_grad");
+      .GradientOp({"Input PreState WeightList SequenceLength DropoutState? Reserve? Out", "Out State", "Input PreState WeightList"})
+      .NotLowOnCuda();
   return def;
 }
 

@@ -60,8 +60,10 @@ OpDef RoiAlignDef() {
       .Amp(
           kInfer,
           "X may be low: means are taken in fp32 and rounded once; ROIs stay fp32, because an f16 coordinate above 2048 loses whole pixels")
-      .Gradient("roi_align_grad")
-      .Alias("onnx", "RoiAlign");
+      .GradientOp({"X ROIs RoisNum", "Out", "X"})
+      .Alias("onnx", "RoiAlign")
+      .Traits({OpTrait::kSampler})
+      .NotLowOnCuda();
 }
 
 }  // namespace ampc::ops

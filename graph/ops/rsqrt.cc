@@ -7,7 +7,9 @@ namespace ampc::ops {
 OpDef RsqrtDef() {
   return Unary("rsqrt", "Out = 1 / sqrt(X).")
       .CostIs(PerResult<3>)
-      .Amp(kDeny, "an operand below 2^-25 (a variance, an epsilon) is 0 in f16 and gives inf");
+      .Amp(kDeny, "an operand below 2^-25 (a variance, an epsilon) is 0 in f16 and gives inf")
+      .GradientOp({"Out", "Out", "X"})
+      .Traits({OpTrait::kSteepAtZero, OpTrait::kReciprocal, OpTrait::kRoot});
 }
 
 }  // namespace ampc::ops

@@ -28,19 +28,24 @@ AmpClass ScaleClass(const Op& op) {
 
 OpDef ScaleDef() {
   return MayOverwrite(
-      OpDef("scale")
-          .Doc("Out = scale * X + bias, or scale * (X + bias) without bias_after_scale; ScaleTensor replaces 'scale'.")
-          .In("X")
-          .OptIn("ScaleTensor", kAsIs)
-          .Out("Out")
-          .A("scale", 1.0f)
-          .A("bias", 0.0f)
-          .A("bias_after_scale", true)
-          .Infer(InferScale)
-          .CostIs(PerResult<2>)
-          .Amp(kInfer, "computed in fp32 with one rounding; denied for a scale or bias above 65504 or not above 2^-25, which f16 lacks")
-          .AmpWhen(ScaleClass)
-          .Gradient("scale"));
+             OpDef("scale")
+                 .Doc("Out = scale * X + bias, or scale * (X + bias) without bias_after_scale; ScaleTensor replaces 'scale'.")
+                 .In("X")
+                 .OptIn("ScaleTensor", kAsIs)
+                 .Out("Out")
+                 .A("scale", 1.0f)
+                 .Use(AttrUse::kScales)
+                 .A("bias", 0.0f)
+                 .Use(AttrUse::kAdds)
+                 .A("bias_after_scale", true)
+                 .Infer(InferScale)
+                 .CostIs(PerResult<2>)
+                 .Amp(kInfer,
+                      "computed in fp32 with one rounding; denied for a scale or bias above 65504 or not above 2^-25, which f16 lacks")
+                 .AmpWhen(ScaleClass)
+                 .Gradient("scale"))
+      .Traits({OpTrait::kAffine, OpTrait::kArithmetic})
+      .FusedStep();
 }
 
 }  // namespace ampc::ops

@@ -44,7 +44,7 @@ OpDef ScatterDef() {
            "moves values without arithmetic, but X and Updates must have one type: narrowing a wide one would round it; adding is denied, "
            "because a sum of ones in f16 stops at 2048")
       .AmpWhen(ClassOf)
-      .Gradient("scatter_grad");
+      .GradientOp({"Ids Updates", "Out", "X Updates"});
 }
 
 }  // namespace ampc::ops

@@ -24,7 +24,7 @@ OpDef ScatterNdAddDef() {
       .Infer(InferScatterNdAdd)
       .CostIs([](const Op& op) { return IndexCost(op, "Index"); })
       .Amp(kDeny, "sums as many values as have the same index: a sum of ones in f16 stops at 2048")
-      .Gradient("scatter_nd_add_grad");
+      .GradientOp({"Index Updates", "Out", "X Updates"});
 }
 
 }  // namespace ampc::ops

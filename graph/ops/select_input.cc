@@ -39,7 +39,8 @@ OpDef SelectInputDef() {
       .CostIs(FreeCost)
       .Amp(kNever, "hands a value on; a cast in front of it would read the branch that did not run")
       .Gradient("none: control flow is not differentiated")
-      .Impure();
+      .Impure()
+      .Traits({OpTrait::kControlMove});
   def.outputs[0].overwrites = true;
   return def;
 }

@@ -10,7 +10,8 @@ OpDef SeluDef() {
       .A("alpha", 1.6732631921768188f)
       .Alias("onnx", "Selu")
       .CostIs(PerResult<5>)
-      .Amp(kInfer, "computed in fp32 inside; with the usual 1.05 the result is inf only above 62360");
+      .Amp(kInfer, "computed in fp32 inside; with the usual 1.05 the result is inf only above 62360")
+      .GradientOp({"Out", "Out", "X"});
 }
 
 }  // namespace ampc::ops

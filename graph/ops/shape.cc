@@ -31,7 +31,8 @@ OpDef ShapeDef() {
       .CostIs(FreeCost)
       .Amp(kNever, "reads no value, only the shape, so its operand needs no cast")
       .Gradient("none: an integer result")
-      .Alias("onnx", "Shape");
+      .Alias("onnx", "Shape")
+      .Traits({OpTrait::kShapeReader});
 }
 
 }  // namespace ampc::ops

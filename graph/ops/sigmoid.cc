@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/families.h"
 #include "graph/ops/infer_util.h"
@@ -8,7 +9,10 @@ OpDef SigmoidDef() {
   return Unary("sigmoid", "Out = 1 / (1 + exp(-X)), in [0, 1].")
       .Alias("onnx", "Sigmoid")
       .CostIs(PerResult<4>)
-      .Amp(kInfer, "computed in fp32 inside; the result is at most 1, one rounding moves it by at most 2^-12");
+      .Amp(kInfer, "computed in fp32 inside; the result is at most 1, one rounding moves it by at most 2^-12")
+      .GradientOp({"Out", "Out", "X"})
+      .Traits({OpTrait::kBounded, OpTrait::kNormalized})
+      .BoundsAre(&Between<0, 1>);
 }
 
 }  // namespace ampc::ops

@@ -7,7 +7,8 @@ namespace ampc::ops {
 OpDef SiluDef() {
   return Unary("silu", "Out = X / (1 + exp(-X)).")
       .CostIs(PerResult<5>)
-      .Amp(kInfer, "computed in fp32 inside; |result| <= |x|, so it cannot overflow");
+      .Amp(kInfer, "computed in fp32 inside; |result| <= |x|, so it cannot overflow")
+      .GradientOp({"X Out?", "Out", "X"});
 }
 
 }  // namespace ampc::ops

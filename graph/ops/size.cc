@@ -22,7 +22,8 @@ OpDef SizeDef() {
       .CostIs(FreeCost)
       .Amp(kNever, "reads no value, only the shape, so its operand needs no cast")
       .Gradient("none: an integer result")
-      .Alias("onnx", "Size");
+      .Alias("onnx", "Size")
+      .Traits({OpTrait::kShapeReader});
 }
 
 }  // namespace ampc::ops

@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/slice_util.h"
 
 namespace ampc::ops {
@@ -7,7 +8,8 @@ OpDef SliceDef() {
                "Elements [starts, ends) along 'axes', with Python's negative bounds; the dimensions in decrease_axis, of size 1, are "
                "dropped.",
                false)
-      .Gradient("slice_grad");
+      .GradientOp({"Input StartsTensor EndsTensor StartsTensorList EndsTensorList", "Out", "Input"})
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 
@@ -25,8 +26,10 @@ OpDef SoftmaxDef() {
       .CostIs(PerResult<8>)
       .Amp(kInfer,
            "exp and its sum run in fp32 after the maximum is subtracted; results lie in [0, 1], one rounding moves them by at most 2^-12")
-      .Gradient("softmax_grad")
-      .Alias("onnx", "Softmax");
+      .GradientOp({"Out", "Out", "X"})
+      .Alias("onnx", "Softmax")
+      .Traits({OpTrait::kBounded, OpTrait::kNormalized})
+      .BoundsAre(&Between<0, 1>);
 }
 
 }  // namespace ampc::ops

@@ -33,7 +33,8 @@ OpDef SoftmaxWithCrossEntropyDef() {
       .Infer(InferSoftmaxWithCrossEntropy)
       .CostIs(PerOperand<10>)
       .Amp(kDeny, "losses are summed and scaled by 32768 and more afterwards, which leaves f16 above 65504 for a loss of 2")
-      .Gradient("softmax_with_cross_entropy_grad");
+      .GradientOp({"Label Softmax", "Loss", "Logits", "Softmax"})
+      .Traits({OpTrait::kLoss});
 }
 
 }  // namespace ampc::ops

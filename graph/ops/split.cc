@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "graph/base/size.h"
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 
@@ -66,7 +67,8 @@ OpDef SplitDef() {
       .CostIs(MoveCost)
       .Amp(kClear, "moves values without arithmetic")
       .Gradient("concat")
-      .Alias("onnx", "Split");
+      .Alias("onnx", "Split")
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 
@@ -39,7 +40,8 @@ OpDef StackDef() {
       .Infer(InferStack)
       .CostIs(MoveCost)
       .Amp(kWidest, "moves values without arithmetic, but its operands must have one type: narrowing a wide one would round it")
-      .Gradient("stack_grad");
+      .GradientOp({"X", "Y", "X"})
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

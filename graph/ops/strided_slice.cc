@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/slice_util.h"
 
 namespace ampc::ops {
@@ -8,7 +9,8 @@ OpDef StridedSliceDef() {
              "Every strides-th element of [starts, ends) along 'axes'; with a negative stride backwards, where the end -1 lies before the "
              "first element. The dimensions in decrease_axis, of size 1, are dropped.",
              true)
-      .Gradient("strided_slice_grad");
+      .GradientOp({"Input StartsTensor EndsTensor StridesTensor StartsTensorList EndsTensorList StridesTensorList", "Out", "Input"})
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

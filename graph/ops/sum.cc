@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/families.h"
 #include "graph/ops/infer_util.h"
@@ -33,15 +34,18 @@ Cost SumCost(const Op& op) { return {ResultElements(op) * static_cast<double>(op
 
 OpDef SumDef() {
   return MayOverwrite(
-      OpDef("sum")
-          .Doc("Elementwise sum of any number of tensors of one shape.")
-          .VarIn("X")
-          .Out("Out")
-          .Infer(InferSum)
-          .CostIs(SumCost)
-          .Amp(kWidest, "adds in fp32 and rounds once; n operands reach at most n times the largest, so the widest of them decides")
-          .Gradient("scale")
-          .Alias("onnx", "Sum"));
+             OpDef("sum")
+                 .Doc("Elementwise sum of any number of tensors of one shape.")
+                 .VarIn("X")
+                 .Out("Out")
+                 .Infer(InferSum)
+                 .CostIs(SumCost)
+                 .Amp(kWidest, "adds in fp32 and rounds once; n operands reach at most n times the largest, so the widest of them decides")
+                 .Gradient("scale")
+                 .Alias("onnx", "Sum"))
+      .Traits({OpTrait::kSum, OpTrait::kArithmetic})
+      .BoundsAre(&SumBounds)
+      .FusedStep();
 }
 
 }  // namespace ampc::ops

@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/index_util.h"
 
 namespace ampc::ops {
@@ -21,7 +22,9 @@ absl::Status InferTakeAlongAxis(InferContext& ctx) {
 
 OpDef TakeAlongAxisDef() {
   return OpDef("take_along_axis")
-      .Doc("Result[.., i, ..] = Input[.., Index[.., i, ..], ..], where the position along 'Axis' is the index. Where 'from_end', -1 is the last one.")
+      .Doc(
+          "Result[.., i, ..] = Input[.., Index[.., i, ..], ..], where the position along 'Axis' is the index. Where 'from_end', -1 is the "
+          "last one.")
       .In("Input")
       .In("Index", kAsIs)
       .Out("Result")
@@ -30,8 +33,9 @@ OpDef TakeAlongAxisDef() {
       .Infer(InferTakeAlongAxis)
       .CostIs([](const Op& op) { return IndexCost(op, "Index"); })
       .Amp(kClear, "moves values without arithmetic; the index keeps its type")
-      .Gradient("take_along_axis_grad")
-      .Alias("onnx", "GatherElements");
+      .GradientOp({"Input Index", "Result", "Input"})
+      .Alias("onnx", "GatherElements")
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

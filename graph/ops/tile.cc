@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "graph/base/size.h"
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 
@@ -44,8 +45,9 @@ OpDef TileDef() {
       .Infer(InferTile)
       .CostIs(MoveCost)
       .Amp(kClear, "moves values without arithmetic")
-      .Gradient("tile_grad")
-      .Alias("onnx", "Tile");
+      .GradientOp({"X RepeatTimes repeat_times_tensor", "Out", "X"})
+      .Alias("onnx", "Tile")
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

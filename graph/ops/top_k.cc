@@ -20,7 +20,7 @@ OpDef TopKDef() {
       .Out("Indices", kAsIs)
       .A("k", 1)
       .Infer(InferTopK)
-      .Gradient("top_k_grad");
+      .GradientOp({"X Indices", "Out", "X"});
   return SortAmp(def);
 }
 

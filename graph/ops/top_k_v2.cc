@@ -25,7 +25,7 @@ OpDef TopKV2Def() {
       .A("largest", true)
       .A("sorted", true)
       .Infer(InferTopKV2)
-      .Gradient("top_k_v2_grad")
+      .GradientOp({"X Indices K", "Out", "X"})
       .Alias("onnx", "TopK");
   return SortAmp(def);
 }

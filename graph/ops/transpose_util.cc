@@ -35,8 +35,7 @@ OpDef Transpose(std::string name, std::string doc) {
       .CostIs([](const Op& op) {
         return Cost{0, Bytes(op.inputs()[0]->type) + Bytes(op.outputs()[0]->type)};
       })
-      .Amp(kClear, "moves values without arithmetic")
-      .Gradient(name + "_grad");
+      .Amp(kClear, "moves values without arithmetic");
 }
 
 }  // namespace ampc::ops

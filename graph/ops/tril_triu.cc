@@ -22,7 +22,7 @@ OpDef TrilTriuDef() {
       .Infer(InferTrilTriu)
       .CostIs(MoveCost)
       .Amp(kClear, "moves values without arithmetic")
-      .Gradient("tril_triu_grad")
+      .GradientOp({"", "Out", "X"})
       .Alias("onnx", "Trilu");
 }
 

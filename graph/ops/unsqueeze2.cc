@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/reshape_util.h"
 
 namespace ampc::ops {
@@ -5,7 +6,8 @@ namespace ampc::ops {
 OpDef Unsqueeze2Def() {
   return Unsqueeze("unsqueeze2", "X with dimensions of size 1 inserted at 'axes', one after the other. XShape keeps the shape of X.")
       .OptOut("XShape")
-      .Gradient("unsqueeze2_grad");
+      .GradientOp({"XShape AxesTensor AxesTensorList", "Out", "X"})
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

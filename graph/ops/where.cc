@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 
@@ -44,8 +45,9 @@ OpDef WhereDef() {
       .Infer(InferWhere)
       .CostIs(MoveCost)
       .Amp(kWidest, "moves values without arithmetic; both branches have one type, and -1e9 of a mask has no f16")
-      .Gradient("where_grad")
-      .Alias("onnx", "Where");
+      .GradientOp({"Condition X Y", "Out", "X Y"})
+      .Alias("onnx", "Where")
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

@@ -25,7 +25,8 @@ OpDef WriteToArrayDef() {
       .CostIs(FreeCost)
       .Amp(kNever, "hands a value on; the elements of an array keep one type")
       .Gradient("none: arrays are not differentiated")
-      .Impure();
+      .Impure()
+      .Traits({OpTrait::kControlMove});
   def.outputs[0].overwrites = true;
   return def;
 }

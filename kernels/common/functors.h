@@ -77,12 +77,9 @@ AMPC_HOST_DEVICE inline T FloorDiv(T x, T y) {
 
 // Every unary functor, for enumerations and tables: X(Name).
 // clang-format off
-#define AMPC_UNARY_FUNCTORS(X)                                                                                                      \
-  X(Relu) X(Clip) X(Sigmoid) X(Tanh) X(Erf) X(Gelu) X(GeluTanh) X(Swish) X(HardSwish) X(HardSigmoid) X(LeakyRelu) X(Exp) X(Log)     \
-  X(Sqrt) X(Rsqrt) X(Square) X(Cube) X(Reciprocal) X(PowHalf) X(PowScalar) X(Abs) X(ScaleThenBias) X(BiasThenScale)                 \
-  X(Elu) X(Selu) X(Celu) X(Softplus) X(LogSigmoid) X(Mish) X(Softsign) X(Stanh) X(ThresholdedRelu) X(HardShrink) X(SoftShrink)      \
-  X(TanhShrink) X(Floor) X(Ceil) X(Round) X(Trunc) X(Sign) X(Expm1) X(Log1p) X(Log2) X(Log10) X(Sin) X(Cos) X(Tan) X(Asin) X(Acos) \
-  X(Atan) X(Sinh) X(Cosh) X(Asinh) X(Acosh) X(Atanh)
+#define AMPC_CHEAP_FUNCTORS(X) AMPC_CHEAP_ACTIVATION_FUNCTORS(X) AMPC_CHEAP_ARITHMETIC_FUNCTORS(X) AMPC_CHEAP_TRANSCENDENTAL_FUNCTORS(X)
+#define AMPC_UNARY_FUNCTORS(X) AMPC_CHEAP_FUNCTORS(X) AMPC_ACTIVATION_FUNCTORS(X) AMPC_ARITHMETIC_FUNCTORS(X) AMPC_TRANSCENDENTAL_FUNCTORS(X)
+#define AMPC_UNARY_GRADIENTS(X) AMPC_ACTIVATION_GRADIENTS(X) AMPC_ARITHMETIC_GRADIENTS(X) AMPC_TRANSCENDENTAL_GRADIENTS(X)
 
 #define AMPC_BINARY_FUNCTORS(X) X(Add) X(Sub) X(Mul) X(Div) X(Max) X(Min) X(Pow) X(FMax) X(FMin)
 // clang-format on

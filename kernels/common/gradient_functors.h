@@ -14,13 +14,6 @@ namespace ampc::functors {
 
 // Every functor, for enumerations and tables: X(Name).
 // clang-format off
-#define AMPC_UNARY_GRADIENTS(X)                                                                                                        \
-  X(AbsGrad) X(AcosGrad) X(AcoshGrad) X(AsinGrad) X(AsinhGrad) X(AtanGrad) X(AtanhGrad) X(ClipGrad) X(CeluGrad) X(CosGrad)             \
-  X(CoshGrad) X(EluGrad) X(ErfGrad) X(ExpGrad) X(Expm1Grad) X(GeluGrad) X(GeluTanhGrad) X(HardShrinkGrad) X(HardSigmoidGrad)           \
-  X(HardSwishGrad) X(LeakyReluGrad) X(LogGrad) X(Log1pGrad) X(LogSigmoidGrad) X(MishGrad) X(PowScalarGrad) X(CubeGrad)                 \
-  X(ReciprocalGrad) X(ReluGrad) X(RsqrtGrad) X(SeluGrad) X(SigmoidGrad) X(SinGrad) X(SinhGrad) X(SoftplusGrad) X(SoftsignGrad)         \
-  X(SqrtGrad) X(SquareGrad) X(StanhGrad) X(SwishGrad) X(TanGrad) X(TanhGrad) X(TanhShrinkGrad) X(ThresholdedReluGrad)
-
 #define AMPC_BROADCAST_GRADIENTS(X)                                                                                                    \
   X(FirstGrad) X(SubGradY) X(MulGradX) X(MulGradY) X(DivGradX) X(DivGradY) X(MaxGradX) X(MaxGradY) X(MinGradX) X(MinGradY)             \
   X(FMaxGradX) X(FMaxGradY) X(FMinGradX) X(FMinGradY) X(PowGradX) X(PowGradY) X(ModGradY) X(Atan2GradX) X(Atan2GradY) X(PreluGradX)    \

@@ -10,109 +10,9 @@ using functors::RowGradient;
 using functors::UnaryGradient;
 using functors::UnaryOp;
 
-Params<double> None(const Op&) { return {}; }
-
-constexpr UnaryRow kUnary[] = {
-    {"abs", UnaryOp::kAbs, &None},
-    {"acos", UnaryOp::kAcos, &None},
-    {"acosh", UnaryOp::kAcosh, &None},
-    {"asin", UnaryOp::kAsin, &None},
-    {"asinh", UnaryOp::kAsinh, &None},
-    {"atan", UnaryOp::kAtan, &None},
-    {"atanh", UnaryOp::kAtanh, &None},
-    {"brelu", UnaryOp::kClip,
-     [](const Op& op) {
-       return Params<double>{op.GetFloat("t_min", 0), op.GetFloat("t_max", 24), 0};
-     }},
-    {"ceil", UnaryOp::kCeil, &None},
-    {"celu", UnaryOp::kCelu,
-     [](const Op& op) {
-       return Params<double>{op.GetFloat("alpha", 1), 0, 0};
-     }},
-    {"cos", UnaryOp::kCos, &None},
-    {"cosh", UnaryOp::kCosh, &None},
-    {"elu", UnaryOp::kElu,
-     [](const Op& op) {
-       return Params<double>{op.GetFloat("alpha", 1), 0, 0};
-     }},
-    {"erf", UnaryOp::kErf, &None},
-    {"exp", UnaryOp::kExp, &None},
-    {"expm1", UnaryOp::kExpm1, &None},
-    {"floor", UnaryOp::kFloor, &None},
-    {"gelu", UnaryOp::kGelu, &None},
-    {"hard_shrink", UnaryOp::kHardShrink,
-     [](const Op& op) {
-       return Params<double>{op.GetFloat("threshold", 0.5), 0, 0};
-     }},
-    {"hard_sigmoid", UnaryOp::kHardSigmoid,
-     [](const Op& op) {
-       return Params<double>{op.GetFloat("slope", 0.2f), op.GetFloat("offset", 0.5), 0};
-     }},
-    {"hard_swish", UnaryOp::kHardSwish,
-     [](const Op& op) {
-       return Params<double>{op.GetFloat("threshold", 6), op.GetFloat("scale", 6), op.GetFloat("offset", 3)};
-     }},
-    {"leaky_relu", UnaryOp::kLeakyRelu,
-     [](const Op& op) {
-       return Params<double>{op.GetFloat("alpha", 0.02f), 0, 0};
-     }},
-    {"log", UnaryOp::kLog, &None},
-    {"log10", UnaryOp::kLog10, &None},
-    {"log1p", UnaryOp::kLog1p, &None},
-    {"log2", UnaryOp::kLog2, &None},
-    {"logsigmoid", UnaryOp::kLogSigmoid, &None},
-    {"mish", UnaryOp::kMish,
-     [](const Op& op) {
-       return Params<double>{op.GetFloat("threshold", 20), 0, 0};
-     }},
-    {"reciprocal", UnaryOp::kReciprocal, &None},
-    {"relu", UnaryOp::kRelu, &None},
-    {"relu6", UnaryOp::kClip,
-     [](const Op& op) {
-       return Params<double>{0, op.GetFloat("threshold", 6), 0};
-     }},
-    {"round", UnaryOp::kRound, &None},
-    {"rsqrt", UnaryOp::kRsqrt, &None},
-    {"selu", UnaryOp::kSelu,
-     [](const Op& op) {
-       return Params<double>{op.GetFloat("scale", 1), op.GetFloat("alpha", 1), 0};
-     }},
-    {"sigmoid", UnaryOp::kSigmoid, &None},
-    {"sign", UnaryOp::kSign, &None},
-    {"silu", UnaryOp::kSwish,
-     [](const Op&) {
-       return Params<double>{1, 0, 0};
-     }},
-    {"sin", UnaryOp::kSin, &None},
-    {"sinh", UnaryOp::kSinh, &None},
-    {"softplus", UnaryOp::kSoftplus,
-     [](const Op& op) {
-       return Params<double>{op.GetFloat("beta", 1), op.GetFloat("threshold", 20), 0};
-     }},
-    {"softshrink", UnaryOp::kSoftShrink,
-     [](const Op& op) {
-       return Params<double>{op.GetFloat("lambda", 0.5), 0, 0};
-     }},
-    {"softsign", UnaryOp::kSoftsign, &None},
-    {"sqrt", UnaryOp::kSqrt, &None},
-    {"square", UnaryOp::kSquare, &None},
-    {"stanh", UnaryOp::kStanh,
-     [](const Op& op) {
-       return Params<double>{op.GetFloat("scale_a", 1), op.GetFloat("scale_b", 1), 0};
-     }},
-    {"swish", UnaryOp::kSwish,
-     [](const Op& op) {
-       return Params<double>{op.GetFloat("beta", 1), 0, 0};
-     }},
-    {"tan", UnaryOp::kTan, &None},
-    {"tanh", UnaryOp::kTanh, &None},
-    {"tanh_shrink", UnaryOp::kTanhShrink, &None},
-    {"thresholded_relu", UnaryOp::kThresholdedRelu,
-     [](const Op& op) {
-       return Params<double>{op.GetFloat("threshold", 1), 0, 0};
-     }},
-    {"trunc", UnaryOp::kTrunc, &None},
-};
+#define AMPC_ROW(op, functor, ...) {op, UnaryOp::k##functor __VA_OPT__(, ) __VA_ARGS__},
+constexpr UnaryRow kUnary[] = {AMPC_ACTIVATION_OPS(AMPC_ROW) AMPC_ARITHMETIC_OPS(AMPC_ROW) AMPC_TRANSCENDENTAL_OPS(AMPC_ROW)};
+#undef AMPC_ROW
 
 constexpr BinaryRow kBinary[] = {
     {"elementwise_add", Op2::kAdd},   {"elementwise_sub", Op2::kSub},   {"elementwise_mul", Op2::kMul},
@@ -130,54 +30,10 @@ constexpr LogicRow kLogic[] = {
     {"isnan_v2", LogicOp::kIsNaN},        {"bitwise_not", LogicOp::kBitNot},
 };
 
-constexpr UnaryGradientRow kUnaryGradients[] = {
-    {"abs_grad", UnaryGradient::kAbsGrad},
-    {"acos_grad", UnaryGradient::kAcosGrad},
-    {"acosh_grad", UnaryGradient::kAcoshGrad},
-    {"asin_grad", UnaryGradient::kAsinGrad},
-    {"asinh_grad", UnaryGradient::kAsinhGrad},
-    {"atan_grad", UnaryGradient::kAtanGrad},
-    {"atanh_grad", UnaryGradient::kAtanhGrad},
-    {"brelu_grad", UnaryGradient::kClipGrad, {"t_min", 0}, {"t_max", 24}},
-    {"celu_grad", UnaryGradient::kCeluGrad, {"alpha", 1}},
-    {"cos_grad", UnaryGradient::kCosGrad},
-    {"cosh_grad", UnaryGradient::kCoshGrad},
-    {"elu_grad", UnaryGradient::kEluGrad, {"alpha", 1}},
-    {"erf_grad", UnaryGradient::kErfGrad},
-    {"exp_grad", UnaryGradient::kExpGrad},
-    {"expm1_grad", UnaryGradient::kExpm1Grad},
-    {"gelu_grad", UnaryGradient::kGeluGrad},
-    {"hard_shrink_grad", UnaryGradient::kHardShrinkGrad, {"threshold", 0.5}},
-    {"hard_sigmoid_grad", UnaryGradient::kHardSigmoidGrad, {"slope", 0.2f}},
-    {"hard_swish_grad", UnaryGradient::kHardSwishGrad, {"threshold", 6}, {"scale", 6}, {"offset", 3}},
-    {"leaky_relu_grad", UnaryGradient::kLeakyReluGrad, {"alpha", 0.02f}},
-    {"log_grad", UnaryGradient::kLogGrad, {nullptr, 1}},
-    {"log10_grad", UnaryGradient::kLogGrad, {nullptr, 0.43429448190325182765}},
-    {"log1p_grad", UnaryGradient::kLog1pGrad},
-    {"log2_grad", UnaryGradient::kLogGrad, {nullptr, 1.44269504088896340736}},
-    {"logsigmoid_grad", UnaryGradient::kLogSigmoidGrad},
-    {"mish_grad", UnaryGradient::kMishGrad, {"threshold", 20}},
-    {"reciprocal_grad", UnaryGradient::kReciprocalGrad},
-    {"relu_grad", UnaryGradient::kReluGrad},
-    {"relu6_grad", UnaryGradient::kClipGrad, {nullptr, 0}, {"threshold", 6}},
-    {"rsqrt_grad", UnaryGradient::kRsqrtGrad},
-    {"selu_grad", UnaryGradient::kSeluGrad, {"scale", 1}, {"alpha", 1}},
-    {"sigmoid_grad", UnaryGradient::kSigmoidGrad},
-    {"silu_grad", UnaryGradient::kSwishGrad, {nullptr, 1}},
-    {"sin_grad", UnaryGradient::kSinGrad},
-    {"sinh_grad", UnaryGradient::kSinhGrad},
-    {"softplus_grad", UnaryGradient::kSoftplusGrad, {"beta", 1}, {"threshold", 20}},
-    {"softshrink_grad", UnaryGradient::kHardShrinkGrad, {"lambda", 0.5}},
-    {"softsign_grad", UnaryGradient::kSoftsignGrad},
-    {"sqrt_grad", UnaryGradient::kSqrtGrad},
-    {"square_grad", UnaryGradient::kSquareGrad},
-    {"stanh_grad", UnaryGradient::kStanhGrad, {"scale_a", 1}, {"scale_b", 1}},
-    {"swish_grad", UnaryGradient::kSwishGrad, {"beta", 1}},
-    {"tan_grad", UnaryGradient::kTanGrad},
-    {"tanh_grad", UnaryGradient::kTanhGrad},
-    {"tanh_shrink_grad", UnaryGradient::kTanhShrinkGrad},
-    {"thresholded_relu_grad", UnaryGradient::kThresholdedReluGrad, {"threshold", 1}},
-};
+#define AMPC_ROW(op, functor, ...) {op, UnaryGradient::k##functor __VA_OPT__(, ) __VA_ARGS__},
+constexpr UnaryGradientRow kUnaryGradients[] = {AMPC_ACTIVATION_GRADIENT_OPS(AMPC_ROW) AMPC_ARITHMETIC_GRADIENT_OPS(AMPC_ROW)
+                                                    AMPC_TRANSCENDENTAL_GRADIENT_OPS(AMPC_ROW)};
+#undef AMPC_ROW
 
 constexpr const char* kFlat[] = {"ceil_grad", "floor_grad", "round_grad", "trunc_grad"};
 
@@ -201,7 +57,7 @@ const Row* Find(absl::Span<const Row> rows, const Op& op) {
   return at == rows.end() ? nullptr : &*at;
 }
 
-double Read(const Op& op, const UnaryGradientRow::Parameter& p) { return p.name == nullptr ? p.fixed : op.GetFloat(p.name, p.fixed); }
+double Read(const Op& op, const Parameter& p) { return p.name == nullptr ? p.fixed : op.GetFloat(p.name, p.fixed); }
 
 constexpr DType kFloats[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64};
 
@@ -209,6 +65,7 @@ constexpr DType kFloats[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64
 
 absl::Span<const UnaryRow> UnaryRows() { return kUnary; }
 const UnaryRow* FindUnary(const Op& op) { return Find(UnaryRows(), op); }
+Params<double> ParamsOf(const UnaryRow& row, const Op& op) { return {Read(op, row.a), Read(op, row.b), Read(op, row.c)}; }
 UnaryOp FunctorOf(const UnaryRow& row, const Op& op) {
   return row.functor == UnaryOp::kGelu && op.GetBool("approximate") ? UnaryOp::kGeluTanh : row.functor;
 }

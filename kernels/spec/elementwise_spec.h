@@ -12,16 +12,23 @@
 
 namespace ampc {
 
+// Where a functor's parameter is an attribute: its name and what it is without; null for `fixed` alone.
+struct Parameter {
+  const char* name = nullptr;
+  double fixed = 0;
+};
+
 // Maps of one operand whose parameters are attributes.
 struct UnaryRow {
   const char* op;
   functors::UnaryOp functor;
-  functors::Params<double> (*params)(const Op& op);
+  Parameter a = {}, b = {}, c = {};
 };
 absl::Span<const UnaryRow> UnaryRows();
 // Null for an op that is none; the functor of gelu depends on an attribute.
 const UnaryRow* FindUnary(const Op& op);
 functors::UnaryOp FunctorOf(const UnaryRow& row, const Op& op);
+functors::Params<double> ParamsOf(const UnaryRow& row, const Op& op);
 // Whether integers have the functor, too: an arithmetic that wraps, with parameters toward zero.
 bool HasIntegers(functors::UnaryOp functor);
 // The functor of `pow` of floats with an exponent that is known: those that need no power function have their own. kScaleThenBias is x * 1 + -0.
@@ -51,11 +58,7 @@ std::vector<DType> TypesOf(const LogicRow& row);
 struct UnaryGradientRow {
   const char* op;
   functors::UnaryGradient functor;
-  // Where a parameter is an attribute: its name and what it is without; null for `fixed` alone.
-  struct Parameter {
-    const char* name = nullptr;
-    double fixed = 0;
-  } a = {}, b = {}, c = {};
+  Parameter a = {}, b = {}, c = {};
 };
 absl::Span<const UnaryGradientRow> UnaryGradientRows();
 const UnaryGradientRow* FindUnaryGradient(const Op& op);

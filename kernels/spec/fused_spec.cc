@@ -93,7 +93,7 @@ class Reader {
     Params<double> params;
     if (const UnaryRow* row = FindUnary(op)) {
       functor = FunctorOf(*row, op);
-      params = row->params(op);
+      params = ParamsOf(*row, op);
     } else if (op.type() == "scale") {
       functor = op.GetBool("bias_after_scale", true) ? UnaryOp::kScaleThenBias : UnaryOp::kBiasThenScale;
       params = {op.GetFloat("scale", 1), op.GetFloat("bias", 0), 0};

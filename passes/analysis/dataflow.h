@@ -2,7 +2,7 @@
 //
 // Known here and nowhere else: the casts that AMP inserted are looked through, so that a converted program is judged like its original;
 // what an op starts a subgraph with and what the subgraph gives back is one value on both sides of the border; and a loop gives its state
-// to its next turn.
+// to its next iteration.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct BlockLink {
 
 // The values that are one another on both sides of a subgraph's border, of the ops of ONNX with subgraphs, in program order: what the op
 // starts a subgraph with and the subgraph's inputs, the subgraph's outputs and the results of the op, what a loop's body gives and gets as
-// a state in the next turn, and what a loop starts with and its results, for one that makes no turn. Captured values and carries of native
+// a state in the next iteration, and what a loop starts with and its results, for one that makes no iteration. Captured values and carries of native
 // control flow are one variable everywhere and need no link.
 std::vector<BlockLink> BlockLinks(const Program& program);
 

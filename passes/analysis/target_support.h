@@ -1,4 +1,4 @@
-// TargetSupport: the data table behind PrecisionSupport: which ops a target computes in which low type.
+// TargetSupport: which ops a target computes in which low type, by their records.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -7,8 +7,8 @@
 
 namespace ampc {
 
-// The table for "cuda" or "cpu"; a usage error for another name. Lives as long as the process. An op of ONNX's
-// ("onnx.Relu.6") needs the native op that means the same, or none, and a version that has the type (schema_support.h).
+// For "cuda" or "cpu"; a usage error for another name. Lives as long as the process. An op of ONNX's ("onnx.Relu.6") needs a version that
+// has the type (schema_support.h), too; an op without a record is computed in no low type.
 absl::StatusOr<const PrecisionSupport*> TargetSupport(absl::string_view target);
 
 }  // namespace ampc

@@ -222,8 +222,8 @@ class Backward {
     }
     const int input = op.def().InputSlot(slot.name), output = op.def().OutputSlot(slot.name);
     if (input < 0 && op.outputs(output).empty()) {
-      const ops::GradientRow* row = ops::FindGradientRow(gradient.name);
-      if (row != nullptr && !ops::IsReadIfThere(*row, slot.name)) AMPC_RETURN_IF_ERROR(AddResult(op, output));
+      const OpDef* forward = ops::ForwardOf(gradient.name);
+      if (forward != nullptr && !ops::IsReadIfThere(*forward->gradient_slots, slot.name)) AMPC_RETURN_IF_ERROR(AddResult(op, output));
     }
     const absl::Span<Var* const> from = input >= 0 ? op.inputs(input) : op.outputs(output);
     for (const Var* var : from) {

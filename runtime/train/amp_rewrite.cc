@@ -45,7 +45,7 @@ void DecideParams(const Program& program, const std::vector<std::string>* low_pa
 std::vector<std::string> TakeLowParams(Program& program) {
   std::vector<std::string> out;
   ForEachVar(program, [&out](const Var& var) {
-    if (var.kind != VarKind::kParam || !Lowered(var)) return;
+    if (var.kind != VarKind::kParam || !IsRetyped(var)) return;
     out.push_back(var.name());
     if (var.weight != nullptr) var.weight->transforms.clear();
   });

@@ -111,7 +111,7 @@ absl::StatusOr<std::vector<VarGradient>> OptimizerWithMixedPrecision::TryBackwar
     rewrite_.notes.insert(rewrite_.notes.begin(), settings_.notes.begin(), settings_.notes.end());
   } else {
     for (const std::unique_ptr<Var>& var : main.main().vars()) {
-      if (var->kind == VarKind::kParam && Lowered(*var)) rewrite_.low_params.push_back(var->name());
+      if (var->kind == VarKind::kParam && IsRetyped(*var)) rewrite_.low_params.push_back(var->name());
     }
   }
   Loss entry;

@@ -1,4 +1,4 @@
-// What a user wishes, and what a training keeps.
+// What a user asks for, and what a training keeps.
 #include <string>
 #include <vector>
 

@@ -109,26 +109,23 @@ TEST(Registry, PaddlesCommonAttributesAreCarried) {
 
 bool HasSlot(const OpDef& def, absl::string_view slot) { return def.InputSlot(slot) >= 0 || def.OutputSlot(slot) >= 0; }
 
-// Rows of the table of gradients name slots of their forward ops, and are found.
-TEST(Gradients, RowsFitTheirForwardOps) {
-  absl::string_view last;
-  for (const ops::GradientRow& row : ops::GradientRows()) {
-    SCOPED_TRACE(row.forward);
-    EXPECT_LT(last, row.forward) << "not sorted";
-    last = row.forward;
-    EXPECT_EQ(ops::FindGradientRow(absl::StrCat(row.forward, "_grad")), &row);
-    const OpDef* forward = Ops().Find(row.forward);
-    ASSERT_NE(forward, nullptr);
-    EXPECT_EQ(forward->gradient, absl::StrCat(row.forward, "_grad"));
-    for (absl::string_view slot : absl::StrSplit(row.needs, ' ', absl::SkipEmpty())) {
+// A record that names the slots of its gradient op has these slots, and the op is found.
+TEST(Gradients, SlotsAreThoseOfTheForwardOp) {
+  for (const OpDef* forward : Ops().All()) {
+    if (!forward->gradient_slots.has_value()) continue;
+    SCOPED_TRACE(forward->name);
+    const GradientSlots& slots = *forward->gradient_slots;
+    EXPECT_EQ(forward->gradient, absl::StrCat(forward->name, "_grad"));
+    EXPECT_EQ(ops::ForwardOf(forward->gradient), forward);
+    for (absl::string_view slot : absl::StrSplit(slots.needs, ' ', absl::SkipEmpty())) {
       EXPECT_TRUE(HasSlot(*forward, absl::StripSuffix(slot, "?"))) << "needs " << slot;
     }
-    for (absl::string_view slot : absl::StrSplit(row.of, ' ')) EXPECT_GE(forward->OutputSlot(slot), 0) << "of " << slot;
-    for (absl::string_view slot : absl::StrSplit(row.gives, ' ')) EXPECT_GE(forward->InputSlot(slot), 0) << "gives " << slot;
-    EXPECT_TRUE(absl::StrContains(row.needs, row.like)) << "like " << row.like;
+    for (absl::string_view slot : absl::StrSplit(slots.of, ' ')) EXPECT_GE(forward->OutputSlot(slot), 0) << "of " << slot;
+    for (absl::string_view slot : absl::StrSplit(slots.gives, ' ')) EXPECT_GE(forward->InputSlot(slot), 0) << "gives " << slot;
+    EXPECT_TRUE(absl::StrContains(slots.needs, slots.like)) << "like " << slots.like;
   }
-  EXPECT_EQ(ops::FindGradientRow("relu"), nullptr);
-  EXPECT_EQ(ops::FindGradientRow("while_grad"), nullptr);
+  EXPECT_EQ(ops::ForwardOf("relu"), nullptr);
+  EXPECT_EQ(ops::ForwardOf("while_grad"), nullptr);
 }
 
 TEST(Gradients, EveryDifferentiableOpHasItsGradientOp) {
@@ -138,11 +135,11 @@ TEST(Gradients, EveryDifferentiableOpHasItsGradientOp) {
   }
 }
 
-// An op has a case that shows what is inferred, and one with its exact error; tests/autodiff has those of gradients made from the table.
+// An op has a case that shows what is inferred, and one with its exact error; tests/autodiff has those of gradient ops.
 TEST(Registry, EveryOpHasItsCases) {
   const std::vector<testing::Case> cases = AllCases();
   for (const OpDef* def : Ops().All()) {
-    if (ops::FindGradientRow(def->name) != nullptr) continue;
+    if (ops::ForwardOf(def->name) != nullptr) continue;
     bool infers = false;
     bool fails = false;
     for (const testing::Case& c : cases) {

@@ -147,7 +147,7 @@ class RandomProgram {
       states.push_back(Name("s"));
       results.push_back(Name("r"));
       edges_.emplace_back(root, states[i]);
-      edges_.emplace_back(root, results[i]);  // no turn
+      edges_.emplace_back(root, results[i]);  // no iteration
     }
     const std::string all = Name("r"), turn = Name("i"), on = Name("o");
     const std::string body = Block([&](Lines* body) {

@@ -86,7 +86,7 @@ TEST(FoldCasts, DropsExactlyTheCastsThatLoseNothing) {
 
 // An operand that would fit in several places. Up to operator set 6 it lies from dimension `axis` of the first one on, where `broadcast` is set;
 // from 7 on at its end.
-TEST(RaiseOnnxOpset, ABroadcastStaysWhereItWas) {
+TEST(UpgradeOnnxOpset, ABroadcastStaysWhereItWas) {
   const std::vector<Dims> operands = {{3, 3, 3}, {3, 3}, {3}, {3, 1}, {1, 3}, {1}, {1, 1}};
   for (const Dims& y : operands) {
     for (int axis = 0; axis + static_cast<int>(y.size()) <= 3; ++axis) {
@@ -100,7 +100,7 @@ TEST(RaiseOnnxOpset, ABroadcastStaysWhereItWas) {
         ASSERT_OK_AND_ASSIGN(Program program, Parse(text));
         PassContext ctx;
         ASSERT_OK_AND_ASSIGN(ctx.support, TargetSupport("cuda"));
-        const absl::Status raised = RunPipeline(Pipeline().Add("infer-types").Add("raise-onnx-opset", {{"dtype", "bf16"}}), {}, ctx, program);
+        const absl::Status raised = RunPipeline(Pipeline().Add("infer-types").Add("upgrade-onnx-opset", {{"dtype", "bf16"}}), {}, ctx, program);
         EXPECT_EQ(raised.ok(), place == end) << text << raised;
       }
     }

@@ -10,6 +10,7 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
 import commands  # noqa: E402
 import layering  # noqa: E402
+import op_tables  # noqa: E402
 import size  # noqa: E402
 import status  # noqa: E402
 import words  # noqa: E402
@@ -45,6 +46,39 @@ class LintTest(unittest.TestCase):
         self.write("graph/formats/onnx.cc", '#include "proto/onnx.pb.h"\n')
         found = self.problems(layering)
         self.assertEqual([p.split(":")[0] for p in found], ["graph/type.cc", "passes/fold.cc", "runtime/run.cc"])
+
+    def test_tables_of_ops(self):
+        self.write("graph/ops/all_ops.inc", "AMPC_OP(Abs)\nAMPC_OP(Conv2DTranspose)\nAMPC_OP(CAllreduceSum)\nAMPC_OP(TopKV2)\nAMPC_OP(Log1p)\n")
+        ops = '{"abs", "conv2d_transpose", "c_allreduce_sum", "top_k_v2", "log1p"}'
+        self.assertEqual(op_tables.op_names(self._folder.name) & {"conv2d_transpose", "c_allreduce_sum", "top_k_v2", "log1p_grad"},
+                         {"conv2d_transpose", "c_allreduce_sum", "top_k_v2", "log1p_grad"})
+        self.write("kernels/spec/a.cc", "constexpr Row kA[] = %s;\n" % ops)
+        self.write("kernels/cuda/b.cc", "constexpr Row kB[] = %s;\n" % ops)
+        self.write("passes/few.cc", 'constexpr Row kFew[] = {"abs", "log1p", "top_k_v2"};\n')
+        self.write("graph/formats/names.cc", "constexpr Row kNames[] = %s;\n" % ops)
+        self.assertEqual(self.problems(op_tables), [])
+        self.write("kernels/cpu/c.cc", 'constexpr Row kC[] = {"abs abs_grad log1p_grad top_k_v2_grad"};\n')
+        self.assertEqual(self.problems(op_tables), ["kernels/spec/a.cc: kA has op abs, which stands in kC of kernels/cpu/c.cc"])
+        self.write("kernels/cpu/c.cc", "")
+        self.write("passes/kinds.cc", "constexpr Row kKinds[] = %s;\n" % ops)
+        self.assertIn("passes/kinds.cc: kKinds is a table of ops (abs, c_allreduce_sum, conv2d_transpose)", self.problems(op_tables)[0])
+        self.write("tools/lint/op_tables_allow.txt", "passes/kinds.cc kKinds  # reason\npasses/gone.cc kGone\n")
+        self.assertEqual(self.problems(op_tables), ["tools/lint/op_tables_allow.txt: passes/gone.cc kGone is no table of ops"])
+
+    def test_page_of_an_op_names_all_files(self):
+        self.write("graph/ops/all_ops.inc", "AMPC_OP(Abs)\n")
+        self.write("graph/ops/abs.cc", 'Unary("abs");\n')
+        self.write("tools/docs/how_to_add_an_op.md", "```cpp file=graph/ops/abs.cc\n```\n```cpp file=graph/ops/all_ops.inc\n```\n")
+        self.write("passes/other.cc", "// abs\nint absent;\n")
+        self.assertEqual(self.problems(op_tables), [])
+        self.write("passes/kinds.cc", 'Add("abs");\n')
+        self.assertEqual(self.problems(op_tables), ["tools/docs/how_to_add_an_op.md: passes/kinds.cc knows abs, too"])
+        self.write("passes/kinds.cc", "")
+        for i in range(5):
+            self.write("tests/%d.case" % i, "abs\n")
+        page = "".join("```cpp file=%s\n```\n" % path for path in ["graph/ops/abs.cc", "graph/ops/all_ops.inc"] + ["tests/%d.case" % i for i in range(5)])
+        self.write("tools/docs/how_to_add_an_op.md", page)
+        self.assertEqual(self.problems(op_tables), ["tools/docs/how_to_add_an_op.md: abs stands in 7 files, needs at most 6"])
 
     def test_header_without_guard(self):
         self.write("graph/op.h", "int x;\n")

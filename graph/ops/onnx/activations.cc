@@ -100,7 +100,7 @@ void AddActivations(OnnxOps& ops) {
   ops.Add("Mish").SameAs("mish");
   ops.Add("Gelu").Like("gelu").Lower(&LowerGelu);
   ops.Add("Softplus").Like("softplus").Lower(&LowerSoftplus);
-  ops.Add("Shrink").Like("softshrink").Lower(&LowerShrink);
+  ops.Add("Shrink").Like("softshrink").Traits({OpTrait::kRectifier}).Use("bias", AttrUse::kAdds).Lower(&LowerShrink);
   ops.Add("PRelu").Like("prelu").Lower(&LowerPRelu);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/ops/bounds.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/onnx_op.h"
 #include "graph/ops/onnx/steps.h"
@@ -159,7 +160,12 @@ void AddArithmetic(OnnxOps& ops) {
       .Amp(AmpClass::kNever, "its result has the type of target_type, which the program asks for")
       .Lower(&LowerCastLike);
   ops.Add("Erf").Like("erf").Lower(&LowerErf);
-  ops.Add("Neg").Amp(AmpClass::kClear, "flips the sign: exact in every type").Lower(&LowerNeg).Infer(&InferSameType);
+  ops.Add("Neg")
+      .Amp(AmpClass::kClear, "flips the sign: exact in every type")
+      .Traits({OpTrait::kArithmetic})
+      .BoundsAre(&ops::NegativeBounds)
+      .Lower(&LowerNeg)
+      .Infer(&InferSameType);
   ops.Add("Round").Like("round").Lower(&LowerRound).Infer(&InferSameType);
   ops.Add("Pow").Like("elementwise_pow").Lower(&LowerPow);
   ops.Add("Mod").Like("elementwise_mod").Lower(&LowerMod);
@@ -167,7 +173,7 @@ void AddArithmetic(OnnxOps& ops) {
   ops.Add("Min").Like("elementwise_min").Lower(&LowerMin);
   ops.Add("Sum").Like("sum").Lower(&LowerSum);
   ops.Add("Mean").Like("sum").Lower(&LowerMean);
-  ops.Add("Clip").Like("clip").AmpWhen(&ClipClass).Lower(&LowerClip);
+  ops.Add("Clip").Like("clip").AmpWhen(&ClipClass).Use("min", AttrUse::kBounds).Use("max", AttrUse::kBounds).Lower(&LowerClip);
 }
 
 }  // namespace ampc::onnx

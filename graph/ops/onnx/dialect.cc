@@ -86,6 +86,18 @@ void AddAttrs(const Schema& schema, OnnxDef& def) {
   }
 }
 
+// What the native op does to values, and what the operator's own record adds.
+void AddFunction(const OnnxOp& op, const OpDef* native, OnnxDef& def) {
+  def.traits = op.traits | (native == nullptr ? 0 : native->traits);
+  def.bounds = op.bounds != nullptr || native == nullptr ? op.bounds : native->bounds;
+  def.low_on_cuda = op.low_on_cuda || native == nullptr || native->low_on_cuda;
+  for (AttrDef& attr : def.attrs) {
+    for (const auto& [name, use] : op.uses) {
+      if (attr.name == name) attr.use = use;
+    }
+  }
+}
+
 InferredDef MakeDef(const Schema& schema, const OnnxOp& op) {
   InferredDef def(NameOfOp(schema));
   const OpDef* native = op.native.empty() ? nullptr : Ops().Find(op.native);
@@ -100,6 +112,7 @@ InferredDef MakeDef(const Schema& schema, const OnnxOp& op) {
   def.outputs = MakeSlots(op, schema, schema.outputs, op.out_slots, native == nullptr ? kNone : native->outputs);
   FollowTogether(schema, def);
   AddAttrs(schema, def);
+  AddFunction(op, native, def);
   if (op.same) {
     // The native inference reads its attributes' defaults.
     for (const AttrDef& attr : native->attrs) {

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "graph/ops/bounds.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/lowering.h"
 #include "graph/ops/onnx/move_util.h"
@@ -109,7 +110,7 @@ void LowerConstantOfShape(Lowering& l) {
 }  // namespace
 
 void AddGenerate(OnnxOps& ops) {
-  ops.Add("OneHot").Like("one_hot_v2").Lower(&LowerOneHot).AsIs({"indices", "depth"});
+  ops.Add("OneHot").Like("one_hot_v2").BoundsAre(&ops::Between<0, 1>).Lower(&LowerOneHot).AsIs({"indices", "depth"});
   ops.Add("Trilu").Like("tril_triu").Lower(&LowerTrilu);
   ops.Add("com.microsoft.Trilu").Like("tril_triu").Lower(&LowerTrilu);
   ops.Add("EyeLike").Like("eye").Lower(&LowerEyeLike).AsIs({"input"});

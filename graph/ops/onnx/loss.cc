@@ -67,6 +67,7 @@ void LowerSoftmaxCrossEntropy(Lowering& l) {
 void AddLoss(OnnxOps& ops) {
   ops.Add("NegativeLogLikelihoodLoss")
       .Amp(AmpClass::kDeny, "a sum over the batch and over the weights leaves f16 above 65504, and a mean of logarithms loses small steps")
+      .Traits({OpTrait::kLoss})
       .Lower(&LowerNegativeLogLikelihood);
   ops.Add("SoftmaxCrossEntropyLoss").Like("softmax_with_cross_entropy").Lower(&LowerSoftmaxCrossEntropy);
 }

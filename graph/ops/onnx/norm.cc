@@ -306,10 +306,12 @@ void AddNorm(OnnxOps& ops) {
       .Infer(&InferSameType);
   ops.Add("LpNormalization")
       .Amp(AmpClass::kInfer, "the norm is taken in fp32 inside; the result is at most 1, one rounding moves it by at most 2^-12")
+      .Traits({OpTrait::kBounded, OpTrait::kNormalized})
       .Lower(&LowerLpNormalization)
       .Infer(&InferSameType);
   ops.Add("MeanVarianceNormalization")
       .Amp(AmpClass::kDeny, "the standard's own definition of it has fp32 constants inside: a runtime that expands it refuses other types")
+      .Traits({OpTrait::kBounded, OpTrait::kNormalized})
       .Lower(&LowerMeanVarianceNormalization)
       .Infer(&InferSameType);
   ops.Add("LRN")

@@ -56,6 +56,26 @@ OnnxOp& OnnxOp::TakesSequences() {
   return *this;
 }
 
+OnnxOp& OnnxOp::Traits(std::initializer_list<OpTrait> some) {
+  for (const OpTrait trait : some) traits |= static_cast<uint32_t>(trait);
+  return *this;
+}
+
+OnnxOp& OnnxOp::BoundsAre(BoundsFn fn) {
+  bounds = fn;
+  return *this;
+}
+
+OnnxOp& OnnxOp::LowOnCuda() {
+  low_on_cuda = true;
+  return *this;
+}
+
+OnnxOp& OnnxOp::Use(std::string attr, AttrUse use) {
+  uses.emplace_back(std::move(attr), use);
+  return *this;
+}
+
 OnnxOp& OnnxOps::Add(std::string type) {
   ops_.emplace_back();
   ops_.back().type = std::move(type);

@@ -1,12 +1,15 @@
-// OnnxOp: the record of one ONNX operator: what its schemas (schema.h) leave open. It makes the OpDef `onnx.<Type>.<since>` of each version.
+// OnnxOp: the record of one ONNX operator: what its schemas (schema.h) leave open. It makes the OpDef `onnx.<Type>.<since>` of each
+// version.
 //
 //   void AddActivations(OnnxOps& ops) {
 //     ops.Add("Relu").SameAs("relu");                       // slots, inference, AMP class, cost, lowering are the native record's
-//     ops.Add("Softmax").Like("softmax").Lower(&LowerSoftmax);  // AMP class of the native record; types and cost by lowering
+//     ops.Add("Softmax").Like("softmax").Lower(&LowerSoftmax);  // AMP class, traits and bounds of the native record; types and cost by
+//     lowering
 //   }
 #pragma once
 
 #include <deque>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,7 +35,10 @@ struct OnnxOp {
   bool pure = true;
   bool sequences = false;     // an operand may be a sequence of tensors, where the schema says so
   std::vector<std::pair<std::string, SlotPrecision>> precision;  // of formals that do not follow the op's compute type
-  std::string doc;
+  uint32_t traits = 0;                                           // beside those of the native op
+  BoundsFn bounds = nullptr;                                     // null: as the native op's
+  bool low_on_cuda = false;                                      // although the native op is not
+  std::vector<std::pair<std::string, AttrUse>> uses;             // of attributes, where a version has them
 
   // The operands in order are the slots `in` of the native record (its required and optional slots in order when empty), the results `out`.
   OnnxOp& SameAs(std::string native_op, std::vector<std::string> in = {}, std::vector<std::string> out = {});
@@ -46,6 +52,10 @@ struct OnnxOp {
   OnnxOp& AsIs(std::vector<std::string> formals);
   OnnxOp& Impure();
   OnnxOp& TakesSequences();
+  OnnxOp& Traits(std::initializer_list<OpTrait> some);
+  OnnxOp& BoundsAre(BoundsFn fn);
+  OnnxOp& LowOnCuda();
+  OnnxOp& Use(std::string attr, AttrUse use);
 };
 
 // What one version of an operator becomes. Every OpDef whose name starts with "onnx." or "com.microsoft." and that is not opaque is one of these.

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/size.h"
+#include "graph/ops/bounds.h"
 #include "graph/ops/onnx/layout_util.h"
 #include "graph/ops/onnx/lowering.h"
 #include "graph/ops/onnx/move_util.h"
@@ -189,12 +190,12 @@ void LowerMaxUnpool(Lowering& l) {
 }  // namespace
 
 void AddPool(OnnxOps& ops) {
-  ops.Add("MaxPool").Like("pool2d").Lower(&LowerMaxPool);
+  ops.Add("MaxPool").Like("pool2d").BoundsAre(&ops::MovedBounds).Lower(&LowerMaxPool);
   ops.Add("com.microsoft.NhwcMaxPool").Amp(AmpClass::kNever, "its elements are integers").Lower(&LowerNhwcMaxPool);
-  ops.Add("AveragePool").Like("pool2d").Lower(&LowerAveragePool);
+  ops.Add("AveragePool").Like("pool2d").Traits({OpTrait::kSum}).Lower(&LowerAveragePool);
   ops.Add("LpPool").Amp(AmpClass::kDeny, "squares overflow f16 from 256 on").Lower(&LowerLpPool);
-  ops.Add("GlobalAveragePool").Like("pool2d").Lower(&LowerGlobalAveragePool);
-  ops.Add("GlobalMaxPool").Like("pool2d").Lower(&LowerGlobalMaxPool);
+  ops.Add("GlobalAveragePool").Like("pool2d").Traits({OpTrait::kSum}).BoundsAre(&ops::MovedBounds).Lower(&LowerGlobalAveragePool);
+  ops.Add("GlobalMaxPool").Like("pool2d").BoundsAre(&ops::MovedBounds).Lower(&LowerGlobalMaxPool);
   ops.Add("GlobalLpPool").Amp(AmpClass::kDeny, "squares overflow f16 from 256 on").Lower(&LowerGlobalLpPool);
   ops.Add("MaxUnpool").Amp(AmpClass::kClear, "moves values without arithmetic").Lower(&LowerMaxUnpool);
 }

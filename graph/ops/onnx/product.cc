@@ -41,7 +41,7 @@ Var* GemmProduct(Lowering& l) {
 
 void AddProduct(OnnxOps& ops) {
   ops.Add("MatMul").SameAs("matmul_v2");
-  ops.Add("Gemm").Like("matmul_v2").Lower(&LowerGemm);
+  ops.Add("Gemm").Like("matmul_v2").Use("alpha", AttrUse::kScales).Use("beta", AttrUse::kScales).Lower(&LowerGemm);
   ops.Add("Einsum").Like("einsum").Lower(&LowerEinsum);
   ops.Add("Det").Like("determinant").Lower(&LowerDet);
 }

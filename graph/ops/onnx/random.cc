@@ -113,8 +113,20 @@ void LowerDropout(Lowering& l) {
 void AddRandom(OnnxOps& ops) {
   ops.Add("RandomNormal").Amp(AmpClass::kNever, kRandomReason).Impure().Lower(&LowerRandomNormal);
   ops.Add("RandomUniform").Amp(AmpClass::kNever, kRandomReason).Impure().Lower(&LowerRandomUniform);
-  ops.Add("RandomNormalLike").Amp(AmpClass::kNever, kRandomReason).AsIs({"input"}).Impure().Lower(&LowerRandomNormalLike);
-  ops.Add("RandomUniformLike").Amp(AmpClass::kNever, kRandomReason).AsIs({"input"}).Impure().Lower(&LowerRandomUniformLike);
+  ops.Add("RandomNormalLike")
+      .Amp(AmpClass::kNever, kRandomReason)
+      .AsIs({"input"})
+      .Use("mean", AttrUse::kFills)
+      .Use("scale", AttrUse::kFills)
+      .Impure()
+      .Lower(&LowerRandomNormalLike);
+  ops.Add("RandomUniformLike")
+      .Amp(AmpClass::kNever, kRandomReason)
+      .AsIs({"input"})
+      .Use("low", AttrUse::kFills)
+      .Use("high", AttrUse::kFills)
+      .Impure()
+      .Lower(&LowerRandomUniformLike);
   ops.Add("Bernoulli").Amp(AmpClass::kDeny, "a probability below 2^-25 is 0 in f16, and so are its draws").Impure().Lower(&LowerBernoulli);
   ops.Add("Multinomial")
       .Amp(AmpClass::kDeny, "logarithms of probabilities near -1000 are off by 0.25 in f16: draws move to other classes")

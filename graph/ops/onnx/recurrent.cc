@@ -225,10 +225,10 @@ void LowerQuantizedLstm(Lowering& l) {
 }  // namespace
 
 void AddRecurrent(OnnxOps& ops) {
-  ops.Add("LSTM").Like("rnn").Lower(&Lower<4, 3>);
+  ops.Add("LSTM").Like("rnn").LowOnCuda().Lower(&Lower<4, 3>);
   ops.Add("com.microsoft.DynamicQuantizeLSTM").Amp(AmpClass::kNever, "quantised: its scales stay as they are").Lower(&LowerQuantizedLstm);
-  ops.Add("GRU").Like("rnn").Lower(&Lower<3, 2>);
-  ops.Add("RNN").Like("rnn").Lower(&Lower<1, 1>);
+  ops.Add("GRU").Like("rnn").LowOnCuda().Lower(&Lower<3, 2>);
+  ops.Add("RNN").Like("rnn").LowOnCuda().Lower(&Lower<1, 1>);
 }
 
 }  // namespace ampc::onnx

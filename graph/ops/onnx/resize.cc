@@ -304,7 +304,11 @@ void LowerUpsample(Lowering& l) {
 }  // namespace
 
 void AddResize(OnnxOps& ops) {
-  ops.Add("Resize").Like("bilinear_interp_v2").Lower(&LowerResize).AsIs({"roi", "scales", "sizes"});
+  ops.Add("Resize")
+      .Like("bilinear_interp_v2")
+      .Use("extrapolation_value", AttrUse::kFills)
+      .Lower(&LowerResize)
+      .AsIs({"roi", "scales", "sizes"});
   ops.Add("Upsample").Like("bilinear_interp_v2").Lower(&LowerUpsample).AsIs({"scales"});
 }
 

@@ -190,6 +190,7 @@ void AddSample(OnnxOps& ops) {
   ops.Add("AffineGrid").Like("affine_grid").Lower(&LowerAffineGrid);
   ops.Add("RoiAlign")
       .Amp(AmpClass::kDeny, "its boxes have the type of X, and an f16 coordinate above 2048 loses whole pixels")
+      .Traits({OpTrait::kSampler})
       .Lower(&LowerRoiAlign);
   ops.Add("CenterCropPad").Like("pad").Lower(&LowerCenterCropPad);
 }

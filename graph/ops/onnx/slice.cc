@@ -240,7 +240,7 @@ void LowerPad(Lowering& l) {
 
 void AddSlice(OnnxOps& ops) {
   ops.Add("Slice").Like("slice").Lower(&LowerSlice);
-  ops.Add("Pad").Like("pad").Lower(&LowerPad);
+  ops.Add("Pad").Like("pad").Use("value", AttrUse::kFills).Lower(&LowerPad);
 }
 
 }  // namespace ampc::onnx

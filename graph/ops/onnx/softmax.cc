@@ -1,6 +1,7 @@
 // Softmax, LogSoftmax and Hardmax: along one axis from operator set 13 on, before that over all dims from `axis` on.
 #include <vector>
 
+#include "graph/ops/bounds.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/onnx_op.h"
 #include "graph/ops/onnx/softmax.h"
@@ -76,6 +77,8 @@ void AddSoftmax(OnnxOps& ops) {
   ops.Add("LogSoftmax").Like("log_softmax").Lower(&LowerSoftmax).Infer(&InferSameType);
   ops.Add("Hardmax")
       .Amp(AmpClass::kWidest, "values that differ in fp32 may be equal in f16, and another be the first: the operand is not lowered for it")
+      .Traits({OpTrait::kBounded, OpTrait::kNormalized})
+      .BoundsAre(&ops::Between<0, 1>)
       .Lower(&LowerSoftmax)
       .Infer(&InferSameType);
 }

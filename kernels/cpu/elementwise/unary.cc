@@ -22,7 +22,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   }
   const UnaryLoop loop =
       UnaryLoop(functor, dtype, spec.outputs[0].NumElements()).Stored(spec.inputs[0].storage(), spec.outputs[0].storage());
-  return MakeLambdaKernel(loop.traits(), [loop, params = row->params(view.op())](const KernelArgs& args) {
+  return MakeLambdaKernel(loop.traits(), [loop, params = ParamsOf(*row, view.op())](const KernelArgs& args) {
     loop.Run(params, args);
     return absl::OkStatus();
   });

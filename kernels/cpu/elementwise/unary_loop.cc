@@ -93,30 +93,10 @@ PlainFn FindDouble(UnaryOp op) {
 // Functions of a few instructions are bound by memory; the others cost nanoseconds.
 bool IsCheap(UnaryOp op) {
   switch (op) {
-    case UnaryOp::kRelu:
-    case UnaryOp::kClip:
-    case UnaryOp::kHardSwish:
-    case UnaryOp::kHardSigmoid:
-    case UnaryOp::kLeakyRelu:
-    case UnaryOp::kSqrt:
-    case UnaryOp::kRsqrt:
-    case UnaryOp::kSquare:
-    case UnaryOp::kCube:
-    case UnaryOp::kReciprocal:
-    case UnaryOp::kPowHalf:
-    case UnaryOp::kAbs:
-    case UnaryOp::kScaleThenBias:
-    case UnaryOp::kBiasThenScale:
-    case UnaryOp::kSoftsign:
-    case UnaryOp::kThresholdedRelu:
-    case UnaryOp::kHardShrink:
-    case UnaryOp::kSoftShrink:
-    case UnaryOp::kFloor:
-    case UnaryOp::kCeil:
-    case UnaryOp::kRound:
-    case UnaryOp::kTrunc:
-    case UnaryOp::kSign:
-      return true;
+#define AMPC_CASE(name) case UnaryOp::k##name:
+    AMPC_CHEAP_FUNCTORS(AMPC_CASE)
+#undef AMPC_CASE
+    return true;
     default:
       return false;
   }

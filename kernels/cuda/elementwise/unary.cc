@@ -43,7 +43,7 @@ Scalars Fixed(const Params<double>& p) { return {DeviceScalar(p.a), DeviceScalar
 
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const UnaryRow* row = FindUnary(*spec.op);
-  return MakeMap(spec, FunctorOf(*row, *spec.op), Fixed(row->params(*spec.op)));
+  return MakeMap(spec, FunctorOf(*row, *spec.op), Fixed(ParamsOf(*row, *spec.op)));
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeClip(const KernelSpec& spec) {

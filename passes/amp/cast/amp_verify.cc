@@ -14,7 +14,7 @@ namespace {
 
 absl::Status CheckFetches(const AmpDecision& decision, const Program& program) {
   for (const Var* fetch : program.fetches) {
-    if (Lowered(*fetch) && AmpDecision::Has(decision.keep_var, fetch->id())) {
+    if (IsRetyped(*fetch) && AmpDecision::Has(decision.keep_var, fetch->id())) {
       return InternalError(absl::StrCat("fetch '", fetch->name(), "' became ", Name(fetch->type.dtype), ", needs to stay ", Name(fetch->was)));
     }
   }
@@ -30,7 +30,7 @@ absl::Status CheckOp(const AmpDecision& decision, const PrecisionSupport& suppor
   if (d.low || d.untouched) return absl::OkStatus();
   for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
     const Var& var = *op.inputs()[i];
-    if (!Lowered(var) || !IsLowPrecision(var.type.dtype)) continue;
+    if (!IsRetyped(var) || !IsLowPrecision(var.type.dtype)) continue;
     if (InputPrecision(decision, op, op.InputSlotOf(i)) == SlotPrecision::kAsIs) continue;
     return InternalError(absl::StrCat(Describe(op), " stays fp32 (", d.rule, "), but reads '", var.name(), "', which is ", Name(var.type.dtype)));
   }

@@ -11,7 +11,7 @@ void Materializer::FindOutdatedFetches(const std::vector<std::unique_ptr<Op>>& o
     Var* fetch = op->outputs()[0];
     if (fetch->kind != VarKind::kTemp || source.kind != VarKind::kTemp || !fetched_[fetch->id()] || fetched_[source.id()]) continue;
     const bool keep = AmpDecision::Has(decision_.keep_var, fetch->id());
-    if (keep ? Lowered(*fetch) : decision_.own_slots && !Lowered(*fetch) && Lowered(source)) outdated_[source.id()] = fetch;
+    if (keep ? IsRetyped(*fetch) : decision_.own_slots && !IsRetyped(*fetch) && IsRetyped(source)) outdated_[source.id()] = fetch;
   }
 }
 

@@ -148,7 +148,7 @@ class ParameterCaster {
 
   bool ReadsWide(const Op& op, int flat) const {
     const Var& var = *op.inputs()[flat];
-    if (!IsStored(var) || !Lowered(var) || !AmpDecision::Has(decision_.low_param, var.id())) return false;
+    if (!IsStored(var) || !IsRetyped(var) || !AmpDecision::Has(decision_.low_param, var.id())) return false;
     const OpDecision& d = decision_.For(op);
     if (IsInserted(op) || d.untouched) return false;
     if (decision_.casts_captures && !op.SubBlocks().empty()) return !d.low;
@@ -159,7 +159,7 @@ class ParameterCaster {
   // The list of a control op whose body reads low weights has casts of them.
   void ListCasts(Block& block, const Op& op, std::vector<std::unique_ptr<Op>>& out) const {
     for (Var* var : op.inputs()) {
-      if (var->kind != VarKind::kParam || !Lowered(*var) || !AmpDecision::Has(decision_.low_param, var->id())) continue;
+      if (var->kind != VarKind::kParam || !IsRetyped(*var) || !AmpDecision::Has(decision_.low_param, var->id())) continue;
       Widen(block, var, out);
       out.back()->marks.amp_reason = std::string(kListedCast);
     }

@@ -80,7 +80,7 @@ void Materializer::WidenResults(Op& op) {
       continue;
     }
     if (OutputPrecision(decision_, op, op.OutputSlotOf(i)) == SlotPrecision::kAsIs) continue;
-    if (var->kind == VarKind::kCarry && Lowered(*var)) {
+    if (var->kind == VarKind::kCarry && IsRetyped(*var)) {
       DefineAside(op, i, DType::kF32);
     } else if (var->kind == VarKind::kTemp && decision_.widen_native) {
       Retype(*var, DType::kF32);
@@ -133,7 +133,7 @@ void Materializer::Retype(Var& var, DType to) {
   if (static_cast<int>(is_retyped_.size()) <= var.id()) is_retyped_.resize(program_.num_var_ids());
   if (!is_retyped_[var.id()]) retyped_.emplace_back(&var, var.type.dtype);
   is_retyped_[var.id()] = true;
-  if (!Lowered(var)) var.was = var.type.dtype;
+  if (!IsRetyped(var)) var.was = var.type.dtype;
   var.type.dtype = to;
   if (var.was == to) var.was = DType::kInvalid;
 }

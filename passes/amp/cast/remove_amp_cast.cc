@@ -61,7 +61,7 @@ class Stripper {
         }
       }
     }
-    ForEachVar(program_, [&marks](const Var& var) { marks = marks || Lowered(var); });
+    ForEachVar(program_, [&marks](const Var& var) { marks = marks || IsRetyped(var); });
     return marks;
   }
 
@@ -102,10 +102,10 @@ class Stripper {
     for (int b = 0; b < program_.num_blocks(); ++b) {
       Block& block = program_.block(b);
       for (const std::unique_ptr<Var>& var : block.vars()) {
-        if (!IsStored(*var) || !Lowered(*var)) continue;
+        if (!IsStored(*var) || !IsRetyped(*var)) continue;
         const size_t at = var->name().rfind(absl::StrCat(".", Name(var->type.dtype)));
         Var* base = at == std::string::npos ? nullptr : block.FindVar(var->name().substr(0, at));
-        if (base == nullptr || base->kind != var->kind || base->type.dtype != var->was || Lowered(*base) || base->type.dims != var->type.dims) continue;
+        if (base == nullptr || base->kind != var->kind || base->type.dtype != var->was || IsRetyped(*base) || base->type.dims != var->type.dims) continue;
         target_[var->id()] = base;
         dead_[var->id()] = true;
       }
@@ -160,7 +160,7 @@ class Stripper {
   }
 
   void Restore(Var& var) {
-    if (!Lowered(var) || dead_[var.id()]) return;
+    if (!IsRetyped(var) || dead_[var.id()]) return;
     const DType low = var.type.dtype;
     var.type.dtype = var.was;
     if (var.literal != nullptr) {

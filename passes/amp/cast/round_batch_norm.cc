@@ -29,7 +29,7 @@ bool IsBatchNormInference(const Op& op) {
 
 // A stored f32 vector that a pending cast lowers.
 bool IsCastVector(const Var& var) {
-  return IsStored(var) && Lowered(var) && IsLowPrecision(var.type.dtype) && var.weight != nullptr && var.weight->dtype == DType::kF32 &&
+  return IsStored(var) && IsRetyped(var) && IsLowPrecision(var.type.dtype) && var.weight != nullptr && var.weight->dtype == DType::kF32 &&
          var.weight->transforms.size() == 1 && var.weight->transforms[0].to == var.type.dtype;
 }
 

@@ -27,7 +27,7 @@ struct DecideOptions {
   std::vector<std::string> black_list;  // op types
   std::vector<std::string> black_vars;  // exact names of values
   std::vector<ClassRule> classes;       // own mode only: instead of what the records say
-  std::vector<Selector> include, exclude;  // own mode only; which wish wins: tools/docs/convert.md
+  std::vector<Selector> include, exclude;  // own mode only; which request wins: tools/docs/convert.md
 };
 
 using DecisionOr = absl::StatusOr<std::unique_ptr<AmpDecision>>;

@@ -51,7 +51,7 @@ class OwnDecider {
     out_->ops.resize(program_.num_op_ids());
     ForEachVar(program_, [this](const Var& var) {
       if (var.kind == VarKind::kState || var.kind == VarKind::kCarry) vote_[var.id()] = Vote::kHigh;
-      if (IsLowPrecision(var.type.dtype) && var.kind == VarKind::kFeed && !Lowered(var)) vote_[var.id()] = Vote::kLow;
+      if (IsLowPrecision(var.type.dtype) && var.kind == VarKind::kFeed && !IsRetyped(var)) vote_[var.id()] = Vote::kLow;
     });
     ForEachOp(program_, [this](const Op& op) {
       out_->ops[op.id()] = Decide(op);
@@ -63,7 +63,7 @@ class OwnDecider {
     return std::move(out_);
   }
 
-  // What came of the user's wishes.
+  // What came of the user's requests.
   absl::Status Report(std::vector<std::string>* notes) const {
     notes->insert(notes->end(), notes_.begin(), notes_.end());
     for (const std::string& type : without_kernel_) {
@@ -106,11 +106,11 @@ class OwnDecider {
     if (IsCast(op)) return Untouched("cast", "the program asks for this type");
     if (op.def().opaque && !IsOwnOp(op)) return Fp32("opaque", op.def().amp_reason);
     if (ClassOf(op) == AmpClass::kNever) return Fp32("never", op.def().amp_reason);
-    if (!HasFloatResult(op)) return Untouched("not-float", "it computes no float and reads any");
+    if (!HasFloatResult(op)) return Untouched("not-float", "produces no float; takes operands of any type");
     return {};
   }
 
-  // Ops that no wish makes low.
+  // Ops that no request makes low.
   OpDecision Impossible(const Op& op) {
     if (HasF64(op)) return Fp32("f64", "an operand is f64");
     if (const Var* unknown = UnknownOperand(op)) return Fp32("unknown", out_->Keep(absl::StrCat("nothing says which type ", unknown->name(), " has")));
@@ -136,7 +136,7 @@ class OwnDecider {
 
   AmpClass ClassOf(const Op& op) const {
     if (!options_.classes.empty()) {
-      if (const AmpClass* wish = FindClass(options_.classes, op)) return *wish;
+      if (const AmpClass* request = FindClass(options_.classes, op)) return *request;
     }
     return op.def().amp_when != nullptr ? op.def().amp_when(op) : op.def().amp;
   }
@@ -294,9 +294,9 @@ class OwnDecider {
     });
     out_->low_var.assign(n, false);
     for (const Var* var : program_.fetches) {
-      const IoChoice::Wish wish = io_.For(*var);
-      if (wish == IoChoice::Wish::kKeep) out_->keep_var[var->id()] = true;
-      if (wish == IoChoice::Wish::kLow && var->kind == VarKind::kTemp) out_->low_var[var->id()] = true;
+      const IoChoice::Request request = io_.For(*var);
+      if (request == IoChoice::Request::kKeep) out_->keep_var[var->id()] = true;
+      if (request == IoChoice::Request::kLow && var->kind == VarKind::kTemp) out_->low_var[var->id()] = true;
       if (IsStored(*var)) read_high[var->id()] = true;
     }
     out_->low_param.assign(n, false);
@@ -305,8 +305,8 @@ class OwnDecider {
       if (var.type.dtype != DType::kF32) return;
       const int id = var.id();
       if (var.kind == VarKind::kFeed) {
-        const IoChoice::Wish wish = io_.For(var);
-        out_->low_var[id] = wish == IoChoice::Wish::kLow || (wish == IoChoice::Wish::kMayBeLow && read_low[id]);
+        const IoChoice::Request request = io_.For(var);
+        out_->low_var[id] = request == IoChoice::Request::kLow || (request == IoChoice::Request::kMayBeLow && read_low[id]);
       }
       if (!IsStored(var)) return;
       out_->low_param[id] = read_low[id] && !read_high[id];

@@ -31,7 +31,7 @@ class UnifiedDecider {
     dense_.assign(names_.num_cells(), true);
     created_.assign(names_.num_cells(), false);
     ForEachVar(program, [this](const Var& var) {
-      type_[names_.cell(var)] = Lowered(var) ? var.was : var.type.dtype;
+      type_[names_.cell(var)] = IsRetyped(var) ? var.was : var.type.dtype;
       dense_[names_.cell(var)] = var.type.kind != TypeKind::kOpaque;
     });
   }

@@ -73,7 +73,7 @@ inline bool IsInserted(const Op& op) { return op.marks.amp == AmpMark::kInserted
 // The value travels with the program: a weight, or a literal.
 inline bool IsStored(const Var& var) { return var.kind == VarKind::kParam || var.kind == VarKind::kConst; }
 // The fp32 type that AMP took from the value, if it did.
-inline bool Lowered(const Var& var) { return var.was != DType::kInvalid; }
+inline bool IsRetyped(const Var& var) { return var.was != DType::kInvalid; }
 
 // One line per op in program order: `value  op  low|fp32|-  rule: reason`, columns padded. What `table` cases compare.
 std::string ToTable(const AmpDecision& decision, const Program& program);

@@ -46,10 +46,10 @@ absl::StatusOr<IoChoice> IoChoice::Make(const DecideOptions& options, const Prog
   return out;
 }
 
-IoChoice::Wish IoChoice::For(const Var& var) const {
-  if (keep_.contains(var.exported())) return Wish::kKeep;
-  if (low_.contains(var.exported())) return Wish::kLow;
-  return low_io_ ? Wish::kMayBeLow : Wish::kKeep;
+IoChoice::Request IoChoice::For(const Var& var) const {
+  if (keep_.contains(var.exported())) return Request::kKeep;
+  if (low_.contains(var.exported())) return Request::kLow;
+  return low_io_ ? Request::kMayBeLow : Request::kKeep;
 }
 
 }  // namespace ampc

@@ -13,8 +13,8 @@ class IoChoice {
   // whose type cannot be low.
   static absl::StatusOr<IoChoice> Make(const DecideOptions& options, const Program& program);
 
-  enum class Wish : uint8_t { kKeep, kMayBeLow, kLow };  // kLow: named, whatever reads or computes it
-  Wish For(const Var& var) const;
+  enum class Request : uint8_t { kKeep, kMayBeLow, kLow };  // kLow: named, whatever reads or computes it
+  Request For(const Var& var) const;
 
  private:
   bool low_io_ = false;

@@ -24,7 +24,7 @@ absl::string_view Name(ListKind kind);  // "target", "fp16-or-fp32", "fp32", "co
 // The one kind that the record of an op says.
 ListKind KindOf(const OpDef& def);
 
-// A wish for an op type: its class, or its class where an attribute has one of the values (as text: "relu", "1", "true").
+// A request for an op type: its class, or its class where an attribute has one of the values (as text: "relu", "1", "true").
 struct ClassRule {
   std::string op;
   AmpClass amp = AmpClass::kInfer;

@@ -10,7 +10,6 @@
 #include "passes/amp/decide/decision.h"
 #include "passes/amp/protect/op_class.h"
 #include "passes/amp/select/original_names.h"
-#include "passes/analysis/op_kinds.h"
 #include "passes/analysis/schema_support.h"
 
 namespace ampc {
@@ -41,7 +40,7 @@ std::string Reason(const Op& op, const Ranges& ranges, const OriginalNames& name
     const ValueRange* range = find(var);
     if (range == nullptr || OutputPrecisionFor(op.def(), op.OutputSlotOf(i), low) != SlotPrecision::kFollow) continue;
     // What a bounded function makes small (a probability) is small by intent.
-    const bool vanishes = low == DType::kF16 && range->vanishing * 2 > range->nonzero && !Is(op, OpKind::kBounded);
+    const bool vanishes = low == DType::kF16 && range->vanishing * 2 > range->nonzero && !op.HasTrait(OpTrait::kBounded);
     if (Overflows(*range, low) || IsSubnormal(*range, low) || vanishes) return say(var, *range);
   }
   for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/ops/onnx/dialect.h"
-#include "passes/amp/protect/data_attributes.h"
 #include "passes/amp/protect/stored_losses.h"
 #include "passes/amp/protect/thresholds.h"
 #include "passes/amp/protect/visit.h"
@@ -15,7 +14,7 @@ namespace {
 
 // A literal that was an attribute in an earlier version of the operator counts as one: a model is judged the same in all its operator sets.
 bool FromConstants(const Visit& v) {
-  if (v.Is(OpKind::kShapeReader)) return true;
+  if (v.Is(OpTrait::kShapeReader)) return true;
   const Op& op = v.op;
   if (!op.def().pure || op.def().opaque || !op.SubBlocks().empty()) return false;
   bool shape = op.inputs().empty();
@@ -31,17 +30,18 @@ bool FromConstants(const Visit& v) {
 // Few small numbers beside others do not show: a bias of ordinary sums, a slope.
 bool CountsFor(const Visit& v, int flat, const LostValue& lost) {
   if (!lost.many) return true;
-  if (v.Is(OpKind::kAdditive) || v.Is(OpKind::kSelection)) return lost.least > 0;
+  if (v.Is(OpTrait::kAdditive) || v.Is(OpTrait::kSelection)) return lost.least > 0;
   if (ClassOf(v.op) == AmpClass::kAllow) return v.In(flat).type.has_rank && v.In(flat).type.rank() > 1;
-  return v.Is(OpKind::kProduct) || v.Is(OpKind::kDivision) || MovesValues(v.op);
+  return v.Is(OpTrait::kProduct) || v.Is(OpTrait::kDivision) || MovesValues(v.op);
 }
 
-Effect ReadConstant(Visit& v, const LostValue& lost, AttributeUse use) {
-  const bool operand = use == AttributeUse::kOperand;
-  const bool bounds = operand ? v.Is(OpKind::kSelection) : use == AttributeUse::kBounds;
-  const bool adds = operand ? v.Is(OpKind::kAdditive) : use == AttributeUse::kAdds;
-  const bool product = v.Is(OpKind::kProduct) || (v.Is(OpKind::kDivision) && lost.many);
-  const bool scales = operand ? product || ClassOf(v.op) == AmpClass::kAllow : use == AttributeUse::kScales;
+// Of an attribute, or with kNone of an operand.
+Effect ReadConstant(Visit& v, const LostValue& lost, AttrUse use) {
+  const bool operand = use == AttrUse::kNone;
+  const bool bounds = operand ? v.Is(OpTrait::kSelection) : use == AttrUse::kBounds;
+  const bool adds = operand ? v.Is(OpTrait::kAdditive) : use == AttrUse::kAdds;
+  const bool product = v.Is(OpTrait::kProduct) || (v.Is(OpTrait::kDivision) && lost.many);
+  const bool scales = operand ? product || ClassOf(v.op) == AmpClass::kAllow : use == AttrUse::kScales;
   // min(x, 1e30) keeps its meaning with an infinity; few bits count in what keeps a value from zero.
   if (lost.loss == Loss::kOverflows && bounds) return Effect::kNone;
   if (lost.loss == Loss::kImprecise && !adds && !bounds) return Effect::kNone;
@@ -54,9 +54,9 @@ Effect ReadConstant(Visit& v, const LostValue& lost, AttributeUse use) {
   }
   v.Give(Fact::kSmall);
   if (adds || bounds) {
-    v.SetGuard(Fact::Guard::kFloor, lost.least);
+    v.SetSizeHint(Fact::SizeHint::kFloor, lost.least);
   } else if (scales) {
-    v.SetGuard(lost.many ? Fact::Guard::kWeighted : Fact::Guard::kScaled, std::fabs(lost.value));
+    v.SetSizeHint(lost.many ? Fact::SizeHint::kWeighted : Fact::SizeHint::kScaled, std::fabs(lost.value));
   }
   return Effect::kStarts;
 }
@@ -70,25 +70,25 @@ Effect ReadOperand(Visit& v, int flat, bool moves, bool keeps) {
   const bool follows = IsCast(op) || InputPrecisionFor(op.def(), op.InputSlotOf(flat), v.facts.low()) == SlotPrecision::kFollow;
   if (!follows) {
     // What stays fp32 because its version has no other type gives a large number on.
-    const bool hands_on = v.facts.HandsOn(op) && !v.Is(OpKind::kSelection);
-    if (lost.loss == Loss::kOverflows && hands_on && !SchemaAllows(op.def(), v.facts.low())) v.Give(Fact::kLarge);
+    const bool propagates = v.facts.PropagatesLoss(op) && !v.Is(OpTrait::kSelection);
+    if (lost.loss == Loss::kOverflows && propagates && !SchemaAllows(op.def(), v.facts.low())) v.Give(Fact::kLarge);
     return Effect::kNone;
   }
   // A small number that the low type has keeps from zero all the same.
   if (lost.loss == Loss::kNone && fact.bounds.low == fact.bounds.high && fact.bounds.Magnitude() < v.facts.smallest()) {
-    v.SetGuard(Fact::Guard::kFloor, fact.bounds.Magnitude());
+    v.SetSizeHint(Fact::SizeHint::kFloor, fact.bounds.Magnitude());
   }
   if (lost.loss == Loss::kNone || !CountsFor(v, flat, lost)) return Effect::kNone;
   for (int i = 0; moves && i < v.num_results(); ++i) v.result(i).lost = lost;
-  return IsCast(op) ? Effect::kNone : ReadConstant(v, lost, AttributeUse::kOperand);
+  return IsCast(op) ? Effect::kNone : ReadConstant(v, lost, AttrUse::kNone);
 }
 
-Effect ReadAttribute(Visit& v, const DataAttribute& attribute) {
+Effect ReadAttribute(Visit& v, const AttrDef& attribute) {
   const double value = v.op.GetFloat(attribute.name);
   const LostValue lost = LossOf(value, v.facts.low());
   if (lost.loss != Loss::kNone) return ReadConstant(v, lost, attribute.use);
-  const bool keeps = attribute.use == AttributeUse::kAdds || attribute.use == AttributeUse::kBounds;
-  if (keeps && std::fabs(value) < v.facts.smallest()) v.SetGuard(Fact::Guard::kFloor, std::fabs(value));
+  const bool keeps = attribute.use == AttrUse::kAdds || attribute.use == AttrUse::kBounds;
+  if (keeps && std::fabs(value) < v.facts.smallest()) v.SetSizeHint(Fact::SizeHint::kFloor, std::fabs(value));
   return Effect::kNone;
 }
 
@@ -132,10 +132,10 @@ Effect ConstantRule(Visit& v) {
   Effect step = Effect::kNone;
   const bool computes = !op.def().opaque && (ClassOf(op) != AmpClass::kNever || IsCast(op)) && v.HasFloatResult();
   if (computes) {
-    const bool moves = MovesValues(op) && !v.Is(OpKind::kSelection) && NumFloats(op) == 1 && !IsLowPrecision(op.outputs()[0]->type.dtype);
-    const bool keeps = v.Is(OpKind::kAdditive) || v.Is(OpKind::kSelection);
+    const bool moves = MovesValues(op) && !v.Is(OpTrait::kSelection) && NumFloats(op) == 1 && !IsLowPrecision(op.outputs()[0]->type.dtype);
+    const bool keeps = v.Is(OpTrait::kAdditive) || v.Is(OpTrait::kSelection);
     for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) step = std::max(step, ReadOperand(v, i, moves, keeps));
-    for (const DataAttribute& attribute : v.facts.AttributesOf(op)) step = std::max(step, ReadAttribute(v, attribute));
+    for (const AttrDef* attribute : v.facts.AttributesOf(op)) step = std::max(step, ReadAttribute(v, *attribute));
   }
   return std::max(step, CheckBatchNorm(v));
 }
@@ -145,7 +145,7 @@ Effect RangeRule(Visit& v) {
   if (!v.Reads(Fact::kLarge) || ClassOf(v.op) == AmpClass::kAllow) return Effect::kNone;
   v.Mark([&] { return absl::StrCat("reads a value beyond the range of ", Name(v.facts.low())); });
   // log_softmax stays fp32 for a reason of its own, and its result is as large as its operand.
-  const bool large = (MayBecomeLow(v.op) || v.Is(OpKind::kBounded)) && !v.TakesLargeAway();
+  const bool large = (MayBecomeLow(v.op) || v.Is(OpTrait::kBounded)) && !v.TakesLargeAway();
   if (!large && !IsCast(v.op)) return Effect::kEnds;
   v.Give(Fact::kLarge);
   return Effect::kPasses;

@@ -1,4 +1,4 @@
-// What a loop adds up: a small step that is rounded away in one turn is rounded away in all of them.
+// What a loop adds up: a small step that is rounded away in one iteration is rounded away in all of them.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -66,7 +66,7 @@ void MarkStates(const Facts& facts, int rule, Marks* marks) {
   });
   std::vector<std::pair<const Op*, Edge>> steps;
   for (const Op* op : flow.ops()) {
-    if (!facts.HandsOn(*op) && !facts.Is(*op, OpKind::kSelection)) continue;
+    if (!facts.PropagatesLoss(*op) && !op->HasTrait(OpTrait::kSelection)) continue;
     for (const Var* in : op->inputs()) {
       for (const Var* out : op->outputs()) {
         if (in->type.IsFloat() && out->type.IsFloat()) steps.push_back({op, {flow.Root(*in).id(), out->id()}});
@@ -75,14 +75,14 @@ void MarkStates(const Facts& facts, int rule, Marks* marks) {
   }
   for (const auto& [op, edge] : steps) edges.push_back(edge);
   const std::vector<int> component = Components(vars, edges);
-  // A component whose values are only moved and compared loses nothing more in the second turn.
+  // A component whose values are only moved and compared loses nothing more in the second iteration.
   std::vector<bool> computes(vars, false);
   for (const auto& [op, edge] : steps) {
-    if (component[edge.from] == component[edge.to] && facts.Is(*op, OpKind::kArithmetic)) computes[component[edge.from]] = true;
+    if (component[edge.from] == component[edge.to] && op->HasTrait(OpTrait::kArithmetic)) computes[component[edge.from]] = true;
   }
   for (const auto& [op, edge] : steps) {
-    const bool turns = component[edge.from] == component[edge.to] && computes[component[edge.from]];
-    if (turns) marks->Add(*op, rule, [&] { return std::string(ProtectRules()[rule].reason); });
+    const bool carried = component[edge.from] == component[edge.to] && computes[component[edge.from]];
+    if (carried) marks->Add(*op, rule, [&] { return std::string(ProtectRules()[rule].reason); });
   }
 }
 

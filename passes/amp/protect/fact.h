@@ -34,7 +34,7 @@ struct Fact {
   };
 
   // What constants say of the size of a value.
-  struct Guard {
+  struct SizeHint {
     enum Kind : uint8_t {
       kNone,
       kFloor,       // one keeps it from zero: it is at least `size`
@@ -44,12 +44,12 @@ struct Fact {
     };
     Kind kind = kNone;
     double size = 0;
-    friend bool operator==(const Guard&, const Guard&) = default;
+    friend bool operator==(const SizeHint&, const SizeHint&) = default;
   };
 
   Bounds bounds;
   LostValue lost;  // what it is, and loses in the low type, where it is a constant
-  Guard guard;
+  SizeHint size_hint;
   Power power;
   int origin = -1;  // Var::id of the tensor of which it is a piece, moved, bounded, scaled, or taken from another piece; -1 for no piece
   uint16_t traits = 0;
@@ -58,7 +58,7 @@ struct Fact {
   friend bool operator==(const Fact& a, const Fact& b) {
     const bool same_loss =
         a.lost.loss == b.lost.loss && a.lost.value == b.lost.value && a.lost.least == b.lost.least && a.lost.many == b.lost.many;
-    return same_loss && a.bounds == b.bounds && a.guard == b.guard && a.power == b.power && a.origin == b.origin && a.traits == b.traits;
+    return same_loss && a.bounds == b.bounds && a.size_hint == b.size_hint && a.power == b.power && a.origin == b.origin && a.traits == b.traits;
   }
 };
 

@@ -10,6 +10,7 @@
 #include "passes/amp/protect/stored_losses.h"
 #include "passes/amp/protect/thresholds.h"
 #include "passes/amp/protect/visit.h"
+#include "passes/analysis/per_record.h"
 
 namespace ampc {
 namespace {
@@ -56,7 +57,7 @@ bool IsProductOfPositions(const Op& op) {
 
 // What a matrix product gives, as long as nothing adds up many of it: a sum of many has more digits than its elements.
 void FollowProducts(const Facts& facts, const Op& op, Fact* results) {
-  const bool sums = facts.Is(op, OpKind::kSum) || facts.Is(op, OpKind::kRunning);
+  const bool sums = op.HasTrait(OpTrait::kSum) || op.HasTrait(OpTrait::kRunning);
   if (!IsNetworkProduct(op) && (sums || !facts.Reads(op, Fact::kProduct))) return;
   for (size_t i = 0; i < op.outputs().size(); ++i) {
     if (op.outputs()[i]->type.IsFloat()) results[i].traits |= Fact::kProduct;
@@ -70,19 +71,15 @@ Facts::Facts(const Program& program, DType low, OnTiny on_tiny)
       largest_(low == DType::kF16 ? 65504.0 : 0x1.FEp127),
       smallest_(low == DType::kF16 ? 0x1p-14 : 0x1p-126),
       flow_(program),
-      kinds_(program.num_op_ids(), 0),
       asks_(program.num_op_ids(), false),
       lost_(LossesOfStored(program, flow_.roots(), low, on_tiny)),
       fetched_(program.num_var_ids(), false),
       numbers_(program.num_var_ids(), false),
       forward_(flow_, *this) {
-  PerRecord<uint32_t> kinds;
   PerRecord<bool> asks;
-  const auto of = static_cast<uint32_t (*)(const OpDef&)>(&KindsOf);
   ForEachOp(program, [&](const Op& op) {
-    kinds_[op.id()] = kinds.Of(op.def(), of);
     asks_[op.id()] = asks.Of(op.def(), &AsksForExactOperands) || !op.SubBlocks().empty();
-    may_round_ = may_round_ || Is(op, OpKind::kWhole) || IsCast(op);
+    may_round_ = may_round_ || op.HasTrait(OpTrait::kWhole) || IsCast(op);
   });
   for (const Var* var : program.fetches) fetched_[flow_.Root(*var).id()] = true;
   FindNumbers();
@@ -137,7 +134,7 @@ void Facts::Transfer(const Op& op, Fact* results, Marks* marks, std::vector<Rule
 Fact Facts::Across(const Fact& fact) {
   Fact left;
   left.bounds = fact.bounds;
-  left.guard = fact.guard;
+  left.size_hint = fact.size_hint;
   left.traits = fact.traits & Fact::kMay;
   return left;
 }
@@ -146,7 +143,7 @@ Fact Facts::Join(const Fact& a, const Fact& b) {
   Fact joined = a;
   joined.bounds = Union(a.bounds, b.bounds);
   joined.traits = ((a.traits | b.traits) & Fact::kMay) | (a.traits & b.traits);
-  if (joined.guard.kind == Fact::Guard::kNone) joined.guard = b.guard;
+  if (joined.size_hint.kind == Fact::SizeHint::kNone) joined.size_hint = b.size_hint;
   if (joined.lost.loss == Loss::kNone) joined.lost = b.lost;
   return joined;
 }
@@ -170,10 +167,20 @@ bool Facts::IsFixed(const Var& var) const {
   return IsStored(root) || Of(root).Has(Fact::kConstant);
 }
 
-bool Facts::HandsOn(const Op& op) const {
+const std::vector<const AttrDef*>& Facts::AttributesOf(const Op& op) const {
+  const auto [it, added] = attributes_.try_emplace(&op.def());
+  if (added) {
+    for (const AttrDef& attr : op.def().attrs) {
+      if (attr.use != AttrUse::kNone) it->second.push_back(&attr);
+    }
+  }
+  return it->second;
+}
+
+bool Facts::PropagatesLoss(const Op& op) const {
   const AmpClass amp = ClassOf(op);
-  const bool arithmetic = Is(op, OpKind::kArithmetic) || Is(op, OpKind::kSum) || Is(op, OpKind::kRunning);
-  return arithmetic || amp == AmpClass::kClear || amp == AmpClass::kWidest || IsCast(op) || Is(op, OpKind::kHandsOn);
+  const bool arithmetic = op.HasTrait(OpTrait::kArithmetic) || op.HasTrait(OpTrait::kSum) || op.HasTrait(OpTrait::kRunning);
+  return arithmetic || amp == AmpClass::kClear || amp == AmpClass::kWidest || IsCast(op) || op.HasTrait(OpTrait::kControlMove);
 }
 
 std::vector<const Op*> Facts::MakersOf(const Var& var) const {
@@ -188,10 +195,10 @@ std::vector<const Op*> Facts::MakersOf(const Var& var) const {
 }
 
 bool Facts::IsDistanceFromExtremum(const Op& op) const {
-  if (!Is(op, OpKind::kAdditive) || Is(op, OpKind::kSelection) || op.inputs().size() != 2) return false;
+  if (!op.HasTrait(OpTrait::kAdditive) || op.HasTrait(OpTrait::kSelection) || op.inputs().size() != 2) return false;
   for (int i = 0; i < 2; ++i) {
     const std::vector<const Op*> makers = MakersOf(In(op, i));
-    const auto extremum = std::find_if(makers.begin(), makers.end(), [this](const Op* maker) { return Is(*maker, OpKind::kExtremum); });
+    const auto extremum = std::find_if(makers.begin(), makers.end(), [](const Op* maker) { return maker->HasTrait(OpTrait::kExtremum); });
     if (extremum != makers.end() && &In(**extremum, 0) == &In(op, 1 - i)) return true;
   }
   return false;
@@ -231,8 +238,7 @@ int NumFloats(const Op& op) {
 }
 
 void Facts::FindResults(const Op& op, Fact* results) {
-  const Bounds bounds =
-      BoundsOfResults(bounds_rules_.Of(op.def(), &BoundsRuleOf), op, [this](const Var& var) -> const Bounds& { return Of(var).bounds; });
+  const Bounds bounds = BoundsOfResults(op, [this](const Var& var) -> const Bounds& { return Of(var).bounds; });
   const LostValue created = LossOfCreated(op, low_);
   for (size_t i = 0; i < op.outputs().size(); ++i) {
     const Var& var = *op.outputs()[i];

@@ -4,14 +4,12 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "graph/weight.h"
-#include "passes/amp/protect/data_attributes.h"
 #include "passes/amp/protect/fact.h"
 #include "passes/amp/protect/op_class.h"
 #include "passes/analysis/dataflow.h"
 #include "passes/analysis/forward_facts.h"
-#include "passes/analysis/op_kinds.h"
-#include "passes/analysis/per_record.h"
 
 namespace ampc {
 
@@ -31,7 +29,6 @@ class Facts {
   double smallest() const { return smallest_; }  // normal value
   const ValueFlow& flow() const { return flow_; }
   const Fact& Of(const Var& var) const { return forward_.Of(var); }
-  bool Is(const Op& op, OpKind kind) const { return (kinds_[op.id()] & static_cast<uint32_t>(kind)) != 0; }
   const Var& In(const Op& op, int flat) const { return flow_.Root(*op.inputs()[flat]); }
   bool Reads(const Op& op, uint16_t traits) const;
   bool InRange(const Bounds& bounds) const { return bounds.Magnitude() <= largest_; }  // for sure
@@ -41,13 +38,14 @@ class Facts {
   bool IsNumber(const Var& var) const { return numbers_[var.id()]; }
   bool MayRound() const { return may_round_; }  // an op rounds to whole numbers, or casts
   // Its result is its operands moved, added, scaled or compared: what they lose, it has lost.
-  bool HandsOn(const Op& op) const;
+  bool PropagatesLoss(const Op& op) const;
   // The op that defines it, and what defines what that moves, and so on.
   std::vector<const Op*> MakersOf(const Var& var) const;
   bool IsDistanceFromExtremum(const Op& op) const;  // x - max(x), which may be small where x is not
   // The magnitude of a stored value as a factor, as far as it is known; 1 for what is not.
   double FactorOf(const Var& var) const;
-  absl::Span<const DataAttribute> AttributesOf(const Op& op) const { return attributes_.Of(op.def(), DataAttributesOf); }
+  // Those that enter its data.
+  const std::vector<const AttrDef*>& AttributesOf(const Op& op) const;
   // One of its operands may be an index, a shape, a condition or a scale.
   bool AsksForExact(const Op& op) const { return asks_[op.id()]; }
   // Of the tensor of which it is a piece, else its own.
@@ -72,13 +70,11 @@ class Facts {
   const DType low_;
   const double largest_, smallest_;
   const ValueFlow flow_;
-  std::vector<uint32_t> kinds_;  // by Op::id
   std::vector<bool> asks_;       // by Op::id
   bool may_round_ = false;
   std::vector<LostValue> lost_;          // of stored values, by Var::id
   std::vector<bool> fetched_, numbers_;  // by Var::id
-  PerRecord<BoundsRule> bounds_rules_;
-  mutable PerRecord<absl::Span<const DataAttribute>> attributes_;
+  mutable absl::flat_hash_map<const OpDef*, std::vector<const AttrDef*>> attributes_;
   ForwardFacts<Fact, Facts> forward_;
   Marks* marks_ = nullptr;  // while facts are found
   std::vector<RuleStep>* steps_ = nullptr;

@@ -67,7 +67,7 @@ class Backward {
         const BackwardVisit visit = Ask(**it, i, results, nowhere, marks_);
         if (ProtectRules()[rows_[i]].backward != &LogRule) continue;
         log_ = rows_[i];
-        if (!visit.Is(OpKind::kShapeReader)) logs_.Add(**it, visit.wanted != 0, (visit.wanted & kDirectToLog) != 0);
+        if (!visit.Is(OpTrait::kShapeReader)) logs_.Add(**it, visit.wanted != 0, (visit.wanted & kDirectToLog) != 0);
       }
     }
     logs_.Mark(log_, marks_);

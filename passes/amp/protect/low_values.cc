@@ -13,12 +13,10 @@
 #include "graph/base/half.h"
 #include "graph/low_range.h"
 #include "graph/ops/onnx/dialect.h"
+#include "passes/amp/protect/thresholds.h"
 
 namespace ampc {
 namespace {
-
-// The part of a value's size that rounding may take before it counts as a loss.
-constexpr double kLargeError = 0x1p-6;
 
 double Square(double x) { return x * x; }
 double FloatOfBits(uint32_t bits) { return std::bit_cast<float>(bits); }

@@ -22,15 +22,15 @@ bool IsExactOperand(const BackwardVisit& v, const SlotDef& slot, int flat) {
 // Backwards as far as products, and what never becomes low.
 bool EndsExact(const BackwardVisit& v) {
   const AmpClass amp = ClassOf(v.op);
-  return amp == AmpClass::kAllow || amp == AmpClass::kDeny || v.op.def().opaque || v.Is(OpKind::kShapeReader) || !v.op.SubBlocks().empty();
+  return amp == AmpClass::kAllow || amp == AmpClass::kDeny || v.op.def().opaque || v.Is(OpTrait::kShapeReader) || !v.op.SubBlocks().empty();
 }
 
 // Is it what transforms of signals are made of? All else is a function of a network.
 bool IsTransform(const BackwardVisit& v) {
-  if (v.Is(OpKind::kSelection) || v.Is(OpKind::kRectifier) || v.Is(OpKind::kExp)) return false;
+  if (v.Is(OpTrait::kSelection) || v.Is(OpTrait::kRectifier) || v.Is(OpTrait::kExp)) return false;
   const AmpClass amp = ClassOf(v.op);
-  return v.facts.HandsOn(v.op) || amp == AmpClass::kAllow || amp == AmpClass::kDeny || v.Is(OpKind::kPower) || v.Is(OpKind::kRoot) ||
-         v.Is(OpKind::kExtremum);
+  return v.facts.PropagatesLoss(v.op) || amp == AmpClass::kAllow || amp == AmpClass::kDeny || v.Is(OpTrait::kPower) || v.Is(OpTrait::kRoot) ||
+         v.Is(OpTrait::kExtremum);
 }
 
 // The one operand that is not stored or made from constants.
@@ -48,7 +48,7 @@ const Var* OnlyComputed(const Facts& facts, const Op& op) {
 // x - floor(x), x - n * round(x / n): appends what lies between, x included.
 bool IsFraction(const BackwardVisit& v, std::vector<const Var*>* made_from) {
   const Op& op = v.op;
-  if (!v.facts.MayRound() || !v.Is(OpKind::kAdditive) || v.Is(OpKind::kSelection) || op.inputs().size() != 2 || !HasF32(op.outputs()))
+  if (!v.facts.MayRound() || !v.Is(OpTrait::kAdditive) || v.Is(OpTrait::kSelection) || op.inputs().size() != 2 || !HasF32(op.outputs()))
     return false;
   for (int i = 0; i < 2; ++i) {
     made_from->clear();
@@ -58,8 +58,8 @@ bool IsFraction(const BackwardVisit& v, std::vector<const Var*>* made_from) {
       made_from->push_back(var);
       if (whole && var == &v.In(1 - i)) return true;
       const Op* maker = v.facts.flow().Maker(*var);
-      if (maker == nullptr || !v.facts.HandsOn(*maker)) break;
-      whole = whole || v.facts.Is(*maker, OpKind::kWhole) || (IsCast(*maker) && IsInteger(var->type.dtype));
+      if (maker == nullptr || !v.facts.PropagatesLoss(*maker)) break;
+      whole = whole || maker->HasTrait(OpTrait::kWhole) || (IsCast(*maker) && IsInteger(var->type.dtype));
       var = OnlyComputed(v.facts, *maker);
     }
   }
@@ -88,7 +88,7 @@ void WantFloat(const BackwardVisit& v, const Var& var) {
 Effect FollowSource(const BackwardVisit& v) {
   if (v.wanted == 0 || !LeadsToAngle(v)) return Effect::kNone;
   v.Mark();
-  if (v.Is(OpKind::kNormalized)) return Effect::kEnds;  // what its operand loses does not show
+  if (v.Is(OpTrait::kNormalized)) return Effect::kEnds;  // what its operand loses does not show
   for (const Var* var : v.op.inputs()) WantFloat(v, *var);
   return Effect::kPasses;
 }
@@ -98,7 +98,7 @@ Effect FollowSource(const BackwardVisit& v) {
 // Backwards from shapes, indexes and loop conditions to what computes them.
 Effect IndexRule(BackwardVisit& v) {
   Effect step = Effect::kNone;
-  const bool chooses = v.Is(OpKind::kChooser);  // whoever reads the choice: equal scores and moved corners make it another
+  const bool chooses = v.Is(OpTrait::kChooser);  // whoever reads the choice: equal scores and moved corners make it another
   if (chooses || v.facts.AsksForExact(v.op)) {
     for (int i = 0; i < static_cast<int>(v.op.inputs().size()); ++i) {
       if (!chooses && !IsExactOperand(v, v.op.def().inputs[v.op.InputSlotOf(i)], i)) continue;
@@ -122,7 +122,7 @@ Effect ScaleRule(BackwardVisit& v) {
     step = Effect::kStarts;
   }
   if (v.wanted == 0) return step;
-  if (EndsExact(v) || v.Is(OpKind::kExtremum) || v.Is(OpKind::kSum)) return Effect::kEnds;
+  if (EndsExact(v) || v.Is(OpTrait::kExtremum) || v.Is(OpTrait::kSum)) return Effect::kEnds;
   v.Mark();
   v.WantOperands();
   return Effect::kPasses;
@@ -133,15 +133,15 @@ Effect ScaleRule(BackwardVisit& v) {
 // as a whole. Which of both, and the marks: rule_marks.cc.
 Effect LogRule(BackwardVisit& v) {
   Effect step = Effect::kNone;
-  if (v.Is(OpKind::kLog) && !v.op.inputs().empty() && !(v.facts.Of(*v.op.inputs()[0]).bounds.low >= kSafeForLog)) {
+  if (v.Is(OpTrait::kLog) && !v.op.inputs().empty() && !(v.facts.Of(*v.op.inputs()[0]).bounds.low >= kSafeForLog)) {
     v.WantOperands(kLeadsToLog | kDirectToLog);
     step = Effect::kStarts;
   }
-  if (v.wanted == 0 || v.Is(OpKind::kShapeReader)) return step;  // what a shape is does not depend on what its tensor holds
+  if (v.wanted == 0 || v.Is(OpTrait::kShapeReader)) return step;  // what a shape is does not depend on what its tensor holds
   uint32_t way = v.wanted;
   if ((way & kBehindProduct) != 0 && !IsTransform(v)) way &= ~kDirectToLog;
   v.wanted = way;
-  if (v.Is(OpKind::kNormalized)) return Effect::kEnds;  // what its operand loses does not show
+  if (v.Is(OpTrait::kNormalized)) return Effect::kEnds;  // what its operand loses does not show
   if (ClassOf(v.op) == AmpClass::kAllow) way |= kBehindProduct;
   v.WantOperands(way);
   return Effect::kPasses;
@@ -151,20 +151,20 @@ Effect AngleRule(BackwardVisit& v) {
   Effect step = Effect::kNone;
   const Op& op = v.op;
   if (!op.inputs().empty()) {
-    const bool remainder = v.Is(OpKind::kRemainder) && HasF32(op.outputs());
-    const bool turns = v.Is(OpKind::kTurns) && !(v.facts.Of(*op.inputs()[0]).bounds.Magnitude() <= kSmallAngle);
-    for (int i = 0; (remainder || turns) && i < static_cast<int>(op.inputs().size()); ++i) WantFloat(v, *op.inputs()[i]);
+    const bool remainder = v.Is(OpTrait::kRemainder) && HasF32(op.outputs());
+    const bool periodic = v.Is(OpTrait::kPeriodic) && !(v.facts.Of(*op.inputs()[0]).bounds.Magnitude() <= kSmallAngle);
+    for (int i = 0; (remainder || periodic) && i < static_cast<int>(op.inputs().size()); ++i) WantFloat(v, *op.inputs()[i]);
     std::vector<const Var*> made_from;
     const bool fraction = IsFraction(v, &made_from);
     for (const Var* var : made_from) WantFloat(v, *var);
     if (fraction || remainder) v.Mark();
-    if (fraction || remainder || turns) step = Effect::kStarts;
+    if (fraction || remainder || periodic) step = Effect::kStarts;
   }
   return std::max(step, FollowSource(v));
 }
 
 Effect PlaceRule(BackwardVisit& v) {
-  const bool samples = v.Is(OpKind::kSampler) && v.op.inputs().size() > 1;
+  const bool samples = v.Is(OpTrait::kSampler) && v.op.inputs().size() > 1;
   if (samples) WantFloat(v, *v.op.inputs()[1]);
   return std::max(samples ? Effect::kStarts : Effect::kNone, FollowSource(v));
 }

@@ -11,12 +11,12 @@ namespace {
 enum class OfIntegers { kNothing, kAlone, kDivides };
 
 OfIntegers ArithmeticOf(const Visit& v) {
-  const bool ends = ClassOf(v.op) == AmpClass::kAllow || (v.Is(OpKind::kBounded) && !v.Is(OpKind::kSelection));
+  const bool ends = ClassOf(v.op) == AmpClass::kAllow || (v.Is(OpTrait::kBounded) && !v.Is(OpTrait::kSelection));
   if (!v.HasFloatResult() || !v.Reads(Fact::kWhole) || ends) return OfIntegers::kNothing;
   bool alone = true;
   for (const Var* var : v.op.inputs()) alone = alone && (!var->type.IsFloat() || v.Has(*var, Fact::kWhole) || v.facts.IsFixed(*var));
   if (alone) return OfIntegers::kAlone;
-  const bool divides = v.Is(OpKind::kArithmetic) && v.Is(OpKind::kSteepAtZero) && v.op.inputs().size() == 2;
+  const bool divides = v.Is(OpTrait::kArithmetic) && v.Is(OpTrait::kSteepAtZero) && v.op.inputs().size() == 2;
   return divides && v.Has(*v.op.inputs()[1], Fact::kWhole) ? OfIntegers::kDivides : OfIntegers::kNothing;
 }
 
@@ -43,7 +43,7 @@ Effect CountRule(Visit& v) {
   }
   if (ArithmeticOf(v) != OfIntegers::kAlone) return v.Reads(Fact::kWhole) ? Effect::kEnds : Effect::kNone;
   v.Mark();
-  if (!large || !v.facts.HandsOn(v.op)) return Effect::kEnds;
+  if (!large || !v.facts.PropagatesLoss(v.op)) return Effect::kEnds;
   v.Give(Fact::kWhole);
   return Effect::kPasses;
 }
@@ -58,7 +58,7 @@ Effect DivisorRule(Visit& v) {
 Effect LossRule(Visit& v) {
   const Op& op = v.op;
   if (op.outputs().empty() || op.inputs().empty()) return Effect::kNone;
-  if (v.Is(OpKind::kLoss)) {
+  if (v.Is(OpTrait::kLoss)) {
     for (const char* slot : {"Loss", "Y", "output"}) {
       const Var* loss = op.output(slot);
       for (int i = 0; i < v.num_results(); ++i) {
@@ -67,9 +67,9 @@ Effect LossRule(Visit& v) {
     }
     return Effect::kStarts;
   }
-  const bool reduces = v.Is(OpKind::kSum) && v.facts.IsNumber(*op.outputs()[0]) && !IsOneElement(v.In(0));
+  const bool reduces = v.Is(OpTrait::kSum) && v.facts.IsNumber(*op.outputs()[0]) && !IsOneElement(v.In(0));
   const bool reads = v.Reads(Fact::kOfLoss);
-  if (!reduces && !(reads && v.facts.HandsOn(op))) return reads ? Effect::kEnds : Effect::kNone;
+  if (!reduces && !(reads && v.facts.PropagatesLoss(op))) return reads ? Effect::kEnds : Effect::kNone;
   v.Mark();
   v.Give(Fact::kOfLoss);
   return reads ? Effect::kPasses : Effect::kStarts;

@@ -15,8 +15,8 @@ namespace {
 
 // -1: of none, or of several.
 int OriginOfResult(const Visit& v) {
-  const bool keeps = ClassOf(v.op) == AmpClass::kClear || v.Is(OpKind::kArithmetic) || v.Is(OpKind::kSelection) ||
-                     v.Is(OpKind::kRectifier) || v.Is(OpKind::kExp) || IsCast(v.op);
+  const bool keeps = ClassOf(v.op) == AmpClass::kClear || v.Is(OpTrait::kArithmetic) || v.Is(OpTrait::kSelection) ||
+                     v.Is(OpTrait::kRectifier) || v.Is(OpTrait::kExp) || IsCast(v.op);
   if (!keeps) return -1;
   int origin = -1;
   for (const Var* var : v.op.inputs()) {
@@ -52,7 +52,7 @@ bool FollowFeed(Visit& v) {
     return false;
   }
   if (OriginOfResult(v) < 0) return false;
-  const bool scales = v.Is(OpKind::kProduct) || v.Is(OpKind::kDivision);
+  const bool scales = v.Is(OpTrait::kProduct) || v.Is(OpTrait::kDivision);
   bool alone = true, large = false;  // large: there is a large offset, or two pieces
   int pieces = 0;
   for (const Var* var : op.inputs()) {
@@ -63,7 +63,7 @@ bool FollowFeed(Visit& v) {
     large = large || pieces > 1 || (fixed && v.facts.FactorOf(*var) >= kSmallOffset);
   }
   if (!alone) return false;
-  const bool sum = v.Is(OpKind::kAdditive) && !v.Is(OpKind::kSelection) && op.inputs().size() == 2;
+  const bool sum = v.Is(OpTrait::kAdditive) && !v.Is(OpTrait::kSelection) && op.inputs().size() == 2;
   if (ClassOf(op) == AmpClass::kClear || (pieces == 1 && (scales || sum))) v.Give(Fact::kFed);
   return sum && large;
 }
@@ -76,7 +76,7 @@ Effect AreaRule(Visit& v) {
   const Op& op = v.op;
   if (!v.HasFloatResult()) return Effect::kNone;
   const bool pair = op.inputs().size() == 2;
-  const bool product = pair && v.Is(OpKind::kProduct) && v.Has(*op.inputs()[0], Fact::kExtent) && v.Has(*op.inputs()[1], Fact::kExtent);
+  const bool product = pair && v.Is(OpTrait::kProduct) && v.Has(*op.inputs()[0], Fact::kExtent) && v.Has(*op.inputs()[1], Fact::kExtent);
   int origin = OriginOfResult(v);
   if (product && origin >= 0) {
     if (v.facts.low() != DType::kF16 || v.ResultInRange()) return Effect::kNone;
@@ -89,7 +89,7 @@ Effect AreaRule(Visit& v) {
   const bool computed = pair && !v.facts.IsFixed(*op.inputs()[0]) && !v.facts.IsFixed(*op.inputs()[1]);
   const bool difference = computed && onnx::NativeName(op.def()) == "elementwise_sub";
   for (int i = 0; i < v.num_results(); ++i) v.result(i).origin = origin;
-  if (difference || v.Is(OpKind::kExp) || v.Reads(Fact::kExtent)) v.Give(Fact::kExtent);
+  if (difference || v.Is(OpTrait::kExp) || v.Reads(Fact::kExtent)) v.Give(Fact::kExtent);
   return Effect::kNone;
 }
 

@@ -56,7 +56,7 @@ absl::StatusOr<uint32_t> RulesOption(const PassOptions& options) {
 std::string ToText(const Fact& fact, const ValueFlow& flow) {
   static constexpr absl::string_view kTraits[] = {"constant",    "large", "small",   "square", "statistic", "summed",
                                                   "exponential", "whole", "product", "extent", "fed",       "loss"};
-  static constexpr absl::string_view kGuards[] = {"", "at least ", "a reciprocal up to ", "scaled to ", "weighted to "};
+  static constexpr absl::string_view kSizeHints[] = {"", "at least ", "a reciprocal up to ", "scaled to ", "weighted to "};
   std::vector<std::string> parts;
   if (std::isfinite(fact.bounds.low) || std::isfinite(fact.bounds.high))
     parts.push_back(absl::StrCat("[", fact.bounds.low, ", ", fact.bounds.high, "]"));
@@ -64,7 +64,7 @@ std::string ToText(const Fact& fact, const ValueFlow& flow) {
     if (fact.Has(static_cast<uint16_t>(1 << i))) parts.emplace_back(kTraits[i]);
   }
   if (fact.lost.loss != Loss::kNone) parts.push_back(absl::StrCat("loses ", fact.lost.value));
-  if (fact.guard.kind != Fact::Guard::kNone) parts.push_back(absl::StrCat(kGuards[fact.guard.kind], fact.guard.size));
+  if (fact.size_hint.kind != Fact::SizeHint::kNone) parts.push_back(absl::StrCat(kSizeHints[fact.size_hint.kind], fact.size_hint.size));
   if (fact.power.base >= 0) parts.push_back(absl::StrCat(flow.var(fact.power.base).name(), "^", fact.power.degree));
   if (fact.origin >= 0) parts.push_back(absl::StrCat("of ", flow.var(fact.origin).name()));
   return absl::StrJoin(parts, ", ");

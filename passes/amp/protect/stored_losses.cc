@@ -64,7 +64,7 @@ LostValue Vanishing(absl::Span<const char> bytes, DType low, OnTiny on_tiny) {
 }
 
 LostValue LossOfVar(const Var& var, DType low, OnTiny on_tiny, bool overflow_counts) {
-  if (var.literal != nullptr && !Lowered(var)) return LossOf(*var.literal, low, on_tiny);
+  if (var.literal != nullptr && !IsRetyped(var)) return LossOf(*var.literal, low, on_tiny);
   if (var.type.NumElements() == 1 || var.kind == VarKind::kConst) {
     const std::vector<float> values = OriginalFloats(var);
     return LossOf(values, low, on_tiny);

@@ -6,6 +6,7 @@
 #include "graph/program.h"
 #include "passes/amp/decide/cast_roots.h"
 #include "passes/amp/protect/low_values.h"
+#include "passes/amp/protect/thresholds.h"
 
 namespace ampc {
 
@@ -13,9 +14,6 @@ namespace ampc {
 // option on_overflow. A weight whose values are small is lost where most of it is after what `on_tiny` does to them. Values are those before
 // any conversion. O(program + bytes of the weights that other ops read, or that are small).
 std::vector<LostValue> LossesOfStored(const Program& program, const CastRoots& roots, DType low, OnTiny on_tiny);
-
-// More elements than a vector of a model has.
-inline constexpr int64_t kMostVectorElements = int64_t{1} << 20;
 
 // The value of a stored variable as it was before any conversion, where that travels with it; empty for no floats, and for more than `most`.
 std::vector<float> OriginalFloats(const Var& var, int64_t most = kMostVectorElements);

@@ -14,12 +14,12 @@ namespace {
 // The one other operand of what divides by a number, null where there is none.
 const Var* DividedBy(const Visit& v, double* divisor) {
   const Op& op = v.op;
-  if (v.Is(OpKind::kAffine) && op.inputs().size() == 1 && op.GetFloat("bias") == 0) {
+  if (v.Is(OpTrait::kAffine) && op.inputs().size() == 1 && op.GetFloat("bias") == 0) {
     *divisor = 1 / std::fabs(op.GetFloat("scale"));
     return &v.In(0);
   }
-  const bool product = v.Is(OpKind::kProduct);
-  if (op.inputs().size() != 2 || !(v.Is(OpKind::kDivision) || product)) return nullptr;
+  const bool product = v.Is(OpTrait::kProduct);
+  if (op.inputs().size() != 2 || !(v.Is(OpTrait::kDivision) || product)) return nullptr;
   for (int number = 1; number >= (product ? 0 : 1); --number) {
     if (!v.facts.IsFixed(v.In(number)) || v.In(number).type.NumElements() != 1) continue;
     const double factor = v.facts.FactorOf(v.In(number));
@@ -50,7 +50,7 @@ Effect MeanProduct(Visit& v) {
 Effect FollowSums(Visit& v) {
   const Op& op = v.op;
   const AmpClass amp = ClassOf(op);
-  if (amp == AmpClass::kDeny && v.Is(OpKind::kSum) && v.HasFloatResult()) {
+  if (amp == AmpClass::kDeny && v.Is(OpTrait::kSum) && v.HasFloatResult()) {
     if (v.ResultInRange()) return Effect::kNone;
     v.Give(Fact::kSummed);
     return Effect::kStarts;
@@ -60,27 +60,27 @@ Effect FollowSums(Visit& v) {
   const bool exponential = v.Reads(Fact::kExp);
   if (amp == AmpClass::kAllow && !exponential) return Effect::kNone;
   v.Mark([&] { return absl::StrCat("reads a sum, an area or an exponential that may be beyond the range of ", Name(v.facts.low())); });
-  if (amp != AmpClass::kClear && !IsCast(op) && !v.Is(OpKind::kAdditive)) return Effect::kEnds;
+  if (amp != AmpClass::kClear && !IsCast(op) && !v.Is(OpTrait::kAdditive)) return Effect::kEnds;
   v.Give(exponential ? Fact::kSummed | Fact::kExp : Fact::kSummed);
   return Effect::kPasses;
 }
 
 // The difference from a largest value that an exponential has as its exponent.
 const Op* DistanceInExponent(const Visit& v) {
-  if (!v.Is(OpKind::kExp) || v.op.inputs().size() != 1) return nullptr;
+  if (!v.Is(OpTrait::kExp) || v.op.inputs().size() != 1) return nullptr;
   const Op* exponent = v.facts.flow().Maker(v.In(0));
   return exponent != nullptr && v.facts.IsDistanceFromExtremum(*exponent) ? exponent : nullptr;
 }
 
 bool IsSquareOfSums(const Visit& v) {
   if (!v.HasFloatResult()) return false;
-  const bool product = v.Is(OpKind::kProduct) && v.op.inputs().size() == 2 && &v.In(0) == &v.In(1);
-  if (!product && !v.Is(OpKind::kPower)) return false;
+  const bool product = v.Is(OpTrait::kProduct) && v.op.inputs().size() == 2 && &v.In(0) == &v.In(1);
+  if (!product && !v.Is(OpTrait::kPower)) return false;
   const Var& out = *v.op.outputs()[0];
   const ValueFlow& flow = v.facts.flow();
   const absl::Span<const int32_t> readers = flow.Readers(out);
   return !readers.empty() && !v.facts.IsFetched(out) &&
-         std::all_of(readers.begin(), readers.end(), [&](int32_t reader) { return v.facts.Is(*flow.ops()[reader], OpKind::kSum); });
+         std::all_of(readers.begin(), readers.end(), [&](int32_t reader) { return flow.ops()[reader]->HasTrait(OpTrait::kSum); });
 }
 
 // What an fp32 statistic is compared with: mean squares and squared means, back to the sums.
@@ -98,8 +98,8 @@ void KeepOtherMoments(const Visit& v) {
     const Op* maker = facts.flow().Maker(var);
     if (maker == nullptr || moments.size() >= kMostMoments) return;
     moments.push_back(maker);
-    if (facts.Is(*maker, OpKind::kSum)) continue;
-    const bool arithmetic = facts.Is(*maker, OpKind::kProduct) || facts.Is(*maker, OpKind::kPower) || facts.Is(*maker, OpKind::kAdditive);
+    if (maker->HasTrait(OpTrait::kSum)) continue;
+    const bool arithmetic = maker->HasTrait(OpTrait::kProduct) || maker->HasTrait(OpTrait::kPower) || maker->HasTrait(OpTrait::kAdditive);
     if (!arithmetic && ClassOf(*maker) != AmpClass::kClear) return;
     for (const Var* operand : maker->inputs()) {
       if (operand->type.IsFloat()) todo.push_back(operand);
@@ -111,7 +111,7 @@ void KeepOtherMoments(const Visit& v) {
 }  // namespace
 
 Effect PowerRule(Visit& v) {
-  if (!v.Is(OpKind::kProduct) || v.op.inputs().size() != 2 || !v.HasFloatResult()) return Effect::kNone;
+  if (!v.Is(OpTrait::kProduct) || v.op.inputs().size() != 2 || !v.HasFloatResult()) return Effect::kNone;
   Fact::Power factors[2];
   for (int i = 0; i < 2; ++i) {
     const Fact::Power& power = v.facts.Of(v.In(i)).power;
@@ -135,7 +135,7 @@ Effect PowerRule(Visit& v) {
 
 Effect SumRule(Visit& v) {
   Effect step = FollowSums(v);
-  const bool exponential = v.Is(OpKind::kExp) && v.op.inputs().size() == 1 && v.facts.low() == DType::kF16 && !v.ResultInRange();
+  const bool exponential = v.Is(OpTrait::kExp) && v.op.inputs().size() == 1 && v.facts.low() == DType::kF16 && !v.ResultInRange();
   if (exponential && DistanceInExponent(v) == nullptr) {  // from 11.1 on
     v.Give(Fact::kSummed | Fact::kExp);
     step = Effect::kStarts;
@@ -150,7 +150,7 @@ Effect StatisticsRule(Visit& v) {
     v.Give(Fact::kSquare);
     return Effect::kStarts;
   }
-  if (v.Is(OpKind::kSum) && v.Reads(Fact::kSquare)) {
+  if (v.Is(OpTrait::kSum) && v.Reads(Fact::kSquare)) {
     v.Mark();
     v.Give(Fact::kStatistic);
     return Effect::kPasses;
@@ -159,11 +159,11 @@ Effect StatisticsRule(Visit& v) {
   v.Mark([] { return std::string("reads a mean or sum of squares"); });
   bool scaled = v.op.inputs().size() == 2;
   for (const Var* var : v.op.inputs()) scaled = scaled && (v.Has(*var, Fact::kStatistic) || v.facts.IsFixed(*var));
-  const bool bounded = v.Is(OpKind::kBounded) && !v.Is(OpKind::kSelection);
-  if (v.Is(OpKind::kRoot) || bounded || (v.Is(OpKind::kSteepAtZero) && !scaled)) return Effect::kEnds;
-  if (v.Is(OpKind::kProduct) && !scaled) return Effect::kEnds;
+  const bool bounded = v.Is(OpTrait::kBounded) && !v.Is(OpTrait::kSelection);
+  if (v.Is(OpTrait::kRoot) || bounded || (v.Is(OpTrait::kSteepAtZero) && !scaled)) return Effect::kEnds;
+  if (v.Is(OpTrait::kProduct) && !scaled) return Effect::kEnds;
   v.Give(Fact::kStatistic);
-  if (v.Is(OpKind::kAdditive)) KeepOtherMoments(v);
+  if (v.Is(OpTrait::kAdditive)) KeepOtherMoments(v);
   return Effect::kPasses;
 }
 

@@ -7,6 +7,10 @@
 
 namespace ampc {
 
+// The part of a value's size that rounding may take before it counts as a loss.
+inline constexpr double kLargeError = 0x1p-6;
+// More elements than a vector of a model has.
+inline constexpr int64_t kMostVectorElements = int64_t{1} << 20;
 // The smallest normal value of f16: a logarithm of more than that loses nothing that matters.
 inline constexpr double kSafeForLog = 0x1p-14;
 // The error of a normalisation's factor that counts as rounding.

@@ -47,7 +47,7 @@ class RuleVisit {
   const Op& op;
   int rule = 0;  // index of the row that is asked
 
-  bool Is(OpKind kind) const { return facts.Is(op, kind); }
+  bool Is(OpTrait trait) const { return op.HasTrait(trait); }
   const Var& In(int flat) const { return facts.In(op, flat); }
   bool Has(const Var& var, uint16_t traits) const { return facts.Of(var).Has(traits); }
   bool Reads(uint16_t traits) const { return facts.Reads(op, traits); }
@@ -82,11 +82,11 @@ class Visit : public RuleVisit {
   bool HasFloatResult() const { return !op.outputs().empty() && op.outputs()[0]->type.IsFloat(); }
   bool ResultInRange() const { return facts.InRange(results_[0].bounds); }
   // However large its operand, the result is in range.
-  bool TakesLargeAway() const { return Is(OpKind::kNormalized) || (Is(OpKind::kBounded) && ResultInRange()); }
+  bool TakesLargeAway() const { return Is(OpTrait::kNormalized) || (Is(OpTrait::kBounded) && ResultInRange()); }
   // The first one stays.
-  void SetGuard(Fact::Guard::Kind kind, double size);
+  void SetSizeHint(Fact::SizeHint::Kind kind, double size);
   // Of the operands; a reciprocal counts most, because it becomes infinite.
-  Fact::Guard FindGuard() const;
+  Fact::SizeHint FindSizeHint() const;
 
  private:
   Fact* results_;

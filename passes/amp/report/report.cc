@@ -165,7 +165,7 @@ absl::Status Measure(const WeightRef& ref, WeightDamage* damage) {
 
 }  // namespace
 
-bool IsConverted(const Var& var) { return IsStored(var) && Lowered(var) && IsLowPrecision(var.type.dtype); }
+bool IsConverted(const Var& var) { return IsStored(var) && IsRetyped(var) && IsLowPrecision(var.type.dtype); }
 
 absl::StatusOr<WeightDamage> DamageOfLiteral(const Var& var) {
   WeightDamage damage;

@@ -9,10 +9,10 @@ namespace {
 
 // The fp32 param or const that `var` is the low copy of, or null.
 const Var* CopiedFrom(const Var& var) {
-  if (!IsStored(var) || !Lowered(var)) return nullptr;
+  if (!IsStored(var) || !IsRetyped(var)) return nullptr;
   const size_t at = var.name().rfind(absl::StrCat(".", Name(var.type.dtype)));
   const Var* base = at == std::string::npos ? nullptr : var.block().FindVar(var.name().substr(0, at));
-  return base != nullptr && base->kind == var.kind && base->type.dtype == var.was && !Lowered(*base) ? base : nullptr;
+  return base != nullptr && base->kind == var.kind && base->type.dtype == var.was && !IsRetyped(*base) ? base : nullptr;
 }
 
 }  // namespace

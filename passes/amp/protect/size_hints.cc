@@ -11,15 +11,15 @@
 namespace ampc {
 namespace {
 
-using Guard = Fact::Guard;
+using SizeHint = Fact::SizeHint;
 
-const Guard& GuardOf(const Visit& v, const Var& var) { return v.facts.Of(var).guard; }
-bool IsGuarded(const Visit& v, const Var& var) { return GuardOf(v, var).kind != Guard::kNone; }
+const SizeHint& SizeHintOf(const Visit& v, const Var& var) { return v.facts.Of(var).size_hint; }
+bool HasSizeHint(const Visit& v, const Var& var) { return SizeHintOf(v, var).kind != SizeHint::kNone; }
 
 std::optional<double> ExponentOf(const Visit& v) {
-  if (v.Is(OpKind::kRoot)) return v.Is(OpKind::kReciprocal) ? -0.5 : 0.5;
-  if (v.Is(OpKind::kReciprocal)) return -1;
-  if (!v.Is(OpKind::kPower)) return std::nullopt;
+  if (v.Is(OpTrait::kRoot)) return v.Is(OpTrait::kReciprocal) ? -0.5 : 0.5;
+  if (v.Is(OpTrait::kReciprocal)) return -1;
+  if (!v.Is(OpTrait::kPower)) return std::nullopt;
   if (v.op.inputs().size() < 2) return v.op.type() == "square" ? 2 : v.op.GetFloat("factor");
   const Bounds& exponent = v.facts.Of(*v.op.inputs()[1]).bounds;
   if (exponent.low == exponent.high) return exponent.low;
@@ -29,36 +29,36 @@ std::optional<double> ExponentOf(const Visit& v) {
 // How far a result reaches that inverts an operand of at least `floor`; 0 for none that does.
 double ReachOfInverse(const Visit& v, double floor) {
   const Op& op = v.op;
-  if (v.Is(OpKind::kDivision) && op.inputs().size() == 2) {
+  if (v.Is(OpTrait::kDivision) && op.inputs().size() == 2) {
     // What is not fixed is divided by its own size, as by a norm.
-    const bool inverts = IsGuarded(v, *op.inputs()[1]) && v.facts.IsFixed(v.In(0));
-    return inverts ? v.facts.FactorOf(v.In(0)) / GuardOf(v, *op.inputs()[1]).size : 0;
+    const bool inverts = HasSizeHint(v, *op.inputs()[1]) && v.facts.IsFixed(v.In(0));
+    return inverts ? v.facts.FactorOf(v.In(0)) / SizeHintOf(v, *op.inputs()[1]).size : 0;
   }
   const std::optional<double> exponent = ExponentOf(v);
-  const bool guarded = !op.inputs().empty() && IsGuarded(v, *op.inputs()[0]);
+  const bool guarded = !op.inputs().empty() && HasSizeHint(v, *op.inputs()[0]);
   return exponent.has_value() && *exponent < 0 && guarded ? std::pow(floor, *exponent) : 0;
 }
 
 // The floor of a sum of non-negative values, of a product of such ones, and of what keeps the size of its operand; 0 for none.
 double FloorOfResult(const Visit& v, double floor) {
   const Op& op = v.op;
-  if (v.Is(OpKind::kProduct)) {
+  if (v.Is(OpTrait::kProduct)) {
     double product = 1;
     for (const Var* var : op.inputs()) {
-      const bool guarded = IsGuarded(v, *var);
+      const bool guarded = HasSizeHint(v, *var);
       if (!guarded && !v.facts.IsFixed(*var)) return 0;
-      product *= guarded ? GuardOf(v, *var).size : v.facts.FactorOf(*var);
+      product *= guarded ? SizeHintOf(v, *var).size : v.facts.FactorOf(*var);
     }
     return product;
   }
-  if (v.Is(OpKind::kAffine)) return floor * std::fabs(op.GetFloat("scale")) + std::max(0.0, op.GetFloat("bias"));
+  if (v.Is(OpTrait::kAffine)) return floor * std::fabs(op.GetFloat("scale")) + std::max(0.0, op.GetFloat("bias"));
   const std::optional<double> exponent = ExponentOf(v);
   if (exponent.has_value()) return *exponent > 0 ? std::pow(floor, *exponent) : 0;
-  if (MovesValues(op) || v.Is(OpKind::kSum) || v.Is(OpKind::kSelection)) return floor;
-  if (!v.Is(OpKind::kAdditive) || onnx::NativeName(op.def()) == "elementwise_sub") return 0;
+  if (MovesValues(op) || v.Is(OpTrait::kSum) || v.Is(OpTrait::kSelection)) return floor;
+  if (!v.Is(OpTrait::kAdditive) || onnx::NativeName(op.def()) == "elementwise_sub") return 0;
   double sum = 0;
   for (const Var* var : op.inputs()) {
-    const double least = IsGuarded(v, *var) ? GuardOf(v, *var).size : v.facts.Of(*var).bounds.low;
+    const double least = HasSizeHint(v, *var) ? SizeHintOf(v, *var).size : v.facts.Of(*var).bounds.low;
     if (!(least >= 0)) return 0;
     sum += least;
   }
@@ -68,7 +68,7 @@ double FloorOfResult(const Visit& v, double floor) {
 Effect FollowFloor(Visit& v, double floor) {
   const double least = FloorOfResult(v, floor);
   if (!(least > 0) || least >= v.facts.smallest()) return Effect::kNone;
-  v.SetGuard(Guard::kFloor, least);
+  v.SetSizeHint(SizeHint::kFloor, least);
   const Loss loss = LossOf(least, v.facts.low()).loss;
   if (loss != Loss::kVanishes && loss != Loss::kCoarse) return Effect::kNone;
   v.Mark();
@@ -81,51 +81,51 @@ struct Scaled {
   double size;
   bool passes;
 };
-std::optional<Scaled> SizeOfScaled(const Visit& v, const Guard& scaled) {
+std::optional<Scaled> SizeOfScaled(const Visit& v, const SizeHint& scaled) {
   const Op& op = v.op;
-  const bool weighted = scaled.kind == Guard::kWeighted;
+  const bool weighted = scaled.kind == SizeHint::kWeighted;
   double size = scaled.size;
-  if (v.Is(OpKind::kAdditive) && NumFloats(op) > 1) {
+  if (v.Is(OpTrait::kAdditive) && NumFloats(op) > 1) {
     for (const Var* var : op.inputs()) {
-      if (!IsGuarded(v, *var) && !(v.facts.IsFixed(*var) && v.facts.FactorOf(*var) < v.facts.smallest())) return std::nullopt;
+      if (!HasSizeHint(v, *var) && !(v.facts.IsFixed(*var) && v.facts.FactorOf(*var) < v.facts.smallest())) return std::nullopt;
     }
     return Scaled{size, true};
   }
-  if (v.Is(OpKind::kProduct) || v.Is(OpKind::kDivision)) {
-    const bool divides = v.Is(OpKind::kDivision);
-    if (divides && IsGuarded(v, *op.inputs().back())) return std::nullopt;  // steep
+  if (v.Is(OpTrait::kProduct) || v.Is(OpTrait::kDivision)) {
+    const bool divides = v.Is(OpTrait::kDivision);
+    if (divides && HasSizeHint(v, *op.inputs().back())) return std::nullopt;  // steep
     for (const Var* var : op.inputs()) {
-      if (!IsGuarded(v, *var)) size = divides ? size / v.facts.FactorOf(*var) : size * v.facts.FactorOf(*var);
+      if (!HasSizeHint(v, *var)) size = divides ? size / v.facts.FactorOf(*var) : size * v.facts.FactorOf(*var);
     }
     // By what computes with it as it is, another factor may be meant to take it back.
     return Scaled{size, weighted || size > scaled.size};
   }
-  if (v.Is(OpKind::kAffine)) {
+  if (v.Is(OpTrait::kAffine)) {
     if (std::fabs(op.GetFloat("bias")) >= v.facts.smallest()) return std::nullopt;
     return Scaled{size * std::fabs(op.GetFloat("scale")), true};
   }
   if (MovesValues(op)) return Scaled{size, true};
-  const bool sums = ClassOf(op) == AmpClass::kAllow || v.Is(OpKind::kSum) || v.Is(OpKind::kRoot);
-  return Scaled{size, weighted && (sums || (MayBecomeLow(op) && !v.Is(OpKind::kBounded) && NumFloats(op) == 1))};
+  const bool sums = ClassOf(op) == AmpClass::kAllow || v.Is(OpTrait::kSum) || v.Is(OpTrait::kRoot);
+  return Scaled{size, weighted && (sums || (MayBecomeLow(op) && !v.Is(OpTrait::kBounded) && NumFloats(op) == 1))};
 }
 
 }  // namespace
 
-void Visit::SetGuard(Guard::Kind kind, double size) {
+void Visit::SetSizeHint(SizeHint::Kind kind, double size) {
   if (!(size > 0)) return;
   for (int i = 0; i < num_results(); ++i) {
     const Var& var = *op.outputs()[i];
-    if (var.kind == VarKind::kTemp && var.type.IsFloat() && result(i).guard.kind == Guard::kNone) result(i).guard = {kind, size};
+    if (var.kind == VarKind::kTemp && var.type.IsFloat() && result(i).size_hint.kind == SizeHint::kNone) result(i).size_hint = {kind, size};
   }
 }
 
-Guard Visit::FindGuard() const {
-  Guard found;
+SizeHint Visit::FindSizeHint() const {
+  SizeHint found;
   if (op.def().opaque || !HasFloatResult()) return found;
   for (const Var* var : op.inputs()) {
-    const Guard& guard = facts.Of(*var).guard;
-    if (guard.kind == Guard::kNone) continue;
-    if (found.kind == Guard::kNone || guard.kind == Guard::kReciprocal || found.kind == Guard::kFloor) found = guard;
+    const SizeHint& hint = facts.Of(*var).size_hint;
+    if (hint.kind == SizeHint::kNone) continue;
+    if (found.kind == SizeHint::kNone || hint.kind == SizeHint::kReciprocal || found.kind == SizeHint::kFloor) found = hint;
   }
   return found;
 }
@@ -134,67 +134,67 @@ Effect EpsRule(Visit& v) {
   Effect step = Effect::kNone;
   if (v.Reads(Fact::kSmall)) {
     const bool moves = MovesValues(v.op);
-    const bool passes = moves || v.Is(OpKind::kRoot);
-    if (moves || v.Is(OpKind::kSteepAtZero)) {
+    const bool passes = moves || v.Is(OpTrait::kRoot);
+    if (moves || v.Is(OpTrait::kSteepAtZero)) {
       v.Mark();
       step = passes ? Effect::kPasses : Effect::kEnds;
     }
     if (passes) v.Give(Fact::kSmall);
   }
-  const Guard guard = v.FindGuard();
-  if (guard.kind == Guard::kNone || guard.kind == Guard::kReciprocal) return step;
-  if (const double reach = ReachOfInverse(v, guard.size); reach > 0) {
+  const SizeHint hint = v.FindSizeHint();
+  if (hint.kind == SizeHint::kNone || hint.kind == SizeHint::kReciprocal) return step;
+  if (const double reach = ReachOfInverse(v, hint.size); reach > 0) {
     if (reach <= v.facts.largest()) return step;
     v.Mark();
-    v.SetGuard(Guard::kReciprocal, reach);
+    v.SetSizeHint(SizeHint::kReciprocal, reach);
     return Effect::kEnds;
   }
-  return guard.kind == Guard::kFloor ? std::max(step, FollowFloor(v, guard.size)) : step;
+  return hint.kind == SizeHint::kFloor ? std::max(step, FollowFloor(v, hint.size)) : step;
 }
 
 // Up to the product with what it was made from, which has an ordinary size.
 Effect ReciprocalRule(Visit& v) {
   const Op& op = v.op;
-  const Guard found = v.FindGuard();
-  if (found.kind != Guard::kReciprocal) {
-    const bool starts = found.kind != Guard::kNone && ReachOfInverse(v, found.size) > v.facts.largest();
+  const SizeHint found = v.FindSizeHint();
+  if (found.kind != SizeHint::kReciprocal) {
+    const bool starts = found.kind != SizeHint::kNone && ReachOfInverse(v, found.size) > v.facts.largest();
     return starts ? Effect::kStarts : Effect::kNone;  // EpsRule has said so
   }
   double reach = found.size;
   v.Mark([&] { return absl::StrCat("reads a reciprocal that may reach ", reach, ", beyond the range of ", Name(v.facts.low())); });
   if (ClassOf(op) == AmpClass::kAllow || v.TakesLargeAway()) return Effect::kEnds;
-  if (v.Is(OpKind::kProduct) || v.Is(OpKind::kDivision)) {
+  if (v.Is(OpTrait::kProduct) || v.Is(OpTrait::kDivision)) {
     for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
-      const bool reciprocal = GuardOf(v, *op.inputs()[i]).kind == Guard::kReciprocal;
-      const bool divisor = v.Is(OpKind::kDivision) && i == 1;
+      const bool reciprocal = SizeHintOf(v, *op.inputs()[i]).kind == SizeHint::kReciprocal;
+      const bool divisor = v.Is(OpTrait::kDivision) && i == 1;
       if (reciprocal ? divisor : !v.facts.IsFixed(*op.inputs()[i])) return Effect::kEnds;
       if (reciprocal) continue;
       reach = divisor ? reach / v.facts.FactorOf(*op.inputs()[i]) : reach * v.facts.FactorOf(*op.inputs()[i]);
     }
   } else if (const std::optional<double> exponent = ExponentOf(v)) {
     reach = std::pow(reach, *exponent);
-  } else if (v.Is(OpKind::kAffine)) {
+  } else if (v.Is(OpTrait::kAffine)) {
     reach *= std::fabs(op.GetFloat("scale"));
-  } else if (!MayBecomeLow(op) && !IsCast(op) && !v.Is(OpKind::kSum)) {
+  } else if (!MayBecomeLow(op) && !IsCast(op) && !v.Is(OpTrait::kSum)) {
     return Effect::kEnds;
   }
   if (reach <= v.facts.largest()) return Effect::kEnds;
-  v.SetGuard(Guard::kReciprocal, reach);
+  v.SetSizeHint(SizeHint::kReciprocal, reach);
   return Effect::kPasses;
 }
 
 // Up to what takes it back: a factor, a function with results of its own size, or a sum with something of ordinary size.
 Effect ScaledRule(Visit& v) {
-  const Guard scaled = v.FindGuard();
-  const bool weighted = scaled.kind == Guard::kWeighted;
-  if (scaled.kind == Guard::kNone && v.num_results() > 0 && v.result(0).guard.kind >= Guard::kScaled)
+  const SizeHint scaled = v.FindSizeHint();
+  const bool weighted = scaled.kind == SizeHint::kWeighted;
+  if (scaled.kind == SizeHint::kNone && v.num_results() > 0 && v.result(0).size_hint.kind >= SizeHint::kScaled)
     return Effect::kStarts;  // ConstantRule has said so
-  if ((scaled.kind != Guard::kScaled && !weighted) || ReachOfInverse(v, scaled.size) > 0 || v.Reads(Fact::kLarge)) return Effect::kNone;
+  if ((scaled.kind != SizeHint::kScaled && !weighted) || ReachOfInverse(v, scaled.size) > 0 || v.Reads(Fact::kLarge)) return Effect::kNone;
   const std::optional<Scaled> result = SizeOfScaled(v, scaled);
   if (!result.has_value() || (!result->passes && !weighted)) return Effect::kNone;
   v.Mark();
   if (!result->passes || result->size >= v.facts.smallest()) return Effect::kEnds;
-  v.SetGuard(scaled.kind, result->size);
+  v.SetSizeHint(scaled.kind, result->size);
   return Effect::kPasses;
 }
 

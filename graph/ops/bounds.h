@@ -1,0 +1,35 @@
+// How the records of graph/ops and graph/ops/onnx bound their results (OpDef::bounds).
+#pragma once
+
+#include "absl/types/span.h"
+#include "graph/op.h"
+
+namespace ampc::ops {
+
+// The elements of the operands, and no others.
+Bounds MovedBounds(const Op& op, absl::Span<const Bounds> in);
+// These and the filler, an attribute pad_value or value.
+Bounds PaddedBounds(const Op& op, absl::Span<const Bounds> in);
+// Whatever the operands are.
+template <int kLow, int kHigh>
+Bounds Between(const Op&, absl::Span<const Bounds>) {
+  return {kLow, kHigh};
+}
+Bounds NotPositive(const Op& op, absl::Span<const Bounds> in);
+Bounds ExpBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds ReluBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds AbsBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds NegativeBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds SumBounds(const Op& op, absl::Span<const Bounds> in);  // of the operands, element by element
+Bounds DifferenceBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds ProductBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds QuotientBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds SquareBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds RootBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds MaxBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds MinBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds ClipBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds ReducedSumBounds(const Op& op, absl::Span<const Bounds> in);  // of the elements of one operand
+Bounds CastBounds(const Op& op, absl::Span<const Bounds> in);
+
+}  // namespace ampc::ops
