@@ -1,5 +1,6 @@
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
+#include "graph/ops/scaling_util.h"
 
 namespace ampc::ops {
 namespace {
@@ -12,6 +13,7 @@ absl::Status InferDropout(InferContext& ctx) {
   if (how != "downgrade_in_infer" && how != "upscale_in_train") {
     return Fail(ctx, 2, "dropout_implementation is '", how, "', needs downgrade_in_infer or upscale_in_train");
   }
+  if (ctx.Has("Seed")) AMPC_RETURN_IF_ERROR(NeedScalar(ctx, "Seed", {}, 3));
   ctx.Out("Out", x);
   ctx.Out("Mask", x.WithDType(DType::kU8));
   return absl::OkStatus();

@@ -79,6 +79,9 @@ TEST(JsonReaderTest, ReadsEveryKind) {
 
 TEST(JsonReaderTest, DecodesEscapes) {
   EXPECT_EQ(ParseJson(R"("\"\\\/\b\f\n\r\tA\u00e9\u20AC\ud83d\ude00")")->text, "\"\\/\b\f\n\r\tA\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+  // The last and the first of each length in UTF-8.
+  EXPECT_EQ(ParseJson(R"("\u007f\u0080\u07ff\u0800\uffff\ud800\udc00\udbff\udfff")")->text,
+            "\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf\xf0\x90\x80\x80\xf4\x8f\xbf\xbf");
 }
 
 TEST(JsonReaderTest, WriterOutputReadsBack) {

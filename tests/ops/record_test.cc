@@ -1,4 +1,5 @@
 // What cases cannot show of the records: costs, classes that depend on attributes, windows that kernels read.
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,17 @@ Cost CostOf(absl::string_view text) {
   const Program program = Parse(text);
   const Op& op = *program.main().ops().back();
   return op.def().cost(op);
+}
+
+TEST(Slots, SayWhatTheyTake) {
+  const auto text = [](const SlotDef& slot) {
+    return absl::StrCat(slot.name, slot.optional ? " optional" : "", slot.variadic ? " variadic" : "", slot.host_value ? " host" : "");
+  };
+  OpDef def("t");
+  def.In("A").OptIn("B").VarIn("C").OptVarIn("D").HostIn("E").HostVarIn("F");
+  std::vector<std::string> slots;
+  for (const SlotDef& slot : def.inputs) slots.push_back(text(slot));
+  EXPECT_EQ(slots, (std::vector<std::string>{"A", "B optional", "C variadic", "D optional variadic", "E optional host", "F optional variadic host"}));
 }
 
 TEST(Cost, ConvolutionCountsTwoFlopsPerMultiplyAdd) {

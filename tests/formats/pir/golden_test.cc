@@ -82,7 +82,8 @@ TEST_P(Golden, IsWrittenAsItWasRead) {
   const TempFolder folder;
   ASSERT_OK_AND_ASSIGN(const Program program, LoadModel(Folder(GetParam())));
   ASSERT_OK(SaveModel(program, folder / "copy.json", {.no_sync = true}));
-  EXPECT_TRUE(ReadFile(folder / "copy.json") == ReadFile(Folder(GetParam()) + "/inference.json"));
+  ASSERT_OK(SaveModel(program, folder / "copy/", {.no_sync = true}));
+  for (const char* file : {"copy.json", "copy/inference.json"}) EXPECT_TRUE(ReadFile(folder / file) == ReadFile(Folder(GetParam()) + "/inference.json"));
   if (!HasParams(GetParam())) return;
   EXPECT_TRUE(ReadFile(folder / "copy.pdiparams") == ReadFile(Folder(GetParam()) + "/inference.pdiparams"));
 }
