@@ -109,6 +109,32 @@ fetch y
   ExpectError(session.Run({{"x", x}, {"i", I(-1)}, {"j", I(0)}}).status(), ExitCode::kUsage, "index -1 is outside");
 }
 
+// Short feeds that decide shapes are known to the plan: the program is one plan for each of their values.
+TEST(ControlShapes, FeedsThatSteer) {
+  ASSERT_OK_AND_ASSIGN(const Session session, FromText(R"(
+feed x : f32 [1, 1, 2, 2]
+feed s : f32 [4]
+feed p : i64 [8]
+a = relu(x) : f32 [1, 1, 2, 2]
+onnx.Resize.13(X=[a], scales=[s]) -> Y=[b] : f32 [1, 1, ?, ?]
+onnx.Pad.13(data=[b], pads=[p]) -> output=[c] : f32 [1, 1, ?, ?]
+y = relu(c) : f32 [1, 1, ?, ?]
+fetch y
+)"));
+  const auto dims = [&](float scale, int64_t pad) -> std::vector<int64_t> {
+    const absl::StatusOr<TensorMap> out = session.Run({{"x", F({1, 1, 2, 2}, {1, 2, 3, 4})}, {"s", F({4}, {1, 1, scale, 1})}, {"p", HostTensor::Of<int64_t>({8}, {0, 0, 0, pad, 0, 0, 0, 0})}});
+    EXPECT_OK(out.status());
+    return out.ok() ? DimsOf(out->at("y")) : std::vector<int64_t>();
+  };
+  EXPECT_EQ(dims(2, 1), (std::vector<int64_t>{1, 1, 4, 3}));
+  EXPECT_EQ(session.num_plans(), 1);
+  EXPECT_EQ(dims(3, 1), (std::vector<int64_t>{1, 1, 6, 3}));
+  EXPECT_EQ(dims(3, 2), (std::vector<int64_t>{1, 1, 6, 4}));
+  EXPECT_EQ(session.num_plans(), 3);
+  EXPECT_EQ(dims(2, 1), (std::vector<int64_t>{1, 1, 4, 3}));
+  EXPECT_EQ(session.num_plans(), 3);
+}
+
 TEST(ControlShapes, ShapesFromValues) {
   ASSERT_OK_AND_ASSIGN(const Session session, FromText(R"(
 feed x : f32 [?]
