@@ -16,17 +16,23 @@ class GuardedMemory {
   GuardedMemory(GuardedMemory&& other) noexcept;
   ~GuardedMemory();
 
-  absl::Status Allocate(int64_t bytes);  // once
+  // Once. `element`: bytes of one, of which Displace keeps the alignment.
+  absl::Status Allocate(int64_t bytes, int64_t element = 16);
   // All three wait.
   absl::Status Write(const void* from);
   absl::Status Read(void* to) const;
   absl::Status CheckGuard(absl::string_view what) const;  // Internal: "the kernel wrote beyond <what>"
   void* data() const { return data_; }
 
+  // From now on tensors begin one element behind an address that a device aligns.
+  static void Displace();
+  static bool Displaces();
+
  private:
   Stream* stream_;
   int64_t bytes_ = 0;
-  void* data_ = nullptr;
+  void* memory_ = nullptr;
+  char* data_ = nullptr;  // within it
 };
 
 }  // namespace ampc::testing

@@ -1,6 +1,8 @@
 #include "kernels/cuda/batch_norm/batch_norm_code.h"
 
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "kernels/cuda/base/activate.h"
 #include "kernels/cuda/base/visit_single.h"
@@ -152,13 +154,13 @@ int SumPacks(void* stream, const BatchNormShape& s, const Scratch& to, const T* 
 }
 
 template <class T>
-bool InPacks(const BatchNormShape& s) {
-  return (Columns(s) ? s.channels : s.spatial) % kWide<T> == 0;
+bool InPacks(const BatchNormShape& s, std::initializer_list<const void*> pointers) {
+  return (Columns(s) ? s.channels : s.spatial) % kWide<T> == 0 && std::all_of(pointers.begin(), pointers.end(), &IsAligned);
 }
 
 template <class T, int kTerm>
 int SumParts(void* stream, const BatchNormShape& s, const Scratch& to, const T* x, const T* g) {
-  return InPacks<T>(s) ? SumPacks<T, kWide<T>, kTerm>(stream, s, to, x, g) : SumPacks<T, 1, kTerm>(stream, s, to, x, g);
+  return InPacks<T>(s, {x, g}) ? SumPacks<T, kWide<T>, kTerm>(stream, s, to, x, g) : SumPacks<T, 1, kTerm>(stream, s, to, x, g);
 }
 
 // finish(channel, sums) for each channel, once.
@@ -287,7 +289,7 @@ int RunForward(void* stream, const BatchNormRun& run) {
   if (code != 0) return code;
   const int64_t total = s.count() * s.channels;
   T* const y = static_cast<T*>(run.y);
-  if (InPacks<T>(s)) return ForEach(stream, total / kWide<T>, Apply<T, kWide<T>>{s, scratch, run.activation, x, y});
+  if (InPacks<T>(s, {x, y})) return ForEach(stream, total / kWide<T>, Apply<T, kWide<T>>{s, scratch, run.activation, x, y});
   return ForEach(stream, total, Apply<T, 1>{s, scratch, run.activation, x, y});
 }
 
@@ -333,7 +335,7 @@ int RunGradient(void* stream, const BatchNormGradientRun& run) {
   if (code != 0 || run.to == nullptr) return code;
   const int64_t total = s.count() * s.channels;
   T* const to = static_cast<T*>(run.to);
-  if (InPacks<T>(s)) return ForEach(stream, total / kWide<T>, Combine<T, kWide<T>>{s, scratch, x, g, to});
+  if (InPacks<T>(s, {x, g, to})) return ForEach(stream, total / kWide<T>, Combine<T, kWide<T>>{s, scratch, x, g, to});
   return ForEach(stream, total, Combine<T, 1>{s, scratch, x, g, to});
 }
 

@@ -32,7 +32,8 @@ int LaunchDirectInputGradient(void* stream, const DirectConv& conv, const ConvEp
 int LaunchDirectFilterGradient(void* stream, const DirectConv& conv, void* partial);
 int64_t DirectFilterPartialBytes(const DirectConv& conv);
 
-// Where neighbouring channels can be taken in packs of 16 bytes: one filter per channel, x and y channels last.
+// Where neighbouring channels can be taken in packs of 16 bytes: one filter per channel, x and y channels last and, once known, at such
+// addresses.
 bool IsDepthwisePacked(const DirectConv& conv);
 // The result, or the gradient of x, of such a one; `filter` is f32 [window, channels] in place of w.
 int LaunchDepthwisePacked(void* stream, const DirectConv& conv, bool forward, const ConvEpilogue& epilogue, const float* filter);

@@ -95,7 +95,8 @@ std::vector<T> PackFilter(const HostTensor& filter, int64_t o, int64_t i, int64_
 class DirectStep final : public ConvStep {
  public:
   // `reason`: why the library does not compute it; "" where it is not asked.
-  static absl::StatusOr<std::unique_ptr<ConvStep>> Make(const ConvTask& task, Device& device, const HostTensor* filter, std::string reason) {
+  static absl::StatusOr<std::unique_ptr<ConvStep>> Make(const ConvTask& task, Device& device, const HostTensor* filter,
+                                                        std::string reason) {
     std::unique_ptr<DirectStep> step(new DirectStep(task, device, std::move(reason)));
     if (step->packed_ && filter != nullptr && filter->num_elements() > 0) {
       const std::vector<float> packed = PackFilter<float>(*filter, 1, task.conv.out_c, task.conv.window(), true);
@@ -120,7 +121,7 @@ class DirectStep final : public ConvStep {
     const bool forward = task_.kind == ConvKind::kForward;
     void* const native = stream.native();
     int code = 0;
-    if (packed_) {
+    if (packed_ && IsDepthwisePacked(conv)) {
       const void* const filter = filter_ != nullptr ? filter_.get() : args.workspace;
       if (filter_ == nullptr) {
         code =

@@ -69,7 +69,8 @@ int Run(void* stream, const DirectConv& p, bool forward, const ConvEpilogue& e, 
 
 bool IsDepthwisePacked(const DirectConv& conv) {
   const int64_t c = conv.y.c, pack = 16 / static_cast<int64_t>(SizeOf(conv.y.type));
-  return conv.x.channels_last && conv.y.channels_last && conv.groups == c && conv.x.c == c && c % pack == 0;
+  return conv.x.channels_last && conv.y.channels_last && conv.groups == c && conv.x.c == c && c % pack == 0 && IsAligned(conv.x.data) &&
+         IsAligned(conv.y.data);
 }
 
 int LaunchDepthwisePacked(void* stream, const DirectConv& conv, bool forward, const ConvEpilogue& epilogue, const float* filter) {

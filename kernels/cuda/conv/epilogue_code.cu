@@ -50,6 +50,7 @@ struct OneLayout {
 bool InPacks(const Volume& from, const Volume& to, const Volume& residual) {
   const int64_t positions = to.size[0] * to.size[1] * to.size[2], pack = 16 / static_cast<int64_t>(SizeOf(to.type));
   if (from.channels_last != to.channels_last || (residual.data != nullptr && residual.channels_last != to.channels_last)) return false;
+  if (!IsAligned(from.data) || !IsAligned(to.data) || !IsAligned(residual.data)) return false;
   return (to.channels_last ? to.c : positions) % pack == 0;
 }
 

@@ -74,8 +74,6 @@ struct alignas(sizeof(T) * n < 16 ? sizeof(T) * n : 16) Pack {
   T v[n];
 };
 
-inline bool IsAligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % 16 == 0; }
-
 // One element.
 template <class C>
 AMPC_HOST_DEVICE inline C LoadOne(DType dtype, const void* data, int64_t i) {

@@ -66,15 +66,4 @@ struct Least {
   }
 };
 
-// Adds to a number that other threads add to, too; the order of float sums is then not fixed, so only for integers and where a
-// header says so.
-template <class T>
-AMPC_HOST_DEVICE inline void AtomicAdd(T* to, T value) {
-#if defined(__CUDA_ARCH__)
-  atomicAdd(to, value);
-#else
-  *to += value;
-#endif
-}
-
 }  // namespace ampc::cuda

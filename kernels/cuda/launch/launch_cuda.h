@@ -48,8 +48,8 @@ int LaunchTeams(void* stream, int64_t teams, int shared_bytes, F f) {
 
 template <class F>
 int LaunchForEachTeam(void* stream, int64_t teams, int64_t work, int shared_bytes, F f) {
-  if (work <= 128) return LaunchTeams<32>(stream, teams, shared_bytes, f);
-  if (work <= 2048) return LaunchTeams<256>(stream, teams, shared_bytes, f);
+  if (work <= kWarpWork) return LaunchTeams<32>(stream, teams, shared_bytes, f);
+  if (work <= kBlockWork) return LaunchTeams<256>(stream, teams, shared_bytes, f);
   return LaunchTeams<1024>(stream, teams, shared_bytes, f);
 }
 

@@ -75,6 +75,9 @@ struct TypeTag {
   using Type = T;
 };
 
+inline constexpr int kAccessBytes = 16;  // what one access reads or writes at most, at an address that is a multiple
+AMPC_HOST_DEVICE inline bool IsAligned(const void* at) { return reinterpret_cast<uintptr_t>(at) % kAccessBytes == 0; }
+
 // f(TypeTag<T>{}) for the type of `dtype`, which is a float; -1 for another.
 template <class F>
 int VisitFloat(DType dtype, F f) {

@@ -9,8 +9,6 @@
 
 namespace ampc::cuda {
 
-inline constexpr int kAccessBytes = 16;
-
 // What is read and written at once, at most 16 bytes.
 template <class T, int kCount>
 struct alignas(sizeof(T) * kCount) Vector {
@@ -41,10 +39,7 @@ AMPC_HOST_DEVICE inline void StoreVector(T* to, const Vector<T, kCount>& value) 
 #endif
 }
 
-// Whether `at` may be given to LoadRun and StoreRun with kCount > 1. Null is aligned.
-AMPC_HOST_DEVICE inline bool IsAligned(const void* at) { return reinterpret_cast<uintptr_t>(at) % kAccessBytes == 0; }
-
-// values[0..kCount) from `at`, aligned to kCount elements or 16 bytes, whichever is less. kCount is a power of two.
+// values[0..kCount) from `at`, aligned to kCount elements or 16 bytes, whichever is less (IsAligned is enough). kCount is a power of two.
 template <int kCount, class T>
 AMPC_HOST_DEVICE inline void LoadRun(const T* at, ComputeType<T> (&values)[kCount]) {
   constexpr int kLength = kVectorLength<T, kCount>;

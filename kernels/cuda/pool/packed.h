@@ -20,7 +20,7 @@ struct alignas(16) Pack {
 
 template <class T>
 bool InPacks(const Volume& a, const Volume& b) {
-  return a.channels_last && b.channels_last && a.c % kPack<T> == 0;
+  return a.channels_last && b.channels_last && a.c % kPack<T> == 0 && IsAligned(a.data) && IsAligned(b.data);
 }
 
 template <class T>

@@ -77,7 +77,7 @@ int Slopes(void* stream, const GridSampler& s, const T* x, const GridPositions& 
   return ForEach(stream, s.images * s.points, [=] AMPC_DEVICE(int64_t i) {
     using C = ComputeType<T>;
     const int64_t image = i / s.points, point = i - image * s.points;
-    C at[3], sum[3] = {0, 0, 0};
+    C at[3] = {0, 0, 0}, sum[3] = {0, 0, 0};
     LoadPosition(s, grid, i, at);
     GridNeighbours<C> axes[3];
     if (!s.nearest && FindGridNeighbours(s, at, axes)) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
@@ -25,6 +26,12 @@ class EmulatedGraph : public Graph {
   const std::shared_ptr<Engine> engine_;
   const std::shared_ptr<const CapturedWork> work_;
 };
+
+// What device code did in earlier work.
+absl::Status DoneWork() {
+  const std::string fault = cuda::TakeTeamFault();
+  return fault.empty() ? absl::OkStatus() : InternalError(absl::StrCat("a kernel on the emulated device: ", fault));
+}
 
 absl::Status CapturedEvent() { return InternalError("the host or another stream waits for an event that was recorded in a capture"); }
 
@@ -82,7 +89,8 @@ void EmulatedStream::Enqueue(Work work) {
 
 absl::Status EmulatedStream::NotOfDevice(const void* data, int64_t bytes) const {
   if (memory_.OnDevice(data, bytes)) return absl::OkStatus();
-  return InternalError(absl::StrCat(device_.name(), ": a copy or fill of ", bytes, " bytes at an address that is not all in one piece of the device's memory"));
+  return InternalError(absl::StrCat(device_.name(), ": a copy or fill of ", bytes,
+                                    " bytes at an address that is not all in one piece of the device's memory"));
 }
 
 absl::Status EmulatedStream::CopyOnDevice(void* to, const void* from, int64_t bytes) {
@@ -111,7 +119,7 @@ absl::Status EmulatedStream::CopyHost(void* to, const void* from, int64_t bytes,
   ++engine_->synchronizations;
   RunLine(*line_, nullptr);
   std::memcpy(to, from, static_cast<size_t>(bytes));
-  return absl::OkStatus();
+  return DoneWork();
 }
 
 absl::Status EmulatedStream::CopyToDevice(void* to, const void* from, int64_t bytes) { return CopyHost(to, from, bytes, from); }
@@ -158,7 +166,7 @@ absl::Status EmulatedStream::Synchronize() {
   if (Capturing()) return InternalError("the host waits for a stream whose work is being captured");
   ++engine_->synchronizations;
   RunLine(*line_, nullptr);
-  return absl::OkStatus();
+  return DoneWork();
 }
 
 absl::Status EmulatedStream::BeginCapture() {

@@ -1,4 +1,4 @@
-// What a rank does when another one dies, with a shim in place of NCCL.
+// What a rank does when another one dies, and when a call fails, with a shim in place of NCCL.
 #include <dlfcn.h>
 
 #include <chrono>
@@ -7,6 +7,9 @@
 #include <string>
 #include <thread>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graph/base/status_macros.h"
 #include "kernels/device/cuda/nccl.h"
 #include "kernels/device/device.h"
 #include "kernels/device/emulated/emulated_device.h"
@@ -56,7 +59,8 @@ TEST_F(LostRank, IsSeenByAThreadThatGivesTheWorkUp) {
 TEST_F(LostRank, EndsEveryLaterCallAndIsGivenUpOnce) {
   LoseRank();
   float value = 1;
-  EXPECT_THAT(group_->AllReduce(&value, &value, 1, DType::kF32, ReduceOp::kSum, *stream_), StatusIs(ExitCode::kInternal, HasSubstr("remote process")));
+  EXPECT_THAT(group_->AllReduce(&value, &value, 1, DType::kF32, ReduceOp::kSum, *stream_),
+              StatusIs(ExitCode::kInternal, HasSubstr("remote process")));
   EXPECT_THAT(group_->Broadcast(&value, 4, 0, *stream_), StatusIs(ExitCode::kInternal, HasSubstr("remote process")));
   group_.reset();
   EXPECT_EQ(Aborted(), 1);
@@ -69,6 +73,41 @@ TEST_F(LostRank, WithoutOneTheGroupIsLeftInOrder) {
   group_.reset();
   EXPECT_EQ(Aborted(), 0);
   EXPECT_EQ(Destroyed(), 1);
+}
+
+// All that a group does, once.
+absl::Status UseGroup(Device& device) {
+  AMPC_ASSIGN_OR_RETURN(const CollectiveId id, Nccl().NewId());
+  AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device.NewStream());
+  AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Collectives> group, Nccl().Join(device, id, 0, 2));
+  float value = 1;
+  AMPC_RETURN_IF_ERROR(group->GroupStart());
+  AMPC_RETURN_IF_ERROR(group->AllReduce(&value, &value, 1, DType::kF32, ReduceOp::kSum, *stream));
+  AMPC_RETURN_IF_ERROR(group->Broadcast(&value, 4, 0, *stream));
+  AMPC_RETURN_IF_ERROR(group->GroupEnd());
+  return group->Check();
+}
+
+TEST_F(LostRank, AnyCallThatFailsIsNamedAndEveryGroupIsGivenBackOnce) {
+  group_.reset();
+  const auto fail = reinterpret_cast<void (*)(const char*, int)>(dlsym(shim_, "AmpcShimFail"));
+  for (const char* function : {"ncclGetUniqueId", "ncclCommInitRank", "ncclCommGetAsyncError", "ncclAllReduce", "ncclBroadcast",
+                               "ncclGroupStart", "ncclGroupEnd", "ncclCommDestroy", "ncclCommAbort"}) {
+    for (int code = 1; code <= 6; ++code) {
+      SCOPED_TRACE(absl::StrCat(function, ", code ", code));
+      const int made = Count("AmpcShimMade"), back = Aborted() + Destroyed();
+      fail(function, code);
+      const absl::Status status = UseGroup(*device_);
+      fail(nullptr, 0);
+      EXPECT_EQ(Aborted() + Destroyed() - back, Count("AmpcShimMade") - made);
+      if (absl::StrContains(function, "Destroy") || absl::StrContains(function, "Abort")) {
+        EXPECT_OK(status);  // nobody waits for what they say
+      } else {
+        EXPECT_THAT(status, StatusIs(ExitCode::kInternal, HasSubstr(absl::StrCat(function, ": "))));
+      }
+    }
+  }
+  EXPECT_OK(UseGroup(*device_));
 }
 
 }  // namespace

@@ -36,16 +36,20 @@ State& TheState() {
   return *state;
 }
 
+constexpr int kDevices = 2;
 thread_local cudaError_t last_error = cudaSuccess;
+thread_local int current_device = 0;
 thread_local bool in_library = false;  // what is launched next is a library's
 
 }  // namespace
 
 struct CUstream_st {
+  const int device = current_device;
   std::shared_ptr<Capture> capture;  // that it is part of, or was
   bool Captures() const { return capture != nullptr && !capture->ended; }
 };
 struct CUevent_st {
+  const int device = current_device;
   std::shared_ptr<Capture> capture;
 };
 struct CUgraph_st {
@@ -129,6 +133,11 @@ cudaError_t Free(void* memory) {
     return last_error = static_cast<cudaError_t>(code);     \
   }
 
+// What is enqueued on a stream wants its device to be the thread's: some calls of the runtime take others, which no caller should have to
+// know.
+#define OF_STREAM(stream) \
+  if ((stream)->device != current_device) return last_error = cudaErrorInvalidResourceHandle;
+
 extern "C" {
 
 cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
@@ -145,7 +154,7 @@ cudaError_t cudaDriverGetVersion(int* version) {
 }
 cudaError_t cudaGetDeviceCount(int* count) {
   SHIM("cudaGetDeviceCount")
-  *count = 1;
+  *count = kDevices;
   return cudaSuccess;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
@@ -157,8 +166,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   properties->totalGlobalMem = size_t{8} << 30;
   return cudaSuccess;
 }
-cudaError_t cudaSetDevice(int) {
+cudaError_t cudaSetDevice(int device) {
   SHIM("cudaSetDevice")
+  if (device < 0 || device >= kDevices) return last_error = cudaErrorInvalidDevice;
+  current_device = device;
   return cudaSuccess;
 }
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
@@ -224,11 +235,13 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
 // An event of a capture takes the stream into it.
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   SHIM("cudaStreamWaitEvent")
+  OF_STREAM(stream)
   if (event->capture != nullptr && !event->capture->ended) stream->capture = event->capture;
   return cudaSuccess;
 }
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   SHIM("cudaStreamBeginCapture")
+  OF_STREAM(stream)
   stream->capture = std::make_shared<Capture>();
   return cudaSuccess;
 }
@@ -256,8 +269,9 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
   SHIM("cudaGraphExecDestroy")
   return cudaSuccess;
 }
-cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t) {
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   SHIM("cudaGraphLaunch")
+  OF_STREAM(stream)
   ++TheState().traffic.graphs;
   for (const Work& work : executable->work->work) work();
   return cudaSuccess;
@@ -265,6 +279,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t) {
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   SHIM("cudaMemcpyAsync")
+  OF_STREAM(stream)
   ampc::testing::ShimTraffic& traffic = TheState().traffic;
   (kind == cudaMemcpyHostToDevice   ? traffic.bytes_to_device
    : kind == cudaMemcpyDeviceToHost ? traffic.bytes_to_host
@@ -274,6 +289,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
 }
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
   SHIM("cudaMemsetAsync")
+  OF_STREAM(stream)
   TheState().traffic.bytes_filled += static_cast<int64_t>(bytes);
   Do(stream, [=] { std::memset(to, value, bytes); });
   return cudaSuccess;
@@ -291,6 +307,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   SHIM("cudaEventRecord")
+  OF_STREAM(stream)
+  OF_STREAM(event)
   event->capture = stream->Captures() ? stream->capture : nullptr;
   return cudaSuccess;
 }
@@ -316,6 +334,7 @@ namespace ampc::cuda {
 __attribute__((visibility("default"))) int EnqueueEmulated(void* stream, std::function<void()> work) {
   if (!std::exchange(in_library, false)) {
     if (const int code = AmpcShimCall("launch"); code != 0) return code;
+    if (static_cast<cudaStream_t>(stream)->device != current_device) return cudaErrorInvalidResourceHandle;
     ++TheState().traffic.launches;
   }
   if (!TheState().computes) work = [] {};
@@ -336,6 +355,7 @@ void ResetShim() {
   s.failures.clear();
   s.traffic = {};
 }
+void MakeShimDeviceCurrent(int device) { current_device = device; }
 void SetShimComputes(bool computes) { TheState().computes = computes; }
 ShimTraffic TrafficOfShim() { return TheState().traffic; }
 std::string LiveShimObjects() {

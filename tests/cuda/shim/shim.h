@@ -1,4 +1,4 @@
-// Shims in place of the CUDA runtime, the driver, cuBLASLt and cuDNN: a program that links them has a `cuda:0` on the host, with the
+// Shims in place of the CUDA runtime, the driver, cuBLASLt and cuDNN: a program that links them has `cuda:0` and `cuda:1` on the host, with the
 // project's own backend (kernels/device/cuda) and kernels as for the emulated device. Work is done at once, in the order of the calls. Any
 // call of a function can be made to fail with a code of its library.
 #pragma once
@@ -15,6 +15,8 @@ std::map<std::string, int64_t> ShimCalls();
 void FailShimCall(const std::string& function, int64_t call, int code);
 // Forgets calls and failures.
 void ResetShim();
+// As if the caller's program had chosen another device for the calling thread.
+void MakeShimDeviceCurrent(int device);
 // Without it nothing is computed: what is launched is only counted.
 void SetShimComputes(bool computes);
 
