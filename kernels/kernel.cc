@@ -70,6 +70,12 @@ bool FollowsGradient(const KernelSpec& spec) {
   return true;
 }
 
+// Every float that may be a half is one, or none is.
+bool AllStoredAlike(const KernelSpec& spec) {
+  const auto as_float = [](const TensorDesc& t) { return t.storage() == DType::kF32; };
+  return std::none_of(spec.inputs.begin(), spec.inputs.end(), as_float) && std::none_of(spec.outputs.begin(), spec.outputs.end(), as_float);
+}
+
 void ToMemoryOrder(std::vector<TensorDesc>* tensors) {
   for (TensorDesc& t : *tensors) {
     t.layout = Layout::kPlain;
@@ -119,7 +125,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelEntry& entry, con
   if (entry.make == nullptr) {
     return UnsupportedError(absl::StrCat(Describe(*spec.op), ": the shape of its result depends on data, which only a run can compute"));
   }
-  if (entry.halves == HalfSupport::kNone && HasHalves(spec)) {
+  if (HasHalves(spec) && (entry.halves == HalfSupport::kNone || (entry.halves == HalfSupport::kMoves && !AllStoredAlike(spec)))) {
     AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, MakeKernel(entry, InFloats(spec)));
     return MakeWidened(std::move(kernel), spec);
   }

@@ -83,6 +83,15 @@ absl::StatusOr<TensorMap> Session::Run(const TensorMap& feeds) const { return st
 
 absl::StatusOr<TensorMap> Session::Run(const TensorMap& feeds, StepObserver& observer) const { return state_->Run(feeds, &observer); }
 
+absl::StatusOr<std::string> Session::PlanText(const TensorMap& feeds) const {
+  AMPC_ASSIGN_OR_RETURN(const std::vector<const HostTensor*> values, OrderFeeds(program(), feeds));
+  std::shared_ptr<ProgramRunner> ready = state_->runner;
+  if (state_->shaped != nullptr) {
+    AMPC_ASSIGN_OR_RETURN(ready, state_->shaped->Get(values));
+  }
+  return ready->PlanText(values);
+}
+
 std::vector<ValueInfo> Session::inputs() const {
   std::vector<ValueInfo> out;
   for (const Var* v : program().feeds) out.push_back({v->exported(), v->type});

@@ -3,11 +3,14 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/status_macros.h"
 #include "graph/base/utf8.h"
 #include "graph/formats/format.h"
 #include "graph/text/printer.h"
+#include "runtime/session.h"
+#include "tools/bench/feeds.h"
 #include "tools/cli/command.h"
 #include "tools/cli/model_facts.h"
 
@@ -21,6 +24,9 @@ struct InspectFlags {
   bool weights = false;
   bool text = false;
   bool json = false;
+  bool plan = false;
+  std::vector<std::string> dims;
+  int threads = 0;
 };
 
 std::string Signature(const std::vector<Var*>& vars, const Program& program) {
@@ -74,7 +80,22 @@ void PrintWeights(Console& console, const Program& program) {
   console.Out(FormatTable(rows));
 }
 
+// The plan of a run with the dims, that is.
+absl::Status PrintPlan(const InspectFlags& flags, Console& console) {
+  AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(flags.model, {.threads = flags.threads, .params = flags.params}));
+  AMPC_ASSIGN_OR_RETURN(const std::vector<TensorMap> feeds, BenchFeeds(session.inputs(), {}, flags.dims, {1}));
+  for (const TensorMap& one : feeds) {
+    AMPC_ASSIGN_OR_RETURN(const std::string text, session.PlanText(one));
+    console.Out(text);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Run(const InspectFlags& flags, Console& console) {
+  if (flags.plan && (flags.text || flags.json || flags.weights))
+    return UsageError("--plan is printed alone: leave out --text, --json and --weights");
+  if (!flags.plan && (!flags.dims.empty() || flags.threads != 0)) return UsageError("--dims and --threads belong to --plan");
+  if (flags.plan) return PrintPlan(flags, console);
   const Progress progress(console, "loading");
   AMPC_ASSIGN_OR_RETURN(const Program program, LoadModel(flags.model, {.params = flags.params}));
   if (flags.text) {
@@ -96,19 +117,24 @@ absl::Status Run(const InspectFlags& flags, Console& console) {
 }  // namespace
 
 Command InspectCommand() {
-  return {"inspect", "prints a model's signature, ops, types, weights and casts",
-          "  ampc inspect model.pdmodel\n"
-          "  ampc inspect model_fp16.pdmodel --json\n"
-          "  ampc inspect model.pdmodel --text      the program as text, literals shortened",
-          [](Options options) -> Action {
-            auto flags = std::make_shared<InspectFlags>();
-            options.Add("model", flags->model, kModelHelp).Required();
-            options.Add("--params", flags->params, "file with the weights");
-            options.Flag("--weights", flags->weights, "list every weight too");
-            options.Flag("--text", flags->text, "print the program as text instead");
-            AddJsonFlag(options, &flags->json);
-            return [flags](Console& console) { return Run(*flags, console); };
-          }};
+  return {
+      "inspect", "prints a model's signature, ops, types, weights and casts",
+      "  ampc inspect model.pdmodel\n"
+      "  ampc inspect model_fp16.pdmodel --json\n"
+      "  ampc inspect model.pdmodel --text      the program as text, literals shortened\n"
+      "  ampc inspect model_bf16.pdmodel --plan --dims x=1,3,48,320      how it runs here: kernels, memory, the types in which values lie",
+      [](Options options) -> Action {
+        auto flags = std::make_shared<InspectFlags>();
+        options.Add("model", flags->model, kModelHelp).Required();
+        options.Add("--params", flags->params, "file with the weights");
+        options.Flag("--weights", flags->weights, "list every weight too");
+        options.Flag("--text", flags->text, "print the program as text instead");
+        options.Flag("--plan", flags->plan, "print the steps of a run instead: op, kernel, places, the type in which each result lies");
+        options.Add("--dims", flags->dims, "of --plan: NAME=1,3,48,320, dims of a feed");
+        options.Add("--threads", flags->threads, "of --plan; 0: all processors");
+        AddJsonFlag(options, &flags->json);
+        return [flags](Console& console) { return Run(*flags, console); };
+      }};
 }
 
 }  // namespace ampc

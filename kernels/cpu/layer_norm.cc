@@ -26,19 +26,29 @@ struct LayerNorm : LayerNormShape {
   int x = 0, scale = -1, bias = -1, y = 0, mean = -1, variance = -1;
 };
 
-void RunRow(const LayerNorm& n, int64_t row, const KernelArgs& args) {
+// x and y: the row's operand and result.
+void RunRow(const LayerNorm& n, int64_t row, const float* x, float* y, const KernelArgs& args) {
   const auto in = [&args](int i) { return i < 0 ? nullptr : static_cast<const float*>(args.inputs[i]); };
-  float widened[kMostWidened];
-  float* y = RoomAt(args.outputs[n.y], n.to, row * n.size, widened);
-  const float* x = FloatsAt(args.inputs[n.x], n.from, row * n.size, n.size, y);
   const float mean = static_cast<float>(simd::SumRow(x, n.size) / static_cast<double>(n.size));
   const double variance = simd::SquaredDistance(x, mean, n.size) / static_cast<double>(n.size);
   const float inverse = static_cast<float>(1.0 / std::sqrt(variance + n.epsilon));
   simd::NormalizeRow(x, {mean, inverse, 0}, in(n.scale), in(n.bias), y, n.size);
   if (n.to == DType::kF32) RoundTo(n.type, y, n.size);  // while it is in the first-level cache
-  StoreFloats(y, n.to, row * n.size, n.size, args.outputs[n.y]);
   if (n.mean >= 0) static_cast<float*>(args.outputs[n.mean])[row] = mean;
   if (n.variance >= 0) static_cast<float*>(args.outputs[n.variance])[row] = static_cast<float>(variance);
+}
+
+// Rows [first, last); short ones in halves are widened and rounded several at once.
+void RunRows(const LayerNorm& n, int64_t first, int64_t last, const KernelArgs& args) {
+  float tile[kMostWidened];
+  const int64_t step = n.from == DType::kF32 && n.to == DType::kF32 ? 1 : std::max<int64_t>(1, kHalfTile / std::max<int64_t>(1, n.size));
+  for (int64_t r = first; r < last; r += step) {
+    const int64_t at = r * n.size, rows = std::min(step, last - r);
+    float* const y = RoomAt(args.outputs[n.y], n.to, at, tile);
+    const float* const x = FloatsAt(args.inputs[n.x], n.from, at, rows * n.size, y);
+    for (int64_t i = 0; i < rows; ++i) RunRow(n, r + i, x + i * n.size, y + i * n.size, args);
+    StoreFloats(y, n.to, at, rows * n.size, args.outputs[n.y]);
+  }
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
@@ -69,9 +79,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   traits.rounds_results =
       std::none_of(spec.outputs.begin() + 1, spec.outputs.end(), [](const TensorDesc& t) { return IsLowPrecision(t.dtype); });
   return MakeLambdaKernel(traits, [n](const KernelArgs& args) {
-    ParallelFor(args.threads, n.rows, std::max<int64_t>(1, (1 << 12) / std::max<int64_t>(1, n.size)), [&](int64_t first, int64_t last) {
-      for (int64_t row = first; row < last; ++row) RunRow(n, row, args);
-    });
+    ParallelFor(args.threads, n.rows, std::max<int64_t>(1, (1 << 12) / std::max<int64_t>(1, n.size)),
+                [&](int64_t first, int64_t last) { RunRows(n, first, last, args); });
     return absl::OkStatus();
   });
 }

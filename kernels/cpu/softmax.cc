@@ -42,13 +42,18 @@ void SoftmaxColumns(const float* x, float* out, int64_t size, int64_t stride, in
 
 constexpr int64_t kMostWidened = 1 << 14;  // elements of a row that is widened by itself
 
-// One row of floats in any storage.
-void StoredRow(const void* x, DType from, void* out, DType to, int64_t first, int64_t size, DType type) {
-  float row[kMostWidened];
-  float* const room = RoomAt(out, to, first, row);
-  simd::SoftmaxRow(FloatsAt(x, from, first, size, room), room, size);
-  if (to == DType::kF32) RoundTo(type, room, size);
-  StoreFloats(room, to, first, size, out);
+// Rows [first, last) of floats in any storage; short ones are widened and rounded several at once.
+void StoredRows(const void* x, DType from, void* out, DType to, int64_t first, int64_t last, int64_t size, DType type) {
+  float tile[kMostWidened];
+  const int64_t step = std::max<int64_t>(1, kHalfTile / size);
+  for (int64_t r = first; r < last; r += step) {
+    const int64_t at = r * size, n = std::min(step, last - r) * size;
+    float* const room = RoomAt(out, to, at, tile);
+    const float* const in = FloatsAt(x, from, at, n, room);
+    for (int64_t i = 0; i < n; i += size) simd::SoftmaxRow(in + i, room + i, size);
+    if (to == DType::kF32) RoundTo(type, room, n);
+    StoreFloats(room, to, at, n, out);
+  }
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
@@ -67,8 +72,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
       return MakeLambdaKernel(traits,
                               [outer, size, type, from = spec.inputs[0].storage(), to = spec.outputs[0].storage()](const KernelArgs& args) {
                                 ParallelFor(args.threads, outer, std::max<int64_t>(1, kGrain / size), [&](int64_t first, int64_t last) {
-                                  for (int64_t r = first; r < last; ++r)
-                                    StoredRow(args.inputs[0], from, args.outputs[0], to, r * size, size, type);
+                                  StoredRows(args.inputs[0], from, args.outputs[0], to, first, last, size, type);
                                 });
                                 return absl::OkStatus();
                               });

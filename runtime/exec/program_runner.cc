@@ -197,6 +197,12 @@ absl::StatusOr<std::vector<HostTensor>> ProgramRunner::Run(absl::Span<const Host
   return results;
 }
 
+absl::StatusOr<std::string> ProgramRunner::PlanText(absl::Span<const HostTensor* const> feeds) {
+  AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<const Executor> executor, WholePlan(feeds));
+  if (executor == nullptr) return UnsupportedError("one plan cannot hold this program: it has control flow, or shapes that depend on data");
+  return ToString(executor->plan());
+}
+
 absl::Status ProgramRunner::Enqueue(absl::Span<const HostTensor* const> feeds) {
   AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<const Executor> executor, WholePlan(feeds));
   if (executor == nullptr) return RunBlocks(feeds, nullptr).status();

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -53,6 +54,9 @@ class ProgramRunner {
 
   // Run without fetches. On a device the host does not wait, unless the program needs it to (control flow, an op that only the host has).
   absl::Status Enqueue(absl::Span<const HostTensor* const> feeds);
+
+  // The plan of a run with feeds of these dims. Unsupported where a run needs several: control flow, dims that depend on data.
+  absl::StatusOr<std::string> PlanText(absl::Span<const HostTensor* const> feeds);
 
   // As it runs: after the passes.
   const Program& program() const { return program_; }

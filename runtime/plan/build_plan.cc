@@ -346,6 +346,10 @@ std::string ToString(const ExecutionPlan& plan) {
     absl::StrAppend(&out, i, "  ", step.instance->op == nullptr ? "move" : step.instance->op->type(), "  ", step.kernel->implementation(), " ");
     for (int k = 0; k < step.inputs + step.outputs; ++k) {
       absl::StrAppend(&out, k == step.inputs ? " -> " : " ", PlaceText(plan.operands[step.first + k]));
+      if (k < step.inputs || step.instance->outputs.empty()) continue;
+      const TensorDesc& desc = plan.specialized.descs[step.instance->outputs[k - step.inputs]];
+      absl::StrAppend(&out, ":", Name(plan.target.has_value() ? desc.dtype : desc.storage()),
+                      desc.layout == Layout::kChannelsLast ? ":nhwc" : "");
     }
     if (step.bytes_through_host > 0) absl::StrAppend(&out, "  on the host, ", step.bytes_through_host, " bytes copied");
     absl::StrAppend(&out, "\n");

@@ -76,7 +76,7 @@ struct ExecutionPlan {
 // those of kernels.
 absl::StatusOr<std::unique_ptr<const ExecutionPlan>> BuildPlan(const PlanContext& context, Region region, absl::Span<const KnownFeed> feeds);
 
-// One line per step: index, op, implementation, places; then the arena's size.
+// One line per step: index, op, implementation, places, of results with the type in which they lie; then the arena's size.
 std::string ToString(const ExecutionPlan& plan);
 
 }  // namespace ampc

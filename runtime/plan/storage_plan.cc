@@ -27,6 +27,7 @@ class StorageAssigner {
       s_.descs[v].half = MayBeHalf(static_cast<ValueId>(v)) && !fixed_[c] && seconds_[c] < 0;
     }
     for (OpInstance& op : s_.ops) AMPC_RETURN_IF_ERROR(RoundConstants(op));
+    FuseCasts();
     return absl::OkStatus();
   }
 
@@ -79,6 +80,9 @@ class StorageAssigner {
 
   double Elements(ValueId v) const { return static_cast<double>(s_.descs[v].NumElements()); }
 
+  // Pooling, which widens what it loads.
+  bool ReducesWindows(const OpInstance& op) const { return context_.kernels.Find(op.op->type())->layouts == LayoutSupport::kAware; }
+
   // Seconds that a convolution or product is faster in bf16. Dims that the record does not know count as often as the result has more
   // elements.
   double Gain(const OpInstance& op) const {
@@ -86,7 +90,8 @@ class StorageAssigner {
     double declared = 1;
     for (int64_t d : op.op->outputs()[0]->type.dims) declared *= static_cast<double>(std::max<int64_t>(1, d));
     const double flops = op.op->def().cost(*op.op).flops * std::max(1.0, Elements(op.outputs[0]) / declared);
-    return flops / device_.f32_flops - flops / device_.bf16_flops;
+    const bool grouped = op.op->GetInt("groups", 1) > 1;
+    return grouped ? flops / device_.f32_grouped - flops / device_.bf16_grouped : flops / device_.f32_flops - flops / device_.bf16_flops;
   }
 
   // Adds to the classes of the op's values what halves cost more than float32.
@@ -94,9 +99,11 @@ class StorageAssigner {
     const HalfSupport support = SupportOf(op);
     const bool multiplies = op.op != nullptr && support == HalfSupport::kEach && op.op->def().amp == AmpClass::kAllow;
     ForEachValue(op, [&](ValueId v, bool read) {
-      double more = -2 * Elements(v) / device_.bytes;  // two bytes fewer
-      if (support == HalfSupport::kNone) more = Elements(v) / device_.converted + device_.sweep;
-      if (multiplies && read) more = -std::min(Elements(v) / device_.converted + device_.sweep, Gain(op));
+      const double n = Elements(v), saved = 2 * n / (4 * n <= device_.near ? device_.near_bytes : device_.far_bytes);
+      double more = -saved;  // where elements are copied, or the library rounds what it has in registers
+      if (support == HalfSupport::kNone) more = n / device_.converted + device_.sweep;
+      if (support == HalfSupport::kEach && !multiplies && !ReducesWindows(op)) more = n / device_.in_tiles - saved;
+      if (multiplies && read) more = -std::min(n / device_.converted + device_.sweep, Gain(op));
       seconds_[ClassOf(v)] += more;
     });
   }
@@ -114,6 +121,50 @@ class StorageAssigner {
       s_.values.push_back(&s_.folded.back());
     }
     return absl::OkStatus();
+  }
+
+  // A cast between float32 and a half in one order of memory.
+  bool CastsHalf(const OpInstance& op, bool to_half) const {
+    if (op.op == nullptr || (op.op->type() != "cast" && op.op->type() != "amp_cast")) return false;
+    const TensorDesc &from = s_.descs[op.inputs[0]], &to = s_.descs[op.outputs[0]];
+    return from.half != to.half && to.half == to_half && (to_half ? from : to).dtype == DType::kF32 && from.layout == to.layout;
+  }
+
+  // Reads and writes floats in any storage, with one arithmetic.
+  bool TakesAnyFloat(const OpInstance& op) const {
+    return SupportOf(op) == HalfSupport::kEach && op.op != nullptr &&
+           context_.kernels.Find(op.op->type())->layouts == LayoutSupport::kElementwise;
+  }
+
+  // Ops that take any storage read what is cast to float32 as the half that it was, and store what is cast to a half as such.
+  void FuseCasts() {
+    std::vector<ValueId> half_of(s_.descs.size(), -1);  // of a cast's result: its operand
+    std::vector<int> readers(s_.descs.size(), 0), maker(s_.descs.size(), -1);
+    for (size_t i = 0; i < s_.ops.size(); ++i) {
+      OpInstance& op = s_.ops[i];
+      if (CastsHalf(op, false)) half_of[op.outputs[0]] = op.inputs[0];
+      const bool takes_any = TakesAnyFloat(op);
+      for (ValueId& v : op.inputs) {
+        if (half_of[v] >= 0 && takes_any) v = half_of[v];
+        ++readers[v];
+      }
+      for (ValueId v : op.outputs) maker[v] = takes_any ? static_cast<int>(i) : -1;
+    }
+    for (ValueId v : s_.fetches) ++readers[v];
+    std::vector<OpInstance> kept;
+    std::vector<int> place(s_.ops.size(), -1);  // in `kept`
+    for (size_t i = 0; i < s_.ops.size(); ++i) {
+      OpInstance& op = s_.ops[i];
+      if (CastsHalf(op, false) && readers[op.outputs[0]] == 0) continue;
+      if (CastsHalf(op, true) && readers[op.inputs[0]] == 1 && maker[op.inputs[0]] >= 0 && s_.StateOf(op.inputs[0]) == nullptr) {
+        std::vector<ValueId>& made = kept[place[maker[op.inputs[0]]]].outputs;
+        std::replace(made.begin(), made.end(), op.inputs[0], op.outputs[0]);
+        continue;
+      }
+      place[i] = static_cast<int>(kept.size());
+      kept.push_back(std::move(op));
+    }
+    s_.ops = std::move(kept);
   }
 
   const PlanContext& context_;

@@ -10,9 +10,10 @@ namespace ampc {
 // rounded. Values that ops only move from one to the other are a class, of one storage; so are values that a feed, a state or another
 // region keeps in float32. A class is stored in 16 bits where that costs no more time by `device`:
 //   a convolution or product reads float32   it is converted first, or multiplied as float32, whichever is faster
-//   any other op that takes halves           bytes that it reads and writes
+//   any other op that takes halves           bytes that it reads and writes, and what it widens and rounds on the way
 //   an op that takes none (HalfSupport)      operands are widened and results rounded by a sweep of their own
-// O(ops). Sets Specialized::descs[..].half; a constant that is moved is rounded here.
+// O(ops). Sets Specialized::descs[..].half; a constant that is moved is rounded here; a cast between float32 and a half becomes part of the
+// element-wise ops beside it.
 absl::Status AssignStorage(const PlanContext& context, const DeviceNumbers& device, Specialized& s);
 
 }  // namespace ampc

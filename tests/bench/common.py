@@ -245,7 +245,7 @@ def machine():
             "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")}
 
 
-def versions(names=("paddlepaddle", "onnxruntime", "onnxconverter-common", "onnx", "numpy", "torch")):
+def versions(names=("paddlepaddle", "onnxruntime", "openvino", "onnxconverter-common", "onnx", "numpy", "torch")):
     import importlib.metadata
     found = {}
     for name in names:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Inference engines for common.in_turn: ONNX Runtime, Paddle Inference and ampc on the same feeds, a .npz file by input names.
+"""Inference engines for common.in_turn: ONNX Runtime, Paddle Inference, OpenVINO and ampc on the same feeds, a .npz file by input names.
 
 The peers run in processes of their own, so that one that dies of an illegal instruction costs its row only. Facts beside the times: "load" and
 "first" (load and first run; seconds, without imports), "peak_bytes" of the process, "own_peak_bytes" (its growth since the imports).
@@ -52,13 +52,40 @@ def open_paddle(model, threads, way):
     return run, predictor.get_output_names()
 
 
-OPEN = {"ort": open_ort, "paddle": open_paddle}
+def open_openvino(model, threads):
+    """Its fastest configuration for one stream, in bf16 where the CPU has it: compiled for the shapes of the first feeds, which stay the feeds."""
+    import openvino
+    core = openvino.Core()
+    network, request = core.read_model(model), []
+
+    def run(tensors):
+        if not request:
+            feed = {port: next((name for name in tensors if name in port.get_names()), list(tensors)[port.get_index()]) for port in network.inputs}
+            order = [feed[port] for port in network.inputs]
+            try:
+                network.reshape({port.get_index(): list(tensors[feed[port]].shape) for port in network.inputs})
+            except RuntimeError:
+                pass  # it runs with open dims then
+            compiled = core.compile_model(network, "CPU", {"INFERENCE_PRECISION_HINT": "bf16", "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": "1",
+                                                           "INFERENCE_NUM_THREADS": str(threads), "ENABLE_CPU_PINNING": "NO"})
+            request.append(compiled.create_infer_request())
+            for i, name in enumerate(order):
+                request[0].set_input_tensor(i, openvino.Tensor(np.ascontiguousarray(tensors[name])))
+        request[0].infer()
+        return [request[0].get_output_tensor(i).data for i in range(len(network.outputs))]
+
+    return run, [str(i) for i in range(len(network.outputs))]
+
+
+OPEN = {"ort": open_ort, "paddle": open_paddle, "openvino": open_openvino}
 
 
 def import_engine(engine):
     if engine == "ort":
         import onnxruntime
         onnxruntime.set_default_logger_severity(4)
+    elif engine == "openvino":
+        import openvino  # noqa: F401
     else:
         import paddle.inference  # noqa: F401
 
@@ -103,6 +130,10 @@ def ort(model, feeds, threads, runs, save=""):
 
 def paddle(model, feeds, threads, runs, way, save=""):
     return common.Worker(__file__, "measure", "paddle", model, feeds, threads, runs, save, way)
+
+
+def openvino(model, feeds, threads, runs):
+    return common.Worker(__file__, "measure", "openvino", model, feeds, threads, runs, "")
 
 
 def once(job, engine, *words):

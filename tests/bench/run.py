@@ -11,6 +11,7 @@ import sys
 import tempfile
 import traceback
 
+import bf16
 import common
 import convert
 import executor
@@ -24,6 +25,7 @@ SECTIONS = {
     "latency": (latency.section_latency, "ampc, Paddle Inference and ONNX Runtime, fp32; fp16 over fp32; peak memory"),
     "start": (latency.section_start, "load and first run; a new width of rec's input"),
     "paddle": (paddle_check.section_paddle, "the real Paddle reads converted models and gives the same answers"),
+    "bf16": (bf16.section_bf16, "bf16 models over their fp32 originals and over OpenVINO's bf16"),
     "onnx": (onnx_peers.section_latency, "latency of the ONNX models beside ONNX Runtime"),
     "check": (onnx_peers.section_check, "conversions of the ONNX models in onnx.checker, ONNX Runtime and ampc: answers"),
     "conformance": (onnx_peers.section_conformance, "the standard's own tests, converted, in ONNX Runtime"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures ampc beside Paddle Inference, ONNX Runtime and onnxconverter-common, all in the same run, and prints one table per section:
+# Measures ampc beside Paddle Inference, ONNX Runtime, OpenVINO and onnxconverter-common, all in the same run, and prints one table per section:
 #   tests/bench/run.sh [--quick] [--sections LIST] [--json FILE] [--ampc PATH] [--python PYTHON] [--models DIRECTORY] [...]
 # Makes what is missing below ~/.cache/ampc/bench: a virtual environment with the peers (1 GB) and the real models (120 MB). Builds the optimised ampc.
 #   --ampc PATH          measures this binary and builds nothing
@@ -9,7 +9,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/ampc/bench
-peers=(paddlepaddle==2.6.2 onnxruntime onnxconverter-common onnx 'numpy<2' setuptools)
+peers=(paddlepaddle==2.6.2 onnxruntime openvino onnxconverter-common onnx 'numpy<2' setuptools)
 python='' ampc='' models='' help='' rest=()
 while [ $# -gt 0 ]; do
   case "$1" in

@@ -58,6 +58,15 @@ def onnx(rows):
     return worst_and_mean("ONNX models, fp32 latency / ONNX Runtime's", {where(r): r["ampc"]["best"] / r["ort"]["best"] for r in timed if ok(r["ort"])}, 1.25, 1.0)
 
 
+def bf16(rows):
+    """Beyond what OpenVINO's second time over its first says of the machine's noise."""
+    done = [r for r in rows if ok(r["bf16"]) and ok(r["fp32"])]
+    noise = {where(r): max(1.0, r["again"]["best"] / r["openvino"]["best"]) if ok(r["openvino"]) and ok(r["again"]) else 1.0 for r in done}
+    beside = {where(r): r["bf16"]["best"] / r["openvino"]["best"] / noise[where(r)] for r in done if ok(r["openvino"])}
+    original = {where(r): r["bf16"]["best"] / r["fp32"]["best"] / noise[where(r)] for r in done}
+    return [*worst_and_mean("bf16 model / its fp32 original", original, 1.05, None), *worst_and_mean("bf16 model / OpenVINO's bf16", beside, 1.1, 0.95)]
+
+
 def executor(rows):
     return [["executor, one operation", "< 100 ns", "%.1f ns (threads %d)" % (1e9 * r["ampc"]["seconds_per_op"], r["threads"]), r["ampc"]["seconds_per_op"] < 1e-7]
             for r in rows if ok(r["ampc"])]
@@ -141,7 +150,7 @@ def conformance(found):
     return [row for dtype, r in found.items() for row in share(f"the standard's tests converted to {dtype}", r["good"] + len(r["declined"]), r["models"])]
 
 
-BARS = {"latency": latency, "start": start, "onnx": onnx, "executor": executor, "convert": convert, "chains": chains, "pipeline": pipeline, "streams": streams,
+BARS = {"latency": latency, "start": start, "bf16": bf16, "onnx": onnx, "executor": executor, "convert": convert, "chains": chains, "pipeline": pipeline, "streams": streams,
         "limit": limit, "paddle": paddle, "check": check, "conformance": conformance}
 
 

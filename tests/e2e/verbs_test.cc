@@ -26,6 +26,15 @@ TEST_F(VerbsTest, InspectListsFrequentOpsFirstAndCountsCastsApart) {
   EXPECT_LT(text.find("\nmatmul_v2"), text.find("\nelementwise_add"));
 }
 
+TEST_F(VerbsTest, InspectPrintsThePlan) {
+  MakeModel("mlp", kMlp);
+  const std::string text = Ok({"inspect", "mlp.pdmodel", "--plan", "--dims", "x=3,4", "--threads", "1"});
+  for (const char* part : {"onednn:", "feed0", " -> +", ":f32", "\narena "}) EXPECT_THAT(text, HasSubstr(part));
+  ExpectFailure({"inspect", "mlp.pdmodel", "--plan", "--dims", "x=3,5"}, 2, "x");
+  ExpectFailure({"inspect", "mlp.pdmodel", "--plan", "--json"}, 2, "--plan is printed alone");
+  ExpectFailure({"inspect", "mlp.pdmodel", "--dims", "x=3,4"}, 2, "belong to --plan");
+}
+
 TEST_F(VerbsTest, InspectJson) {
   MakeModel("conv", kConvNet);
   const JsonValue facts = OkJson({"inspect", "conv.pdmodel"});

@@ -37,10 +37,10 @@ Fn FindSelect(size_t size) {
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.inputs[0].dtype, {DType::kBool}));
-  const DType storage = StorageType(spec.outputs[0].dtype);
+  const DType storage = spec.outputs[0].storage();
   const int64_t n = spec.outputs[0].NumElements();
   for (int i = 1; i < 3; ++i) {
-    if (StorageType(spec.inputs[i].dtype) != storage) return view.Internal("an operand has another type than the result");
+    if (spec.inputs[i].storage() != storage) return view.Internal("an operand has another type than the result");
   }
   for (const TensorDesc& in : spec.inputs) {
     if (in.NumElements() != n) return view.Internal("an operand has another size than the result");
@@ -58,9 +58,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterWhere(KernelRegistry* registry) {
-  return registry->Add({"where",
-                        &Make,
-                        MovableTypes()});
+  return registry->Add({"where", &Make, MovableTypes(), LayoutSupport::kPlainOnly, nullptr, HalfSupport::kMoves});
 }
 
 }  // namespace ampc

@@ -7,6 +7,7 @@
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/base/types.h"
 #include "kernels/cpu/elementwise/cast_loop.h"
+#include "kernels/halves.h"
 #include "kernels/parallel.h"
 #include "kernels/spec/move/fill_spec.h"
 #include "kernels/spec/move/pad_spec.h"
@@ -71,12 +72,14 @@ struct Padder {
   }
 };
 
-// One element of the constant, rounded to the declared type of the operand.
-std::vector<char> ConstantOf(double value, DType dtype) {
-  if (IsComplex(dtype)) return StoredElement({.number = value}, dtype);
-  std::vector<char> bytes(ElementSize(dtype));
-  CastLoop(DType::kF64, dtype).Run(&value, bytes.data(), 1, 1);
-  return bytes;
+// One element of the constant, rounded to the declared type of the operand, as that is stored.
+std::vector<char> ConstantOf(double value, const TensorDesc& like) {
+  if (IsComplex(like.dtype)) return StoredElement({.number = value}, like.dtype);
+  std::vector<char> bytes(ElementSize(like.dtype)), stored(ElementSize(like));
+  CastLoop(DType::kF64, like.dtype).Run(&value, bytes.data(), 1, 1);
+  if (!like.half) return bytes;
+  ConvertStored(bytes.data(), DType::kF32, stored.data(), like.dtype, 1, 1);
+  return stored;
 }
 
 // Dimensions without padding become bytes of a position (the last ones) or one dimension of those around them.
@@ -84,7 +87,7 @@ Padder MakePadder(const SpecView& view, const PadSpec& padding) {
   const TensorDesc &x = view.InDesc("X"), &out = view.OutDesc("Out");
   const auto is_padded = [&](size_t i) { return padding.before[i] != 0 || x.dims[i] != out.dims[i]; };
   Padder p;
-  p.unit = ElementSize(x.dtype);
+  p.unit = ElementSize(x);
   size_t last = x.dims.size();
   while (last > 1 && !is_padded(last - 1)) p.unit *= x.dims[--last];
   p.inner = RunsOf(Sources(padding.mode, x.dims[last - 1], padding.before[last - 1], out.dims[last - 1]));
@@ -98,7 +101,7 @@ Padder MakePadder(const SpecView& view, const PadSpec& padding) {
     p.rows *= size;
     step *= in;
   }
-  const std::vector<char> constant = ConstantOf(padding.value, x.dtype);
+  const std::vector<char> constant = ConstantOf(padding.value, x);
   p.fill.resize(p.row);
   for (int64_t i = 0; i < p.row; ++i) p.fill[i] = constant[i % constant.size()];
   return p;
@@ -197,7 +200,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
 
 absl::Status RegisterPad(KernelRegistry* registry) {
   for (const char* op : {"pad", "pad2d", "pad3d"}) {
-    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, MovableTypes()}));
+    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, MovableTypes(), LayoutSupport::kPlainOnly, nullptr, HalfSupport::kMoves}));
   }
   for (const char* op : {"pad_grad", "pad2d_grad", "pad3d_grad"}) {
     AMPC_RETURN_IF_ERROR(registry->Add({op, &MakeGradient, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}}));
