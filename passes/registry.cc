@@ -38,7 +38,7 @@ namespace ampc {
 const PassRegistry& Passes() {
   static const PassRegistry* const kRegistry = [] {
     auto* registry = new PassRegistry;
-    // A twin keeps the first entry; the registry test compares the number of entries with the list.
+    // A duplicate leaves the first entry; the registry test compares the number of entries with the list.
 #define AMPC_PASS(function) registry->Add(function()).IgnoreError();
 #include "passes/all_passes.inc"
 #undef AMPC_PASS

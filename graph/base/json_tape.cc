@@ -270,9 +270,9 @@ absl::Status JsonTapeParser::CheckUniqueKeys(uint32_t object) const {
   const std::vector<JsonTape::Node>& nodes = tape_->nodes_;
   for (uint32_t key = object + 1; key < nodes[object].next; key = nodes[key + 1].next) keys_.push_back(tape_->StringOf(nodes[key]));
   std::sort(keys_.begin(), keys_.end());
-  const auto twin = std::adjacent_find(keys_.begin(), keys_.end());
-  if (twin == keys_.end()) return absl::OkStatus();
-  return BadInputError(absl::StrCat("byte ", at_, ": the object that ends here has the key '", *twin, "' twice"));
+  const auto duplicate = std::adjacent_find(keys_.begin(), keys_.end());
+  if (duplicate == keys_.end()) return absl::OkStatus();
+  return BadInputError(absl::StrCat("byte ", at_, ": the object that ends here has the key '", *duplicate, "' twice"));
 }
 
 std::string JsonTape::StringOf(const Node& node) const {

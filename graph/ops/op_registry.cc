@@ -52,7 +52,7 @@ std::string OpName(absl::string_view listed) {
 const OpRegistry* BuildRegistry() {
   auto* registry = new OpRegistry();
   const auto add = [registry](std::string name, OpRegistry::Maker make) {
-    if (!registry->Add(std::move(name), std::move(make)).ok()) std::abort();  // twins: a mistake in the list, met by every test
+    if (!registry->Add(std::move(name), std::move(make)).ok()) std::abort();  // duplicates: a mistake in the list, met by every test
   };
 #define AMPC_OP(name) add(OpName(#name), [] { return WithCommonExtras(ops::name##Def()); });
 #include "graph/ops/all_ops.inc"

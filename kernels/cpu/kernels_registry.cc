@@ -19,7 +19,7 @@ absl::Status RegisterCpuKernels([[maybe_unused]] KernelRegistry* registry) {
 const KernelRegistry& CpuKernels() {
   static const KernelRegistry* const registry = [] {
     auto* r = new KernelRegistry;
-    RegisterCpuKernels(r).IgnoreError();  // twins are a mistake in the list, which its test reports
+    RegisterCpuKernels(r).IgnoreError();  // duplicates are a mistake in the list, which its test reports
     return r;
   }();
   return *registry;

@@ -21,7 +21,7 @@ absl::Status RegisterCudaKernels([[maybe_unused]] KernelRegistry* registry) {
 const KernelRegistry& CudaKernels() {
   static const KernelRegistry* const registry = [] {
     auto* r = new KernelRegistry;
-    RegisterCudaKernels(r).IgnoreError();  // twins are a mistake in the list, which its test reports
+    RegisterCudaKernels(r).IgnoreError();  // duplicates are a mistake in the list, which its test reports
     return r;
   }();
   return *registry;

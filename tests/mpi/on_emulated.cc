@@ -15,7 +15,7 @@ namespace ampc::testing {
 std::string WorkerDevice() {
   static auto* const kernels = [] {
     auto* registry = new KernelRegistry;
-    cuda::RegisterAllReduce(registry).IgnoreError();  // twins cannot be
+    cuda::RegisterAllReduce(registry).IgnoreError();  // there is no duplicate
     cuda::RegisterLossScaling(registry).IgnoreError();
     cuda::RegisterOptimizers(registry).IgnoreError();
     AddEmulatedDevice(*registry);

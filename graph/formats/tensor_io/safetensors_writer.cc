@@ -25,8 +25,8 @@ absl::Status CheckNames(const std::string& path, absl::Span<const SafetensorsWri
     names.push_back(spec.name);
   }
   std::sort(names.begin(), names.end());
-  const auto twin = std::adjacent_find(names.begin(), names.end());
-  if (twin != names.end()) return UsageError(absl::StrCat(path, ": two tensors have the name '", *twin, "'"));
+  const auto duplicate = std::adjacent_find(names.begin(), names.end());
+  if (duplicate != names.end()) return UsageError(absl::StrCat(path, ": two tensors have the name '", *duplicate, "'"));
   if (std::binary_search(names.begin(), names.end(), kMetadata)) {
     return UsageError(absl::StrCat(path, ": '", kMetadata, "' cannot be the name of a tensor, the format reserves it"));
   }

@@ -152,7 +152,7 @@ class Dialect {
 #include "graph/ops/onnx/families.inc"
 #undef AMPC_ONNX_FAMILY
     for (const OnnxOp& op : ops_.all()) {
-      if (!records_.emplace(op.type, &op).second) std::abort();  // twins: a mistake in the records, met by every test
+      if (!records_.emplace(op.type, &op).second) std::abort();  // duplicates: a mistake in the records, met by every test
     }
   }
 

@@ -21,11 +21,11 @@ bool Materializer::DefinesFetchAgain(Op& op) {
   for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
     auto it = outdated_.find(op.outputs()[i]->id());
     if (it == outdated_.end()) continue;
-    Var* aside = op.outputs()[i];
+    Var* uncast = op.outputs()[i];
     op.ReplaceOutput(i, it->second);
-    Retype(*it->second, aside->type.dtype);
-    earlier_[aside->id()] = it->second;
-    gone_.push_back(aside->id());
+    Retype(*it->second, uncast->type.dtype);
+    earlier_[uncast->id()] = it->second;
+    gone_.push_back(uncast->id());
   }
   return false;
 }
@@ -34,12 +34,12 @@ void Materializer::LowerFetches(Op& op) {
   for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
     Var* var = op.outputs()[i];
     if (var->kind != VarKind::kTemp || var->type.dtype != DType::kF32 || !AmpDecision::Has(decision_.low_var, var->id())) continue;
-    Var* aside = block_->AddVar(block_->UniqueName(absl::StrCat(var->name(), ".", Name(DType::kF32))), VarKind::kTemp, var->type);
-    aside->stop_gradient = var->stop_gradient;
-    op.ReplaceOutput(i, aside);
+    Var* uncast = block_->AddVar(block_->UniqueName(absl::StrCat(var->name(), ".", Name(DType::kF32))), VarKind::kTemp, var->type);
+    uncast->stop_gradient = var->stop_gradient;
+    op.ReplaceOutput(i, uncast);
     Retype(*var, decision_.low);
-    earlier_[var->id()] = aside;
-    trailing_.emplace_back(aside, var);
+    earlier_[var->id()] = uncast;
+    trailing_.emplace_back(uncast, var);
   }
 }
 

@@ -140,11 +140,11 @@ void Materializer::Retype(Var& var, DType to) {
 
 void Materializer::DefineAside(Op& op, int flat, DType type) {
   Var* var = op.outputs()[flat];
-  Var* aside = block_->AddVar(block_->UniqueName(absl::StrCat(var->name(), ".", Name(type))), VarKind::kTemp, var->type.WithDType(type));
-  aside->stop_gradient = var->stop_gradient;
-  aside->was = var->type.dtype;
-  op.ReplaceOutput(flat, aside);
-  trailing_.emplace_back(aside, var);
+  Var* uncast = block_->AddVar(block_->UniqueName(absl::StrCat(var->name(), ".", Name(type))), VarKind::kTemp, var->type.WithDType(type));
+  uncast->stop_gradient = var->stop_gradient;
+  uncast->was = var->type.dtype;
+  op.ReplaceOutput(flat, uncast);
+  trailing_.emplace_back(uncast, var);
   changed_ = true;
 }
 
