@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 #include "graph/ops/window.h"
@@ -15,7 +17,7 @@ absl::Status InferGroupNorm(InferContext& ctx) {
   if (groups < 1) return Fail(ctx, 3, "groups is ", groups, ", needs a positive number");
   const TensorType& x = ctx.In("X");
   const int64_t channels = x.has_rank ? x.dims[ChannelsLast(layout) ? x.rank() - 1 : 1] : kUnknownDim;
-  if (IsKnown(channels) && channels % groups != 0) {
+  if (IsKnown(channels) && (channels % groups != 0 || groups > std::max<int64_t>(channels, 1))) {
     return Fail(ctx, 4, "X has ", channels, " channels, needs a multiple of ", groups, " groups");
   }
   for (const char* slot : {"Scale", "Bias"}) AMPC_RETURN_IF_ERROR(NeedPerChannel(ctx, slot, channels, x.dtype, true, 5));

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "graph/base/dtype_switch.h"
 #include "graph/base/error.h"
+#include "graph/base/host_values.h"
 #include "kernels/common/integer.h"
 
 namespace ampc {
@@ -63,10 +64,7 @@ int SpecView::NumOut(absl::string_view slot) const {
 std::optional<std::vector<int64_t>> SpecView::Ints(absl::string_view slot, int i) const {
   const int flat = In(slot, i);
   if (flat < 0 || spec_.values[flat] == nullptr) return std::nullopt;
-  const HostTensor& value = *spec_.values[flat];
-  std::vector<int64_t> out(value.num_elements());
-  for (size_t k = 0; k < out.size(); ++k) out[k] = ReadAsInt(value.data(), value.dtype(), static_cast<int64_t>(k));
-  return out;
+  return IntegersOf(*spec_.values[flat]);  // as inference reads them
 }
 
 std::optional<double> SpecView::Number(absl::string_view slot) const {
