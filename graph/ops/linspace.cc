@@ -1,10 +1,12 @@
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
+#include "graph/ops/scaling_util.h"
 
 namespace ampc::ops {
 namespace {
 
 absl::Status InferLinspace(InferContext& ctx) {
+  for (const char* slot : {"Start", "Stop", "Num"}) AMPC_RETURN_IF_ERROR(NeedScalar(ctx, slot, {}, 3));
   AMPC_RETURN_IF_ERROR(NeedSameDType(ctx, "Start", "Stop", 1));
   int64_t n = kUnknownDim;
   if (const std::optional<std::vector<int64_t>> num = ctx.Ints("Num"); num.has_value() && num->size() == 1) {

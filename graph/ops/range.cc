@@ -4,6 +4,7 @@
 #include "graph/base/size.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
+#include "graph/ops/scaling_util.h"
 
 namespace ampc::ops {
 namespace {
@@ -32,6 +33,7 @@ std::optional<int64_t> Integer(const InferContext& ctx, absl::string_view slot) 
 }
 
 absl::Status InferRange(InferContext& ctx) {
+  for (const char* slot : {"Start", "End", "Step"}) AMPC_RETURN_IF_ERROR(NeedScalar(ctx, slot, {}, 3));
   AMPC_RETURN_IF_ERROR(NeedSameDType(ctx, "Start", "End", 1));
   AMPC_RETURN_IF_ERROR(NeedSameDType(ctx, "Start", "Step", 1));
   const std::optional<double> start = ctx.Float("Start");

@@ -1,5 +1,6 @@
 #include "tests/extreme/attempt.h"
 
+#include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <new>
@@ -43,7 +44,10 @@ absl::Status Run(const std::string& path, const TensorMap& feeds, TensorMap* fet
 
 Attempt Try(const OddModel& model, const std::string& folder, void (*begun)(const char* stage)) {
   const std::string path = absl::StrCat(folder, "/odd", EndingOf(model)), to = absl::StrCat(folder, "/low", EndingOf(model));
-  std::ofstream(path, std::ios::binary) << FileOf(model);
+  std::ofstream file(path, std::ios::binary);
+  file << FileOf(model);
+  file.close();
+  if (!file) std::abort();  // nothing would be tried
   Attempt attempt;
   const auto stage = [&](const char* name, const auto& run) {
     if (!attempt.status.ok()) return;

@@ -72,7 +72,11 @@ std::optional<Request> ReadUpsample(Lowering& l) {
 Doubles Spread(Lowering& l, const Doubles& values, const std::vector<int64_t>& axes, int rank, const Doubles& others) {
   if (axes.empty() || values.empty()) return values;
   Doubles all = others;
-  for (size_t i = 0; i < axes.size() && i < values.size(); ++i) all[Axis(l, axes[i], rank)] = values[i];
+  for (size_t i = 0; i < axes.size() && i < values.size(); ++i) {
+    const int at = Axis(l, axes[i], rank);
+    if (!l.ok()) break;
+    all[at] = values[i];
+  }
   return all;
 }
 

@@ -146,8 +146,10 @@ void LowerFirstTile(Lowering& l) {
   const int rank = l.Rank(x);
   if (!times || !axis || rank < 0) return;
   if (times->size() != 1 || axis->size() != 1) return Wrong(l, "tiles and axis need one number each");
+  const int at = Axis(l, axis->front(), rank);
+  if (!l.ok()) return;
   std::vector<int64_t> repeats(rank, 1);
-  repeats[Axis(l, axis->front(), rank)] = times->front();
+  repeats[at] = times->front();
   l.Result("output", l.Op("tile", {{"X", x}}, {{"repeat_times", WholeNumbers(repeats)}}));
 }
 
