@@ -33,20 +33,20 @@ void RunRow(const LayerNorm& n, int64_t row, const float* x, float* y, const Ker
   const double variance = simd::SquaredDistance(x, mean, n.size) / static_cast<double>(n.size);
   const float inverse = static_cast<float>(1.0 / std::sqrt(variance + n.epsilon));
   simd::NormalizeRow(x, {mean, inverse, 0}, in(n.scale), in(n.bias), y, n.size);
-  if (n.to == DType::kF32) RoundTo(n.type, y, n.size);  // while it is in the first-level cache
   if (n.mean >= 0) static_cast<float*>(args.outputs[n.mean])[row] = mean;
   if (n.variance >= 0) static_cast<float*>(args.outputs[n.variance])[row] = static_cast<float>(variance);
 }
 
-// Rows [first, last); short ones in halves are widened and rounded several at once.
+// Rows [first, last); short ones are widened and rounded several at once.
 void RunRows(const LayerNorm& n, int64_t first, int64_t last, const KernelArgs& args) {
   float tile[kMostWidened];
-  const int64_t step = n.from == DType::kF32 && n.to == DType::kF32 ? 1 : std::max<int64_t>(1, kHalfTile / std::max<int64_t>(1, n.size));
+  const int64_t step = std::max<int64_t>(1, kHalfTile / std::max<int64_t>(1, n.size));
   for (int64_t r = first; r < last; r += step) {
     const int64_t at = r * n.size, rows = std::min(step, last - r);
     float* const y = RoomAt(args.outputs[n.y], n.to, at, tile);
     const float* const x = FloatsAt(args.inputs[n.x], n.from, at, rows * n.size, y);
     for (int64_t i = 0; i < rows; ++i) RunRow(n, r + i, x + i * n.size, y + i * n.size, args);
+    if (n.to == DType::kF32) RoundTo(n.type, y, rows * n.size);  // while they are in the first-level cache
     StoreFloats(y, n.to, at, rows * n.size, args.outputs[n.y]);
   }
 }

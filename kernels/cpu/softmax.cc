@@ -67,31 +67,18 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   traits.rounds_results = true;  // while a row is in the first-level cache
   const DType type = spec.outputs[0].dtype;
   if (outer * inner * size == 0) return MakeLambdaKernel(traits, [](const KernelArgs&) { return absl::OkStatus(); });
-  if (HasHalves(spec)) {
-    if (inner == 1 && size <= kMostWidened) {
-      return MakeLambdaKernel(traits,
-                              [outer, size, type, from = spec.inputs[0].storage(), to = spec.outputs[0].storage()](const KernelArgs& args) {
-                                ParallelFor(args.threads, outer, std::max<int64_t>(1, kGrain / size), [&](int64_t first, int64_t last) {
-                                  StoredRows(args.inputs[0], from, args.outputs[0], to, first, last, size, type);
-                                });
-                                return absl::OkStatus();
-                              });
-    }
+  const bool rows = inner == 1 && (size <= kMostWidened || !HasHalves(spec));
+  if (HasHalves(spec) && !rows) {
     AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, Make(InFloats(spec)));
     return MakeWidened(std::move(kernel), spec);
   }
-  if (inner == 1) {
-    return MakeLambdaKernel(traits, [outer, size, type](const KernelArgs& args) {
-      const float* x = static_cast<const float*>(args.inputs[0]);
-      float* out = static_cast<float*>(args.outputs[0]);
-      ParallelFor(args.threads, outer, std::max<int64_t>(1, kGrain / size), [&](int64_t first, int64_t last) {
-        for (int64_t r = first; r < last; ++r) {
-          simd::SoftmaxRow(x + r * size, out + r * size, size);
-          RoundTo(type, out + r * size, size);
-        }
-      });
-      return absl::OkStatus();
-    });
+  if (rows) {
+    return MakeLambdaKernel(
+        traits, [outer, size, type, from = spec.inputs[0].storage(), to = spec.outputs[0].storage()](const KernelArgs& args) {
+          ParallelFor(args.threads, outer, std::max<int64_t>(1, kGrain / size),
+                      [&](int64_t first, int64_t last) { StoredRows(args.inputs[0], from, args.outputs[0], to, first, last, size, type); });
+          return absl::OkStatus();
+        });
   }
   return MakeLambdaKernel(traits, [outer, size, inner, type](const KernelArgs& args) {
     const float* x = static_cast<const float*>(args.inputs[0]);
