@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/protect/stored_losses.h"
@@ -41,12 +42,39 @@ bool CentresFarFeed(const Visit& v) {
   return false;
 }
 
+// Weights of one channel each that are a mean: a blur.
+bool IsBlur(const Visit& v) {
+  if (v.op.inputs().size() < 2 || v.op.inputs()[1]->type.rank() < 3 || v.op.inputs()[1]->type.dims[1] != 1) return false;
+  const std::vector<float> weights = OriginalFloats(v.In(1));
+  const int64_t filters = v.op.inputs()[1]->type.dims[0];
+  if (filters <= 0 || weights.empty() || weights.size() % static_cast<size_t>(filters) != 0) return false;
+  const size_t size = weights.size() / static_cast<size_t>(filters);
+  for (size_t first = 0; first < weights.size(); first += size) {
+    double sum = 0;
+    for (size_t i = first; i < first + size; ++i) {
+      if (!(weights[i] >= 0)) return false;
+      sum += weights[i];
+    }
+    if (!(std::fabs(sum - 1) <= kNearlyOne)) return false;
+  }
+  return true;
+}
+
+// A feed's mean or largest value nearby is as large as the feed, and so is the feed in another size.
+bool KeepsSize(const Visit& v) {
+  static const auto* const kNames = new absl::flat_hash_set<absl::string_view>(
+      {"pool2d", "pool3d", "bilinear_interp", "bilinear_interp_v2", "nearest_interp", "nearest_interp_v2", "bicubic_interp",
+       "bicubic_interp_v2", "linear_interp", "linear_interp_v2", "trilinear_interp", "trilinear_interp_v2"});
+  const absl::string_view name = onnx::NativeName(v.op.def()), type = onnx::TypeName(v.op.def());
+  if (kNames->contains(name) || type == "Resize" || type == "Upsample") return true;
+  return (name == "depthwise_conv2d" || name == "conv2d") && IsBlur(v);
+}
+
 // Does the op take much of a feed away?
 bool FollowFeed(Visit& v) {
   const Op& op = v.op;
-  const absl::string_view name = onnx::NativeName(op.def());
-  if (name == "batch_norm") return CentresFarFeed(v);
-  if (name == "pool2d" || name == "pool3d") {  // a feed's mean or largest value nearby is as large as the feed
+  if (onnx::NativeName(op.def()) == "batch_norm") return CentresFarFeed(v);
+  if (KeepsSize(v)) {
     v.Give(Fact::kFed);
     for (int i = 0; i < v.num_results(); ++i) v.result(i).origin = v.facts.OriginOf(v.In(0));
     return false;

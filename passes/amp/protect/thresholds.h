@@ -21,6 +21,8 @@ inline constexpr int kHighDegree = 3;
 inline constexpr double kLongProduct = 2048;
 // What is taken from feeds of ordinary size, as images between 0 and 1 are, leaves what is about as large.
 inline constexpr double kSmallOffset = 4;
+// The sum of the weights of a mean, beside 1: exporters round them.
+inline constexpr double kNearlyOne = 0.05;
 // Means of feeds that many deviations from zero: what a low type rounds away is not small beside the deviation.
 inline constexpr double kFarFromZero = 4;
 // An angle up to here has as small an error as any value of its size.

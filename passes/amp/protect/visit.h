@@ -121,6 +121,7 @@ Effect ScaledRule(Visit& v);
 Effect PowerRule(Visit& v);
 Effect SumRule(Visit& v);
 Effect StatisticsRule(Visit& v);
+Effect MomentRule(Visit& v);
 Effect LossRule(Visit& v);
 Effect AreaRule(Visit& v);
 Effect DifferenceRule(Visit& v);
