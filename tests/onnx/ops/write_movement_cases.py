@@ -204,7 +204,23 @@ def resizing():
          output_height=2, output_width=2, sampling_ratio=2)
 
 
+def as_onnx_runtime():
+    """What the standard leaves open, or its reference does not compute."""
+    case("LSTM", 14, [f32(2, 1, 2), known(f32(1, 8, 2), np.float32), known(f32(1, 8, 2), np.float32), None, None, None, arr([[[4, -3]]])],
+         "clipped gates, not a clipped cell", outputs=3, hidden_size=2, clip=0.5)
+    for how in ("SAME_UPPER", "SAME_LOWER"):
+        case("ConvTranspose", 11, [f32(1, 1, 5), f32(1, 1, 2)], f"windows apart, {how}", auto_pad=how, strides=[3])
+    case("LpPool", 22, [f32(1, 1, 4)], "one window beyond the end", kernel_shape=[3], dilations=[2], strides=[3], ceil_mode=1)
+    case("MaxPool", 12, [f32(1, 1, 4)], "one window beyond the end", kernel_shape=[3], dilations=[2], strides=[3], ceil_mode=1)
+    case("AveragePool", 19, [f32(1, 1, 2, 3)], "one window beyond the end", kernel_shape=[3, 2], strides=[2, 1], ceil_mode=1)
+    case("Tile", 13, [f32(2, 2), arr([1, 0], np.int64)], "nothing, known when it runs")
+    case("Resize", 13, [f32(1, 1, 5, 5), None, known([1, 1, 0.6, 1.5], np.float32)], "between two positions, down", mode="nearest", nearest_mode="floor")
+    for opset in (10, 16):
+        case("RoiAlign", opset, [f32(2, 1, 4, 5), arr([[0, 0, 3, 3], [2, 1, 9, 9]]), arr([1, 0], np.int64)], "the largest", mode="max", output_height=2,
+             output_width=1, sampling_ratio=2)
+
+
 if __name__ == "__main__":
     print("# Written by write_movement_cases.py: inputs of ONNX operators and the results that ONNX Runtime gives.\n")
-    for write in (convolution, pooling, shapes, slices, indices, generated, resizing):
+    for write in (convolution, pooling, shapes, slices, indices, generated, resizing, as_onnx_runtime):
         write()
