@@ -200,5 +200,24 @@ TEST(NaN, SortingPutsItAboveEveryNumber) {
   }
 }
 
+// Added before an activation that compares; the result may lie where the residual does.
+TEST(NaN, ResidualsKeepItInItsPlace) {
+  for (const bool last : {true, false}) {
+    const auto run = [last](const std::vector<float>& residual) {
+      OpRun conv("conv2d");
+      conv.In("Input", F32({1, 16, 3, 3}, Ramp(144))).Const("Filter", F32({16, 16, 1, 1}, Ramp(256)));
+      conv.In("ResidualData", F32({1, 16, 3, 3}, residual)).Attr("fuse_activation", std::string("relu")).Out("Output");
+      if (last) conv.ChannelsLast("Input").ChannelsLast("ResidualData").ChannelsLast("Output");
+      return conv.Run();
+    };
+    ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> plain, run(Ramp(144)));
+    for (const size_t at : {0, 77, 143}) {
+      ASSERT_OK_AND_ASSIGN(const std::vector<Tensor> marked, run(With(Ramp(144), at)));
+      ExpectNaN(
+          plain[0].floats(), marked[0].floats(), [at](size_t i) { return i == at; }, last ? "nhwc" : "nchw");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ampc::testing
