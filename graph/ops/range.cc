@@ -47,7 +47,8 @@ absl::Status InferRange(InferContext& ctx) {
   } else if (start.has_value() && end.has_value() && step.has_value()) {
     AMPC_ASSIGN_OR_RETURN(n, CountFloats(ctx, *start, *end, *step));
   }
-  ctx.Out("Out", TensorType(ctx.In("Start").dtype, {n}));
+  const DType dtype = ctx.op().GetDType("dtype");
+  ctx.Out("Out", TensorType(dtype == DType::kInvalid ? ctx.In("Start").dtype : dtype, {n}));
   return absl::OkStatus();
 }
 
@@ -55,13 +56,14 @@ absl::Status InferRange(InferContext& ctx) {
 
 OpDef RangeDef() {
   OpDef def("range");
-  def.Doc("Start, Start + Step, ... below End (above it for a negative Step).")
+  def.Doc("Start, Start + Step, ... below End (above it for a negative Step), as 'dtype', or in Start's type where that is not given.")
       .In("Start", kAsIs)
       .In("End", kAsIs)
       .In("Step", kAsIs)
       .Out("Out", kAsIs);
   for (SlotDef& slot : def.inputs) slot.host_value = true;
-  return def.Infer(InferRange)
+  return def.DTypeAttr("dtype", DType::kInvalid, false)
+      .Infer(InferRange)
       .CostIs(PerResult<1>)
       .Amp(kNever, "positions and indices: f16 counts exactly only to 2048")
       .Gradient("none: its length depends on its operands")

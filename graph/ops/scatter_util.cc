@@ -8,6 +8,7 @@ namespace ampc::ops {
 
 absl::Status NeedReduction(const InferContext& ctx, absl::string_view attr, int c) {
   const std::string reduction = ctx.op().GetString(attr);
+  if (reduction == "assign") return absl::OkStatus();  // Paddle's word for none
   for (const char* known : {"none", "add", "mul", "max", "min"}) {
     if (reduction == known) return absl::OkStatus();
   }

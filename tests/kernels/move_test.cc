@@ -300,6 +300,18 @@ TEST(Range, UpDownAndFractions) {
   EXPECT_THAT(r[0].floats(), ElementsAre(0, 0.25, 0.5, 0.75));
 }
 
+TEST(Range, OfAnotherTypeThanItsBounds) {
+  const auto range = [](Tensor a, Tensor b, Tensor c, DType dtype) {
+    return OpRun("range").Const("Start", a).Const("End", b).Const("Step", c).Attr("dtype", dtype).Out("Out").Run();
+  };
+  ASSERT_OK_AND_ASSIGN(auto r, range(Of<double>({1}, {0}), Of<double>({1}, {4}), Of<double>({1}, {1.5}), DType::kF32));
+  EXPECT_THAT(r[0].floats(), ElementsAre(0, 1.5, 3));
+  ASSERT_OK_AND_ASSIGN(r, range(F32({1}, {-1}), F32({1}, {2}), F32({1}, {1}), DType::kI64));
+  EXPECT_THAT(r[0].As<int64_t>(), ElementsAre(-1, 0, 1));
+  ASSERT_OK_AND_ASSIGN(r, range(I64({1}, {2}), I64({1}, {5}), I64({1}, {1}), DType::kF32));
+  EXPECT_THAT(r[0].floats(), ElementsAre(2, 3, 4));
+}
+
 int64_t PadSource(int64_t at, int64_t n, const std::string& mode) {
   if (at >= 0 && at < n) return at;
   if (mode == "replicate") return at < 0 ? 0 : n - 1;

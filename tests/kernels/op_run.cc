@@ -306,7 +306,9 @@ absl::StatusOr<std::vector<Tensor>> OpRun::Run() const {
     if (entry == nullptr) continue;
     std::vector<const HostTensor*> on_cpu;
     for (const Tensor& t : plain) on_cpu.push_back(&t.stored);
-    AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, RunKernelOnDevice(*entry, p->spec, operands, on_cpu, *chosen.device));
+    absl::StatusOr<std::vector<HostTensor>> on_device = RunKernelOnDevice(*entry, p->spec, operands, on_cpu, *chosen.device);
+    if (ExitCodeOf(on_device.status()) == ExitCode::kUnsupported) continue;  // the host runs it
+    AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, std::move(on_device));
     for (size_t i = 0; i < results.size(); ++i) first[i].stored = std::move(results[i]);
   }
   return first;

@@ -62,6 +62,17 @@ std::optional<AttrValue> FoldOperand(const OpRow& row, size_t i, const OpDef& de
   return one != nullptr && one->size() == 1 ? ConvertAttr((*one)[0], attr->value) : std::nullopt;
 }
 
+void MarkEndsBeforeFirst(Op* slice) {
+  std::vector<int64_t> ends = slice->GetInts("ends");
+  const std::vector<int64_t> strides = slice->GetInts("strides");
+  for (size_t i = 0; i < std::min(ends.size(), strides.size()); ++i) {
+    if (strides[i] < 0 && ends[i] <= std::numeric_limits<int32_t>::min()) ends[i] = -1;
+  }
+  const AttrValue* was = slice->explicit_attr("ends");
+  if (was == nullptr || ends == slice->GetInts("ends")) return;
+  if (std::optional<AttrValue> now = ConvertAttr(ends, *was)) slice->SetAttr("ends", *std::move(now));
+}
+
 const OpDef* RecordOf(const OpRow& row) {
   if (!row.named) return nullptr;
   // Pooling whose positions nothing reads.

@@ -95,6 +95,7 @@ bool Adjust(absl::string_view name, JsonRef op, Op* native) {
   if (name == "assign_value_" || name == "assign_value") return SetLiteral(op, native);
   if (absl::EndsWith(name, "_with_index")) native->SetAttr("pooling_type", "max");
   if (native->type() == "cast") native->SetAttr("in_dtype", native->inputs()[0]->type.dtype);
+  if (name == "strided_slice") MarkEndsBeforeFirst(native);
   if (name == "sum" && native->GetDType("out_dtype") == DType::kInvalid) {
     // Sums of whole numbers and truth values are of i64.
     const absl::StatusOr<TensorType> type = ReadType(op.Find("O")[0].Find("TT"));

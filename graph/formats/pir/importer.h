@@ -32,6 +32,8 @@ struct Value {
 std::optional<AttrValue> ConstantOf(JsonRef op);
 // The attribute of `def` that the constant becomes as operand `i` of the op of that row; nullopt where it must stay a tensor.
 std::optional<AttrValue> FoldOperand(const OpRow& row, size_t i, const OpDef& def, const AttrValue& constant);
+// Of strided_slice: the end of a backward slice that lies before the first element is below all numbers in PIR, and -1 in the record.
+void MarkEndsBeforeFirst(Op* slice);
 // The record of a row's native op, null for none.
 const OpDef* RecordOf(const OpRow& row);
 

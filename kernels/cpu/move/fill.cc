@@ -54,32 +54,40 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeAssignValue(const KernelSpec& spec) 
   });
 }
 
-// Start + i * Step; floats with one rounding per operation in double.
+template <typename T>
+void Put(void* out, int64_t i, T value) {
+  static_cast<T*>(out)[i] = value;
+}
+
+// Start + i * Step, converted to the result's type; floats with one rounding per operation in double.
 absl::StatusOr<std::unique_ptr<Kernel>> MakeRange(const KernelSpec& spec) {
   const SpecView view(spec);
   const DType storage = StorageType(spec.outputs[0].dtype);
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32, DType::kF64, DType::kI32, DType::kI64}));
+  const DType from = StorageType(spec.inputs[0].dtype);
   for (const TensorDesc& in : spec.inputs) {
-    if (StorageType(in.dtype) != storage || in.NumElements() != 1)
-      return view.Internal("an operand is not one element of the result's type");
+    if (StorageType(in.dtype) != from || in.NumElements() != 1) return view.Internal("the operands are not one element of one type each");
   }
   const int64_t n = spec.outputs[0].NumElements();
   return MakeLambdaKernel({}, [=, start = view.In("Start"), step = view.In("Step")](const KernelArgs& args) {
+    const auto put = [&](int64_t i, auto v) {
+      switch (storage) {
+        case DType::kF32: return Put(args.outputs[0], i, static_cast<float>(v));
+        case DType::kF64: return Put(args.outputs[0], i, static_cast<double>(v));
+        case DType::kI32: return Put(args.outputs[0], i, static_cast<int32_t>(v));
+        default: return Put(args.outputs[0], i, static_cast<int64_t>(v));
+      }
+    };
     for (int64_t i = 0; i < n; ++i) {
-      if (IsFloat(storage)) {
-        const double v = ReadAsDouble(args.inputs[start], storage) + static_cast<double>(i) * ReadAsDouble(args.inputs[step], storage);
-        if (storage == DType::kF32) {
-          static_cast<float*>(args.outputs[0])[i] = static_cast<float>(v);
+      if (IsFloat(from)) {
+        const double v = ReadAsDouble(args.inputs[start], from) + static_cast<double>(i) * ReadAsDouble(args.inputs[step], from);
+        if (IsFloat(storage)) {
+          put(i, v);
         } else {
-          static_cast<double*>(args.outputs[0])[i] = v;
+          put(i, std::abs(v) < 0x1p63 ? static_cast<int64_t>(v) : int64_t{0});
         }
       } else {
-        const int64_t v = integer::Add(ReadAsInt(args.inputs[start], storage), integer::Mul(i, ReadAsInt(args.inputs[step], storage)));
-        if (storage == DType::kI32) {
-          static_cast<int32_t*>(args.outputs[0])[i] = static_cast<int32_t>(v);
-        } else {
-          static_cast<int64_t*>(args.outputs[0])[i] = v;
-        }
+        put(i, integer::Add(ReadAsInt(args.inputs[start], from), integer::Mul(i, ReadAsInt(args.inputs[step], from))));
       }
     }
     return absl::OkStatus();

@@ -82,7 +82,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRange(const KernelSpec& spec) {
   const SpecView view(spec);
   const TensorDesc& out = spec.outputs[0];
   for (const TensorDesc& in : spec.inputs) {
-    if (in.dtype != out.dtype || in.NumElements() != 1) return view.Internal("an operand is not one element of the result's type");
+    if (in.dtype != out.dtype || in.NumElements() != 1) return view.Unsupported("an operand is not one element of the result's type");
   }
   return MakeDeviceKernel(Named("cuda:range"), [type = out.dtype, n = out.NumElements(), start = view.In("Start"), step = view.In("Step")](
                                                    const KernelArgs& args, void* stream) {
