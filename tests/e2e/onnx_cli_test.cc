@@ -128,6 +128,16 @@ TEST_F(OnnxCliTest, SelectorsMeanNodesAndTypes) {
   ExpectFailure({"convert", "small.onnx", "-o", "o.onnx", "--exclude", "logit"}, 2, "did you mean 'logits'?");
 }
 
+TEST_F(OnnxCliTest, SelectorsMeanNodesByTheirNames) {
+  Ok({"convert", "small.onnx", "-o", "all.onnx"});
+  Ok({"convert", "small.onnx", "-o", "value.onnx", "--exclude", "turned"});
+  Ok({"convert", "small.onnx", "-o", "node.onnx", "--exclude", "yes_matmul"});
+  const double all = Number(OkJson({"inspect", "all.onnx"}), "low_ops"), value = Number(OkJson({"inspect", "value.onnx"}), "low_ops");
+  EXPECT_LT(value, all);
+  EXPECT_EQ(Number(OkJson({"inspect", "node.onnx"}), "low_ops"), value);
+  ExpectFailure({"convert", "small.onnx", "-o", "o.onnx", "--exclude", "yes_matmul1"}, 2, "'yes_matmul'");
+}
+
 using FailingOnnxTest = OnnxCliTest;
 
 TEST_F(FailingOnnxTest, DamagedModels) {

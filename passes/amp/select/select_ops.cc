@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/formats/onnx/node_names.h"
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/decide/decision.h"
 #include "passes/amp/select/name_pattern.h"
@@ -66,6 +67,7 @@ class OpSelection::Impl {
     for (const Op* op : Ops()) {
       Enter(op->type(), op->id(), by_type_);
       if (onnx::DefOf(op->def()) != nullptr) Enter(onnx::TypeName(op->def()), op->id(), by_type_);
+      if (const absl::string_view node = onnx::NodeName(program_, *op); !node.empty()) Enter(node, op->id(), by_name_);
       for (const Var* var : op->outputs()) {
         const Var& original = names_.Of(*var);
         Enter(original.exported(), op->id(), by_name_);
@@ -102,15 +104,27 @@ class OpSelection::Impl {
     return false;
   }
 
+  // By a value that it defines, or by the node that it was.
+  bool IsNamed(const SelectorTerm& term, const Op& op) const {
+    const absl::string_view node = onnx::NodeName(program_, op);
+    return AnyNamed(term, op.outputs()) || (!node.empty() && term.pattern->Matches(std::string(node)));
+  }
+
+  bool InScope(const SelectorTerm& term, const Op& op) const {
+    if (absl::StartsWith(op.GetString("op_namescope"), term.text)) return true;
+    const std::vector<std::string> scopes = onnx::NodeScopes(program_, op);
+    return std::any_of(scopes.begin(), scopes.end(), [&term](const std::string& scope) { return absl::StartsWith(scope, term.text); });
+  }
+
   bool Matches(const SelectorTerm& term, const Op& op) const {
     switch (term.kind) {
       case Kind::kTypeOrName:
-      case Kind::kRegex: return OfType(term, op) || AnyNamed(term, op.outputs());
+      case Kind::kRegex: return OfType(term, op) || IsNamed(term, op);
       case Kind::kType: return OfType(term, op);
-      case Kind::kName: return AnyNamed(term, op.outputs());
+      case Kind::kName: return IsNamed(term, op);
       case Kind::kReads: return AnyNamed(term, op.inputs());
       case Kind::kBlock: return term.pattern->Matches(op.block().name()) || term.pattern->Matches(absl::StrCat(op.block().index()));
-      case Kind::kScope: return absl::StartsWith(op.GetString("op_namescope"), term.text);
+      case Kind::kScope: return InScope(term, op);
       case Kind::kRegion: return op.marks.guard != 0 && term.pattern->Matches(absl::StrCat(op.marks.guard));
       case Kind::kUpstream:
       case Kind::kDownstream: break;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/base/error.h"
+#include "graph/formats/onnx/node_names.h"
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/decide/decision.h"
 #include "passes/amp/select/name_pattern.h"
@@ -37,6 +38,8 @@ Vocabulary VocabularyOf(const Program& program) {
     for (const Var* var : op.inputs()) out.read.insert(names.Of(*var).exported());
     out.blocks.insert(op.block().name());
     if (const std::string scope = op.GetString("op_namescope"); !scope.empty()) out.scopes.insert(scope);
+    if (const absl::string_view node = onnx::NodeName(program, op); !node.empty()) out.defined.emplace(node);
+    for (std::string& scope : onnx::NodeScopes(program, op)) out.scopes.insert(std::move(scope));
     if (op.marks.guard != 0) out.regions.insert(absl::StrCat(op.marks.guard));
   });
   return out;
