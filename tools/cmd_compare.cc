@@ -1,16 +1,16 @@
-// ampc compare: two models, one input, layer by layer.
-#include <map>
+// ampc compare: two models on the same inputs, value by value, and a verdict about the outputs.
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/base/error.h"
 #include "graph/base/json_writer.h"
-#include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
 #include "graph/base/utf8.h"
-#include "runtime/session.h"
+#include "runtime/compare/compare_models.h"
 #include "tools/cli/command.h"
 #include "tools/cli/device_check.h"
+#include "tools/cli/feed_options.h"
 #include "tools/cli/tensors.h"
 
 namespace ampc {
@@ -19,123 +19,102 @@ namespace {
 struct CompareFlags {
   std::string a, b;
   std::string params_a, params_b;
-  std::vector<std::string> inputs;
-  double tolerance = -1;
+  FeedFlags feeds;
+  CompareOptions options;
   std::string device = "cpu", device_b;
   int threads = 0;
   bool all = false;
   bool json = false;
 };
 
-struct Layer {
-  std::string name;
-  std::string op;
-  DType dtype_a = DType::kInvalid;
-  DType dtype_b = DType::kInvalid;
-  bool same_dims = true;
-  bool fetch = false;
-  Difference difference;
-};
-
-struct Stored {
-  DType dtype;
-  Dims dims;
-  std::vector<double> values;
-};
-
-std::vector<double> Doubles(const ObservedValue& value) {
-  const int64_t n = value.desc.NumElements();
-  std::vector<double> out(static_cast<size_t>(n));
-  const auto copy = [&](const auto* data) { std::copy(data, data + n, out.begin()); };
-  switch (StorageType(value.desc.dtype)) {
-    case DType::kF32: copy(static_cast<const float*>(value.data)); break;
-    case DType::kF64: copy(static_cast<const double*>(value.data)); break;
-    case DType::kI64: copy(static_cast<const int64_t*>(value.data)); break;
-    case DType::kI32: copy(static_cast<const int32_t*>(value.data)); break;
-    case DType::kI16: copy(static_cast<const int16_t*>(value.data)); break;
-    case DType::kI8: copy(static_cast<const int8_t*>(value.data)); break;
-    default: copy(static_cast<const uint8_t*>(value.data)); break;
-  }
-  return out;
+// Worth a line although nobody asked for all values. What no tolerance was given for counts only where it is no number.
+bool Stands(const ComparedValue& v, const CompareOptions& options) {
+  return v.fetch || !v.same_dims || v.difference.mismatched_non_finite > 0 ||
+         (options.of_largest.has_value() && !(v.difference.max_rel <= *options.of_largest));
 }
 
-// Keeps every result of the first model by its exported name; a step of a loop has one per iteration.
-class Recorder : public StepObserver {
- public:
-  bool wants_values() const override { return true; }
-  absl::Status AfterStep(const ObservedStep& step) override {
-    for (const ObservedValue& v : step.results) values_[v.var->exported()].push_back({v.desc.dtype, v.desc.dims, Doubles(v)});
-    return absl::OkStatus();
-  }
-  const Stored* Find(const std::string& name, size_t time) const {
-    auto it = values_.find(name);
-    return it == values_.end() || time >= it->second.size() ? nullptr : &it->second[time];
-  }
-
- private:
-  std::map<std::string, std::vector<Stored>> values_;
-};
-
-// The type whose units in the last place count.
-DType Narrower(DType a, DType b) { return IsLowPrecision(b) || !IsLowPrecision(a) ? b : a; }
-
-// Compares every result of the second model with the recorded one of the same name.
-class Comparer : public StepObserver {
- public:
-  explicit Comparer(const Recorder& recorder) : recorder_(recorder) {}
-  bool wants_values() const override { return true; }
-  absl::Status AfterStep(const ObservedStep& step) override {
-    for (const ObservedValue& v : step.results) {
-      const size_t time = times_[v.var->exported()]++;
-      const Stored* stored = recorder_.Find(v.var->exported(), time);
-      if (stored == nullptr || v.desc.NumElements() == 0) continue;
-      const std::string name = time == 0 ? v.var->exported() : absl::StrCat(v.var->exported(), " #", time + 1);
-      Layer layer{name, step.op->type(), stored->dtype, v.desc.dtype, stored->dims == v.desc.dims, false, {}};
-      if (layer.same_dims) layer.difference = Compare(stored->values, Doubles(v), Narrower(stored->dtype, v.desc.dtype));
-      layers.push_back(std::move(layer));
-    }
-    return absl::OkStatus();
-  }
-  std::vector<Layer> layers;
-
- private:
-  const Recorder& recorder_;
-  std::map<std::string, size_t> times_;  // how often a value was seen
-};
-
-bool Exceeds(const Layer& layer, double tolerance) {
-  return !layer.same_dims || layer.difference.mismatched_non_finite > 0 || (tolerance >= 0 && !(layer.difference.max_rel <= tolerance));
+std::vector<std::string> Row(const ComparedValue& v) {
+  const std::string types = v.dtype_a == v.dtype_b ? std::string(Name(v.dtype_a)) : absl::StrCat(Name(v.dtype_a), " / ", Name(v.dtype_b));
+  const std::string verdict = !v.fetch ? "" : absl::StrCat(v.verdict.passed ? "PASS  " : "FAIL  ", v.verdict.why);
+  if (!v.same_dims) return {v.name, v.op, types, "-", "-", "-", "-", "-", "-", v.fetch ? verdict : "other dims"};
+  const Difference& d = v.difference;
+  const std::string odd = d.mismatched_non_finite > 0 ? absl::StrCat(d.mismatched_non_finite, " not finite in one") : "";
+  if (d.elements == d.both_non_finite) return {v.name, v.op, types, "-", "-", "-", "-", "-", "-", v.fetch ? verdict : "not finite in both"};
+  return {v.name,
+          v.op,
+          types,
+          absl::StrFormat("%.3g", d.max_abs),
+          absl::StrFormat("%.3g", d.max_rel),
+          absl::StrFormat("%.3g", d.mean_rel),
+          v.fetch ? absl::StrFormat("%.3g", d.p99_rel) : "-",
+          absl::StrFormat("%.4g", d.max_ulp),
+          absl::StrFormat("%.9f", d.cosine),
+          v.fetch ? verdict : odd};
 }
 
-std::vector<std::string> Row(const Layer& l) {
-  const std::string types = l.dtype_a == l.dtype_b ? std::string(Name(l.dtype_a)) : absl::StrCat(Name(l.dtype_a), " / ", Name(l.dtype_b));
-  if (!l.same_dims) return {l.name, l.op, types, "other dims"};
-  const Difference& d = l.difference;
-  return {l.name, l.op, types, absl::StrFormat("%.3g", d.max_abs), absl::StrFormat("%.3g", d.max_rel), absl::StrFormat("%.4g", d.max_ulp),
-          absl::StrFormat("%.9f", d.cosine), d.mismatched_non_finite > 0 ? absl::StrCat(d.mismatched_non_finite, " not finite in one") : ""};
+const ComparedValue* FirstDivergence(const ModelComparison& c, const CompareOptions& options) {
+  for (const ComparedValue& v : c.values) {
+    if (v.fetch ? !v.verdict.passed : Stands(v, options)) return &v;
+  }
+  return nullptr;
 }
 
-void PrintText(Console& console, const CompareFlags& flags, const std::vector<Layer>& layers, const Layer* first) {
-  std::vector<std::vector<std::string>> rows = {{"value", "op", "type", "max abs", "max rel", "max ulp", "cosine", ""}};
-  for (const Layer& l : layers) {
-    if (flags.all || l.fetch || Exceeds(l, flags.tolerance)) rows.push_back(Row(l));
+void PrintText(Console& console, const CompareFlags& flags, const ModelComparison& c) {
+  std::vector<std::vector<std::string>> rows = {{"value", "op", "type", "max abs", "max rel", "mean", "p99", "max ulp", "cosine", ""}};
+  for (const ComparedValue& v : c.values) {
+    if (flags.all || Stands(v, flags.options)) rows.push_back(Row(v));
   }
   console.Out(FormatTable(rows));
-  console.Out(absl::StrCat(layers.size(), " values compared; max rel is against the largest magnitude of the value in ", flags.a, "\n"));
-  if (first != nullptr) console.Out(absl::StrCat("first divergence: '", Printable(first->name), "' (", first->op, ")\n"));
+  console.Out(absl::StrCat(c.values.size(), " values compared; max rel, mean and p99 are over the largest magnitude of the value in ",
+                           flags.a, "\n"));
+  if (c.lost_most.has_value()) {
+    console.Out(absl::StrFormat("lost most: '%s' (%s): max rel %.3g, before it at most %.3g\n", Printable(c.lost_most->name),
+                                c.lost_most->op, c.lost_most->after, c.lost_most->before));
+  }
+  if (const ComparedValue* first = FirstDivergence(c, flags.options)) {
+    console.Out(absl::StrCat("first divergence: '", Printable(first->name), "' (", first->op, ")\n"));
+  }
+  console.Out(absl::StrCat(c.passed ? "PASS: " : "FAIL: ", Printable(c.reason), "\n"));
 }
 
-void PrintJson(Console& console, const CompareFlags& flags, const std::vector<Layer>& layers, const Layer* first) {
+void PrintValue(JsonWriter& json, const ComparedValue& v) {
+  json.BeginObject(JsonWriter::kInline)
+      .Field("name", v.name)
+      .Field("op", v.op)
+      .Field("dtype_a", Name(v.dtype_a))
+      .Field("dtype_b", Name(v.dtype_b));
+  json.Field("same_dims", v.same_dims)
+      .Field("fetch", v.fetch)
+      .Field("max_abs", v.difference.max_abs)
+      .Field("max_rel", v.difference.max_rel);
+  json.Field("mean_rel", v.difference.mean_rel).Field("max_ulp", v.difference.max_ulp).Field("cosine", v.difference.cosine);
+  json.Field("mismatched_non_finite", v.difference.mismatched_non_finite).Field("both_non_finite", v.difference.both_non_finite);
+  if (v.fetch) json.Field("p99_rel", v.difference.p99_rel).Field("passed", v.verdict.passed).Field("why", v.verdict.why);
+  json.EndObject();
+}
+
+void PrintJson(Console& console, const CompareFlags& flags, const ModelComparison& c) {
   JsonWriter json(JsonWriter::kIndented);
-  json.BeginObject().Field("a", flags.a).Field("b", flags.b).Key("values").BeginArray();
-  for (const Layer& l : layers) {
-    json.BeginObject(JsonWriter::kInline).Field("name", l.name).Field("op", l.op).Field("dtype_a", Name(l.dtype_a)).Field("dtype_b", Name(l.dtype_b));
-    json.Field("same_dims", l.same_dims).Field("fetch", l.fetch).Field("max_abs", l.difference.max_abs).Field("max_rel", l.difference.max_rel);
-    json.Field("max_ulp", l.difference.max_ulp).Field("cosine", l.difference.cosine);
-    json.Field("mismatched_non_finite", l.difference.mismatched_non_finite).EndObject();
+  json.BeginObject()
+      .Field("a", flags.a)
+      .Field("b", flags.b)
+      .Field("passed", c.passed)
+      .Field("reason", c.reason)
+      .Field("lowest", Name(c.lowest));
+  json.Key("values").BeginArray();
+  for (const ComparedValue& v : c.values) PrintValue(json, v);
+  json.EndArray().Key("lost_most");
+  if (c.lost_most.has_value()) {
+    json.BeginObject(JsonWriter::kInline)
+        .Field("name", c.lost_most->name)
+        .Field("op", c.lost_most->op)
+        .Field("before", c.lost_most->before);
+    json.Field("after", c.lost_most->after).EndObject();
+  } else {
+    json.Null();
   }
-  json.EndArray().Key("first_divergence");
-  if (first != nullptr) {
+  json.Key("first_divergence");
+  if (const ComparedValue* first = FirstDivergence(c, flags.options)) {
     json.String(first->name);
   } else {
     json.Null();
@@ -144,80 +123,69 @@ void PrintJson(Console& console, const CompareFlags& flags, const std::vector<La
   console.Out(json.Take() + "\n");
 }
 
-Layer CompareFetch(const std::string& name, const HostTensor& a, const HostTensor& b) {
-  Layer layer{name, "fetch", a.dtype(), b.dtype(), a.dims() == b.dims(), true, {}};
-  if (layer.same_dims) layer.difference = Compare(ToDoubles(a), ToDoubles(b), Narrower(a.dtype(), b.dtype()));
-  return layer;
-}
-
-absl::StatusOr<std::vector<Layer>> CompareModels(const CompareFlags& flags, Console& console) {
+absl::StatusOr<ModelComparison> CompareFiles(const CompareFlags& flags, Console& console) {
   Progress progress(console, "loading");
-  SessionOptions options{.device = flags.device, .threads = flags.threads, .strict_rounding = true, .params = flags.params_a};
-  AMPC_ASSIGN_OR_RETURN(const Session a, Session::Load(flags.a, options));
+  // Each result is rounded to its type, as on a device; to see every value, nothing is fused.
+  SessionOptions options{
+      .device = flags.device, .threads = flags.threads, .strict_rounding = !flags.options.outputs_only, .params = flags.params_a};
+  options.excess_precision = false;
+  AMPC_ASSIGN_OR_RETURN(const ComparedModel a, ComparedModel::Load(flags.a, options));
   options.params = flags.params_b;
   if (!flags.device_b.empty()) options.device = flags.device_b;
-  AMPC_ASSIGN_OR_RETURN(const Session b, Session::Load(flags.b, options));
-  progress.Stage(absl::StrCat("running ", flags.a));
-  AMPC_ASSIGN_OR_RETURN(const TensorMap feeds_a, ReadFeeds(flags.inputs, a.inputs()));
-  AMPC_ASSIGN_OR_RETURN(const TensorMap feeds_b, ReadFeeds(flags.inputs, b.inputs()));
-  Recorder recorder;
-  AMPC_ASSIGN_OR_RETURN(const TensorMap fetches_a, a.Run(feeds_a, recorder));
-  progress.Stage(absl::StrCat("running ", flags.b));
-  Comparer comparer(recorder);
-  AMPC_ASSIGN_OR_RETURN(const TensorMap fetches_b, b.Run(feeds_b, comparer));
-  std::vector<Layer> layers = std::move(comparer.layers);
-  std::erase_if(layers, [&](const Layer& l) { return fetches_b.contains(l.name); });
-  for (const auto& [name, value] : fetches_b) {
-    const auto it = fetches_a.find(name);
-    if (it == fetches_a.end()) return UsageError(absl::StrCat(flags.b, " fetches '", name, "', ", flags.a, " does not"));
-    layers.push_back(CompareFetch(name, it->second, value));
-  }
-  return layers;
+  AMPC_ASSIGN_OR_RETURN(const ComparedModel b, ComparedModel::Load(flags.b, options));
+  AMPC_ASSIGN_OR_RETURN(const TensorMap feeds_a, FeedsOf(flags.feeds, a.session()));
+  AMPC_ASSIGN_OR_RETURN(const TensorMap feeds_b,
+                        flags.feeds.random ? InTypesOf(feeds_a, b.session().inputs()) : FeedsOf(flags.feeds, b.session()));
+  CompareOptions how = flags.options;
+  how.on_stage = [&progress](const std::string& stage) { progress.Stage(stage); };
+  absl::StatusOr<ModelComparison> comparison = CompareModels(a, feeds_a, b, feeds_b, how);
+  if (!comparison.ok()) return WithMadeDims(comparison.status(), flags.feeds, feeds_a);
+  return comparison;
 }
 
-absl::Status Run(const CompareFlags& flags, Console& console) {
+absl::Status Run(const Options& options, const CompareFlags& flags, Console& console) {
+  AMPC_RETURN_IF_ERROR(CheckFeedFlags(options, flags.feeds));
   for (const std::string& device : {flags.device, flags.device_b}) {
     if (!device.empty()) AMPC_RETURN_IF_ERROR(CheckDevice(device, console));
   }
-  AMPC_ASSIGN_OR_RETURN(const std::vector<Layer> layers, CompareModels(flags, console));
-  const Layer* first = nullptr;
-  const Layer* failed_fetch = nullptr;
-  for (const Layer& l : layers) {
-    if (!Exceeds(l, flags.tolerance)) continue;
-    if (first == nullptr) first = &l;
-    if (l.fetch && failed_fetch == nullptr) failed_fetch = &l;
-  }
+  AMPC_ASSIGN_OR_RETURN(const ModelComparison comparison, CompareFiles(flags, console));
   if (flags.json) {
-    PrintJson(console, flags, layers, first);
+    PrintJson(console, flags, comparison);
   } else {
-    PrintText(console, flags, layers, first);
+    PrintText(console, flags, comparison);
   }
-  if (failed_fetch == nullptr) return absl::OkStatus();
-  return NoError(absl::StrCat("fetch '", failed_fetch->name, "' differs by ", absl::StrFormat("%.3g", failed_fetch->difference.max_rel),
-                              " of its largest value, ", flags.tolerance < 0 ? "with other non-finite values or dims" : absl::StrCat("the tolerance is ", flags.tolerance)));
+  return comparison.passed ? absl::OkStatus() : NoError(comparison.reason);
 }
 
 }  // namespace
 
 Command CompareCommand() {
-  return {"compare", "runs two models on the same inputs and compares them value by value",
-          "  ampc compare model.pdmodel model_fp16.pdmodel --input in.npz\n"
-          "  ampc compare model.pdmodel model_fp16.pdmodel --input in.npz --tolerance 0.02 --all   exit 1 when a fetch differs by more\n"
-          "  ampc compare model.pdmodel model.pdmodel --input in.npz --device-b cuda:0     one model on two devices",
+  return {"compare", "runs two models on the same inputs, compares them value by value, and says PASS or FAIL",
+          "  ampc compare model.pdmodel model_fp16.pdmodel in.npz\n"
+          "  ampc compare model.onnx model_fp16.onnx --random --dims image=1,3,224,224\n"
+          "  ampc compare model.pdmodel model_fp16.pdmodel in.npz --rtol 1e-2 --atol 1e-3        element by element, as numpy.allclose\n"
+          "  ampc compare model.pdmodel model_fp16.pdmodel in.npz --tolerance 0.02 --all         exit 1 when an output differs by more\n"
+          "  ampc compare model.pdmodel model.pdmodel in.npz --device-b cuda:0                   one model on two devices\n"
+          "\nOutputs that are probabilities of classes pass where the first class stays, others where the largest difference over the "
+          "largest value is at most\n"
+          "1e-4 (fp32), 0.031 (fp16) or 0.125 (bf16). FAIL is exit code 1.",
           [](Options options) -> Action {
             auto flags = std::make_shared<CompareFlags>();
             options.Add("a", flags->a, "the reference model").Required();
             options.Add("b", flags->b, "the model to judge").Required();
-            options.Add("--input,-i", flags->inputs, "feeds: .npz, .safetensors, or NAME=file.npy; may be given again").Required();
+            AddFeedOptions(options, &flags->feeds);
             options.Add("--params-a", flags->params_a, "file with the weights of the first model");
             options.Add("--params-b", flags->params_b, "file with the weights of the second model");
-            options.Add("--tolerance", flags->tolerance, "largest allowed max rel of a fetch; without it only non-finite values and dims count");
+            options.Add("--tolerance", flags->options.of_largest, "largest allowed max rel of every output").NotNegative();
+            options.Add("--rtol", flags->options.rtol, "each element may differ by ATOL + RTOL |a|").NotNegative();
+            options.Add("--atol", flags->options.atol, "as --rtol").NotNegative();
+            options.Flag("--outputs-only", flags->options.outputs_only, "only outputs; the models run fused, as they run otherwise");
             options.Add("--device", flags->device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
             options.Add("--device-b", flags->device_b, "where the second model runs; default: --device");
             options.Add("--threads", flags->threads, "threads of one run; 0: all processors").ShowDefault();
-            options.Flag("--all", flags->all, "list every value, not only fetches and divergences");
+            options.Flag("--all", flags->all, "list every value, not only outputs and what diverges");
             AddJsonFlag(options, &flags->json);
-            return [flags](Console& console) { return Run(*flags, console); };
+            return [options, flags](Console& console) { return Run(options, *flags, console); };
           }};
 }
 

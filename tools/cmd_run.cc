@@ -15,6 +15,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/device_check.h"
 #include "tools/cli/endings.h"
+#include "tools/cli/feed_options.h"
 #include "tools/cli/observers.h"
 #include "tools/cli/outputs.h"
 #include "tools/cli/tensors.h"
@@ -24,7 +25,7 @@ namespace {
 
 struct RunFlags {
   std::string model;
-  std::vector<std::string> inputs;
+  FeedFlags feeds;
   std::string output;
   SessionOptions session;
   int repeat = 1;
@@ -50,9 +51,12 @@ std::string Summary(const HostTensor& t) {
                          stats.non_finite > 0 ? absl::StrCat("  not finite: ", stats.non_finite) : "");
 }
 
-void PrintText(Console& console, const TensorMap& fetches, const Timing& timing) {
+void PrintText(Console& console, const Session& session, const TensorMap& fetches, const Timing& timing) {
   std::vector<std::vector<std::string>> rows = {{"fetch", "type", "values"}};
-  for (const auto& [name, t] : fetches) rows.push_back({name, absl::StrCat(Name(t.dtype()), " ", ShapeToString(t.dims())), Summary(t)});
+  for (const ValueInfo& output : session.outputs()) {
+    const HostTensor& t = fetches.at(output.name);
+    rows.push_back({output.name, absl::StrCat(Name(t.dtype()), " ", ShapeToString(t.dims())), Summary(t)});
+  }
   console.Out(FormatTable(rows));
   std::string line = absl::StrCat("load ", HumanSeconds(timing.load), ", first run ", HumanSeconds(timing.first));
   if (!timing.runs.empty()) {
@@ -65,7 +69,9 @@ void PrintText(Console& console, const TensorMap& fetches, const Timing& timing)
 void PrintJson(Console& console, const RunFlags& flags, const TensorMap& fetches, const Timing& timing, const Session& session) {
   JsonWriter json(JsonWriter::kIndented);
   json.BeginObject().Field("model", flags.model).Key("fetches").BeginArray();
-  for (const auto& [name, t] : fetches) {
+  for (const ValueInfo& output : session.outputs()) {
+    const std::string& name = output.name;
+    const HostTensor& t = fetches.at(name);
     const TensorStats stats = StatsOf(t);
     json.BeginObject(JsonWriter::kInline).Field("name", name).Field("dtype", Name(t.dtype())).Key("dims").Ints(t.dims());
     json.Field("min", stats.min).Field("max", stats.max).Field("mean", stats.mean).Field("non_finite", stats.non_finite).EndObject();
@@ -83,12 +89,13 @@ absl::Status CheckFiles(const RunFlags& flags) {
   AMPC_RETURN_IF_ERROR(CheckEnding("--profile", flags.profile, ".json", "the trace of Chrome"));
   if (!flags.output.empty()) AMPC_RETURN_IF_ERROR(CheckTensorFileName(flags.output));
   std::vector<std::string> inputs = ModelFiles(flags.model, flags.session.params);
-  for (const std::string& source : flags.inputs) inputs.push_back(FileOfFeeds(source));
+  for (const std::string& source : flags.feeds.inputs) inputs.push_back(FileOfFeeds(source));
   return CheckOutputs({flags.output, flags.profile}, inputs);
 }
 
-absl::Status Run(const RunFlags& flags, Console& console) {
+absl::Status Run(const Options& declared, const RunFlags& flags, Console& console) {
   FilesRead read;
+  AMPC_RETURN_IF_ERROR(CheckFeedFlags(declared, flags.feeds));
   AMPC_RETURN_IF_ERROR(CheckFiles(flags));
   AMPC_RETURN_IF_ERROR(CheckDevice(flags.session.device, console));
   Progress progress(console, "loading");
@@ -98,12 +105,14 @@ absl::Status Run(const RunFlags& flags, Console& console) {
   options.excess_precision = !flags.check_nan_inf;  // what leaves the range of a low type is to be seen
   AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(flags.model, options));
   timing.load = SecondsSince(start);
-  AMPC_ASSIGN_OR_RETURN(const TensorMap feeds, ReadFeeds(flags.inputs, session.inputs()));
+  AMPC_ASSIGN_OR_RETURN(const TensorMap feeds, FeedsOf(flags.feeds, session));
   AMPC_RETURN_IF_ERROR(CheckNotRead({flags.output, flags.profile}, read));
   const Clock::time_point first = Clock::now();
   progress.Stage("first run");
   RunObserver observer({.check_nan_inf = flags.check_nan_inf, .verbose = flags.verbose, .trace = !flags.profile.empty()}, console);
-  AMPC_ASSIGN_OR_RETURN(TensorMap fetches, observer.needed() ? session.Run(feeds, observer) : session.Run(feeds));
+  absl::StatusOr<TensorMap> ran = observer.needed() ? session.Run(feeds, observer) : session.Run(feeds);
+  if (!ran.ok()) return WithMadeDims(ran.status(), flags.feeds, feeds);
+  TensorMap fetches = *std::move(ran);
   timing.first = SecondsSince(first);
   progress.Stage("running");
   for (int i = 1; i < flags.repeat; ++i) {
@@ -120,7 +129,7 @@ absl::Status Run(const RunFlags& flags, Console& console) {
   if (flags.json) {
     PrintJson(console, flags, fetches, timing, session);
   } else {
-    PrintText(console, fetches, timing);
+    PrintText(console, session, fetches, timing);
   }
   return absl::OkStatus();
 }
@@ -128,16 +137,16 @@ absl::Status Run(const RunFlags& flags, Console& console) {
 }  // namespace
 
 Command RunCommand() {
-  return {"run", "runs a model on inputs from a file",
-          "  ampc run model.pdmodel --input in.npz -o out.npz\n"
-          "  ampc run model.onnx --input in.npz -o out.npz\n"
+  return {"run", "runs a model on inputs from files, or made up",
+          "  ampc run model.pdmodel in.npz -o out.npz\n"
+          "  ampc run model.onnx --random --dims image=1,3,224,224\n"
           "  ampc run model_fp16.pdmodel --input in.npz --repeat 50 --threads 1 --json\n"
           "  ampc run model_fp16.pdmodel --input in.npz --check-nan-inf     names the first op whose result is not finite\n"
           "  ampc run model_fp16.pdmodel --input in.npz --profile trace.json  opens in a trace viewer",
           [](Options options) -> Action {
             auto flags = std::make_shared<RunFlags>();
             options.Add("model", flags->model, kModelHelp).Required();
-            options.Add("--input,-i", flags->inputs, "feeds: .npz, .safetensors, or NAME=file.npy; may be given again").Required();
+            AddFeedOptions(options, &flags->feeds);
             options.Add("--output,-o", flags->output, "fetches: .npz or .safetensors");
             options.Add("--params", flags->session.params, "file with the weights");
             options.Add("--device", flags->session.device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
@@ -148,7 +157,7 @@ Command RunCommand() {
             options.Flag("--verbose", flags->verbose, "a line per step: op, implementation, types, time");
             options.Add("--profile", flags->profile, "write a Chrome trace of the first run: a .json file");
             AddJsonFlag(options, &flags->json);
-            return [flags](Console& console) { return Run(*flags, console); };
+            return [options, flags](Console& console) { return Run(options, *flags, console); };
           }};
 }
 

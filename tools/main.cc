@@ -10,6 +10,7 @@
 #include "graph/base/atomic_file.h"
 #include "graph/base/error.h"
 #include "tools/cli/command.h"
+#include "tools/cli/peer_options.h"
 #include "tools/cli/uncaught.h"
 #include "tools/cli/version.h"
 
@@ -50,6 +51,37 @@ std::string UnknownOption(const std::vector<std::string>& args, const std::vecto
   return "";
 }
 
+// Words as people say them: `ampc help convert` is `ampc convert --help`, `ampc version` is `ampc --version`.
+std::vector<std::string> Spoken(std::vector<std::string> args) {
+  if (args.empty()) return args;
+  if (args[0] == "version") args[0] = "--version";
+  if (args[0] != "help") return args;
+  if (args.size() == 1) return {"--help"};
+  return {args[1], "--help"};
+}
+
+// Options that name several things, one each time they are given: `--exclude Conv Relu` is `--exclude Conv --exclude Relu` where that can be meant.
+std::vector<std::string> WithRepeatedOptions(const std::vector<std::string>& args) {
+  static const std::vector<std::string> kLists = {"--exclude", "--include", "--white-list", "--black-list", "--black-vars"};
+  std::vector<std::string> out;
+  std::string list;  // that the words belong to
+  for (const std::string& arg : args) {
+    if (!list.empty() && arg[0] != '-' && out.back() != list) out.push_back(list);
+    out.push_back(arg);
+    if (arg.empty() || arg[0] != '-') continue;
+    list = std::find(kLists.begin(), kLists.end(), arg) != kLists.end() ? arg : "";
+  }
+  return out;
+}
+
+// A word too many that could be the output.
+std::string ExtraHint(const CLI::App& verb, const std::vector<std::string>& args, const CLI::ParseError& error) {
+  const CLI::Option* const output = verb.get_option_no_throw("--output");
+  if (output == nullptr || output->count() > 0 || args.size() < 3 || args.back()[0] == '-') return "";
+  const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr, required = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  return extra || (required && args[args.size() - 2][0] != '-') ? absl::StrCat("; did you mean '-o ", args.back(), "'?") : "";
+}
+
 std::vector<std::string> OptionNames(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
@@ -57,6 +89,11 @@ std::vector<std::string> OptionNames(const CLI::App& app) {
     for (const std::string& name : option->get_snames()) names.push_back("-" + name);
   }
   return names;
+}
+
+std::string Hint(const std::string& option, const std::vector<std::string>& options) {
+  const std::string peer = PeerHint(option, options);
+  return peer.empty() ? Suggest(option, options) : peer;
 }
 
 int ParseFailure(Console& console, const CLI::App& app, const std::vector<Command>& commands, const std::vector<std::string>& args, const CLI::ParseError& error) {
@@ -80,8 +117,9 @@ int ParseFailure(Console& console, const CLI::App& app, const std::vector<Comman
   const std::string help = absl::StrCat(" (see ampc ", known ? verb + " " : "", "--help)");
   const std::vector<std::string> options = OptionNames(known ? *app.get_subcommand(verb) : app);
   const std::string option = UnknownOption(args, options);
-  if (!option.empty()) return Fail(console, known ? verb : "", UsageError(absl::StrCat("there is no option '", option, "'", Suggest(option, options), help)));
-  return Fail(console, known ? verb : "", UsageError(absl::StrCat(error.what(), help)));
+  if (!option.empty()) return Fail(console, known ? verb : "", UsageError(absl::StrCat("there is no option '", option, "'", Hint(option, options), help)));
+  const std::string extra = known ? ExtraHint(*app.get_subcommand(verb), args, error) : "";
+  return Fail(console, known ? verb : "", UsageError(absl::StrCat(error.what(), extra, help)));
 }
 
 int Main(int argc, char** argv) {
@@ -98,10 +136,21 @@ int Main(int argc, char** argv) {
     verbs.emplace_back(sub, command.setup(Options(*sub)));
   }
   app.footer("Exit codes: 0 done; 1 the answer is no; 2 usage; 3 absent or bad input; 4 not supported; 5 internal or a failed write.");
+  const std::vector<std::string> args = Spoken(std::vector<std::string>(argv + 1, argv + std::max(argc, 1)));
+  const auto parse = [&app](std::vector<std::string> words) {
+    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    app.parse(std::move(words));
+  };
   try {
-    app.parse(argc, argv);
+    parse(args);
   } catch (const CLI::ParseError& error) {
-    return ParseFailure(console, app, commands, std::vector<std::string>(argv + 1, argv + std::max(argc, 1)), error);
+    const std::vector<std::string> repeated = WithRepeatedOptions(args);
+    try {
+      if (repeated == args) throw;
+      parse(repeated);
+    } catch (const CLI::ParseError&) {
+      return ParseFailure(console, app, commands, args, error);
+    }
   }
   for (const auto& [sub, action] : verbs) {
     if (!sub->parsed()) continue;
@@ -109,7 +158,7 @@ int Main(int argc, char** argv) {
     const absl::Status status = action(console);
     if (!status.ok()) return Fail(console, sub->get_name(), status);
     // Who closed the stream does not miss the summary of a command whose files are whole.
-    if (!console.ok() && !(console.unread() && FilesReplaced() > 0)) return Fail(console, sub->get_name(), NotWritten());
+    if (!console.ok() && !console.has_enough() && !(console.unread() && FilesReplaced() > 0)) return Fail(console, sub->get_name(), NotWritten());
   }
   return 0;
 }

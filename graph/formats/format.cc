@@ -14,6 +14,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/formats/ampc/ampc_format.h"
 #include "graph/formats/files_read.h"
+#include "graph/formats/foreign.h"
 #include "graph/formats/onnx/onnx_format.h"
 #include "graph/formats/paddle/paddle_format.h"
 #include "graph/formats/pir/pir_format.h"
@@ -83,20 +84,26 @@ absl::Status CheckSave(const std::string& path, const SaveOptions& options) {
 absl::StatusOr<Program> LoadModel(const std::string& path, const LoadOptions& options) {
   AMPC_RETURN_IF_ERROR(FinishInterruptedSave(path));
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return BadInputError(absl::StrCat(path, ": no such file"));
+  if (!std::filesystem::exists(path, ignored)) return BadInputError(absl::StrCat(path, ": no such file", NearFile(path)));
   const bool is_directory = IsDirectory(path);
   std::string head;
   if (!is_directory) {
     AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
     head = std::string(file.text().substr(0, kHeadBytes));
   }
+  const std::string foreign = ForeignFile(path, is_directory, head);
   for (const ModelFormat* format : Formats()) {
     if (!format->reads(path, is_directory, head)) continue;
     AMPC_RETURN_IF_ERROR(CheckParams(*format, path, options.params));
-    AMPC_ASSIGN_OR_RETURN(Program program, format->load(path, options));
+    absl::StatusOr<Program> loaded = format->load(path, options);
+    // A name may promise what the content is not.
+    if (ExitCodeOf(loaded.status()) == ExitCode::kBadInput && !foreign.empty()) return BadInputError(absl::StrCat(path, " ", foreign));
+    if (!loaded.ok()) return loaded.status();
+    Program program = *std::move(loaded);
     TellFiles(path, program);
     return program;
   }
+  if (!foreign.empty()) return BadInputError(absl::StrCat(path, " ", foreign));
   return UnknownFormat(path, BadInputError, "not a model file of a known format");
 }
 

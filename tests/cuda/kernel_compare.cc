@@ -13,13 +13,13 @@
 #include "graph/base/status_macros.h"
 #include "kernels/round.h"
 #include "kernels/storage.h"
+#include "runtime/compare/difference.h"
 #include "runtime/plan/constants.h"
 #include "runtime/plan/liveness.h"
 #include "runtime/plan/specialize.h"
 #include "tests/testlib/device_tolerance.h"
 #include "tests/testlib/guarded_memory.h"
 #include "tests/testlib/kernels_ran.h"
-#include "tools/cli/tensors.h"
 
 namespace ampc::testing {
 namespace {

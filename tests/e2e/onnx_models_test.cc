@@ -1,4 +1,5 @@
 // Real ONNX models, in fp32 and converted: the numbers against ONNX Runtime's, the answers, and that nothing depends on how they are run.
+#include "runtime/compare/difference.h"
 #include "absl/strings/str_cat.h"
 #include "tests/e2e/process.h"
 #include "tests/e2e/real_models.h"
@@ -6,7 +7,6 @@
 #include "tests/testlib/onnx_tolerance.h"
 #include "tests/testlib/status.h"
 #include "tools/cli/model_facts.h"
-#include "tools/cli/tensors.h"
 #include "tools/quickstart/task.h"
 
 namespace ampc::testing {

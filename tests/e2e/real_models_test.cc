@@ -6,12 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/formats/format.h"
+#include "runtime/compare/difference.h"
 #include "tests/e2e/process.h"
 #include "tests/formats/test_files.h"
 #include "tests/testlib/status.h"
 #include "tests/testlib/tolerance.h"
 #include "tools/cli/model_facts.h"
-#include "tools/cli/tensors.h"
 #include "tools/quickstart/task.h"
 
 namespace ampc::testing {

@@ -160,6 +160,38 @@ TEST_F(CompareTest, OverToleranceIsNo) {
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("'p'"), HasSubstr("1e-09")));
 }
 
+TEST_F(CompareTest, EndsWithAVerdict) {
+  EXPECT_THAT(Ok({"compare", "mlp.pdmodel", "low.pdmodel", "in.npz"}), AllOf(HasSubstr("first class the same in 2 of 2 rows"), HasSubstr("\nPASS: ")));
+  std::string wrong = kMlp;
+  wrong.replace(wrong.find("1.1, -1.2"), 9, "-1.1, 1.2");
+  MakeModel("wrong", wrong);
+  const Outcome no = Ampc({"compare", "mlp.pdmodel", "wrong.pdmodel", "in.npz"});
+  EXPECT_EQ(no.code, 1);
+  EXPECT_THAT(no.out, AllOf(HasSubstr("lost most: "), HasSubstr("\nFAIL: output 'p'")));
+  EXPECT_THAT(no.err, HasSubstr("output 'p'"));
+  EXPECT_THAT(Ok({"compare", "mlp.pdmodel", "low.pdmodel", "in.npz", "--outputs-only"}), HasSubstr("1 values compared"));
+  EXPECT_EQ(Ampc({"compare", "mlp.pdmodel", "low.pdmodel", "in.npz", "--rtol", "1e-7"}).code, 1);
+  Ok({"compare", "mlp.pdmodel", "low.pdmodel", "in.npz", "--rtol", "1e-2", "--atol", "1e-2"});
+}
+
+TEST_F(CompareTest, WithoutAFile) {
+  const std::string text = Ok({"compare", "mlp.pdmodel", "low.pdmodel", "--random", "--dims", "x=3,4"});
+  EXPECT_THAT(text, HasSubstr("PASS: "));
+  Ok({"run", "mlp.pdmodel", "--random", "--seed", "1", "-o", "a.npz"});
+  Ok({"run", "mlp.pdmodel", "--random", "--seed", "1", "-o", "b.npz"});
+  Ok({"run", "mlp.pdmodel", "--random", "--seed", "2", "-o", "c.npz"});
+  EXPECT_EQ(Read("a.npz"), Read("b.npz"));
+  EXPECT_NE(Read("a.npz"), Read("c.npz"));
+  ExpectFailure({"run", "mlp.pdmodel"}, 2, "--random");
+  ExpectFailure({"run", "mlp.pdmodel", "in.npz", "--random"}, 2, "one of the two");
+  ExpectFailure({"run", "mlp.pdmodel", "in.npz", "--dims", "x=1,4"}, 2, "--dims is for --random");
+  ExpectFailure({"run", "mlp.pdmodel", "--random", "--dims", "y=1,4"}, 2, "'y'");
+  ExpectFailure({"run", "mlp.pdmodel", "--random", "--dims", "x=1,5"}, 2, "x");
+  ExpectFailure({"run", "mlp.pdmodel", "--random", "--dims", "1,5"}, 2, "needed NAME=1,3,48,320");
+  Write("rows.prog", "program rows version=1\n\nblock main {\n  feed x : f32 [?, ?]\n  const y : f32 [3] = [1, 2, 3]\n  z = elementwise_add(x, y) : f32 [?, ?]\n  fetch z\n}\n");
+  ExpectFailure({"run", "rows.prog", "--random", "--dims", "x=2,5"}, 2, "with feeds of x=2,5, which --dims changes");
+}
+
 TEST_F(CompareTest, Json) {
   const JsonValue json = OkJson({"compare", "mlp.pdmodel", "low.pdmodel", "--input", "in.npz"});
   ASSERT_NE(json.Find("values"), nullptr);

@@ -9,8 +9,8 @@
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/tensor_io/safetensors.h"
+#include "runtime/compare/difference.h"
 #include "tests/testlib/tolerance.h"
-#include "tools/cli/tensors.h"
 
 namespace ampc::testing {
 namespace {

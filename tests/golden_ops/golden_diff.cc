@@ -5,9 +5,9 @@
 #include "graph/base/bfloat16.h"
 #include "graph/base/half.h"
 #include "graph/base/shape.h"
+#include "runtime/compare/difference.h"
 #include "tests/golden_ops/golden_case.h"
 #include "tests/testlib/tolerance.h"
-#include "tools/cli/tensors.h"
 
 namespace ampc::testing {
 namespace {

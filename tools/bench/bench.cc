@@ -16,12 +16,12 @@
 #include "passes/autodiff/append_backward.h"
 #include "passes/pipelines.h"
 #include "passes/train/optimizer.h"
+#include "runtime/compare/difference.h"
 #include "runtime/session.h"
 #include "runtime/train/decorate.h"
 #include "runtime/train/trainer.h"
 #include "tools/bench/feeds.h"
 #include "tools/bench/networks.h"
-#include "tools/cli/tensors.h"
 #include "tools/train/request.h"
 
 namespace ampc {

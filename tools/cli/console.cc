@@ -51,9 +51,13 @@ Console::Console() {
 void Console::Out(absl::string_view text) {
   if (progress_) status_line::Pause();
   const std::string printed = PrintableLines(text);
-  if (ok_ && (std::fwrite(printed.data(), 1, printed.size(), stdout) != printed.size() || std::fflush(stdout) != 0)) {
-    ok_ = false;
-    unread_ = errno == EPIPE || errno == EBADF;
+  if (ok_) {
+    const size_t written = std::fwrite(printed.data(), 1, printed.size(), stdout);
+    if (written != printed.size() || std::fflush(stdout) != 0) {
+      ok_ = false;
+      unread_ = errno == EPIPE || errno == EBADF;
+    }
+    if (written > 0 && (ok_ || written < printed.size())) begun_ = true;
   }
   if (progress_) status_line::Resume();
 }

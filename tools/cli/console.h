@@ -21,6 +21,7 @@ class Console {
   void Note(absl::string_view line);  // a line on stderr
   bool ok() const { return ok_; }
   bool unread() const { return unread_; }  // not ok, because nobody reads: the pipe's reader went away, or the caller closed the stream
+  bool has_enough() const { return unread_ && begun_; }  // the reader took a part and went away, as `head` does
   bool err_is_terminal() const { return err_is_terminal_; }
 
  private:
@@ -29,6 +30,7 @@ class Console {
   bool progress_ = false;  // there is one, and what is printed has to make room
   bool ok_ = true;
   bool unread_ = false;
+  bool begun_ = false;  // something was written
 };
 
 // What is being done, on stderr: only on a terminal, and only from half a second on. One at a time; what the console prints stands on its own lines.

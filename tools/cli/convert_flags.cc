@@ -125,7 +125,7 @@ void AddConvertOptions(const Options& options, ConvertFlags& flags) {
   ConvertOptions& o = r.options;
   options.Add("model", r.input, kModelHelp).Required();
   options.Add("--output,-o", r.output, "the converted model; the ending chooses the format").Required();
-  options.Add("--dtype", flags.dtype, "fp16 or bf16").Values("{fp16,bf16}").ShowDefault();
+  options.Add("--dtype", flags.dtype, "fp16 or bf16").AnyCaseOf({"fp16", "bf16"}).Values("{fp16,bf16}").ShowDefault();
   o.level.clear();  // ResolveCompat fills in the default
   options.Add("--level", o.level,
                  "O0: nothing; O1: matrix products and what follows them; O2: all that is safe; OD, with paddle-2.6: the white list alone. "

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "graph/base/error.h"
@@ -25,7 +26,14 @@ std::string ShellWord(absl::string_view word) {
 DeclaredOption DeclaredOption::Required() const { return DeclaredOption(option_->required()); }
 DeclaredOption DeclaredOption::ShowDefault() const { return DeclaredOption(option_->capture_default_str()); }
 DeclaredOption DeclaredOption::OneOf(std::vector<std::string> values) const {
-  return DeclaredOption(option_->check(CLI::IsMember(std::move(values))));
+  return DeclaredOption(option_->transform(CLI::IsMember(std::move(values), CLI::ignore_case)));
+}
+DeclaredOption DeclaredOption::AnyCaseOf(std::vector<std::string> values) const {
+  return DeclaredOption(option_->transform([values = std::move(values)](const std::string& given) {
+    const auto same = [&given](const std::string& value) { return absl::EqualsIgnoreCase(given, value); };
+    const auto at = std::find_if(values.begin(), values.end(), same);
+    return at == values.end() ? given : *at;
+  }));
 }
 template <typename T>
 DeclaredOption DeclaredOption::Between(T low, T high) const {

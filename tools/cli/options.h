@@ -22,7 +22,8 @@ class DeclaredOption {
   explicit DeclaredOption(CLI::Option* option) : option_(option) {}
   DeclaredOption Required() const;
   DeclaredOption ShowDefault() const;  // --help prints the value that the variable has now
-  DeclaredOption OneOf(std::vector<std::string> values) const;
+  DeclaredOption OneOf(std::vector<std::string> values) const;  // whatever their case: the variable gets them as they stand here
+  DeclaredOption AnyCaseOf(std::vector<std::string> values) const;  // the same, but other values are let through
   template <typename T>  // int, int64_t, double
   DeclaredOption Between(T low, T high) const;
   DeclaredOption Positive() const;

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/base/convert.h"
 #include "graph/base/dtype_switch.h"
 #include "graph/base/error.h"
@@ -13,14 +14,10 @@
 #include "graph/formats/tensor_io/npy.h"
 #include "graph/formats/tensor_io/npz.h"
 #include "graph/formats/tensor_io/safetensors.h"
+#include "runtime/compare/difference.h"
 
 namespace ampc {
 namespace {
-
-template <typename T>
-void AppendDoubles(const HostTensor& t, std::vector<double>& out) {
-  for (const T& v : t.values<T>()) out.push_back(static_cast<double>(static_cast<std::conditional_t<std::is_arithmetic_v<T>, T, float>>(v)));
-}
 
 absl::StatusOr<HostTensor> ToFloatType(const HostTensor& t, DType to) {
   AMPC_ASSIGN_OR_RETURN(HostTensor out, HostTensor::CreateUninitialized(to, t.dims()));
@@ -57,47 +54,33 @@ absl::StatusOr<HostTensor> ToSmallType(const HostTensor& t, DType to, absl::stri
   return out;
 }
 
+std::string NamesOf(const std::vector<ValueInfo>& inputs) {
+  return absl::StrJoin(inputs, ", ", [](std::string* out, const ValueInfo& input) { absl::StrAppend(out, "'", input.name, "'"); });
+}
+
+// Where a feed is missing and another name is offered, one is meant by the other.
+absl::Status CheckNames(const TensorMap& feeds, const std::vector<ValueInfo>& inputs) {
+  for (const ValueInfo& input : inputs) {
+    if (feeds.contains(input.name)) continue;
+    for (const auto& [name, t] : feeds) {
+      const auto same = [&name = name](const ValueInfo& other) { return other.name == name; };
+      if (std::any_of(inputs.begin(), inputs.end(), same)) continue;
+      return UsageError(absl::StrCat("feed '", input.name, "' is missing; the files have '", name, "', which is no feed of the model; its feeds are ", NamesOf(inputs)));
+    }
+  }
+  return absl::OkStatus();
+}
+
 bool IsSmall(DType dtype) { return IsPacked(dtype) || IsSmallFloat(dtype); }
 
-// Spacing of the type's values at |x|.
-double UlpAt(double x, DType type) {
-  const int mantissa = type == DType::kF16 ? 10 : type == DType::kBF16 ? 7 : type == DType::kF64 ? 52 : 23;
-  const int min_exponent = type == DType::kF16 ? -14 : type == DType::kF64 ? -1022 : -126;
-  const int exponent = x == 0 ? min_exponent : std::max(std::ilogb(x), min_exponent);
-  return std::ldexp(1.0, exponent - mantissa);
-}
-
 }  // namespace
-
-std::vector<double> ToDoubles(const HostTensor& t) {
-  std::vector<double> out;
-  out.reserve(static_cast<size_t>(t.num_elements()));
-  Select<AllTypes::With<Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, ScaleFloat, Float4E2M1>>(
-      t.dtype(), [&](auto tag) { AppendDoubles<typename decltype(tag)::type>(t, out); });
-  if (!IsPacked(t.dtype()) || IsSmallFloat(t.dtype())) return out;
-  for (const std::byte b : t.bytes()) out.push_back(IsSignedInteger(t.dtype()) ? static_cast<int8_t>(b) : static_cast<uint8_t>(b));
-  return out;
-}
 
 std::string FileOfFeeds(const std::string& source) {
   const size_t equals = source.find('=');
   return equals == std::string::npos ? source : source.substr(equals + 1);
 }
 
-absl::StatusOr<TensorMap> ReadFeeds(const std::vector<std::string>& sources, const std::vector<ValueInfo>& inputs) {
-  TensorMap feeds;
-  for (const std::string& source : sources) {
-    const size_t equals = source.find('=');
-    if (equals != std::string::npos) {
-      AMPC_ASSIGN_OR_RETURN(feeds[source.substr(0, equals)], ReadNpy(FileOfFeeds(source)));
-    } else if (absl::EndsWith(source, ".safetensors")) {
-      AMPC_ASSIGN_OR_RETURN(TensorMap tensors, ReadSafetensors(source));
-      for (auto& [name, t] : tensors) feeds[name] = std::move(t);
-    } else {
-      AMPC_ASSIGN_OR_RETURN(TensorMap tensors, ReadNpz(source));
-      for (auto& [name, t] : tensors) feeds[name] = std::move(t);
-    }
-  }
+absl::StatusOr<TensorMap> InTypesOf(TensorMap feeds, const std::vector<ValueInfo>& inputs) {
   for (const ValueInfo& input : inputs) {
     auto it = feeds.find(input.name);
     if (it == feeds.end() || it->second.dtype() == input.type.dtype) continue;
@@ -109,6 +92,29 @@ absl::StatusOr<TensorMap> ReadFeeds(const std::vector<std::string>& sources, con
     AMPC_ASSIGN_OR_RETURN(it->second, ToFloatType(it->second, input.type.dtype));
   }
   return feeds;
+}
+
+absl::StatusOr<TensorMap> ReadFeeds(const std::vector<std::string>& sources, const std::vector<ValueInfo>& inputs) {
+  TensorMap feeds;
+  for (const std::string& source : sources) {
+    const size_t equals = source.find('=');
+    if (equals != std::string::npos) {
+      AMPC_ASSIGN_OR_RETURN(feeds[source.substr(0, equals)], ReadNpy(FileOfFeeds(source)));
+    } else if (absl::EndsWith(source, ".npy")) {
+      if (inputs.size() != 1) {
+        return UsageError(absl::StrCat("'", source, "' has no name, and the model has ", inputs.size(), " feeds; say which: NAME=", source, " with NAME one of ", NamesOf(inputs)));
+      }
+      AMPC_ASSIGN_OR_RETURN(feeds[inputs[0].name], ReadNpy(source));
+    } else if (absl::EndsWith(source, ".safetensors")) {
+      AMPC_ASSIGN_OR_RETURN(TensorMap tensors, ReadSafetensors(source));
+      for (auto& [name, t] : tensors) feeds[name] = std::move(t);
+    } else {
+      AMPC_ASSIGN_OR_RETURN(TensorMap tensors, ReadNpz(source));
+      for (auto& [name, t] : tensors) feeds[name] = std::move(t);
+    }
+  }
+  AMPC_RETURN_IF_ERROR(CheckNames(feeds, inputs));
+  return InTypesOf(std::move(feeds), inputs);
 }
 
 absl::Status CheckTensorFileName(const std::string& path) {
@@ -138,29 +144,6 @@ TensorStats StatsOf(const HostTensor& tensor) {
   }
   if (finite > 0) stats.mean = sum / static_cast<double>(finite);
   return stats;
-}
-
-Difference Compare(const std::vector<double>& a, const std::vector<double>& b, DType narrow) {
-  Difference d;
-  d.elements = static_cast<int64_t>(a.size());
-  double largest = 0, dot = 0, aa = 0, bb = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    const bool same_non_finite = (std::isnan(a[i]) && std::isnan(b[i])) || a[i] == b[i];
-    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
-      if (!same_non_finite) ++d.mismatched_non_finite;
-      continue;
-    }
-    const double diff = std::abs(a[i] - b[i]);
-    d.max_abs = std::max(d.max_abs, diff);
-    d.max_ulp = std::max(d.max_ulp, diff / UlpAt(std::max(std::abs(a[i]), std::abs(b[i])), narrow));
-    largest = std::max(largest, std::abs(a[i]));
-    dot += a[i] * b[i];
-    aa += a[i] * a[i];
-    bb += b[i] * b[i];
-  }
-  d.max_rel = largest > 0 ? d.max_abs / largest : (d.max_abs > 0 ? std::numeric_limits<double>::infinity() : 0);
-  d.cosine = aa > 0 && bb > 0 ? dot / std::sqrt(aa * bb) : (aa == bb ? 1 : 0);
-  return d;
 }
 
 }  // namespace ampc

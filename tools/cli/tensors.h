@@ -12,9 +12,11 @@
 
 namespace ampc {
 
-// Each source is a .npz or .safetensors file, or NAME=file.npy. A float feed is converted to the model's float type where
-// they differ (never an integer: that is a usage error of Session::Run).
+// Each source is a .npz or .safetensors file, NAME=file.npy, or a .npy file for a model with one feed. What a file has and no feed is named like is
+// a usage error where a feed is missing: it says both.
 absl::StatusOr<TensorMap> ReadFeeds(const std::vector<std::string>& sources, const std::vector<ValueInfo>& inputs);
+// A float feed is converted to the model's float type where they differ (never an integer: that is a usage error of Session::Run).
+absl::StatusOr<TensorMap> InTypesOf(TensorMap feeds, const std::vector<ValueInfo>& inputs);
 
 // The file of a source.
 std::string FileOfFeeds(const std::string& source);
@@ -28,19 +30,5 @@ struct TensorStats {
   int64_t non_finite = 0;
 };
 TensorStats StatsOf(const HostTensor& tensor);
-
-// The elements as doubles; integers and bools too.
-std::vector<double> ToDoubles(const HostTensor& tensor);
-
-struct Difference {
-  int64_t elements = 0;
-  double max_abs = 0;
-  double max_rel = 0;      // |a - b| over the largest |a| of the tensor
-  double max_ulp = 0;      // in units in the last place of the narrower of the two types
-  double cosine = 1;
-  int64_t mismatched_non_finite = 0;  // one is finite and the other not, or they are different infinities
-};
-// `narrow` is the type whose units in the last place count.
-Difference Compare(const std::vector<double>& a, const std::vector<double>& b, DType narrow);
 
 }  // namespace ampc

@@ -15,10 +15,10 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/tensor_io/npz.h"
+#include "runtime/compare/difference.h"
 #include "runtime/session.h"
 #include "tools/cli/console.h"
 #include "tools/cli/convert_model.h"
-#include "tools/cli/tensors.h"
 #include "tools/quickstart/task.h"
 
 namespace ampc {

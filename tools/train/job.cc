@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "runtime/compare/difference.h"
 #include "runtime/exec/check_finite.h"
 #include "runtime/train/decorate.h"
-#include "tools/cli/tensors.h"
 
 namespace ampc {
 namespace {

@@ -6,9 +6,9 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/format.h"
+#include "runtime/compare/difference.h"
 #include "runtime/session.h"
 #include "runtime/train/save_inference.h"
-#include "tools/cli/tensors.h"
 
 namespace ampc {
 namespace {

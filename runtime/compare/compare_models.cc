@@ -1,0 +1,221 @@
+#include "runtime/compare/compare_models.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/formats/format.h"
+#include "graph/ops/onnx/dialect.h"
+#include "kernels/storage.h"
+
+namespace ampc {
+namespace {
+
+DType Narrower(DType a, DType b) { return IsLowPrecision(b) || !IsLowPrecision(a) ? b : a; }
+
+// bf16 rounds more than f16.
+DType Lowest(DType a, DType b) {
+  for (const DType t : {DType::kBF16, DType::kF16}) {
+    if (a == t || b == t) return t;
+  }
+  return DType::kF32;
+}
+
+absl::StatusOr<HostTensor> Copy(const ObservedValue& value) {
+  AMPC_ASSIGN_OR_RETURN(HostTensor copy, HostTensor::CreateUninitialized(StorageType(value.desc.dtype), value.desc.dims));
+  if (copy.size_bytes() > 0) std::memcpy(copy.mutable_data(), value.data, copy.size_bytes());
+  return copy;
+}
+
+struct Stored {
+  DType dtype;
+  HostTensor value;  // in storage type
+};
+
+// Keeps every result of the first model by its exported name; a step of a loop has one per iteration.
+class Recorder : public StepObserver {
+ public:
+  bool wants_values() const override { return true; }
+  absl::Status AfterStep(const ObservedStep& step) override {
+    for (const ObservedValue& v : step.results) {
+      AMPC_ASSIGN_OR_RETURN(HostTensor copy, Copy(v));
+      values_[v.var->exported()].push_back({v.desc.dtype, std::move(copy)});
+    }
+    return absl::OkStatus();
+  }
+  const Stored* Find(const std::string& name, size_t time) const {
+    const auto it = values_.find(name);
+    return it == values_.end() || time >= it->second.size() ? nullptr : &it->second[time];
+  }
+
+ private:
+  std::map<std::string, std::vector<Stored>> values_;
+};
+
+// Compares every result of the second model with the recorded one of the same name.
+class Comparer : public StepObserver {
+ public:
+  Comparer(const Recorder& recorder, const ComparedModel& a, const ComparedModel& b, int threads)
+      : recorder_(recorder), a_(a), b_(b), threads_(threads) {}
+  bool wants_values() const override { return true; }
+  absl::Status AfterStep(const ObservedStep& step) override {
+    for (const ObservedValue& v : step.results) {
+      const std::string& name = v.var->exported();
+      const size_t time = times_[name]++;
+      const Stored* stored = recorder_.Find(name, time);
+      if (stored == nullptr || v.desc.NumElements() == 0) continue;
+      const std::string op = a_.OpOf(name).empty() ? b_.OpOf(name) : a_.OpOf(name);
+      ComparedValue value{time == 0 ? name : absl::StrCat(name, " #", time + 1),
+                          op.empty() ? step.op->type() : op,
+                          stored->dtype,
+                          v.desc.dtype,
+                          false,
+                          false,
+                          {},
+                          {}};
+      const std::vector<int64_t> dims(v.desc.dims.begin(), v.desc.dims.end());
+      value.same_dims = stored->value.dims() == absl::MakeConstSpan(dims);
+      if (value.same_dims) {
+        AMPC_ASSIGN_OR_RETURN(value.difference, DifferenceFrom(*stored, v));
+      }
+      values.push_back(std::move(value));
+    }
+    return absl::OkStatus();
+  }
+  std::vector<ComparedValue> values;
+
+ private:
+  absl::StatusOr<Difference> DifferenceFrom(const Stored& stored, const ObservedValue& v) const {
+    const DType narrow = Narrower(stored.dtype, v.desc.dtype);
+    if (stored.value.dtype() == DType::kF32 && StorageType(v.desc.dtype) == DType::kF32) {
+      return Compare(stored.value.values<float>(),
+                     absl::MakeConstSpan(static_cast<const float*>(v.data), static_cast<size_t>(v.desc.NumElements())), narrow, threads_);
+    }
+    AMPC_ASSIGN_OR_RETURN(const HostTensor copy, Copy(v));
+    return Compare(ToDoubles(stored.value), ToDoubles(copy), narrow);
+  }
+
+  const Recorder& recorder_;
+  const ComparedModel &a_, &b_;
+  const int threads_;
+  std::map<std::string, size_t> times_;  // how often a value was seen
+};
+
+std::optional<Loss> FindLoss(const std::vector<ComparedValue>& values) {
+  std::optional<Loss> found;
+  double before = 0;
+  for (const ComparedValue& v : values) {
+    if (v.fetch || !v.same_dims || !IsFloat(v.dtype_b)) continue;
+    const double after = v.difference.mismatched_non_finite > 0 ? std::numeric_limits<double>::infinity() : v.difference.max_rel;
+    if (after > before && (!found.has_value() || after - before > found->after - found->before)) found = Loss{v.name, v.op, before, after};
+    before = std::max(before, after);
+  }
+  return found;
+}
+
+void Conclude(bool by_table, ModelComparison* comparison) {
+  int64_t outputs = 0, failed = 0;
+  for (const ComparedValue& v : comparison->values) {
+    if (!v.fetch) continue;
+    ++outputs;
+    if (v.verdict.passed) continue;
+    if (failed++ == 0) comparison->reason = absl::StrCat("output '", v.name, "': ", v.verdict.why);
+  }
+  comparison->passed = failed == 0;
+  if (failed > 1) absl::StrAppend(&comparison->reason, " (and ", failed - 1, " more of ", outputs, " outputs)");
+  if (failed > 0) return;
+  comparison->reason = absl::StrCat(outputs == 1 ? "the output is" : absl::StrCat("the ", outputs, " outputs are"), " within ",
+                                    by_table ? absl::StrCat("what ", Name(comparison->lowest), " may change") : "the tolerance");
+}
+
+}  // namespace
+
+absl::StatusOr<ComparedModel> ComparedModel::Load(const std::string& path, const SessionOptions& options) {
+  AMPC_ASSIGN_OR_RETURN(Program program, LoadModel(path, {.params = options.params}));
+  absl::StatusOr<ComparedModel> model = Create(path, std::move(program), options);
+  if (ExitCodeOf(model.status()) == ExitCode::kBadInput) return Annotate(model.status(), path);
+  return model;
+}
+
+absl::StatusOr<ComparedModel> ComparedModel::Create(std::string name, Program program, const SessionOptions& options) {
+  std::map<std::string, std::string> ops;
+  ForEachOp(program, [&](const Op& op) {
+    for (const Var* v : op.outputs()) ops.emplace(v->exported(), std::string(onnx::TypeName(op.def())));
+  });
+  AMPC_ASSIGN_OR_RETURN(Session session, Session::Create(std::move(program), options));
+  ComparedModel model(std::move(name), std::move(session));
+  model.ops_ = std::move(ops);
+  model.threads_ = options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  ForEachOp(model.session_.program(), [&](const Op& op) {
+    for (const Var* v : op.outputs()) model.lowest_ = Lowest(model.lowest_, v->type.dtype);
+  });
+  return model;
+}
+
+std::string ComparedModel::OpOf(const std::string& value) const {
+  const auto at = ops_.find(value);
+  return at == ops_.end() ? "" : at->second;
+}
+
+// What CompareModels does, in parts.
+struct Comparison {
+  const ComparedModel &a, &b;
+  const CompareOptions& options;
+
+  void Stage(const std::string& stage) const {
+    if (options.on_stage) options.on_stage(stage);
+  }
+
+  absl::StatusOr<ComparedValue> CompareOutput(const std::string& name, DType lowest, const TensorMap& of_a, const HostTensor& value) const {
+    const auto at = of_a.find(name);
+    if (at == of_a.end()) return UsageError(absl::StrCat(b.name(), " fetches '", name, "', ", a.name(), " does not"));
+    ComparedValue v{name,
+                    a.OpOf(name).empty() ? b.OpOf(name) : a.OpOf(name),
+                    at->second.dtype(),
+                    value.dtype(),
+                    at->second.dims() == value.dims(),
+                    true,
+                    {},
+                    {}};
+    if (v.same_dims) {
+      v.difference = Compare(at->second, value, Narrower(v.dtype_a, v.dtype_b));
+      v.verdict = JudgeOutput(at->second, value, v.difference, {lowest, options.of_largest, options.rtol, options.atol});
+    } else {
+      v.verdict.why = "other dims";
+    }
+    return v;
+  }
+
+  absl::StatusOr<ModelComparison> Run(const TensorMap& feeds_a, const TensorMap& feeds_b) const {
+    ModelComparison result;
+    result.lowest = Lowest(a.lowest(), b.lowest());
+    Recorder recorder;
+    Stage(absl::StrCat("running ", a.name()));
+    AMPC_ASSIGN_OR_RETURN(const TensorMap of_a, options.outputs_only ? a.session().Run(feeds_a) : a.session().Run(feeds_a, recorder));
+    Comparer comparer(recorder, a, b, b.threads_);
+    Stage(absl::StrCat("running ", b.name()));
+    AMPC_ASSIGN_OR_RETURN(const TensorMap of_b, options.outputs_only ? b.session().Run(feeds_b) : b.session().Run(feeds_b, comparer));
+    result.values = std::move(comparer.values);
+    result.lost_most = FindLoss(result.values);
+    std::erase_if(result.values, [&](const ComparedValue& v) { return of_b.contains(v.name); });
+    for (const ValueInfo& output : b.session().outputs()) {
+      AMPC_ASSIGN_OR_RETURN(ComparedValue value, CompareOutput(output.name, result.lowest, of_a, of_b.at(output.name)));
+      result.values.push_back(std::move(value));
+    }
+    Conclude(!options.of_largest.has_value() && !options.rtol.has_value() && !options.atol.has_value(), &result);
+    return result;
+  }
+};
+
+absl::StatusOr<ModelComparison> CompareModels(const ComparedModel& a, const TensorMap& feeds_a, const ComparedModel& b,
+                                              const TensorMap& feeds_b, const CompareOptions& options) {
+  return Comparison{a, b, options}.Run(feeds_a, feeds_b);
+}
+
+}  // namespace ampc

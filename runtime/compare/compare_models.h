@@ -1,0 +1,76 @@
+// Two models on the same inputs: every value of the one against the value of that name of the other, and a verdict about the outputs.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/base/dtype.h"
+#include "runtime/compare/difference.h"
+#include "runtime/compare/verdict.h"
+#include "runtime/session.h"
+
+namespace ampc {
+
+// A model that takes part. Loaded so that each result is rounded to its type, which is how a device computes.
+class ComparedModel {
+ public:
+  // As Session::Load; `name` is what messages call it.
+  static absl::StatusOr<ComparedModel> Load(const std::string& path, const SessionOptions& options);
+  static absl::StatusOr<ComparedModel> Create(std::string name, Program program, const SessionOptions& options);
+
+  const Session& session() const { return session_; }
+  const std::string& name() const { return name_; }
+  // What the model's file calls the operation that makes a value ("Conv"); "" for one that the file has not.
+  std::string OpOf(const std::string& value) const;
+  DType lowest() const { return lowest_; }  // the narrowest type that it computes in
+
+ private:
+  ComparedModel(std::string name, Session session) : name_(std::move(name)), session_(std::move(session)) {}
+
+  std::string name_;
+  Session session_;
+  std::map<std::string, std::string> ops_;  // by value
+  DType lowest_ = DType::kF32;
+  int threads_ = 1;
+  friend struct Comparison;
+};
+
+struct ComparedValue {
+  std::string name;  // "h", "h #2" for what a loop makes the second time
+  std::string op;    // as the first model's file has it, or else the second's
+  DType dtype_a = DType::kInvalid, dtype_b = DType::kInvalid;
+  bool same_dims = true;
+  bool fetch = false;
+  Difference difference;
+  OutputVerdict verdict;  // of a fetch
+};
+
+// The value at which the difference grew most, over all that came before it.
+struct Loss {
+  std::string name, op;
+  double before = 0, after = 0;  // max rel
+};
+
+struct ModelComparison {
+  std::vector<ComparedValue> values;  // as they are computed, then the outputs in the second model's order
+  DType lowest = DType::kF32;         // the narrowest type that either model computes in
+  std::optional<Loss> lost_most;
+  bool passed = false;
+  std::string reason;  // one sentence
+};
+
+struct CompareOptions {
+  bool outputs_only = false;                                    // runs both models as they run otherwise, and compares outputs only
+  std::optional<double> of_largest = {}, rtol = {}, atol = {};  // see JudgeOptions
+  std::function<void(const std::string& stage)> on_stage = {};
+};
+
+// `feeds_b` are those of `feeds_a` in the types of b. A usage error where b has an output that a does not have.
+absl::StatusOr<ModelComparison> CompareModels(const ComparedModel& a, const TensorMap& feeds_a, const ComparedModel& b,
+                                              const TensorMap& feeds_b, const CompareOptions& options);
+
+}  // namespace ampc

@@ -1,0 +1,141 @@
+#include "runtime/compare/difference.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <type_traits>
+
+#include "graph/base/dtype_switch.h"
+#include "kernels/parallel.h"
+
+namespace ampc {
+namespace {
+
+constexpr int64_t kBlock = 1 << 16;  // elements of a partial result
+
+struct Partial {
+  double max_abs = 0, max_ulp = 0, largest_a = 0, largest_b = 0, dot = 0, aa = 0, bb = 0, sum = 0;
+  int64_t finite = 0, mismatched = 0, both = 0;
+};
+
+// The spacing of a type's values is 2^(exponent - mantissa), of small ones that of the least normal.
+struct Spacing {
+  explicit Spacing(DType type)
+      : mantissa(type == DType::kF16    ? 10
+                 : type == DType::kBF16 ? 7
+                 : type == DType::kF64  ? 52
+                                        : 23),
+        least(type == DType::kF16   ? -14
+              : type == DType::kF64 ? -1022
+                                    : -126) {}
+  double Of(double difference, double at) const {
+    const int exponent = std::max(static_cast<int>(std::bit_cast<uint64_t>(at) >> 52) - 1023, least);
+    const int scale = mantissa - exponent;
+    if (scale > 1023) return std::ldexp(difference, scale);
+    return difference * std::bit_cast<double>(static_cast<uint64_t>(scale + 1023) << 52);
+  }
+  int mantissa, least;
+};
+
+template <class T>
+Partial PartialOf(const T* a, const T* b, int64_t n, const Spacing& spacing) {
+  Partial p;
+  for (int64_t i = 0; i < n; ++i) {
+    const double x = static_cast<double>(a[i]), y = static_cast<double>(b[i]), difference = std::abs(x - y);
+    if (!std::isfinite(x) || !std::isfinite(y)) {
+      ((std::isnan(x) && std::isnan(y)) || x == y ? p.both : p.mismatched) += 1;
+      continue;
+    }
+    ++p.finite;
+    const double ax = std::abs(x), ay = std::abs(y);
+    p.largest_a = std::max(p.largest_a, ax);
+    p.largest_b = std::max(p.largest_b, ay);
+    p.dot += x * y;
+    p.aa += x * x;
+    p.bb += y * y;
+    if (difference == 0) continue;
+    p.sum += difference;
+    p.max_abs = std::max(p.max_abs, difference);
+    p.max_ulp = std::max(p.max_ulp, spacing.Of(difference, std::max(ax, ay)));
+  }
+  return p;
+}
+
+void Add(const Partial& part, Partial* p) {
+  p->max_abs = std::max(p->max_abs, part.max_abs);
+  p->max_ulp = std::max(p->max_ulp, part.max_ulp);
+  p->largest_a = std::max(p->largest_a, part.largest_a);
+  p->largest_b = std::max(p->largest_b, part.largest_b);
+  p->dot += part.dot, p->aa += part.aa, p->bb += part.bb, p->sum += part.sum;
+  p->finite += part.finite, p->mismatched += part.mismatched, p->both += part.both;
+}
+
+double Relative(double difference, double largest) {
+  return largest > 0 ? difference / largest : difference > 0 ? std::numeric_limits<double>::infinity() : 0;
+}
+
+template <class T>
+Difference DifferenceOf(absl::Span<const T> a, absl::Span<const T> b, DType narrow, int threads) {
+  const auto n = static_cast<int64_t>(std::min(a.size(), b.size())), blocks = (n + kBlock - 1) / kBlock;
+  std::vector<Partial> parts(static_cast<size_t>(blocks));
+  const Spacing spacing(narrow);
+  ParallelFor(threads, blocks, 1, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      parts[static_cast<size_t>(i)] = PartialOf(a.data() + i * kBlock, b.data() + i * kBlock, std::min(kBlock, n - i * kBlock), spacing);
+    }
+  });
+  Partial p;
+  for (const Partial& part : parts) Add(part, &p);
+  Difference d;
+  d.elements = n;
+  d.max_abs = p.max_abs;
+  d.max_rel = Relative(p.max_abs, p.largest_a);
+  d.max_ulp = p.max_ulp;
+  d.mean_rel = p.finite == 0 ? 0 : Relative(p.sum / static_cast<double>(p.finite), p.largest_a);
+  d.cosine = p.aa > 0 && p.bb > 0 ? p.dot / (std::sqrt(p.aa) * std::sqrt(p.bb)) : p.aa == p.bb ? 1 : 0;
+  d.largest_a = p.largest_a, d.largest_b = p.largest_b;
+  d.mismatched_non_finite = p.mismatched, d.both_non_finite = p.both;
+  return d;
+}
+
+template <typename T>
+void AppendDoubles(const HostTensor& t, std::vector<double>& out) {
+  for (const T& v : t.values<T>())
+    out.push_back(static_cast<double>(static_cast<std::conditional_t<std::is_arithmetic_v<T>, T, float>>(v)));
+}
+
+}  // namespace
+
+Difference Compare(absl::Span<const double> a, absl::Span<const double> b, DType narrow) { return DifferenceOf(a, b, narrow, 1); }
+
+Difference Compare(absl::Span<const float> a, absl::Span<const float> b, DType narrow, int threads) {
+  return DifferenceOf(a, b, narrow, threads);
+}
+
+Difference Compare(const HostTensor& a, const HostTensor& b, DType narrow) {
+  const std::vector<double> x = ToDoubles(a), y = ToDoubles(b);
+  Difference d = Compare(x, y, narrow);
+  std::vector<double> differences;
+  for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
+    if (std::isfinite(x[i]) && std::isfinite(y[i])) differences.push_back(std::abs(x[i] - y[i]));
+  }
+  if (differences.empty()) return d;
+  const auto at = differences.begin() + static_cast<std::ptrdiff_t>((differences.size() * 99 + 99) / 100 - 1);
+  std::nth_element(differences.begin(), at, differences.end());
+  d.p99_rel = Relative(*at, d.largest_a);
+  return d;
+}
+
+std::vector<double> ToDoubles(const HostTensor& t) {
+  std::vector<double> out;
+  out.reserve(static_cast<size_t>(t.num_elements()));
+  Select<AllTypes::With<Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, ScaleFloat, Float4E2M1>>(
+      t.dtype(), [&](auto tag) { AppendDoubles<typename decltype(tag)::type>(t, out); });
+  if (!IsPacked(t.dtype()) || IsSmallFloat(t.dtype())) return out;
+  for (const std::byte b : t.bytes()) out.push_back(IsSignedInteger(t.dtype()) ? static_cast<int8_t>(b) : static_cast<uint8_t>(b));
+  return out;
+}
+
+}  // namespace ampc

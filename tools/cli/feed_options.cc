@@ -1,0 +1,70 @@
+#include "tools/cli/feed_options.h"
+
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "runtime/made_feeds.h"
+#include "tools/cli/tensors.h"
+
+namespace ampc {
+namespace {
+
+// "x=1,3,48,320", or with x between the numbers as peers write it.
+absl::Status ParseDims(const std::string& text, MadeFeedOptions* options) {
+  const absl::Status error = UsageError(absl::StrCat("--dims: found '", text, "', needed NAME=1,3,48,320"));
+  const size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) return error;
+  const std::string numbers = text.substr(equals + 1);
+  std::vector<int64_t>& dims = options->dims[text.substr(0, equals)];
+  dims.clear();
+  for (const absl::string_view word : absl::StrSplit(numbers, absl::ByAnyChar(",x"), absl::SkipWhitespace())) {
+    if (!absl::SimpleAtoi(word, &dims.emplace_back()) || dims.back() < 0) return error;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddFeedOptions(const Options& options, FeedFlags* flags) {
+  options.Add("inputs,--input,-i", flags->inputs,
+              "feeds: .npz, .safetensors, NAME=file.npy, or a .npy file for a model with one feed; several files add up");
+  options.Flag("--random", flags->random,
+               "feeds that are made up: ids within their tables, masks of ones, images, else numbers in [-1, 1)");
+  options.Add("--seed", flags->seed, "other values of --random").ShowDefault();
+  options.Add("--dims", flags->dims, "NAME=1,3,224,224: dims of a feed of --random, where the model leaves them open");
+}
+
+absl::Status CheckFeedFlags(const Options& options, const FeedFlags& flags) {
+  if (flags.random && !flags.inputs.empty())
+    return UsageError(absl::StrCat("--random makes the feeds, and '", flags.inputs[0], "' has them; one of the two is needed"));
+  if (flags.random) return absl::OkStatus();
+  if (flags.inputs.empty()) return UsageError("no feeds: give a file (--input in.npz, NAME=file.npy), or --random for feeds that are made up");
+  for (const char* option : {"--seed", "--dims"}) {
+    if (options.Given(option)) return UsageError(absl::StrCat(option, " is for --random; the feeds come from '", flags.inputs[0], "'"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TensorMap> FeedsOf(const FeedFlags& flags, const Session& session) {
+  if (!flags.random) return ReadFeeds(flags.inputs, session.inputs());
+  MadeFeedOptions options;
+  options.seed = flags.seed;
+  for (const std::string& text : flags.dims) AMPC_RETURN_IF_ERROR(ParseDims(text, &options));
+  AMPC_ASSIGN_OR_RETURN(MadeFeeds made, MakeFeeds(session.program(), options));
+  return std::move(made.feeds);
+}
+
+absl::Status WithMadeDims(const absl::Status& status, const FeedFlags& flags, const TensorMap& feeds) {
+  if (!flags.random || ExitCodeOf(status) != ExitCode::kUsage) return status;
+  const std::string dims = absl::StrJoin(feeds, ", ", [](std::string* out, const auto& feed) {
+    absl::StrAppend(out, feed.first, "=", absl::StrJoin(feed.second.dims(), ","));
+  });
+  return Annotate(status, absl::StrCat("with feeds of ", dims, ", which --dims changes"));
+}
+
+}  // namespace ampc
