@@ -38,7 +38,8 @@ bool ElementwiseAccepts(const KernelSpec& spec) {
 // From a row-major operand to a channels-last result.
 bool ChangesLayout(const KernelSpec& spec) {
   return spec.inputs.size() == 1 && spec.outputs.size() == 1 && spec.inputs[0].layout == Layout::kPlain &&
-         IsChannelsLast(spec.outputs[0]) && StorageType(spec.inputs[0].dtype) == DType::kF32;
+         IsChannelsLast(spec.outputs[0]) && StorageType(spec.inputs[0].dtype) == DType::kF32 &&
+         StorageType(spec.outputs[0].dtype) == DType::kF32;
 }
 
 bool GivenInMemoryOrder(const KernelEntry& entry, const KernelSpec& spec) {

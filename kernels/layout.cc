@@ -243,6 +243,45 @@ void TransposeBlock(const void* in, DType from, void* out, DType to, int64_t row
   }
 }
 
+constexpr int64_t kByteBlock = 16;
+
+#if defined(__x86_64__)
+// kByteBlock x kByteBlock bytes: four shuffles of the two halves, each of which doubles how many elements of a column are neighbours.
+void TransposeByteBlock(const uint8_t* in, int64_t cols, uint8_t* out, int64_t rows) {
+  __m128i v[kByteBlock], t[kByteBlock];
+  for (int i = 0; i < kByteBlock; ++i) v[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i * cols));
+  for (int step = 0; step < 4; ++step) {
+    for (int i = 0; i < kByteBlock / 2; ++i) {
+      t[2 * i] = _mm_unpacklo_epi8(v[i], v[i + kByteBlock / 2]);
+      t[2 * i + 1] = _mm_unpackhi_epi8(v[i], v[i + kByteBlock / 2]);
+    }
+    std::copy(t, t + kByteBlock, v);
+  }
+  for (int i = 0; i < kByteBlock; ++i) _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i * rows), v[i]);
+}
+#endif
+
+void PlainByteRect(const uint8_t* in, int64_t rows, int64_t cols, const Rect& r, uint8_t* out) {
+  for (int64_t c = r.col; c < r.col_end; ++c) {
+    for (int64_t i = r.row; i < r.row_end; ++i) out[c * rows + i] = in[i * cols + c];
+  }
+}
+
+void TransposeByteRect(const uint8_t* in, int64_t rows, int64_t cols, const Rect& rect, uint8_t* out) {
+  for (int64_t r = rect.row; r < rect.row_end; r += kByteBlock) {
+    for (int64_t c = rect.col; c < rect.col_end; c += kByteBlock) {
+      const Rect block{r, std::min(rect.row_end, r + kByteBlock), c, std::min(rect.col_end, c + kByteBlock)};
+#if defined(__x86_64__)
+      if (block.row_end - r == kByteBlock && block.col_end - c == kByteBlock) {
+        TransposeByteBlock(in + r * cols + c, cols, out + c * rows + r, rows);
+        continue;
+      }
+#endif
+      PlainByteRect(in, rows, cols, block, out);
+    }
+  }
+}
+
 }  // namespace
 
 void TransposeStored(int threads, int64_t batch, int64_t rows, int64_t cols, const void* in, DType from, void* out, DType to) {
@@ -268,7 +307,39 @@ void TransposeStored(int threads, int64_t batch, int64_t rows, int64_t cols, con
   });
 }
 
+void TransposeBytes(int threads, int64_t batch, int64_t rows, int64_t cols, const void* in, void* out) {
+  const auto* from = static_cast<const uint8_t*>(in);
+  auto* to = static_cast<uint8_t*>(out);
+  if (batch * rows * cols == 0) return;
+  if (rows == 1 || cols == 1) {
+    std::memcpy(to, from, static_cast<size_t>(batch * rows * cols));
+    return;
+  }
+  constexpr int64_t kStrip = 64;
+  const bool by_cols = cols >= rows;
+  const int64_t side = by_cols ? cols : rows, strips = (side + kStrip - 1) / kStrip;
+  ParallelFor(threads, batch * strips, std::max<int64_t>(1, (1 << 15) / (kStrip * (by_cols ? rows : cols))),
+              [&](int64_t first, int64_t last) {
+                for (int64_t s = first; s < last; ++s) {
+                  const int64_t image = s / strips * rows * cols, at = s % strips * kStrip, end = std::min(side, at + kStrip);
+                  TransposeByteRect(from + image, rows, cols, by_cols ? Rect{0, rows, at, end} : Rect{at, end, 0, cols}, to + image);
+                }
+              });
+}
+
+void ConvertByteLayout(int threads, const Dims& dims, Layout from, Layout to, const void* in, void* out) {
+  const int64_t c = dims[1], hw = dims[2] * dims[3];
+  if (from == to) {
+    TransposeBytes(threads, 1, 1, dims[0] * c * hw, in, out);
+  } else if (to == Layout::kChannelsLast) {
+    TransposeBytes(threads, dims[0], c, hw, in, out);
+  } else {
+    TransposeBytes(threads, dims[0], hw, c, in, out);
+  }
+}
+
 void ConvertTensor(int threads, const TensorDesc& from, const TensorDesc& to, const void* in, void* out) {
+  if (SizeOf(from.storage()) == 1) return ConvertByteLayout(threads, from.dims, from.layout, to.layout, in, out);
   const int64_t n = from.dims[0], c = from.dims[1], hw = from.dims[2] * from.dims[3];
   if (from.layout == to.layout) return ConvertStored(in, from.storage(), out, to.storage(), n * c * hw, threads);
   const bool last = to.layout == Layout::kChannelsLast;

@@ -1,4 +1,4 @@
-// Memory order of 4-D float tensors: between Layout::kPlain and Layout::kChannelsLast, which is a transposition per image.
+// Memory order of 4-D tensors of floats, and of bytes: between Layout::kPlain and Layout::kChannelsLast, which is a transposition per image.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,16 @@ void Transpose2D(int threads, int64_t batch, int64_t rows, int64_t cols, const f
 // The same for floats of any storage (kF32, kF16, kBF16).
 void TransposeStored(int threads, int64_t batch, int64_t rows, int64_t cols, const void* in, DType from, void* out, DType to);
 
-// A 4-D float tensor from one order and storage to another.
+// The same for bytes.
+void TransposeBytes(int threads, int64_t batch, int64_t rows, int64_t cols, const void* in, void* out);
+
+// A 4-D tensor of floats or bytes from one order and storage to another.
 void ConvertTensor(int threads, const TensorDesc& from, const TensorDesc& to, const void* in, void* out);
 
 // Copies a tensor with dims [n, c, h, w] from its order to the other one, with values rounded as RoundTo(type) does.
 void ConvertLayout(int threads, const Dims& dims, Layout from, Layout to, const float* in, float* out, DType type = DType::kF32);
+
+// The same of a tensor of bytes.
+void ConvertByteLayout(int threads, const Dims& dims, Layout from, Layout to, const void* in, void* out);
 
 }  // namespace ampc

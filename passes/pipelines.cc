@@ -81,9 +81,10 @@ Pipeline StripPipeline(bool widen_unmarked) {
 
 Pipeline PlanPipeline(const PlanOptions& options) {
   Pipeline p;
-  p.Add("infer-types");     // dims that an importer left open help everything below
-  p.Add("lower-onnx");      // what follows knows native ops
-  p.Add("fold-casts");      // first: fewer values for the rest
+  p.Add("infer-types");                                                          // dims that an importer left open help everything below
+  p.Add("lower-onnx", {{"quantized", options.quantized}});                       // what follows knows native ops
+  if (options.fuse && options.quantized == "products") p.Add("fuse-quantized");  // what is folded next is no integer any more
+  p.Add("fold-casts");                                                           // first: fewer values for the rest
   p.Add("fold-constants");  // shape arithmetic becomes literals, which fusion looks for
   p.Add("drop-identity");   // before fusion: a dropout in between hides what fits
   p.Add("dedup");           // after folding, because equal literals make equal ops

@@ -24,6 +24,7 @@
 #include "passes/fusion/fuse_elementwise.h"
 #include "passes/fusion/fuse_layer_norm.h"
 #include "passes/fusion/fuse_linear.h"
+#include "passes/fusion/fuse_quantized.h"
 #include "passes/fusion/fuse_scale.h"
 #include "passes/onnx/lower_onnx.h"
 #include "passes/onnx/upgrade_opset.h"

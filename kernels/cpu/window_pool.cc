@@ -1,8 +1,9 @@
-// window_pool: pools over any number of spatial dims, with dilations and with the positions of the largest values. pool2d and pool3d, which
-// have neither, are faster.
+// window_pool: pools over any number of spatial dims, with dilations and with the positions of the largest values. Without these it runs
+// the loops of pool2d and pool3d.
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/base/types.h"
+#include "kernels/cpu/pool_loops.h"
 #include "kernels/parallel.h"
 
 namespace ampc {
@@ -27,6 +29,7 @@ struct WindowPool {
   std::vector<int64_t> in, out;                // spatial sizes
   std::vector<int64_t> step, number;           // per dim: elements to the next position, and what Indices counts for it
   int64_t planes = 0, plane = 1, results = 1;  // channels of all images; elements of one of X and of Out
+  int64_t channels_in = 1, channels_out = 1;   // neighbours of an element, where channels lie last; else 1
   bool exclusive = true;
   double p = 2;
 };
@@ -102,11 +105,36 @@ void Run(const WindowPool& w, const KernelArgs& args, int indices) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t rest = i % w.results, index = 0;
       for (size_t d = rank; d-- > 0; rest /= w.out[d]) first[d] = rest % w.out[d] * w.windows[d].stride - w.windows[d].before;
-      const int64_t plane = i / w.results;
-      static_cast<T*>(args.outputs[0])[i] = Pooled(w, static_cast<const T*>(args.inputs[0]) + plane * w.plane, first, &index);
+      const int64_t plane = i / w.results, result = i % w.results;
+      // The first element of the plane: that of its image, and its channel.
+      const auto start = [plane](int64_t channels, int64_t size) { return plane / channels * channels * size + plane % channels; };
+      const T value = Pooled(w, static_cast<const T*>(args.inputs[0]) + start(w.channels_in, w.plane), first, &index);
+      static_cast<T*>(args.outputs[0])[start(w.channels_out, w.results) + result * w.channels_out] = value;
       if (indices >= 0) static_cast<int64_t*>(args.outputs[indices])[i] = plane * w.plane + index;
     }
   });
+}
+
+// The same pool as loops over rows of an image or a volume; nullopt where there are none for it. A line is an image of one row.
+std::optional<Pool> AsPool(const WindowPool& w, const TensorDesc& x, const TensorDesc& out, bool indices) {
+  const size_t rank = w.in.size();
+  if (indices || StorageType(x.dtype) != DType::kF32 || w.mode == WindowPool::Mode::kLp || rank < 1 || rank > 3 || out.NumElements() == 0)
+    return std::nullopt;
+  Pool p{.batch = x.dims[0], .channels = x.dims[1], .in_d = 1, .in_h = 1, .in_w = w.in.back(), .d = {{0, 1, 1}}, .h = {{0, 1, 1}}, .w = {}};
+  if (rank > 1) p.in_h = w.in[rank - 2];
+  if (rank > 2) p.in_d = w.in[0];
+  Ranges* const axes[] = {&p.d, &p.h, &p.w};
+  for (size_t d = 0; d < rank; ++d) {
+    if (w.windows[d].dilation != 1 && w.windows[d].kernel != 1) return std::nullopt;
+    *axes[3 - rank + d] = SlidingRanges(w.windows[d], w.in[d], w.out[d], w.exclusive);
+  }
+  p.columns = w.windows[rank - 1];
+  p.max = w.mode == WindowPool::Mode::kMax;
+  p.in_last = x.layout == Layout::kChannelsLast;
+  p.out_last = out.layout == Layout::kChannelsLast;
+  if (w.results == 1) p.out_last = p.in_last;  // the same bytes
+  PrepareRows(&p);
+  return p;
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
@@ -136,6 +164,17 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   w.p = static_cast<double>(op.GetInt("p", 2));
   KernelTraits traits;
   traits.rounds_results = w.mode == WindowPool::Mode::kMax;
+  if (std::optional<Pool> pool = AsPool(w, x, out, view.Out("Indices") >= 0); pool.has_value()) {
+    traits.implementation = "ampc:simd";
+    if (pool->in_last != pool->out_last) traits.workspace_bytes = out.StorageBytes();
+    return MakeLambdaKernel(traits, [p = *std::move(pool)](const KernelArgs& args) {
+      RunPool(p, args.threads, args.inputs[0], DType::kF32, args.outputs[0], DType::kF32, args.workspace);
+      return absl::OkStatus();
+    });
+  }
+  if (x.layout == Layout::kChannelsLast) w.channels_in = x.dims[1];
+  if (out.layout == Layout::kChannelsLast) w.channels_out = x.dims[1];
+  for (int64_t& step : w.step) step *= w.channels_in;
   const DType storage = StorageType(x.dtype);
   const auto run = Select<PooledTypes>(storage, [](auto tag) { return &Run<typename decltype(tag)::type>; });
   return MakeLambdaKernel(traits, [w = std::move(w), run, indices = view.Out("Indices")](const KernelArgs& args) {
@@ -147,7 +186,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterWindowPool(KernelRegistry* registry) {
-  return registry->Add({"window_pool", &Make, DeclaredTypes<PooledTypes>()});
+  return registry->Add({"window_pool", &Make, DeclaredTypes<PooledTypes>(), LayoutSupport::kAware});
 }
 
 }  // namespace ampc

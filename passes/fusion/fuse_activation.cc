@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@ namespace {
 struct Found {
   const char* type = nullptr;  // null: nothing
   Var* x = nullptr;
+  float threshold = 0;  // of relu6
 };
 
 class ActivationFuser {
@@ -31,6 +33,7 @@ class ActivationFuser {
       std::unique_ptr<Op> fused = op.block().NewOp(Ops().Find(found.type));
       fused->SetInputs(0, {&found.x, 1});
       fused->SetOutputs(0, op.outputs());
+      if (found.threshold != 0) fused->SetAttr("threshold", found.threshold);
       fused->marks = op.marks;
       fused->line = op.line;
       rewrite_.Replace(op, std::move(fused));
@@ -61,7 +64,16 @@ class ActivationFuser {
     return true;
   }
 
+  // A clip from 0 is relu6, or relu where it has no upper end.
+  static Found FindClip(const Op& op) {
+    const std::optional<Pattern::Ends> ends = Pattern::ClipEnds(op);
+    if (!ends.has_value() || ends->low != 0 || !(ends->high > 0)) return {};
+    if (std::isinf(ends->high)) return {"relu", op.input("X")};
+    return {"relu6", op.input("X"), static_cast<float>(ends->high)};
+  }
+
   Found Find(const Op& op) const {
+    if (op.type() == "clip") return FindClip(op);
     Factors product;
     if (op.outputs().size() != 1 || !op.outputs()[0]->type.IsFloat() || !CollectProduct(op, 2, &product) || product.values.size() != 2) return {};
     for (int i : {0, 1}) {
@@ -87,7 +99,8 @@ class ActivationFuser {
 
   static bool IsZeroToSix(const Op& op) {
     if (op.type() == "relu6") return op.GetFloat("threshold", 6) == 6;
-    return op.type() == "clip" && op.inputs().size() == 1 && op.GetFloat("min") == 0 && op.GetFloat("max") == 6;
+    const std::optional<Pattern::Ends> ends = op.type() == "clip" ? Pattern::ClipEnds(op) : std::nullopt;
+    return ends.has_value() && ends->low == 0 && ends->high == 6;
   }
 
   bool IsShifted(const Var& var, const Op& reader, double by, const Var& x) const {

@@ -5,6 +5,7 @@
 //   y = x * clip(x + 3, 0, 6) / 6                 ->     y = hard_swish(x)
 //   y = x * sigmoid(x)                            ->     y = swish(x)
 //   y = x * hard_sigmoid(x, 1/6, 1/2)             ->     y = hard_swish(x)
+//   y = clip(x, 0, 6)                             ->     y = relu6(x)
 //
 // Products and sums in any order; what lies in between is read by nothing else. In a low chain roundings go. O(program).
 #pragma once

@@ -48,6 +48,18 @@ std::optional<Pattern::WithNumber> Pattern::Shifted(const Op& op) {
   return std::nullopt;
 }
 
+std::optional<Pattern::Ends> Pattern::ClipEnds(const Op& op) {
+  Ends ends{op.GetFloat("min"), op.GetFloat("max")};
+  for (const auto& [slot, end] : {std::pair("Min", &ends.low), std::pair("Max", &ends.high)}) {
+    const Var* var = op.input(slot);
+    if (var == nullptr) continue;
+    const std::optional<double> number = Number(*var);
+    if (!number.has_value()) return std::nullopt;
+    *end = *number;
+  }
+  return ends;
+}
+
 Var* Pattern::Other(const Op& op, const Var& var) {
   if (op.inputs().size() != 2) return nullptr;
   for (int i : {0, 1}) {

@@ -27,6 +27,11 @@ class Pattern {
   static std::optional<WithNumber> Scaled(const Op& op);
   // The same for sums: elementwise_add or scale.
   static std::optional<WithNumber> Shifted(const Op& op);
+  // The ends of a clip, where they are numbers.
+  struct Ends {
+    double low, high;
+  };
+  static std::optional<Ends> ClipEnds(const Op& op);
   // The other operand of an op with two, one of which is `var`; null otherwise.
   static Var* Other(const Op& op, const Var& var);
 

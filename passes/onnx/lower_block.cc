@@ -81,8 +81,8 @@ absl::Status CheckDomain(const Op& op) {
 
 }  // namespace
 
-BlockLowerer::BlockLowerer(Program& program, const Evaluator* evaluator)
-    : program_(program), evaluator_(evaluator), fetched_(program.num_var_ids(), false) {
+BlockLowerer::BlockLowerer(Program& program, const Evaluator* evaluator, QuantizedOps quantized)
+    : program_(program), evaluator_(evaluator), quantized_(quantized), fetched_(program.num_var_ids(), false) {
   for (const Var* var : program.fetches) fetched_[var->id()] = true;
 }
 
@@ -135,7 +135,7 @@ absl::Status BlockLowerer::LowerOp(std::unique_ptr<Op> op, Block& block, std::ve
   if (def->op->lower == nullptr && !def->op->same) {
     return UnsupportedError(absl::StrCat(Describe(*op), ": there is no kernel for the ONNX operator ", def->schema->type));
   }
-  Lowering lowering(*op, block, evaluator_);
+  Lowering lowering(*op, block, evaluator_, quantized_);
   if (def->op->lower != nullptr) {
     def->op->lower(lowering);
   } else {

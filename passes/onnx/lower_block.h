@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "graph/evaluator.h"
+#include "graph/ops/onnx/lowering.h"
 #include "graph/program.h"
 
 namespace ampc::onnx {
@@ -14,7 +15,7 @@ namespace ampc::onnx {
 class BlockLowerer {
  public:
   // `evaluator` may be null.
-  BlockLowerer(Program& program, const Evaluator* evaluator);
+  BlockLowerer(Program& program, const Evaluator* evaluator, QuantizedOps quantized);
 
   // Lowers the ops of `block` in order, and those of the blocks that they have.
   absl::Status Run(Block& block);
@@ -32,6 +33,7 @@ class BlockLowerer {
 
   Program& program_;
   const Evaluator* evaluator_;
+  const QuantizedOps quantized_;
   std::vector<bool> fetched_;  // by Var::id
   std::vector<int> dead_blocks_;
   bool changed_ = false;

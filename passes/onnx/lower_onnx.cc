@@ -12,19 +12,36 @@
 
 namespace ampc {
 
+namespace {
+
+absl::StatusOr<bool> Lower(PassContext& ctx, Program& program, onnx::QuantizedOps quantized) {
+  if (!HasOnnxOps(program)) return false;
+  onnx::BlockLowerer lowerer(program, ctx.evaluator, quantized);
+  AMPC_RETURN_IF_ERROR(lowerer.Run(program.main()));
+  if (lowerer.changed()) RemoveUnusedVars(program);
+  if (!lowerer.dead_blocks().empty()) {
+    std::vector<bool> dead(program.num_blocks(), false);
+    for (int block : lowerer.dead_blocks()) dead[block] = true;
+    program = WithoutBlocks(program, dead);
+  }
+  return lowerer.changed();
+}
+
+}  // namespace
+
 PassInfo LowerOnnxPass() {
-  return SimplePass("lower-onnx", "turns ops of the ONNX dialect into native ops, for execution", [](PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
-    if (!HasOnnxOps(program)) return false;
-    onnx::BlockLowerer lowerer(program, ctx.evaluator);
-    AMPC_RETURN_IF_ERROR(lowerer.Run(program.main()));
-    if (lowerer.changed()) RemoveUnusedVars(program);
-    if (!lowerer.dead_blocks().empty()) {
-      std::vector<bool> dead(program.num_blocks(), false);
-      for (int block : lowerer.dead_blocks()) dead[block] = true;
-      program = WithoutBlocks(program, dead);
-    }
-    return lowerer.changed();
-  });
+  PassInfo info;
+  info.name = "lower-onnx";
+  info.summary = "turns ops of the ONNX dialect into native ops, for execution";
+  info.options = {{"quantized", "what of quantised arithmetic is one op each: none (default), scales, products"}};
+  info.make = [](const PassOptions& options) -> absl::StatusOr<std::unique_ptr<Pass>> {
+    AMPC_ASSIGN_OR_RETURN(const std::string choice, ChoiceOption(options, "quantized", {"none", "scales", "products"}, "none"));
+    const onnx::QuantizedOps quantized = choice == "none"     ? onnx::QuantizedOps::kNone
+                                         : choice == "scales" ? onnx::QuantizedOps::kScales
+                                                              : onnx::QuantizedOps::kProducts;
+    return MakePass([quantized](PassContext& ctx, Program& program) { return Lower(ctx, program, quantized); });
+  };
+  return info;
 }
 
 bool HasOnnxOps(const Program& program) {

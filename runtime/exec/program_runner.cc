@@ -11,6 +11,7 @@
 #include "graph/base/status_macros.h"
 #include "kernels/device/device_job.h"
 #include "kernels/evaluator.h"
+#include "kernels/lib/int8.h"
 #include "passes/analysis/target_support.h"
 #include "passes/pipelines.h"
 
@@ -37,8 +38,14 @@ absl::Status Prepare(Program& program, const RunnerOptions& options) {
   const bool elementwise = options.fuse && on_device && has("fused_elementwise");
   const bool linear = options.fuse_linear && on_device && has("fused_gemm_epilogue") && has("fused_gemm_epilogue_grad");
   const bool in_job = on_device && ProcessDeviceJob(*options.target->device) != nullptr;
-  const PlanOptions plan = {
-      .fuse = options.fuse, .linear = linear, .elementwise = elementwise, .group_updates = on_device, .bucket_gradients = in_job};
+  const PlanOptions plan = {.fuse = options.fuse,
+                            .linear = linear,
+                            .elementwise = elementwise,
+                            .quantized = on_device                                ? "none"
+                                         : options.fuse && onednn::HasExactInt8() ? "products"
+                                                                                  : "scales",
+                            .group_updates = on_device,
+                            .bucket_gradients = in_job};
   return RunPipeline(PlanPipeline(plan), {}, ctx, program);
 }
 

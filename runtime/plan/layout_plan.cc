@@ -31,14 +31,16 @@ class LayoutAssigner {
  private:
   // On a device the tensors that its convolution library computes fastest in that order.
   bool CanBeChannelsLast(const TensorDesc& desc) const {
-    return desc.dims.size() == 4 && (context_.target != nullptr ? IsLowPrecision(desc.dtype) : StorageType(desc.dtype) == DType::kF32);
+    if (desc.dims.size() != 4) return false;
+    return context_.target != nullptr ? IsLowPrecision(desc.dtype) : StorageType(desc.dtype) == DType::kF32 || IsByte(desc.dtype);
   }
+  static bool IsByte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
 
   const KernelEntry* EntryOf(const OpInstance& op) const {
     return (context_.target != nullptr ? *context_.target->device.kernels : context_.kernels).Find(op.op->type());
   }
 
-  static bool IsConvolution(const OpInstance& op) { return op.op->def().amp == AmpClass::kAllow; }
+  static bool IsConvolution(const OpInstance& op) { return op.op->def().amp == AmpClass::kAllow || op.op->type() == "quantized_conv2d"; }
 
   // Fills convolved_: ops come after what makes their operands.
   void FindConvolved(const std::vector<OpInstance>& ops) {
@@ -63,7 +65,9 @@ class LayoutAssigner {
   bool Converts(const OpInstance& op) const {
     if (op.inputs.size() != 1 || op.outputs.size() != 1 || !CanBeChannelsLast(s_.descs[op.inputs[0]])) return false;
     const TensorDesc &in = s_.descs[op.inputs[0]], &out = s_.descs[op.outputs[0]];
-    if (!CanBeChannelsLast(out) || SameInBothLayouts(out.dims) || out.dtype == in.dtype || out.dtype == DType::kF32) return false;
+    if (!CanBeChannelsLast(out) || IsByte(in.dtype) || IsByte(out.dtype) || SameInBothLayouts(out.dims) || out.dtype == in.dtype ||
+        out.dtype == DType::kF32)
+      return false;
     const KernelEntry* entry = EntryOf(op);
     return entry != nullptr && entry->layouts == LayoutSupport::kConverts;
   }
@@ -159,9 +163,13 @@ class LayoutAssigner {
       s_.ops.push_back(std::move(convert));
       return copy;
     }
-    AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(DType::kF32, desc.dims));
-    const float* from = s_.values[v]->values<float>().data();
-    ConvertLayout(context_.threads, desc.dims, s_.descs[v].layout, layout, from, t.mutable_values<float>().data());
+    AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(StorageType(desc.dtype), desc.dims));
+    const Layout given = s_.descs[v].layout;
+    if (IsByte(desc.dtype)) {
+      ConvertByteLayout(context_.threads, desc.dims, given, layout, s_.values[v]->data(), t.mutable_data());
+    } else {
+      ConvertLayout(context_.threads, desc.dims, given, layout, s_.values[v]->values<float>().data(), t.mutable_values<float>().data());
+    }
     s_.folded.push_back(std::move(t));
     s_.values[copy] = &s_.folded.back();
     return copy;

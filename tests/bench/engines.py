@@ -52,8 +52,8 @@ def open_paddle(model, threads, way):
     return run, predictor.get_output_names()
 
 
-def open_openvino(model, threads):
-    """Its fastest configuration for one stream, in bf16 where the CPU has it: compiled for the shapes of the first feeds, which stay the feeds."""
+def open_openvino(model, threads, precision):
+    """Its fastest configuration for one stream, in f32, or in bf16 where the CPU has it: compiled for the shapes of the first feeds, which stay the feeds."""
     import openvino
     core = openvino.Core()
     network, request = core.read_model(model), []
@@ -66,7 +66,7 @@ def open_openvino(model, threads):
                 network.reshape({port.get_index(): list(tensors[feed[port]].shape) for port in network.inputs})
             except RuntimeError:
                 pass  # it runs with open dims then
-            compiled = core.compile_model(network, "CPU", {"INFERENCE_PRECISION_HINT": "bf16", "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": "1",
+            compiled = core.compile_model(network, "CPU", {"INFERENCE_PRECISION_HINT": precision, "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": "1",
                                                            "INFERENCE_NUM_THREADS": str(threads), "ENABLE_CPU_PINNING": "NO"})
             request.append(compiled.create_infer_request())
             for i, name in enumerate(order):
@@ -132,8 +132,8 @@ def paddle(model, feeds, threads, runs, way, save=""):
     return common.Worker(__file__, "measure", "paddle", model, feeds, threads, runs, save, way)
 
 
-def openvino(model, feeds, threads, runs):
-    return common.Worker(__file__, "measure", "openvino", model, feeds, threads, runs, "")
+def openvino(model, feeds, threads, runs, precision="bf16", save=""):
+    return common.Worker(__file__, "measure", "openvino", model, feeds, threads, runs, save, precision)
 
 
 def once(job, engine, *words):

@@ -15,6 +15,7 @@ import bf16
 import common
 import convert
 import executor
+import kinds
 import latency
 import onnx_peers
 import paddle_check
@@ -29,6 +30,7 @@ SECTIONS = {
     "onnx": (onnx_peers.section_latency, "latency of the ONNX models beside ONNX Runtime"),
     "check": (onnx_peers.section_check, "conversions of the ONNX models in onnx.checker, ONNX Runtime and ampc: answers"),
     "conformance": (onnx_peers.section_conformance, "the standard's own tests, converted, in ONNX Runtime"),
+    "kinds": (kinds.section_kinds, "generated networks of one kind each beside ONNX Runtime and OpenVINO: quantised, pooling, activations, element-wise"),
     "executor": (executor.section_executor, "what an operation costs that does next to nothing"),
     "convert": (onnx_peers.section_convert, "conversion of large ONNX models beside onnxconverter-common and cp"),
     "pipeline": (convert.section_pipeline, "chains of 1k to 1M ops through the whole pipeline, in three formats"),

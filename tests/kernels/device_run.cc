@@ -102,6 +102,10 @@ absl::Status Compare(const HostTensor& found, const HostTensor& needed, const Op
 
 HostTensor InLayout(const HostTensor& t, const TensorDesc& desc, Layout from, Layout to) {
   HostTensor out = t;
+  if (from != to && SizeOf(t.dtype()) == 1) {
+    ConvertByteLayout(1, desc.dims, from, to, t.data(), out.mutable_data());
+    return out;
+  }
   if (from != to) ConvertLayout(1, desc.dims, from, to, t.values<float>().data(), out.mutable_values<float>().data());
   return out;
 }

@@ -116,6 +116,10 @@ TEST(Pool2D, MatchesTheDefinition) {
   Check({.x = {1, 16, 9, 9}, .ksize = {3, 2}, .strides = {1, 2}, .paddings = {1, 0, 0, 1}});
   Check({.x = {1, 2, 4, 1200}, .ksize = {2, 3}, .strides = {2, 2}, .paddings = {0, 1}});
   Check({.x = {1, 2, 3, 700}, .ksize = {3, 300}, .strides = {1, 100}});
+  Check({.x = {1, 3, 5, 9000}, .ksize = {3, 5}, .strides = {1, 1}, .paddings = {1, 2}});
+  Check({.x = {1, 1500, 4, 9}, .ksize = {3, 3}, .paddings = {1, 1}});
+  Check({.x = {1, 4500, 4, 4}, .ksize = {3, 3}, .paddings = {1, 1}});
+  Check({.x = {1, 7, 9, 9}, .ksize = {5, 5}, .strides = {3, 3}, .paddings = {2, 2}});
 }
 
 TEST(Pool2D, PaddingModes) {
@@ -157,6 +161,60 @@ TEST(Pool2D, NonFiniteValues) {
   for (int i = 108; i < 144; ++i) v[i] = -std::numeric_limits<float>::infinity();
   Check({.x = {1, 4, 6, 6}, .ksize = {3, 3}, .strides = {2, 2}, .paddings = {1, 1}}, x);
   Check({.x = {1, 4, 6, 6}, .ksize = {1, 1}, .global = true}, x);
+}
+
+// window_pool gives what pool2d gives, in both layouts.
+TEST(WindowPool, AsPool2D) {
+  Tensor with_nan = Random({1, 70, 9, 11}, 1);
+  with_nan.stored.mutable_values<float>()[500] = std::numeric_limits<float>::quiet_NaN();
+  for (const Tensor& x : {with_nan, Random({2, 3, 9, 1200}, 2), Random({1, 5000, 4, 4}, 3)}) {
+    for (const int32_t stride : {1, 2}) {
+      for (const int32_t pad : {0, 1}) {
+        for (const bool max : {true, false}) {
+          const std::vector<int32_t> ksize = {3, 3}, strides = {stride, stride}, pads = {pad, pad, pad, pad};
+          ASSERT_OK_AND_ASSIGN(const auto want, OpRun("pool2d")
+                                                    .In("X", x)
+                                                    .Attr("pooling_type", std::string(max ? "max" : "avg"))
+                                                    .Attr("ksize", ksize)
+                                                    .Attr("strides", strides)
+                                                    .Attr("paddings", pads)
+                                                    .Out("Out")
+                                                    .Run());
+          for (const int last : {0, 1, 2, 3}) {
+            OpRun run("window_pool");
+            run.In("X", x)
+                .Attr("mode", std::string(max ? "max" : "avg"))
+                .Attr("ksize", ksize)
+                .Attr("strides", strides)
+                .Attr("paddings", pads);
+            if ((last & 1) != 0) run.ChannelsLast("X");
+            if ((last & 2) != 0) run.ChannelsLast("Out");
+            ASSERT_OK_AND_ASSIGN(const auto got, run.Out("Out").Run());
+            const std::vector<float> found = got[0].floats(), needed = want[0].floats();
+            for (size_t i = 0; i < needed.size(); ++i) {
+              ASSERT_TRUE((std::isnan(found[i]) && std::isnan(needed[i])) || Near(found[i], needed[i], ToleranceFor(DType::kF32)))
+                  << i << ": " << found[i] << ", needs " << needed[i];
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// Windows that the fast loops do not have, where channels lie last.
+TEST(WindowPool, DilatedChannelsLast) {
+  const Tensor x = Random({2, 5, 7, 6}, 1);
+  const auto run = [&](bool in, bool out) {
+    OpRun op("window_pool");
+    op.In("X", x).Attr("mode", std::string("max")).Attr("ksize", std::vector<int32_t>{2, 2}).Attr("dilations", std::vector<int32_t>{2, 2});
+    if (in) op.ChannelsLast("X");
+    if (out) op.ChannelsLast("Out");
+    return (*op.Out("Out").Run())[0].floats();
+  };
+  for (const bool in : {false, true}) {
+    for (const bool out : {false, true}) EXPECT_EQ(run(in, out), run(false, false));
+  }
 }
 
 TEST(Pool2D, EmptyBatchAndChannels) {

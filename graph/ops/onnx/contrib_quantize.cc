@@ -117,16 +117,26 @@ void LowerDynamicQuantizeMatMul(Lowering& l) {
   l.Result("Y", WithBias(l, DequantizedProduct(l, DynamicallyQuantized(l, l.In("A")), QuantizedOperand(l, "B", "b_scale", "b_zero_point"))));
 }
 
+void GiveQGemm(Lowering& l, Var* y) {
+  if (!l.Has("y_scale")) return l.Result("Y", y);
+  GiveQuantized(l, "Y", y, "y_scale", "y_zero_point", l.Has("y_zero_point") ? TypeOf(l, l.In("y_zero_point")) : TypeOf(l, l.In("A")));
+}
+
 void LowerQGemm(Lowering& l) {
   const auto turned = [&](Var* x, const char* attr) { return l.GetInt(attr) != 0 ? l.Transpose(x, {1, 0}) : x; };
-  Var* a = Centered(l, turned(l.In("A"), "transA"), l.In("a_zero_point"));
-  Var* b = Centered(l, turned(l.In("B"), "transB"), l.In("b_zero_point"));
+  const Quantized x{turned(l.In("A"), "transA"), l.In("a_scale"), l.In("a_zero_point")},
+      w{turned(l.In("B"), "transB"), l.In("b_scale"), l.In("b_zero_point")};
+  Var* scales = l.Binary("elementwise_mul", l.Cast(x.scale, DType::kF32), l.Cast(w.scale, DType::kF32));
+  Var* bias = l.Has("C") ? DequantizedByOp(l, {l.In("C"), scales, nullptr}, -1) : nullptr;
+  if (Var* y = l.GetFloat("alpha") == 1 && (bias != nullptr || !l.Has("C")) ? ProductByOp(l, x, w) : nullptr; y != nullptr) {
+    if (bias != nullptr) y = l.Binary("elementwise_add", y, bias);
+    return GiveQGemm(l, y);
+  }
+  Var *a = Centered(l, x.x, x.zero_point), *b = Centered(l, w.x, w.zero_point);
   Var* sum = l.Binary("matmul_v2", a, b);
   if (l.Has("C")) sum = l.Binary("elementwise_add", sum, l.In("C"));
   Var* scale = WithNumber(l, "elementwise_mul", l.Binary("elementwise_mul", l.In("a_scale"), l.In("b_scale")), l.GetFloat("alpha"));
-  Var* y = l.Binary("elementwise_mul", l.Cast(sum, DType::kF32), scale);
-  if (!l.Has("y_scale")) return l.Result("Y", y);
-  GiveQuantized(l, "Y", y, "y_scale", "y_zero_point", l.Has("y_zero_point") ? TypeOf(l, l.In("y_zero_point")) : TypeOf(l, l.In("A")));
+  GiveQGemm(l, l.Binary("elementwise_mul", l.Cast(sum, DType::kF32), scale));
 }
 
 // The numbers of `bits` bits in each byte of `x`, the lowest first: the last dim becomes 8 / bits times as long. i32.

@@ -30,8 +30,8 @@ int IndexOf(const std::vector<Formal>& formals, absl::string_view name) {
 
 }  // namespace
 
-Lowering::Lowering(const ampc::Op& op, Block& block, const Evaluator* evaluator)
-    : op_(op), block_(block), evaluator_(evaluator), results_(op.outputs().size(), nullptr) {}
+Lowering::Lowering(const ampc::Op& op, Block& block, const Evaluator* evaluator, QuantizedOps quantized)
+    : op_(op), block_(block), evaluator_(evaluator), quantized_(quantized), results_(op.outputs().size(), nullptr) {}
 
 int Lowering::since() const { return SchemaOf(op_).since; }
 
@@ -139,7 +139,8 @@ std::vector<Var*> Lowering::Emit(absl::string_view type, std::vector<Operand>& o
   for (size_t i = 0; i < vars.size(); ++i) {
     if ((*types)[i].has_value()) op->outputs()[i]->type = *std::move((*types)[i]);
   }
-  if (!FoldOnConstants(*op, evaluator_)) ops_.push_back(std::move(op));
+  const bool stays = quantized_ == QuantizedOps::kProducts && type == "affine_dequantize";  // a product may take its integers
+  if (stays || !FoldOnConstants(*op, evaluator_)) ops_.push_back(std::move(op));
   return vars;
 }
 

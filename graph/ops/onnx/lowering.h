@@ -22,6 +22,13 @@
 
 namespace ampc::onnx {
 
+// What of quantised arithmetic is one op each, for a target that has kernels of them; the rest is made of steps that every target has.
+enum class QuantizedOps : uint8_t {
+  kNone,
+  kScales,
+  kProducts
+};  // affine_quantize and affine_dequantize; quantized_matmul and quantized_conv2d too
+
 class Lowering {
  public:
   struct Operand {
@@ -33,11 +40,12 @@ class Lowering {
   using Attrs = std::vector<Attr>;
 
   // The ops are made for `block`. `evaluator` may be null; with one, ops on small constants become constants at once.
-  Lowering(const ampc::Op& op, Block& block, const Evaluator* evaluator);
+  Lowering(const ampc::Op& op, Block& block, const Evaluator* evaluator, QuantizedOps quantized = QuantizedOps::kNone);
 
   // The op.
 
   const ampc::Op& op() const { return op_; }
+  QuantizedOps quantized() const { return quantized_; }
   int since() const;
   // By formal name. In() of an absent operand is an error: the file's where the schema lets it be left out, else the record's.
   bool Has(absl::string_view formal) const;
@@ -118,6 +126,7 @@ class Lowering {
   const ampc::Op& op_;
   Block& block_;
   const Evaluator* evaluator_;
+  const QuantizedOps quantized_;
   absl::Status status_;
   bool needs_shape_ = false;
   std::string needed_;

@@ -1,4 +1,5 @@
 // Quantised arithmetic: integers with a scale and a zero point.
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -35,12 +36,63 @@ Quantized QuantizedOperand(Lowering& l, const char* x, const char* scale, const 
   return {l.In(x), l.In(scale), l.Has(zero_point) ? l.In(zero_point) : nullptr};
 }
 
+namespace {
+
+// Of scales and zero points that are as many as X has indexes along `axis`: its number; -1 where they are one number. Absent for other
+// shapes.
+std::optional<int32_t> AxisOfScales(Lowering& l, const Var* x, const Var* scale, const Var* zero_point, int64_t axis) {
+  if (l.quantized() == QuantizedOps::kNone) return std::nullopt;
+  int64_t count = 1;
+  for (const Var* v : {scale, zero_point}) {
+    if (v == nullptr) continue;
+    if (!v->type.IsStatic() || (v->type.rank() > 1 && v->type.NumElements() != 1)) return std::nullopt;
+    count = std::max(count, v->type.NumElements());
+  }
+  if (count == 1) return -1;
+  const int rank = x->type.rank();
+  if (rank < 0 || axis < -rank || axis >= rank) return std::nullopt;
+  const int64_t along = axis < 0 ? axis + rank : axis;
+  return x->type.dims[along] == count ? std::optional<int32_t>(static_cast<int32_t>(along)) : std::nullopt;
+}
+
+bool HasQuantizeOp(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8 || dtype == DType::kU16 || dtype == DType::kI16; }
+
+std::vector<Lowering::Operand> ScaleOperands(Lowering& l, Var* x, Var* scale, Var* zero_point) {
+  std::vector<Lowering::Operand> operands = {{"X", x}, {"Scale", l.Cast(scale, DType::kF32)}};
+  if (zero_point != nullptr) operands.push_back({"ZeroPoint", zero_point});
+  return operands;
+}
+
+}  // namespace
+
+Var* DequantizedByOp(Lowering& l, const Quantized& q, int64_t axis) {
+  const DType from = TypeOf(l, q.x);
+  const std::optional<int32_t> along = AxisOfScales(l, q.x, q.scale, q.zero_point, axis);
+  if (!along.has_value() || (!HasQuantizeOp(from) && from != DType::kI32)) return nullptr;
+  return l.Op("affine_dequantize", ScaleOperands(l, q.x, q.scale, q.zero_point), {{"axis", *along}});
+}
+
+Var* QuantizedByOp(Lowering& l, Var* x, Var* scale, Var* zero_point, int64_t axis, DType to) {
+  const std::optional<int32_t> along = AxisOfScales(l, x, scale, zero_point, axis);
+  if (!along.has_value() || !HasQuantizeOp(to)) return nullptr;
+  return l.Op("affine_quantize", ScaleOperands(l, l.Cast(x, DType::kF32), scale, zero_point), {{"axis", *along}, {"out_dtype", to}});
+}
+
+Var* ProductByOp(Lowering& l, const Quantized& a, const Quantized& b) {
+  if (l.quantized() != QuantizedOps::kProducts || BitsOf(TypeOf(l, a.x)) != 8 || BitsOf(TypeOf(l, b.x)) != 8) return nullptr;
+  if (a.x->type.rank() < 2 || b.x->type.rank() < 2 || a.scale->type.NumElements() != 1) return nullptr;
+  Var *x = DequantizedByOp(l, a, 0), *y = DequantizedByOp(l, b, -1);
+  return x == nullptr || y == nullptr ? nullptr : l.Binary("matmul_v2", x, y);
+}
+
 Var* Dequantized(Lowering& l, const Quantized& q) {
+  if (Var* y = DequantizedByOp(l, q, 0); y != nullptr) return y;
   Var* centered = l.Cast(Centered(l, q.x, q.zero_point), DType::kF32);
   return l.Binary("elementwise_mul", centered, l.Cast(q.scale, DType::kF32));
 }
 
 Var* Requantized(Lowering& l, Var* x, Var* scale, Var* zero_point, DType to) {
+  if (Var* y = QuantizedByOp(l, x, scale, zero_point, 0, to); y != nullptr) return y;
   return Saturated(l, l.Binary("elementwise_div", x, l.Cast(scale, DType::kF32)), zero_point, to);
 }
 
@@ -51,12 +103,12 @@ Quantized DynamicallyQuantized(Lowering& l, Var* x) {
   // Zeros alone have the scale 1 / 255.
   Var* none = l.Cast(WithNumber(l, "less_equal", range, 0), DType::kF32);
   Var* scale = WithNumber(l, "elementwise_div", l.Binary("elementwise_add", range, none), 255);
-  Var* exact = WithNumber(l, "elementwise_mul", l.Binary("elementwise_div", low, scale), -1);
-  Var* zero_point = l.Cast(RoundedToEven(l, Map(l, "clip", exact, {{"min", 0.0f}, {"max", 255.0f}})), DType::kU8);
-  return {Saturated(l, l.Binary("elementwise_div", x, scale), zero_point, DType::kU8), scale, zero_point};
+  Var* zero_point = Requantized(l, WithNumber(l, "elementwise_mul", low, -1), scale, nullptr, DType::kU8);
+  return {Requantized(l, x, scale, zero_point, DType::kU8), scale, zero_point};
 }
 
 Var* DequantizedProduct(Lowering& l, const Quantized& a, const Quantized& b) {
+  if (Var* y = ProductByOp(l, a, b); y != nullptr) return y;
   Var* sum = l.Binary("matmul_v2", Centered(l, a.x, a.zero_point), Centered(l, b.x, b.zero_point));
   Var* scale = l.Binary("elementwise_mul", l.Cast(a.scale, DType::kF32), l.Cast(b.scale, DType::kF32));
   return l.Binary("elementwise_mul", l.Cast(sum, DType::kF32), scale);
@@ -95,6 +147,9 @@ void LowerQuantize(Lowering& l) {
   DType to = l.GetDType("output_dtype", DType::kInvalid);
   if (to == DType::kInvalid) to = zero_point == nullptr ? DType::kU8 : TypeOf(l, zero_point);
   const int64_t axis = QuantizedAxis(l), block = l.GetInt("block_size");
+  if (block == 0) {
+    if (Var* y = QuantizedByOp(l, x, l.In("y_scale"), zero_point, axis, to); y != nullptr) return l.Result("y", y);
+  }
   const auto spread = [&](Var* v) { return Spread(l, v, x, axis, block); };
   Var* scaled = l.Binary("elementwise_div", l.Cast(x, DType::kF32), l.Cast(spread(l.In("y_scale")), DType::kF32));
   if (IsSmallFloat(to)) {  // the cast rounds
@@ -112,6 +167,9 @@ void LowerDequantize(Lowering& l) {
   DType to = l.GetDType("output_dtype", DType::kInvalid);
   if (to == DType::kInvalid) to = TypeOf(l, scale);
   const int64_t axis = QuantizedAxis(l), block = l.GetInt("block_size");
+  if (block == 0) {
+    if (Var* y = DequantizedByOp(l, {x, scale, zero_point}, axis); y != nullptr) return l.Result("y", l.Cast(y, to));
+  }
   zero_point = zero_point == nullptr ? nullptr : Spread(l, zero_point, x, axis, block);
   Var* centered = x;
   if (!IsSmallFloat(TypeOf(l, x))) {
@@ -133,7 +191,17 @@ void LowerDynamicQuantize(Lowering& l) {
 // A zero point of `a` may be one for each row.
 Var* ForRows(Lowering& l, Var* v) { return v != nullptr && v->type.rank() == 1 && v->type.dims[0] != 1 ? l.Unsqueeze(v, {-1}) : v; }
 
+bool IsOneNumber(const Var* v) { return v == nullptr || (v->type.IsStatic() && v->type.NumElements() == 1); }
+
 void LowerMatMulInteger(Lowering& l) {
+  Var *x = l.In("A"), *y = l.In("B"), *x_zero = Optional(l, "a_zero_point"), *y_zero = Optional(l, "b_zero_point");
+  const bool for_columns = IsOneNumber(y_zero) || (y_zero->type.IsStatic() && y_zero->type.rank() == 1);
+  if (l.quantized() == QuantizedOps::kProducts && IsOneNumber(x_zero) && for_columns && x->type.rank() >= 2 && y->type.rank() >= 2) {
+    std::vector<Lowering::Operand> operands = {{"X", x}, {"Y", y}};
+    if (x_zero != nullptr) operands.push_back({"XZeroPoint", x_zero});
+    if (y_zero != nullptr) operands.push_back({"YZeroPoint", y_zero});
+    return l.Result("Y", l.Op("quantized_matmul", operands));
+  }
   Var* a = Centered(l, l.In("A"), ForRows(l, Optional(l, "a_zero_point")));
   Var* b = Centered(l, l.In("B"), Optional(l, "b_zero_point"));
   l.Result("Y", l.Binary("matmul_v2", a, b));
@@ -149,6 +217,11 @@ Var* RequantizedSum(Lowering& l, Var* sum, Var* x_scale, Var* w_scale) {
 }
 
 void LowerQLinearMatMul(Lowering& l) {
+  Var* to_zero = l.In("y_zero_point");
+  if (Var* y = ProductByOp(l, QuantizedOperand(l, "a", "a_scale", "a_zero_point"), QuantizedOperand(l, "b", "b_scale", "b_zero_point"));
+      y != nullptr) {
+    return l.Result("y", Requantized(l, y, l.In("y_scale"), to_zero, TypeOf(l, to_zero)));
+  }
   Var* a = Centered(l, l.In("a"), ForRows(l, l.In("a_zero_point")));
   Var* b = Centered(l, l.In("b"), l.In("b_zero_point"));
   l.Result("y", RequantizedSum(l, l.Binary("matmul_v2", a, b), ForRows(l, l.In("a_scale")), l.In("b_scale")));
@@ -197,9 +270,27 @@ void LowerConvInteger(Lowering& l) {
   l.Result("y", ConvolvedIntegers(l, x, Centered(l, w, ForFilters(l, Optional(l, "w_zero_point"), w))));
 }
 
+// The convolution of what the integers stand for; null where that is not one op.
+Var* ConvolvedByOp(Lowering& l, Var* x, bool last) {
+  Var* w = l.In("w");
+  const Quantized filter = QuantizedOperand(l, "w", "w_scale", "w_zero_point"), in{x, l.In("x_scale"), l.In("x_zero_point")};
+  if (l.quantized() != QuantizedOps::kProducts || l.Rank(w) != 4 || BitsOf(TypeOf(l, x)) != 8 || BitsOf(TypeOf(l, w)) != 8) return nullptr;
+  Var *wide = DequantizedByOp(l, in, 0), *wide_filter = DequantizedByOp(l, filter, 0), *bias = nullptr;
+  if (wide == nullptr || wide_filter == nullptr) return nullptr;
+  if (l.Has("B")) {
+    bias = DequantizedByOp(
+        l, {l.In("B"), l.Binary("elementwise_mul", l.Cast(in.scale, DType::kF32), l.Cast(filter.scale, DType::kF32)), nullptr}, 0);
+    if (bias == nullptr) return nullptr;
+  }
+  Var *y = Convolved(l, wide, wide_filter, bias), *zero_point = l.In("y_zero_point");
+  y = Requantized(l, y, l.In("y_scale"), zero_point, TypeOf(l, zero_point));
+  return last ? ChannelsLast(l, y) : y;
+}
+
 void LowerQLinearConv(Lowering& l) {
   Var* w = l.In("w");
   const bool last = l.GetInt("channels_last") != 0;  // ONNX Runtime's own
+  if (Var* y = ConvolvedByOp(l, last ? ChannelsFirst(l, l.In("x")) : l.In("x"), last); y != nullptr) return l.Result("y", y);
   Var* x = Centered(l, last ? ChannelsFirst(l, l.In("x")) : l.In("x"), l.In("x_zero_point"));
   Var* sum = ConvolvedIntegers(l, x, Centered(l, w, ForFilters(l, l.In("w_zero_point"), w)));
   if (l.Has("B")) sum = l.Binary("elementwise_add", sum, ForChannels(l, l.In("B"), w));

@@ -18,6 +18,12 @@ Quantized QuantizedOperand(Lowering& l, const char* x, const char* scale, const 
 Var* Centered(Lowering& l, Var* x, Var* zero_point);
 // What `q` stands for, in fp32; scale and zero point broadcast.
 Var* Dequantized(Lowering& l, const Quantized& q);
+// That, and the inverse, in one op, where the target has it and scale and zero point are one number each, or one for each index along
+// `axis`; else null.
+Var* DequantizedByOp(Lowering& l, const Quantized& q, int64_t axis);
+Var* QuantizedByOp(Lowering& l, Var* x, Var* scale, Var* zero_point, int64_t axis, DType to);
+// Their matrix product in fp32, where the target has a product of integers for it; else null.
+Var* ProductByOp(Lowering& l, const Quantized& a, const Quantized& b);
 // `x` (fp32), rounded to the nearest even, moved by the zero point, in the range of `to`.
 Var* Saturated(Lowering& l, Var* x, Var* zero_point, DType to);
 // The same of x / scale.

@@ -5,6 +5,8 @@
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/simd/elementwise.h"
+#include "kernels/cpu/simd/rows.h"
+#include "kernels/layout.h"
 #include "kernels/parallel.h"
 #include "kernels/spec/elementwise_spec.h"
 
@@ -13,8 +15,8 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 15;
 
-template <typename T>
-void OneByOne(const T* x, const T* alpha, T* out, int64_t n) {
+void OneByOne(const float* x, const float* alpha, float* out, int64_t n) { simd::PreluColumns(x, alpha, out, n); }
+void OneByOne(const double* x, const double* alpha, double* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = x[i] < 0 ? alpha[i] * x[i] : x[i];
 }
 
@@ -26,9 +28,9 @@ void Spread(const double* x, double alpha, double* out, int64_t n) {
 }
 
 template <typename T>
-void Run(const PreluShape& s, const KernelArgs& args) {
+void Run(const PreluShape& s, const KernelArgs& args, const void* slopes) {
   const T* x = static_cast<const T*>(args.inputs[0]);
-  const T* alpha = static_cast<const T*>(args.inputs[1]);
+  const T* alpha = static_cast<const T*>(slopes);
   T* out = static_cast<T*>(args.outputs[0]);
   if (s.inner == 1) {
     ParallelFor(args.threads, s.outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.slopes)), [&](int64_t first, int64_t last) {
@@ -54,12 +56,25 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   for (const TensorDesc& in : spec.inputs) {
     if (StorageType(in.dtype) != storage) return view.Internal("an operand has another type than the result");
   }
-  const PreluShape shape = PreluShapeOf(view.op(), view.InDesc("X").dims);
+  const Dims& x = view.InDesc("X").dims;
+  PreluShape shape = PreluShapeOf(view.op(), x);
   if (shape.slopes != view.InDesc("Alpha").NumElements()) return view.Internal("Alpha has another size than its mode needs");
   KernelTraits traits;
   traits.in_place_input = 0;
+  const bool last = view.InDesc("X").layout == Layout::kChannelsLast;
+  if (last && shape.slopes == x[1]) {
+    shape = {view.InDesc("X").NumElements() / std::max<int64_t>(1, x[1]), x[1], 1};
+  } else if (last && shape.slopes != 1) {  // the slopes are brought to the order of X
+    traits.workspace_bytes = 4 * shape.slopes;
+    return MakeLambdaKernel(
+        traits, [shape, channels = x[1], positions = shape.slopes / std::max<int64_t>(1, x[1])](const KernelArgs& args) {
+          Transpose2D(args.threads, 1, channels, positions, static_cast<const float*>(args.inputs[1]), static_cast<float*>(args.workspace));
+          Run<float>(shape, args, args.workspace);
+          return absl::OkStatus();
+        });
+  }
   return MakeLambdaKernel(traits, [shape, narrow = storage == DType::kF32](const KernelArgs& args) {
-    narrow ? Run<float>(shape, args) : Run<double>(shape, args);
+    narrow ? Run<float>(shape, args, args.inputs[1]) : Run<double>(shape, args, args.inputs[1]);
     return absl::OkStatus();
   });
 }
@@ -67,7 +82,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterPrelu(KernelRegistry* registry) {
-  return registry->Add({"prelu", &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}});
+  return registry->Add({"prelu", &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}, LayoutSupport::kFollows});
 }
 
 }  // namespace ampc

@@ -169,6 +169,13 @@ void NormalizeRowLoop(const float* x, Affine a, const float* scale, const float*
   });
 }
 
+void PreluColumnsLoop(const float* x, const float* alpha, float* out, int64_t n) {
+  ForEachVector(n, [&](int64_t i, auto load, auto store) {
+    const V16 v = load(x + i);
+    store(hn::IfThenElse(v < hn::Zero(kTag), load(alpha + i) * v, v), out + i);
+  });
+}
+
 template <typename T>
 void WindowMaxLoop(const Window<T>& w, float* out, int64_t n) {
   const SimdMath<D16> m{};
@@ -216,6 +223,7 @@ HWY_EXPORT(SquaredColumnsLoop);
 HWY_EXPORT(AffineRowLoop);
 HWY_EXPORT(AffineColumnsLoop);
 HWY_EXPORT(NormalizeRowLoop);
+HWY_EXPORT(PreluColumnsLoop);
 HWY_EXPORT(WindowMaxFloat);
 HWY_EXPORT(WindowMaxHalf);
 HWY_EXPORT(WindowSumFloat);
@@ -234,6 +242,7 @@ void AffineColumns(const float* x, const float* mean, const float* scale, const 
 void NormalizeRow(const float* x, Affine a, const float* scale, const float* bias, float* out, int64_t n) {
   HWY_DYNAMIC_DISPATCH(NormalizeRowLoop)(x, a, scale, bias, out, n);
 }
+void PreluColumns(const float* x, const float* alpha, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(PreluColumnsLoop)(x, alpha, out, n); }
 void WindowMax(const Window<float>& w, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(WindowMaxFloat)(w, out, n); }
 void WindowMax(const Window<uint16_t>& w, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(WindowMaxHalf)(w, out, n); }
 void WindowSum(const Window<float>& w, float factor, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(WindowSumFloat)(w, factor, out, n); }

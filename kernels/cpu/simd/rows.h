@@ -24,6 +24,9 @@ void AffineColumns(const float* x, const float* mean, const float* scale, const 
 // y = ((x - a.mean) * a.scale) * scale + bias; a null array stands for ones or zeros.
 void NormalizeRow(const float* x, Affine a, const float* scale, const float* bias, float* out, int64_t n);
 
+// out[c] = x[c], or alpha[c] * x[c] where x[c] < 0
+void PreluColumns(const float* x, const float* alpha, float* out, int64_t n);
+
 // A window of `rows` x `cols` positions, `row_stride` and `col_stride` elements apart, each with `n` contiguous channels.
 // T: float, or uint16_t for the bits of bf16.
 template <typename T>
