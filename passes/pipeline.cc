@@ -151,6 +151,7 @@ absl::Status RunPipeline(const Pipeline& pipeline, const PipelineOptions& option
   const std::vector<PipelineStep>& steps = pipeline.steps();
   for (size_t i = 0; i < steps.size(); ++i) {
     if (options.stop_after >= 0 && static_cast<int>(i) >= options.stop_after) break;
+    if (options.before) AMPC_RETURN_IF_ERROR(options.before(steps[i]));
     const auto start = std::chrono::steady_clock::now();
     bool changed = false;
     const absl::Status ran = RunStep(steps[i], options, ctx, program, &changed);

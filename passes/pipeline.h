@@ -31,6 +31,8 @@ struct PipelineOptions {
   bool verify_each = true;       // Verify after every pass that reported a change
   bool check_claims = false;     // also compare fingerprints with the claim (tests, --verify-each=full)
   int stop_after = -1;           // run only the first N steps
+  // Called before each step; an error ends the run.
+  std::function<absl::Status(const PipelineStep&)> before = nullptr;
   // Called after each step that changed something (print-after), and with seconds (time-passes).
   std::function<void(const PipelineStep&, int index, const Program&, bool changed, double seconds)> after;
 };

@@ -1,30 +1,9 @@
-// The standard pipelines: straight lists with a reason per line.
+// The standard pipelines: straight lists with a reason per line. A conversion's are in runtime/convert.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "graph/base/dtype.h"
 #include "passes/pipeline.h"
 
 namespace ampc {
-
-struct ConvertOptions {
-  std::string level = "O2";  // O0, O1, O2; OD with a Paddle mode
-  DType dtype = DType::kF16;
-  std::string mode = "own";  // or paddle-2.0, paddle-2.4, paddle-2.6
-  bool guard = false;
-  bool promote = false;
-  bool low_io = false;  // feeds and fetches that low ops touch become low
-  std::vector<std::string> keep_io, low_io_names;  // by name: never, always
-  std::vector<std::string> white_list, black_list, black_vars;
-  std::string classes = {};                   // rules, passes/amp/decide/lists.h
-  std::vector<std::string> include, exclude;  // selectors, passes/amp/select/selector.h
-  std::string on_overflow = "clamp";  // clamp, keep, error
-  std::string on_tiny = "subnormal";  // subnormal, flush, keep
-};
-// fp32 program -> mixed precision program, by reversible edits only: types, attributes, inserted casts, weights. O0 is empty.
-Pipeline ConvertPipeline(const ConvertOptions& options);
 
 // Takes a conversion back. A program without marks of one is taken for one that another tool converted; without `widen_unmarked` it stays as it is.
 Pipeline StripPipeline(bool widen_unmarked = true);

@@ -24,6 +24,7 @@ DeviceOptions DeviceOptionsOf(const SessionOptions& options) {
 struct Session::State {
   static absl::StatusOr<Session> Create(DeviceChoice where, Program program, const SessionOptions& options);
   absl::StatusOr<TensorMap> Run(const TensorMap& feeds, StepObserver* observer);
+  absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor* const> feeds, StepObserver* observer);
 
   DeviceChoice where;
   std::shared_ptr<ProgramRunner> runner;  // of the program as it was loaded
@@ -33,16 +34,18 @@ struct Session::State {
 absl::StatusOr<TensorMap> Session::State::Run(const TensorMap& feeds, StepObserver* observer) {
   const Program& program = runner->program();
   AMPC_ASSIGN_OR_RETURN(const std::vector<const HostTensor*> values, OrderFeeds(program, feeds));
-  std::optional<ObservedRun> observed;
-  if (observer != nullptr) observed.emplace(*observer);
-  std::shared_ptr<ProgramRunner> ready = runner;
-  if (shaped != nullptr) {
-    AMPC_ASSIGN_OR_RETURN(ready, shaped->Get(values));
-  }
-  AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, ready->Run(values, observed.has_value() ? &*observed : nullptr));
+  AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, Run(values, observer));
   TensorMap out;
   for (size_t i = 0; i < results.size(); ++i) out[program.fetches[i]->exported()] = std::move(results[i]);
   return out;
+}
+
+absl::StatusOr<std::vector<HostTensor>> Session::State::Run(absl::Span<const HostTensor* const> feeds, StepObserver* observer) {
+  std::optional<ObservedRun> observed;
+  if (observer != nullptr) observed.emplace(*observer);
+  if (shaped == nullptr) return runner->Run(feeds, observed.has_value() ? &*observed : nullptr);
+  AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<ProgramRunner> ready, shaped->Get(feeds));
+  return ready->Run(feeds, observed.has_value() ? &*observed : nullptr);
 }
 
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -80,6 +83,11 @@ absl::StatusOr<Session> Session::State::Create(DeviceChoice where, Program progr
 }
 
 absl::StatusOr<TensorMap> Session::Run(const TensorMap& feeds) const { return state_->Run(feeds, nullptr); }
+
+absl::StatusOr<std::vector<HostTensor>> Session::RunOrdered(absl::Span<const HostTensor* const> feeds) const {
+  AMPC_RETURN_IF_ERROR(CheckFeeds(state_->runner->program(), feeds));
+  return state_->Run(feeds, nullptr);
+}
 
 absl::StatusOr<TensorMap> Session::Run(const TensorMap& feeds, StepObserver& observer) const { return state_->Run(feeds, &observer); }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "graph/base/host_tensor.h"
 #include "graph/program.h"
 #include "runtime/exec/observer.h"
@@ -53,6 +54,8 @@ class Session {
   // Feeds by name, with the declared dtype and compatible dims (usage error, exit code 2, otherwise). The fetches own
   // their memory and have their declared dtype. The first run with new dims plans; later ones with the same dims only run.
   absl::StatusOr<TensorMap> Run(const TensorMap& feeds) const;
+  // The same with the feeds in the order of inputs() and the fetches in that of outputs().
+  absl::StatusOr<std::vector<HostTensor>> RunOrdered(absl::Span<const HostTensor* const> feeds) const;
   // The same, reporting every step to `observer`.
   absl::StatusOr<TensorMap> Run(const TensorMap& feeds, StepObserver& observer) const;
 

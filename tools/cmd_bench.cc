@@ -17,7 +17,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/device_check.h"
 #include "tools/cli/endings.h"
-#include "tools/cli/outputs.h"
+#include "graph/formats/outputs.h"
 #include "tools/cli/tensors.h"
 
 namespace ampc {

@@ -1,12 +1,11 @@
 // ampc convert: a model in mixed precision.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "graph/base/json_writer.h"
 #include "graph/base/status_macros.h"
+#include "runtime/convert/convert.h"
+#include "runtime/convert/report.h"
 #include "tools/cli/command.h"
 #include "tools/cli/convert_flags.h"
-#include "tools/cli/convert_model.h"
-#include "tools/cli/convert_run.h"
 #include "tools/cli/heap.h"
 
 namespace ampc {
@@ -31,7 +30,7 @@ const char* DTypeWord(const ConvertResult& result) { return result.options.dtype
 void PrintText(Console& console, const ConvertFlags& flags, const ConvertResult& result) {
   const ModelFacts& after = result.after;
   const char* dtype = DTypeWord(result);
-  std::string out = absl::StrCat(flags.request.output, ": ", HumanBytes(result.bytes_before), " -> ", HumanBytes(result.bytes_after), " in ",
+  std::string out = absl::StrCat(flags.options.output, ": ", HumanBytes(result.bytes_before), " -> ", HumanBytes(result.bytes_after), " in ",
                                  HumanSeconds(result.seconds()), "\n");
   absl::StrAppend(&out, "  ops: ", after.low_ops, " ", dtype, ", ", after.float_ops - after.low_ops, " fp32, ", after.num_ops - after.float_ops - after.casts,
                   " without floats; conv and matmul flops ", after.FlopsText(), "\n");
@@ -40,29 +39,17 @@ void PrintText(Console& console, const ConvertFlags& flags, const ConvertResult&
   console.Out(out);
 }
 
-void PrintJson(Console& console, const ConvertFlags& flags, const ConvertResult& result) {
-  JsonWriter json(JsonWriter::kIndented);
-  json.BeginObject().Field("input", flags.request.input).Field("output", flags.request.output).Field("dtype", DTypeWord(result));
-  json.Field("level", result.options.level).Field("bytes_before", result.bytes_before).Field("bytes_after", result.bytes_after);
-  json.Field("load_seconds", result.load_seconds).Field("pass_seconds", result.pass_seconds).Field("save_seconds", result.save_seconds);
-  json.Field("sync_seconds", result.sync_seconds);
-  json.Key("notes").BeginArray();
-  for (const std::string& note : result.notes) json.String(note);
-  json.EndArray().Key("after").BeginObject();
-  result.after.Write(json);
-  json.EndObject().EndObject();
-  console.Out(json.Take() + "\n");
-}
-
 absl::Status Run(ConvertFlags flags, Console& console) {
   PrepareHeapForLargeProgram();
   Progress progress(console, "loading");
-  flags.request.stage = [&progress](absl::string_view stage) { progress.Stage(stage); };
-  flags.request.progress = [&progress](double done, double total) { progress.Update(done, total); };
-  AMPC_ASSIGN_OR_RETURN(const ConvertResult result, RunConvert(flags));
+  flags.options.progress = [&progress](const ConvertProgress& now) {
+    now.total > 0 ? progress.Update(now.done, now.total) : progress.Stage(now.stage);
+    return true;
+  };
+  AMPC_ASSIGN_OR_RETURN(const ConvertResult result, Convert(flags.options));
   for (const std::string& note : result.notes) console.Note(note);
   if (flags.json) {
-    PrintJson(console, flags, result);
+    console.Out(SummaryJson(result));
   } else {
     PrintText(console, flags, result);
   }
@@ -95,7 +82,7 @@ Command ConvertCommand() {
             AddConvertOptions(options, *flags);
             AddJsonFlag(options, &flags->json);
             return [flags, options](Console& console) {
-              flags->request.command = options.CommandLine();
+              flags->options.command = options.CommandLine();
               AMPC_RETURN_IF_ERROR(ResolveConvertFlags(options, *flags));
               return Run(*flags, console);
             };

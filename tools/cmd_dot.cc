@@ -16,7 +16,7 @@
 #include "graph/formats/files_read.h"
 #include "graph/formats/format.h"
 #include "tools/cli/command.h"
-#include "tools/cli/outputs.h"
+#include "graph/formats/outputs.h"
 #include "tools/picture/dot.h"
 
 namespace ampc {

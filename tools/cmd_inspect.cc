@@ -4,15 +4,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "graph/base/json_writer.h"
 #include "graph/base/status_macros.h"
 #include "graph/base/utf8.h"
 #include "graph/formats/format.h"
 #include "graph/text/printer.h"
+#include "runtime/convert/model_facts.h"
 #include "runtime/session.h"
 #include "tools/bench/feeds.h"
 #include "tools/cli/command.h"
-#include "tools/cli/model_facts.h"
 
 namespace ampc {
 namespace {
@@ -55,23 +54,6 @@ void PrintText(Console& console, const InspectFlags& flags, const Program& progr
   for (const std::string& type : facts.opaque_types) console.Out(absl::StrCat("no record for op '", Printable(type), "': kept as it is, not executed\n"));
 }
 
-void PrintJson(Console& console, const InspectFlags& flags, const Program& program, const ModelFacts& facts) {
-  JsonWriter json(JsonWriter::kIndented);
-  json.BeginObject().Field("model", flags.model).Field("blocks", program.num_blocks());
-  const auto signature = [&](const char* key, const std::vector<Var*>& vars) {
-    json.Key(key).BeginArray();
-    for (const Var* v : vars) {
-      json.BeginObject(JsonWriter::kInline).Field("name", v->exported()).Field("dtype", Name(v->type.dtype)).Key("dims").Ints(v->type.dims).EndObject();
-    }
-    json.EndArray();
-  };
-  signature("feeds", program.feeds);
-  signature("fetches", program.fetches);
-  facts.Write(json);
-  json.EndObject();
-  console.Out(json.Take() + "\n");
-}
-
 void PrintWeights(Console& console, const Program& program) {
   std::vector<std::vector<std::string>> rows = {{"weight", "type", "bytes"}};
   ForEachVar(program, [&](const Var& v) {
@@ -106,7 +88,7 @@ absl::Status Run(const InspectFlags& flags, Console& console) {
   }
   const ModelFacts facts = FactsOf(program);
   if (flags.json) {
-    PrintJson(console, flags, program, facts);
+    console.Out(InspectJson(flags.model, program));
     return absl::OkStatus();
   }
   PrintText(console, flags, program, facts);

@@ -13,14 +13,15 @@
 #include "graph/base/status_macros.h"
 #include "graph/formats/files_read.h"
 #include "graph/formats/format.h"
+#include "graph/formats/outputs.h"
 #include "graph/text/printer.h"
 #include "graph/verify.h"
 #include "kernels/evaluator.h"
+#include "passes/amp/decide/decision.h"
 #include "passes/analysis/target_support.h"
 #include "passes/pipeline.h"
+#include "runtime/convert/measure_executor.h"
 #include "tools/cli/command.h"
-#include "tools/cli/outputs.h"
-#include "tools/cli/stages.h"
 
 namespace ampc {
 namespace {
@@ -73,13 +74,16 @@ void ListPasses(Console& console) {
   }
 }
 
-PipelineOptions MakeOptions(const OptFlags& flags, const PipelineOptions& tell, OptResult& result, Console& console) {
+PipelineOptions MakeOptions(const OptFlags& flags, Progress& progress, OptResult& result, Console& console) {
   PipelineOptions options;
   options.verify_each = flags.verify_each != "off";
   options.check_claims = flags.verify_each == "full";
   options.stop_after = flags.stop_after;
-  options.after = [&flags, tell, &result, &console](const PipelineStep& step, int index, const Program& program, bool changed, double seconds) {
-    if (tell.after != nullptr) tell.after(step, index, program, changed, seconds);
+  options.before = [&progress](const PipelineStep& step) {
+    progress.Stage(step.pass);
+    return absl::OkStatus();
+  };
+  options.after = [&flags, &result, &console](const PipelineStep& step, int index, const Program& program, bool changed, double seconds) {
     result.steps.push_back({step.pass, changed, seconds});
     if (flags.time_passes) console.Note(absl::StrFormat("%3d  %-28s %10s  %s", index, step.pass, HumanSeconds(seconds), changed ? "changed" : "unchanged"));
     if (changed && (flags.print_after == "all" || flags.print_after == step.pass)) {
@@ -153,9 +157,10 @@ absl::Status Run(const OptFlags& flags, OptResult& result, Console& console) {
   PassContext ctx;
   ctx.support = support;
   ctx.evaluator = evaluator.get();
+  const MeasureExecutor executor;
+  ctx.executor = &executor;
   const std::string before = flags.reproducer.empty() ? "" : PrintProgram(program);
-  const PipelineOptions tell = TellPasses(pipeline, [&progress](absl::string_view stage) { progress.Stage(stage); });
-  const absl::Status status = RunPipeline(pipeline, MakeOptions(flags, tell, result, console), ctx, program);
+  const absl::Status status = RunPipeline(pipeline, MakeOptions(flags, progress, result, console), ctx, program);
   for (const std::string& note : ctx.notes) console.Note(note);
   if (!status.ok()) {
     if (!flags.reproducer.empty()) AMPC_RETURN_IF_ERROR(WriteReproducer(flags.reproducer, pipeline, before));
@@ -166,10 +171,13 @@ absl::Status Run(const OptFlags& flags, OptResult& result, Console& console) {
     progress.Stage("saving");
     SaveOptions save;
     save.program_only = flags.program_only;
-    save.progress = [&progress](double done, double total) { progress.Update(done, total); };
+    save.progress = [&progress](double done, double total) {
+      progress.Update(done, total);
+      return true;
+    };
     return SaveModelApart(program, flags.output, save, read);
   }
-  result.decision = std::move(ctx.decision);
+  result.decision = ctx.Take<AmpDecision>();
   result.program = std::move(program);
   return absl::OkStatus();
 }

@@ -17,7 +17,7 @@
 #include "tools/cli/endings.h"
 #include "tools/cli/feed_options.h"
 #include "tools/cli/observers.h"
-#include "tools/cli/outputs.h"
+#include "graph/formats/outputs.h"
 #include "tools/cli/tensors.h"
 
 namespace ampc {

@@ -13,7 +13,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/device_check.h"
 #include "tools/cli/endings.h"
-#include "tools/cli/outputs.h"
+#include "graph/formats/outputs.h"
 #include "tools/train/job.h"
 #include "tools/train/plot.h"
 #include "tools/train/save.h"

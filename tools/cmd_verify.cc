@@ -1,11 +1,11 @@
 // ampc verify: is the model well formed?
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "graph/base/json_writer.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/format.h"
 #include "graph/verify.h"
 #include "passes/amp/training/verify_training.h"
+#include "runtime/convert/model_facts.h"
 #include "tools/cli/command.h"
 
 namespace ampc {
@@ -25,9 +25,7 @@ absl::Status Run(const VerifyFlags& flags, Console& console) {
   absl::Status verdict = Verify(program);
   if (verdict.ok()) verdict = VerifyTraining(program);
   if (flags.json) {
-    JsonWriter json;
-    json.BeginObject(JsonWriter::kInline).Field("model", flags.model).Field("ok", verdict.ok()).Field("problem", verdict.message()).EndObject();
-    console.Out(json.Take() + "\n");
+    console.Out(VerdictJson(flags.model, verdict));
   } else if (verdict.ok()) {
     int ops = 0;
     ForEachOp(program, [&ops](const Op&) { ++ops; });

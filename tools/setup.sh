@@ -8,7 +8,7 @@ set -euo pipefail
 [ "${1:-}" != --help ] || { sed -n '2,/^set /{s/^# \{0,1\}//p}' "$0"; exit; }
 
 packages=(
-  bazel-bootstrap bazel-rules-java g++ python3 python3-pip graphviz
+  bazel-bootstrap bazel-rules-java g++ python3 python3-pip python3-venv libpython3-dev graphviz
   libabsl-dev libprotobuf-dev protobuf-compiler zlib1g-dev
   libdnnl-dev libhwy-dev libcli11-dev
   libgtest-dev libgmock-dev libbenchmark-dev

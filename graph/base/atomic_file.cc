@@ -1,6 +1,7 @@
 #include "graph/base/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/signal_cleanup.h"
 #include "graph/base/error.h"
+#include "graph/base/memory_files.h"
 #include "graph/base/status_macros.h"
 #include "graph/base/temporary_file.h"
 
@@ -56,16 +58,40 @@ struct AtomicFileWriter::State {
   bool direct = false;
   TemporaryFile file;  // has the descriptor of a direct target too
   bool no_sync = false;
+  MemoryFiles* memory = nullptr;
   size_t size = 0;
   std::vector<std::byte> buffer;
   absl::Status failed;
 
+  absl::Status OpenInMemory();
   absl::Status OpenDirect();
   absl::Status OpenTemporary(const struct stat* existing);
   absl::Status Write(const std::byte* data, size_t bytes);
   absl::Status Flush();
   absl::Status Finish(std::string* temporary);
+  absl::Status GiveMemory();
 };
+
+// A file of the system without a disk: pages that are written like any file's, and mapped afterwards without a copy.
+absl::Status AtomicFileWriter::State::OpenInMemory() {
+  direct = true;
+  const int fd = memfd_create("ampc", MFD_CLOEXEC);
+  if (fd < 0) return SystemError(path, "be written to memory", errno);
+  file = TemporaryFile(fd);
+  return absl::OkStatus();
+}
+
+absl::Status AtomicFileWriter::State::GiveMemory() {
+  MemoryFiles::File out;
+  if (size > 0) {
+    void* data = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.fd(), 0);
+    if (data == MAP_FAILED) return SystemError(path, "be written to memory", errno);
+    out.bytes = {static_cast<const std::byte*>(data), size};
+    out.owner = std::shared_ptr<const void>(data, [bytes = size](const void* begin) { munmap(const_cast<void*>(begin), bytes); });
+  }
+  memory->Add(path, std::move(out));
+  return absl::OkStatus();
+}
 
 absl::Status AtomicFileWriter::State::OpenDirect() {
   direct = true;
@@ -103,6 +129,7 @@ absl::Status AtomicFileWriter::State::Flush() {
 absl::Status AtomicFileWriter::State::Finish(std::string* temporary) {
   if (file.fd() < 0) return InternalError(absl::StrCat(path, ": finished twice"));
   AMPC_RETURN_IF_ERROR(Flush());
+  if (memory != nullptr) AMPC_RETURN_IF_ERROR(GiveMemory());
   if (!no_sync && !direct && Sync(file.fd()) != 0) return failed = SystemError(path, "be synced", errno);
   if (!direct) {
     if (const int error = file.GiveName(temporary); error != 0) return failed = SystemError(path, "be named", error);
@@ -118,6 +145,11 @@ absl::StatusOr<AtomicFileWriter> AtomicFileWriter::Create(const std::string& pat
   state->path = path;
   state->target = path;
   state->no_sync = options.no_sync;
+  state->memory = options.memory;
+  if (options.memory != nullptr) {
+    AMPC_RETURN_IF_ERROR(state->OpenInMemory());
+    return AtomicFileWriter(std::move(state));
+  }
   struct stat info;
   const bool exists = stat(path.c_str(), &info) == 0;
   if (!exists && errno != ENOENT) return SystemError(path, "be written", errno);

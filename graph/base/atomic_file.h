@@ -12,6 +12,8 @@
 
 namespace ampc {
 
+class MemoryFiles;
+
 // Writes to a file without a name on the target's file system; Commit() syncs it, gives it a name and renames it over the target. Destroyed
 // without Commit(), or killed, it leaves nothing and the target as it was. A file system that has no such files gets a temporary one,
 // `.ampc-*.tmp` in the target's directory, which a later writer in that directory removes where a killed process left it
@@ -21,7 +23,8 @@ namespace ampc {
 class AtomicFileWriter {
  public:
   struct Options {
-    bool no_sync = false;  // skip fsync: faster, atomic only against a crash of this program
+    bool no_sync = false;           // skip fsync: faster, atomic only against a crash of this program
+    MemoryFiles* memory = nullptr;  // gets the file, under the path as its name, when it is complete; nothing is written to the disk
   };
   static absl::StatusOr<AtomicFileWriter> Create(const std::string& path, Options options);
   static absl::StatusOr<AtomicFileWriter> Create(const std::string& path) { return Create(path, Options()); }
@@ -39,7 +42,7 @@ class AtomicFileWriter {
   // Call once, last; one of the two.
   absl::Status Commit();
   // What Commit does but for the last step: the file is complete under a temporary name, which the caller now owns. `temporary` is empty
-  // where the target was written directly.
+  // where the target was written directly or lies in memory.
   struct Finished {
     std::string path;    // as the caller of Create named it
     std::string target;  // with symbolic links followed

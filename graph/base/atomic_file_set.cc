@@ -56,9 +56,10 @@ AtomicFileSet::~AtomicFileSet() {
 absl::Status AtomicFileSet::Add(AtomicFileWriter file) {
   const size_t bytes = file.size();
   AMPC_ASSIGN_OR_RETURN(AtomicFileWriter::Finished finished, file.Finish());
+  const bool in_memory = options_.memory != nullptr;
+  if (in_memory || !finished.temporary.empty()) bytes_ += bytes;
   if (finished.temporary.empty()) return absl::OkStatus();
   files_.push_back(std::move(finished));
-  bytes_ += bytes;
   return absl::OkStatus();
 }
 
@@ -82,6 +83,7 @@ absl::Status AtomicFileSet::AddBefore(const std::string& path, absl::string_view
 }
 
 absl::Status AtomicFileSet::MakeFolder(const std::string& path) {
+  if (options_.memory != nullptr) return absl::OkStatus();
   int error = 0;
   for (size_t slash = 0; slash != std::string::npos;) {
     slash = path.find('/', slash + 1);

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/memory_files.h"
 
 namespace ampc {
 namespace {
@@ -50,6 +51,14 @@ void* MapInSmallPages(int fd, size_t size) {
 }  // namespace
 
 absl::StatusOr<MappedFile> MappedFile::Open(const std::string& path) {
+  if (const MemoryFiles::File* memory = MemoryFiles::FindInScope(path)) {
+    MappedFile file;
+    file.path_ = path;
+    file.data_ = memory->bytes.data();
+    file.size_ = memory->bytes.size();
+    file.owner_ = memory->owner;
+    return file;
+  }
   // Not blocking: opening a pipe would wait for its writer before fstat could refuse it.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return OpenError(path, errno);
@@ -76,6 +85,7 @@ absl::StatusOr<MappedFile> MappedFile::Open(const std::string& path) {
   if (data == MAP_FAILED) return OpenError(path, error);
   file.data_ = static_cast<const std::byte*>(data);
   file.size_ = size;
+  file.mapped_ = true;
   return file;
 }
 
@@ -85,15 +95,17 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(mapped_, other.mapped_);
+  std::swap(owner_, other.owner_);
   return *this;
 }
 
 MappedFile::~MappedFile() {
-  if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
+  if (mapped_) munmap(const_cast<std::byte*>(data_), size_);
 }
 
 void MappedFile::Release(size_t offset, size_t bytes) const {
-  if (offset >= size_) return;
+  if (!mapped_ || offset >= size_) return;
   bytes = std::min(bytes, size_ - offset);
   // Only whole pages: a page shared with a neighbouring part may still be in use.
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -15,7 +16,7 @@ namespace ampc {
 // replaced by rename, as AtomicFileWriter does, are safe.
 class MappedFile {
  public:
-  // BadInputError when the file is absent, unreadable or not a regular file. An empty file is fine.
+  // BadInputError when the file is absent, unreadable or not a regular file. An empty file is fine. One that lies in memory (memory_files.h) is that.
   static absl::StatusOr<MappedFile> Open(const std::string& path);
 
   MappedFile() = default;
@@ -35,6 +36,8 @@ class MappedFile {
   std::string path_;
   const std::byte* data_ = nullptr;
   size_t size_ = 0;
+  bool mapped_ = false;                // else the memory is another's
+  std::shared_ptr<const void> owner_;  // of such memory
 };
 
 }  // namespace ampc

@@ -11,6 +11,7 @@
 #include "graph/base/atomic_file_set.h"
 #include "graph/base/error.h"
 #include "graph/base/mapped_file.h"
+#include "graph/base/memory_files.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/ampc/ampc_format.h"
 #include "graph/formats/files_read.h"
@@ -82,10 +83,11 @@ absl::Status CheckSave(const std::string& path, const SaveOptions& options) {
 }
 
 absl::StatusOr<Program> LoadModel(const std::string& path, const LoadOptions& options) {
-  AMPC_RETURN_IF_ERROR(FinishInterruptedSave(path));
+  const bool in_memory = MemoryFiles::FindInScope(path) != nullptr;
+  if (!in_memory) AMPC_RETURN_IF_ERROR(FinishInterruptedSave(path));
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return BadInputError(absl::StrCat(path, ": no such file", NearFile(path)));
-  const bool is_directory = IsDirectory(path);
+  if (!in_memory && !std::filesystem::exists(path, ignored)) return BadInputError(absl::StrCat(path, ": no such file", NearFile(path)));
+  const bool is_directory = !in_memory && IsDirectory(path);
   std::string head;
   if (!is_directory) {
     AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
@@ -108,7 +110,7 @@ absl::StatusOr<Program> LoadModel(const std::string& path, const LoadOptions& op
 }
 
 absl::Status SaveModel(const Program& program, const std::string& path, const SaveOptions& options) {
-  AtomicFileSet set({.no_sync = options.no_sync});
+  AtomicFileSet set({.no_sync = options.no_sync, .memory = options.memory});
   AMPC_RETURN_IF_ERROR(AddModel(program, path, options, &set));
   return set.Commit();
 }

@@ -11,6 +11,7 @@
 namespace ampc {
 
 class AtomicFileSet;
+class MemoryFiles;
 
 struct LoadOptions {
   std::string params = "";    // Paddle: the parameter file; "" looks beside the program. Usage error for another format
@@ -21,15 +22,16 @@ struct SaveOptions {
   std::string params = "";    // Paddle: where parameters go; "" is beside the program. Usage error for another format
   bool no_sync = false;       // skip fsync
   bool program_only = false;  // write no weights
-  // Called now and then while weights are written, with bytes done and bytes in all.
-  std::function<void(double done, double total)> progress = nullptr;
+  MemoryFiles* memory = nullptr;  // gets the files instead of the disk
+  // Called now and then while weights are written, with bytes done and bytes in all; false stops it: absl::StatusCode::kCancelled.
+  std::function<bool(double done, double total)> progress = nullptr;
   // Called once per weight written that has transforms, with what they did to it.
   std::function<void(const Var& var, const WeightDamage& damage)> on_weight = nullptr;
 };
 
 // Reads a model; the program is not verified. BadInput (exit 3) for an absent or malformed file, Unsupported (exit 4) for a format or feature that is not
 // read. The program's weights refer into the files, which must stay as they are while it lives. A save of that model that was interrupted after its
-// last byte was written is finished first (graph/base/atomic_file_set.h).
+// last byte was written is finished first (graph/base/atomic_file_set.h). A model that lies in memory (graph/base/memory_files.h) is read from there.
 absl::StatusOr<Program> LoadModel(const std::string& path, const LoadOptions& options = {});
 
 // The usage errors of SaveModel, before there is a program.

@@ -25,7 +25,7 @@ absl::Status AppendTransformed(const WeightRef& ref, SaveProgress* progress, Wei
     AMPC_RETURN_IF_ERROR(TransformWindow(ref, first, count, &buffer, damage));
     AMPC_RETURN_IF_ERROR(sink(buffer));
     ref.source->Release(ref.offset + first * size, count * size);
-    progress->Add(buffer.size());
+    AMPC_RETURN_IF_ERROR(progress->Add(buffer.size()));
   }
   return absl::OkStatus();
 }
@@ -36,7 +36,7 @@ absl::Status AppendRaw(const WeightRef& ref, SaveProgress* progress, const ByteS
     const uint64_t count = std::min<uint64_t>(kWindowBytes, ref.bytes - done);
     AMPC_RETURN_IF_ERROR(sink(absl::string_view(all.data() + ref.offset + done, count)));
     ref.source->Release(ref.offset + done, count);
-    progress->Add(count);
+    AMPC_RETURN_IF_ERROR(progress->Add(count));
   }
   return absl::OkStatus();
 }
@@ -66,9 +66,9 @@ absl::StatusOr<uint64_t> StoredBytes(const Var& var) {
   return static_cast<uint64_t>(PackedBytes(BitsOf(var.type.dtype), elements));
 }
 
-void SaveProgress::Add(uint64_t bytes) {
+absl::Status SaveProgress::Add(uint64_t bytes) {
   done_ += static_cast<double>(bytes);
-  if (options_.progress) options_.progress(done_, total_);
+  return !options_.progress || options_.progress(done_, total_) ? absl::OkStatus() : absl::CancelledError("cancelled by the caller");
 }
 
 absl::Status AppendWeight(const Var& var, const SaveOptions& options, SaveProgress* progress, const ByteSink& sink) {
@@ -78,12 +78,12 @@ absl::Status AppendWeight(const Var& var, const SaveOptions& options, SaveProgre
     if (IsPacked(value.dtype())) AppendPacked(value.dtype(), value.data(), value.num_elements(), &packed);
     const absl::string_view bytes = packed.empty() ? absl::string_view(static_cast<const char*>(value.data()), value.size_bytes()) : packed;
     AMPC_RETURN_IF_ERROR(sink(bytes));
-    progress->Add(bytes.size());
-    return absl::OkStatus();
+    return progress->Add(bytes.size());
   }
   if (var.weight->transforms.empty()) return AppendRaw(*var.weight, progress, sink);
   WeightDamage damage;
   const absl::Status status = AppendTransformed(*var.weight, progress, &damage, sink);
+  if (absl::IsCancelled(status)) return status;
   if (!status.ok()) return Annotate(status, absl::StrCat(Name(var.kind), " '", var.name(), "'"));
   if (options.on_weight) options.on_weight(var, damage);
   return absl::OkStatus();

@@ -20,7 +20,7 @@ absl::StatusOr<uint64_t> StoredBytes(const Var& var);
 class SaveProgress {
  public:
   SaveProgress(const SaveOptions& options, uint64_t total) : options_(options), total_(static_cast<double>(total)) {}
-  void Add(uint64_t bytes);
+  absl::Status Add(uint64_t bytes);  // cancelled where the callback says so
 
  private:
   const SaveOptions& options_;

@@ -283,7 +283,7 @@ PassInfo PrunePass() {
     return MakePass([feeds = ListOption(options, "feeds"), fetches = ListOption(options, "fetches")](
                         PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
       AMPC_ASSIGN_OR_RETURN(const bool changed, Prune(feeds, fetches, program));
-      if (changed) ctx.decision = nullptr;
+      if (changed) ctx.ForgetProducts();
       return changed;
     });
   };

@@ -98,5 +98,7 @@ bool LivesInScope(const Var& var);
 // The feeds of `program` in its order. UsageError for one that is missing, unknown, or of another type;
 // UnsupportedError where the program wants anything but a tensor.
 absl::StatusOr<std::vector<const HostTensor*>> OrderFeeds(const Program& program, const TensorMap& feeds);
+// The same errors for feeds that are in order.
+absl::Status CheckFeeds(const Program& program, absl::Span<const HostTensor* const> feeds);
 
 }  // namespace ampc

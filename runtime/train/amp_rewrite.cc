@@ -4,9 +4,10 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/base/status_macros.h"
+#include "passes/amp/decide/decision.h"
 #include "passes/analysis/target_support.h"
 #include "passes/pipeline.h"
-#include "passes/pipelines.h"
+#include "runtime/convert/options.h"
 
 namespace ampc::amp {
 namespace {
@@ -69,7 +70,7 @@ absl::StatusOr<AmpRewrite> RewriteForTraining(Program& program, const DecorateOp
     decided = decided || step.pass == "amp-decide";
   }
   AMPC_RETURN_IF_ERROR(RunPipeline(decide, PipelineOptions(), ctx, program));
-  if (ctx.decision != nullptr) DecideParams(program, low_params, options.compat == "own" && settings.level == "O1", *ctx.decision);
+  if (AmpDecision* decision = ctx.Find<AmpDecision>()) DecideParams(program, low_params, options.compat == "own" && settings.level == "O1", *decision);
   AMPC_RETURN_IF_ERROR(RunPipeline(rewrite, PipelineOptions(), ctx, program));
   out.low_params = TakeLowParams(program);
   out.notes = std::move(ctx.notes);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "passes/amp/decide/decision.h"
 #include "passes/amp/training/verify_training.h"
 #include "passes/append_op.h"
 #include "runtime/train/gradient_roles.h"

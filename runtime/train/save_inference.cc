@@ -122,8 +122,9 @@ std::unique_ptr<AmpDecision> LowParams(const Program& program) {
 absl::Status StoreLow(Program& program) {
   PassContext ctx;
   AMPC_ASSIGN_OR_RETURN(ctx.support, TargetSupport("cpu"));
-  ctx.decision = LowParams(program);
-  if (ctx.decision == nullptr) return absl::OkStatus();
+  std::unique_ptr<AmpDecision> decision = LowParams(program);
+  if (decision == nullptr) return absl::OkStatus();
+  ctx.Put(std::move(decision));
   return RunPipeline(Pipeline().Add("cast-parameters-to-fp16", {{"on_overflow", "keep"}}), {}, ctx, program);
 }
 

@@ -123,7 +123,7 @@ TEST_P(AnyPageTest, LinksLeadToFiles) {
 
 std::string NameOf(const ::testing::TestParamInfo<std::string>& info) { return info.param; }
 const std::vector<std::string> kWithCommands = {"nan_in_fp16", "is_fp16_worth_it", "how_to_add_an_op", "protect_rules"};
-const std::vector<std::string> kReferences = {"benchmarks", "convert", "gpu", "onnx", "paddle3", "programs", "supported", "training"};
+const std::vector<std::string> kReferences = {"benchmarks", "convert", "flow", "gpu", "onnx", "paddle3", "programs", "supported", "training"};
 INSTANTIATE_TEST_SUITE_P(Docs, PageTest, ::testing::ValuesIn(kWithCommands), NameOf);
 INSTANTIATE_TEST_SUITE_P(Docs, AnyPageTest, ::testing::ValuesIn(kWithCommands), NameOf);
 INSTANTIATE_TEST_SUITE_P(References, AnyPageTest, ::testing::ValuesIn(kReferences), NameOf);

@@ -6,7 +6,7 @@
 #include "tests/formats/test_files.h"
 #include "tests/testlib/onnx_tolerance.h"
 #include "tests/testlib/status.h"
-#include "tools/cli/model_facts.h"
+#include "runtime/convert/model_facts.h"
 #include "tools/quickstart/task.h"
 
 namespace ampc::testing {

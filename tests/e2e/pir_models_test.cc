@@ -12,7 +12,7 @@
 #include "runtime/session.h"
 #include "tests/formats/test_files.h"
 #include "tests/testlib/status.h"
-#include "tools/cli/convert_model.h"
+#include "runtime/convert/convert.h"
 #include "tools/quickstart/task.h"
 
 namespace ampc::testing {
@@ -44,11 +44,11 @@ TEST_P(PaddleThree, ReadsTheSameText) {
   const TempFolder folder;
   std::string model = original;
   if (GetParam() != DType::kF32) {
-    ConvertRequest request;
-    request.input = original;
-    request.output = model = folder / "low.json";
-    request.options.dtype = GetParam();
-    ASSERT_OK(ConvertModel(request).status());
+    ConvertOptions convert;
+    convert.model = original;
+    convert.output = model = folder / "low.json";
+    convert.dtype = GetParam();
+    ASSERT_OK(Convert(convert).status());
   }
   ASSERT_OK_AND_ASSIGN(Task task, FindTask("ppocrv5_rec"));
   ASSERT_OK(ReadLabels(Folder(""), task));

@@ -52,13 +52,13 @@ std::string OriginalPath(const std::string& name) {
 }
 
 absl::Status ConvertTo(DType dtype, const std::string& from, const std::string& to, ConvertResult* result, const std::string& level) {
-  ConvertRequest request;
-  request.input = from;
-  request.output = to;
-  request.options.dtype = dtype;
-  request.options.level = level;
-  request.no_sync = true;
-  AMPC_ASSIGN_OR_RETURN(ConvertResult converted, ConvertModel(request));
+  ConvertOptions convert;
+  convert.model = from;
+  convert.output = to;
+  convert.dtype = dtype;
+  convert.level = level;
+  convert.no_sync = true;
+  AMPC_ASSIGN_OR_RETURN(ConvertResult converted, Convert(convert));
   if (result != nullptr) *result = std::move(converted);
   return absl::OkStatus();
 }

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "graph/base/dtype.h"
 #include "runtime/session.h"
-#include "tools/cli/convert_model.h"
+#include "runtime/convert/convert.h"
 #include "tools/quickstart/task.h"
 
 namespace ampc::testing {

@@ -11,7 +11,7 @@
 #include "tests/formats/test_files.h"
 #include "tests/testlib/status.h"
 #include "tests/testlib/tolerance.h"
-#include "tools/cli/model_facts.h"
+#include "runtime/convert/model_facts.h"
 #include "tools/quickstart/task.h"
 
 namespace ampc::testing {

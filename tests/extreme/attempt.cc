@@ -12,8 +12,8 @@
 #include "graph/formats/format.h"
 #include "graph/text/printer.h"
 #include "runtime/session.h"
-#include "tools/cli/convert_model.h"
-#include "tools/cli/model_facts.h"
+#include "runtime/convert/convert.h"
+#include "runtime/convert/model_facts.h"
 #include "tools/cli/uncaught.h"
 
 namespace ampc::extreme {
@@ -27,11 +27,11 @@ absl::Status Inspect(const std::string& path) {
 }
 
 absl::Status Convert(const std::string& path, const std::string& to) {
-  ConvertRequest request;
-  request.input = path;
-  request.output = to;
-  request.no_sync = true;
-  return ConvertModel(request).status();
+  ConvertOptions convert;
+  convert.model = path;
+  convert.output = to;
+  convert.no_sync = true;
+  return Convert(convert).status();
 }
 
 absl::Status Run(const std::string& path, const TensorMap& feeds, TensorMap* fetches) {

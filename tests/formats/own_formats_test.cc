@@ -138,6 +138,7 @@ TEST_P(OwnFormat, SavingReportsProgressAndDamage) {
     EXPECT_GT(done, last);
     last = done;
     total = all;
+    return true;
   };
   int reports = 0;
   options.on_weight = [&](const Var& var, const WeightDamage& damage) {
@@ -155,6 +156,12 @@ TEST_P(OwnFormat, SavingReportsProgressAndDamage) {
     EXPECT_EQ(last, 2.0 * kElements);
     EXPECT_EQ(total, last);
     EXPECT_EQ(reports, 1);
+  }
+  options.progress = [](double, double) { return false; };
+  for (const char* name : {GetParam(), "stopped.pdmodel"}) {
+    const TempFolder empty;
+    EXPECT_EQ(SaveModel(*program, empty / name, options).code(), absl::StatusCode::kCancelled);
+    EXPECT_TRUE(std::filesystem::is_empty(empty.path()));
   }
 }
 

@@ -5,6 +5,7 @@
 #include "passes/analysis/target_support.h"
 #include "passes/pass_context.h"
 #include "passes/pipelines.h"
+#include "runtime/convert/options.h"
 #include "tests/fuzz/target.h"
 
 namespace ampc::fuzz {

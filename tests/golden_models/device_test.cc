@@ -12,7 +12,7 @@
 #include "tests/golden_models/device_name.h"
 #include "tests/golden_models/model_data.h"
 #include "tests/testlib/status.h"
-#include "tools/cli/convert_model.h"
+#include "runtime/convert/convert.h"
 
 namespace ampc::testing {
 namespace {
@@ -41,12 +41,12 @@ TEST_P(OnDevice, GivesWhatPaddleGives) {
   const TempFolder folder;
   std::string path = GoldenModel(name);
   if (dtype != DType::kF32) {
-    ConvertRequest request;
-    request.input = path;
-    request.output = path = folder / "low.pdmodel";
-    request.options.dtype = dtype;
-    request.no_sync = true;
-    ASSERT_OK(ConvertModel(request));
+    ConvertOptions convert;
+    convert.model = path;
+    convert.output = path = folder / "low.pdmodel";
+    convert.dtype = dtype;
+    convert.no_sync = true;
+    ASSERT_OK(Convert(convert));
   }
   const absl::StatusOr<Session> session = Session::Load(path, {.device = device, .threads = 2});
   if (ExitCodeOf(session.status()) == ExitCode::kUnsupported) GTEST_SKIP() << session.status().message();

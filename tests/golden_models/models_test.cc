@@ -13,7 +13,7 @@
 #include "tests/formats/test_files.h"
 #include "tests/golden_models/model_data.h"
 #include "tests/testlib/status.h"
-#include "tools/cli/convert_model.h"
+#include "runtime/convert/convert.h"
 
 namespace ampc::testing {
 namespace {
@@ -77,14 +77,14 @@ class Converted : public ::testing::TestWithParam<std::tuple<const char*, DType,
   std::string name() const { return std::get<0>(GetParam()); }
   DType dtype() const { return std::get<1>(GetParam()); }
   absl::StatusOr<ConvertResult> Convert(const std::string& from, const std::string& to, const std::string& target = "cuda") const {
-    ConvertRequest request;
-    request.input = from;
-    request.output = to;
-    request.options.dtype = dtype();
-    request.options.level = std::get<2>(GetParam());
-    request.target = target;
-    request.no_sync = true;
-    return ConvertModel(request);
+    ConvertOptions convert;
+    convert.model = from;
+    convert.output = to;
+    convert.dtype = dtype();
+    convert.level = std::get<2>(GetParam());
+    convert.target = target;
+    convert.no_sync = true;
+    return ampc::Convert(convert);
   }
 
   std::unique_ptr<TempFolder> folder_;

@@ -15,7 +15,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/formats/format.h"
 #include "passes/analysis/target_support.h"
-#include "passes/pipelines.h"
+#include "runtime/convert/options.h"
 #include "runtime/session.h"
 #include "tests/onnx/hidden.h"
 #include "tests/onnx/unpacked.h"

@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "passes/analysis/target_support.h"
 #include "passes/pipelines.h"
+#include "runtime/convert/options.h"
 
 namespace ampc {
 namespace {

@@ -5,7 +5,7 @@
 #include "graph/text/parser.h"
 #include "gtest/gtest.h"
 #include "passes/analysis/target_support.h"
-#include "passes/pipelines.h"
+#include "runtime/convert/options.h"
 
 namespace ampc {
 namespace {
@@ -50,7 +50,7 @@ class ReportTest : public ::testing::Test {
     options.black_vars = {"f"};
     const absl::Status status = RunPipeline(ConvertPipeline(options), {}, ctx_, program_);
     ASSERT_TRUE(status.ok()) << status.message();
-    report_ = MakeAmpReport(program_, ctx_.decision.get());
+    report_ = MakeAmpReport(program_, ctx_.Find<AmpDecision>());
   }
   Program program_ = Parsed();
   PassContext ctx_;

@@ -26,8 +26,8 @@ class BrowserTest : public ::testing::Test {
   void SetUp() override {
     browser_ = Chromium();
     if (browser_.empty()) GTEST_SKIP() << "Chromium is not installed";
-    const Reported reported = Convert(folder_, ReportedProgram());
-    WriteFile(folder_ / "r.html", ReportHtml(reported.request, reported.result));
+    const ConvertResult reported = Convert(folder_, ReportedProgram());
+    WriteFile(folder_ / "r.html", ReportHtml(reported));
   }
 
   Outcome Run(std::vector<std::string> args, const std::string& page, const std::string& fragment) const {
@@ -177,8 +177,8 @@ TEST_F(BrowserTest, AnswersToMouseAndKeys) {
 TEST_F(BrowserTest, TheSmallestProgramsAreShown) {
   for (const char* text : {"program none version=1\n\nblock main {\n  feed x : f32 [1]\n  fetch x\n}\n",
                            "program one version=1\n\nblock main {\n  feed x : f32 [1]\n  y = relu(x) : f32 [1]\n  fetch y\n}\n"}) {
-    const Reported reported = Convert(folder_, text);
-    WriteFile(folder_ / "small.html", ReportHtml(reported.request, reported.result));
+    const ConvertResult reported = Convert(folder_, text);
+    WriteFile(folder_ / "small.html", ReportHtml(reported));
     EXPECT_THAT(After(Dom("", "small.html"), "id=\"weights\"", "</section>"), HasSubstr("No weight is stored in low precision."));
   }
 }

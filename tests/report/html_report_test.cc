@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_split.h"
 #include "graph/base/json_reader.h"
+#include "runtime/convert/report.h"
 #include "tests/report/reported.h"
 
 namespace ampc {
@@ -18,7 +19,6 @@ using ::testing::HasSubstr;
 using testing::kEvilName;
 using ::testing::Not;
 using testing::ReadFile;
-using testing::Reported;
 using testing::ReportedProgram;
 using testing::TempFolder;
 
@@ -40,22 +40,22 @@ class HtmlReport : public ::testing::Test {
 };
 
 TEST_F(HtmlReport, HoldsTheDataOfTheJsonReport) {
-  const Reported reported = Convert(folder_, ReportedProgram());
-  const std::string page = ReportHtml(reported.request, reported.result);
+  const ConvertResult reported = Convert(folder_, ReportedProgram());
+  const std::string page = ReportHtml(reported);
   const JsonValue data = Data(page, "report-data");
-  absl::StatusOr<JsonValue> json = ParseJson(ReportJson(reported.request, reported.result));
+  absl::StatusOr<JsonValue> json = ParseJson(ReportJson(reported));
   ASSERT_TRUE(json.ok());
   for (const char* list : {"ops", "casts", "weights", "types"}) EXPECT_EQ(Size(data, list), Size(*json, list)) << list;
   EXPECT_EQ(Size(data, "ops"), 1 + 6 * 5 + 4 + 1u);
-  EXPECT_EQ(data.Find("command")->text, reported.request.command);
+  EXPECT_EQ(data.Find("command")->text, reported.options.command);
   bool found = false;
   for (const JsonValue& op : data.Find("ops")->items) found = found || op.Find("value")->text == kEvilName;
   EXPECT_TRUE(found);
 }
 
 TEST_F(HtmlReport, GraphAndReportNumberOpsAlike) {
-  const Reported reported = Convert(folder_, ReportedProgram());
-  const std::string page = ReportHtml(reported.request, reported.result);
+  const ConvertResult reported = Convert(folder_, ReportedProgram());
+  const std::string page = ReportHtml(reported);
   const JsonValue graph = Data(page, "graph-data"), data = Data(page, "report-data");
   EXPECT_EQ(Size(graph, "casts"), Size(data, "casts"));
   EXPECT_EQ(Size(graph, "ops"), Size(data, "casts") + Size(data, "ops"));
@@ -63,8 +63,8 @@ TEST_F(HtmlReport, GraphAndReportNumberOpsAlike) {
 }
 
 TEST_F(HtmlReport, NamesAreNeverMarkup) {
-  const Reported reported = Convert(folder_, ReportedProgram());
-  const std::string page = ReportHtml(reported.request, reported.result);
+  const ConvertResult reported = Convert(folder_, ReportedProgram());
+  const std::string page = ReportHtml(reported);
   EXPECT_THAT(page, Not(HasSubstr("alert(1)<")));
   EXPECT_THAT(page, Not(HasSubstr("<w>")));
   EXPECT_THAT(page, Not(HasSubstr("a <b>")));
@@ -74,41 +74,48 @@ TEST_F(HtmlReport, NamesAreNeverMarkup) {
 }
 
 TEST_F(HtmlReport, TheTitleIsEscaped) {
-  Reported reported = Convert(folder_, ReportedProgram());
-  reported.request.output = "</title><i>\"&.ampc";
-  const std::string page = ReportHtml(reported.request, reported.result);
+  ConvertResult reported = Convert(folder_, ReportedProgram());
+  reported.options.output = "</title><i>\"&.ampc";
+  const std::string page = ReportHtml(reported);
   EXPECT_THAT(page, HasSubstr("<title>&lt;/title&gt;&lt;i&gt;&quot;&amp;.ampc"));
 }
 
 TEST_F(HtmlReport, PlaceholdersInNamesAreText) {
-  Reported reported = Convert(folder_, ReportedProgram());
-  reported.request.output = "{{script}}{{report}}";
-  const std::string page = ReportHtml(reported.request, reported.result);
+  ConvertResult reported = Convert(folder_, ReportedProgram());
+  reported.options.output = "{{script}}{{report}}";
+  const std::string page = ReportHtml(reported);
   EXPECT_EQ(Data(page, "report-data").Find("output")->text, "{{script}}{{report}}");
 }
 
 TEST_F(HtmlReport, LoadsNothing) {
-  const Reported reported = Convert(folder_, ReportedProgram());
-  const std::string page = ReportHtml(reported.request, reported.result);
+  const ConvertResult reported = Convert(folder_, ReportedProgram());
+  const std::string page = ReportHtml(reported);
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   for (const char* part : {"https:", "src=\"", "@import", "url(http", "<link"}) EXPECT_THAT(page, Not(HasSubstr(part))) << part;
 }
 
 TEST_F(HtmlReport, SameDataSameBytes) {
-  Reported a = Convert(folder_, ReportedProgram()), b = Convert(folder_, ReportedProgram());
-  for (Reported* r : {&a, &b}) r->result.load_seconds = r->result.pass_seconds = r->result.save_seconds = 0.5;
-  EXPECT_EQ(ReportHtml(a.request, a.result), ReportHtml(b.request, b.result));
+  ConvertResult a = Convert(folder_, ReportedProgram()), b = Convert(folder_, ReportedProgram());
+  for (ConvertResult* r : {&a, &b}) r->load_seconds = r->pass_seconds = r->save_seconds = 0.5;
+  EXPECT_EQ(ReportHtml(a), ReportHtml(b));
 }
 
 TEST_F(HtmlReport, TheEndingChooses) {
-  const Reported reported = Convert(folder_, ReportedProgram());
-  EXPECT_EQ(MakeReport("r.json", reported.request, reported.result), ReportJson(reported.request, reported.result));
-  EXPECT_EQ(MakeReport("r.html", reported.request, reported.result), ReportHtml(reported.request, reported.result));
+  testing::WriteFile(folder_ / "model.prog", ReportedProgram());
+  ConvertOptions options{.model = folder_ / "model.prog", .output = folder_ / "low.ampc", .page = ReportHtml};
+  options.report = folder_ / "r.json";
+  ASSERT_TRUE(ampc::Convert(options).ok());
+  EXPECT_TRUE(ParseJson(ReadFile(options.report)).ok());
+  options.report = folder_ / "r.html";
+  ASSERT_TRUE(ampc::Convert(options).ok());
+  EXPECT_THAT(ReadFile(options.report), ::testing::StartsWith("<!doctype html>"));
+  options.page = nullptr;
+  EXPECT_THAT(ampc::Convert(options).status().message(), ::testing::HasSubstr("a .json file is needed"));
 }
 
 TEST_F(HtmlReport, CastsSayWhoWantedThem) {
-  const Reported reported = Convert(folder_, ReportedProgram());
-  const JsonValue data = Data(ReportHtml(reported.request, reported.result), "report-data");
+  const ConvertResult reported = Convert(folder_, ReportedProgram());
+  const JsonValue data = Data(ReportHtml(reported), "report-data");
   std::map<std::string, std::string> reasons;
   for (const JsonValue& cast : data.Find("casts")->items) reasons[cast.Find("source")->text] = cast.Find("reason")->text;
   EXPECT_THAT(reasons["x"], HasSubstr("matmul_v2 computes in low precision (allow: "));
@@ -125,8 +132,8 @@ TEST_F(HtmlReport, ALargeProgramMakesABoundedPage) {
     absl::StrAppend(&text, "  v", i, " = ", kTypes[(random >> 16) % 7], "(", i == 0 ? "x" : absl::StrCat("v", i - 1), ") : f32 [?, 4]\n");
   }
   absl::StrAppend(&text, "  fetch v", kOps - 1, "\n}\n");
-  const Reported reported = Convert(folder_, text);
-  const std::string page = ReportHtml(reported.request, reported.result);
+  const ConvertResult reported = Convert(folder_, text);
+  const std::string page = ReportHtml(reported);
   EXPECT_LT(page.size(), 8u << 20);
   const JsonValue data = Data(page, "report-data"), graph = Data(page, "graph-data");
   EXPECT_EQ(Size(data, "ops"), 10'000u);
@@ -143,8 +150,8 @@ TEST_F(HtmlReport, ALargeProgramMakesABoundedPage) {
 TEST_F(HtmlReport, OfTheSmallestPrograms) {
   for (const char* text : {"program none version=1\n\nblock main {\n  feed x : f32 [1]\n  fetch x\n}\n",
                            "program one version=1\n\nblock main {\n  feed x : f32 [1]\n  y = relu(x) : f32 [1]\n  fetch y\n}\n"}) {
-    const Reported reported = Convert(folder_, text);
-    const JsonValue data = Data(ReportHtml(reported.request, reported.result), "report-data");
+    const ConvertResult reported = Convert(folder_, text);
+    const JsonValue data = Data(ReportHtml(reported), "report-data");
     EXPECT_EQ(Size(data, "weights"), 0u);
   }
 }

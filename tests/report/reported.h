@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/formats/test_files.h"
-#include "tools/cli/convert_model.h"
+#include "runtime/convert/convert.h"
 
 namespace ampc::testing {
 
@@ -41,23 +41,17 @@ block then parent=main {
 )");
 }
 
-struct Reported {
-  ConvertRequest request;
-  ConvertResult result;
-};
-
 // Converts `text` in `folder`.
-inline Reported Convert(const TempFolder& folder, const std::string& text) {
-  Reported reported;
+inline ConvertResult Convert(const TempFolder& folder, const std::string& text) {
+  ConvertOptions options;
   WriteFile(folder / "model.prog", text);
-  reported.request.input = folder / "model.prog";
-  reported.request.output = folder / "low.ampc";
-  reported.request.command = "ampc convert 'a <b>.prog' --output low.ampc";
-  reported.request.no_sync = true;
-  absl::StatusOr<ConvertResult> result = ConvertModel(reported.request);
+  options.model = folder / "model.prog";
+  options.output = folder / "low.ampc";
+  options.command = "ampc convert 'a <b>.prog' --output low.ampc";
+  options.no_sync = true;
+  absl::StatusOr<ConvertResult> result = ampc::Convert(options);
   EXPECT_TRUE(result.ok()) << result.status().message();
-  if (result.ok()) reported.result = *std::move(result);
-  return reported;
+  return result.ok() ? *std::move(result) : ConvertResult();
 }
 
 }  // namespace ampc::testing

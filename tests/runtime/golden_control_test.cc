@@ -8,7 +8,7 @@
 #include "graph/formats/format.h"
 #include "graph/formats/tensor_io/npz.h"
 #include "passes/analysis/target_support.h"
-#include "passes/pipelines.h"
+#include "runtime/convert/options.h"
 #include "runtime/session.h"
 #include "tests/testlib/status.h"
 #include "tests/testlib/tolerance.h"

@@ -12,6 +12,7 @@
 #include "graph/text/parser.h"
 #include "graph/text/printer.h"
 #include "graph/verify.h"
+#include "passes/amp/decide/decision.h"
 #include "passes/analysis/target_support.h"
 #include "passes/pipeline.h"
 #include "tests/testlib/match.h"
@@ -58,7 +59,7 @@ absl::Status RunPasses(const Case& c, Program& program, Outcome* outcome) {
   options.check_claims = true;
   options.after = [outcome](const PipelineStep&, int, const Program&, bool changed, double) { outcome->changed |= changed; };
   AMPC_RETURN_IF_ERROR(RunPipeline(pipeline, options, ctx, program));
-  if (ctx.decision != nullptr) outcome->table = ToTable(*ctx.decision, program);
+  if (const AmpDecision* decision = ctx.Find<AmpDecision>()) outcome->table = ToTable(*decision, program);
   outcome->notes = absl::StrJoin(ctx.notes, "\n");
   return absl::OkStatus();
 }

@@ -7,6 +7,9 @@
  * Nothing prints, exits or throws. A NULL where something is needed is AMPC_USAGE; functions that free take NULL.
  * Threads: any number of threads may use one session at the same time, ampc_run included; freeing it has to come after the last use. Results
  * belong to whoever got them and may be read by several threads. The error text is a thread's own.
+ * Compatibility: the name of the shared library says what fits (libampc.so.MAJOR.MINOR; until 1.0 every minor version may change the interface). Within
+ * it functions, numbers of enums and members of structs keep their meaning; functions, enumerators and options are added. Structs that have got no more
+ * members for a new purpose get a new name.
  * Ownership: what a function returns through a ** is the caller's, who frees it with the function named there; all other pointers that are
  * returned point into the handle that they were asked of and live as long as it does. Arguments are not kept after a call. */
 #pragma once
@@ -18,13 +21,15 @@
 extern "C" {
 #endif
 
-/* The same numbers as the exit codes of the command line. */
+/* The same numbers as the exit codes of the command line, but for the last. */
 typedef enum ampc_code {
   AMPC_OK = 0,
+  AMPC_NO = 1,          /* the answer is no: ampc_verify, ampc_compare; their results are there all the same */
   AMPC_USAGE = 2,       /* a wrong argument: an option, a missing feed, a wrong type or shape */
   AMPC_BAD_INPUT = 3,   /* a file is absent or malformed */
   AMPC_UNSUPPORTED = 4, /* well formed, but an op, a device or a format is not supported */
-  AMPC_INTERNAL = 5     /* a write that failed, no memory, or an error of ampc */
+  AMPC_INTERNAL = 5,    /* a write that failed, no memory, or an error of ampc */
+  AMPC_CANCELLED = 6    /* a callback said so */
 } ampc_code;
 
 typedef enum ampc_dtype {
@@ -117,6 +122,63 @@ ampc_code ampc_result_named(const ampc_results *results, const char *name, ampc_
 /* `ampc convert INPUT -o OUTPUT`, with its options (`ampc convert --help`): dtype, level, include, exclude, low-io, calibrate, report, ... A
  * conversion that fails leaves no output. */
 ampc_code ampc_convert(const char *input, const char *output, const ampc_option *options, size_t num_options);
+
+/* Models in memory, and what becomes of models besides running them. */
+
+typedef struct ampc_file {
+  const char *name; /* as the other files of its model call it */
+  const void *data;
+  size_t bytes;
+} ampc_file;
+
+/* The model in the file or folder `path`; where there are files, the one of them that has this name, whose ending says the format ("model.onnx"). */
+typedef struct ampc_model {
+  const char *path;
+  const ampc_file *files; /* `num_files` of them, or NULL */
+  size_t num_files;
+} ampc_model;
+
+/* Each may be NULL. They are called on the calling thread, and must not call back into ampc. */
+typedef struct ampc_callbacks {
+  void *user;
+  /* What is being done: "loading", the name of a pass, "saving"; `total` is 0 where it is not known. Returns 0 to stop: AMPC_CANCELLED, and no output. */
+  int (*progress)(void *user, const char *stage, double done, double total);
+  /* A sentence that the user should read, as it is found. */
+  void (*log)(void *user, const char *sentence);
+} ampc_callbacks;
+
+/* What a call made: files, where they were wanted in memory; sentences; texts. */
+typedef struct ampc_outcome ampc_outcome;
+void ampc_free_outcome(ampc_outcome *outcome);
+size_t ampc_num_files(const ampc_outcome *outcome);
+ampc_code ampc_outcome_file(const ampc_outcome *outcome, size_t index, ampc_file *file); /* the model's program first */
+size_t ampc_num_notes(const ampc_outcome *outcome);
+const char *ampc_note(const ampc_outcome *outcome, size_t index); /* NULL for an index that is not below the number */
+/* What there is to say, as JSON; of a conversion also the whole report, as JSON and as a page. Made at the first call for it. */
+ampc_code ampc_outcome_json(ampc_outcome *outcome, const char **text);
+ampc_code ampc_outcome_report(ampc_outcome *outcome, const char **text);
+ampc_code ampc_outcome_page(ampc_outcome *outcome, const char **text);
+
+/* As ampc_load; files in memory have to stay until the session is freed. */
+ampc_code ampc_load_model(const ampc_model *model, const ampc_option *options, size_t num_options, ampc_session **session);
+
+/* As ampc_run, in the order of the model's inputs, all of them; their names are not read. */
+ampc_code ampc_run_ordered(const ampc_session *session, const ampc_tensor *inputs, size_t num_inputs, ampc_results **results);
+/* As ampc_run_ordered into memory of the caller: `outputs` are all of the model's, in order, each with the dtype, dims and bytes that its result has
+ * (AMPC_USAGE else, with the dims in the sentence). */
+ampc_code ampc_run_into(const ampc_session *session, const ampc_tensor *inputs, size_t num_inputs, const ampc_tensor *outputs, size_t num_outputs);
+
+/* As ampc_convert; files in memory have to stay until the outcome is freed. `in_memory`: the model's files become those of `outcome`, and `name` only says what they are called; else `name` is a path. The
+ * callbacks may be NULL. */
+ampc_code ampc_convert_model(const ampc_model *model, const char *name, int in_memory, const ampc_option *options, size_t num_options,
+                             const ampc_callbacks *callbacks, ampc_outcome **outcome);
+/* `ampc strip`: takes a conversion back; `weights` is the model that has the exact weights, or NULL. */
+ampc_code ampc_strip_model(const ampc_model *model, const ampc_model *weights, const char *name, int in_memory, const ampc_callbacks *callbacks,
+                           ampc_outcome **outcome);
+/* `ampc inspect --json`: signature, ops, types, weights and casts. */
+ampc_code ampc_inspect_model(const ampc_model *model, ampc_outcome **outcome);
+/* `ampc verify --json`: AMPC_NO for a model that is not well formed; the sentence says why. */
+ampc_code ampc_verify_model(const ampc_model *model, ampc_outcome **outcome);
 
 #ifdef __cplusplus
 }

@@ -12,14 +12,14 @@ namespace {
 thread_local std::string error_text;
 thread_local bool no_memory_for_text = false;
 
-// AMPC_OK for ok; no function of this interface answers with ExitCode::kNo.
 ampc_code CodeOf(const absl::Status& status) {
+  if (absl::IsCancelled(status)) return AMPC_CANCELLED;
   switch (ExitCodeOf(status)) {
     case ExitCode::kOk: return AMPC_OK;
     case ExitCode::kUsage: return AMPC_USAGE;
     case ExitCode::kBadInput: return AMPC_BAD_INPUT;
     case ExitCode::kUnsupported: return AMPC_UNSUPPORTED;
-    case ExitCode::kNo:
+    case ExitCode::kNo: return AMPC_NO;
     case ExitCode::kInternal: break;
   }
   return AMPC_INTERNAL;

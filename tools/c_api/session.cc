@@ -1,6 +1,7 @@
 // Sessions and their runs.
 #include "runtime/session.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -8,14 +9,17 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "graph/base/error.h"
+#include "graph/base/memory_files.h"
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
 #include "tools/c_api/ampc.h"
 #include "tools/c_api/errors.h"
+#include "tools/c_api/model.h"
 #include "tools/c_api/types.h"
 #include "tools/cli/version.h"
 
@@ -49,8 +53,8 @@ struct ampc_session {
 };
 
 struct ampc_results {
-  ampc::TensorMap tensors;
-  std::vector<const ampc::TensorMap::value_type*> order;  // of the model's outputs; one may be there twice
+  std::vector<ampc::HostTensor> tensors;  // in the order of the model's outputs
+  std::vector<std::string> names;
 };
 
 namespace ampc::c_api {
@@ -101,6 +105,19 @@ absl::StatusOr<TensorMap> Feeds(absl::Span<const ampc_tensor> inputs) {
   return feeds;
 }
 
+absl::Status Load(const ampc_model& model, const ampc_option* options, size_t num_options, ampc_session** session) {
+  AMPC_RETURN_IF_ERROR(Need(session, "session"));
+  AMPC_RETURN_IF_ERROR(CheckOptions(options, num_options));
+  SessionOptions how;
+  for (size_t i = 0; i < num_options; ++i) AMPC_RETURN_IF_ERROR(SetOption(options[i].key, options[i].value, how));
+  const MemoryFiles files = FilesOf(model);
+  const MemoryFiles::Scope memory(model.num_files == 0 ? nullptr : &files);
+  AMPC_ASSIGN_OR_RETURN(Session loaded, Session::Load(model.path, how));
+  std::vector<Value> inputs = Describe(loaded.inputs()), outputs = Describe(loaded.outputs());
+  *session = new ampc_session{std::move(loaded), std::move(inputs), std::move(outputs)};
+  return absl::OkStatus();
+}
+
 absl::Status Get(const std::vector<Value>& values, size_t index, ampc_value* out) {
   AMPC_RETURN_IF_ERROR(Need(out, "value"));
   if (index >= values.size()) return UsageError(absl::StrCat("the index is ", index, ", the model has ", values.size()));
@@ -109,9 +126,39 @@ absl::Status Get(const std::vector<Value>& values, size_t index, ampc_value* out
   return absl::OkStatus();
 }
 
-void View(const TensorMap::value_type& result, ampc_tensor* out) {
-  const auto& [name, tensor] = result;
-  *out = {name.c_str(), ToC(tensor.dtype()), tensor.rank(), tensor.dims().data(), tensor.data(), tensor.size_bytes()};
+void View(const ampc_results& results, size_t index, ampc_tensor* out) {
+  const HostTensor& tensor = results.tensors[index];
+  *out = {results.names[index].c_str(), ToC(tensor.dtype()), tensor.rank(), tensor.dims().data(), tensor.data(), tensor.size_bytes()};
+}
+
+// The inputs in their order, copied.
+absl::StatusOr<std::vector<HostTensor>> Copies(absl::Span<const ampc_tensor> inputs) {
+  std::vector<HostTensor> copies;
+  copies.reserve(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    absl::StatusOr<HostTensor> tensor = Copy(inputs[i]);
+    if (!tensor.ok()) return Annotate(tensor.status(), absl::StrCat("input ", i));
+    copies.push_back(*std::move(tensor));
+  }
+  return copies;
+}
+
+absl::StatusOr<std::vector<HostTensor>> RunCopies(const Session& session, const std::vector<HostTensor>& inputs) {
+  absl::InlinedVector<const HostTensor*, 8> feeds;
+  for (const HostTensor& input : inputs) feeds.push_back(&input);
+  return session.RunOrdered(feeds);
+}
+
+absl::Status CopyInto(const HostTensor& result, const ampc_tensor& output) {
+  const absl::Span<const int64_t> dims(output.dims, static_cast<size_t>(std::max<int32_t>(output.rank, 0)));
+  if (output.dtype != ToC(result.dtype()) || dims != result.dims() || output.bytes != result.size_bytes()) {
+    return UsageError(absl::StrCat("found ", Name(FromC(output.dtype)), " ", ShapeToString(dims), " with ", output.bytes, " bytes, the result is ",
+                                   Name(result.dtype()), " ", ShapeToString(result.dims()), " and needs ", result.size_bytes()));
+  }
+  if (output.bytes == 0) return absl::OkStatus();
+  AMPC_RETURN_IF_ERROR(Need(output.data, "its data"));
+  std::memcpy(const_cast<void*>(output.data), result.data(), output.bytes);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -123,15 +170,15 @@ const char* ampc_version(void) { return ampc::Version(); }
 
 ampc_code ampc_load(const char* path, const ampc_option* options, size_t num_options, ampc_session** session) {
   return Call("ampc_load", [=]() -> absl::Status {
-    AMPC_RETURN_IF_ERROR(Need(session, "session"));
     AMPC_RETURN_IF_ERROR(Need(path, "path"));
-    AMPC_RETURN_IF_ERROR(CheckOptions(options, num_options));
-    ampc::SessionOptions how;
-    for (size_t i = 0; i < num_options; ++i) AMPC_RETURN_IF_ERROR(SetOption(options[i].key, options[i].value, how));
-    AMPC_ASSIGN_OR_RETURN(ampc::Session loaded, ampc::Session::Load(path, how));
-    std::vector<Value> inputs = Describe(loaded.inputs()), outputs = Describe(loaded.outputs());
-    *session = new ampc_session{std::move(loaded), std::move(inputs), std::move(outputs)};
-    return absl::OkStatus();
+    return Load({path, nullptr, 0}, options, num_options, session);
+  });
+}
+
+ampc_code ampc_load_model(const ampc_model* model, const ampc_option* options, size_t num_options, ampc_session** session) {
+  return Call("ampc_load_model", [=]() -> absl::Status {
+    AMPC_RETURN_IF_ERROR(CheckModel(model, "model"));
+    return Load(*model, options, num_options, session);
   });
 }
 
@@ -162,23 +209,58 @@ ampc_code ampc_run(const ampc_session* session, const ampc_tensor* inputs, size_
     AMPC_RETURN_IF_ERROR(NeedArray(inputs, num_inputs, "inputs"));
     AMPC_ASSIGN_OR_RETURN(const ampc::TensorMap feeds, Feeds(absl::MakeConstSpan(inputs, num_inputs)));
     auto out = std::make_unique<ampc_results>();
-    AMPC_ASSIGN_OR_RETURN(out->tensors, session->session.Run(feeds));
-    for (const Value& value : session->outputs) out->order.push_back(&*out->tensors.find(value.name));
+    AMPC_ASSIGN_OR_RETURN(ampc::TensorMap fetched, session->session.Run(feeds));
+    for (const Value& value : session->outputs) {
+      // A value may be fetched twice.
+      out->names.push_back(value.name);
+      out->tensors.push_back(fetched.find(value.name)->second);
+    }
     *results = out.release();
+    return absl::OkStatus();
+  });
+}
+
+ampc_code ampc_run_ordered(const ampc_session* session, const ampc_tensor* inputs, size_t num_inputs, ampc_results** results) {
+  return Call("ampc_run_ordered", [=]() -> absl::Status {
+    AMPC_RETURN_IF_ERROR(Need(session, "session"));
+    AMPC_RETURN_IF_ERROR(Need(results, "results"));
+    AMPC_RETURN_IF_ERROR(NeedArray(inputs, num_inputs, "inputs"));
+    AMPC_ASSIGN_OR_RETURN(const std::vector<ampc::HostTensor> feeds, Copies(absl::MakeConstSpan(inputs, num_inputs)));
+    auto out = std::make_unique<ampc_results>();
+    AMPC_ASSIGN_OR_RETURN(out->tensors, RunCopies(session->session, feeds));
+    for (const Value& value : session->outputs) out->names.push_back(value.name);
+    *results = out.release();
+    return absl::OkStatus();
+  });
+}
+
+ampc_code ampc_run_into(const ampc_session* session, const ampc_tensor* inputs, size_t num_inputs, const ampc_tensor* outputs, size_t num_outputs) {
+  return Call("ampc_run_into", [=]() -> absl::Status {
+    AMPC_RETURN_IF_ERROR(Need(session, "session"));
+    AMPC_RETURN_IF_ERROR(NeedArray(inputs, num_inputs, "inputs"));
+    AMPC_RETURN_IF_ERROR(NeedArray(outputs, num_outputs, "outputs"));
+    if (num_outputs != session->outputs.size()) {
+      return ampc::UsageError(absl::StrCat("found ", num_outputs, " outputs, the model has ", session->outputs.size()));
+    }
+    AMPC_ASSIGN_OR_RETURN(const std::vector<ampc::HostTensor> feeds, Copies(absl::MakeConstSpan(inputs, num_inputs)));
+    AMPC_ASSIGN_OR_RETURN(const std::vector<ampc::HostTensor> results, RunCopies(session->session, feeds));
+    for (size_t i = 0; i < num_outputs; ++i) {
+      AMPC_RETURN_IF_ERROR(ampc::Annotate(CopyInto(results[i], outputs[i]), absl::StrCat("output '", session->outputs[i].name, "'")));
+    }
     return absl::OkStatus();
   });
 }
 
 void ampc_free_results(ampc_results* results) { delete results; }
 
-size_t ampc_num_results(const ampc_results* results) { return results == nullptr ? 0 : results->order.size(); }
+size_t ampc_num_results(const ampc_results* results) { return results == nullptr ? 0 : results->tensors.size(); }
 
 ampc_code ampc_result(const ampc_results* results, size_t index, ampc_tensor* tensor) {
   return Call("ampc_result", [=]() -> absl::Status {
     AMPC_RETURN_IF_ERROR(Need(results, "results"));
     AMPC_RETURN_IF_ERROR(Need(tensor, "tensor"));
-    if (index >= results->order.size()) return ampc::UsageError(absl::StrCat("the index is ", index, ", there are ", results->order.size(), " results"));
-    View(*results->order[index], tensor);
+    if (index >= results->tensors.size()) return ampc::UsageError(absl::StrCat("the index is ", index, ", there are ", results->tensors.size(), " results"));
+    View(*results, index, tensor);
     return absl::OkStatus();
   });
 }
@@ -188,12 +270,11 @@ ampc_code ampc_result_named(const ampc_results* results, const char* name, ampc_
     AMPC_RETURN_IF_ERROR(Need(results, "results"));
     AMPC_RETURN_IF_ERROR(Need(name, "name"));
     AMPC_RETURN_IF_ERROR(Need(tensor, "tensor"));
-    if (const auto it = results->tensors.find(name); it != results->tensors.end()) {
-      View(*it, tensor);
+    for (size_t i = 0; i < results->names.size(); ++i) {
+      if (results->names[i] != name) continue;
+      View(*results, i, tensor);
       return absl::OkStatus();
     }
-    std::vector<std::string> names;
-    for (const auto& result : results->tensors) names.push_back(result.first);
-    return ampc::UsageError(absl::StrCat("there is no result '", name, "'", ampc::Suggest(name, names)));
+    return ampc::UsageError(absl::StrCat("there is no result '", name, "'", ampc::Suggest(name, results->names)));
   });
 }

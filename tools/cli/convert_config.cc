@@ -1,51 +1,47 @@
 #include "tools/cli/convert_config.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "graph/base/error.h"
 #include "graph/base/json_reader.h"
 #include "graph/base/mapped_file.h"
 #include "graph/base/status_macros.h"
+#include "runtime/convert/options.h"
 
 namespace ampc {
 namespace {
 
 constexpr char kVersionKey[] = "ampc-config";
 
-enum class Form : uint8_t { kText, kFlag, kList, kFlagOrList };
+// The row of an option that a file may have; null for none.
+const ConvertOption* FindKey(absl::string_view name) {
+  for (const ConvertOption& option : ConvertOptionTable()) {
+    if (option.scope != OptionScope::kRun && option.form != OptionForm::kNone && option.name == name) return &option;
+  }
+  return nullptr;
+}
 
-struct Key {
-  const char* name;  // of the option, without the dashes
-  Form form;
-};
-constexpr Key kKeys[] = {{"dtype", Form::kText},        {"level", Form::kText},        {"compat", Form::kText},       {"keep-io", Form::kFlagOrList},
-                         {"low-io", Form::kFlagOrList}, {"guard", Form::kFlag},        {"promote", Form::kFlag},      {"white-list", Form::kList},
-                         {"black-list", Form::kList},   {"black-vars", Form::kList},   {"include", Form::kList},      {"exclude", Form::kList},
-                         {"on-overflow", Form::kText},  {"on-tiny", Form::kText},      {"target", Form::kText},       {"program-only", Form::kFlag}};
-
-const char* Needs(Form form) {
+const char* Needs(OptionForm form) {
   switch (form) {
-    case Form::kText: return "a string";
-    case Form::kFlag: return "true or false";
-    case Form::kList: return "an array of strings";
-    case Form::kFlagOrList: break;
+    case OptionForm::kText: return "a string";
+    case OptionForm::kFlag: return "true or false";
+    case OptionForm::kList: return "an array of strings";
+    case OptionForm::kFlagOrNames:
+    case OptionForm::kNone: break;
   }
   return "true, false or an array of names";
 }
 
 // What the option gets, piece by piece; empty for what is its default anyway.
-absl::StatusOr<std::vector<std::string>> Words(const Key& key, const JsonValue& value) {
+absl::StatusOr<std::vector<std::string>> Words(const ConvertOption& key, const JsonValue& value) {
   const absl::Status wrong = BadInputError(absl::StrCat("'", key.name, "' is ", Name(value.kind), ", needs ", Needs(key.form)));
   std::vector<std::string> out;
-  const bool flag = key.form == Form::kFlag || key.form == Form::kFlagOrList;
+  const bool flag = key.form == OptionForm::kFlag || key.form == OptionForm::kFlagOrNames;
   if (value.Is(JsonValue::Kind::kBool) && flag) {
     if (value.boolean) out.push_back("true");
     return out;
   }
-  if (value.Is(JsonValue::Kind::kString) && key.form == Form::kText) return std::vector<std::string>{value.text};
-  if (!value.Is(JsonValue::Kind::kArray) || key.form == Form::kText || key.form == Form::kFlag) return wrong;
+  if (value.Is(JsonValue::Kind::kString) && key.form == OptionForm::kText) return std::vector<std::string>{value.text};
+  if (!value.Is(JsonValue::Kind::kArray) || key.form == OptionForm::kText || key.form == OptionForm::kFlag) return wrong;
   for (const JsonValue& item : value.items) {
     if (!item.Is(JsonValue::Kind::kString)) return wrong;
     out.push_back(item.text);
@@ -54,14 +50,14 @@ absl::StatusOr<std::vector<std::string>> Words(const Key& key, const JsonValue& 
 }
 
 absl::Status ApplyMember(const JsonValue::Member& member, bool io_given, const Options& options) {
-  const auto key = std::find_if(std::begin(kKeys), std::end(kKeys), [&member](const Key& k) { return k.name == member.key; });
+  const ConvertOption* key = FindKey(member.key);
   const std::string option = absl::StrCat("--", member.key);
-  if (key == std::end(kKeys)) {
+  if (key == nullptr) {
     if (options.Has(option)) return BadInputError(absl::StrCat("'", member.key, "' belongs on the command line"));
     return BadInputError(absl::StrCat("there is no key '", member.key, "'", Suggest(member.key, ConvertConfigKeys())));
   }
   AMPC_ASSIGN_OR_RETURN(std::vector<std::string> words, Words(*key, member.value));
-  if (words.empty() || options.Given(option) || (io_given && key->form == Form::kFlagOrList)) return absl::OkStatus();
+  if (words.empty() || options.Given(option) || (io_given && key->form == OptionForm::kFlagOrNames)) return absl::OkStatus();
   return Annotate(options.Give(option, std::move(words)), absl::StrCat("'", member.key, "'"));
 }
 
@@ -81,7 +77,9 @@ absl::Status Apply(const JsonValue& config, const Options& options) {
 
 std::vector<std::string> ConvertConfigKeys() {
   std::vector<std::string> names = {kVersionKey};
-  for (const Key& key : kKeys) names.push_back(key.name);
+  for (const ConvertOption& option : ConvertOptionTable()) {
+    if (FindKey(option.name) == &option) names.push_back(option.name);
+  }
   return names;
 }
 

@@ -4,7 +4,6 @@
 #include <functional>
 
 #include "absl/strings/string_view.h"
-#include "passes/pipeline.h"
 
 namespace ampc {
 
@@ -13,8 +12,5 @@ using StageTeller = std::function<void(absl::string_view stage)>;  // null: nobo
 inline void TellStage(const StageTeller& tell, absl::string_view stage) {
   if (tell != nullptr) tell(stage);
 }
-
-// Tells the first pass of `pipeline`, and returns options that tell each other one before it runs.
-PipelineOptions TellPasses(const Pipeline& pipeline, const StageTeller& tell);
 
 }  // namespace ampc

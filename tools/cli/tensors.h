@@ -1,4 +1,4 @@
-// Tensors on the command line: feeds from files, fetches to files, and what can be said about values.
+// Tensors on the command line: fetches to files, and what can be said about values.
 #pragma once
 
 #include <map>
@@ -8,18 +8,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/base/atomic_file_set.h"
-#include "runtime/session.h"
+#include "runtime/feeds.h"
 
 namespace ampc {
-
-// Each source is a .npz or .safetensors file, NAME=file.npy, or a .npy file for a model with one feed. What a file has and no feed is named like is
-// a usage error where a feed is missing: it says both.
-absl::StatusOr<TensorMap> ReadFeeds(const std::vector<std::string>& sources, const std::vector<ValueInfo>& inputs);
-// A float feed is converted to the model's float type where they differ (never an integer: that is a usage error of Session::Run).
-absl::StatusOr<TensorMap> InTypesOf(TensorMap feeds, const std::vector<ValueInfo>& inputs);
-
-// The file of a source.
-std::string FileOfFeeds(const std::string& source);
 
 // Adds .npz or .safetensors, chosen by the name, to `files`; a usage error for another name.
 absl::Status CheckTensorFileName(const std::string& path);

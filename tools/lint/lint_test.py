@@ -9,6 +9,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
 import commands  # noqa: E402
+import flow  # noqa: E402
 import layering  # noqa: E402
 import op_tables  # noqa: E402
 import size  # noqa: E402
@@ -157,6 +158,21 @@ class LintTest(unittest.TestCase):
         for text in (*wrong, *right):
             self.write("graph/c.cc", "int F() {\n  %s\n}\n" % text)
             self.assertEqual(len(self.problems(status)), 1 if text in wrong else 0, (text, self.problems(status)))
+
+    def test_flow_that_is_not_the_code(self):
+        page = "| s | `Load` | `runtime/convert/convert.cc` | x |\n| s | `Report` | `runtime/convert/convert.cc` | x |\n| s | `Verify` | `graph/verify.cc` | x |\n"
+        self.write("tools/docs/flow.md", page)
+        self.write("graph/verify.cc", "absl::Status Verify(const Program& p) {}\n")
+        code = "Load() {}\nReport() {}\nconversion.Load();\nconversion.Report();\n"
+        self.write("runtime/convert/convert.cc", code)
+        self.assertEqual(self.problems(flow), [])
+        self.write("runtime/convert/convert.cc", code + "conversion.Commit();\n")
+        self.assertIn("the steps of a conversion are Load, Report", self.problems(flow)[0])
+        self.write("runtime/convert/convert.cc", code)
+        self.write("graph/verify.cc", "absl::Status Check(const Program& p) {}\n")
+        self.assertIn("graph/verify.cc has no function Verify", self.problems(flow)[0])
+        self.write("tools/docs/flow.md", page + "`passes/absent.cc`\n")
+        self.assertIn("there is no passes/absent.cc", self.problems(flow)[-1])
 
     def test_words(self):
         for text in ("// TO" "DO: more", "// a st" "ub", "// /wo" "rk/data", "TEST(A, DISABL" "ED_B)", "  std::cerr << 1;", "  exit(1);", "  std::abort();"):

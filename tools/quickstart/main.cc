@@ -18,7 +18,7 @@
 #include "runtime/compare/difference.h"
 #include "runtime/session.h"
 #include "tools/cli/console.h"
-#include "tools/cli/convert_model.h"
+#include "runtime/convert/convert.h"
 #include "tools/quickstart/task.h"
 
 namespace ampc {
@@ -90,11 +90,11 @@ absl::StatusOr<std::vector<Variant>> Variants(const Task& task, const Request& w
     Variant v;
     v.label = dtype == DType::kF16 ? "fp16" : "bf16";
     v.path = absl::StrCat(wanted.work, "/", task.name, "_", v.label, task.file.substr(task.file.rfind('.')));
-    ConvertRequest request;
-    request.input = original;
-    request.output = v.path;
-    request.options.dtype = dtype;
-    AMPC_ASSIGN_OR_RETURN(v.converted, ConvertModel(request));
+    ConvertOptions convert;
+    convert.model = original;
+    convert.output = v.path;
+    convert.dtype = dtype;
+    AMPC_ASSIGN_OR_RETURN(v.converted, Convert(convert));
     variants.push_back(std::move(v));
   }
   std::vector<Session> sessions;

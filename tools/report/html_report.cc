@@ -1,10 +1,10 @@
 #include "tools/report/html_report.h"
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "graph/base/utf8.h"
+#include "runtime/convert/report.h"
 #include "tools/report/graph_json.h"
 #include "tools/report/page.inc"
 
@@ -35,20 +35,16 @@ std::string Fill(absl::string_view page, absl::Span<const std::pair<absl::string
 
 }  // namespace
 
-std::string ReportHtml(const ConvertRequest& request, const ConvertResult& result) {
+std::string ReportHtml(const ConvertResult& result) {
   const AmpReportLimits limits = {.ops = 10'000, .casts = 5'000, .weights = 5'000, .consumers = 50};
-  const std::string report = ReportJson(request, result, limits);
+  const std::string report = ReportJson(result, limits);
   const std::string graph = result.program == nullptr ? "{}" : GraphJson(*result.program, {});
   // In the order of the page.
-  return Fill(kPageHtml, {{"{{title}}", EscapeText(DocumentText(absl::StrCat(request.output, " - ampc report")))},
+  return Fill(kPageHtml, {{"{{title}}", EscapeText(DocumentText(absl::StrCat(result.options.output, " - ampc report")))},
                           {"{{style}}", kPageCss},
                           {"{{report}}", EscapeScript(report)},
                           {"{{graph}}", EscapeScript(graph)},
                           {"{{script}}", absl::StrCat(kBaseJs, kSummaryJs, kTablesJs, kGraphJs, kDetailsJs, kMainJs)}});
-}
-
-std::string MakeReport(const std::string& path, const ConvertRequest& request, const ConvertResult& result) {
-  return absl::EndsWith(path, ".html") ? ReportHtml(request, result) : ReportJson(request, result);
 }
 
 }  // namespace ampc

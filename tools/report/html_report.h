@@ -3,13 +3,11 @@
 
 #include <string>
 
-#include "tools/cli/convert_model.h"
+#include "runtime/convert/convert.h"
 
 namespace ampc {
 
-// The report that belongs to the ending of `path`, .html or .json (the default). `result` is what ConvertModel made of `request`.
 // The same data give the same bytes. A page stays small enough for a browser: it says how much is in the .json report only.
-std::string MakeReport(const std::string& path, const ConvertRequest& request, const ConvertResult& result);
-std::string ReportHtml(const ConvertRequest& request, const ConvertResult& result);
+std::string ReportHtml(const ConvertResult& result);
 
 }  // namespace ampc

@@ -235,7 +235,7 @@ namespace {
 absl::Status WriteExternal(const ExternalLayout& layout, const std::string& path, const SaveOptions& options, SaveProgress* progress,
                            AtomicFileSet* files) {
   if (layout.regions.empty() || options.program_only) return absl::OkStatus();
-  AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Create(path, {.no_sync = options.no_sync}));
+  AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Create(path, {.no_sync = options.no_sync, .memory = options.memory}));
   for (const ExternalLayout::Region& region : layout.regions) {
     if (region.offset < file.size()) continue;  // the same bytes as another one
     AMPC_RETURN_IF_ERROR(file.AppendZeros(region.offset - file.size()));
@@ -275,7 +275,7 @@ absl::Status ExportModel(const Program& program, const std::string& path, const 
   for (const ExternalLayout::Region& region : exporter.external().regions) total += region.bytes;
   SaveProgress progress(options, total);
   AMPC_RETURN_IF_ERROR(WriteExternal(exporter.external(), data, options, &progress, set));
-  AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Create(path, {.no_sync = options.no_sync}));
+  AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Create(path, {.no_sync = options.no_sync, .memory = options.memory}));
   AMPC_RETURN_IF_ERROR(
       model.Write(origin == nullptr ? nullptr : origin->source.get(), options, &progress, [&file](absl::string_view bytes) { return file.Append(bytes); }));
   return set->Add(std::move(file));

@@ -74,7 +74,7 @@ absl::Status Rope::Write(const WeightSource* file, const SaveOptions& options, S
       const uint64_t count = std::min(kWindow, piece.size - done);
       AMPC_RETURN_IF_ERROR(sink(absl::string_view(begin + done, count)));
       if (piece.kept != nullptr && file != nullptr) file->Release(static_cast<uint64_t>(begin + done - file->bytes().data()), count);
-      progress->Add(count);
+      AMPC_RETURN_IF_ERROR(progress->Add(count));
     }
   }
   return absl::OkStatus();

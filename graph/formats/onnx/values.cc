@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/memory_files.h"
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/files_read.h"
@@ -140,6 +141,11 @@ absl::StatusOr<std::shared_ptr<const WeightSource>> ExternalFiles::Open(absl::st
     return BadInputError(absl::StrCat("the external file '", nul ? "?" : location, "' lies outside the model's folder"));
   }
   const fs::path path = fs::path(folder_) / relative;
+  // In memory no link leads out of the folder.
+  if (const std::string name = path.lexically_normal().string(); MemoryFiles::FindInScope(name) != nullptr) {
+    AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const WeightSource> source, OpenWeightFile(name));
+    return open_[std::string(location)] = source;
+  }
   std::error_code error;
   const fs::path real = fs::canonical(path, error);
   if (error) return BadInputError(absl::StrCat("the external file ", path.string(), " does not exist"));

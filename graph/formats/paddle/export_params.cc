@@ -49,7 +49,7 @@ absl::Status ExportParams(const Program& program, const ExportNames& names, cons
   }
   if (params.empty()) return absl::OkStatus();
   SaveProgress progress(options, total);
-  const AtomicFileWriter::Options writer_options{.no_sync = options.no_sync};
+  const AtomicFileWriter::Options writer_options{.no_sync = options.no_sync, .memory = options.memory};
   if (files.layout == ParamsLayout::kSeparate) {
     for (const Var* var : params) {
       AMPC_ASSIGN_OR_RETURN(const std::string path, SeparateFile(files.params, names.Of(*var)));

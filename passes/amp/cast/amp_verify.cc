@@ -64,12 +64,13 @@ absl::Status CheckCasts(const Program& program) {
 PassInfo AmpVerifyPass() {
   return SimplePass("amp-verify", "checks fetch types, kernels, denied ops and casts of a converted program",
                     [](PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
-                      if (ctx.decision == nullptr) return UsageError("there is no decision to check: run amp-decide before");
-                      AMPC_RETURN_IF_ERROR(CheckFetches(*ctx.decision, program));
+                      const AmpDecision* decision = ctx.Find<AmpDecision>();
+                      if (decision == nullptr) return UsageError("there is no decision to check: run amp-decide before");
+                      AMPC_RETURN_IF_ERROR(CheckFetches(*decision, program));
                       PerRecord<bool> supported;
                       absl::Status status;
                       ForEachOp(program, [&](const Op& op) {
-                        if (status.ok() && !IsInserted(op)) status = CheckOp(*ctx.decision, *ctx.support, &supported, op);
+                        if (status.ok() && !IsInserted(op)) status = CheckOp(*decision, *ctx.support, &supported, op);
                       });
                       AMPC_RETURN_IF_ERROR(status);
                       AMPC_RETURN_IF_ERROR(CheckCasts(program));

@@ -117,8 +117,9 @@ void Materializer::DropUnreadCasts() {
 PassInfo CastModelPass() {
   return SimplePass("cast-model-to-fp16", "inserts the casts and changes the types that the decision asks for",
                     [](PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
-                      if (ctx.decision == nullptr) return UsageError("there is no decision to obey: run amp-decide before");
-                      return Materializer(*ctx.decision, program).Run();
+                      const AmpDecision* decision = ctx.Find<AmpDecision>();
+                      if (decision == nullptr) return UsageError("there is no decision to obey: run amp-decide before");
+                      return Materializer(*decision, program).Run();
                     });
 }
 

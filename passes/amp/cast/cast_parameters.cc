@@ -213,10 +213,11 @@ PassInfo CastParametersPass() {
   info.make = [](const PassOptions& options) -> absl::StatusOr<std::unique_ptr<Pass>> {
     AMPC_ASSIGN_OR_RETURN(const WeightTransform read, ReadTransform(options));
     return MakePass([read](PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
-      if (ctx.decision == nullptr) return UsageError("there is no decision to obey: run amp-decide before");
+      const AmpDecision* decision = ctx.Find<AmpDecision>();
+      if (decision == nullptr) return UsageError("there is no decision to obey: run amp-decide before");
       WeightTransform transform = read;
-      transform.to = ctx.decision->low;
-      return ParameterCaster(*ctx.decision, transform, program).Run();
+      transform.to = decision->low;
+      return ParameterCaster(*decision, transform, program).Run();
     });
   };
   return info;

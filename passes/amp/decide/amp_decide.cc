@@ -98,8 +98,9 @@ PassInfo AmpDecidePass() {
   info.make = [](const PassOptions& text) -> absl::StatusOr<std::unique_ptr<Pass>> {
     AMPC_ASSIGN_OR_RETURN(DecideOptions options, ReadOptions(text));
     return MakePass([options](PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
-      AMPC_ASSIGN_OR_RETURN(ctx.decision, Decide(options, ctx, program));
-      ctx.decision->mode = options.mode;
+      AMPC_ASSIGN_OR_RETURN(std::unique_ptr<AmpDecision> decision, Decide(options, ctx, program));
+      decision->mode = options.mode;
+      ctx.Put(std::move(decision));
       return false;
     });
   };

@@ -6,6 +6,7 @@
 #include "graph/verify.h"
 #include "passes/analysis/target_support.h"
 #include "passes/pipelines.h"
+#include "runtime/convert/options.h"
 #include "tests/formats/test_files.h"
 #include "tests/testlib/status.h"
 

@@ -1,18 +1,15 @@
-#include "tools/cli/made_with.h"
+#include "runtime/convert/made_with.h"
 
 #include <map>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/converted.h"
+#include "passes/option_text.h"
 #include "passes/pass_context.h"
 #include "passes/pipeline.h"
 #include "passes/pipelines.h"
@@ -22,72 +19,25 @@ namespace {
 
 using Entries = std::map<std::string, std::string, std::less<>>;
 
-// f(name, value, option that sets it) for all of them, in the order of the text.
-template <typename Request, typename F>
-void ForEachChoice(Request& request, F&& f) {
-  auto& o = request.options;
-  f("dtype", o.dtype, "dtype");
-  f("level", o.level, "level");
-  f("compat", o.mode, "compat");
-  f("low-io", o.low_io, "low-io");
-  f("keep-io", o.keep_io, "keep-io");
-  f("low-io-names", o.low_io_names, "low-io");
-  f("guard", o.guard, "guard");
-  f("promote", o.promote, "promote");
-  f("white-list", o.white_list, "white-list");
-  f("black-list", o.black_list, "black-list");
-  f("black-vars", o.black_vars, "black-vars");
-  f("classes", o.classes, "classes");
-  f("include", o.include, "include");
-  f("exclude", o.exclude, "exclude");
-  f("on-overflow", o.on_overflow, "on-overflow");
-  f("on-tiny", o.on_tiny, "on-tiny");
-  f("target", request.target, "target");
-  f("ranges", request.ranged, "ranges");
-}
-
-std::string Escape(absl::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '%' || c == ',' || c == ';' || absl::ascii_iscntrl(c)) {
-      absl::StrAppendFormat(&out, "%%%02X", static_cast<unsigned char>(c));
-    } else {
-      out.push_back(c);
-    }
+// f(name, value, option that chooses it) for all that decide, in the order of the text.
+template <typename Options, typename F>
+void ForEachChoice(Options& options, F&& f) {
+  for (const ConvertOption& option : ConvertOptionTable()) {
+    if (option.scope != OptionScope::kDecides) continue;
+    const char* chosen_by = *option.chosen_by == '\0' ? option.name : option.chosen_by;
+    std::visit([&](auto member) { f(option.name, options.*member, chosen_by); }, option.member);
   }
-  return out;
-}
-
-std::string Unescape(absl::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    int code = 0;
-    if (text[i] == '%' && i + 2 < text.size() && absl::SimpleHexAtoi(text.substr(i + 1, 2), &code)) {
-      out.push_back(static_cast<char>(code));
-      i += 2;
-    } else {
-      out.push_back(text[i]);
-    }
-  }
-  return out;
 }
 
 std::string ToText(DType value) { return value == DType::kBF16 ? "bf16" : "fp16"; }
 std::string ToText(bool value) { return value ? "true" : "false"; }
-std::string ToText(const std::string& value) { return Escape(value); }
-std::string ToText(const std::vector<std::string>& value) {
-  std::string out;
-  for (const std::string& item : value) absl::StrAppend(&out, out.empty() ? "" : ",", Escape(item));
-  return out;
-}
+std::string ToText(const std::string& value) { return EscapeItem(value); }
+std::string ToText(const std::vector<std::string>& value) { return JoinItems(value); }
 
 void FromText(absl::string_view text, DType& value) { value = text == "bf16" ? DType::kBF16 : DType::kF16; }
 void FromText(absl::string_view text, bool& value) { value = text == "true"; }
-void FromText(absl::string_view text, std::string& value) { value = Unescape(text); }
-void FromText(absl::string_view text, std::vector<std::string>& value) {
-  value.clear();
-  for (absl::string_view item : absl::StrSplit(text, ',', absl::SkipEmpty())) value.push_back(Unescape(item));
-}
+void FromText(absl::string_view text, std::string& value) { value = UnescapeItem(text); }
+void FromText(absl::string_view text, std::vector<std::string>& value) { value = SplitItems(text); }
 
 Entries Parse(absl::string_view text) {
   Entries out;
@@ -98,8 +48,8 @@ Entries Parse(absl::string_view text) {
   return out;
 }
 
-bool Given(const ConvertRequest& request, absl::string_view option) {
-  return !request.given.has_value() || request.given->contains(std::string(option));
+bool Given(const ConvertOptions& options, absl::string_view option) {
+  return !options.given.has_value() || options.given->contains(std::string(option));
 }
 
 // The type that a conversion lowered the program's values to; kInvalid for none.
@@ -114,7 +64,7 @@ DType LowTypeOf(const Program& program) {
 absl::Status Contradiction(absl::string_view input, absl::string_view option, absl::string_view now, absl::string_view then) {
   const auto shown = [option](absl::string_view value) {
     if (value.empty() || value == "false" || value == "own") return absl::StrCat("without --", option);
-    return absl::StrCat("with --", option, value == "true" ? "" : absl::StrCat("=", Unescape(value)));
+    return absl::StrCat("with --", option, value == "true" ? "" : absl::StrCat("=", UnescapeItem(value)));
   };
   return UsageError(absl::StrCat(input, " was converted ", shown(then), ", converting it again ", shown(now),
                                  " contradicts that: the original is needed, or what `ampc strip` makes of this model"));
@@ -122,12 +72,12 @@ absl::Status Contradiction(absl::string_view input, absl::string_view option, ab
 
 }  // namespace
 
-std::string MadeWith(const ConvertRequest& request) {
+std::string MadeWith(const ConvertOptions& options) {
   Entries defaults;
-  const ConvertRequest untouched;
+  const ConvertOptions untouched;
   ForEachChoice(untouched, [&](const char* name, const auto& value, const char*) { defaults[name] = ToText(value); });
   std::string out;
-  ForEachChoice(request, [&](absl::string_view name, const auto& value, const char*) {
+  ForEachChoice(options, [&](absl::string_view name, const auto& value, const char*) {
     const std::string text = ToText(value);
     if (name != "dtype" && name != "level" && text == defaults.find(name)->second) return;
     absl::StrAppend(&out, out.empty() ? "" : ";", name, "=", text);
@@ -135,30 +85,30 @@ std::string MadeWith(const ConvertRequest& request) {
   return out;
 }
 
-absl::StatusOr<bool> KeepsConversion(const Program& program, ConvertRequest* request) {
+absl::StatusOr<bool> KeepsConversion(const Program& program, ConvertOptions* options) {
   if (!IsConverted(program)) return false;
   const Entries made = Parse(ConversionOptions(program));
-  const bool any = !request->given.has_value() || !request->given->empty();
+  const bool any = !options->given.has_value() || !options->given->empty();
   if (made.empty()) {
     const DType low = LowTypeOf(program);
     if (low == DType::kInvalid) return !any;
-    if (Given(*request, "dtype") && low != request->options.dtype) {
-      return Contradiction(request->input, "dtype", ToText(request->options.dtype), ToText(low));
+    if (Given(*options, "dtype") && low != options->dtype) {
+      return Contradiction(options->model, "dtype", ToText(options->dtype), ToText(low));
     }
-    request->options.dtype = low;
+    options->dtype = low;
     return !any;
   }
   absl::Status status;
-  ConvertRequest then;  // the defaults, for what the text leaves out
+  ConvertOptions then;  // the defaults, for what the text leaves out
   ForEachChoice(then, [&](const char* name, auto& value, const char*) {
     if (const auto it = made.find(name); it != made.end()) FromText(it->second, value);
   });
   Entries texts;
   ForEachChoice(then, [&](const char* name, const auto& value, const char*) { texts[name] = ToText(value); });
-  ForEachChoice(*request, [&](const char* name, auto& value, const char* option) {
+  ForEachChoice(*options, [&](const char* name, auto& value, const char* option) {
     const std::string& before = texts[name];
-    if (Given(*request, option) && status.ok() && ToText(value) != before) {
-      status = Contradiction(request->input, option, ToText(value), before);
+    if (Given(*options, option) && status.ok() && ToText(value) != before) {
+      status = Contradiction(options->model, option, ToText(value), before);
     }
     FromText(before, value);
   });

@@ -1,4 +1,4 @@
-// Which files a model on the command line stands for, and whether a command may write where it was told to.
+// Which files the name of a model stands for, and whether what was told may be written.
 #pragma once
 
 #include <string>

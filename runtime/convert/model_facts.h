@@ -1,4 +1,4 @@
-// ModelFacts: the numbers that inspect and convert print about a program.
+// ModelFacts: the numbers that are said about a program.
 #pragma once
 
 #include <map>
@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "graph/base/json_writer.h"
 #include "graph/program.h"
 
@@ -32,5 +33,9 @@ struct ModelFacts {
 };
 
 ModelFacts FactsOf(const Program& program);
+// Signature and facts, as `ampc inspect --json` prints them of the model with this name.
+std::string InspectJson(const std::string& model, const Program& program);
+// `ampc verify --json`.
+std::string VerdictJson(const std::string& model, const absl::Status& verdict);
 
 }  // namespace ampc

@@ -1,4 +1,4 @@
-#include "tools/cli/model_facts.h"
+#include "runtime/convert/model_facts.h"
 
 #include <algorithm>
 #include <set>
@@ -105,6 +105,29 @@ ModelFacts FactsOf(const Program& program) {
     total += bytes;
   });
   return facts;
+}
+
+std::string InspectJson(const std::string& model, const Program& program) {
+  JsonWriter json(JsonWriter::kIndented);
+  json.BeginObject().Field("model", model).Field("blocks", program.num_blocks());
+  const auto signature = [&](const char* key, const std::vector<Var*>& vars) {
+    json.Key(key).BeginArray();
+    for (const Var* v : vars) {
+      json.BeginObject(JsonWriter::kInline).Field("name", v->exported()).Field("dtype", Name(v->type.dtype)).Key("dims").Ints(v->type.dims).EndObject();
+    }
+    json.EndArray();
+  };
+  signature("feeds", program.feeds);
+  signature("fetches", program.fetches);
+  FactsOf(program).Write(json);
+  json.EndObject();
+  return json.Take() + "\n";
+}
+
+std::string VerdictJson(const std::string& model, const absl::Status& verdict) {
+  JsonWriter json;
+  json.BeginObject(JsonWriter::kInline).Field("model", model).Field("ok", verdict.ok()).Field("problem", verdict.message()).EndObject();
+  return json.Take() + "\n";
 }
 
 }  // namespace ampc

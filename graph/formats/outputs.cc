@@ -1,4 +1,4 @@
-#include "tools/cli/outputs.h"
+#include "graph/formats/outputs.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

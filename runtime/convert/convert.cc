@@ -1,0 +1,289 @@
+#include "runtime/convert/convert.h"
+
+#include <chrono>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/base/atomic_file.h"
+#include "graph/base/atomic_file_set.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/converted.h"
+#include "graph/formats/files_read.h"
+#include "graph/formats/format.h"
+#include "graph/formats/outputs.h"
+#include "graph/verify.h"
+#include "kernels/evaluator.h"
+#include "passes/amp/decide/ranges.h"
+#include "passes/analysis/target_support.h"
+#include "runtime/convert/made_with.h"
+#include "runtime/convert/measure_executor.h"
+#include "runtime/convert/report.h"
+#include "runtime/feeds.h"
+
+namespace ampc {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Stopwatch {
+ public:
+  // Seconds since the last call, or since construction.
+  double Lap() {
+    const auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double>(now - std::exchange(start_, now)).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+int64_t BytesOf(const fs::path& path, const MemoryFiles* memory) {
+  if (const MemoryFiles::File* file = memory == nullptr ? nullptr : memory->Find(path.string())) return static_cast<int64_t>(file->bytes.size());
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    const uintmax_t size = fs::file_size(path, error);
+    return error ? 0 : static_cast<int64_t>(size);
+  }
+  int64_t bytes = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
+    if (entry.is_regular_file(error)) bytes += BytesOf(entry.path(), nullptr);
+  }
+  return bytes;
+}
+
+// The program's file and the files that its weights lie in.
+int64_t ModelBytes(const std::string& path, const Program& program, const MemoryFiles* memory) {
+  std::set<std::string> files;
+  std::error_code error;
+  const bool directory = fs::is_directory(path, error);
+  if (!directory) files.insert(fs::path(path).lexically_normal().string());
+  ForEachVar(program, [&](const Var& v) {
+    if (v.weight == nullptr || v.weight->source->path().empty()) return;
+    if (!directory || fs::path(v.weight->source->path()).parent_path() != fs::path(path)) files.insert(fs::path(v.weight->source->path()).lexically_normal().string());
+  });
+  int64_t bytes = directory ? BytesOf(path, nullptr) : 0;
+  for (const std::string& file : files) bytes += BytesOf(file, memory);
+  return bytes;
+}
+
+// The releases whose decisions --compat repeats convert programs of Paddle 2.
+absl::Status CheckCompat(const Program& program, const ConvertOptions& options) {
+  if (options.mode == "own" || program.origin == nullptr || program.origin->format() != "pir") return absl::OkStatus();
+  return UsageError(
+      absl::StrCat("--compat ", options.mode, ": ", options.model,
+                   " is a program of Paddle 3 (PIR), which that release does not read, and Paddle 3 itself does not convert"));
+}
+
+// A name that is in no list of values would be ignored without a word.
+absl::Status CheckBlackVars(const Program& program, const std::vector<std::string>& black_vars) {
+  if (black_vars.empty()) return absl::OkStatus();
+  std::set<std::string> names;
+  ForEachVar(program, [&names](const Var& v) { names.insert(v.exported()); });
+  for (const std::string& name : black_vars) {
+    if (names.contains(name)) continue;
+    return UsageError(absl::StrCat("--black-vars: the model has no value '", name, "'", Suggest(name, std::vector<std::string>(names.begin(), names.end()))));
+  }
+  return absl::OkStatus();
+}
+
+// Has this program been converted before?
+bool HasMarks(const Program& program) {
+  bool marks = IsConverted(program);
+  ForEachOp(program, [&marks](const Op& op) { marks = marks || op.marks.amp != AmpMark::kNone; });
+  return marks;
+}
+
+// What was not changed is written as it was: reasons to stay fp32 are worth no other file.
+void ForgetReasons(Program& program) {
+  for (int b = 0; b < program.num_blocks(); ++b) {
+    for (const std::unique_ptr<Op>& op : program.block(b).ops()) {
+      op->marks.amp = AmpMark::kNone;
+      op->marks.amp_reason.clear();
+    }
+  }
+}
+
+// The steps of one conversion, in order.
+class Conversion {
+ public:
+  explicit Conversion(const ConvertOptions& options)
+      : options_(options), evaluator_(MakeCpuEvaluator()), files_({.no_sync = options.no_sync, .memory = options.into}), beside_({.no_sync = options.no_sync}) {
+    ctx_.evaluator = evaluator_.get();
+    ctx_.executor = &executor_;
+  }
+
+  absl::Status CheckOptions() {
+    AMPC_RETURN_IF_ERROR(ResolveConvertOptions(&options_));
+    AMPC_ASSIGN_OR_RETURN(ctx_.support, TargetSupport(options_.target));
+    AMPC_RETURN_IF_ERROR(CheckSave(options_.output, {.params = options_.params_output}));
+    return CheckOutputs(Outputs(), Inputs());
+  }
+
+  absl::Status Load() {
+    AMPC_RETURN_IF_ERROR(Tell("loading"));
+    const MemoryFiles::Scope memory(options_.from);
+    AMPC_ASSIGN_OR_RETURN(program_, LoadModel(options_.model, {.params = options_.params, .program_only = options_.program_only}));
+    return absl::OkStatus();
+  }
+
+  absl::Status VerifyLoaded() {
+    AMPC_RETURN_IF_ERROR(Tell("verifying"));
+    AMPC_RETURN_IF_ERROR(Annotate(Verify(program_), options_.model));
+    AMPC_RETURN_IF_ERROR(CheckCompat(program_, options_));
+    AMPC_RETURN_IF_ERROR(CheckBlackVars(program_, options_.black_vars));
+    result_.before = FactsOf(program_);
+    result_.bytes_before = ModelBytes(options_.model, program_, options_.from);
+    result_.load_seconds = watch_.Lap();
+    options_.ranged = !options_.ranges.empty() || !options_.calibrate.empty();
+    marked_ = HasMarks(program_);
+    if (options_.level == "O0") return absl::OkStatus();
+    AMPC_ASSIGN_OR_RETURN(kept_, KeepsConversion(program_, &options_));
+    return kept_ ? CheckMarks(program_, options_.model) : absl::OkStatus();
+  }
+
+  absl::Status Measure() {
+    if (!kept_) return RunPipeline(MeasurePipeline(options_), Telling(), ctx_, program_);
+    if (options_.save_ranges.empty()) return absl::OkStatus();
+    PassOptions measure = MeasurePipeline(options_).steps().back().options;
+    measure["mark"] = "false";
+    return RunPipeline(Pipeline().Add("measure", std::move(measure)), Telling(), ctx_, program_);
+  }
+
+  absl::Status Decide() { return Run(DecidePipeline(options_)); }
+  absl::Status Rewrite() { return Run(RewritePipeline(options_)); }
+
+  absl::Status VerifyRewritten() {
+    AMPC_RETURN_IF_ERROR(Run(CheckPipeline(options_)));
+    const bool done = !kept_ && options_.level != "O0";
+    if (done && IsConverted(program_)) SetConversionOptions(MadeWith(options_), program_);
+    if (done && !marked_ && !IsConverted(program_)) ForgetReasons(program_);
+    result_.after = FactsOf(program_);
+    result_.notes = std::move(ctx_.notes);
+    result_.decision = ctx_.Take<AmpDecision>();
+    result_.options = options_;
+    result_.options.progress = nullptr;
+    result_.options.page = nullptr;
+    result_.pass_seconds = watch_.Lap();
+    return absl::OkStatus();
+  }
+
+  absl::Status Export() {
+    AMPC_RETURN_IF_ERROR(Tell("saving"));
+    AMPC_RETURN_IF_ERROR(MeasureLiterals());
+    SaveOptions save;
+    save.params = options_.params_output;
+    save.no_sync = options_.no_sync;
+    save.program_only = options_.program_only;
+    save.memory = options_.into;
+    if (options_.progress) save.progress = [this](double done, double total) { return options_.progress({"saving", done, total}); };
+    save.on_weight = [this](const Var& var, const WeightDamage& damage) {
+      if (IsConverted(var)) result_.damages[var.name()] = damage;
+    };
+    const double synced = SyncSeconds();
+    AMPC_RETURN_IF_ERROR(AddModel(program_, options_.output, save, &files_));
+    result_.sync_seconds = SyncSeconds() - synced;
+    result_.save_seconds = watch_.Lap();
+    result_.bytes_after = static_cast<int64_t>(files_.bytes());
+    result_.program = std::make_shared<const Program>(std::move(program_));
+    return absl::OkStatus();
+  }
+
+  absl::Status Report() {
+    AtomicFileSet& files = options_.into == nullptr ? files_ : beside_;
+    if (!options_.save_ranges.empty()) AMPC_RETURN_IF_ERROR(files.AddBefore(options_.save_ranges, RangesJson(*ctx_.Find<Ranges>())));
+    if (!options_.report.empty()) {
+      const bool page = fs::path(options_.report).extension() == ".html";
+      AMPC_RETURN_IF_ERROR(files.AddBefore(options_.report, page ? options_.page(result_) : ReportJson(result_)));
+    }
+    return options_.write_config.empty() ? absl::OkStatus() : files.AddBefore(options_.write_config, ConfigJson(options_));
+  }
+
+  absl::StatusOr<ConvertResult> Commit() {
+    for (const AtomicFileSet* files : {&files_, &beside_}) AMPC_RETURN_IF_ERROR(CheckNotRead(files->targets(), read_));
+    watch_.Lap();
+    const double synced = SyncSeconds();
+    AMPC_RETURN_IF_ERROR(files_.Commit());
+    AMPC_RETURN_IF_ERROR(beside_.Commit());
+    result_.sync_seconds += SyncSeconds() - synced;
+    result_.save_seconds += watch_.Lap();
+    return std::move(result_);
+  }
+
+ private:
+  std::vector<std::string> Inputs() const {
+    std::vector<std::string> files = ModelFiles(options_.model, options_.params);
+    files.push_back(options_.ranges);
+    files.insert(files.end(), options_.also_read.begin(), options_.also_read.end());
+    for (const std::string& source : options_.calibrate) files.push_back(FileOfFeeds(source));
+    return files;
+  }
+
+  std::vector<std::string> Outputs() const {
+    std::vector<std::string> files;
+    if (options_.into == nullptr) files = SavedFiles(options_.output, options_.params_output, options_.program_only);
+    for (const std::string* file : {&options_.report, &options_.write_config, &options_.save_ranges}) files.push_back(*file);
+    return files;
+  }
+
+  absl::Status Tell(absl::string_view stage) const {
+    return !options_.progress || options_.progress({stage, 0, 0}) ? absl::OkStatus() : absl::CancelledError("cancelled by the caller");
+  }
+  PipelineOptions Telling() const {
+    PipelineOptions options;
+    options.before = [this](const PipelineStep& step) { return Tell(step.pass); };
+    return options;
+  }
+
+  // The marks of an earlier conversion come from the file: what they make impossible is its fault.
+  absl::Status Run(const Pipeline& pipeline) {
+    if (kept_) return absl::OkStatus();
+    const absl::Status status = RunPipeline(pipeline, Telling(), ctx_, program_);
+    return marked_ ? BlameMarks(options_.model, status) : status;
+  }
+
+  // Literals go out with the program, as they are.
+  absl::Status MeasureLiterals() {
+    absl::Status measured;
+    ForEachVar(program_, [&](const Var& var) {
+      if (!IsConverted(var) || var.literal == nullptr) return;
+      const absl::StatusOr<WeightDamage> damage = DamageOfLiteral(var);
+      measured.Update(damage.status());
+      if (damage.ok()) result_.damages[var.name()] = *damage;
+    });
+    return measured;
+  }
+
+  ConvertOptions options_;
+  const std::unique_ptr<Evaluator> evaluator_;
+  const MeasureExecutor executor_;
+  PassContext ctx_;
+  FilesRead read_;
+  AtomicFileSet files_;
+  AtomicFileSet beside_;  // what is written to the disk although the model is not
+  Stopwatch watch_;
+  Program program_;
+  bool marked_ = false;  // when it was loaded
+  bool kept_ = false;    // it was converted before, and stays as it is
+  ConvertResult result_;
+};
+
+}  // namespace
+
+absl::StatusOr<ConvertResult> Convert(const ConvertOptions& options) {
+  Conversion conversion(options);
+  AMPC_RETURN_IF_ERROR(conversion.CheckOptions());
+  AMPC_RETURN_IF_ERROR(conversion.Load());
+  AMPC_RETURN_IF_ERROR(conversion.VerifyLoaded());
+  AMPC_RETURN_IF_ERROR(conversion.Measure());
+  AMPC_RETURN_IF_ERROR(conversion.Decide());
+  AMPC_RETURN_IF_ERROR(conversion.Rewrite());
+  AMPC_RETURN_IF_ERROR(conversion.VerifyRewritten());
+  AMPC_RETURN_IF_ERROR(conversion.Export());
+  AMPC_RETURN_IF_ERROR(conversion.Report());
+  return conversion.Commit();
+}
+
+}  // namespace ampc

@@ -1,0 +1,90 @@
+#include "runtime/convert/report.h"
+
+namespace ampc {
+namespace {
+
+void WriteList(JsonWriter& json, absl::string_view key, const std::vector<std::string>& values) {
+  json.Key(key).BeginArray(JsonWriter::kInline);
+  for (const std::string& value : values) json.String(value);
+  json.EndArray();
+}
+
+// A flag, or names.
+void WriteIo(JsonWriter& json, absl::string_view key, bool all, const std::vector<std::string>& names) {
+  if (names.empty()) {
+    json.Field(key, all);
+  } else {
+    WriteList(json, key, names);
+  }
+}
+
+void WriteValue(JsonWriter& json, const char* name, DType value) { json.Field(name, value == DType::kBF16 ? "bf16" : "fp16"); }
+void WriteValue(JsonWriter& json, const char* name, bool value) { json.Field(name, value); }
+void WriteValue(JsonWriter& json, const char* name, const std::string& value) { json.Field(name, value); }
+void WriteValue(JsonWriter& json, const char* name, const std::vector<std::string>& value) { WriteList(json, name, value); }
+
+}  // namespace
+
+void WriteConvertConfig(const ConvertOptions& o, JsonWriter& json) {
+  json.BeginObject().Field("ampc-config", 1);
+  for (const ConvertOption& option : ConvertOptionTable()) {
+    const absl::string_view name = option.name;
+    if (option.scope == OptionScope::kRun || option.form == OptionForm::kNone) continue;
+    if (name == "compat" && o.mode == "own") continue;
+    if (name == "low-io") {
+      WriteIo(json, "keep-io", !o.low_io && o.low_io_names.empty(), o.keep_io);
+      WriteIo(json, "low-io", o.low_io, o.low_io_names);
+    } else if (name != "keep-io") {
+      std::visit([&](auto member) { WriteValue(json, option.name, o.*member); }, option.member);
+    }
+  }
+  json.EndObject();
+}
+
+std::string ConfigJson(const ConvertOptions& options) {
+  JsonWriter json(JsonWriter::kIndented);
+  WriteConvertConfig(options, json);
+  return json.Take() + "\n";
+}
+
+std::string SummaryJson(const ConvertResult& result) {
+  JsonWriter json(JsonWriter::kIndented);
+  json.BeginObject().Field("input", result.options.model).Field("output", result.options.output);
+  WriteValue(json, "dtype", result.options.dtype);
+  json.Field("level", result.options.level).Field("bytes_before", result.bytes_before).Field("bytes_after", result.bytes_after);
+  json.Field("load_seconds", result.load_seconds).Field("pass_seconds", result.pass_seconds).Field("save_seconds", result.save_seconds);
+  json.Field("sync_seconds", result.sync_seconds);
+  json.Key("notes").BeginArray();
+  for (const std::string& note : result.notes) json.String(note);
+  json.EndArray().Key("after").BeginObject();
+  result.after.Write(json);
+  json.EndObject().EndObject();
+  return json.Take() + "\n";
+}
+
+AmpReport ReportOf(const ConvertResult& result) {
+  AmpReport report = MakeAmpReport(*result.program, result.decision.get());
+  for (AmpWeightEntry& weight : report.weights) {
+    const auto it = result.damages.find(weight.name);
+    if (it != result.damages.end()) weight.damage = it->second;
+  }
+  return report;
+}
+
+std::string ReportJson(const ConvertResult& result, const AmpReportLimits& limits) {
+  const ConvertOptions& o = result.options;
+  JsonWriter json(JsonWriter::kIndented);
+  json.BeginObject().Field("input", o.model).Field("output", o.output).Field("command", o.command);
+  json.Field("bytes_before", result.bytes_before).Field("bytes_after", result.bytes_after).Field("seconds", result.seconds());
+  json.Field("load_seconds", result.load_seconds).Field("pass_seconds", result.pass_seconds).Field("save_seconds", result.save_seconds);
+  json.Field("target", o.target).Field("pipeline", ConvertPipeline(o).ToString());
+  WriteConvertConfig(o, json.Key("config"));
+  json.Key("notes").BeginArray();
+  for (const std::string& note : result.notes) json.String(note);
+  json.EndArray();
+  WriteAmpReport(ReportOf(result), json, limits);
+  json.EndObject();
+  return json.Take() + "\n";
+}
+
+}  // namespace ampc

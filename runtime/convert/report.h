@@ -1,0 +1,25 @@
+// What a conversion did and was told, as JSON.
+#pragma once
+
+#include <string>
+
+#include "graph/base/json_writer.h"
+#include "passes/amp/report/report.h"
+#include "runtime/convert/convert.h"
+
+namespace ampc {
+
+// Every option that changes what comes out, as an object, in the form that configuration files have; what decides as another system does has
+// "compat", too.
+void WriteConvertConfig(const ConvertOptions& options, JsonWriter& json);
+// The file of `ampc convert --write-config`.
+std::string ConfigJson(const ConvertOptions& options);
+
+// `ampc convert --json`: names, sizes, seconds, notes, and facts of the converted program.
+std::string SummaryJson(const ConvertResult& result);
+// What it did, op by op. Made when it is asked for: a program of a million ops has a large one.
+AmpReport ReportOf(const ConvertResult& result);
+// The report of `ampc convert --report r.json`.
+std::string ReportJson(const ConvertResult& result, const AmpReportLimits& limits = {});
+
+}  // namespace ampc

@@ -1,0 +1,9 @@
+from typing import Any, Callable, List, Optional, Tuple
+
+import numpy
+
+def setup(array_class: type, make_empty: Callable[..., Any], make_view: Callable[..., Any], raise_error: Callable[[int, str], None]) -> None: ...
+def prepare(session: int, inputs: Tuple[numpy.dtype, ...], codes: Tuple[int, ...], outputs: Tuple[numpy.dtype, ...]) -> Any: ...
+def run(runner: Any, feeds: Tuple[Any, ...]) -> Optional[List[numpy.ndarray]]: ...
+
+__file__: str
