@@ -7,6 +7,7 @@
 #include "passes/amp/decide/amp_decide.h"
 #include "passes/amp/decide/fp16_guard.h"
 #include "passes/amp/decide/measure.h"
+#include "passes/amp/decide/use_plan.h"
 #include "passes/amp/protect/protect.h"
 #include "passes/amp/training/verify_training.h"
 #include "passes/autodiff/append_backward.h"

@@ -67,6 +67,8 @@ Command ConvertCommand() {
           "  ampc convert model.pdmodel -o model_fp16.pdmodel --exclude upstream:logits --low-io=x,prob --write-config run.json\n"
           "  ampc convert model.pdmodel -o model_fp16.pdmodel --calibrate in.npz --save-ranges r.json   keeps fp32 what overflows in this run\n"
           "  ampc convert other.pdmodel -o other_fp16.pdmodel --config run.json                 the same choices again\n"
+          "  ampc convert model.onnx -o model_fp16.onnx --plan-out p.json                       the decisions as a file to read, edit and compare\n"
+          "  ampc convert new_export.onnx -o new_fp16.onnx --plan p.json                        the same decisions, for a model with other names\n"
           "  ampc convert model.pdmodel -o copy.pdmodel --level O0                              reads and writes, byte for byte\n"
           "Selectors:\n"
           "  softmax, fc_*, fc_[0-3].tmp_?           op type, or name of a value that the op defines; type:... and name:... only the one\n"

@@ -31,7 +31,7 @@ std::vector<Command> AllCommands() {
 }
 
 // Verbs of the design that this version does not contain.
-const std::vector<std::string> kLaterVerbs = {"explain", "tune"};
+const std::vector<std::string> kLaterVerbs = {"tune"};
 
 int Fail(Console& console, absl::string_view verb, const absl::Status& status) {
   console.Note(absl::StrCat("ampc", verb.empty() ? "" : " ", verb, ": ", status.message()));

@@ -9,6 +9,7 @@
 #include "graph/base/atomic_file.h"
 #include "graph/base/atomic_file_set.h"
 #include "graph/base/error.h"
+#include "graph/base/mapped_file.h"
 #include "graph/base/status_macros.h"
 #include "graph/converted.h"
 #include "graph/formats/files_read.h"
@@ -16,6 +17,8 @@
 #include "graph/formats/outputs.h"
 #include "graph/verify.h"
 #include "kernels/evaluator.h"
+#include "passes/amp/decide/measure.h"
+#include "passes/amp/decide/plan.h"
 #include "passes/amp/decide/ranges.h"
 #include "passes/analysis/target_support.h"
 #include "runtime/convert/made_with.h"
@@ -118,6 +121,8 @@ class Conversion {
   absl::Status CheckOptions() {
     AMPC_RETURN_IF_ERROR(ResolveConvertOptions(&options_));
     AMPC_ASSIGN_OR_RETURN(ctx_.support, TargetSupport(options_.target));
+    if (!options_.plan.empty()) AMPC_RETURN_IF_ERROR(ReadPlan());
+    if (options_.decide_only) return absl::OkStatus();
     AMPC_RETURN_IF_ERROR(CheckSave(options_.output, {.params = options_.params_output}));
     return CheckOutputs(Outputs(), Inputs());
   }
@@ -133,15 +138,17 @@ class Conversion {
     AMPC_RETURN_IF_ERROR(Tell("verifying"));
     AMPC_RETURN_IF_ERROR(Annotate(Verify(program_), options_.model));
     AMPC_RETURN_IF_ERROR(CheckCompat(program_, options_));
-    AMPC_RETURN_IF_ERROR(CheckBlackVars(program_, options_.black_vars));
+    if (options_.plan.empty()) AMPC_RETURN_IF_ERROR(CheckBlackVars(program_, options_.black_vars));
     result_.before = FactsOf(program_);
     result_.bytes_before = ModelBytes(options_.model, program_, options_.from);
     result_.load_seconds = watch_.Lap();
-    options_.ranged = !options_.ranges.empty() || !options_.calibrate.empty();
+    options_.ranged = planned_measured_ || !options_.ranges.empty() || !options_.calibrate.empty();
     marked_ = HasMarks(program_);
     if (options_.level == "O0") return absl::OkStatus();
     AMPC_ASSIGN_OR_RETURN(kept_, KeepsConversion(program_, &options_));
-    return kept_ ? CheckMarks(program_, options_.model) : absl::OkStatus();
+    if (!kept_) return absl::OkStatus();
+    AMPC_ASSIGN_OR_RETURN(ctx_.support, TargetSupport(options_.target));
+    return CheckMarks(program_, options_.model);
   }
 
   absl::Status Measure() {
@@ -152,7 +159,12 @@ class Conversion {
     return RunPipeline(Pipeline().Add("measure", std::move(measure)), Telling(), ctx_, program_);
   }
 
-  absl::Status Decide() { return Run(DecidePipeline(options_)); }
+  absl::Status Decide() {
+    if (kept_) return DecideAgain();
+    AMPC_RETURN_IF_ERROR(Run(DecidePipeline(options_)));
+    TellDecision(program_, ctx_);
+    return absl::OkStatus();
+  }
   absl::Status Rewrite() { return Run(RewritePipeline(options_)); }
 
   absl::Status VerifyRewritten() {
@@ -163,8 +175,10 @@ class Conversion {
     result_.after = FactsOf(program_);
     result_.notes = std::move(ctx_.notes);
     result_.decision = ctx_.Take<AmpDecision>();
+    if (const ProbeReport* probe = ctx_.Find<ProbeReport>()) result_.probe = probe->text;
     result_.options = options_;
     result_.options.progress = nullptr;
+    result_.options.decided = nullptr;
     result_.options.page = nullptr;
     result_.pass_seconds = watch_.Lap();
     return absl::OkStatus();
@@ -198,7 +212,13 @@ class Conversion {
       const bool page = fs::path(options_.report).extension() == ".html";
       AMPC_RETURN_IF_ERROR(files.AddBefore(options_.report, page ? options_.page(result_) : ReportJson(result_)));
     }
+    if (!options_.plan_out.empty()) AMPC_RETURN_IF_ERROR(files.AddBefore(options_.plan_out, plan_));
     return options_.write_config.empty() ? absl::OkStatus() : files.AddBefore(options_.write_config, ConfigJson(options_));
+  }
+
+  ConvertResult Decided() {
+    result_.program = std::make_shared<const Program>(std::move(program_));
+    return std::move(result_);
   }
 
   absl::StatusOr<ConvertResult> Commit() {
@@ -216,6 +236,7 @@ class Conversion {
   std::vector<std::string> Inputs() const {
     std::vector<std::string> files = ModelFiles(options_.model, options_.params);
     files.push_back(options_.ranges);
+    files.push_back(options_.plan);
     files.insert(files.end(), options_.also_read.begin(), options_.also_read.end());
     for (const std::string& source : options_.calibrate) files.push_back(FileOfFeeds(source));
     return files;
@@ -224,8 +245,41 @@ class Conversion {
   std::vector<std::string> Outputs() const {
     std::vector<std::string> files;
     if (options_.into == nullptr) files = SavedFiles(options_.output, options_.params_output, options_.program_only);
-    for (const std::string* file : {&options_.report, &options_.write_config, &options_.save_ranges}) files.push_back(*file);
+    for (const std::string* file : {&options_.report, &options_.write_config, &options_.save_ranges, &options_.plan_out}) files.push_back(*file);
     return files;
+  }
+
+  absl::Status ReadPlan() {
+    AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(options_.plan));
+    const absl::StatusOr<Plan> plan = ParsePlan(file.text());
+    if (!plan.ok()) return Annotate(plan.status(), options_.plan);
+    if (plan->edited) options_.plan_digest = plan->digest;
+    planned_measured_ = plan->measured;
+    return absl::OkStatus();
+  }
+
+  // What was decided of a model that was converted before, its casts say. Why, and what of its other ops, the decision of its original says, which
+  // is made again for whoever asks.
+  absl::Status DecideAgain() {
+    if (!options_.decide_only && options_.plan_out.empty()) return absl::OkStatus();
+    Program copy;
+    if (!options_.decide_only) copy = program_.Clone();
+    Program& program = options_.decide_only ? program_ : copy;
+    PassContext ctx;
+    ctx.support = ctx_.support;
+    ctx.evaluator = ctx_.evaluator;
+    AMPC_RETURN_IF_ERROR(BlameMarks(options_.model, RunPipeline(DecidePipeline(options_), Telling(), ctx, program)));
+    TellDecision(program, ctx);
+    if (options_.decide_only) ctx_ = std::move(ctx);
+    return absl::OkStatus();
+  }
+
+  void TellDecision(const Program& program, const PassContext& ctx) {
+    const AmpDecision* decision = ctx.Find<AmpDecision>();
+    if (decision == nullptr) return;
+    if (options_.decided) options_.decided(program, *decision);
+    if (options_.plan_out.empty()) return;
+    plan_ = PlanJson(program, *decision, options_.ranged, [this](JsonWriter& json) { WriteConvertConfig(options_, json); });
   }
 
   absl::Status Tell(absl::string_view stage) const {
@@ -267,6 +321,8 @@ class Conversion {
   Program program_;
   bool marked_ = false;  // when it was loaded
   bool kept_ = false;    // it was converted before, and stays as it is
+  bool planned_measured_ = false;  // Plan::measured of the plan that is used
+  std::string plan_;               // the file of options_.plan_out
   ConvertResult result_;
 };
 
@@ -281,6 +337,7 @@ absl::StatusOr<ConvertResult> Convert(const ConvertOptions& options) {
   AMPC_RETURN_IF_ERROR(conversion.Decide());
   AMPC_RETURN_IF_ERROR(conversion.Rewrite());
   AMPC_RETURN_IF_ERROR(conversion.VerifyRewritten());
+  if (options.decide_only) return conversion.Decided();
   AMPC_RETURN_IF_ERROR(conversion.Export());
   AMPC_RETURN_IF_ERROR(conversion.Report());
   return conversion.Commit();

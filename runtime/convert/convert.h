@@ -26,13 +26,14 @@ struct ConvertResult {
   double load_seconds = 0, pass_seconds = 0, save_seconds = 0;
   double sync_seconds = 0;  // of save_seconds: until the disk had it
   std::vector<std::string> notes;
+  std::string probe;  // what was run on made inputs, or why nothing; "" where no probe was asked for
   std::shared_ptr<const AmpDecision> decision;  // null at level O0
   std::map<std::string, WeightDamage> damages;  // of the weights and literals that are stored low, by name
   std::shared_ptr<const Program> program;  // the converted one
   double seconds() const { return load_seconds + pass_seconds + save_seconds; }
 };
 
-// The files of one conversion appear together. Errors leave no output behind. Exit codes as everywhere: 2 options, 3 input, 4 not supported, 5 writing.
+// The files of one conversion appear together (none with `decide_only`). Errors leave no output behind. Exit codes as everywhere: 2 options, 3 input, 4 not supported, 5 writing.
 absl::StatusOr<ConvertResult> Convert(const ConvertOptions& options);
 
 }  // namespace ampc

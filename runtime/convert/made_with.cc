@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "graph/base/error.h"
@@ -31,11 +32,15 @@ void ForEachChoice(Options& options, F&& f) {
 
 std::string ToText(DType value) { return value == DType::kBF16 ? "bf16" : "fp16"; }
 std::string ToText(bool value) { return value ? "true" : "false"; }
+std::string ToText(int value) { return absl::StrCat(value); }
 std::string ToText(const std::string& value) { return EscapeItem(value); }
 std::string ToText(const std::vector<std::string>& value) { return JoinItems(value); }
 
 void FromText(absl::string_view text, DType& value) { value = text == "bf16" ? DType::kBF16 : DType::kF16; }
 void FromText(absl::string_view text, bool& value) { value = text == "true"; }
+void FromText(absl::string_view text, int& value) {
+  if (!absl::SimpleAtoi(text, &value)) value = 0;
+}
 void FromText(absl::string_view text, std::string& value) { value = UnescapeItem(text); }
 void FromText(absl::string_view text, std::vector<std::string>& value) { value = SplitItems(text); }
 

@@ -1,10 +1,15 @@
 #include "runtime/convert/measure_executor.h"
 
+#include <utility>
+
+#include "absl/strings/str_format.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/kernel.h"
+#include "passes/pipeline.h"
 #include "runtime/exec/observer.h"
 #include "runtime/feeds.h"
+#include "runtime/made_feeds.h"
 #include "runtime/session.h"
 
 namespace ampc {
@@ -27,19 +32,69 @@ class ValueObserver : public StepObserver {
   const ProgramExecutor::OnValue& on_value_;
 };
 
+double WeightBytes(const Program& program) {
+  double bytes = 0;
+  ForEachVar(program, [&bytes](const Var& var) { bytes += var.weight == nullptr ? 0 : static_cast<double>(var.weight->bytes); });
+  return bytes;
+}
+
+double Flops(const Program& program) {
+  double flops = 0;
+  ForEachOp(program, [&flops](const Op& op) { flops += op.def().cost == nullptr ? 0 : op.def().cost(op).flops; });
+  return flops;
+}
+
+// The program for feeds of these dims, all types known.
+absl::StatusOr<Program> Fixed(const Program& program, const TensorMap& feeds) {
+  Program fixed = program.Clone();
+  for (Var* feed : fixed.feeds) {
+    const auto at = feeds.find(feed->exported());
+    if (at != feeds.end()) feed->type = TensorType(feed->type.dtype, Dims(at->second.dims().begin(), at->second.dims().end()));
+  }
+  PassContext ctx;
+  AMPC_RETURN_IF_ERROR(RunPipeline(Pipeline().Add("infer-types"), {}, ctx, fixed));
+  return fixed;
+}
+
+absl::Status RunOnce(const Session& session, const TensorMap& feeds, const ProgramExecutor::OnValue& on_value) {
+  for (const auto& [name, tensor] : feeds) {
+    if (tensor.dtype() == DType::kF32) on_value(name, tensor.values<float>());
+  }
+  ValueObserver observer(on_value);
+  return session.Run(feeds, observer).status();
+}
+
 }  // namespace
+
+absl::Status MeasureExecutor::RunOnMade(const Program& program, int runs, int choice, const OnValue& on_value, Made* made) const {
+  made->last = choice + 1 >= kMadeSizes;
+  if (const double bytes = WeightBytes(program); bytes > kMostProbeBytes) {
+    made->left_out = absl::StrFormat("the model has %.0f MB of weights, a probe at most %.0f MB", bytes / 1e6, kMostProbeBytes / 1e6);
+    return absl::OkStatus();
+  }
+  AMPC_ASSIGN_OR_RETURN(MadeFeeds first, MakeFeeds(program, {.size = choice}));
+  made->kinds = std::move(first.kinds);
+  AMPC_ASSIGN_OR_RETURN(Program fixed, Fixed(program, first.feeds));
+  if (const double flops = Flops(fixed); flops > kMostProbeFlops) {
+    made->left_out = absl::StrFormat("a run is %.0f GFLOP, of a probe at most %.0f GFLOP", flops / 1e9, kMostProbeFlops / 1e9);
+    return absl::OkStatus();
+  }
+  // One thread: conversions are often run side by side.
+  AMPC_ASSIGN_OR_RETURN(const Session session, Session::Create(std::move(fixed), {.threads = 1, .strict_rounding = true}));
+  for (int run = 0; run < runs; ++run) {
+    AMPC_ASSIGN_OR_RETURN(const MadeFeeds feeds, MakeFeeds(program, {.run = run, .size = choice}));
+    AMPC_RETURN_IF_ERROR(RunOnce(session, feeds.feeds, on_value));
+  }
+  return absl::OkStatus();
+}
 
 absl::Status MeasureExecutor::Run(const Program& program, const std::vector<std::string>& inputs, const OnValue& on_value) const {
   AMPC_ASSIGN_OR_RETURN(const Session session, Session::Create(program.Clone(), {.strict_rounding = true}));
   for (const std::string& input : inputs) {
     const absl::StatusOr<TensorMap> feeds = ReadFeeds({input}, session.inputs());
     if (!feeds.ok()) return Annotate(feeds.status(), "--calibrate");
-    for (const auto& [name, tensor] : *feeds) {
-      if (tensor.dtype() == DType::kF32) on_value(name, tensor.values<float>());
-    }
-    ValueObserver observer(on_value);
-    const absl::StatusOr<TensorMap> fetches = session.Run(*feeds, observer);
-    if (!fetches.ok()) return Annotate(fetches.status(), input);
+    const absl::Status run = RunOnce(session, *feeds, on_value);
+    if (!run.ok()) return Annotate(run, input);
   }
   return absl::OkStatus();
 }

@@ -15,6 +15,7 @@ using enum OptionForm;
 using enum OptionScope;
 using O = ConvertOptions;
 
+constexpr int kMostProbeRuns = 100;
 constexpr char kDecide[] = "amp-decide", kUpgrade[] = "upgrade-onnx-opset", kProtect[] = "protect", kMeasure[] = "measure", kCast[] = "cast-parameters-to-fp16";
 
 std::vector<ConvertOption> MakeTable() {
@@ -46,7 +47,11 @@ std::vector<ConvertOption> MakeTable() {
       {"on-tiny", kText, kDecides, &O::on_tiny, "weights below the smallest normal value: subnormal, flush or keep (never zero)",
        {"subnormal", "flush", "keep"}, {{kCast, "on_tiny", true}, {kProtect, "on_tiny"}}},
       {"target", kText, kDecides, &O::target, "the device whose support for low precision counts", {"cuda", "cpu"}},
+      {"probe", kNumber, kDecides, &O::probe,
+       "run the model so often on made inputs, and keep fp32 what leaves the range or vanishes on them", {},
+       {{kMeasure, "probe"}}},
       {"ranges", kNone, kDecides, &O::ranged},
+      {"plan", kNone, kDecides, &O::plan_digest},
       {"params", kText, kRun, &O::params, "file with the weights"},
       {"params-output", kText, kRun, &O::params_output, "where the converted weights go"},
       {"program-only", kFlag, kConfig, &O::program_only, "a program without its weights"},
@@ -55,6 +60,9 @@ std::vector<ConvertOption> MakeTable() {
       {"write-config", kText, kRun, &O::write_config, "write the options in effect, for --config"},
       {"calibrate", kList, kRun, &O::calibrate, "run the model on these inputs (.npz, one file a run) and keep fp32 what leaves the range or vanishes", {},
        {{kMeasure, "inputs", false, ""}}, "ranges"},
+      {"plan-out", kText, kRun, &O::plan_out, "write every decision to this JSON file, to be read, edited, compared and given back with --plan"},
+      {"plan", kText, kRun, &O::plan, "take options and decisions from this file; decisions that fit no op of the model are listed", {},
+       {{"use-plan", "file", false, ""}}, "plan"},
       {"save-ranges", kText, kRun, &O::save_ranges, "write the measured ranges of values to this JSON file, for --ranges"},
       {"ranges", kText, kRun, &O::ranges, "ranges of values that an earlier --calibrate measured", {}, {{kMeasure, "ranges", false, ""}}, "ranges"},
   };
@@ -94,6 +102,15 @@ absl::Status CheckRanges(const ConvertOptions& o) {
   return absl::OkStatus();
 }
 
+absl::Status CheckPlan(const ConvertOptions& o) {
+  if (o.plan.empty() && o.plan_out.empty()) return absl::OkStatus();
+  const char* option = o.plan.empty() ? "--plan-out" : "--plan";
+  if (o.mode != "own") return UsageError(absl::StrCat(option, " contradicts --compat ", o.mode, ", whose decisions are not ampc's"));
+  if (o.level == "O0") return UsageError(absl::StrCat(option, " needs --level O1 or O2: nothing is decided at O0"));
+  if (o.plan.empty() || (o.calibrate.empty() && o.ranges.empty())) return absl::OkStatus();
+  return UsageError(absl::StrCat("--plan contradicts ", o.calibrate.empty() ? "--ranges" : "--calibrate", ": it has what was measured"));
+}
+
 // A typing error is found before the model is read.
 absl::Status CheckSelectors(const ConvertOptions& o) {
   for (const auto& [name, list] : {std::pair("--include", &o.include), std::pair("--exclude", &o.exclude)}) {
@@ -119,6 +136,10 @@ absl::Status ResolveConvertOptions(ConvertOptions* options) {
   AMPC_RETURN_IF_ERROR(ResolveLevel(options));
   if (!IsLowPrecision(options->dtype)) return UsageError(absl::StrCat("--dtype is ", Name(options->dtype), ", fp16 or bf16 is needed"));
   AMPC_RETURN_IF_ERROR(CheckRanges(*options));
+  AMPC_RETURN_IF_ERROR(CheckPlan(*options));
+  if (options->probe < 0 || options->probe > kMostProbeRuns) {
+    return UsageError(absl::StrCat("--probe is ", options->probe, ", a number from 0 to ", kMostProbeRuns, " is needed"));
+  }
   return CheckSelectors(*options);
 }
 

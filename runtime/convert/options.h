@@ -16,6 +16,8 @@
 
 namespace ampc {
 
+struct AmpDecision;
+class Program;
 struct ConvertResult;
 
 // What is being done: "loading", "verifying", the name of a pass, "saving". `total` is 0 where nobody knows how much there is to do.
@@ -47,10 +49,14 @@ struct ConvertOptions {
   std::string target = "cuda";                // whose support for low precision counts
   bool program_only = false;
   bool no_sync = false;
-  std::vector<std::string> calibrate = {};  // files with the feeds of one run each
-  std::string ranges = {}, save_ranges = {};     // what an earlier calibration measured; where all ranges are written
-  bool ranged = false;                 // some of these are used: Convert's
-  std::string report = {}, write_config = {};    // files
+  bool decide_only = false;                   // nothing is written: for whoever only wants to know
+  std::vector<std::string> calibrate = {};    // files with the feeds of one run each
+  int probe = 0;                              // runs on made inputs where none of these is given
+  std::string ranges = {}, save_ranges = {};  // what an earlier calibration measured; where all ranges are written
+  bool ranged = false;                        // some of these are used: Convert's
+  std::string plan = {}, plan_out = {};       // files: decisions that count more than options (those that stand in it are not read); where all are written
+  std::string plan_digest = {};               // of a plan that somebody edited: Convert's
+  std::string report = {}, write_config = {};  // files
 
   // Names of the options that the user chose; the others are defaults, which give way to what a converted model was made with (made_with.h). Null:
   // all are chosen.
@@ -60,6 +66,8 @@ struct ConvertOptions {
 
   // Called on the converting thread, often; false stops the conversion, which leaves no output: absl::StatusCode::kCancelled.
   std::function<bool(const ConvertProgress&)> progress = {};
+  // Called once the program is decided and not yet rewritten, of a model that was converted before, too. Ops and values stay where they are.
+  std::function<void(const Program& program, const AmpDecision& decision)> decided = {};
   // The page of a `report` that ends in .html; null: only .json can be written.
   std::function<std::string(const ConvertResult&)> page = {};
 };
@@ -67,6 +75,7 @@ struct ConvertOptions {
 // How an option looks on the command line and in a configuration file.
 enum class OptionForm : uint8_t {
   kText,
+  kNumber,
   kFlag,         // a JSON bool
   kList,         // an array of strings
   kFlagOrNames,  // alone, or names of feeds and fetches: a JSON bool or an array of strings
@@ -88,7 +97,7 @@ struct PassUse {
 };
 
 struct ConvertOption {
-  using Member = std::variant<DType ConvertOptions::*, bool ConvertOptions::*, std::string ConvertOptions::*, std::vector<std::string> ConvertOptions::*>;
+  using Member = std::variant<DType ConvertOptions::*, bool ConvertOptions::*, int ConvertOptions::*, std::string ConvertOptions::*, std::vector<std::string> ConvertOptions::*>;
 
   const char* name;
   OptionForm form;

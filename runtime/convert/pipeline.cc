@@ -2,6 +2,7 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "passes/option_text.h"
 #include "runtime/convert/options.h"
@@ -11,11 +12,13 @@ namespace {
 
 bool IsSet(DType) { return true; }
 bool IsSet(bool value) { return value; }
+bool IsSet(int) { return true; }
 bool IsSet(const std::string& value) { return !value.empty(); }
 bool IsSet(const std::vector<std::string>& value) { return !value.empty(); }
 
 std::string TextOf(DType value, const PassUse&) { return std::string(Name(value)); }
 std::string TextOf(bool, const PassUse&) { return "true"; }
+std::string TextOf(int value, const PassUse&) { return absl::StrCat(value); }
 std::string TextOf(const std::string& value, const PassUse& use) { return *use.between == '\0' ? EscapeItem(value) : value; }
 std::string TextOf(const std::vector<std::string>& value, const PassUse& use) {
   return *use.between == '\0' ? JoinItems(value) : absl::StrJoin(value, use.between);
@@ -61,7 +64,8 @@ Pipeline MeasurePipeline(const ConvertOptions& o) {
   Pipeline p;
   if (o.level == "O0") return p;
   p.Add("infer-types");                                                    // importers leave gaps, and a decision needs types
-  if (!o.calibrate.empty() || !o.ranges.empty()) Add(p, "measure", o);     // before deciding: its marks are obeyed
+  const bool probe = o.mode == "own" && o.probe > 0 && o.plan.empty() && !o.program_only;
+  if (probe || !o.calibrate.empty() || !o.ranges.empty()) Add(p, "measure", o);  // before deciding: its marks are obeyed
   return p;
 }
 
@@ -73,6 +77,7 @@ Pipeline DecidePipeline(const ConvertOptions& o) {
   if (own) Add(p, "protect", o);                                           // before deciding: its marks are obeyed
   if (own && o.dtype == DType::kBF16) Add(p, "upgrade-onnx-opset", o);       // before deciding: what an op may be says its version
   if (o.mode == "paddle-inference-2.6") p.Add("fold-constants", {{"shapes", "false"}});  // as that converter does in front
+  if (!o.plan.empty()) Add(p, "use-plan", o);                              // last before deciding: it names ops
   Add(p, "amp-decide", o);
   return p;
 }

@@ -20,6 +20,7 @@ void WriteIo(JsonWriter& json, absl::string_view key, bool all, const std::vecto
 
 void WriteValue(JsonWriter& json, const char* name, DType value) { json.Field(name, value == DType::kBF16 ? "bf16" : "fp16"); }
 void WriteValue(JsonWriter& json, const char* name, bool value) { json.Field(name, value); }
+void WriteValue(JsonWriter& json, const char* name, int value) { json.Field(name, value); }
 void WriteValue(JsonWriter& json, const char* name, const std::string& value) { json.Field(name, value); }
 void WriteValue(JsonWriter& json, const char* name, const std::vector<std::string>& value) { WriteList(json, name, value); }
 
@@ -54,6 +55,7 @@ std::string SummaryJson(const ConvertResult& result) {
   json.Field("level", result.options.level).Field("bytes_before", result.bytes_before).Field("bytes_after", result.bytes_after);
   json.Field("load_seconds", result.load_seconds).Field("pass_seconds", result.pass_seconds).Field("save_seconds", result.save_seconds);
   json.Field("sync_seconds", result.sync_seconds);
+  if (!result.probe.empty()) json.Field("probe", result.probe);
   json.Key("notes").BeginArray();
   for (const std::string& note : result.notes) json.String(note);
   json.EndArray().Key("after").BeginObject();
@@ -79,6 +81,7 @@ std::string ReportJson(const ConvertResult& result, const AmpReportLimits& limit
   json.Field("load_seconds", result.load_seconds).Field("pass_seconds", result.pass_seconds).Field("save_seconds", result.save_seconds);
   json.Field("target", o.target).Field("pipeline", ConvertPipeline(o).ToString());
   WriteConvertConfig(o, json.Key("config"));
+  if (!result.probe.empty()) json.Field("probe", result.probe);
   json.Key("notes").BeginArray();
   for (const std::string& note : result.notes) json.String(note);
   json.EndArray();

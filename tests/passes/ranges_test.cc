@@ -76,7 +76,7 @@ fetch e
 
 std::vector<std::string> Marked(const Ranges& ranges, DType low) {
   Program program = Parsed();
-  MarkByRanges(ranges, low, program);
+  MarkByRanges(ranges, low, "", program);
   std::vector<std::string> out;
   ForEachOp(program, [&out](const Op& op) {
     if (op.marks.amp != AmpMark::kNone && op.marks.amp_reason != "mine") out.push_back(op.outputs()[0]->name() + " " + op.marks.amp_reason);

@@ -23,6 +23,7 @@ const ConvertOption* FindKey(absl::string_view name) {
 const char* Needs(OptionForm form) {
   switch (form) {
     case OptionForm::kText: return "a string";
+    case OptionForm::kNumber: return "a number";
     case OptionForm::kFlag: return "true or false";
     case OptionForm::kList: return "an array of strings";
     case OptionForm::kFlagOrNames:
@@ -40,8 +41,9 @@ absl::StatusOr<std::vector<std::string>> Words(const ConvertOption& key, const J
     if (value.boolean) out.push_back("true");
     return out;
   }
-  if (value.Is(JsonValue::Kind::kString) && key.form == OptionForm::kText) return std::vector<std::string>{value.text};
-  if (!value.Is(JsonValue::Kind::kArray) || key.form == OptionForm::kText || key.form == OptionForm::kFlag) return wrong;
+  const bool text = key.form == OptionForm::kText, number = key.form == OptionForm::kNumber;
+  if ((text && value.Is(JsonValue::Kind::kString)) || (number && value.Is(JsonValue::Kind::kNumber))) return std::vector<std::string>{value.text};
+  if (!value.Is(JsonValue::Kind::kArray) || text || number || key.form == OptionForm::kFlag) return wrong;
   for (const JsonValue& item : value.items) {
     if (!item.Is(JsonValue::Kind::kString)) return wrong;
     out.push_back(item.text);

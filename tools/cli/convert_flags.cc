@@ -27,19 +27,26 @@ absl::Status ResolveIo(ConvertFlags& flags) {
     for (const std::string& value : values) {
       if (value == "true") side.all = true;
       if (value == "true" || value == "false") continue;
-      for (absl::string_view name : absl::StrSplit(value, ',', absl::SkipWhitespace())) side.names.emplace_back(absl::StripAsciiWhitespace(name));
+      for (absl::string_view name : absl::StrSplit(value, ',', absl::SkipWhitespace()))
+        side.names.emplace_back(absl::StripAsciiWhitespace(name));
     }
     return side;
   };
   const Side keep = read(flags.keep_io), low = read(flags.low_io);
   if (keep.all && low.all) return UsageError("--keep-io and --low-io contradict each other");
   for (const auto& [name, side] : {std::pair("--keep-io", &keep), std::pair("--low-io", &low)}) {
-    if (side->all && !side->names.empty()) return UsageError(absl::StrCat(name, " alone means all, with names only these: one of the two is needed"));
+    if (side->all && !side->names.empty())
+      return UsageError(absl::StrCat(name, " alone means all, with names only these: one of the two is needed"));
   }
   flags.options.low_io = low.all || (!keep.names.empty() && low.names.empty());
   flags.options.keep_io = keep.names;
   flags.options.low_io_names = low.names;
   return absl::OkStatus();
+}
+
+// What an op becomes depends on it, or where the program's weights are.
+bool DecidesSomething(const ConvertOption& row) {
+  return row.scope != OptionScope::kRun || *row.chosen_by != '\0' || absl::string_view(row.name) == "params";
 }
 
 // Those that decide: a model that was converted before is held against them.
@@ -63,6 +70,7 @@ struct Declare {
 
   std::string Name() const { return absl::StrCat("--", row.name); }
   void operator()(DType ConvertOptions::*) const { options.Add(Name(), flags.dtype, row.help).AnyCaseOf({"fp16", "bf16"}).Values("{fp16,bf16}").ShowDefault(); }
+  void operator()(int ConvertOptions::*member) const { options.Add(Name(), flags.options.*member, row.help).NotNegative().ShowDefault(); }
   void operator()(bool ConvertOptions::*member) const { options.Flag(Name(), flags.options.*member, row.help); }
   void operator()(std::string ConvertOptions::*member) const {
     std::string& value = flags.options.*member;
@@ -77,14 +85,11 @@ struct Declare {
   }
 };
 
-}  // namespace
-
-void AddConvertOptions(const Options& options, ConvertFlags& flags) {
+// `all`: also those that only say what is written.
+void AddRows(const Options& options, bool all, ConvertFlags& flags) {
   flags.options.level.clear();  // the default is the mode's
-  options.Add("model", flags.options.model, kModelHelp).Required();
-  options.Add("--output,-o", flags.options.output, "the converted model; the ending chooses the format").Required();
   for (const ConvertOption& row : ConvertOptionTable()) {
-    if (row.form == OptionForm::kNone) continue;
+    if (row.form == OptionForm::kNone || (!all && !DecidesSomething(row))) continue;
     if (row.form == OptionForm::kFlagOrNames) {
       options.Flag(absl::StrCat("--", row.name), absl::string_view(row.name) == "low-io" ? flags.low_io : flags.keep_io, row.help);
     } else {
@@ -92,14 +97,27 @@ void AddConvertOptions(const Options& options, ConvertFlags& flags) {
     }
   }
   options.Add("--config", flags.config, "take options from this JSON file; those of the command line win");
-  options.Add("--plan", flags.plan, "read the decision from a file (not in this version)");
+}
+
+}  // namespace
+
+void AddConvertOptions(const Options& options, ConvertFlags& flags) {
+  options.Add("model", flags.options.model, kModelHelp).Required();
+  options.Add("--output,-o", flags.options.output, "the converted model; the ending chooses the format").Required();
+  AddRows(options, true, flags);
+}
+
+void AddDecisionOptions(const Options& options, ConvertFlags& flags) {
+  options.Add("model", flags.options.model, kModelHelp).Required();
+  AddRows(options, false, flags);
 }
 
 absl::Status ResolveConvertFlags(const Options& options, ConvertFlags& flags) {
   if (!flags.config.empty()) AMPC_RETURN_IF_ERROR(ApplyConvertConfig(flags.config, options));
-  if (!flags.plan.empty()) return NotSupportedYet("--plan", "--report writes every decision");
+  if (!flags.options.plan.empty()) AMPC_RETURN_IF_ERROR(ApplyConvertConfig(flags.options.plan, options));
   const std::optional<DType> dtype = ParseDType(flags.dtype);
-  if (!dtype.has_value() || !IsLowPrecision(*dtype)) return UsageError(absl::StrCat("--dtype is '", flags.dtype, "', fp16 or bf16 is needed"));
+  if (!dtype.has_value() || !IsLowPrecision(*dtype))
+    return UsageError(absl::StrCat("--dtype is '", flags.dtype, "', fp16 or bf16 is needed"));
   flags.options.dtype = *dtype;
   flags.options.given = GivenOptions(options);
   flags.options.also_read = {flags.config};

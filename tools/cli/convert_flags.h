@@ -14,12 +14,12 @@ struct ConvertFlags {
   std::string dtype = "fp16";
   std::vector<std::string> keep_io, low_io;  // "true" for the option alone, else names
   std::string config;
-  std::string plan;
   bool json = false;
 };
 
-// Declares the options; `flags` has to outlive them.
+// Declares the options; `flags` has to outlive them. Those that decide are a part of them: what `ampc explain` has.
 void AddConvertOptions(const Options& options, ConvertFlags& flags);
+void AddDecisionOptions(const Options& options, ConvertFlags& flags);
 
 // After parsing, on the same `flags`: reads --config and fills in what `flags.options` takes from several options. Usage errors; exit code 3 for a bad
 // config file, 4 for options that are known and not supported.

@@ -60,7 +60,8 @@ absl::Status CheckForPolicy(const DecideOptions& o, const PaddlePolicy& policy, 
   return absl::OkStatus();
 }
 
-DecisionOr Decide(const DecideOptions& options, PassContext& ctx, const Program& program) {
+DecisionOr Decide(DecideOptions options, PassContext& ctx, const Program& program) {
+  options.plan = ctx.Find<PlannedOps>();
   if (options.level == "O0" && !(options.mode == "own" && HasAmpRegions(program))) return DecideNothing(options, program);
   if (options.mode == "own") return DecideOwn(options, *ctx.support, program, &ctx.notes);
   const PaddlePolicy& policy = *FindPaddlePolicy(options.mode);

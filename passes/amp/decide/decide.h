@@ -9,6 +9,7 @@
 #include "graph/precision_support.h"
 #include "passes/amp/decide/decision.h"
 #include "passes/amp/decide/lists.h"
+#include "passes/amp/decide/plan.h"
 #include "passes/amp/policy/policy.h"
 #include "passes/amp/select/selector.h"
 
@@ -28,6 +29,7 @@ struct DecideOptions {
   std::vector<std::string> black_vars;  // exact names of values
   std::vector<ClassRule> classes;       // own mode only: instead of what the records say
   std::vector<Selector> include, exclude;  // own mode only; which request wins: tools/docs/convert.md
+  const PlannedOps* plan = nullptr;        // own mode only; counts more than any request
 };
 
 using DecisionOr = absl::StatusOr<std::unique_ptr<AmpDecision>>;

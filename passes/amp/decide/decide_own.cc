@@ -15,6 +15,7 @@
 #include "passes/amp/decide/cast_roots.h"
 #include "passes/amp/decide/decide.h"
 #include "passes/amp/decide/io_choice.h"
+#include "passes/amp/decide/plan_choices.h"
 #include "passes/amp/decide/selector_choices.h"
 #include "passes/amp/protect/rules.h"
 #include "passes/analysis/per_record.h"
@@ -32,6 +33,7 @@ class OwnDecider {
         support_(support),
         program_(program),
         choices_(std::move(choices)),
+        plan_(options.plan),
         io_(std::move(io)),
         roots_(program),
         functions_(onnx::FunctionBlocks(program)),
@@ -70,6 +72,7 @@ class OwnDecider {
       notes->push_back(absl::StrCat("op '", type, "' is in the white list, but the target '", support_.target(), "' has no ", Name(options_.low),
                                     " kernel for it: it stays fp32"));
     }
+    plan_.Report(notes);
     return choices_.Finish(notes);
   }
 
@@ -95,9 +98,9 @@ class OwnDecider {
     if (IsInserted(op)) return Untouched("inserted", "a cast of AMP's own");
     const OpDecision never = Never(op);
     const OpDecision hard = never.rule.empty() ? Impossible(op) : never;
-    if (choices_.Included(op) == nullptr) return never.rule.empty() ? ByRules(op, hard) : never;
     const bool possible = hard.rule.empty();
-    return choices_.Include(op, possible, possible ? ByRules(op, hard) : hard, out_.get());
+    if (choices_.Included(op) == nullptr) return plan_.Decide(op, possible, never.rule.empty() ? ByRules(op, hard) : never);
+    return plan_.Decide(op, possible, choices_.Include(op, possible, possible ? ByRules(op, hard) : hard, out_.get()));
   }
 
   // Ops that there is nothing to decide about.
@@ -190,15 +193,19 @@ class OwnDecider {
     return Fp32("never", reason);
   }
 
+  static OpDecision Following(const Var& var, OpDecision d) {
+    d.follows = &var;
+    return d;
+  }
   OpDecision Follow(const Op& op, absl::string_view rule) const {
     const Var* low = nullptr;
     for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
       if (!Votes(op, i)) continue;
       const Var& root = roots_.Root(*op.inputs()[i]);
-      if (vote_[root.id()] == Vote::kHigh) return Fp32(rule, out_->Keep(absl::StrCat("follows fp32 value ", root.name())));
+      if (vote_[root.id()] == Vote::kHigh) return Following(root, Fp32(rule, out_->Keep(absl::StrCat("follows fp32 value ", root.name()))));
       if (vote_[root.id()] == Vote::kLow && low == nullptr) low = &root;
     }
-    if (low != nullptr) return Low(rule, out_->Keep(absl::StrCat("follows low value ", low->name())));
+    if (low != nullptr) return Following(*low, Low(rule, out_->Keep(absl::StrCat("follows low value ", low->name()))));
     return Fp32(rule, "no operand is low");
   }
 
@@ -319,6 +326,7 @@ class OwnDecider {
   PerRecord<bool> supported_;
   const Program& program_;
   SelectorChoices choices_;
+  PlanChoices plan_;
   IoChoice io_;
   CastRoots roots_;
   const std::vector<bool> functions_;  // by block
@@ -367,7 +375,11 @@ std::unique_ptr<AmpDecision> DecideNothing(const DecideOptions& options, const P
 DecisionOr DecideOwn(const DecideOptions& options, const PrecisionSupport& support, const Program& program, std::vector<std::string>* notes) {
   if (options.level == "OD") return UsageError("level OD exists with a Paddle mode only; use O0, O1 or O2");
   AMPC_RETURN_IF_ERROR(CheckLists(options, program));
-  AMPC_ASSIGN_OR_RETURN(SelectorChoices choices, SelectorChoices::Make(options.include, options.exclude, program));
+  // What selectors said stands in the plan; in a model with other names they may find nothing.
+  static const std::vector<Selector>* const kNone = new std::vector<Selector>;
+  const bool plan = options.plan != nullptr;
+  AMPC_ASSIGN_OR_RETURN(SelectorChoices choices,
+                        SelectorChoices::Make(plan ? *kNone : options.include, plan ? *kNone : options.exclude, program));
   AMPC_ASSIGN_OR_RETURN(IoChoice io, IoChoice::Make(options, program));
   OwnDecider decider(options, support, program, std::move(choices), std::move(io));
   std::unique_ptr<AmpDecision> out = decider.Run();

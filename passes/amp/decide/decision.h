@@ -23,6 +23,7 @@ struct OpDecision {
   // With `untouched`: the results keep their declared types, operands that do not fit are converted at run time
   // (graph/implicit_cast.h); otherwise the results follow the operands.
   bool converts = false;
+  const Var* follows = nullptr;  // the value whose precision it has, where it follows one
 };
 
 struct AmpDecision {

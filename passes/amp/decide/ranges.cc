@@ -120,7 +120,7 @@ absl::StatusOr<Ranges> ParseRanges(absl::string_view text) {
   return ranges;
 }
 
-int MarkByRanges(const Ranges& ranges, DType low, Program& program) {
+int MarkByRanges(const Ranges& ranges, DType low, absl::string_view where, Program& program) {
   const OriginalNames names(program);
   int marks = 0;
   for (int b = 0; b < program.num_blocks(); ++b) {
@@ -128,6 +128,7 @@ int MarkByRanges(const Ranges& ranges, DType low, Program& program) {
       if (IsInserted(*op) || op->marks.amp != AmpMark::kNone || !MayBecomeLow(*op)) continue;
       std::string reason = Reason(*op, ranges, names, low);
       if (reason.empty()) continue;
+      absl::StrAppend(&reason, where);
       op->marks.amp = AmpMark::kFp32;
       op->marks.amp_reason = std::move(reason);
       ++marks;

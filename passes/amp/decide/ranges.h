@@ -33,7 +33,7 @@ absl::StatusOr<Ranges> ParseRanges(absl::string_view text);
 
 // Marks the ops of a program fp32 that make or read a value that reached half the range of `low`, or a value that `low` would lose: all
 // of it below the smallest normal number, or most of it zero. Returns the number of marks made; ops marked before keep their marks. Values
-// that `ranges` does not name are no reason.
-int MarkByRanges(const Ranges& ranges, DType low, Program& program);
+// that `ranges` does not name are no reason. `where` ends the reasons: " on made inputs".
+int MarkByRanges(const Ranges& ranges, DType low, absl::string_view where, Program& program);
 
 }  // namespace ampc

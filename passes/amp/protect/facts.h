@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -88,5 +89,9 @@ bool IsNetworkProduct(const Op& op);
 bool MovesValues(const Op& op);
 // How many of the operands are floats.
 int NumFloats(const Op& op);
+// "[0, 1], large, at least 1e-12"; "" where nothing is known.
+std::string FactText(const Facts& facts, const Var& var);
+// Of that the bounds and what constants say of its size.
+std::string SizeText(const Fact& fact);
 
 }  // namespace ampc

@@ -52,24 +52,6 @@ absl::StatusOr<uint32_t> RulesOption(const PassOptions& options) {
   return bits;
 }
 
-// "[0, 1], large, at least 1e-12"; "" where nothing is known.
-std::string ToText(const Fact& fact, const ValueFlow& flow) {
-  static constexpr absl::string_view kTraits[] = {"constant",    "large", "small",   "square", "statistic", "summed",
-                                                  "exponential", "whole", "product", "extent", "fed",       "loss"};
-  static constexpr absl::string_view kSizeHints[] = {"", "at least ", "a reciprocal up to ", "scaled to ", "weighted to "};
-  std::vector<std::string> parts;
-  if (std::isfinite(fact.bounds.low) || std::isfinite(fact.bounds.high))
-    parts.push_back(absl::StrCat("[", fact.bounds.low, ", ", fact.bounds.high, "]"));
-  for (size_t i = 0; i < std::size(kTraits); ++i) {
-    if (fact.Has(static_cast<uint16_t>(1 << i))) parts.emplace_back(kTraits[i]);
-  }
-  if (fact.lost.loss != Loss::kNone) parts.push_back(absl::StrCat("loses ", fact.lost.value));
-  if (fact.size_hint.kind != Fact::SizeHint::kNone) parts.push_back(absl::StrCat(kSizeHints[fact.size_hint.kind], fact.size_hint.size));
-  if (fact.power.base >= 0) parts.push_back(absl::StrCat(flow.var(fact.power.base).name(), "^", fact.power.degree));
-  if (fact.origin >= 0) parts.push_back(absl::StrCat("of ", flow.var(fact.origin).name()));
-  return absl::StrJoin(parts, ", ");
-}
-
 }  // namespace
 
 PassInfo ProtectPass() {
@@ -102,7 +84,7 @@ PassInfo FactsPass() {
       Facts facts(program, low, OnTiny::kSubnormal);
       facts.Find(nullptr, nullptr);
       ForEachVar(program, [&](const Var& var) {
-        const std::string text = ToText(facts.Of(var), facts.flow());
+        const std::string text = FactText(facts, var);
         if (!text.empty()) ctx.notes.push_back(absl::StrCat(var.name(), ": ", text));
       });
       return false;

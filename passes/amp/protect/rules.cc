@@ -73,7 +73,7 @@ constexpr Rule kRules[] = {
      "arithmetic that makes a loop's state from the same state", "", "", true},
     {"protect.result", "a probability that is only fetched", Direction::kHere,
      "an ONNX model's softmax whose result is only moved and fetched", "moves", "any other reader", true, 0, nullptr, &ResultRule},
-    {"protect.measured", "left the range in a run", Direction::kHere,
+    {kMeasuredRule, "left the range in a run", Direction::kHere,
      "a value that reached the end of the range in the runs that ranges were measured in, or was mostly zero in the low type", "", "",
      true},
 };

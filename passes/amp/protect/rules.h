@@ -40,6 +40,7 @@ struct Rule {
 
 inline constexpr absl::string_view kProtectPrefix = "protect.";
 inline constexpr absl::string_view kLogRule = "protect.log";
+inline constexpr absl::string_view kMeasuredRule = "protect.measured";
 
 absl::Span<const Rule> ProtectRules();
 const Rule* FindRule(absl::string_view id);  // null for none

@@ -1,0 +1,51 @@
+// Facts in words.
+#include <cmath>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "passes/amp/protect/facts.h"
+
+namespace ampc {
+namespace {
+
+void AddBounds(const Fact& fact, std::vector<std::string>* parts) {
+  if (std::isfinite(fact.bounds.low) || std::isfinite(fact.bounds.high))
+    parts->push_back(absl::StrCat("[", fact.bounds.low, ", ", fact.bounds.high, "]"));
+}
+
+void AddTraits(const Fact& fact, std::vector<std::string>* parts) {
+  static constexpr absl::string_view kTraits[] = {"constant",    "large", "small",   "square", "statistic", "summed",
+                                                  "exponential", "whole", "product", "extent", "fed",       "loss"};
+  for (size_t i = 0; i < std::size(kTraits); ++i) {
+    if (fact.Has(static_cast<uint16_t>(1 << i))) parts->emplace_back(kTraits[i]);
+  }
+}
+
+void AddLosses(const Fact& fact, std::vector<std::string>* parts) {
+  static constexpr absl::string_view kSizeHints[] = {"", "at least ", "a reciprocal up to ", "scaled to ", "weighted to "};
+  if (fact.lost.loss != Loss::kNone) parts->push_back(absl::StrCat("loses ", fact.lost.value));
+  if (fact.size_hint.kind != Fact::SizeHint::kNone) parts->push_back(absl::StrCat(kSizeHints[fact.size_hint.kind], fact.size_hint.size));
+}
+
+}  // namespace
+
+std::string FactText(const Facts& facts, const Var& var) {
+  const Fact& fact = facts.Of(var);
+  std::vector<std::string> parts;
+  AddBounds(fact, &parts);
+  AddTraits(fact, &parts);
+  AddLosses(fact, &parts);
+  if (fact.power.base >= 0) parts.push_back(absl::StrCat(facts.flow().var(fact.power.base).name(), "^", fact.power.degree));
+  if (fact.origin >= 0) parts.push_back(absl::StrCat("of ", facts.flow().var(fact.origin).name()));
+  return absl::StrJoin(parts, ", ");
+}
+
+std::string SizeText(const Fact& fact) {
+  std::vector<std::string> parts;
+  AddBounds(fact, &parts);
+  AddLosses(fact, &parts);
+  return absl::StrJoin(parts, ", ");
+}
+
+}  // namespace ampc

@@ -1,0 +1,95 @@
+// ampc convert --probe: what leaves the range on made inputs.
+#include "tests/e2e/cli.h"
+#include "tests/e2e/models.h"
+
+namespace ampc::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Nothing but a run shows that h leaves the range of a half.
+constexpr char kLoud[] = R"(program loud version=1
+
+block main {
+  feed  x : f32 [?, 64]
+  param w : f32 [64, 8] = 9000.0
+  param u : f32 [8, 8] = 0.1
+  h = matmul_v2(x, w) : f32 [?, 8]
+  g = tanh(h) : f32 [?, 8]
+  y = matmul_v2(g, u) : f32 [?, 8]
+  fetch y
+}
+)";
+
+class ProbeTest : public CliTest {
+ protected:
+  Outcome Convert(std::vector<std::string> more) const {
+    more.insert(more.begin(), {"convert", "loud.pdmodel", "-o", "low.pdmodel"});
+    return Ampc(more);
+  }
+};
+
+TEST_F(ProbeTest, KeepsInFp32WhatLeavesTheRange) {
+  MakeModel("loud", kLoud);
+  const Outcome probed = Convert({"--probe", "2", "--report", "r.json"});
+  EXPECT_EQ(probed.code, 0);
+  EXPECT_THAT(probed.err, HasSubstr("the ranges of values on made inputs keep 2 ops in fp32"));
+  EXPECT_THAT(Read("r.json"), HasSubstr(R"x("probe": "2 runs on made inputs (x: normal values, [1, 64])")x"));
+  EXPECT_THAT(Read("r.json"), HasSubstr(R"("rule": "protect.measured", "reason": "'h' reached )"));
+  EXPECT_THAT(Read("r.json"), HasSubstr(" on made inputs\""));
+  const std::string model = Read("low.pdmodel"), weights = Read("low.pdiparams");
+  EXPECT_EQ(Convert({"--probe", "2"}).code, 0);
+  EXPECT_EQ(Read("low.pdmodel"), model) << "the same command gives the same bytes";
+  EXPECT_EQ(Read("low.pdiparams"), weights);
+  Ok({"convert", "low.pdmodel", "-o", "again.pdmodel"});
+  EXPECT_EQ(Read("again.pdmodel"), model);
+  Ok({"strip", "low.pdmodel", "-o", "back.pdmodel", "--weights", "loud.pdmodel"});
+  EXPECT_EQ(Read("back.pdmodel"), Read("loud.pdmodel"));
+}
+
+TEST_F(ProbeTest, IsNotDoneWhereItIsNotWantedOrRangesAreThere) {
+  MakeModel("loud", kLoud);
+  EXPECT_THAT(Ok({"convert", "loud.pdmodel", "-o", "low.pdmodel"}), HasSubstr("ops: 3 fp16"));
+  ExpectFailure({"convert", "low.pdmodel", "-o", "again.pdmodel", "--probe", "2"}, 2, "was converted with --probe=0");
+  WriteArchive("quiet.npz", {{"x", *HostTensor::Create(DType::kF32, {1, 64})}});
+  EXPECT_THAT(Ok({"convert", "loud.pdmodel", "-o", "low.pdmodel", "--probe", "2", "--calibrate", "quiet.npz", "--report", "r.json"}),
+              HasSubstr("ops: 3 fp16"));
+  EXPECT_THAT(Read("r.json"), Not(HasSubstr("\"probe\": \"")));
+  EXPECT_THAT(Ok({"convert", "loud.pdmodel", "-o", "low.pdmodel", "--probe", "2", "--program-only"}), HasSubstr("ops: 3 fp16"));
+}
+
+TEST_F(ProbeTest, IsLeftOutWhereARunIsLarge) {
+  Write("large.prog", R"(program large version=1
+
+block main {
+  feed a : f32 [4096, 4096]
+  feed b : f32 [4096, 4096]
+  y = matmul_v2(a, b) : f32 [4096, 4096]
+  fetch y
+}
+)");
+  const Outcome outcome = Ampc({"convert", "large.prog", "-o", "low.prog", "--probe", "1", "--report", "r.json"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("no probe: a run is 137 GFLOP, of a probe at most 50 GFLOP; --calibrate measures on your inputs"));
+  EXPECT_THAT(Read("r.json"), HasSubstr(R"("probe": "left out: a run is 137 GFLOP)"));
+}
+
+TEST_F(ProbeTest, IsLeftOutOfModelsThatDoNotRun) {
+  MakeModel("unknown", kUnknownOp);
+  Ok({"convert", "unknown.pdmodel", "-o", "low.pdmodel", "--probe", "2", "--report", "r.json"});
+  EXPECT_THAT(Read("r.json"), HasSubstr(R"("probe": "left out: )"));
+}
+
+TEST_F(ProbeTest, IsANumberOfRuns) {
+  MakeModel("loud", kLoud);
+  ExpectFailure({"convert", "loud.pdmodel", "-o", "o.pdmodel", "--probe", "1000"}, 2, "--probe is 1000, a number from 0 to 100 is needed");
+  ExpectFailure({"convert", "loud.pdmodel", "-o", "o.pdmodel", "--probe", "many"}, 2, "--probe");
+  Write("run.json", R"({"probe": 1})");
+  EXPECT_THAT(Ampc({"convert", "loud.pdmodel", "-o", "low.pdmodel", "--config", "run.json"}).err, HasSubstr("keep 2 ops in fp32"));
+  Write("run.json", R"({"probe": "0"})");
+  ExpectFailure({"convert", "loud.pdmodel", "-o", "o.pdmodel", "--config", "run.json"}, 3, "'probe' is string, needs a number");
+}
+
+}  // namespace
+}  // namespace ampc::testing
