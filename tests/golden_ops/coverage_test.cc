@@ -45,6 +45,8 @@ const std::map<absl::string_view, absl::string_view>& Fp32Only() {
       {"range", "counts in fp32"},
       {"lr_schedule", "keeps its state in fp32"},
       {"c_allreduce_finish", "sums in fp32 before it rounds"},
+      {"quantized_conv2d", "multiplies integers of 8 bits; fp32 are its scales, its bias and what is not quantised again"},
+      {"quantized_matmul", "multiplies integers of 8 bits; fp32 are its scales, its bias and what is not quantised again"},
   };
   return *kReasons;
 }
