@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "graph/formats/format.h"
 #include "graph/text/parser.h"
+#include "runtime/convert/convert.h"
 #include "tests/e2e/models.h"
 #include "tests/formats/test_files.h"
 #include "tests/testlib/status.h"
@@ -49,6 +50,7 @@ TEST(Readme, PrintedLinesRun) {
   ASSERT_OK_AND_ASSIGN(const Program program, ParseProgram(text));
   ASSERT_OK(SaveModel(program, folder / "rec_fp16.pdmodel"));
   ASSERT_OK_AND_ASSIGN(const HostTensor image, HostTensor::Create(DType::kF32, {1, 1, 4, 4}));
+  std::filesystem::copy_file("tests/golden/onnx/small.onnx", folder / "model.onnx");
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder.path());
 
@@ -59,6 +61,13 @@ TEST(Readme, PrintedLinesRun) {
 
   ASSERT_OK(out);
   EXPECT_EQ(out->at("y").num_elements(), 8);
+
+  std::filesystem::current_path(folder.path());
+  absl::StatusOr<ampc::ConvertResult> r = ampc::Convert({.model = "model.onnx", .output = "model_fp16.onnx", .dtype = ampc::DType::kF16});
+  EXPECT_TRUE(std::filesystem::exists("model_fp16.onnx"));
+  std::filesystem::current_path(before);
+  ASSERT_OK(r);
+  EXPECT_GT(r->after.low_ops, 0);
 }
 
 }  // namespace
