@@ -14,10 +14,14 @@ namespace ampc::testing {
 namespace {
 
 const std::map<std::string, std::string> kOnTheHost = {
+    {"affine_dequantize", "a plan for a device has element-wise steps instead (lower-onnx{quantized=none})"},
+    {"affine_quantize", "a plan for a device has element-wise steps instead (lower-onnx{quantized=none})"},
     {"determinant", "an elimination of small matrices, each step after the other; rare in models"},
     {"feed", "a plan copies feeds to the device by itself"},
     {"fetch", "a plan copies fetches from the device by itself"},
     {"put_along_axis", "updates of one position go one after the other; models have them in shape arithmetic and caches"},
+    {"quantized_conv2d", "a plan for a device has the products that the file has (lower-onnx{quantized=none})"},
+    {"quantized_matmul", "a plan for a device has the products that the file has (lower-onnx{quantized=none})"},
     {"scatter_nd_update", "updates of one position go one after the other; models have them in shape arithmetic and caches"},
     {"unfold", "the columns of an image; models have convolutions instead"},
     {"window_pool", "pools that pool2d and pool3d do not have: indices, dilations, integers, norms"},
