@@ -12,10 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "graph/base/host_tensor.h"
 #include "graph/formats/format.h"
 #include "graph/text/parser.h"
-#include "runtime/session.h"
+#include "tests/c_api/mlp.h"
 #include "tests/c_api/readme.h"
 #include "tests/e2e/models.h"
 #include "tests/e2e/process.h"
@@ -29,17 +28,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
-class CApiTest : public ::testing::Test {
+class CApiTest : public MlpTest {
  protected:
   void SetUp() override {
-    ASSERT_OK_AND_ASSIGN(const Program program, ParseProgram(kMlp));
-    ASSERT_OK(SaveModel(program, model_));
+    ASSERT_NO_FATAL_FAILURE(MlpTest::SetUp());
     ASSERT_EQ(ampc_load(model_.c_str(), nullptr, 0, &session_), AMPC_OK) << ampc_error_text();
   }
   void TearDown() override { ampc_free_session(session_); }
-
-  // The input of kMlp, on x_.
-  ampc_tensor Input() const { return {"x", AMPC_F32, 2, dims_.data(), x_.data(), x_.size() * sizeof(float)}; }
 
   // Expects that a run of `inputs` fails with that code and words.
   void ExpectBadRun(const std::vector<ampc_tensor>& inputs, const std::string& part) const {
@@ -49,27 +44,8 @@ class CApiTest : public ::testing::Test {
     EXPECT_EQ(results, nullptr);
   }
 
-  TempFolder folder_;
-  const std::string model_ = folder_ / "m.pdmodel";
-  const std::vector<float> x_ = {1, 2, 3, 4, -1, 0.5, 0, 2};
-  const std::vector<int64_t> dims_ = {2, 4};
   ampc_session* session_ = nullptr;
 };
-
-// What Session gives for the model at `path` and the values of Input().
-std::vector<float> Expected(const std::string& path, const std::vector<float>& x) {
-  absl::StatusOr<Session> session = Session::Load(path);
-  EXPECT_OK(session);
-  absl::StatusOr<TensorMap> out = session->Run({{"x", HostTensor::FromValues<float>({2, 4}, x)}});
-  EXPECT_OK(out);
-  const absl::Span<const float> p = out->at("p").values<float>();
-  return {p.begin(), p.end()};
-}
-
-std::vector<float> Values(const ampc_tensor& tensor) {
-  const float* data = static_cast<const float*>(tensor.data);
-  return {data, data + tensor.bytes / sizeof(float)};
-}
 
 TEST_F(CApiTest, TellsWhatTheModelTakesAndGives) {
   ASSERT_EQ(ampc_num_inputs(session_), 1u);
