@@ -26,15 +26,23 @@ absl::StatusOr<HostTensor> ToFloatType(const HostTensor& t, DType to) {
   if (IsSmallFloat(to)) {
     Select<StoredTypes>(to, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      if constexpr (!std::is_arithmetic_v<T>) std::transform(floats.begin(), floats.end(), out.mutable_values<T>().begin(), [](float v) { return T(v); });
+      if constexpr (!std::is_arithmetic_v<T>)
+        std::transform(floats.begin(), floats.end(), out.mutable_values<T>().begin(), [](float v) { return T(v); });
     });
     return out;
   }
   switch (to) {
-    case DType::kF16: F32ToF16(floats.data(), out.mutable_values<Half>().data(), floats.size()); break;
-    case DType::kBF16: F32ToBF16(floats.data(), out.mutable_values<BFloat16>().data(), floats.size()); break;
-    case DType::kF64: std::copy(values.begin(), values.end(), out.mutable_values<double>().begin()); break;
-    default: std::copy(floats.begin(), floats.end(), out.mutable_values<float>().begin());
+    case DType::kF16:
+      F32ToF16(floats.data(), out.mutable_values<Half>().data(), floats.size());
+      break;
+    case DType::kBF16:
+      F32ToBF16(floats.data(), out.mutable_values<BFloat16>().data(), floats.size());
+      break;
+    case DType::kF64:
+      std::copy(values.begin(), values.end(), out.mutable_values<double>().begin());
+      break;
+    default:
+      std::copy(floats.begin(), floats.end(), out.mutable_values<float>().begin());
   }
   return out;
 }
@@ -65,7 +73,8 @@ absl::Status CheckNames(const TensorMap& feeds, const std::vector<ValueInfo>& in
     for (const auto& [name, t] : feeds) {
       const auto same = [&name = name](const ValueInfo& other) { return other.name == name; };
       if (std::any_of(inputs.begin(), inputs.end(), same)) continue;
-      return UsageError(absl::StrCat("feed '", input.name, "' is missing; the files have '", name, "', which is no feed of the model; its feeds are ", NamesOf(inputs)));
+      return UsageError(absl::StrCat("feed '", input.name, "' is missing; the files have '", name,
+                                     "', which is no feed of the model; its feeds are ", NamesOf(inputs)));
     }
   }
   return absl::OkStatus();
@@ -102,7 +111,8 @@ absl::StatusOr<TensorMap> ReadFeeds(const std::vector<std::string>& sources, con
       AMPC_ASSIGN_OR_RETURN(feeds[source.substr(0, equals)], ReadNpy(FileOfFeeds(source)));
     } else if (absl::EndsWith(source, ".npy")) {
       if (inputs.size() != 1) {
-        return UsageError(absl::StrCat("'", source, "' has no name, and the model has ", inputs.size(), " feeds; say which: NAME=", source, " with NAME one of ", NamesOf(inputs)));
+        return UsageError(absl::StrCat("'", source, "' has no name, and the model has ", inputs.size(), " feeds; say which: NAME=", source,
+                                       " with NAME one of ", NamesOf(inputs)));
       }
       AMPC_ASSIGN_OR_RETURN(feeds[inputs[0].name], ReadNpy(source));
     } else if (absl::EndsWith(source, ".safetensors")) {

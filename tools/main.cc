@@ -60,7 +60,8 @@ std::vector<std::string> Spoken(std::vector<std::string> args) {
   return {args[1], "--help"};
 }
 
-// Options that name several things, one each time they are given: `--exclude Conv Relu` is `--exclude Conv --exclude Relu` where that can be meant.
+// Options that name several things, one each time they are given: `--exclude Conv Relu` is `--exclude Conv --exclude Relu` where that can
+// be meant.
 std::vector<std::string> WithRepeatedOptions(const std::vector<std::string>& args) {
   static const std::vector<std::string> kLists = {"--exclude", "--include", "--white-list", "--black-list", "--black-vars"};
   std::vector<std::string> out;
@@ -78,7 +79,8 @@ std::vector<std::string> WithRepeatedOptions(const std::vector<std::string>& arg
 std::string ExtraHint(const CLI::App& verb, const std::vector<std::string>& args, const CLI::ParseError& error) {
   const CLI::Option* const output = verb.get_option_no_throw("--output");
   if (output == nullptr || output->count() > 0 || args.size() < 3 || args.back()[0] == '-') return "";
-  const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr, required = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr,
+             required = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   return extra || (required && args[args.size() - 2][0] != '-') ? absl::StrCat("; did you mean '-o ", args.back(), "'?") : "";
 }
 
@@ -96,7 +98,8 @@ std::string Hint(const std::string& option, const std::vector<std::string>& opti
   return peer.empty() ? Suggest(option, options) : peer;
 }
 
-int ParseFailure(Console& console, const CLI::App& app, const std::vector<Command>& commands, const std::vector<std::string>& args, const CLI::ParseError& error) {
+int ParseFailure(Console& console, const CLI::App& app, const std::vector<Command>& commands, const std::vector<std::string>& args,
+                 const CLI::ParseError& error) {
   const std::string verb = args.empty() ? "" : args[0];
   if (std::find(kLaterVerbs.begin(), kLaterVerbs.end(), verb) != kLaterVerbs.end()) {
     return Fail(console, verb, NotSupportedYet("this verb", "see ampc --help for those that are"));
@@ -117,7 +120,8 @@ int ParseFailure(Console& console, const CLI::App& app, const std::vector<Comman
   const std::string help = absl::StrCat(" (see ampc ", known ? verb + " " : "", "--help)");
   const std::vector<std::string> options = OptionNames(known ? *app.get_subcommand(verb) : app);
   const std::string option = UnknownOption(args, options);
-  if (!option.empty()) return Fail(console, known ? verb : "", UsageError(absl::StrCat("there is no option '", option, "'", Hint(option, options), help)));
+  if (!option.empty())
+    return Fail(console, known ? verb : "", UsageError(absl::StrCat("there is no option '", option, "'", Hint(option, options), help)));
   const std::string extra = known ? ExtraHint(*app.get_subcommand(verb), args, error) : "";
   return Fail(console, known ? verb : "", UsageError(absl::StrCat(error.what(), extra, help)));
 }
@@ -158,7 +162,8 @@ int Main(int argc, char** argv) {
     const absl::Status status = action(console);
     if (!status.ok()) return Fail(console, sub->get_name(), status);
     // Who closed the stream does not miss the summary of a command whose files are whole.
-    if (!console.ok() && !console.has_enough() && !(console.unread() && FilesReplaced() > 0)) return Fail(console, sub->get_name(), NotWritten());
+    if (!console.ok() && !console.has_enough() && !(console.unread() && FilesReplaced() > 0))
+      return Fail(console, sub->get_name(), NotWritten());
   }
   return 0;
 }

@@ -44,7 +44,8 @@ class Stopwatch {
 };
 
 int64_t BytesOf(const fs::path& path, const MemoryFiles* memory) {
-  if (const MemoryFiles::File* file = memory == nullptr ? nullptr : memory->Find(path.string())) return static_cast<int64_t>(file->bytes.size());
+  if (const MemoryFiles::File* file = memory == nullptr ? nullptr : memory->Find(path.string()))
+    return static_cast<int64_t>(file->bytes.size());
   std::error_code error;
   if (!fs::is_directory(path, error)) {
     const uintmax_t size = fs::file_size(path, error);
@@ -65,7 +66,8 @@ int64_t ModelBytes(const std::string& path, const Program& program, const Memory
   if (!directory) files.insert(fs::path(path).lexically_normal().string());
   ForEachVar(program, [&](const Var& v) {
     if (v.weight == nullptr || v.weight->source->path().empty()) return;
-    if (!directory || fs::path(v.weight->source->path()).parent_path() != fs::path(path)) files.insert(fs::path(v.weight->source->path()).lexically_normal().string());
+    if (!directory || fs::path(v.weight->source->path()).parent_path() != fs::path(path))
+      files.insert(fs::path(v.weight->source->path()).lexically_normal().string());
   });
   int64_t bytes = directory ? BytesOf(path, nullptr) : 0;
   for (const std::string& file : files) bytes += BytesOf(file, memory);
@@ -87,7 +89,8 @@ absl::Status CheckBlackVars(const Program& program, const std::vector<std::strin
   ForEachVar(program, [&names](const Var& v) { names.insert(v.exported()); });
   for (const std::string& name : black_vars) {
     if (names.contains(name)) continue;
-    return UsageError(absl::StrCat("--black-vars: the model has no value '", name, "'", Suggest(name, std::vector<std::string>(names.begin(), names.end()))));
+    return UsageError(absl::StrCat("--black-vars: the model has no value '", name, "'",
+                                   Suggest(name, std::vector<std::string>(names.begin(), names.end()))));
   }
   return absl::OkStatus();
 }
@@ -113,7 +116,10 @@ void ForgetReasons(Program& program) {
 class Conversion {
  public:
   explicit Conversion(const ConvertOptions& options)
-      : options_(options), evaluator_(MakeCpuEvaluator()), files_({.no_sync = options.no_sync, .memory = options.into}), beside_({.no_sync = options.no_sync}) {
+      : options_(options),
+        evaluator_(MakeCpuEvaluator()),
+        files_({.no_sync = options.no_sync, .memory = options.into}),
+        beside_({.no_sync = options.no_sync}) {
     ctx_.evaluator = evaluator_.get();
     ctx_.executor = &executor_;
   }
@@ -245,7 +251,8 @@ class Conversion {
   std::vector<std::string> Outputs() const {
     std::vector<std::string> files;
     if (options_.into == nullptr) files = SavedFiles(options_.output, options_.params_output, options_.program_only);
-    for (const std::string* file : {&options_.report, &options_.write_config, &options_.save_ranges, &options_.plan_out}) files.push_back(*file);
+    for (const std::string* file : {&options_.report, &options_.write_config, &options_.save_ranges, &options_.plan_out})
+      files.push_back(*file);
     return files;
   }
 
@@ -258,8 +265,8 @@ class Conversion {
     return absl::OkStatus();
   }
 
-  // What was decided of a model that was converted before, its casts say. Why, and what of its other ops, the decision of its original says, which
-  // is made again for whoever asks.
+  // What was decided of a model that was converted before, its casts say. Why, and what of its other ops, the decision of its original
+  // says, which is made again for whoever asks.
   absl::Status DecideAgain() {
     if (!options_.decide_only && options_.plan_out.empty()) return absl::OkStatus();
     Program copy;
@@ -319,8 +326,8 @@ class Conversion {
   AtomicFileSet beside_;  // what is written to the disk although the model is not
   Stopwatch watch_;
   Program program_;
-  bool marked_ = false;  // when it was loaded
-  bool kept_ = false;    // it was converted before, and stays as it is
+  bool marked_ = false;            // when it was loaded
+  bool kept_ = false;              // it was converted before, and stays as it is
   bool planned_measured_ = false;  // Plan::measured of the plan that is used
   std::string plan_;               // the file of options_.plan_out
   ConvertResult result_;

@@ -17,12 +17,13 @@ namespace ampc {
 // Of the options that decide what a conversion gives.
 std::string MadeWith(const ConvertOptions& options);
 
-// A model is converted once. For one that was: fills in what `options` do not give from what the program says, and returns true: it stays as it
-// is. UsageError where what is given contradicts it. False for any other program, and where only the program's types say that it was converted
-// (an older version wrote it) and options are given: these decide again, at the type that the program has.
+// A model is converted once. For one that was: fills in what `options` do not give from what the program says, and returns true: it stays
+// as it is. UsageError where what is given contradicts it. False for any other program, and where only the program's types say that it was
+// converted (an older version wrote it) and options are given: these decide again, at the type that the program has.
 absl::StatusOr<bool> KeepsConversion(const Program& program, ConvertOptions* options);
 
-// `status` is what a pass makes of a program that is marked as converted, from that file: what the marks make impossible is the file's fault.
+// `status` is what a pass makes of a program that is marked as converted, from that file: what the marks make impossible is the file's
+// fault.
 absl::Status BlameMarks(const std::string& path, const absl::Status& status);
 
 // OK when the marks of a conversion can be undone.

@@ -15,8 +15,8 @@ inline constexpr double kMostProbeBytes = 500e6;
 class MeasureExecutor : public ProgramExecutor {
  public:
   absl::Status Run(const Program& program, const std::vector<std::string>& inputs, const OnValue& on_value) const override;
-  // On runtime/made_feeds.h. Left out where the program has more than kMostProbeBytes of weights, or a run more than kMostProbeFlops: neither depends on
-  // the machine.
+  // On runtime/made_feeds.h. Left out where the program has more than kMostProbeBytes of weights, or a run more than kMostProbeFlops:
+  // neither depends on the machine.
   absl::Status RunOnMade(const Program& program, int runs, int choice, const OnValue& on_value, Made* made) const override;
 };
 

@@ -65,7 +65,11 @@ std::string ModelFacts::ShareText() const { return matmul_flops > 0 ? absl::StrF
 std::string ModelFacts::FlopsText() const { return absl::StrCat(ShareText(), matmul_flops > 0 ? " low" : ""); }
 
 void ModelFacts::Write(JsonWriter& json) const {
-  json.Field("ops", num_ops).Field("float_ops", float_ops).Field("low_ops", low_ops).Field("casts", casts).Field("inserted_casts", inserted_casts);
+  json.Field("ops", num_ops)
+      .Field("float_ops", float_ops)
+      .Field("low_ops", low_ops)
+      .Field("casts", casts)
+      .Field("inserted_casts", inserted_casts);
   json.Key("low_flops_share");
   matmul_flops > 0 ? json.Double(low_flops_share()) : json.Null();
   json.Field("weights", num_weights).Field("weight_bytes", weight_bytes);
@@ -113,7 +117,12 @@ std::string InspectJson(const std::string& model, const Program& program) {
   const auto signature = [&](const char* key, const std::vector<Var*>& vars) {
     json.Key(key).BeginArray();
     for (const Var* v : vars) {
-      json.BeginObject(JsonWriter::kInline).Field("name", v->exported()).Field("dtype", Name(v->type.dtype)).Key("dims").Ints(v->type.dims).EndObject();
+      json.BeginObject(JsonWriter::kInline)
+          .Field("name", v->exported())
+          .Field("dtype", Name(v->type.dtype))
+          .Key("dims")
+          .Ints(v->type.dims)
+          .EndObject();
     }
     json.EndArray();
   };

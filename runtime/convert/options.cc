@@ -16,7 +16,8 @@ using enum OptionScope;
 using O = ConvertOptions;
 
 constexpr int kMostProbeRuns = 100;
-constexpr char kDecide[] = "amp-decide", kUpgrade[] = "upgrade-onnx-opset", kProtect[] = "protect", kMeasure[] = "measure", kCast[] = "cast-parameters-to-fp16";
+constexpr char kDecide[] = "amp-decide", kUpgrade[] = "upgrade-onnx-opset", kProtect[] = "protect", kMeasure[] = "measure";
+constexpr char kCast[] = "cast-parameters-to-fp16";
 
 std::vector<ConvertOption> MakeTable() {
   return {
@@ -28,21 +29,26 @@ std::vector<ConvertOption> MakeTable() {
        {"O0", "OD", "O1", "O2", "auto"}, {{kDecide, "level", true}}},
       {"compat", kText, kDecides, &O::mode, "decide as this Paddle release does; its lists and levels, not ampc's",
        {"paddle-2.0", "paddle-2.4", "paddle-2.6", "paddle-inference-2.6"}, {{kDecide, "mode"}}},
-      {"low-io", kFlagOrNames, kDecides, &O::low_io, "float feeds and fetches become low too; --low-io=a,b: only these do", {}, {{kDecide, "low-io"}}},
+      {"low-io", kFlagOrNames, kDecides, &O::low_io, "float feeds and fetches become low too; --low-io=a,b: only these do",
+       {}, {{kDecide, "low-io"}}},
       {"keep-io", kFlagOrNames, kDecides, &O::keep_io, "feeds and fetches keep their types (the default); --keep-io=a,b: only these do", {},
        {{kDecide, "keep-io"}}},
       {"low-io-names", kNone, kDecides, &O::low_io_names, "", {}, {{kDecide, "low-io-names"}}, "low-io"},
       {"guard", kFlag, kDecides, &O::guard, "only ops inside an fp16_guard become low", {}, {{kDecide, "guard"}}},
       {"promote", kFlag, kDecides, &O::promote, "an op becomes low only if none of its operands stays fp32", {}, {{kDecide, "promote"}}},
-      {"white-list", kList, kDecides, &O::white_list, "op types that become low where nothing protects them", {}, {{kDecide, "white-list"}}, "", true},
-      {"black-list", kList, kDecides, &O::black_list, "op types that stay fp32", {}, {{kDecide, "black-list"}, {kUpgrade, "black-list"}}, "", true},
-      {"black-vars", kList, kDecides, &O::black_vars, "values whose readers and writers stay fp32", {}, {{kDecide, "black-vars"}}, "", true},
+      {"white-list", kList, kDecides, &O::white_list, "op types that become low where nothing protects them",
+       {}, {{kDecide, "white-list"}}, "", true},
+      {"black-list", kList, kDecides, &O::black_list, "op types that stay fp32",
+       {}, {{kDecide, "black-list"}, {kUpgrade, "black-list"}}, "", true},
+      {"black-vars", kList, kDecides, &O::black_vars, "values whose readers and writers stay fp32",
+       {}, {{kDecide, "black-vars"}}, "", true},
       {"classes", kNone, kDecides, &O::classes, "", {}, {{kDecide, "classes"}}},
       {"include", kList, kDecides, &O::include, "selector of ops that become low, whatever else says fp32", {},
        {{kDecide, "include", false, ";"}, {kUpgrade, "include", false, ";"}}},
       {"exclude", kList, kDecides, &O::exclude, "selector of ops that stay fp32 (see below), several times or with commas", {},
        {{kDecide, "exclude", false, ";"}, {kUpgrade, "exclude", false, ";"}}},
-      {"on-overflow", kText, kDecides, &O::on_overflow, "weights beyond the range: clamp, keep (infinity) or error", {"clamp", "keep", "error"},
+      {"on-overflow", kText, kDecides, &O::on_overflow, "weights beyond the range: clamp, keep (infinity) or error",
+       {"clamp", "keep", "error"},
        {{kCast, "on_overflow", true}}},
       {"on-tiny", kText, kDecides, &O::on_tiny, "weights below the smallest normal value: subnormal, flush or keep (never zero)",
        {"subnormal", "flush", "keep"}, {{kCast, "on_tiny", true}, {kProtect, "on_tiny"}}},
@@ -58,19 +64,23 @@ std::vector<ConvertOption> MakeTable() {
       {"report", kText, kRun, &O::report, "write every decision, cast and weight to this .json file, or as a page to this .html file"},
       {"no-sync", kFlag, kRun, &O::no_sync, "do not wait for the disk"},
       {"write-config", kText, kRun, &O::write_config, "write the options in effect, for --config"},
-      {"calibrate", kList, kRun, &O::calibrate, "run the model on these inputs (.npz, one file a run) and keep fp32 what leaves the range or vanishes", {},
+      {"calibrate", kList, kRun, &O::calibrate,
+       "run the model on these inputs (.npz, one file a run) and keep fp32 what leaves the range or vanishes", {},
        {{kMeasure, "inputs", false, ""}}, "ranges"},
-      {"plan-out", kText, kRun, &O::plan_out, "write every decision to this JSON file, to be read, edited, compared and given back with --plan"},
+      {"plan-out", kText, kRun, &O::plan_out,
+       "write every decision to this JSON file, to be read, edited, compared and given back with --plan"},
       {"plan", kText, kRun, &O::plan, "take options and decisions from this file; decisions that fit no op of the model are listed", {},
        {{"use-plan", "file", false, ""}}, "plan"},
       {"save-ranges", kText, kRun, &O::save_ranges, "write the measured ranges of values to this JSON file, for --ranges"},
-      {"ranges", kText, kRun, &O::ranges, "ranges of values that an earlier --calibrate measured", {}, {{kMeasure, "ranges", false, ""}}, "ranges"},
+      {"ranges", kText, kRun, &O::ranges, "ranges of values that an earlier --calibrate measured",
+       {}, {{kMeasure, "ranges", false, ""}}, "ranges"},
   };
 }
 
 absl::Status CheckSupported(const ConvertOptions& o) {
   if (o.level == "auto") return UnsupportedError("--level auto is not supported by this version; O0, O1 and O2 are");
-  if (o.report.empty() || absl::EndsWith(o.report, ".json") || (absl::EndsWith(o.report, ".html") && o.page != nullptr)) return absl::OkStatus();
+  const bool page = absl::EndsWith(o.report, ".html") && o.page != nullptr;
+  if (o.report.empty() || absl::EndsWith(o.report, ".json") || page) return absl::OkStatus();
   return UsageError(absl::StrCat("--report is '", o.report, "', a .json ", o.page == nullptr ? "" : "or .html ", "file is needed"));
 }
 
@@ -81,7 +91,8 @@ absl::Status ResolveLevel(ConvertOptions* o) {
     return absl::OkStatus();
   }
   if (o->target != "cuda") {
-    return UsageError(absl::StrCat("--target ", o->target, " contradicts --compat ", o->mode, ", which decides by the kernels of that release's GPU build"));
+    return UsageError(absl::StrCat("--target ", o->target, " contradicts --compat ", o->mode,
+                                   ", which decides by the kernels of that release's GPU build"));
   }
   const bool levels = o->mode != "paddle-inference-2.6";
   if (!levels && (o->level == "O1" || o->level == "OD")) {

@@ -1,5 +1,5 @@
-// ConvertOptions: all that can be said about a conversion, and the one table of it: flags, configuration files, help, what a converted model records
-// and the text of the pipeline are made from its rows.
+// ConvertOptions: all that can be said about a conversion, and the one table of it: flags, configuration files, help, what a converted
+// model records and the text of the pipeline are made from its rows.
 #pragma once
 
 #include <functional>
@@ -30,23 +30,24 @@ struct ConvertOptions {
   std::string model = {}, output = {};
   std::string params = {};         // where the weights are, "" beside the program
   std::string params_output = {};  // where they go, "" beside the output
-  // Files that lie in memory: `model` and all that it refers to are looked for there first; the model's files go into `into` instead of to the disk.
+  // Files that lie in memory: `model` and all that it refers to are looked for there first; the model's files go into `into` instead of to
+  // the disk.
   const MemoryFiles* from = nullptr;
   MemoryFiles* into = nullptr;
 
   DType dtype = DType::kF16;
-  std::string level = "O2";  // O0, O1, O2; OD with a Paddle mode
-  std::string mode = "own";  // or a release of --compat
-  bool low_io = false;       // feeds and fetches that low ops touch become low
+  std::string level = "O2";                                  // O0, O1, O2; OD with a Paddle mode
+  std::string mode = "own";                                  // or a release of --compat
+  bool low_io = false;                                       // feeds and fetches that low ops touch become low
   std::vector<std::string> keep_io = {}, low_io_names = {};  // by name: never, always
   bool guard = false;
   bool promote = false;
   std::vector<std::string> white_list = {}, black_list = {}, black_vars = {};
-  std::string classes = {};                        // rules, passes/amp/decide/lists.h
+  std::string classes = {};                             // rules, passes/amp/decide/lists.h
   std::vector<std::string> include = {}, exclude = {};  // selectors, passes/amp/select/selector.h
-  std::string on_overflow = "clamp";          // clamp, keep, error
-  std::string on_tiny = "subnormal";          // subnormal, flush, keep
-  std::string target = "cuda";                // whose support for low precision counts
+  std::string on_overflow = "clamp";                    // clamp, keep, error
+  std::string on_tiny = "subnormal";                    // subnormal, flush, keep
+  std::string target = "cuda";                          // whose support for low precision counts
   bool program_only = false;
   bool no_sync = false;
   bool decide_only = false;                   // nothing is written: for whoever only wants to know
@@ -54,19 +55,21 @@ struct ConvertOptions {
   int probe = 0;                              // runs on made inputs where none of these is given
   std::string ranges = {}, save_ranges = {};  // what an earlier calibration measured; where all ranges are written
   bool ranged = false;                        // some of these are used: Convert's
-  std::string plan = {}, plan_out = {};       // files: decisions that count more than options (those that stand in it are not read); where all are written
-  std::string plan_digest = {};               // of a plan that somebody edited: Convert's
+  std::string plan = {},
+              plan_out = {};  // files: decisions that count more than options (those that stand in it are not read); where all are written
+  std::string plan_digest = {};                // of a plan that somebody edited: Convert's
   std::string report = {}, write_config = {};  // files
 
-  // Names of the options that the user chose; the others are defaults, which give way to what a converted model was made with (made_with.h). Null:
-  // all are chosen.
+  // Names of the options that the user chose; the others are defaults, which give way to what a converted model was made with
+  // (made_with.h). Null: all are chosen.
   std::optional<std::set<std::string>> given = {};
   std::vector<std::string> also_read = {};  // files that led to these options: not to be written over
-  std::string command = {};  // the command line that asks for the same again, for the report; "" for none
+  std::string command = {};                 // the command line that asks for the same again, for the report; "" for none
 
   // Called on the converting thread, often; false stops the conversion, which leaves no output: absl::StatusCode::kCancelled.
   std::function<bool(const ConvertProgress&)> progress = {};
-  // Called once the program is decided and not yet rewritten, of a model that was converted before, too. Ops and values stay where they are.
+  // Called once the program is decided and not yet rewritten, of a model that was converted before, too. Ops and values stay where they
+  // are.
   std::function<void(const Program& program, const AmpDecision& decision)> decided = {};
   // The page of a `report` that ends in .html; null: only .json can be written.
   std::function<std::string(const ConvertResult&)> page = {};
@@ -88,7 +91,8 @@ enum class OptionScope : uint8_t {
   kDecides,  // that, and what becomes of ops: a converted model records it and is held against it
 };
 
-// A pass that gets the option: under which name, also where it is the default, and what stands between the items of a list; "" for JoinItems.
+// A pass that gets the option: under which name, also where it is the default, and what stands between the items of a list; "" for
+// JoinItems.
 struct PassUse {
   const char* pass;
   const char* as;
@@ -97,7 +101,8 @@ struct PassUse {
 };
 
 struct ConvertOption {
-  using Member = std::variant<DType ConvertOptions::*, bool ConvertOptions::*, int ConvertOptions::*, std::string ConvertOptions::*, std::vector<std::string> ConvertOptions::*>;
+  using Member = std::variant<DType ConvertOptions::*, bool ConvertOptions::*, int ConvertOptions::*, std::string ConvertOptions::*,
+                              std::vector<std::string> ConvertOptions::*>;
 
   const char* name;
   OptionForm form;
@@ -113,12 +118,12 @@ struct ConvertOption {
 // In the order of the help.
 const std::vector<ConvertOption>& ConvertOptionTable();
 
-// Fills in a `level` that is empty: the default of the mode. Usage errors for what contradicts itself, as they are said on the command line; exit
-// code 4 for what is known and not supported.
+// Fills in a `level` that is empty: the default of the mode. Usage errors for what contradicts itself, as they are said on the command
+// line; exit code 4 for what is known and not supported.
 absl::Status ResolveConvertOptions(ConvertOptions* options);
 
-// fp32 program -> mixed precision program, by reversible edits only: types, attributes, inserted casts, weights. Empty at O0. The parts follow each
-// other: what is known of values, what is decided, what is rewritten, whether it is right.
+// fp32 program -> mixed precision program, by reversible edits only: types, attributes, inserted casts, weights. Empty at O0. The parts
+// follow each other: what is known of values, what is decided, what is rewritten, whether it is right.
 Pipeline MeasurePipeline(const ConvertOptions& options);
 Pipeline DecidePipeline(const ConvertOptions& options);
 Pipeline RewritePipeline(const ConvertOptions& options);

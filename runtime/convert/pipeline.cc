@@ -63,7 +63,7 @@ bool NamesRegion(const ConvertOptions& o) {
 Pipeline MeasurePipeline(const ConvertOptions& o) {
   Pipeline p;
   if (o.level == "O0") return p;
-  p.Add("infer-types");                                                    // importers leave gaps, and a decision needs types
+  p.Add("infer-types");  // importers leave gaps, and a decision needs types
   const bool probe = o.mode == "own" && o.probe > 0 && o.plan.empty() && !o.program_only;
   if (probe || !o.calibrate.empty() || !o.ranges.empty()) Add(p, "measure", o);  // before deciding: its marks are obeyed
   return p;
@@ -73,11 +73,11 @@ Pipeline DecidePipeline(const ConvertOptions& o) {
   Pipeline p;
   if (o.level == "O0") return p;
   const bool own = o.mode == "own";
-  if (o.guard || NamesRegion(o)) p.Add("fp16-guard");                      // before deciding: regions are marks
-  if (own) Add(p, "protect", o);                                           // before deciding: its marks are obeyed
-  if (own && o.dtype == DType::kBF16) Add(p, "upgrade-onnx-opset", o);       // before deciding: what an op may be says its version
+  if (o.guard || NamesRegion(o)) p.Add("fp16-guard");                   // before deciding: regions are marks
+  if (own) Add(p, "protect", o);                                        // before deciding: its marks are obeyed
+  if (own && o.dtype == DType::kBF16) Add(p, "upgrade-onnx-opset", o);  // before deciding: what an op may be says its version
   if (o.mode == "paddle-inference-2.6") p.Add("fold-constants", {{"shapes", "false"}});  // as that converter does in front
-  if (!o.plan.empty()) Add(p, "use-plan", o);                              // last before deciding: it names ops
+  if (!o.plan.empty()) Add(p, "use-plan", o);                                            // last before deciding: it names ops
   Add(p, "amp-decide", o);
   return p;
 }
@@ -85,9 +85,9 @@ Pipeline DecidePipeline(const ConvertOptions& o) {
 Pipeline RewritePipeline(const ConvertOptions& o) {
   Pipeline p;
   if (o.level == "O0") return p;
-  p.Add("cast-model-to-fp16");            // casts naively, one per value and type
-  Add(p, "cast-parameters-to-fp16", o);   // after the casts that it replaces
-  p.Add("round-batch-norm");              // after the casts whose rounding it makes better
+  p.Add("cast-model-to-fp16");           // casts naively, one per value and type
+  Add(p, "cast-parameters-to-fp16", o);  // after the casts that it replaces
+  p.Add("round-batch-norm");             // after the casts whose rounding it makes better
   return p;
 }
 

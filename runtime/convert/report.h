@@ -9,8 +9,8 @@
 
 namespace ampc {
 
-// Every option that changes what comes out, as an object, in the form that configuration files have; what decides as another system does has
-// "compat", too.
+// Every option that changes what comes out, as an object, in the form that configuration files have; what decides as another system does
+// has "compat", too.
 void WriteConvertConfig(const ConvertOptions& options, JsonWriter& json);
 // The file of `ampc convert --write-config`.
 std::string ConfigJson(const ConvertOptions& options);

@@ -30,7 +30,8 @@ absl::Status TakeWeights(const Block& original, const std::string& path, Block& 
       return BadInputError(absl::StrCat(path, " has no weight '", var->name(), "', which the stripped program needs"));
     }
     if (!Compatible(from->type, var->type)) {
-      return BadInputError(absl::StrCat(path, ": weight '", var->name(), "' is ", ToString(from->type), ", the stripped program needs ", ToString(var->type)));
+      return BadInputError(absl::StrCat(path, ": weight '", var->name(), "' is ", ToString(from->type), ", the stripped program needs ",
+                                        ToString(var->type)));
     }
     if (literal) {
       var->literal = from->literal;
@@ -55,7 +56,9 @@ bool HaveSameTypes(const Program& a, const Program& b) {
   for (int i = 0; i < a.num_blocks(); ++i) {
     const Block &x = a.block(i), &y = b.block(i);
     const auto same_op = [](const auto& p, const auto& q) { return p->type() == q->type(); };
-    const auto same_var = [](const auto& p, const auto& q) { return p->name() == q->name() && p->kind == q->kind && p->type.dtype == q->type.dtype; };
+    const auto same_var = [](const auto& p, const auto& q) {
+      return p->name() == q->name() && p->kind == q->kind && p->type.dtype == q->type.dtype;
+    };
     if (!std::equal(x.ops().begin(), x.ops().end(), y.ops().begin(), y.ops().end(), same_op)) return false;
     if (!std::equal(x.vars().begin(), x.vars().end(), y.vars().begin(), y.vars().end(), same_var)) return false;
   }

@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "graph/base/error.h"
-#include "graph/base/status_macros.h"
 #include "graph/base/memory_files.h"
+#include "graph/base/status_macros.h"
 #include "graph/formats/format.h"
 #include "graph/verify.h"
 #include "passes/amp/training/verify_training.h"
@@ -39,11 +39,13 @@ std::vector<std::string> Keys(const Options& options) {
 }
 
 // The command line that says the same.
-absl::StatusOr<std::vector<std::string>> Words(const Options& known, const std::string& input, const std::string& output, absl::Span<const ampc_option> options) {
+absl::StatusOr<std::vector<std::string>> Words(const Options& known, const std::string& input, const std::string& output,
+                                               absl::Span<const ampc_option> options) {
   std::vector<std::string> words = {"--output=" + output};
   const std::vector<std::string> keys = Keys(known);
   for (const ampc_option& option : options) {
-    if (std::find(keys.begin(), keys.end(), option.key) == keys.end()) return UsageError(absl::StrCat("there is no option '", option.key, "'", Suggest(option.key, keys)));
+    if (std::find(keys.begin(), keys.end(), option.key) == keys.end())
+      return UsageError(absl::StrCat("there is no option '", option.key, "'", Suggest(option.key, keys)));
     words.push_back(absl::StrCat("--", option.key, "=", option.value));
   }
   words.push_back("--");
@@ -58,7 +60,8 @@ absl::StatusOr<Program> Load(const ampc_model& model) {
 }
 
 // The options in effect for converting `input` to `output`.
-absl::StatusOr<ConvertOptions> ReadOptions(const std::string& input, const std::string& output, const ampc_option* options, size_t num_options) {
+absl::StatusOr<ConvertOptions> ReadOptions(const std::string& input, const std::string& output, const ampc_option* options,
+                                           size_t num_options) {
   AMPC_RETURN_IF_ERROR(CheckOptions(options, num_options));
   ConvertFlags flags;
   const Options known("convert");
@@ -110,8 +113,8 @@ ampc_code ampc_convert_model(const ampc_model* model, const char* name, int in_m
   });
 }
 
-ampc_code ampc_strip_model(const ampc_model* model, const ampc_model* weights, const char* name, int in_memory, const ampc_callbacks* callbacks,
-                           ampc_outcome** outcome) {
+ampc_code ampc_strip_model(const ampc_model* model, const ampc_model* weights, const char* name, int in_memory,
+                           const ampc_callbacks* callbacks, ampc_outcome** outcome) {
   return Call("ampc_strip_model", [=]() -> absl::Status {
     AMPC_RETURN_IF_ERROR(CheckModel(model, "model"));
     if (weights != nullptr) AMPC_RETURN_IF_ERROR(CheckModel(weights, "weights"));

@@ -21,7 +21,8 @@ void Give(std::unique_ptr<ampc_outcome> outcome, const ampc_callbacks* callbacks
     for (const std::string& note : outcome->notes) callbacks->log(callbacks->user, note.c_str());
   }
   for (const auto& [name, file] : outcome->files.files()) outcome->order.push_back(name);
-  std::stable_partition(outcome->order.begin(), outcome->order.end(), [&outcome](const std::string& name) { return name == outcome->head; });
+  std::stable_partition(outcome->order.begin(), outcome->order.end(),
+                        [&outcome](const std::string& name) { return name == outcome->head; });
   *out = outcome.release();
 }
 
@@ -52,7 +53,8 @@ ampc_code ampc_outcome_file(const ampc_outcome* outcome, size_t index, ampc_file
   return Call("ampc_outcome_file", [=]() -> absl::Status {
     AMPC_RETURN_IF_ERROR(Need(outcome, "outcome"));
     AMPC_RETURN_IF_ERROR(Need(file, "file"));
-    if (index >= outcome->order.size()) return ampc::UsageError(absl::StrCat("the index is ", index, ", there are ", outcome->order.size(), " files"));
+    if (index >= outcome->order.size())
+      return ampc::UsageError(absl::StrCat("the index is ", index, ", there are ", outcome->order.size(), " files"));
     const std::string& name = outcome->order[index];
     const ampc::MemoryFiles::File& found = *outcome->files.Find(name);
     *file = {name.c_str(), found.bytes.data(), found.bytes.size()};
@@ -62,8 +64,16 @@ ampc_code ampc_outcome_file(const ampc_outcome* outcome, size_t index, ampc_file
 
 size_t ampc_num_notes(const ampc_outcome* outcome) { return outcome == nullptr ? 0 : outcome->notes.size(); }
 
-const char* ampc_note(const ampc_outcome* outcome, size_t index) { return index < ampc_num_notes(outcome) ? outcome->notes[index].c_str() : nullptr; }
+const char* ampc_note(const ampc_outcome* outcome, size_t index) {
+  return index < ampc_num_notes(outcome) ? outcome->notes[index].c_str() : nullptr;
+}
 
-ampc_code ampc_outcome_json(ampc_outcome* outcome, const char** text) { return GetText("ampc_outcome_json", outcome, &ampc_outcome::json, text); }
-ampc_code ampc_outcome_report(ampc_outcome* outcome, const char** text) { return GetText("ampc_outcome_report", outcome, &ampc_outcome::report, text); }
-ampc_code ampc_outcome_page(ampc_outcome* outcome, const char** text) { return GetText("ampc_outcome_page", outcome, &ampc_outcome::page, text); }
+ampc_code ampc_outcome_json(ampc_outcome* outcome, const char** text) {
+  return GetText("ampc_outcome_json", outcome, &ampc_outcome::json, text);
+}
+ampc_code ampc_outcome_report(ampc_outcome* outcome, const char** text) {
+  return GetText("ampc_outcome_report", outcome, &ampc_outcome::report, text);
+}
+ampc_code ampc_outcome_page(ampc_outcome* outcome, const char** text) {
+  return GetText("ampc_outcome_page", outcome, &ampc_outcome::page, text);
+}

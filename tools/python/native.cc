@@ -1,5 +1,6 @@
-// The part of the Python package that has to be quick: one call of native code per run. Everything else speaks to the C interface through ctypes, which
-// this shared object exports, too. Only the stable ABI of Python 3.9 is used, and of NumPy's arrays the fields that NumPy 1 and 2 have in common.
+// The part of the Python package that has to be quick: one call of native code per run. Everything else speaks to the C interface through
+// ctypes, which this shared object exports, too. Only the stable ABI of Python 3.9 is used, and of NumPy's arrays the fields that NumPy 1
+// and 2 have in common.
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x03090000
 #include <python3.11/Python.h>
@@ -13,7 +14,8 @@
 
 namespace {
 
-constexpr size_t kCopied = size_t{1} << 16;  // results up to here are copied into new arrays, larger ones are arrays over the results' memory
+constexpr size_t kCopied =
+    size_t{1} << 16;  // results up to here are copied into new arrays, larger ones are arrays over the results' memory
 constexpr int kContiguous = 0x1, kAligned = 0x100;
 
 // The beginning of a NumPy array.
@@ -34,7 +36,7 @@ PyObject *array_class = nullptr, *make_empty = nullptr, *make_view = nullptr, *r
 // What one session's runs need.
 struct Runner {
   const ampc_session* session;
-  PyObject* inputs;   // the dtypes of NumPy, in order
+  PyObject* inputs;  // the dtypes of NumPy, in order
   PyObject* outputs;
   std::vector<int32_t> codes;  // of the inputs
 };
@@ -54,7 +56,8 @@ PyObject* Prepare(PyObject*, PyObject* args) {
   const auto* session = static_cast<const ampc_session*>(PyLong_AsVoidPtr(address));
   if (session == nullptr) return nullptr;
   auto* runner = new Runner{session, inputs, outputs, {}};
-  for (Py_ssize_t i = 0; i < PyTuple_Size(codes); ++i) runner->codes.push_back(static_cast<int32_t>(PyLong_AsLong(PyTuple_GetItem(codes, i))));
+  for (Py_ssize_t i = 0; i < PyTuple_Size(codes); ++i)
+    runner->codes.push_back(static_cast<int32_t>(PyLong_AsLong(PyTuple_GetItem(codes, i))));
   Py_INCREF(inputs);
   Py_INCREF(outputs);
   return PyCapsule_New(runner, kRunner, [](PyObject* capsule) {
@@ -106,9 +109,8 @@ PyObject* ArrayOf(const ampc_tensor& tensor, PyObject* dtype, PyObject* owner) {
 }
 
 PyObject* Arrays(const Runner& runner, ampc_results* results) {
-  PyObject* owner = PyCapsule_New(results, kResults, [](PyObject* capsule) {
-    ampc_free_results(static_cast<ampc_results*>(PyCapsule_GetPointer(capsule, kResults)));
-  });
+  PyObject* owner = PyCapsule_New(
+      results, kResults, [](PyObject* capsule) { ampc_free_results(static_cast<ampc_results*>(PyCapsule_GetPointer(capsule, kResults))); });
   if (owner == nullptr) {
     ampc_free_results(results);
     return nullptr;
