@@ -6,7 +6,8 @@
 
 namespace ampc::amp {
 
-Scope::Scope(ProgramBuilder& builder, absl::string_view level) : builder_(builder), first_(builder.program().main().ops().size()), level_(level) {
+Scope::Scope(ProgramBuilder& builder, absl::string_view level)
+    : builder_(builder), first_(builder.program().main().ops().size()), level_(level) {
   if (level != "O0" && level != "O1" && level != "O2") {
     builder.Fail(UsageError(absl::StrCat("amp::Scope: level is '", level, "', needs O0, O1 or O2")));
   }

@@ -38,14 +38,14 @@ struct Same {
 
 bool SameAttr(const AttrValue& a, const AttrValue& b) {
   if (a.index() != b.index()) return false;
-  return std::visit(
-      [&b](const auto& x) { return Same()(x, std::get<std::decay_t<decltype(x)>>(b)); }, a);
+  return std::visit([&b](const auto& x) { return Same()(x, std::get<std::decay_t<decltype(x)>>(b)); }, a);
 }
 
 absl::string_view AttrTypeName(const AttrValue& value) {
   static constexpr absl::string_view kNames[] = {
-      "bool",      "int",      "long",      "float",      "double",      "string",      "dtype",      "block",      "variable name",      "scalar",
-      "bool list", "int list", "long list", "float list", "double list", "string list", "block list", "variable name list", "scalar list"};
+      "bool",       "int",       "long",     "float",     "double",     "string",      "dtype",       "block",      "variable name",
+      "scalar",     "bool list", "int list", "long list", "float list", "double list", "string list", "block list", "variable name list",
+      "scalar list"};
   static_assert(std::variant_size_v<AttrValue> == sizeof(kNames) / sizeof(kNames[0]));
   return kNames[value.index()];
 }

@@ -31,9 +31,8 @@ struct Scalar {
 // int32_t and int64_t differ, float and double differ: formats distinguish them. A DType alternative is a data type
 // attribute (a number on the wire of a format).
 using AttrValue = std::variant<bool, int32_t, int64_t, float, double, std::string, DType, BlockRef, VarName, Scalar,  //
-                               std::vector<bool>, std::vector<int32_t>, std::vector<int64_t>, std::vector<float>,
-                               std::vector<double>, std::vector<std::string>, std::vector<BlockRef>,
-                               std::vector<VarName>, std::vector<Scalar>>;
+                               std::vector<bool>, std::vector<int32_t>, std::vector<int64_t>, std::vector<float>, std::vector<double>,
+                               std::vector<std::string>, std::vector<BlockRef>, std::vector<VarName>, std::vector<Scalar>>;
 
 struct Attr {
   std::string name;

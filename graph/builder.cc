@@ -117,9 +117,11 @@ absl::Status ProgramBuilder::CheckValues(absl::string_view type, const std::vect
   for (const SlotValues& slot : slots) {
     for (const Value& value : slot.values) {
       if (value.var == nullptr && results) continue;  // a new one
-      if (value.var == nullptr) return UsageError(absl::StrCat("op '", type, "', slot ", slot.slot, ": found an empty value, needed one of the builder's"));
+      if (value.var == nullptr)
+        return UsageError(absl::StrCat("op '", type, "', slot ", slot.slot, ": found an empty value, needed one of the builder's"));
       if (&value.var->block().program() != &program_) {
-        return UsageError(absl::StrCat("op '", type, "', slot ", slot.slot, ": found '", value.var->name(), "' of another builder, needed one of this"));
+        return UsageError(
+            absl::StrCat("op '", type, "', slot ", slot.slot, ": found '", value.var->name(), "' of another builder, needed one of this"));
       }
       if (results && !value.var->IsWritable()) {
         return UsageError(absl::StrCat("op '", type, "', slot ", slot.slot, ": found the ", Name(value.var->kind), " '", value.var->name(),
@@ -130,8 +132,8 @@ absl::Status ProgramBuilder::CheckValues(absl::string_view type, const std::vect
   return absl::OkStatus();
 }
 
-std::vector<Value> ProgramBuilder::Append(absl::string_view layer, absl::string_view type, std::vector<SlotValues> operands, std::vector<Attr> attrs,
-                                          std::vector<SlotValues> results) {
+std::vector<Value> ProgramBuilder::Append(absl::string_view layer, absl::string_view type, std::vector<SlotValues> operands,
+                                          std::vector<Attr> attrs, std::vector<SlotValues> results) {
   std::vector<Value> out;
   const auto build = [&]() -> absl::Status {
     const OpDef* def = Ops().Find(type);
@@ -174,7 +176,8 @@ std::vector<Value> ProgramBuilder::Append(absl::string_view layer, absl::string_
 
 Value ProgramBuilder::Append(absl::string_view layer, absl::string_view type, std::vector<SlotValues> operands, std::vector<Attr> attrs) {
   const OpDef* def = Ops().Find(type);
-  const std::vector<Value> out = Append(layer, type, std::move(operands), std::move(attrs), def == nullptr ? std::vector<SlotValues>() : RequiredResults(*def));
+  const std::vector<Value> out =
+      Append(layer, type, std::move(operands), std::move(attrs), def == nullptr ? std::vector<SlotValues>() : RequiredResults(*def));
   return out.empty() ? Value() : out[0];
 }
 
@@ -182,7 +185,8 @@ Value ProgramBuilder::Op(absl::string_view type, std::vector<SlotValues> operand
   return Append(NextLayer(type), type, std::move(operands), std::move(attrs));
 }
 
-std::vector<Value> ProgramBuilder::Op(absl::string_view type, std::vector<SlotValues> operands, std::vector<Attr> attrs, std::vector<SlotValues> results) {
+std::vector<Value> ProgramBuilder::Op(absl::string_view type, std::vector<SlotValues> operands, std::vector<Attr> attrs,
+                                      std::vector<SlotValues> results) {
   return Append(NextLayer(type), type, std::move(operands), std::move(attrs), std::move(results));
 }
 

@@ -27,7 +27,8 @@ int64_t ProgramBuilder::KnownDim(absl::string_view layer, Value x, int axis) {
   }
   const TensorType& type = x.var->type;
   if (type.rank() > axis && IsKnown(type.dims[axis])) return type.dims[axis];
-  Fail(UsageError(absl::StrCat(layer, ": found '", x.var->name(), "' of type ", ToString(type), ", needed dimension ", axis, " to be known")));
+  Fail(UsageError(
+      absl::StrCat(layer, ": found '", x.var->name(), "' of type ", ToString(type), ", needed dimension ", axis, " to be known")));
   return -1;
 }
 
@@ -42,14 +43,15 @@ Value ProgramBuilder::Conv2D(Value x, const Conv2DOptions& options) {
   const int64_t channels = KnownDim(layer, x, 1);
   if (channels < 0) return {};
   if (options.filters <= 0 || options.kernel <= 0 || options.groups <= 0 || channels % options.groups != 0) {
-    Fail(UsageError(absl::StrCat(layer, ": found ", options.filters, " filters, kernel ", options.kernel, ", ", options.groups, " groups for ", channels,
-                                 " channels, needed positive numbers and groups that divide the channels")));
+    Fail(UsageError(absl::StrCat(layer, ": found ", options.filters, " filters, kernel ", options.kernel, ", ", options.groups,
+                                 " groups for ", channels, " channels, needed positive numbers and groups that divide the channels")));
     return {};
   }
   const DType dtype = x.var->type.dtype;
   const int64_t per_group = channels / options.groups;
   const double fan_in = static_cast<double>(per_group * options.kernel * options.kernel);
-  const Value w = Param(layer + ".w_0", dtype, {options.filters, per_group, options.kernel, options.kernel}, Initializer::Normal(0, std::sqrt(2.0 / fan_in)));
+  const Value w = Param(layer + ".w_0", dtype, {options.filters, per_group, options.kernel, options.kernel},
+                        Initializer::Normal(0, std::sqrt(2.0 / fan_in)));
   Value h = Append(layer, "conv2d", {{"Input", {x}}, {"Filter", {w}}},
                    {{"strides", Twice(options.stride)},
                     {"paddings", Twice(options.padding)},
@@ -94,7 +96,8 @@ Value ProgramBuilder::FullyConnected(Value x, int size, const FullyConnectedOpti
   if (x.var != nullptr && x.var->type.rank() <= options.flatten) KnownDim(layer, x, options.flatten);  // says what is missing
   for (int axis = options.flatten; x.var != nullptr && axis < x.var->type.rank(); ++axis) features *= KnownDim(layer, x, axis);
   if (x.var == nullptr) KnownDim(layer, x, 0);
-  if (size <= 0 || options.flatten < 1) Fail(UsageError(absl::StrCat(layer, ": found size ", size, " and flatten ", options.flatten, ", needed both from 1")));
+  if (size <= 0 || options.flatten < 1)
+    Fail(UsageError(absl::StrCat(layer, ": found size ", size, " and flatten ", options.flatten, ", needed both from 1")));
   if (!status_.ok()) return {};
   const DType dtype = x.var->type.dtype;
   const Value w = Param(layer + ".w_0", dtype, {features, size}, Glorot(static_cast<double>(features), size));
@@ -117,8 +120,8 @@ Value ProgramBuilder::Softmax(Value x, int axis) { return Op("softmax", {{"X", {
 Value ProgramBuilder::Mean(Value x) { return Op("mean", {{"X", {x}}}); }
 
 Value ProgramBuilder::SoftmaxWithCrossEntropy(Value logits, Value label, const CrossEntropyOptions& options) {
-  return Op("softmax_with_cross_entropy", {{"Logits", {logits}}, {"Label", {label}}}, {{"soft_label", options.soft_label}, {"axis", options.axis}},
-            {{"Softmax", {Value()}}, {"Loss", {Value()}}})[1];
+  return Op("softmax_with_cross_entropy", {{"Logits", {logits}}, {"Label", {label}}},
+            {{"soft_label", options.soft_label}, {"axis", options.axis}}, {{"Softmax", {Value()}}, {"Loss", {Value()}}})[1];
 }
 
 }  // namespace ampc

@@ -11,12 +11,12 @@ struct DeviceNumbers {
   // Of one core: products and convolutions of float32 and of bf16 (0: no instructions for it),
   double f32_flops = 0, bf16_flops = 0;
   double f32_grouped = 0, bf16_grouped = 0;  // of convolutions in groups, depthwise ones mostly,
-  double near_bytes = 0;  // read or written by a sweep over a value that the nearest caches hold,
-  double far_bytes = 0;   // and over a larger one;
-  double near = 0;        // bytes of the largest such value.
-  double converted = 0;   // Elements widened or rounded by a sweep of its own,
-  double in_tiles = 0;    // and by a kernel that computes on them at once.
-  double sweep = 0;       // seconds of a sweep besides
+  double near_bytes = 0;                     // read or written by a sweep over a value that the nearest caches hold,
+  double far_bytes = 0;                      // and over a larger one;
+  double near = 0;                           // bytes of the largest such value.
+  double converted = 0;                      // Elements widened or rounded by a sweep of its own,
+  double in_tiles = 0;                       // and by a kernel that computes on them at once.
+  double sweep = 0;                          // seconds of a sweep besides
 };
 
 // By name, among them the CPUs that //kernels/lib tells apart: "avx2", "avx512", "avx512_bf16", "amx"; null for another.

@@ -64,8 +64,8 @@ absl::Status CheckSizes(const InferContext& ctx, int64_t most) {
     const int64_t bytes = SpannedBytes(type->dtype, type->dims);
     if (bytes <= most) continue;
     const std::string needed = bytes == std::numeric_limits<int64_t>::max() ? "more than 2^63" : absl::StrCat(bytes);
-    return BadInputError(absl::StrCat(Describe(ctx.op()), ": the result '", ctx.op().outputs()[i]->name(), "' is ", ToString(*type), ", which takes ", needed,
-                                      " bytes of the ", most, " that there can be"));
+    return BadInputError(absl::StrCat(Describe(ctx.op()), ": the result '", ctx.op().outputs()[i]->name(), "' is ", ToString(*type),
+                                      ", which takes ", needed, " bytes of the ", most, " that there can be"));
   }
   return absl::OkStatus();
 }
@@ -76,13 +76,9 @@ InferContext::InferContext(const Op& op, const TypeEnv& env) : op_(op), env_(env
 
 bool InferContext::Has(absl::string_view slot) const { return op_.input(slot) != nullptr; }
 
-int InferContext::Count(absl::string_view slot) const {
-  return static_cast<int>(op_.inputs(op_.def().InputSlot(slot)).size());
-}
+int InferContext::Count(absl::string_view slot) const { return static_cast<int>(op_.inputs(op_.def().InputSlot(slot)).size()); }
 
-const TensorType& InferContext::In(absl::string_view slot, int i) const {
-  return env_.TypeOf(*op_.inputs(op_.def().InputSlot(slot))[i]);
-}
+const TensorType& InferContext::In(absl::string_view slot, int i) const { return env_.TypeOf(*op_.inputs(op_.def().InputSlot(slot))[i]); }
 
 std::optional<std::vector<int64_t>> InferContext::Ints(absl::string_view slot, int i) const {
   const absl::Span<Var* const> vars = op_.inputs(op_.def().InputSlot(slot));
@@ -102,9 +98,7 @@ std::optional<double> InferContext::Float(absl::string_view slot) const {
   return std::nullopt;
 }
 
-int InferContext::NumOut(absl::string_view slot) const {
-  return static_cast<int>(op_.outputs(op_.def().OutputSlot(slot)).size());
-}
+int InferContext::NumOut(absl::string_view slot) const { return static_cast<int>(op_.outputs(op_.def().OutputSlot(slot)).size()); }
 
 void InferContext::Out(absl::string_view slot, int i, TensorType type) {
   const absl::Span<Var* const> vars = op_.outputs(op_.def().OutputSlot(slot));

@@ -12,11 +12,12 @@
 
 namespace ampc {
 
-// Inference is a function of an op's record, its attributes, and the kinds, types and literals of its operands and results (of an op with blocks, of
-// what is in them, too). For each record the last question and its answer are kept, so a chain of equal layers is inferred once.
+// Inference is a function of an op's record, its attributes, and the kinds, types and literals of its operands and results (of an op with
+// blocks, of what is in them, too). For each record the last question and its answer are kept, so a chain of equal layers is inferred once.
 class InferMemo {
  public:
-  // What InferOp(op, TypeEnv()) gives; valid until the next call. Ops that were asked about must live as long as the memo and keep their attributes.
+  // What InferOp(op, TypeEnv()) gives; valid until the next call. Ops that were asked about must live as long as the memo and keep their
+  // attributes.
   absl::StatusOr<const std::vector<std::optional<TensorType>>*> Infer(const Op& op);
   // The last call asked, and was answered, what an earlier one had been: about results declared with the same types, too.
   bool repeated() const { return repeated_; }

@@ -41,7 +41,8 @@ void Fill(const Initializer& init, uint64_t stream, HostTensor& tensor) {
 
 }  // namespace
 
-absl::StatusOr<HostTensor> InitialValues(const Initializer& init, DType dtype, absl::Span<const int64_t> dims, uint64_t seed, absl::string_view name) {
+absl::StatusOr<HostTensor> InitialValues(const Initializer& init, DType dtype, absl::Span<const int64_t> dims, uint64_t seed,
+                                         absl::string_view name) {
   AMPC_ASSIGN_OR_RETURN(HostTensor tensor, HostTensor::Create(dtype, dims));
   uint64_t stream = Mix(seed);
   for (char c : name) stream = Mix(stream ^ static_cast<unsigned char>(c));
@@ -53,7 +54,8 @@ absl::StatusOr<HostTensor> InitialValues(const Initializer& init, DType dtype, a
     case DType::kI32: Fill<int32_t, double>(init, stream, tensor); break;
     case DType::kI64: Fill<int64_t, double>(init, stream, tensor); break;
     case DType::kBool: Fill<bool, double>(init, stream, tensor); break;
-    default: return UsageError(absl::StrCat("'", name, "': found type ", Name(dtype), " to initialise, needed a float type, i32, i64 or bool"));
+    default:
+      return UsageError(absl::StrCat("'", name, "': found type ", Name(dtype), " to initialise, needed a float type, i32, i64 or bool"));
   }
   return tensor;
 }

@@ -22,6 +22,7 @@ struct Initializer {
 
 // The values for a float, integer or bool tensor of known dims. They depend on `seed` and `name` and nothing else, so adding
 // a parameter to a network leaves the others as they were. Errors: InvalidArgument for a type or dims that cannot be filled.
-absl::StatusOr<HostTensor> InitialValues(const Initializer& init, DType dtype, absl::Span<const int64_t> dims, uint64_t seed, absl::string_view name);
+absl::StatusOr<HostTensor> InitialValues(const Initializer& init, DType dtype, absl::Span<const int64_t> dims, uint64_t seed,
+                                         absl::string_view name);
 
 }  // namespace ampc

@@ -70,9 +70,9 @@ Value LayerNorm(ProgramBuilder& b, Value x, const LayerNormOptions& options) {
   for (int64_t d : KnownDims(b, layer, x, options.begin_axis, -1)) size *= d;
   const Value scale = b.Param(layer + ".w_0", DType::kF32, {size}, Initializer::Constant(1));
   const Value bias = b.Param(layer + ".b_0", DType::kF32, {size});
-  const std::vector<Value> out =
-      b.Append(layer, "layer_norm", {{"X", {x}}, {"Scale", {scale}}, {"Bias", {bias}}},
-               {{"epsilon", options.epsilon}, {"begin_norm_axis", options.begin_axis}}, {{"Y", {Value()}}, {"Mean", {Value()}}, {"Variance", {Value()}}});
+  const std::vector<Value> out = b.Append(layer, "layer_norm", {{"X", {x}}, {"Scale", {scale}}, {"Bias", {bias}}},
+                                          {{"epsilon", options.epsilon}, {"begin_norm_axis", options.begin_axis}},
+                                          {{"Y", {Value()}}, {"Mean", {Value()}}, {"Variance", {Value()}}});
   if (out[0].var != nullptr) out[1].var->stop_gradient = out[2].var->stop_gradient = true;
   return out[0];
 }
@@ -103,24 +103,26 @@ std::pair<Value, Value> Lstm(ProgramBuilder& b, Value x, const LstmOptions& opti
     biases.push_back(param("b", 1, {gates}));
   }
   weights.insert(weights.end(), biases.begin(), biases.end());
-  const std::vector<Value> out = b.Append(layer, "rnn", {{"Input", {x}}, {"PreState", {ZeroState(b, x, options), ZeroState(b, x, options)}}, {"WeightList", weights}},
-                                      {{"mode", "LSTM"},
-                                       {"input_size", static_cast<int32_t>(features[0])},
-                                       {"hidden_size", options.hidden},
-                                       {"num_layers", options.layers}},
-                                      {{"Out", {Value()}}, {"State", {Value(), Value()}}});
+  const std::vector<Value> out =
+      b.Append(layer, "rnn", {{"Input", {x}}, {"PreState", {ZeroState(b, x, options), ZeroState(b, x, options)}}, {"WeightList", weights}},
+               {{"mode", "LSTM"},
+                {"input_size", static_cast<int32_t>(features[0])},
+                {"hidden_size", options.hidden},
+                {"num_layers", options.layers}},
+               {{"Out", {Value()}}, {"State", {Value(), Value()}}});
   if (!b.status().ok()) return {};
-  const Value last = b.Op("slice", {{"Input", {out[1]}}},
-                          {{"axes", Ints{0}}, {"starts", Ints{options.layers - 1}}, {"ends", Ints{options.layers}}, {"decrease_axis", Ints{0}}});
+  const Value last =
+      b.Op("slice", {{"Input", {out[1]}}},
+           {{"axes", Ints{0}}, {"starts", Ints{options.layers - 1}}, {"ends", Ints{options.layers}}, {"decrease_axis", Ints{0}}});
   return {out[0], last};
 }
 
 Value Dropout(ProgramBuilder& b, Value x, const DropoutOptions& options) {
   const std::string layer = b.NextLayer("dropout");
-  const std::vector<Value> out =
-      b.Append(layer, "dropout", {{"X", {x}}, {"Seed", {DropoutSeed(b)}}},
-               {{"dropout_prob", options.prob}, {"dropout_implementation", "upscale_in_train"}, {"seed", NumberOf(layer) + 1}, {"fix_seed", true}},
-               {{"Out", {Value()}}, {"Mask", {Value()}}});
+  const std::vector<Value> out = b.Append(
+      layer, "dropout", {{"X", {x}}, {"Seed", {DropoutSeed(b)}}},
+      {{"dropout_prob", options.prob}, {"dropout_implementation", "upscale_in_train"}, {"seed", NumberOf(layer) + 1}, {"fix_seed", true}},
+      {{"Out", {Value()}}, {"Mask", {Value()}}});
   if (out[1].var != nullptr) out[1].var->stop_gradient = true;
   return out[0];
 }
@@ -130,7 +132,8 @@ Value SelfAttention(ProgramBuilder& b, Value x, const SelfAttentionOptions& opti
   if (!b.status().ok()) return {};
   const int size = static_cast<int>(features[0]);
   if (options.heads <= 0 || size % options.heads != 0) {
-    b.Fail(UsageError(absl::StrCat("self_attention: found ", options.heads, " heads for ", size, " features, needed a number that divides them")));
+    b.Fail(UsageError(
+        absl::StrCat("self_attention: found ", options.heads, " heads for ", size, " features, needed a number that divides them")));
     return {};
   }
   const Value q = Project(b, x, options.heads, size);
@@ -143,9 +146,13 @@ Value SelfAttention(ProgramBuilder& b, Value x, const SelfAttentionOptions& opti
   return b.FullyConnected(joined, size, {.flatten = 2});
 }
 
-Value Transpose(ProgramBuilder& b, Value x, std::vector<int> axes) { return View(b, "transpose2", x, {"axis", Ints(axes.begin(), axes.end())}); }
+Value Transpose(ProgramBuilder& b, Value x, std::vector<int> axes) {
+  return View(b, "transpose2", x, {"axis", Ints(axes.begin(), axes.end())});
+}
 
-Value Reshape(ProgramBuilder& b, Value x, std::vector<int> dims) { return View(b, "reshape2", x, {"shape", Ints(dims.begin(), dims.end())}); }
+Value Reshape(ProgramBuilder& b, Value x, std::vector<int> dims) {
+  return View(b, "reshape2", x, {"shape", Ints(dims.begin(), dims.end())});
+}
 
 Value Scale(ProgramBuilder& b, Value x, float scale, float bias) { return b.Op("scale", {{"X", {x}}}, {{"scale", scale}, {"bias", bias}}); }
 

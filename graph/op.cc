@@ -11,8 +11,10 @@ namespace {
 // A file may write a number in a type that the record does not have.
 template <typename T, typename V>
 T NumberAs(V v) {
-  if constexpr (std::is_same_v<T, int64_t> && std::is_floating_point_v<V>) return SatInt(v);
-  else return static_cast<T>(v);
+  if constexpr (std::is_same_v<T, int64_t> && std::is_floating_point_v<V>)
+    return SatInt(v);
+  else
+    return static_cast<T>(v);
 }
 
 // Reads a numeric attribute, or every element of a numeric list, as T.
@@ -64,7 +66,8 @@ void Op::SetSlot(int s, absl::Span<Var* const> vars) {
   const int old = ends_[s] - begin;
   const int delta = static_cast<int>(vars.size()) - old;
   absl::InlinedVector<Var*, 4> copy;
-  if (delta != 0 && vars.data() >= vars_.data() && vars.data() < vars_.data() + vars_.size()) {  // they are the op's own, and about to be moved
+  if (delta != 0 && vars.data() >= vars_.data() &&
+      vars.data() < vars_.data() + vars_.size()) {  // they are the op's own, and about to be moved
     copy.assign(vars.begin(), vars.end());
     vars = copy;
   }
@@ -117,9 +120,7 @@ void Op::RemoveAttr(absl::string_view name) {
   std::erase_if(attrs_, [name](const Attr& a) { return a.name == name; });
 }
 
-bool Op::GetBool(absl::string_view name, bool fallback) const {
-  return Number<int64_t>(attr(name), fallback ? 1 : 0) != 0;
-}
+bool Op::GetBool(absl::string_view name, bool fallback) const { return Number<int64_t>(attr(name), fallback ? 1 : 0) != 0; }
 
 int64_t Op::GetInt(absl::string_view name, int64_t fallback) const { return Number<int64_t>(attr(name), fallback); }
 

@@ -46,10 +46,10 @@ struct SlotDef {
 
 struct AttrDef {
   std::string name;
-  AttrValue value;         // the default; its alternative is the attribute's type
-  bool required = false;   // no default: `value` only gives the type
-  bool retarget = false;   // a data type attribute that follows the op's compute type
-  bool extra = false;      // carried for a format, without meaning here: never an error, never printed when default
+  AttrValue value;        // the default; its alternative is the attribute's type
+  bool required = false;  // no default: `value` only gives the type
+  bool retarget = false;  // a data type attribute that follows the op's compute type
+  bool extra = false;     // carried for a format, without meaning here: never an error, never printed when default
   AttrUse use = AttrUse::kNone;
 };
 
@@ -69,10 +69,10 @@ using BoundsFn = Bounds (*)(const Op& op, absl::Span<const Bounds> in);
 
 // Which values the gradient op reads and gives, by the slots of its forward op; several names are separated by blanks.
 struct GradientSlots {
-  // Operands and results of the forward op that are read. An optional result that the forward op lacks is added to it by append-backward, but not
-  // where the name ends in `?`: that is read where the forward op has it. A gradient op made by others may do without either.
+  // Operands and results of the forward op that are read. An optional result that the forward op lacks is added to it by append-backward,
+  // but not where the name ends in `?`: that is read where the forward op has it. A gradient op made by others may do without either.
   std::string needs;
-  std::string of;  // results whose gradient is read, as slot `<result>@GRAD`
+  std::string of;     // results whose gradient is read, as slot `<result>@GRAD`
   std::string gives;  // operands whose gradient is computed, as slot `<operand>@GRAD`; each is optional
   // The slot whose type the gradient of an operand has that is not read itself; without it what XShape remembers, else the first of `of`.
   std::string like = {};
@@ -91,14 +91,14 @@ struct OpDef {
   AmpClass amp = AmpClass::kNever;
   AmpClassFn amp_when = nullptr;  // refines `amp` by attribute; may be null
   std::string amp_reason;
-  std::string gradient;  // name of the gradient op, or "none: reason"
+  std::string gradient;                         // name of the gradient op, or "none: reason"
   std::optional<GradientSlots> gradient_slots;  // the gradient op is made from this record and has its own attributes
-  uint32_t traits = 0;        // a sum of OpTrait
-  BoundsFn bounds = nullptr;  // null: nothing is known of the results
-  bool low_on_cuda = true;    // CUDA computes it in f16 and bf16; the CPU computes in them whatever it computes
-  bool fused_step = false;    // fused_elementwise may contain it (graph/ops/fused_steps.h)
-  bool opaque = false;   // no record: carried, not executed, never low
-  bool pure = true;      // same inputs, same outputs, no effect: may be folded, shared or dropped
+  uint32_t traits = 0;                          // a sum of OpTrait
+  BoundsFn bounds = nullptr;                    // null: nothing is known of the results
+  bool low_on_cuda = true;                      // CUDA computes it in f16 and bf16; the CPU computes in them whatever it computes
+  bool fused_step = false;                      // fused_elementwise may contain it (graph/ops/fused_steps.h)
+  bool opaque = false;                          // no record: carried, not executed, never low
+  bool pure = true;                             // same inputs, same outputs, no effect: may be folded, shared or dropped
   std::vector<std::pair<std::string, std::string>> aliases;  // {format, op type}: the same op elsewhere
 
   // Index of a slot or attribute by name, -1 for none.
@@ -114,12 +114,12 @@ struct OpDef {
   OpDef& OptIn(std::string slot, SlotPrecision p = SlotPrecision::kFollow);
   OpDef& VarIn(std::string slot, SlotPrecision p = SlotPrecision::kFollow);     // one or more
   OpDef& OptVarIn(std::string slot, SlotPrecision p = SlotPrecision::kFollow);  // any number
-  OpDef& HostIn(std::string slot);     // optional shape or axis tensor, read by inference
-  OpDef& HostVarIn(std::string slot);  // optional list of one-element tensors, read by inference
+  OpDef& HostIn(std::string slot);                                              // optional shape or axis tensor, read by inference
+  OpDef& HostVarIn(std::string slot);                                           // optional list of one-element tensors, read by inference
   OpDef& Out(std::string slot, SlotPrecision p = SlotPrecision::kFollow);
   OpDef& OptOut(std::string slot, SlotPrecision p = SlotPrecision::kFollow);
   OpDef& VarOut(std::string slot, SlotPrecision p = SlotPrecision::kFollow);
-  OpDef& StateOut(std::string slot);  // optional result that may overwrite state; stays as it is
+  OpDef& StateOut(std::string slot);                  // optional result that may overwrite state; stays as it is
   OpDef& A(std::string attr, AttrValue value);        // attribute with default
   OpDef& Required(std::string attr, AttrValue type);  // attribute without default
   OpDef& DTypeAttr(std::string attr, DType value, bool retarget = true);

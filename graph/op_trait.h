@@ -8,20 +8,20 @@ namespace ampc {
 
 enum class OpTrait : uint32_t {
   kLog = 1 << 0,
-  kSteepAtZero = 1 << 1,   // an operand that a low type rounds to zero or to few bits ruins the result: 1 / x, log, x^y
-  kReciprocal = 1 << 2,    // of those: 1 / x, and 1 over its root
-  kDivision = 1 << 3,      // of two operands
-  kAffine = 1 << 4,        // of one operand, with attributes scale and bias
-  kBounded = 1 << 5,       // however large the operand, the result is in range
-  kNormalized = 1 << 6,    // of those: the result has a size of its own, the operand's does not show
-  kSelection = 1 << 7,     // min, max, clip
-  kSum = 1 << 8,           // adds or averages many elements
+  kSteepAtZero = 1 << 1,  // an operand that a low type rounds to zero or to few bits ruins the result: 1 / x, log, x^y
+  kReciprocal = 1 << 2,   // of those: 1 / x, and 1 over its root
+  kDivision = 1 << 3,     // of two operands
+  kAffine = 1 << 4,       // of one operand, with attributes scale and bias
+  kBounded = 1 << 5,      // however large the operand, the result is in range
+  kNormalized = 1 << 6,   // of those: the result has a size of its own, the operand's does not show
+  kSelection = 1 << 7,    // min, max, clip
+  kSum = 1 << 8,          // adds or averages many elements
   kShapeReader = 1 << 9,
-  kProduct = 1 << 10,      // of two operands
+  kProduct = 1 << 10,  // of two operands
   kPower = 1 << 11,
-  kRoot = 1 << 12,         // brings a square back to the size of its operand
-  kAdditive = 1 << 13,     // a sum or difference of two operands, or one of them
-  kExtremum = 1 << 14,     // the largest or smallest of many elements
+  kRoot = 1 << 12,      // brings a square back to the size of its operand
+  kAdditive = 1 << 13,  // a sum or difference of two operands, or one of them
+  kExtremum = 1 << 14,  // the largest or smallest of many elements
   kExp = 1 << 15,
   kArithmetic = 1 << 16,   // sums, differences, products and quotients, element by element: an error of an operand is one of the result
   kPeriodic = 1 << 17,     // of an angle: whole turns do not show in the result

@@ -93,9 +93,7 @@ void Block::SetOps(std::vector<std::unique_ptr<Op>> ops) { ops_ = std::move(ops)
 
 void Block::RemoveVars(const std::vector<bool>& dead) {
   if (std::find(dead.begin(), dead.end(), true) == dead.end()) return;
-  const auto is_dead = [&dead](const std::unique_ptr<Var>& v) {
-    return v->id() < static_cast<int>(dead.size()) && dead[v->id()];
-  };
+  const auto is_dead = [&dead](const std::unique_ptr<Var>& v) { return v->id() < static_cast<int>(dead.size()) && dead[v->id()]; };
   for (const std::unique_ptr<Var>& v : vars_) {
     if (is_dead(v)) Leave(v.get());
   }
@@ -138,8 +136,7 @@ int64_t Program::SymbolDim(absl::string_view symbol) {
   return -1 - static_cast<int64_t>(symbols.size());
 }
 
-const OpDef* Program::OpaqueDef(absl::string_view type, const std::vector<std::string>& inputs,
-                                const std::vector<std::string>& outputs) {
+const OpDef* Program::OpaqueDef(absl::string_view type, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
   std::string key = absl::StrCat(type, "(", absl::StrJoin(inputs, ","), ")->", absl::StrJoin(outputs, ","));
   std::unique_ptr<OpDef>& def = opaque_[key];
   if (def != nullptr) return def.get();

@@ -15,13 +15,13 @@ namespace ampc {
 class ProgramExecutor {
  public:
   virtual ~ProgramExecutor() = default;
-  // Runs `program` as it is, without fusion, once on each of `inputs`, files with the feeds of one run, and gives all float32 values of the runs,
-  // feeds too, by exported name. A value of a loop comes once an iteration. Errors name the file.
+  // Runs `program` as it is, without fusion, once on each of `inputs`, files with the feeds of one run, and gives all float32 values of the
+  // runs, feeds too, by exported name. A value of a loop comes once an iteration. Errors name the file.
   using OnValue = std::function<void(absl::string_view name, absl::Span<const float> values)>;
   virtual absl::Status Run(const Program& program, const std::vector<std::string>& inputs, const OnValue& on_value) const = 0;
 
-  // The same on made inputs, `runs` times. There are several choices of the dims that the program leaves open; an error may come from a choice that
-  // does not fit, after values of it were given. Which choice counts from 0; the last one says so.
+  // The same on made inputs, `runs` times. There are several choices of the dims that the program leaves open; an error may come from a
+  // choice that does not fit, after values of it were given. Which choice counts from 0; the last one says so.
   struct Made {
     std::vector<std::string> kinds;  // what was made, a text for each feed
     std::string left_out;            // why nothing was run: the program is too large for that

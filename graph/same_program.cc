@@ -121,10 +121,12 @@ class Comparison {
     if (&a.def() != &b.def() && (!a.def().opaque || !b.def().opaque || a.type() != b.type())) return absl::StrCat("op '", b.type(), "'");
     if (!SameSlots(a.def().inputs, b.def().inputs) || !SameSlots(a.def().outputs, b.def().outputs)) return "slots";
     for (size_t s = 0; s < a.def().inputs.size(); ++s) {
-      if (!SameVars(a.inputs(static_cast<int>(s)), b.inputs(static_cast<int>(s)))) return absl::StrCat("operands of slot ", a.def().inputs[s].name);
+      if (!SameVars(a.inputs(static_cast<int>(s)), b.inputs(static_cast<int>(s))))
+        return absl::StrCat("operands of slot ", a.def().inputs[s].name);
     }
     for (size_t s = 0; s < a.def().outputs.size(); ++s) {
-      if (!SameVars(a.outputs(static_cast<int>(s)), b.outputs(static_cast<int>(s)))) return absl::StrCat("results of slot ", a.def().outputs[s].name);
+      if (!SameVars(a.outputs(static_cast<int>(s)), b.outputs(static_cast<int>(s))))
+        return absl::StrCat("results of slot ", a.def().outputs[s].name);
     }
     for (const Op* op : {&a, &b}) {
       for (const Attr& attr : op->attrs()) {
@@ -140,7 +142,8 @@ class Comparison {
   }
 
   static bool SameSlots(const std::vector<SlotDef>& a, const std::vector<SlotDef>& b) {
-    return &a == &b || std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const SlotDef& x, const SlotDef& y) { return x.name == y.name; });
+    return &a == &b ||
+           std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const SlotDef& x, const SlotDef& y) { return x.name == y.name; });
   }
 
   const Program& a_;

@@ -37,7 +37,7 @@ struct TensorType {
   TypeKind kind = TypeKind::kTensor;
   DType dtype = DType::kInvalid;  // kInvalid: not known yet
   bool has_rank = false;
-  Dims dims;  // empty when !has_rank
+  Dims dims;          // empty when !has_rank
   int lod_level = 0;  // > 0: carried through, not executed
 
   TensorType() = default;

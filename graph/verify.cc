@@ -74,13 +74,15 @@ class Verifier {
     const HostTensor& value = *var.literal;
     const TensorType type(value.dtype(), Dims(value.dims().begin(), value.dims().end()));
     if (Compatible(type, var.type)) return absl::OkStatus();
-    return BadInputError(absl::StrCat(Name(var.kind), " '", var.name(), "' is declared ", ToString(var.type), ", its value is ", ToString(type)));
+    return BadInputError(
+        absl::StrCat(Name(var.kind), " '", var.name(), "' is declared ", ToString(var.type), ", its value is ", ToString(type)));
   }
 
   absl::Status CheckSignature() const {
     for (const Var* feed : program_.feeds) {
       if (feed->kind != VarKind::kFeed || &feed->block() != &program_.main()) {
-        return BadInputError(absl::StrCat("the signature feeds '", feed->name(), "', which is a ", Name(feed->kind), ", not a feed of the main block"));
+        return BadInputError(
+            absl::StrCat("the signature feeds '", feed->name(), "', which is a ", Name(feed->kind), ", not a feed of the main block"));
       }
     }
     for (const Var* fetch : program_.fetches) {
@@ -113,8 +115,10 @@ class Verifier {
 
   absl::Status CheckOperands(const Op& op, Touched* outer) const {
     for (const Var* var : op.inputs()) {
-      if (!Sees(op, *var)) return BadInputError(absl::StrCat(Describe(op), ": operand '", var->name(), "' belongs to a block that it cannot see"));
-      if (!defined_[var->id()]) return BadInputError(absl::StrCat(Describe(op), ": operand '", var->name(), "' is used before it is defined"));
+      if (!Sees(op, *var))
+        return BadInputError(absl::StrCat(Describe(op), ": operand '", var->name(), "' belongs to a block that it cannot see"));
+      if (!defined_[var->id()])
+        return BadInputError(absl::StrCat(Describe(op), ": operand '", var->name(), "' is used before it is defined"));
       const bool captured = &var->block() != &op.block();
       if (captured && (var->kind == VarKind::kTemp || var->kind == VarKind::kFeed || var->kind == VarKind::kCarry)) {
         outer->read.push_back(var);
@@ -179,22 +183,24 @@ class Verifier {
     for (size_t i = 0; i < op.outputs().size(); ++i) {
       const Var& var = *op.outputs()[i];
       const SlotDef& slot = op.def().outputs[op.OutputSlotOf(static_cast<int>(i))];
-      if (!Sees(op, var)) return BadInputError(absl::StrCat(Describe(op), ": result '", var.name(), "' belongs to a block that it cannot see"));
+      if (!Sees(op, var))
+        return BadInputError(absl::StrCat(Describe(op), ": result '", var.name(), "' belongs to a block that it cannot see"));
       switch (var.kind) {
         case VarKind::kFeed:
-        case VarKind::kConst:
-          return BadInputError(absl::StrCat(Describe(op), ": writes the ", Name(var.kind), " '", var.name(), "'"));
+        case VarKind::kConst: return BadInputError(absl::StrCat(Describe(op), ": writes the ", Name(var.kind), " '", var.name(), "'"));
         case VarKind::kParam:
         case VarKind::kState:
           if (!slot.overwrites) {
-            return BadInputError(absl::StrCat(Describe(op), ": slot ", slot.name, " may not overwrite the ", Name(var.kind), " '", var.name(), "'"));
+            return BadInputError(
+                absl::StrCat(Describe(op), ": slot ", slot.name, " may not overwrite the ", Name(var.kind), " '", var.name(), "'"));
           }
           break;
         case VarKind::kCarry:
           if (&var.block() != &op.block()) outer->written.push_back(&var);
           break;
         case VarKind::kTemp:
-          if (&var.block() != &op.block()) return BadInputError(absl::StrCat(Describe(op), ": defines '", var.name(), "' of another block"));
+          if (&var.block() != &op.block())
+            return BadInputError(absl::StrCat(Describe(op), ": defines '", var.name(), "' of another block"));
           if (defined_[var.id()]) return BadInputError(absl::StrCat(Describe(op), ": defines '", var.name(), "' a second time"));
           break;
       }

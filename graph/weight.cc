@@ -92,9 +92,10 @@ WeightDamage DamageOf(WeightRef ref) {
 
 absl::Status BeyondRange(const WeightRef& ref, const WeightTransform& t, int64_t element, const char* floats, size_t i) {
   const WeightDamage damage = DamageOf(ref);
-  return BadInputError(absl::StrCat(ref.name.empty() ? "weight" : absl::StrCat("weight '", ref.name, "'"), ": ", damage.clamped, " of ", damage.elements,
-                                    damage.clamped == 1 ? " values is" : " values are", " beyond the range of ", Name(t.to), ", the largest magnitude is ",
-                                    damage.max_abs, ", the first is element ", element, ", ", ReadAt<float>(floats, i)));
+  return BadInputError(absl::StrCat(ref.name.empty() ? "weight" : absl::StrCat("weight '", ref.name, "'"), ": ", damage.clamped, " of ",
+                                    damage.elements, damage.clamped == 1 ? " values is" : " values are", " beyond the range of ",
+                                    Name(t.to), ", the largest magnitude is ", damage.max_abs, ", the first is element ", element, ", ",
+                                    ReadAt<float>(floats, i)));
 }
 
 // One cast of one chunk; `first` is the chunk's first element.
@@ -105,7 +106,8 @@ absl::Status CastChunk(const WeightRef& ref, DType from, const WeightTransform& 
     return absl::OkStatus();
   }
   if (!IsFloat(from) || !IsFloat(t.to)) {
-    return InternalError(absl::StrCat("weight '", ref.name, "': no cast from ", Name(from), " to ", Name(t.to), " between floating types only"));
+    return InternalError(
+        absl::StrCat("weight '", ref.name, "': no cast from ", Name(from), " to ", Name(t.to), " between floating types only"));
   }
   if (t.to == DType::kF64) {
     std::vector<char> floats;
@@ -159,7 +161,8 @@ std::shared_ptr<const WeightSource> WeightBuffer(std::string bytes) { return std
 
 absl::Status TransformWindow(const WeightRef& ref, int64_t first, int64_t count, std::string* out, WeightDamage* damage) {
   const auto size = static_cast<int64_t>(SizeOf(ref.dtype));
-  if (ref.source == nullptr || size == 0 || IsPacked(ref.dtype)) return InternalError(absl::StrCat("weight '", ref.name, "' has no source or no elements of whole bytes"));
+  if (ref.source == nullptr || size == 0 || IsPacked(ref.dtype))
+    return InternalError(absl::StrCat("weight '", ref.name, "' has no source or no elements of whole bytes"));
   AMPC_ASSIGN_OR_RETURN(const absl::string_view all, BytesOf(ref));
   const auto elements = static_cast<int64_t>(ref.bytes) / size;
   if (first < 0 || count < 0 || first > elements || count > elements - first) {

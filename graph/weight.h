@@ -40,10 +40,10 @@ struct WeightTransform {  // a cast; the only transform that formats can store t
 
 struct WeightRef {
   std::shared_ptr<const WeightSource> source;
-  std::string name;       // key inside the file where the format has one (safetensors), else ""
-  uint64_t offset = 0;    // of the raw data, from the start of the source; checked on import
-  uint64_t bytes = 0;     // raw bytes at `offset`: packed where IsPacked(dtype) (graph/base/packed.h)
-  DType dtype = DType::kInvalid;  // as stored
+  std::string name;                         // key inside the file where the format has one (safetensors), else ""
+  uint64_t offset = 0;                      // of the raw data, from the start of the source; checked on import
+  uint64_t bytes = 0;                       // raw bytes at `offset`: packed where IsPacked(dtype) (graph/base/packed.h)
+  DType dtype = DType::kInvalid;            // as stored
   std::vector<WeightTransform> transforms;  // applied in order
 
   DType final_dtype() const { return transforms.empty() ? dtype : transforms.back().to; }
@@ -52,15 +52,16 @@ struct WeightRef {
 // What the transforms did to the values of one weight.
 struct WeightDamage {
   int64_t elements = 0;
-  int64_t clamped = 0;    // beyond the low type's range
-  int64_t flushed = 0;    // not zero before, zero after
-  int64_t subnormal = 0;  // subnormal in the low type
+  int64_t clamped = 0;     // beyond the low type's range
+  int64_t flushed = 0;     // not zero before, zero after
+  int64_t subnormal = 0;   // subnormal in the low type
   int64_t non_finite = 0;  // inf or NaN in the original
-  double max_abs = 0;     // largest finite magnitude of the original
+  double max_abs = 0;      // largest finite magnitude of the original
 };
 
 // Applies the transforms of `ref` to the window [first, first + count) of elements and appends the resulting bytes to `out`.
-// InternalError when the window leaves the weight or its elements are packed; BadInputError, which names the first element, for OnOverflow::kError.
+// InternalError when the window leaves the weight or its elements are packed; BadInputError, which names the first element, for
+// OnOverflow::kError.
 absl::Status TransformWindow(const WeightRef& ref, int64_t first, int64_t count, std::string* out, WeightDamage* damage);
 // The whole weight as a tensor of final_dtype().
 absl::StatusOr<HostTensor> LoadWeight(const WeightRef& ref, absl::Span<const int64_t> dims);

@@ -9,8 +9,8 @@
 
 namespace ampc {
 
-// The results of the entry's CPU kernel on `spec.values`, which are all given unless the kernel needs none of them: in storage types, rounded to
-// the declared ones. Errors as MakeKernel and Kernel::Run.
+// The results of the entry's CPU kernel on `spec.values`, which are all given unless the kernel needs none of them: in storage types,
+// rounded to the declared ones. Errors as MakeKernel and Kernel::Run.
 absl::StatusOr<std::vector<HostTensor>> Compute(const KernelEntry& entry, const KernelSpec& spec);
 
 }  // namespace ampc

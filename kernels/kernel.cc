@@ -95,16 +95,11 @@ int64_t TensorDesc::StorageBytes() const { return NumElements() * static_cast<in
 bool AcceptsLayouts(const KernelEntry& entry, const KernelSpec& spec) {
   if (AllPlain(spec)) return true;
   switch (entry.layouts) {
-    case LayoutSupport::kPlainOnly:
-      return false;
-    case LayoutSupport::kElementwise:
-      return ElementwiseAccepts(spec);
-    case LayoutSupport::kConverts:
-      return ChangesLayout(spec) || ElementwiseAccepts(spec);
-    case LayoutSupport::kFollows:
-      return AwareAccepts(spec) && spec.inputs[0].layout == spec.outputs[0].layout && FollowsGradient(spec);
-    case LayoutSupport::kAware:
-      return AwareAccepts(spec);
+    case LayoutSupport::kPlainOnly: return false;
+    case LayoutSupport::kElementwise: return ElementwiseAccepts(spec);
+    case LayoutSupport::kConverts: return ChangesLayout(spec) || ElementwiseAccepts(spec);
+    case LayoutSupport::kFollows: return AwareAccepts(spec) && spec.inputs[0].layout == spec.outputs[0].layout && FollowsGradient(spec);
+    case LayoutSupport::kAware: return AwareAccepts(spec);
   }
   return false;
 }

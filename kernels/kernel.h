@@ -50,21 +50,21 @@ struct TensorDesc {
 
 // One op with everything known that a kernel may prepare for.
 struct KernelSpec {
-  const Op* op = nullptr;                 // attributes and slots; operands in flat order below
+  const Op* op = nullptr;  // attributes and slots; operands in flat order below
   std::vector<TensorDesc> inputs;
   std::vector<TensorDesc> outputs;
   std::vector<const HostTensor*> values;  // per input: the value if it is constant (in storage type), else null
   int threads = 1;
-  WeightCache* weights = nullptr;         // where packed constants are shared with other plans; null: each kernel keeps its own
-  Device* device = nullptr;               // null: the CPU
+  WeightCache* weights = nullptr;  // where packed constants are shared with other plans; null: each kernel keeps its own
+  Device* device = nullptr;        // null: the CPU
 };
 
 struct KernelArgs {
-  absl::Span<const void* const> inputs;   // flat order; null for a constant the kernel consumed at prepare (see consumes)
+  absl::Span<const void* const> inputs;  // flat order; null for a constant the kernel consumed at prepare (see consumes)
   absl::Span<void* const> outputs;
-  void* workspace = nullptr;              // workspace_bytes(), 64-byte aligned; not kept between runs
+  void* workspace = nullptr;  // workspace_bytes(), 64-byte aligned; not kept between runs
   int threads = 1;
-  Stream* stream = nullptr;               // where a device's kernel puts its work; operands are in the device's memory. Null on the CPU
+  Stream* stream = nullptr;  // where a device's kernel puts its work; operands are in the device's memory. Null on the CPU
 };
 
 // A prepared kernel: immutable, so several threads may run one at the same time with their own arguments.

@@ -103,8 +103,8 @@ void InterleaveThree(const float* in, int64_t cols, int64_t first, int64_t last,
 }
 #endif
 
-// move(first, last) and then round, if it is not null, on the results of [first, last), `width` for each, in ranges of some 8 kB: they are in
-// the first-level cache.
+// move(first, last) and then round, if it is not null, on the results of [first, last), `width` for each, in ranges of some 8 kB: they are
+// in the first-level cache.
 template <typename Move>
 void InTiles(int64_t first, int64_t last, int64_t width, RoundFn round, float* out, Move move) {
   const int64_t tile = round == nullptr ? last - first : (1 << 11) / width;

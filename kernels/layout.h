@@ -1,4 +1,5 @@
-// Memory order of 4-D tensors of floats, and of bytes: between Layout::kPlain and Layout::kChannelsLast, which is a transposition per image.
+// Memory order of 4-D tensors of floats, and of bytes: between Layout::kPlain and Layout::kChannelsLast, which is a transposition per
+// image.
 #pragma once
 
 #include <cstdint>

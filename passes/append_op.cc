@@ -10,8 +10,8 @@
 
 namespace ampc {
 
-absl::StatusOr<Op*> AppendOp(Block& block, absl::string_view type, const SlotVars& operands, const SlotVars& results, std::vector<Attr> attrs,
-                             int32_t role) {
+absl::StatusOr<Op*> AppendOp(Block& block, absl::string_view type, const SlotVars& operands, const SlotVars& results,
+                             std::vector<Attr> attrs, int32_t role) {
   const OpDef* def = Ops().Find(type);
   if (def == nullptr) return InternalError(absl::StrCat("there is no record of '", type, "'"));
   std::unique_ptr<Op> op = block.NewOp(def);
@@ -53,7 +53,8 @@ absl::StatusOr<Var*> AddState(Program& main, Program& startup, absl::string_view
   state->stop_gradient = filled->stop_gradient = true;
   std::vector<int64_t> shape(filled->type.dims.begin(), filled->type.dims.end());
   AMPC_RETURN_IF_ERROR(AppendOp(block, "fill_constant", {}, {{"Out", {filled}}},
-                                {{"shape", std::move(shape)}, {"value", static_cast<float>(value)}, {"dtype", filled->type.dtype}}, kRoleForward)
+                                {{"shape", std::move(shape)}, {"value", static_cast<float>(value)}, {"dtype", filled->type.dtype}},
+                                kRoleForward)
                            .status());
   return state;
 }

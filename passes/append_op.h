@@ -24,8 +24,8 @@ enum OpRole : int32_t {
 
 // Results that are temps get the inferred types; params, states and carries are overwritten and keep theirs. InternalError for a
 // type or a slot that has no record; an error of inference as it is. Nothing is appended then.
-absl::StatusOr<Op*> AppendOp(Block& block, absl::string_view type, const SlotVars& operands, const SlotVars& results, std::vector<Attr> attrs,
-                             int32_t role);
+absl::StatusOr<Op*> AppendOp(Block& block, absl::string_view type, const SlotVars& operands, const SlotVars& results,
+                             std::vector<Attr> attrs, int32_t role);
 
 // A temp named `base`, or base.1, ...; its type comes with the op that defines it.
 Var* NewTemp(Block& block, absl::string_view base);

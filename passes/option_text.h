@@ -1,5 +1,5 @@
-// Lists of any texts in the options of passes: names of files, selectors. Items are joined by ','; '%', ',', ';' and control characters in them are
-// written %XX.
+// Lists of any texts in the options of passes: names of files, selectors. Items are joined by ','; '%', ',', ';' and control characters in
+// them are written %XX.
 #pragma once
 
 #include <string>

@@ -24,11 +24,12 @@ class Pass {
 using PassOptions = std::map<std::string, std::string, std::less<>>;
 
 struct PassInfo {
-  std::string name;     // the name in pipelines and on the command line
-  std::string summary;  // one line for --help
+  std::string name;                                          // the name in pipelines and on the command line
+  std::string summary;                                       // one line for --help
   std::vector<std::pair<std::string, std::string>> options;  // {name, help}
   std::function<absl::StatusOr<std::unique_ptr<Pass>>(const PassOptions&)> make;
-  bool completes = false;  // only fills what the program left open: where that contradicts what it says, the program is at fault, not the pass
+  bool completes =
+      false;  // only fills what the program left open: where that contradicts what it says, the program is at fault, not the pass
 };
 
 class PassRegistry {

@@ -22,8 +22,8 @@ class PassContext {
   // What a pass wants to tell the user, one sentence each, in order.
   std::vector<std::string> notes;
 
-  // Products: what a pass found out for later ones and for whoever runs the pipeline, at most one of each type. They name ops and values by id, so
-  // that a pass that gives these new ids forgets all products.
+  // Products: what a pass found out for later ones and for whoever runs the pipeline, at most one of each type. They name ops and values by
+  // id, so that a pass that gives these new ids forgets all products.
   template <typename T>
   T* Find() const {
     const auto it = products_.find(typeid(T));

@@ -140,10 +140,15 @@ std::string Pipeline::ToString() const {
   return absl::StrJoin(steps_, ",", [](std::string* out, const PipelineStep& step) {
     absl::StrAppend(out, step.pass);
     if (step.options.empty()) return;
-    absl::StrAppend(out, "{", absl::StrJoin(step.options, ",", [](std::string* o, const auto& kv) {
-                      const bool quote = kv.second.find_first_of(",}{=\" ") != std::string::npos || kv.second.empty();
-                      absl::StrAppend(o, kv.first, "=", quote ? "\"" : "", quote ? absl::StrReplaceAll(kv.second, {{"\"", "\"\""}}) : kv.second, quote ? "\"" : "");
-                    }), "}");
+    absl::StrAppend(out, "{",
+                    absl::StrJoin(step.options, ",",
+                                  [](std::string* o, const auto& kv) {
+                                    const bool quote = kv.second.find_first_of(",}{=\" ") != std::string::npos || kv.second.empty();
+                                    absl::StrAppend(o, kv.first, "=", quote ? "\"" : "",
+                                                    quote ? absl::StrReplaceAll(kv.second, {{"\"", "\"\""}}) : kv.second,
+                                                    quote ? "\"" : "");
+                                  }),
+                    "}");
   });
 }
 

@@ -17,7 +17,8 @@ struct PipelineStep {
 
 class Pipeline {
  public:
-  // A list value inside braces is quoted: `amp-decide{white-list="a,b"}`, a quote in it doubled. Unknown passes or options are errors that suggest a name.
+  // A list value inside braces is quoted: `amp-decide{white-list="a,b"}`, a quote in it doubled. Unknown passes or options are errors that
+  // suggest a name.
   static absl::StatusOr<Pipeline> Parse(absl::string_view text);
   Pipeline& Add(std::string pass, PassOptions options = {});
   std::string ToString() const;  // parses back
@@ -28,9 +29,9 @@ class Pipeline {
 };
 
 struct PipelineOptions {
-  bool verify_each = true;       // Verify after every pass that reported a change
-  bool check_claims = false;     // also compare fingerprints with the claim (tests, --verify-each=full)
-  int stop_after = -1;           // run only the first N steps
+  bool verify_each = true;    // Verify after every pass that reported a change
+  bool check_claims = false;  // also compare fingerprints with the claim (tests, --verify-each=full)
+  int stop_after = -1;        // run only the first N steps
   // Called before each step; an error ends the run.
   std::function<absl::Status(const PipelineStep&)> before = nullptr;
   // Called after each step that changed something (print-after), and with seconds (time-passes).

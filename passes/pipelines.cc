@@ -20,17 +20,17 @@ Pipeline PlanPipeline(const PlanOptions& options) {
   p.Add("drop-identity");   // before fusion: a dropout in between hides what fits
   p.Add("dedup");           // after folding, because equal literals make equal ops
   if (options.fuse) {
-    p.Add("fuse-activation");   // first: a convolution or product takes an activation in that is one op
+    p.Add("fuse-activation");  // first: a convolution or product takes an activation in that is one op
     p.Add("fuse-layer-norm");
     p.Add("drop-dead");         // what those two took apart still reads the values that the next ones look at
     p.Add("fuse-conv-bn");      // before the other two: it gives the convolution a bias
     p.Add("fuse-conv-affine");  // before the activation closes the chain
     p.Add("fuse-bias-act");
-    p.Add("fuse-scale");        // what no convolution took
+    p.Add("fuse-scale");  // what no convolution took
   }
-  if (options.linear) p.Add("fuse-linear");  // before the next: it takes bias and activation
-  if (options.elementwise) p.Add("fuse-elementwise");  // what is left between products and convolutions
-  p.Add("drop-dead");       // everything above leaves unread values
+  if (options.linear) p.Add("fuse-linear");                 // before the next: it takes bias and activation
+  if (options.elementwise) p.Add("fuse-elementwise");       // what is left between products and convolutions
+  p.Add("drop-dead");                                       // everything above leaves unread values
   if (options.bucket_gradients) p.Add("bucket-gradients");  // nothing moves gradients after this
   if (options.group_updates) {
     p.Add("unscale-in-update");  // nothing looks at checks and updates after this

@@ -32,17 +32,10 @@ absl::StatusOr<HostTensor> ToFloatType(const HostTensor& t, DType to) {
     return out;
   }
   switch (to) {
-    case DType::kF16:
-      F32ToF16(floats.data(), out.mutable_values<Half>().data(), floats.size());
-      break;
-    case DType::kBF16:
-      F32ToBF16(floats.data(), out.mutable_values<BFloat16>().data(), floats.size());
-      break;
-    case DType::kF64:
-      std::copy(values.begin(), values.end(), out.mutable_values<double>().begin());
-      break;
-    default:
-      std::copy(floats.begin(), floats.end(), out.mutable_values<float>().begin());
+    case DType::kF16: F32ToF16(floats.data(), out.mutable_values<Half>().data(), floats.size()); break;
+    case DType::kBF16: F32ToBF16(floats.data(), out.mutable_values<BFloat16>().data(), floats.size()); break;
+    case DType::kF64: std::copy(values.begin(), values.end(), out.mutable_values<double>().begin()); break;
+    default: std::copy(floats.begin(), floats.end(), out.mutable_values<float>().begin());
   }
   return out;
 }

@@ -259,28 +259,20 @@ class Maker {
       case Kind::kPositions:
         *what = "positions";
         return each([&](size_t i) { return static_cast<double>(use.rows > 0 ? i % row % static_cast<size_t>(use.rows) : i % row); });
-      case Kind::kTypes:
-        *what = "zeros";
-        return;
-      case Kind::kRate:
-        *what = "16000 samples a second";
-        return each([](size_t) { return 16000.0; });
+      case Kind::kTypes: *what = "zeros"; return;
+      case Kind::kRate: *what = "16000 samples a second"; return each([](size_t) { return 16000.0; });
       case Kind::kLength:
         *what = "sizes of the others";
         return each(
             [&](size_t i) { return static_cast<double>(dims.size() > 1 ? (i % 2 == 0 ? sizes_.height : sizes_.width) : sizes_.sequence); });
-      case Kind::kCount:
-        *what = "integers below 10";
-        return each([&](size_t) { return std::floor(Uniform() * 10); });
+      case Kind::kCount: *what = "integers below 10"; return each([&](size_t) { return std::floor(Uniform() * 10); });
       case Kind::kImage:
         if (options_.run % 2 == 0) {
           *what = "an image in 0..1";
           return FillImage(dims, 1, out);
         }
         break;
-      case Kind::kPixels:
-        *what = "an image in 0..255";
-        return FillImage(dims, 255, out);
+      case Kind::kPixels: *what = "an image in 0..255"; return FillImage(dims, 255, out);
       case Kind::kAudio:
         *what = "audio";
         return each(
@@ -288,11 +280,8 @@ class Maker {
       case Kind::kState:
         *what = options_.run % 2 == 0 ? "zeros" : "small normal values";
         return each([&](size_t) { return options_.run % 2 == 0 ? 0.0 : 0.1 * Normal(); });
-      case Kind::kScale:
-        *what = "ones";
-        return each([](size_t) { return 1.0; });
-      case Kind::kNormal:
-        break;
+      case Kind::kScale: *what = "ones"; return each([](size_t) { return 1.0; });
+      case Kind::kNormal: break;
     }
     *what = "normal values";
     each([&](size_t) { return Normal(); });
@@ -335,29 +324,20 @@ absl::StatusOr<HostTensor> As(const HostTensor& values, DType dtype) {
 absl::StatusOr<HostTensor> Maker::Typed(const HostTensor& values, const Var& feed) const {
   const DType dtype = feed.type.dtype;
   switch (dtype) {
-    case DType::kF64:
-      return values;
-    case DType::kBool:
-      return As<bool>(values, dtype);
-    case DType::kU8:
-      return As<uint8_t>(values, dtype);
-    case DType::kI8:
-      return As<int8_t>(values, dtype);
-    case DType::kI16:
-      return As<int16_t>(values, dtype);
-    case DType::kI32:
-      return As<int32_t>(values, dtype);
-    case DType::kI64:
-      return As<int64_t>(values, dtype);
-    case DType::kF32:
-      return As<float>(values, dtype);
+    case DType::kF64: return values;
+    case DType::kBool: return As<bool>(values, dtype);
+    case DType::kU8: return As<uint8_t>(values, dtype);
+    case DType::kI8: return As<int8_t>(values, dtype);
+    case DType::kI16: return As<int16_t>(values, dtype);
+    case DType::kI32: return As<int32_t>(values, dtype);
+    case DType::kI64: return As<int64_t>(values, dtype);
+    case DType::kF32: return As<float>(values, dtype);
     case DType::kF16:
     case DType::kBF16: {
       AMPC_ASSIGN_OR_RETURN(const HostTensor floats, As<float>(values, DType::kF32));
       return FromStorage(floats, dtype);
     }
-    default:
-      return UnsupportedError(absl::StrCat("no values can be made for feed '", feed.exported(), "' of type ", ToString(feed.type)));
+    default: return UnsupportedError(absl::StrCat("no values can be made for feed '", feed.exported(), "' of type ", ToString(feed.type)));
   }
 }
 

@@ -71,14 +71,16 @@ absl::StatusOr<Session> Session::State::Create(DeviceChoice where, Program progr
   auto state = std::make_unique<State>();
   state->where = std::move(where);
   AMPC_RETURN_IF_ERROR(Verify(program));
-  RunnerOptions how{.threads = state->where.threads, .fuse = !options.strict_rounding,
+  RunnerOptions how{.threads = state->where.threads,
+                    .fuse = !options.strict_rounding,
                     .excess_precision = options.excess_precision && !options.strict_rounding,
                     .in_place = options.in_place};
   if (state->where.target.has_value()) how.target = &*state->where.target;
   std::optional<Program> original;
   if (HasOnnxOps(program)) original = program.Clone();
   AMPC_ASSIGN_OR_RETURN(state->runner, ProgramRunner::Create(std::move(program), how));
-  if (original.has_value() && HasOnnxOps(state->runner->program())) state->shaped = std::make_unique<ShapedRunners>(*std::move(original), how, ShapedRunners::Left::kDeferred);
+  if (original.has_value() && HasOnnxOps(state->runner->program()))
+    state->shaped = std::make_unique<ShapedRunners>(*std::move(original), how, ShapedRunners::Left::kDeferred);
   return Session(std::move(state));
 }
 

@@ -32,8 +32,8 @@ struct SessionOptions {
   // CPU computes in it and that is faster; they are rounded where an op casts, where a loop or branch hands them on, and when fetched.
   // False, or strict_rounding: each result is rounded to its type.
   bool excess_precision = true;
-  bool in_place = true;          // results may take the memory of operands that are not needed any more
-  bool tf32 = false;             // on a device: f32 products and convolutions may round their operands to TF32
+  bool in_place = true;            // results may take the memory of operands that are not needed any more
+  bool tf32 = false;               // on a device: f32 products and convolutions may round their operands to TF32
   int64_t memory_limit_bytes = 0;  // of the device's memory, for all sessions and trainers of the process together; 0: all of it
 };
 

@@ -12,12 +12,12 @@
 #include "graph/base/json_writer.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/files_read.h"
+#include "graph/formats/outputs.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/networks.h"
 #include "tools/cli/command.h"
 #include "tools/cli/device_check.h"
 #include "tools/cli/endings.h"
-#include "graph/formats/outputs.h"
 #include "tools/cli/tensors.h"
 
 namespace ampc {
@@ -31,16 +31,19 @@ struct BenchFlags {
   bool json = false;
 };
 
-constexpr const char* kHeader = "level  batch    runs       best        p50        p90        p99      items/s      arena       peak       load  first run\n";
+constexpr const char* kHeader =
+    "level  batch    runs       best        p50        p90        p99      items/s      arena       peak       load  first run\n";
 
 void PrintText(Console& console, const BenchLine& l) {
-  console.Out(absl::StrFormat("%-5s %6d %7d %10s %10s %10s %10s %12.1f %10s %10s %10s %10s\n", l.level.empty() ? "-" : l.level, l.batch, l.runs,
-                              HumanSeconds(l.best), HumanSeconds(l.p50), HumanSeconds(l.p90), HumanSeconds(l.p99), l.items_per_second,
-                              HumanBytes(l.arena_bytes), HumanBytes(l.peak_bytes), HumanSeconds(l.load_seconds), HumanSeconds(l.first_run_seconds)));
+  console.Out(absl::StrFormat("%-5s %6d %7d %10s %10s %10s %10s %12.1f %10s %10s %10s %10s\n", l.level.empty() ? "-" : l.level, l.batch,
+                              l.runs, HumanSeconds(l.best), HumanSeconds(l.p50), HumanSeconds(l.p90), HumanSeconds(l.p99),
+                              l.items_per_second, HumanBytes(l.arena_bytes), HumanBytes(l.peak_bytes), HumanSeconds(l.load_seconds),
+                              HumanSeconds(l.first_run_seconds)));
 }
 
 std::string DimsText(const BenchLine& l) {
-  return absl::StrJoin(l.dims, " ", [](std::string* out, const auto& dims) { absl::StrAppend(out, dims.first, "=", absl::StrJoin(dims.second, ",")); });
+  return absl::StrJoin(l.dims, " ",
+                       [](std::string* out, const auto& dims) { absl::StrAppend(out, dims.first, "=", absl::StrJoin(dims.second, ",")); });
 }
 
 // Those that take most, at most `number` of them; the others are one.
@@ -62,9 +65,11 @@ void PrintProfile(Console& console, const BenchLine& l, int number) {
   const Profile& profile = *l.profile;
   const auto percent = [](double share) { return absl::StrFormat("%.1f %%", 100 * share); };
   std::vector<std::vector<std::string>> rows = {{"op", "implementation", "steps", "time", "share"}};
-  for (const OpShare& o : Largest(profile.ops, number)) rows.push_back({o.type, o.implementation, absl::StrCat(o.steps), HumanSeconds(o.seconds), percent(o.share)});
+  for (const OpShare& o : Largest(profile.ops, number))
+    rows.push_back({o.type, o.implementation, absl::StrCat(o.steps), HumanSeconds(o.seconds), percent(o.share)});
   rows.push_back({"between ops", "", "", HumanSeconds(profile.between_seconds), percent(profile.between_seconds / profile.seconds)});
-  console.Out(absl::StrCat("\n", l.level.empty() ? "" : l.level + " ", DimsText(l), ": a run of ", HumanSeconds(profile.seconds), "\n", FormatTable(rows)));
+  console.Out(absl::StrCat("\n", l.level.empty() ? "" : l.level + " ", DimsText(l), ": a run of ", HumanSeconds(profile.seconds), "\n",
+                           FormatTable(rows)));
 }
 
 void PrintJson(Console& console, const BenchFlags& flags, const BenchLine& l) {
@@ -75,8 +80,16 @@ void PrintJson(Console& console, const BenchFlags& flags, const BenchLine& l) {
   if (r.train) json.Field("optimizer", r.optimizer).Field("accumulate", r.accumulate).Field("loss", l.loss);
   json.Key("dims").BeginObject();
   for (const auto& [name, dims] : l.dims) json.Key(name).Ints(dims);
-  json.EndObject().Field("batch", l.batch).Field("runs", l.runs).Field("best_seconds", l.best).Field("p50_seconds", l.p50).Field("p90_seconds", l.p90);
-  json.Field("p99_seconds", l.p99).Field("items_per_second", l.items_per_second).Field("arena_bytes", l.arena_bytes).Field("peak_bytes", l.peak_bytes);
+  json.EndObject()
+      .Field("batch", l.batch)
+      .Field("runs", l.runs)
+      .Field("best_seconds", l.best)
+      .Field("p50_seconds", l.p50)
+      .Field("p90_seconds", l.p90);
+  json.Field("p99_seconds", l.p99)
+      .Field("items_per_second", l.items_per_second)
+      .Field("arena_bytes", l.arena_bytes)
+      .Field("peak_bytes", l.peak_bytes);
   json.Field("load_seconds", l.load_seconds).Field("first_run_seconds", l.first_run_seconds);
   if (l.profile && flags.ops > 0) {
     json.Key("profile").BeginArray();
@@ -106,9 +119,11 @@ absl::Status CheckMeaning(const BenchFlags& flags, const Options& options) {
     AMPC_RETURN_IF_ERROR(Refuse(options, {"--train"}, "a model in a file", absl::StrCat("one of ", BenchNetworkNames())));
     AMPC_RETURN_IF_ERROR(Refuse(options, {"--level", "--dtype", "--optimizer", "--accumulate"}, "a model in a file, which runs as it is",
                                 absl::StrCat("one of ", BenchNetworkNames())));
-    return r.inputs.empty() ? absl::OkStatus() : Refuse(options, {"--batch", "--dims"}, "--input, whose values have their dims", "one of the two");
+    return r.inputs.empty() ? absl::OkStatus()
+                            : Refuse(options, {"--batch", "--dims"}, "--input, whose values have their dims", "one of the two");
   }
-  AMPC_RETURN_IF_ERROR(Refuse(options, {"--input", "--dims", "--params"}, absl::StrCat("network '", r.model, "', whose values are random"), "a model in a file"));
+  AMPC_RETURN_IF_ERROR(Refuse(options, {"--input", "--dims", "--params"}, absl::StrCat("network '", r.model, "', whose values are random"),
+                              "a model in a file"));
   if (std::all_of(r.levels.begin(), r.levels.end(), [](const std::string& level) { return level == "O0"; })) {
     AMPC_RETURN_IF_ERROR(Refuse(options, {"--dtype"}, "only level O0", "O1 or O2 among the levels"));
   }
@@ -154,21 +169,30 @@ absl::Status Run(BenchFlags flags, Console& console) {
 void AddBenchOptions(const Options& options, BenchFlags& f) {
   BenchRequest& r = f.request;
   options.Add("model", r.model, absl::StrCat("a model's file, or a network with random weights: ", BenchNetworkNames())).Required();
-  options.Add("--batch", r.batches, "rows of a run; several, separated by commas, give a line each").SplitAtCommas().Between(1, 1 << 20).ShowDefault();
+  options.Add("--batch", r.batches, "rows of a run; several, separated by commas, give a line each")
+      .SplitAtCommas()
+      .Between(1, 1 << 20)
+      .ShowDefault();
   options.Add("--input,-i", r.inputs, "feeds of a model's file: .npz, .safetensors, or NAME=file.npy; default: random values");
   options.Add("--dims", r.dims, "NAME=1,3,48,320: dims of a feed; given again for the same feed: another line of the same session");
   options.Add("--params", r.params, "file with the weights");
-  options.Add("--level", r.levels, "O0, O1, O2 of a network; several, separated by commas").SplitAtCommas().OneOf({"O0", "O1", "O2"}).ShowDefault();
+  options.Add("--level", r.levels, "O0, O1, O2 of a network; several, separated by commas")
+      .SplitAtCommas()
+      .OneOf({"O0", "O1", "O2"})
+      .ShowDefault();
   options.Add("--dtype", f.dtype, "fp16 or bf16").OneOf({"fp16", "bf16"}).ShowDefault();
   options.Flag("--train", r.train, "steps of training instead of runs; networks only");
   options.Add("--optimizer", r.optimizer, "sgd, momentum, adam, adamw or lamb").ShowDefault();
   options.Add("--accumulate", r.accumulate, "steps per update").Between(1, 1 << 20).ShowDefault();
   options.Add("--device", r.device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
   options.Add("--threads", r.threads, "threads of one run; 0: all processors").ShowDefault();
-  options.Flag("--strict-rounding", r.strict_rounding, "no fusion, and every op rounds its result to its type; else fp16 keeps float32 between ops on a CPU");
+  options.Flag("--strict-rounding", r.strict_rounding,
+               "no fusion, and every op rounds its result to its type; else fp16 keeps float32 between ops on a CPU");
   options.Flag("!--no-in-place", r.in_place, "no result takes the memory of an operand");
   options.Add("--seconds", r.seconds, "of timed runs for each line, at least; at least ten runs").NotNegative().ShowDefault();
-  options.Add("--ops", f.ops, "rows in the table of where a run's time goes, by op and implementation; 0: no table").Between(0, 1000).ShowDefault();
+  options.Add("--ops", f.ops, "rows in the table of where a run's time goes, by op and implementation; 0: no table")
+      .Between(0, 1000)
+      .ShowDefault();
   options.Add("--profile", f.profile, "write a Chrome trace of a run of the last line: a .json file");
   AddJsonFlag(options, &f.json);
 }
@@ -180,7 +204,8 @@ Command BenchCommand() {
           "  ampc bench model_fp16.pdmodel --dims x=1,3,48,320 --threads 1\n"
           "  ampc bench model.pdmodel --input in.npz --seconds 5 --json\n"
           "  ampc bench model.pdmodel --batch 1,8 --profile trace.json    opens in a trace viewer\n"
-          "  ampc bench model.pdmodel --dims x=1,3,48,320 --dims x=1,3,48,400    a second line: the first run with a new width, and the next ones\n"
+          "  ampc bench model.pdmodel --dims x=1,3,48,320 --dims x=1,3,48,400    a second line: the first run with a new width, and the "
+          "next ones\n"
           "  ampc bench chain --strict-rounding --no-in-place        what the executor itself costs: 10,000 ops\n"
           "  ampc bench resnet50 --batch 1,8 --level O0,O2\n"
           "  ampc bench simplenet --train --batch 512 --level O0,O1,O2 --device cuda:0",

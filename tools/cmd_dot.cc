@@ -15,8 +15,8 @@
 #include "graph/base/status_macros.h"
 #include "graph/formats/files_read.h"
 #include "graph/formats/format.h"
-#include "tools/cli/command.h"
 #include "graph/formats/outputs.h"
+#include "tools/cli/command.h"
 #include "tools/picture/dot.h"
 
 namespace ampc {

@@ -94,8 +94,8 @@ std::string Table(const Explanation& e) {
     const std::string computes = op.precision == "untouched" ? "-"
                                  : op.precision == "low"     ? (e.report.low == DType::kBF16 ? "bf16" : "fp16")
                                                              : "fp32";
-    rows.push_back({absl::StrCat(i), op.type, Short(op.value), computes, absl::StrCat(e.ops[i].casts.size()), Short(Cause(e, static_cast<int>(i))),
-                    op.reason.empty() ? op.rule : absl::StrCat(op.rule, ": ", op.reason)});
+    rows.push_back({absl::StrCat(i), op.type, Short(op.value), computes, absl::StrCat(e.ops[i].casts.size()),
+                    Short(Cause(e, static_cast<int>(i))), op.reason.empty() ? op.rule : absl::StrCat(op.rule, ": ", op.reason)});
   }
   return FormatTable(rows);
 }

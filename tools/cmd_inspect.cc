@@ -35,23 +35,28 @@ std::string Signature(const std::vector<Var*>& vars, const Program& program) {
 }
 
 void PrintText(Console& console, const InspectFlags& flags, const Program& program, const ModelFacts& facts) {
-  std::string out = absl::StrCat(flags.model, ": ", facts.num_ops, " ops in ", program.num_blocks(), program.num_blocks() == 1 ? " block, " : " blocks, ",
-                                 facts.num_weights, " weights, ", HumanBytes(facts.weight_bytes), "\n");
+  std::string out =
+      absl::StrCat(flags.model, ": ", facts.num_ops, " ops in ", program.num_blocks(), program.num_blocks() == 1 ? " block, " : " blocks, ",
+                   facts.num_weights, " weights, ", HumanBytes(facts.weight_bytes), "\n");
   absl::StrAppend(&out, "feeds\n", Signature(program.feeds, program), "fetches\n", Signature(program.fetches, program));
   absl::StrAppend(&out, "precision\n");
-  absl::StrAppend(&out, "  ops: ", facts.low_ops, " low, ", facts.float_ops - facts.low_ops, " fp32, ", facts.num_ops - facts.float_ops - facts.casts, " without floats\n");
+  absl::StrAppend(&out, "  ops: ", facts.low_ops, " low, ", facts.float_ops - facts.low_ops, " fp32, ",
+                  facts.num_ops - facts.float_ops - facts.casts, " without floats\n");
   absl::StrAppend(&out, "  conv and matmul flops: ", facts.FlopsText(), "\n");
-  absl::StrAppend(&out, "  casts: ", facts.casts, facts.inserted_casts > 0 ? absl::StrCat(", of which AMP inserted ", facts.inserted_casts) : "", "\n");
+  absl::StrAppend(&out, "  casts: ", facts.casts,
+                  facts.inserted_casts > 0 ? absl::StrCat(", of which AMP inserted ", facts.inserted_casts) : "", "\n");
   for (const auto& [dtype, count] : facts.weights_by_dtype) {
     absl::StrAppend(&out, "  weights ", Name(dtype), ": ", count.first, ", ", HumanBytes(count.second), "\n");
   }
   console.Out(out);
   std::vector<std::vector<std::string>> rows = {{"op", "count", "low"}};
   std::vector<std::pair<std::string, std::pair<int, int>>> types(facts.ops_by_type.begin(), facts.ops_by_type.end());
-  std::stable_sort(types.begin(), types.end(), [](const auto& a, const auto& b) { return a.second.first > b.second.first; });  // else by name
+  std::stable_sort(types.begin(), types.end(),
+                   [](const auto& a, const auto& b) { return a.second.first > b.second.first; });  // else by name
   for (const auto& [type, count] : types) rows.push_back({type, absl::StrCat(count.first), absl::StrCat(count.second)});
   console.Out(FormatTable(rows));
-  for (const std::string& type : facts.opaque_types) console.Out(absl::StrCat("no record for op '", Printable(type), "': kept as it is, not executed\n"));
+  for (const std::string& type : facts.opaque_types)
+    console.Out(absl::StrCat("no record for op '", Printable(type), "': kept as it is, not executed\n"));
 }
 
 void PrintWeights(Console& console, const Program& program) {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "graph/base/atomic_file.h"
 #include "graph/base/error.h"
 #include "graph/base/json_writer.h"
@@ -60,7 +60,8 @@ void ListPassesAsJson(Console& console) {
   json.BeginObject().Key("passes").BeginArray();
   for (const PassInfo* info : Passes().All()) {
     json.BeginObject().Field("name", info->name).Field("summary", info->summary).Key("options").BeginArray();
-    for (const auto& [name, help] : info->options) json.BeginObject(JsonWriter::kInline).Field("name", name).Field("help", help).EndObject();
+    for (const auto& [name, help] : info->options)
+      json.BeginObject(JsonWriter::kInline).Field("name", name).Field("help", help).EndObject();
     json.EndArray().EndObject();
   }
   json.EndArray().EndObject();
@@ -85,7 +86,8 @@ PipelineOptions MakeOptions(const OptFlags& flags, Progress& progress, OptResult
   };
   options.after = [&flags, &result, &console](const PipelineStep& step, int index, const Program& program, bool changed, double seconds) {
     result.steps.push_back({step.pass, changed, seconds});
-    if (flags.time_passes) console.Note(absl::StrFormat("%3d  %-28s %10s  %s", index, step.pass, HumanSeconds(seconds), changed ? "changed" : "unchanged"));
+    if (flags.time_passes)
+      console.Note(absl::StrFormat("%3d  %-28s %10s  %s", index, step.pass, HumanSeconds(seconds), changed ? "changed" : "unchanged"));
     if (changed && (flags.print_after == "all" || flags.print_after == step.pass)) {
       PrintOptions print;
       print.brief = true;
@@ -117,7 +119,11 @@ void PrintJson(const OptFlags& flags, const OptResult& result, Console& console)
   JsonWriter json(JsonWriter::kIndented);
   json.BeginObject().Field("model", flags.model).Key("passes").BeginArray();
   for (const Step& step : result.steps) {
-    json.BeginObject(JsonWriter::kInline).Field("pass", step.pass).Field("changed", step.changed).Field("seconds", step.seconds).EndObject();
+    json.BeginObject(JsonWriter::kInline)
+        .Field("pass", step.pass)
+        .Field("changed", step.changed)
+        .Field("seconds", step.seconds)
+        .EndObject();
   }
   json.EndArray().Key("notes").BeginArray();
   for (const std::string& note : result.notes) json.String(note);

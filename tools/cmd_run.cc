@@ -11,13 +11,13 @@
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/files_read.h"
+#include "graph/formats/outputs.h"
 #include "runtime/session.h"
 #include "tools/cli/command.h"
 #include "tools/cli/device_check.h"
 #include "tools/cli/endings.h"
 #include "tools/cli/feed_options.h"
 #include "tools/cli/observers.h"
-#include "graph/formats/outputs.h"
 #include "tools/cli/tensors.h"
 
 namespace ampc {
@@ -152,8 +152,10 @@ Command RunCommand() {
             options.Add("--device", flags->session.device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
             options.Add("--threads", flags->session.threads, "threads of one run; 0: all processors").ShowDefault();
             options.Add("--repeat", flags->repeat, "run this often and print latencies").Between(1, 1000000).ShowDefault();
-            options.Flag("--strict-rounding", flags->session.strict_rounding, "no fusion, and every op rounds its result to its type; else fp16 keeps float32 between ops on a CPU");
-            options.Flag("--check-nan-inf", flags->check_nan_inf, "stop at the first result that is not finite (exit 1), each rounded to its type");
+            options.Flag("--strict-rounding", flags->session.strict_rounding,
+                         "no fusion, and every op rounds its result to its type; else fp16 keeps float32 between ops on a CPU");
+            options.Flag("--check-nan-inf", flags->check_nan_inf,
+                         "stop at the first result that is not finite (exit 1), each rounded to its type");
             options.Flag("--verbose", flags->verbose, "a line per step: op, implementation, types, time");
             options.Add("--profile", flags->profile, "write a Chrome trace of the first run: a .json file");
             AddJsonFlag(options, &flags->json);

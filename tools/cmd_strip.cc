@@ -24,8 +24,8 @@ absl::Status Run(StripFlags& flags, Console& console) {
   if (flags.json) {
     console.Out(StripJson(flags.options.model, flags.options.output, result));
   } else {
-    console.Out(absl::StrCat(flags.options.output, ": ", before.casts - after.casts, " casts removed, weights ", HumanBytes(before.weight_bytes), " -> ",
-                             HumanBytes(after.weight_bytes), "\n"));
+    console.Out(absl::StrCat(flags.options.output, ": ", before.casts - after.casts, " casts removed, weights ",
+                             HumanBytes(before.weight_bytes), " -> ", HumanBytes(after.weight_bytes), "\n"));
   }
   return absl::OkStatus();
 }

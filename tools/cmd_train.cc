@@ -8,12 +8,12 @@
 #include "graph/base/error.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/status_macros.h"
+#include "graph/formats/outputs.h"
 #include "runtime/train/data_parallel.h"
 #include "runtime/train/trainer.h"
 #include "tools/cli/command.h"
 #include "tools/cli/device_check.h"
 #include "tools/cli/endings.h"
-#include "graph/formats/outputs.h"
 #include "tools/train/job.h"
 #include "tools/train/plot.h"
 #include "tools/train/save.h"
@@ -51,9 +51,12 @@ class Reporter {
     if (!r.alarm.empty()) console_.Note(absl::StrCat("ampc train: ", r.alarm));
     if (!bar_.has_value()) bar_.emplace(console_, absl::StrCat("epoch ", r.epoch));
     bar_->Update(r.progress, 1);
-    if (flags_.verbose && r.skipped) console_.Note(absl::StrFormat("step %d: skipped, a gradient or the loss is not finite; scale %g", r.step, r.scale.value_or(1)));
+    if (flags_.verbose && r.skipped)
+      console_.Note(absl::StrFormat("step %d: skipped, a gradient or the loss is not finite; scale %g", r.step, r.scale.value_or(1)));
     if (flags_.log_every == 0 || r.step % flags_.log_every != 0) return;
-    if (!flags_.json) return Text(absl::StrFormat("%5d %8d %9.4f %9s %11s %8s %8.4f\n", r.epoch, r.step, r.loss, "", Number(r.scale), r.skipped ? "yes" : "", r.seconds));
+    if (!flags_.json)
+      return Text(absl::StrFormat("%5d %8d %9.4f %9s %11s %8s %8.4f\n", r.epoch, r.step, r.loss, "", Number(r.scale),
+                                  r.skipped ? "yes" : "", r.seconds));
     JsonWriter json;
     json.BeginObject().Field("event", "step").Field("epoch", r.epoch).Field("step", r.step).Field("loss", r.loss);
     if (r.scale.has_value()) json.Field("scale", *r.scale);
@@ -66,7 +69,8 @@ class Reporter {
     if (r.accuracy.has_value()) curve_.accuracy.emplace_back(static_cast<double>(r.step), *r.accuracy);
     if (!flags_.json) {
       const std::string accuracy = r.accuracy.has_value() ? absl::StrFormat("%.4f", *r.accuracy) : "";
-      return Text(absl::StrFormat("%5d %8d %9.4f %9s %11s %8d %8.2f\n", r.epoch, r.step, r.loss, accuracy, Number(r.scale), r.skipped, r.seconds));
+      return Text(
+          absl::StrFormat("%5d %8d %9.4f %9s %11s %8d %8.2f\n", r.epoch, r.step, r.loss, accuracy, Number(r.scale), r.skipped, r.seconds));
     }
     JsonWriter json;
     json.BeginObject().Field("event", "epoch").Field("epoch", r.epoch).Field("step", r.step).Field("loss", r.loss);
@@ -100,7 +104,8 @@ absl::Status Check(const TrainFlags& flags) {
   const TrainRequest& r = flags.request;
   AMPC_RETURN_IF_ERROR(CheckEnding("--plot", flags.plot, ".svg", "the picture"));
   if (r.resume && r.checkpoint.empty()) return UsageError("--resume: found no --checkpoint, needed the folder to go on from");
-  if (r.checkpoint_every > 0 && r.checkpoint.empty()) return UsageError("--checkpoint-every: found no --checkpoint, needed the folder to save to");
+  if (r.checkpoint_every > 0 && r.checkpoint.empty())
+    return UsageError("--checkpoint-every: found no --checkpoint, needed the folder to save to");
   if (r.init_scale.has_value() && r.level == "O0") return UsageError("--init-scale: found level O0, needed O1 or O2, which scale the loss");
   AMPC_ASSIGN_OR_RETURN(const NetworkInfo* network, FindNetwork(r.network));
   AMPC_RETURN_IF_ERROR(MakeOptimizer(r, *network).status());
@@ -163,7 +168,9 @@ void AddTrainOptions(const Options& options, TrainFlags& f) {
   options.Add("--init-scale", r.init_scale, "the first loss scale; default 65536, 1 with bf16").Positive();
   options.Add("--optimizer", r.optimizer, "sgd, momentum, adam, adamw or lamb; default: the network's");
   options.Add("--lr", r.learning_rate, "learning rate; default: the network's").NotNegative();
-  options.Add("--schedule", r.schedule, "instead of --lr: piecewise:1000,2000:0.1,0.01,0.001 or cosine:0.1,10000, each also with +warmup:500,0,0.1 behind it")
+  options
+      .Add("--schedule", r.schedule,
+           "instead of --lr: piecewise:1000,2000:0.1,0.01,0.001 or cosine:0.1,10000, each also with +warmup:500,0,0.1 behind it")
       .Excludes("--lr");
   options.Add("--momentum", r.momentum, "of the optimizer momentum; default 0.9").Between(0.0, 1.0);
   options.Add("--weight-decay", r.weight_decay, "default: the optimizer's").NotNegative();
@@ -181,7 +188,8 @@ void AddTrainOptions(const Options& options, TrainFlags& f) {
   options.Flag("--resume", r.resume, "go on from the newest checkpoint");
   options.Flag("!--no-test", r.test, "no test after an epoch");
   options.Flag("--check-nan-inf", r.check_nan_inf, "stop at the first result that is not finite (exit 1)");
-  options.Flag("--keep-going", r.keep_going, "leave out steps without a finite loss, and save what is not finite with a note; else either ends training (exit 1)");
+  options.Flag("--keep-going", r.keep_going,
+               "leave out steps without a finite loss, and save what is not finite with a note; else either ends training (exit 1)");
   options.Add("--output,-o", f.output, "save the trained network for inference: .ampc, .pdmodel or .prog");
   options.Flag("--keep-casts", f.keep_casts, "save it in mixed precision; else it is fp32 without casts");
   options.Add("--plot", f.plot, "picture of loss, accuracy and scale: an .svg file");
@@ -198,7 +206,8 @@ Command TrainCommand() {
           "  ampc train lenet --level O1 --dtype bf16 --optimizer adamw --schedule cosine:0.001,5000+warmup:200,0,0.001\n"
           "  ampc train simplenet --level O2 --accumulate 10 --steps 50 --json\n"
           "  ampc train resnet18 --level O2 --checkpoint runs/a --checkpoint-every 200     then the same with --resume\n"
-          "  mpirun -n 2 ampc train guarded --level O2 --threads 1     two processes, half of each batch each; mpirun refuses root, and says how to allow it",
+          "  mpirun -n 2 ampc train guarded --level O2 --threads 1     two processes, half of each batch each; mpirun refuses root, and "
+          "says how to allow it",
           [](Options options) -> Action {
             auto flags = std::make_shared<TrainFlags>();
             AddTrainOptions(options, *flags);

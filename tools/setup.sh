@@ -14,7 +14,7 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
   dataset-fashion-mnist libonnx-testdata
   openmpi-bin
-  cmake pkg-config zsh fish
+  clang-format cmake pkg-config zsh fish
 )
 cuda=
 for option in "$@"; do

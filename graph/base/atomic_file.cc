@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/signal_cleanup.h"
 #include "graph/base/error.h"
 #include "graph/base/memory_files.h"
+#include "graph/base/signal_cleanup.h"
 #include "graph/base/status_macros.h"
 #include "graph/base/temporary_file.h"
 
@@ -97,7 +97,8 @@ absl::Status AtomicFileWriter::State::OpenDirect() {
   direct = true;
   // Not blocking: opening a pipe would wait for its reader, for ever where there will be none.
   const int fd = open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0 && errno == ENXIO) return IoError(absl::StrCat(path, ": cannot be written: no process reads this pipe; start its reader first"));
+  if (fd < 0 && errno == ENXIO)
+    return IoError(absl::StrCat(path, ": cannot be written: no process reads this pipe; start its reader first"));
   if (fd < 0) return SystemError(path, "be written", errno);
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
   file = TemporaryFile(fd);

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/signal_cleanup.h"
 #include "graph/base/error.h"
 #include "graph/base/save_journal.h"
+#include "graph/base/signal_cleanup.h"
 #include "graph/base/status_macros.h"
 #include "graph/base/temporary_file.h"
 
@@ -106,7 +106,8 @@ absl::Status AtomicFileSet::CheckNames() const {
   std::vector<std::string> names = targets();
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
-  return twice == names.end() ? absl::OkStatus() : UsageError(absl::StrCat("two outputs are the same file '", *twice, "'; another name is needed"));
+  return twice == names.end() ? absl::OkStatus()
+                              : UsageError(absl::StrCat("two outputs are the same file '", *twice, "'; another name is needed"));
 }
 
 // The head's last.
@@ -119,10 +120,13 @@ std::vector<AtomicFileSet::Part> AtomicFileSet::MakeParts() const {
     entries[where].push_back({BaseName(f.temporary), BaseName(FreshName(where, ".old")), BaseName(f.target)});
   }
   std::vector<Part> parts;
-  Part last{directory, JournalName(directory, BaseName(head)), {.save = save, .head = "", .others = {}, .entries = std::move(entries[directory])}};
+  Part last{directory,
+            JournalName(directory, BaseName(head)),
+            {.save = save, .head = "", .others = {}, .entries = std::move(entries[directory])}};
   entries.erase(directory);
   for (auto& [where, files] : entries) {
-    parts.push_back({where, JournalName(where, head), {.save = save, .head = SeenFrom(where, last.path), .others = {}, .entries = std::move(files)}});
+    parts.push_back(
+        {where, JournalName(where, head), {.save = save, .head = SeenFrom(where, last.path), .others = {}, .entries = std::move(files)}});
     last.journal.others.push_back(SeenFrom(directory, parts.back().path));
   }
   parts.push_back(std::move(last));

@@ -2,8 +2,8 @@
 //
 // No system call renames two files at once. So the set is first written whole under temporary names; then a journal, `.ampc-save-*` beside
 // the head, says which temporary file becomes which (save_journal.h); from then on the new files are what counts. A process that dies after
-// that has lost nothing: whoever opens the head through FinishSave, or saves it again, first does the rest. While files are moved the head is
-// absent, so that a program that knows nothing of journals finds no model rather than a program with another model's weights.
+// that has lost nothing: whoever opens the head through FinishSave, or saves it again, first does the rest. While files are moved the head
+// is absent, so that a program that knows nothing of journals finds no model rather than a program with another model's weights.
 #pragma once
 
 #include <cstdint>

@@ -40,8 +40,7 @@ const Functions& Best() {
 
 }  // namespace
 
-const Functions kScalar = {"scalar",        Narrow<Half>, Widen<Half>,     Narrow<BFloat16>,
-                           Widen<BFloat16>, Round<Half>,  Round<BFloat16>};
+const Functions kScalar = {"scalar", Narrow<Half>, Widen<Half>, Narrow<BFloat16>, Widen<BFloat16>, Round<Half>, Round<BFloat16>};
 
 std::vector<const Functions*> Available() {
   std::vector<const Functions*> available = {&kScalar};

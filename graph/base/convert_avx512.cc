@@ -12,9 +12,7 @@ constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 constexpr size_t kLanes = 16;
 
 // Lanes of the block that starts at element i of n: all, or the remaining ones.
-inline uint16_t LanesFrom(size_t i, size_t n) {
-  return n - i >= kLanes ? uint16_t{0xffff} : static_cast<uint16_t>((1u << (n - i)) - 1u);
-}
+inline uint16_t LanesFrom(size_t i, size_t n) { return n - i >= kLanes ? uint16_t{0xffff} : static_cast<uint16_t>((1u << (n - i)) - 1u); }
 
 AMPC_AVX512 void F32ToF16(const float* in, Half* out, size_t n) {
   for (size_t i = 0; i < n; i += kLanes) {

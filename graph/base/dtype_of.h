@@ -14,6 +14,7 @@ namespace ampc {
 // kDTypeOf<float> == DType::kF32; kInvalid for a type that is no element type.
 template <typename T>
 inline constexpr DType kDTypeOf = DType::kInvalid;
+// clang-format off
 template <> inline constexpr DType kDTypeOf<bool> = DType::kBool;
 template <> inline constexpr DType kDTypeOf<uint8_t> = DType::kU8;
 template <> inline constexpr DType kDTypeOf<int8_t> = DType::kI8;
@@ -35,8 +36,10 @@ template <> inline constexpr DType kDTypeOf<Float8E5M2> = DType::kF8E5M2;
 template <> inline constexpr DType kDTypeOf<Float8E5M2FNUZ> = DType::kF8E5M2FNUZ;
 template <> inline constexpr DType kDTypeOf<ScaleFloat> = DType::kF8E8M0;
 template <> inline constexpr DType kDTypeOf<Float4E2M1> = DType::kF4E2M1;
+// clang-format on
 
 // Type in which sums and products of T are kept: float for Half and BFloat16, int64_t for integers (u64: itself), T otherwise.
+// clang-format off
 template <typename T> struct AccOf { using type = T; };
 template <> struct AccOf<Half> { using type = float; };
 template <> struct AccOf<BFloat16> { using type = float; };
@@ -47,6 +50,7 @@ template <> struct AccOf<uint16_t> { using type = int64_t; };
 template <> struct AccOf<uint32_t> { using type = int64_t; };
 template <> struct AccOf<int16_t> { using type = int64_t; };
 template <> struct AccOf<int32_t> { using type = int64_t; };
+// clang-format on
 template <typename T>
 using Acc = typename AccOf<T>::type;
 

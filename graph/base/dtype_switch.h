@@ -74,8 +74,8 @@ auto Select(DType dtype, F&& f) {
   return dtype_switch_internal::Select(List{}, dtype, f);
 }
 
-// `f` returns absl::Status or absl::StatusOr<U>. For a type that AllTypes does not have (others are carried and cast but never computed with)
-// UnsupportedError, which begins with `what`.
+// `f` returns absl::Status or absl::StatusOr<U>. For a type that AllTypes does not have (others are carried and cast but never computed
+// with) UnsupportedError, which begins with `what`.
 template <typename F>
 auto SwitchAll(DType dtype, absl::string_view what, F&& f) -> decltype(f(Tag<float>{})) {
   if (!AllTypes::Contains(dtype)) {

@@ -81,14 +81,10 @@ ExitCode ExitCodeOf(const absl::Status& status) {
     if (digits.size() == 1 && digits[0] >= '1' && digits[0] <= '5') return static_cast<ExitCode>(digits[0] - '0');
   }
   switch (status.code()) {
-    case absl::StatusCode::kInvalidArgument:
-      return ExitCode::kUsage;
-    case absl::StatusCode::kNotFound:
-      return ExitCode::kBadInput;
-    case absl::StatusCode::kUnimplemented:
-      return ExitCode::kUnsupported;
-    default:
-      return ExitCode::kInternal;
+    case absl::StatusCode::kInvalidArgument: return ExitCode::kUsage;
+    case absl::StatusCode::kNotFound: return ExitCode::kBadInput;
+    case absl::StatusCode::kUnimplemented: return ExitCode::kUnsupported;
+    default: return ExitCode::kInternal;
   }
 }
 

@@ -31,7 +31,7 @@ constexpr uint16_t Half::FromFloat(float value) {
   const uint32_t magnitude = f & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
   if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and above round to infinity
-  if (magnitude >= 0x38800000u) {  // normal: rebias by 15 - 127
+  if (magnitude >= 0x38800000u) {                                              // normal: rebias by 15 - 127
     const uint32_t odd = (magnitude >> 13) & 1u;
     return static_cast<uint16_t>(sign | ((magnitude - 0x38000000u + 0xfffu + odd) >> 13));
   }

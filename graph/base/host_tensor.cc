@@ -23,7 +23,7 @@ absl::StatusOr<HostTensor> HostTensor::CreateUninitialized(DType dtype, absl::Sp
   tensor.dims_.assign(dims.begin(), dims.end());
   tensor.num_elements_ = *NumElements(dims);
   if (*bytes > 0) {
-    void* data = ::operator new(static_cast<size_t>(*bytes), std::align_val_t{64}, std::nothrow);
+    void* data = ::operator new (static_cast<size_t>(*bytes), std::align_val_t{64}, std::nothrow);
     if (data == nullptr) {
       return InternalError(absl::StrCat("out of memory: ", Name(dtype), " tensor ", ShapeToString(dims), " needs ", *bytes, " bytes"));
     }
@@ -47,10 +47,9 @@ HostTensor HostTensor::FromBytes(DType dtype, absl::Span<const int64_t> dims, co
   return *std::move(tensor);
 }
 
-HostTensor::HostTensor(const HostTensor& other)
-    : dtype_(other.dtype_), dims_(other.dims_), num_elements_(other.num_elements_) {
+HostTensor::HostTensor(const HostTensor& other) : dtype_(other.dtype_), dims_(other.dims_), num_elements_(other.num_elements_) {
   if (other.data_ == nullptr) return;
-  data_.reset(static_cast<std::byte*>(::operator new(size_bytes(), std::align_val_t{64})));
+  data_.reset(static_cast<std::byte*>(::operator new (size_bytes(), std::align_val_t{64})));
   std::memcpy(data_.get(), other.data_.get(), size_bytes());
 }
 
@@ -71,8 +70,8 @@ HostTensor& HostTensor::operator=(HostTensor&& other) noexcept {
 
 absl::Status HostTensor::Reshape(absl::Span<const int64_t> dims) {
   if (NumElements(dims) != num_elements_) {
-    return UsageError(absl::StrCat("reshape of ", ShapeToString(dims_), " to ", ShapeToString(dims), ": needs the same number of elements, ",
-                                   num_elements_));
+    return UsageError(absl::StrCat("reshape of ", ShapeToString(dims_), " to ", ShapeToString(dims),
+                                   ": needs the same number of elements, ", num_elements_));
   }
   dims_.assign(dims.begin(), dims.end());
   return absl::OkStatus();

@@ -67,7 +67,7 @@ class HostTensor {
 
  private:
   struct Free {
-    void operator()(std::byte* data) const { ::operator delete(data, std::align_val_t{64}); }
+    void operator()(std::byte* data) const { ::operator delete (data, std::align_val_t{64}); }
   };
   static HostTensor FromBytes(DType dtype, absl::Span<const int64_t> dims, const void* bytes, size_t size);
   template <typename T>

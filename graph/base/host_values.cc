@@ -22,10 +22,10 @@ std::vector<To> As(const HostTensor& tensor) {
 
 std::optional<std::vector<int64_t>> IntegersOf(const HostTensor& tensor) {
   const absl::Span<const uint64_t> wide = tensor.values<uint64_t>();
-  if (std::any_of(wide.begin(), wide.end(), [](uint64_t v) { return v > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()); })) return std::nullopt;
-  return Select<IntegersAndBool>(tensor.dtype(), [&](auto tag) {
-    return std::optional<std::vector<int64_t>>(As<int64_t, typename decltype(tag)::type>(tensor));
-  });
+  if (std::any_of(wide.begin(), wide.end(), [](uint64_t v) { return v > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()); }))
+    return std::nullopt;
+  return Select<IntegersAndBool>(
+      tensor.dtype(), [&](auto tag) { return std::optional<std::vector<int64_t>>(As<int64_t, typename decltype(tag)::type>(tensor)); });
 }
 
 std::optional<std::vector<float>> FloatsOf(const HostTensor& tensor) {

@@ -14,17 +14,10 @@ void Build(const JsonTape& tape, uint32_t at, JsonValue* value) {
   const JsonTape::Node& node = nodes[at];
   value->kind = static_cast<JsonValue::Kind>(node.kind);
   switch (node.kind) {
-    case JsonKind::kNull:
-      return;
-    case JsonKind::kBool:
-      value->boolean = tape.text()[node.begin] == 't';
-      return;
-    case JsonKind::kNumber:
-      value->text = std::string(tape.text().substr(node.begin, node.end - node.begin));
-      return;
-    case JsonKind::kString:
-      value->text = tape.StringOf(node);
-      return;
+    case JsonKind::kNull: return;
+    case JsonKind::kBool: value->boolean = tape.text()[node.begin] == 't'; return;
+    case JsonKind::kNumber: value->text = std::string(tape.text().substr(node.begin, node.end - node.begin)); return;
+    case JsonKind::kString: value->text = tape.StringOf(node); return;
     case JsonKind::kArray:
       for (uint32_t item = at + 1; item < node.next; item = nodes[item].next) Build(tape, item, &value->items.emplace_back());
       return;

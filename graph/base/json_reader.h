@@ -18,9 +18,9 @@ class JsonValue {
 
   Kind kind = Kind::kNull;
   bool boolean = false;
-  std::string text;               // of a string; of a number its digits as written
-  std::vector<JsonValue> items;   // of an array
-  std::vector<Member> members;    // of an object, in file order
+  std::string text;              // of a string; of a number its digits as written
+  std::vector<JsonValue> items;  // of an array
+  std::vector<Member> members;   // of an object, in file order
 
   bool Is(Kind k) const { return kind == k; }
   std::optional<int64_t> AsInt() const;  // a number written without fraction and exponent that fits

@@ -116,39 +116,23 @@ void JsonTapeParser::Close(uint32_t node) {
 absl::Status JsonTapeParser::ParseValue(int depth) {
   if (depth > kMaxDepth) return BadInputError(absl::StrCat("byte ", at_, ": nested deeper than ", kMaxDepth, " levels"));
   switch (Peek()) {
-    case '{':
-      return ParseInto(depth, Open(JsonKind::kObject));
-    case '[':
-      return ParseInto(depth, Open(JsonKind::kArray));
-    case '"':
-      return ParseStringNode();
+    case '{': return ParseInto(depth, Open(JsonKind::kObject));
+    case '[': return ParseInto(depth, Open(JsonKind::kArray));
+    case '"': return ParseStringNode();
     case 't':
-    case 'f':
-      return ParseInto(depth, Open(JsonKind::kBool));
-    case 'n':
-      return ParseInto(depth, Open(JsonKind::kNull));
-    default:
-      return Peek() == '-' || IsDigit(Peek()) ? ParseInto(depth, Open(JsonKind::kNumber)) : Expected("a value");
+    case 'f': return ParseInto(depth, Open(JsonKind::kBool));
+    case 'n': return ParseInto(depth, Open(JsonKind::kNull));
+    default: return Peek() == '-' || IsDigit(Peek()) ? ParseInto(depth, Open(JsonKind::kNumber)) : Expected("a value");
   }
 }
 
 absl::Status JsonTapeParser::ParseInto(int depth, uint32_t node) {
   switch (tape_->nodes_[node].kind) {
-    case JsonKind::kObject:
-      AMPC_RETURN_IF_ERROR(ParseObject(depth));
-      break;
-    case JsonKind::kArray:
-      AMPC_RETURN_IF_ERROR(ParseArray(depth));
-      break;
-    case JsonKind::kNumber:
-      AMPC_RETURN_IF_ERROR(ParseNumber());
-      break;
-    case JsonKind::kBool:
-      AMPC_RETURN_IF_ERROR(ParseWord(Peek() == 't' ? "true" : "false"));
-      break;
-    default:
-      AMPC_RETURN_IF_ERROR(ParseWord("null"));
-      break;
+    case JsonKind::kObject: AMPC_RETURN_IF_ERROR(ParseObject(depth)); break;
+    case JsonKind::kArray: AMPC_RETURN_IF_ERROR(ParseArray(depth)); break;
+    case JsonKind::kNumber: AMPC_RETURN_IF_ERROR(ParseNumber()); break;
+    case JsonKind::kBool: AMPC_RETURN_IF_ERROR(ParseWord(Peek() == 't' ? "true" : "false")); break;
+    default: AMPC_RETURN_IF_ERROR(ParseWord("null")); break;
   }
   Close(node);
   return tape_->nodes_[node].kind == JsonKind::kObject ? CheckUniqueKeys(node) : absl::OkStatus();

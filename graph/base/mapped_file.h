@@ -16,7 +16,8 @@ namespace ampc {
 // replaced by rename, as AtomicFileWriter does, are safe.
 class MappedFile {
  public:
-  // BadInputError when the file is absent, unreadable or not a regular file. An empty file is fine. One that lies in memory (memory_files.h) is that.
+  // BadInputError when the file is absent, unreadable or not a regular file. An empty file is fine. One that lies in memory
+  // (memory_files.h) is that.
   static absl::StatusOr<MappedFile> Open(const std::string& path);
 
   MappedFile() = default;

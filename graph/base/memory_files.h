@@ -1,4 +1,5 @@
-// MemoryFiles: the files of a model that lie in memory, by name. Who gives a model as bytes fills one; who wants the result as bytes gets one filled.
+// MemoryFiles: the files of a model that lie in memory, by name. Who gives a model as bytes fills one; who wants the result as bytes gets
+// one filled.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,8 @@ class MemoryFiles {
  public:
   struct File {
     std::span<const std::byte> bytes;
-    std::shared_ptr<const void> owner;  // of the bytes; null: the caller's, who keeps them as long as anything that was read from them is used
+    std::shared_ptr<const void>
+        owner;  // of the bytes; null: the caller's, who keeps them as long as anything that was read from them is used
   };
 
   void Add(const std::string& name, File file) { files_[name] = std::move(file); }
@@ -23,7 +25,8 @@ class MemoryFiles {
   }
   const std::map<std::string, File>& files() const { return files_; }
 
-  // While one lives, what its thread opens for reading (mapped_file.h) is looked for in `files` before the disk. They do not nest. Null: nothing.
+  // While one lives, what its thread opens for reading (mapped_file.h) is looked for in `files` before the disk. They do not nest. Null:
+  // nothing.
   class Scope {
    public:
     explicit Scope(const MemoryFiles* files);

@@ -1,5 +1,5 @@
-// Mutex: std::mutex with the annotations that Clang's thread safety analysis reads. The thread sanitizer knows it, which cannot be said of a
-// lock inside a library that was compiled without the sanitizer.
+// Mutex: std::mutex with the annotations that Clang's thread safety analysis reads. The thread sanitizer knows it, which cannot be said of
+// a lock inside a library that was compiled without the sanitizer.
 #pragma once
 
 #include <mutex>

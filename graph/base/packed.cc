@@ -25,7 +25,8 @@ void AppendPacked(DType dtype, const void* elements, int64_t n, std::string* out
 void Unpack(DType dtype, absl::string_view packed, int64_t n, void* elements) {
   auto* out = static_cast<uint8_t*>(elements);
   const int bits = BitsOf(dtype), per_byte = 8 / bits;
-  for (int64_t i = 0; i < n; ++i) out[i] = PackedElement(dtype, static_cast<uint8_t>(static_cast<uint8_t>(packed[i / per_byte]) >> (i % per_byte * bits)));
+  for (int64_t i = 0; i < n; ++i)
+    out[i] = PackedElement(dtype, static_cast<uint8_t>(static_cast<uint8_t>(packed[i / per_byte]) >> (i % per_byte * bits)));
 }
 
 }  // namespace ampc

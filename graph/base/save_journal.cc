@@ -108,7 +108,8 @@ absl::Status FinishHead(const std::string& path, const SaveJournal& journal) {
   for (const std::string& other : journal.others) {
     const std::string directory = DirectoryOf(Join(folder.directory(), other));
     if (Exists(directory)) continue;
-    return IoError(absl::StrCat(path, ": cannot finish an interrupted save: needs the folder '", directory, "' with the rest of it, which is absent"));
+    return IoError(
+        absl::StrCat(path, ": cannot finish an interrupted save: needs the folder '", directory, "' with the rest of it, which is absent"));
   }
   folder.MoveHeadAway();
   for (const std::string& other : journal.others) AMPC_RETURN_IF_ERROR(FinishOther(Join(folder.directory(), other), journal.save));
@@ -136,7 +137,8 @@ std::optional<SaveJournal> ParseJournal(absl::string_view text) {
   const std::vector<absl::string_view> words = absl::StrSplit(text, '\0');
   uint64_t others = 0;
   if (words.size() <= kWordsBefore || words.front() != kMagic || words.back() != kEnd) return std::nullopt;
-  if (!absl::SimpleAtoi(words[3], &others) || words[3] != absl::StrCat(others) || others > words.size() - kWordsBefore - 1) return std::nullopt;
+  if (!absl::SimpleAtoi(words[3], &others) || words[3] != absl::StrCat(others) || others > words.size() - kWordsBefore - 1)
+    return std::nullopt;
   SaveJournal journal{.save = std::string(words[1]), .head = std::string(words[2]), .others = {}, .entries = {}};
   if (!journal.head.empty() && !IsJournalPath(journal.head)) return std::nullopt;
   size_t i = kWordsBefore;

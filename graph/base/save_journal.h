@@ -23,9 +23,9 @@ struct JournalEntry {
 };
 
 struct SaveJournal {
-  std::string save;                 // the same in all journals of one save, and in no other's
-  std::string head;                 // the head's journal, seen from this one's folder; "" in that journal itself
-  std::vector<std::string> others;  // in the head's: the other journals, seen from its folder
+  std::string save;                   // the same in all journals of one save, and in no other's
+  std::string head;                   // the head's journal, seen from this one's folder; "" in that journal itself
+  std::vector<std::string> others;    // in the head's: the other journals, seen from its folder
   std::vector<JournalEntry> entries;  // the head is the last one of its folder
 };
 
@@ -40,8 +40,8 @@ class SaveFolder {
 
   const std::string& directory() const { return directory_; }
   // Each gives errno or 0.
-  int MoveAway() const;  // the files that are to be replaced, the last one first
-  int MoveIn() const;    // what is not yet in its place, the last one last
+  int MoveAway() const;       // the files that are to be replaced, the last one first
+  int MoveIn() const;         // what is not yet in its place, the last one last
   void MoveHeadAway() const;  // where it is not yet replaced
   void MoveBack() const;
   void RemoveOld() const;
@@ -59,8 +59,8 @@ class SaveFolder {
 absl::StatusOr<int> WriteJournal(const std::string& path, const SaveJournal& journal, AtomicFileWriter::Options options);
 
 // Does what is left of the save that the journal at `path` is of, once nobody else does, and removes it; nothing where there is none. A
-// journal whose head's folder cannot be seen stays: nobody can say whether that save happened. IoError where files cannot be moved, or the folder
-// of another journal is absent.
+// journal whose head's folder cannot be seen stays: nobody can say whether that save happened. IoError where files cannot be moved, or the
+// folder of another journal is absent.
 absl::Status FinishJournal(const std::string& path);
 
 }  // namespace ampc

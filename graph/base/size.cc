@@ -11,7 +11,8 @@ int64_t MostBytes() {
   static const int64_t machine = [] {
     struct sysinfo info = {};
     if (sysinfo(&info) != 0) return kMostAddresses;
-    return std::min(SatMul(SatAdd(static_cast<int64_t>(info.totalram), static_cast<int64_t>(info.totalswap)), info.mem_unit), kMostAddresses);
+    return std::min(SatMul(SatAdd(static_cast<int64_t>(info.totalram), static_cast<int64_t>(info.totalswap)), info.mem_unit),
+                    kMostAddresses);
   }();
   struct rlimit limit = {};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= static_cast<rlim_t>(machine)) return machine;

@@ -1,5 +1,5 @@
-// Sizes that whoever writes a model may ask for: arithmetic on them that stays at the ends of int64_t instead of wrapping around, and how much
-// there may be of anything. Every result's size is held against MostBytes by InferOp (graph/infer_context.h).
+// Sizes that whoever writes a model may ask for: arithmetic on them that stays at the ends of int64_t instead of wrapping around, and how
+// much there may be of anything. Every result's size is held against MostBytes by InferOp (graph/infer_context.h).
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ inline constexpr int64_t kMostAddresses = int64_t{1} << 47;
 // The bytes that this process can have at most: memory and swap of the machine, or the limit that was set for its addresses.
 int64_t MostBytes();
 
-// Bytes of a tensor with at least one element per dimension: an unknown one and 0 count as 1, so that what is made per dimension is counted,
-// too. INT64_MAX when there is no such number.
+// Bytes of a tensor with at least one element per dimension: an unknown one and 0 count as 1, so that what is made per dimension is
+// counted, too. INT64_MAX when there is no such number.
 int64_t SpannedBytes(DType dtype, absl::Span<const int64_t> dims);
 
 }  // namespace ampc

@@ -69,7 +69,8 @@ SmallFloat<kExponentBits, kMantissaBits, kBias, kNan>::operator float() const {
   float value = 0;
   if (kNan == NanCode::kNegativeZero && bits == kSign) return std::numeric_limits<float>::quiet_NaN();
   if ((kNan == NanCode::kLast || kNan == NanCode::kIeee) && magnitude > kLargest) {
-    value = kNan == NanCode::kIeee && magnitude == kInfinity ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+    value =
+        kNan == NanCode::kIeee && magnitude == kInfinity ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
   } else if (exponent == 0) {
     value = std::ldexp(static_cast<float>(mantissa), 1 - kBias - kMantissaBits);
   } else {
@@ -79,10 +80,12 @@ SmallFloat<kExponentBits, kMantissaBits, kBias, kNan>::operator float() const {
 }
 
 template <int kExponentBits, int kMantissaBits, int kBias, NanCode kNan>
-SmallFloat<kExponentBits, kMantissaBits, kBias, kNan> SmallFloat<kExponentBits, kMantissaBits, kBias, kNan>::Rounded(float value, bool saturate) {
+SmallFloat<kExponentBits, kMantissaBits, kBias, kNan> SmallFloat<kExponentBits, kMantissaBits, kBias, kNan>::Rounded(float value,
+                                                                                                                     bool saturate) {
   const int sign = std::signbit(value) ? kSign : 0;
   const auto code = [](int c) { return FromBits(static_cast<uint8_t>(c)); };
-  if (std::isnan(value)) return kNan == NanCode::kNone ? code(sign | kLargest) : kNan == NanCode::kNegativeZero ? code(kSign) : code(sign | kNotANumber);
+  if (std::isnan(value))
+    return kNan == NanCode::kNone ? code(sign | kLargest) : kNan == NanCode::kNegativeZero ? code(kSign) : code(sign | kNotANumber);
   int magnitude = kLargest + 1;
   if (std::isfinite(value) && value != 0) {
     const double v = std::fabs(static_cast<double>(value));

@@ -22,8 +22,7 @@
 
 // Evaluates an absl::StatusOr<T> once; returns its status on error, otherwise moves the value into `lhs`.
 // It expands to several statements, so it cannot be the body of an `if` without braces.
-#define AMPC_ASSIGN_OR_RETURN(lhs, ...) \
-  AMPC_ASSIGN_OR_RETURN_IMPL_(AMPC_CONCAT_(ampc_status_or_, __COUNTER__), lhs, __VA_ARGS__)
+#define AMPC_ASSIGN_OR_RETURN(lhs, ...) AMPC_ASSIGN_OR_RETURN_IMPL_(AMPC_CONCAT_(ampc_status_or_, __COUNTER__), lhs, __VA_ARGS__)
 
 #define AMPC_ASSIGN_OR_RETURN_IMPL_(tmp, lhs, ...) \
   auto tmp = (__VA_ARGS__);                        \

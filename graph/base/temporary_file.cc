@@ -21,8 +21,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "graph/base/signal_cleanup.h"
 #include "graph/base/fnv.h"
+#include "graph/base/signal_cleanup.h"
 
 namespace ampc {
 namespace {

@@ -9,8 +9,8 @@ namespace ampc {
 
 // A file open for writing in a directory. Where the file system can, it has no name until GiveName, so that nothing is left of a process
 // that is killed; else it is `.ampc-<place>-<pid>-<number>.tmp` from the start, where <place> stands for this boot of this machine and its
-// space of process numbers. A signal that ends the process removes what has a name (signal_cleanup.h). Move-only; the destructor closes it and removes the name that GiveName did not give away. Functions return
-// errno or 0.
+// space of process numbers. A signal that ends the process removes what has a name (signal_cleanup.h). Move-only; the destructor closes it
+// and removes the name that GiveName did not give away. Functions return errno or 0.
 class TemporaryFile {
  public:
   // The first file in a directory removes from it what no live process can own.

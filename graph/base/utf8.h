@@ -21,7 +21,8 @@ size_t ControlLength(absl::string_view text);
 std::string Printable(absl::string_view text);
 // The same of text that has lines: line feeds and tabs stay.
 std::string PrintableLines(absl::string_view text);
-// Well-formed UTF-8 that XML allows: line feeds and tabs stay; other control characters, U+FFFE, U+FFFF and bytes that are no UTF-8 become U+FFFD.
+// Well-formed UTF-8 that XML allows: line feeds and tabs stay; other control characters, U+FFFE, U+FFFF and bytes that are no UTF-8 become
+// U+FFFD.
 std::string DocumentText(absl::string_view text);
 
 }  // namespace ampc

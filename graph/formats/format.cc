@@ -70,7 +70,8 @@ bool NamesDirectory(const std::string& path) { return IsDirectory(path) || (!pat
 
 absl::Status CheckParams(const ModelFormat& format, const std::string& path, const std::string& params) {
   if (params.empty() || format.takes_params) return absl::OkStatus();
-  return UsageError(absl::StrCat(path, ": found '", params, "' for the weights, needed none: a model of the format ", format.name, " has them where it says itself"));
+  return UsageError(absl::StrCat(path, ": found '", params, "' for the weights, needed none: a model of the format ", format.name,
+                                 " has them where it says itself"));
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 //   entries joined by ';'   inserted   listed   converts   guard=2   was.out_dtype=f32   fp32=REASON or options=TEXT (last; takes the rest)
 //
 // `listed` and `converts` (this op's operands, at run time) stand for the casts of graph/implicit_cast.h. `was` is a data type before mixed
-// precision, '-' for an attribute that was not there; `options` what the conversion was made with (graph/converted.h). A format may put entries of its own in front of these.
+// precision, '-' for an attribute that was not there; `options` what the conversion was made with (graph/converted.h). A format may put
+// entries of its own in front of these.
 #pragma once
 
 #include <string>

@@ -33,7 +33,8 @@ bool IsPlainFile(const std::string& path) {
 // The same text for all names of one file or folder; "" for a device or a pipe, which writing does not replace.
 std::string Identity(const std::string& path) {
   struct stat info;
-  if (stat(path.c_str(), &info) == 0) return S_ISREG(info.st_mode) || S_ISDIR(info.st_mode) ? absl::StrCat(info.st_dev, ":", info.st_ino) : "";
+  if (stat(path.c_str(), &info) == 0)
+    return S_ISREG(info.st_mode) || S_ISDIR(info.st_mode) ? absl::StrCat(info.st_dev, ":", info.st_ino) : "";
   std::error_code ignored;
   const fs::path absolute = fs::absolute(path, ignored).lexically_normal();
   return (fs::weakly_canonical(absolute.parent_path(), ignored) / absolute.filename()).string();
@@ -51,7 +52,8 @@ std::set<std::string> Identities(const Paths& paths) {
 
 absl::Status CheckApart(const std::vector<std::string>& outputs, const std::set<std::string>& inputs) {
   for (const std::string& output : outputs) {
-    if (!output.empty() && inputs.contains(Identity(output))) return UsageError(absl::StrCat("output '", output, "' is the input; another name is needed"));
+    if (!output.empty() && inputs.contains(Identity(output)))
+      return UsageError(absl::StrCat("output '", output, "' is the input; another name is needed"));
   }
   return absl::OkStatus();
 }
@@ -100,7 +102,9 @@ absl::Status CheckOutputs(const std::vector<std::string>& outputs, const std::ve
   return absl::OkStatus();
 }
 
-absl::Status CheckNotRead(const std::vector<std::string>& outputs, const FilesRead& read) { return CheckApart(outputs, Identities(read.paths())); }
+absl::Status CheckNotRead(const std::vector<std::string>& outputs, const FilesRead& read) {
+  return CheckApart(outputs, Identities(read.paths()));
+}
 
 absl::Status SaveModelApart(const Program& program, const std::string& path, const SaveOptions& options, const FilesRead& read) {
   AtomicFileSet files({.no_sync = options.no_sync});

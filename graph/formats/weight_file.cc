@@ -96,7 +96,8 @@ absl::StatusOr<WrittenWeights> WriteWeightFile(const Program& program, const std
   if (specs.empty()) return WrittenWeights();
   // The order of the file does not depend on how the program was made.
   std::sort(specs.begin(), specs.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  AMPC_ASSIGN_OR_RETURN(SafetensorsWriter writer, SafetensorsWriter::Create(path, specs, {{"format", "ampc"}}, {.no_sync = options.no_sync, .memory = options.memory}));
+  AMPC_ASSIGN_OR_RETURN(SafetensorsWriter writer, SafetensorsWriter::Create(path, specs, {{"format", "ampc"}},
+                                                                            {.no_sync = options.no_sync, .memory = options.memory}));
   SaveProgress progress(options, total);
   const ByteSink sink = [&writer](absl::string_view bytes) {
     return writer.Append(absl::Span<const std::byte>(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()));

@@ -49,9 +49,11 @@ absl::Status Mismatch(const Var& var, uint64_t bytes) {
 
 absl::StatusOr<uint64_t> StoredBytes(const Var& var) {
   const int64_t elements = var.type.NumElements();
-  if (elements < 0) return BadInputError(absl::StrCat(Name(var.kind), " '", var.name(), "' is ", ToString(var.type), ", a value needs a known shape"));
+  if (elements < 0)
+    return BadInputError(absl::StrCat(Name(var.kind), " '", var.name(), "' is ", ToString(var.type), ", a value needs a known shape"));
   if (var.weight == nullptr && var.literal == nullptr) {
-    return BadInputError(absl::StrCat(Name(var.kind), " '", var.name(), "' has no value to write; load the model with its parameters, or write the program only"));
+    return BadInputError(absl::StrCat(Name(var.kind), " '", var.name(),
+                                      "' has no value to write; load the model with its parameters, or write the program only"));
   }
   if (var.weight == nullptr) {
     if (var.literal->num_elements() != elements || var.literal->dtype() != var.type.dtype) return Mismatch(var, var.literal->size_bytes());
@@ -59,7 +61,8 @@ absl::StatusOr<uint64_t> StoredBytes(const Var& var) {
   }
   const WeightRef& ref = *var.weight;
   const uint64_t available = ref.source == nullptr ? 0 : ref.source->bytes().size();
-  if (SizeOf(ref.dtype) == 0 || ref.final_dtype() != var.type.dtype || ref.bytes != static_cast<uint64_t>(PackedBytes(BitsOf(ref.dtype), elements))) {
+  if (SizeOf(ref.dtype) == 0 || ref.final_dtype() != var.type.dtype ||
+      ref.bytes != static_cast<uint64_t>(PackedBytes(BitsOf(ref.dtype), elements))) {
     return Mismatch(var, ref.bytes);
   }
   if (ref.offset > available || ref.bytes > available - ref.offset) return Mismatch(var, available);

@@ -12,7 +12,8 @@ TensorType ArrayOf(DType dtype) {
 
 absl::Status NeedArray(const InferContext& ctx, absl::string_view slot, int c) {
   const TensorType& x = ctx.In(slot);
-  return x.kind == TypeKind::kTensorArray || x.LacksDType() ? absl::OkStatus() : Fail(ctx, c, slot, " is ", ToString(x), ", needs an array");
+  return x.kind == TypeKind::kTensorArray || x.LacksDType() ? absl::OkStatus()
+                                                            : Fail(ctx, c, slot, " is ", ToString(x), ", needs an array");
 }
 
 absl::Status NeedIndex(const InferContext& ctx, absl::string_view slot, int c) {

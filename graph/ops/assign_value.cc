@@ -12,18 +12,12 @@ namespace {
 // The attribute that holds values of the type, "" for none.
 const char* ValuesOf(DType dtype) {
   switch (dtype) {
-    case DType::kBool:
-      return "bool_values";
-    case DType::kI32:
-      return "int32_values";
-    case DType::kI64:
-      return "int64_values";
-    case DType::kF32:
-      return "fp32_values";
-    case DType::kF64:
-      return "fp64_values";
-    default:
-      return "";
+    case DType::kBool: return "bool_values";
+    case DType::kI32: return "int32_values";
+    case DType::kI64: return "int64_values";
+    case DType::kF32: return "fp32_values";
+    case DType::kF64: return "fp64_values";
+    default: return "";
   }
 }
 

@@ -111,28 +111,17 @@ Bounds ReducedSumBounds(const Op& op, absl::Span<const Bounds> in) {
 
 Bounds CastBounds(const Op& op, absl::Span<const Bounds> in) {
   switch (op.inputs()[0]->type.dtype) {
-    case DType::kBool:
-      return {0, 1};
-    case DType::kU8:
-      return {0, 255};
-    case DType::kI8:
-      return {-128, 127};
-    case DType::kI16:
-      return {-32768, 32767};
-    case DType::kU16:
-      return {0, 65535};
-    case DType::kU4:
-      return {0, 15};
-    case DType::kI4:
-      return {-8, 7};
-    case DType::kU2:
-      return {0, 3};
-    case DType::kI2:
-      return {-2, 1};
-    case DType::kF4E2M1:
-      return {-6, 6};
-    default:
-      break;
+    case DType::kBool: return {0, 1};
+    case DType::kU8: return {0, 255};
+    case DType::kI8: return {-128, 127};
+    case DType::kI16: return {-32768, 32767};
+    case DType::kU16: return {0, 65535};
+    case DType::kU4: return {0, 15};
+    case DType::kI4: return {-8, 7};
+    case DType::kU2: return {0, 3};
+    case DType::kI2: return {-2, 1};
+    case DType::kF4E2M1: return {-6, 6};
+    default: break;
   }
   return op.outputs()[0]->type.IsFloat() ? in[0] : Bounds{std::trunc(in[0].low), std::trunc(in[0].high)};
 }

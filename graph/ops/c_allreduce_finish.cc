@@ -25,7 +25,8 @@ absl::Status InferFinish(InferContext& ctx) {
 OpDef CAllreduceFinishDef() {
   OpDef def("c_allreduce_finish");
   def.Doc(
-         "Out = the sums over all processes that c_allreduce_start has put into Pack, or their means with 'average', each with the type of its X, "
+         "Out = the sums over all processes that c_allreduce_start has put into Pack, or their means with 'average', each with the type of "
+         "its X, "
          "rounded once. The values of X are not read.")
       .In("Pack", kAsIs)
       .VarIn("X", kAsIs)

@@ -29,7 +29,8 @@ absl::StatusOr<int64_t> OutputDim(const InferContext& ctx, size_t spatial, size_
   }
   const int64_t more = extra.empty() ? 0 : extra[i];
   if (more < 0 || more >= std::max(w.stride, w.dilation)) {
-    return Fail(ctx, 8, "output_padding has ", more, ", needs 0 to ", std::max(w.stride, w.dilation) - 1, ", less than the stride or the dilation");
+    return Fail(ctx, 8, "output_padding has ", more, ", needs 0 to ", std::max(w.stride, w.dilation) - 1,
+                ", less than the stride or the dilation");
   }
   const int64_t out = SatAdd(least, more);
   if (out <= 0) return Fail(ctx, 9, "the output has ", out, " positions, needs at least 1");

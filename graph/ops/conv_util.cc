@@ -22,8 +22,8 @@ absl::Status InferConv(InferContext& ctx) {
   }
   const ConvInput in = ReadConvInput(ctx, kSpatial);
   if (IsKnown(in.channels) && IsKnown(w.dims[1]) && in.channels != SatMul(w.dims[1], in.groups)) {
-    return Fail(ctx, 5, "Input has ", in.channels, " channels, needs ", SatMul(w.dims[1], in.groups), ": ", w.dims[1], " of the Filter times ", in.groups,
-                " groups");
+    return Fail(ctx, 5, "Input has ", in.channels, " channels, needs ", SatMul(w.dims[1], in.groups), ": ", w.dims[1],
+                " of the Filter times ", in.groups, " groups");
   }
   if (IsKnown(w.dims[0]) && w.dims[0] % in.groups != 0) {
     return Fail(ctx, 6, "Filter has ", w.dims[0], " output channels, needs a multiple of ", in.groups, " groups");
@@ -36,8 +36,8 @@ absl::Status InferConv(InferContext& ctx) {
     const Window& win = windows[i];
     out[in.first + i] = WindowOutput(win, in.dims[in.first + i]);
     if (IsKnown(out[in.first + i]) && out[in.first + i] <= 0) {
-      return Fail(ctx, 8, "the window of ", win.kernel, " does not fit ", in.dims[in.first + i], " positions with padding ", win.before, " + ",
-                  win.after);
+      return Fail(ctx, 8, "the window of ", win.kernel, " does not fit ", in.dims[in.first + i], " positions with padding ", win.before,
+                  " + ", win.after);
     }
   }
   AMPC_RETURN_IF_ERROR(CheckConvBias(ctx, w.dims[0], 9));

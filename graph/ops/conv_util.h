@@ -20,8 +20,8 @@ struct ConvInput {
   Dims dims;             // unknown ones where Input has no rank
   int64_t channels = 0;  // or unknown
   int64_t groups = 1;
-  int channel = 1;       // which of dims: the channels
-  int first = 2;         // the first of the spatial ones
+  int channel = 1;  // which of dims: the channels
+  int first = 2;    // the first of the spatial ones
 };
 ConvInput ReadConvInput(const InferContext& ctx, int spatial);
 // Constraint c7 (strides, paddings, dilations).

@@ -50,8 +50,9 @@ Var* CopyOperand(const InferContext& ctx, const SlotDef& slot, int i, Block& blo
   return copy;
 }
 
-// The forward op, alone in a program, on the operands that the gradient op reads; one that it computes the gradient of only is like that gradient
-// (unless the slots have an inference of its own, which says otherwise), and statistics are like Scale. False where it needs another one.
+// The forward op, alone in a program, on the operands that the gradient op reads; one that it computes the gradient of only is like that
+// gradient (unless the slots have an inference of its own, which says otherwise), and statistics are like Scale. False where it needs
+// another one.
 bool MakeForward(const InferContext& ctx, const GradientSlots& slots, Block& block, Op* forward) {
   for (size_t s = 0; s < forward->def().inputs.size(); ++s) {
     const SlotDef& slot = forward->def().inputs[s];
@@ -89,8 +90,8 @@ bool SameDims(const TensorType& a, const TensorType& b) {
   return true;
 }
 
-// Holds the results that the gradient op reads, and their gradients, against the forward op's inference, so that no kernel reads behind an operand.
-// Only where memory is planned: files of different versions declare open dims and statistics in ways that a run never sees.
+// Holds the results that the gradient op reads, and their gradients, against the forward op's inference, so that no kernel reads behind an
+// operand. Only where memory is planned: files of different versions declare open dims and statistics in ways that a run never sees.
 absl::Status CheckForward(const InferContext& ctx, const OpDef& def) {
   if (!ctx.PlansMemory()) return absl::OkStatus();
   Program program("forward");
@@ -114,7 +115,8 @@ absl::Status InferGradient(InferContext& ctx) {
   const OpDef& forward = *ForwardOf(ctx.op().type());
   const GradientSlots& slots = *forward.gradient_slots;
   if (ctx.op().outputs().empty()) return Fail(ctx, 4, "has no result, needs one");
-  if (ctx.Has("XShape") && ctx.In("XShape").has_rank && ctx.In("XShape").rank() == 0) return Fail(ctx, 5, "XShape has rank 0, needs a 0 and the dims of X");
+  if (ctx.Has("XShape") && ctx.In("XShape").has_rank && ctx.In("XShape").rank() == 0)
+    return Fail(ctx, 5, "XShape has rank 0, needs a 0 and the dims of X");
   AMPC_RETURN_IF_ERROR(CheckForward(ctx, forward));
   if (slots.infer != nullptr) return slots.infer(ctx);
   for (const SlotDef& slot : ctx.op().def().outputs) {

@@ -12,7 +12,8 @@ const OpDef* ForwardOf(absl::string_view gradient_op);
 // `needs` names the slot with `?`.
 bool IsReadIfThere(const GradientSlots& slots, absl::string_view slot);
 
-// The record of the gradient op of `forward`, which has gradient_slots: attributes of `forward`. Inference gives a gradient the type of its operand.
+// The record of the gradient op of `forward`, which has gradient_slots: attributes of `forward`. Inference gives a gradient the type of its
+// operand.
 OpDef GradientOf(const OpDef& forward);
 
 }  // namespace ampc::ops

@@ -18,7 +18,8 @@ absl::Status CheckOperand(const InferContext& ctx, absl::string_view slot, int i
   const TensorType& type = ctx.In(slot, i);
   const TensorType& param = ctx.In("Param", i);
   if (IsPower(slot)) {
-    if (type.has_rank && Differ(Product(type.dims), 1)) return Fail(ctx, 3, slot, " ", i, " has ", Product(type.dims), " elements, needs 1");
+    if (type.has_rank && Differ(Product(type.dims), 1))
+      return Fail(ctx, 3, slot, " ", i, " has ", Product(type.dims), " elements, needs 1");
     return absl::OkStatus();
   }
   if (type.has_rank && param.has_rank && !Compatible(param, type.WithDType(param.dtype))) {
@@ -60,7 +61,8 @@ absl::Status InferGroupedUpdate(InferContext& ctx) {
 OpDef GroupedUpdateDef() {
   OpDef def("grouped_update");
   def.Doc(
-         "The optimizer op 'op' on each Param with the Grad and the states at the same place, one after the other: what a plan makes of update "
+         "The optimizer op 'op' on each Param with the Grad and the states at the same place, one after the other: what a plan makes of "
+         "update "
          "ops that agree in everything else. Nothing changes where SkipUpdate.")
       .VarIn("Param", kAsIs)
       .VarIn("Grad", kAsIs)

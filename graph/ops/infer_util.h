@@ -61,8 +61,8 @@ absl::StatusOr<Dims> BroadcastDims(const InferContext& ctx, const Dims& x, const
 TensorType RankZero(DType dtype);  // ranked, no dimensions yet: the start of a result built dim by dim
 // The dims of a result without dimensions. Paddle before 2.5 had no rank 0 and declares [1]: a result declared so stays so.
 Dims ScalarDims(const InferContext& ctx, absl::string_view slot);
-// The result takes its declared shape where it has one, else `type`: for results whose shape differs between versions of Paddle. Some versions
-// write a product of open dims as 1: a plan takes `type` where a declaration has another size.
+// The result takes its declared shape where it has one, else `type`: for results whose shape differs between versions of Paddle. Some
+// versions write a product of open dims as 1: a plan takes `type` where a declaration has another size.
 void OutDeclared(InferContext& ctx, absl::string_view slot, TensorType type);
 // XShape, the result that remembers the operand's shape for the gradient: [0, dims of x], without elements.
 void OutXShape(InferContext& ctx, const TensorType& x);

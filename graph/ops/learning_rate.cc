@@ -54,10 +54,9 @@ LearningRateKind LearningRateRule::Kind() const {
 }
 
 double LearningRateRule::At(int64_t step) const {
-  const LearningRateFormula<const int64_t*, const double*> formula{Kind(),        base,  static_cast<int64_t>(boundaries.size()),
-                                                                   boundaries.data(), values.data(), steps,
-                                                                   least,         warm_up_steps, warm_up_from,
-                                                                   warm_up_to};
+  const LearningRateFormula<const int64_t*, const double*> formula{
+      Kind(),       base,      static_cast<int64_t>(boundaries.size()), boundaries.data(), values.data(), steps, least, warm_up_steps,
+      warm_up_from, warm_up_to};
   return formula.At(step);
 }
 

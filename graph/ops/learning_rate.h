@@ -14,13 +14,13 @@
 namespace ampc {
 
 struct LearningRateRule {
-  std::string kind = "constant";     // or "piecewise", "cosine"
-  double base = 0.001;               // constant: the rate; cosine: where it starts
-  std::vector<int64_t> boundaries;   // piecewise: values[i] until step boundaries[i], the last value from there on
+  std::string kind = "constant";    // or "piecewise", "cosine"
+  double base = 0.001;              // constant: the rate; cosine: where it starts
+  std::vector<int64_t> boundaries;  // piecewise: values[i] until step boundaries[i], the last value from there on
   std::vector<double> values;
-  int64_t steps = 0;                 // cosine: steps from `base` down to `least`
+  int64_t steps = 0;  // cosine: steps from `base` down to `least`
   double least = 0;
-  int64_t warm_up_steps = 0;         // linear from `warm_up_from` to `warm_up_to` first; the rule's own step 0 comes after that
+  int64_t warm_up_steps = 0;  // linear from `warm_up_from` to `warm_up_to` first; the rule's own step 0 comes after that
   double warm_up_from = 0, warm_up_to = 0;
 
   LearningRateKind Kind() const;  // constant where `kind` is unknown

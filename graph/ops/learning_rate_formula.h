@@ -24,7 +24,8 @@ struct LearningRateFormula {
 
   // The rate in step `step`, counted from 0. constexpr, so that code for a device may call it.
   constexpr double At(int64_t step) const {
-    if (step < warm_up_steps) return warm_up_from + (warm_up_to - warm_up_from) * static_cast<double>(step) / static_cast<double>(warm_up_steps);
+    if (step < warm_up_steps)
+      return warm_up_from + (warm_up_to - warm_up_from) * static_cast<double>(step) / static_cast<double>(warm_up_steps);
     step -= warm_up_steps;
     if (kind == LearningRateKind::kPiecewise) return values[FirstAbove(step)];
     if (kind != LearningRateKind::kCosine) return base;

@@ -2,8 +2,6 @@
 
 namespace ampc::ops {
 
-OpDef LessThanDef() {
-  return Comparison("less_than", "Out = X < Y element by element, broadcast; always bool.").Alias("onnx", "Less");
-}
+OpDef LessThanDef() { return Comparison("less_than", "Out = X < Y element by element, broadcast; always bool.").Alias("onnx", "Less"); }
 
 }  // namespace ampc::ops

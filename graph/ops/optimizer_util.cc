@@ -29,7 +29,8 @@ absl::Status CheckOptimizer(InferContext& ctx) {
   const DType param = ctx.In("Param").dtype;
   if (ctx.In("Grad").dtype != DType::kF32 || !IsLowPrecision(param)) AMPC_RETURN_IF_ERROR(NeedDType(ctx, "Grad", param, 2));
   if (ctx.op().GetBool("multi_precision") != ctx.Has("MasterParam")) {
-    return Fail(ctx, 3, "multi_precision is ", ctx.Has("MasterParam") ? "false with" : "true without", " a MasterParam, needs both or none");
+    return Fail(ctx, 3, "multi_precision is ", ctx.Has("MasterParam") ? "false with" : "true without",
+                " a MasterParam, needs both or none");
   }
   if (ctx.Has("MasterParam")) {
     AMPC_RETURN_IF_ERROR(NeedShapeOfParam(ctx, "MasterParam", 3));

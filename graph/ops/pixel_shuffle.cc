@@ -11,7 +11,8 @@ absl::Status InferPixelShuffle(InferContext& ctx) {
   const std::string layout = ctx.op().GetString("data_format");
   if (layout != "NCHW" && layout != "NHWC") return Fail(ctx, 2, "data_format is '", layout, "', needs NCHW or NHWC");
   const int64_t factor = ctx.op().GetInt("upscale_factor");
-  if (factor < 1 || factor > kMostWindow) return Fail(ctx, 3, "upscale_factor is ", factor, ", needs a positive number up to ", kMostWindow);
+  if (factor < 1 || factor > kMostWindow)
+    return Fail(ctx, 3, "upscale_factor is ", factor, ", needs a positive number up to ", kMostWindow);
   TensorType out = ctx.In("X");
   if (out.has_rank) {
     const bool last = ChannelsLast(layout);

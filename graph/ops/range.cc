@@ -17,7 +17,8 @@ absl::StatusOr<int64_t> CountIntegers(InferContext& ctx, int64_t start, int64_t 
   const Wide span = static_cast<Wide>(end) - start, size = step < 0 ? -static_cast<Wide>(step) : static_cast<Wide>(step);
   const Wide distance = step < 0 ? -span : span;
   const Wide n = distance <= 0 ? 0 : (distance + size - 1) / size;
-  if (n > std::numeric_limits<int64_t>::max()) return Fail(ctx, kTooMany, "from ", start, " to ", end, " are more elements than a tensor has");
+  if (n > std::numeric_limits<int64_t>::max())
+    return Fail(ctx, kTooMany, "from ", start, " to ", end, " are more elements than a tensor has");
   return static_cast<int64_t>(n);
 }
 

@@ -43,7 +43,8 @@ OpDef RoiAlignDef() {
   return OpDef("roi_align")
       .Doc(
           "Each box of ROIs [k, 4] (x1, y1, x2, y2, times spatial_scale) of X pooled to pooled_height x pooled_width: a bin is the mean of "
-          "bilinear samples, sampling_ratio squared of them or one per pixel, or in mode max the largest product of a weight and an element "
+          "bilinear samples, sampling_ratio squared of them or one per pixel, or in mode max the largest product of a weight and an "
+          "element "
           "in one. RoisNum counts the boxes of each image.")
       .In("X")
       .In("ROIs", kFp32)

@@ -11,7 +11,8 @@ absl::Status InferSequenceConstruct(InferContext& ctx) {
     const TensorType& x = ctx.In("X", i);
     if (x.kind != TypeKind::kTensor) return Fail(ctx, 1, "operand ", i, " of X is ", ToString(x), ", needs a tensor");
     if (dtype == DType::kInvalid) dtype = x.dtype;
-    if (x.dtype != dtype && x.dtype != DType::kInvalid) return Fail(ctx, 2, "operand ", i, " of X is ", Name(x.dtype), ", needs ", Name(dtype), " like the first");
+    if (x.dtype != dtype && x.dtype != DType::kInvalid)
+      return Fail(ctx, 2, "operand ", i, " of X is ", Name(x.dtype), ", needs ", Name(dtype), " like the first");
   }
   ctx.Out("Out", ArrayOf(dtype));
   return absl::OkStatus();

@@ -21,8 +21,10 @@ absl::Status InferSplitToSequence(InferContext& ctx) {
 
 OpDef SplitToSequenceDef() {
   return OpDef("split_to_sequence")
-      .Doc("The array of the parts of X along 'axis': as long as Split says, all of one length (the last may be shorter) where that is one number of rank 0; "
-           "without Split of length 1, and without the axis where 'keepdims' is false.")
+      .Doc(
+          "The array of the parts of X along 'axis': as long as Split says, all of one length (the last may be shorter) where that is one "
+          "number of rank 0; "
+          "without Split of length 1, and without the axis where 'keepdims' is false.")
       .In("X", kAsIs)
       .OptIn("Split", kAsIs)
       .Out("Out", kAsIs)

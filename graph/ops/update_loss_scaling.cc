@@ -31,7 +31,8 @@ OpDef UpdateLossScalingDef() {
   OpDef def("update_loss_scaling");
   def.Doc(
          "Zeroes the gradients X where FoundInfinite, and moves the scale: times incr_ratio after incr_every_n_steps good steps in a row, "
-         "times decr_ratio (not below min_loss_scaling) after decr_every_n_nan_or_inf bad ones; not above max_loss_scaling unless that is 0. "
+         "times decr_ratio (not below min_loss_scaling) after decr_every_n_nan_or_inf bad ones; not above max_loss_scaling unless that is "
+         "0. "
          "stop_update or StopUpdate keeps the scale and the counters.")
       .OptVarIn("X", kAsIs)
       .In("FoundInfinite", kAsIs)

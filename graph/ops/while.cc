@@ -11,7 +11,8 @@ absl::Status InferWhile(InferContext& ctx) { return NeedCondition(ctx, "Conditio
 absl::Status VerifyWhile(const Op& op) {
   const Var* condition = op.input("Condition");
   if (condition->kind == VarKind::kCarry) return absl::OkStatus();
-  return BadInputError(absl::StrCat(Describe(op), ": Condition '", condition->name(), "' is a ", Name(condition->kind), ", needs a carry (while.c2)"));
+  return BadInputError(
+      absl::StrCat(Describe(op), ": Condition '", condition->name(), "' is a ", Name(condition->kind), ", needs a carry (while.c2)"));
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ struct Window {  // along one spatial dimension
 };
 using Windows = absl::InlinedVector<Window, 3>;
 
-// The most of a stride, a dilation, a padding, and of the positions from the first to the last of a window: libraries add several of them in 32
-// bits.
+// The most of a stride, a dilation, a padding, and of the positions from the first to the last of a window: libraries add several of them
+// in 32 bits.
 inline constexpr int64_t kMostWindow = int64_t{1} << 28;
 // Positions from the first to the last that the window covers.
 inline int64_t Reach(const Window& w) { return SatAdd(SatMul(w.dilation, w.kernel - 1), 1); }
@@ -31,8 +31,8 @@ inline int64_t Reach(const Window& w) { return SatAdd(SatMul(w.dilation, w.kerne
 bool ChannelsLast(absl::string_view layout);
 
 // One window per element of `in`, the spatial sizes of the operand (unknown allowed); `kernel` has as many. SAME padding follows
-// Paddle: the output is ceil(in / stride), the odd element goes after, and dilation is 1. No number, and no reach of a window, is above kMostWindow. The error is a sentence
-// without a place.
+// Paddle: the output is ceil(in / stride), the odd element goes after, and dilation is 1. No number, and no reach of a window, is above
+// kMostWindow. The error is a sentence without a place.
 absl::StatusOr<Windows> ReadWindows(const Op& op, absl::Span<const int64_t> in, absl::Span<const int64_t> kernel);
 
 // Positions of the window along `in`; kUnknownDim when `in` or the kernel is unknown, 0 or less when the window does not fit.

@@ -46,9 +46,7 @@ bool Cursor::TakeWord(absl::string_view word) {
   return true;
 }
 
-absl::Status Cursor::Need(char punct, absl::string_view needed) {
-  return Take(punct) ? absl::OkStatus() : Unexpected(needed);
-}
+absl::Status Cursor::Need(char punct, absl::string_view needed) { return Take(punct) ? absl::OkStatus() : Unexpected(needed); }
 
 absl::Status Cursor::NeedEndOfLine() {
   if (Is(Tok::kEnd) || Take(Tok::kNewline)) return absl::OkStatus();

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "graph/base/dtype.h"
 #include "graph/attr.h"
+#include "graph/base/dtype.h"
 
 namespace ampc::text {
 

@@ -60,7 +60,8 @@ absl::StatusOr<const OpDef*> OpBuilder::Def(const OpText& text) {
   auto it = defs_.find(text.type);
   if (it != defs_.end()) return it->second;
   const OpDef* def = Ops().Find(text.type);
-  if (def == nullptr) return Error(text, absl::StrCat("found no record of that name, needed one, or the mark !opaque", SuggestOp(text.type)));
+  if (def == nullptr)
+    return Error(text, absl::StrCat("found no record of that name, needed one, or the mark !opaque", SuggestOp(text.type)));
   defs_.emplace(std::string(text.type), def);
   return def;
 }
@@ -102,9 +103,11 @@ absl::Status OpBuilder::SetOperands(const OpText& text, const Block& block, Op& 
 absl::StatusOr<Var*> OpBuilder::Result(const OpText::Name& name, OpText& text, Block& block) {
   Var* seen = block.FindVisible(name.text);
   if (name.overwrites) {
-    if (seen == nullptr) return Error(text, absl::StrCat("found '", name.text, "' behind '<-', needed a param, state or carry declared above"));
+    if (seen == nullptr)
+      return Error(text, absl::StrCat("found '", name.text, "' behind '<-', needed a param, state or carry declared above"));
     if (seen->IsWritable()) return seen;
-    return Error(text, absl::StrCat("found the ", ampc::Name(seen->kind), " '", name.text, "' to overwrite, needed a param, state or carry"));
+    return Error(text,
+                 absl::StrCat("found the ", ampc::Name(seen->kind), " '", name.text, "' to overwrite, needed a param, state or carry"));
   }
   if (seen != nullptr) {
     return Error(text, absl::StrCat("found '", name.text, "' as a new result, needed a name that no ", ampc::Name(seen->kind), " has",
@@ -130,7 +133,8 @@ absl::Status OpBuilder::SetResults(OpText& text, Block& block, Op& op) {
     for (size_t i = 0; i < text.results.size(); ++i) {
       const int slot = ShortSlot(slots, i);
       if (slot < 0) {
-        return Error(text, absl::StrCat("found result ", i + 1, " without a slot, needed '-> Slot=name'; the slots are ", SlotNames(slots)));
+        return Error(text,
+                     absl::StrCat("found result ", i + 1, " without a slot, needed '-> Slot=name'; the slots are ", SlotNames(slots)));
       }
       if (!slots[slot].variadic) vars_.clear();
       AMPC_RETURN_IF_ERROR(add(text.results[i]));
@@ -148,12 +152,14 @@ absl::Status OpBuilder::SetResults(OpText& text, Block& block, Op& op) {
     op.SetOutputs(index, vars_);
   }
   if (!text.typed || new_.size() == text.types.size()) return absl::OkStatus();
-  return Error(text, absl::StrCat("found ", text.types.size(), " types, needed ", new_.size(), ", one for each result that the op defines"));
+  return Error(text,
+               absl::StrCat("found ", text.types.size(), " types, needed ", new_.size(), ", one for each result that the op defines"));
 }
 
 absl::Status OpBuilder::CheckCount(const OpText& text, absl::string_view mark, size_t found) const {
   if (found <= 1 || found == new_.size()) return absl::OkStatus();
-  return Error(text, absl::StrCat("found ", found, " values in the mark !", mark, ", needed ", new_.size(), ", one for each result that the op defines"));
+  return Error(text, absl::StrCat("found ", found, " values in the mark !", mark, ", needed ", new_.size(),
+                                  ", one for each result that the op defines"));
 }
 
 absl::Status OpBuilder::SetResultMarks(const OpText& text) {

@@ -31,8 +31,8 @@ class OpBuilder {
   Program& program_;
   const Cursor& cursor_;
   absl::flat_hash_map<std::string, const OpDef*> defs_;
-  std::vector<Var*> vars_;    // of one slot
-  std::vector<Var*> new_;     // results that the op defines
+  std::vector<Var*> vars_;  // of one slot
+  std::vector<Var*> new_;   // results that the op defines
 };
 
 }  // namespace ampc::text

@@ -82,7 +82,8 @@ absl::Status ParseLongResults(Cursor& cursor, OpText* op) {
 }
 
 absl::Status ParseAttr(Cursor& cursor, const Scope& scope, OpText* op) {
-  if (op->attrs.size() == kMostAttrs) return cursor.Error(absl::StrCat("found more than ", kMostAttrs, " attributes, needed at most as many"));
+  if (op->attrs.size() == kMostAttrs)
+    return cursor.Error(absl::StrCat("found more than ", kMostAttrs, " attributes, needed at most as many"));
   const int line = cursor.line();
   AMPC_ASSIGN_OR_RETURN(absl::string_view name, cursor.Name("an attribute"));
   for (const Attr& a : op->attrs) {
@@ -191,7 +192,8 @@ absl::Status ParseMark(Cursor& cursor, OpText* op) {
   if (mark == "was") return ListOrOne(cursor, WasElement, &op->was);
   if (mark == "as") return ListOrOne(cursor, AsElement, &op->export_names);
   AMPC_ASSIGN_OR_RETURN(int64_t guard, cursor.Int("the number of a guard region"));
-  if (guard < 1 || guard > kMostGuard) return cursor.Error(absl::StrCat("found guard region ", guard, ", needed a number from 1 to ", kMostGuard));
+  if (guard < 1 || guard > kMostGuard)
+    return cursor.Error(absl::StrCat("found guard region ", guard, ", needed a number from 1 to ", kMostGuard));
   op->marks.guard = static_cast<int>(guard);
   return absl::OkStatus();
 }

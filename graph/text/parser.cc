@@ -94,7 +94,8 @@ class Parser {
       const auto parent = scope_.blocks.find(header.parent);
       if (parent == scope_.blocks.end()) {
         const std::string found = header.parent.empty() ? "without a parent" : absl::StrCat("with the parent '", header.parent, "'");
-        return cursor_.ErrorAt(line, absl::StrCat("found block '", header.name, "' ", found, ", needed parent= and the name of a block above"));
+        return cursor_.ErrorAt(line,
+                               absl::StrCat("found block '", header.name, "' ", found, ", needed parent= and the name of a block above"));
       }
       const int parent_index = parent->second;  // the map may move when it grows
       if (!scope_.blocks.emplace(header.name, program_.num_blocks()).second) {
@@ -102,7 +103,8 @@ class Parser {
       }
       depth.push_back(depth[parent_index] + 1);
       if (depth.back() > kMostNesting) {
-        return cursor_.ErrorAt(line, absl::StrCat("found block '", header.name, "' ", depth.back(), " levels deep, needed at most ", kMostNesting));
+        return cursor_.ErrorAt(
+            line, absl::StrCat("found block '", header.name, "' ", depth.back(), " levels deep, needed at most ", kMostNesting));
       }
       program_.AddBlock(parent_index, header.name);
     }
@@ -128,7 +130,9 @@ class Parser {
     const auto found = scope_.blocks.find(header.name);
     const int index = found == scope_.blocks.end() ? -1 : found->second;
     if (index != blocks_done_) {
-      return cursor_.ErrorAt(header.line, absl::StrCat("found block '", header.name, "', needed ", blocks_done_ == 0 ? "block 'main' first" : "a block once and in the order of the headers"));
+      return cursor_.ErrorAt(header.line,
+                             absl::StrCat("found block '", header.name, "', needed ",
+                                          blocks_done_ == 0 ? "block 'main' first" : "a block once and in the order of the headers"));
     }
     AMPC_RETURN_IF_ERROR(cursor_.Need('{', "'{'"));
     AMPC_RETURN_IF_ERROR(cursor_.NeedEndOfLine());
@@ -176,7 +180,8 @@ class Parser {
       const int line = cursor_.line();
       AMPC_ASSIGN_OR_RETURN(absl::string_view name, cursor_.Name("the name of a value"));
       Var* var = block.FindVisible(name);
-      if (var == nullptr) return cursor_.ErrorAt(line, absl::StrCat("found fetch '", name, "', needed a name that is declared or defined above"));
+      if (var == nullptr)
+        return cursor_.ErrorAt(line, absl::StrCat("found fetch '", name, "', needed a name that is declared or defined above"));
       program_.fetches.push_back(var);
     } while (cursor_.Take(','));
     return cursor_.NeedEndOfLine();

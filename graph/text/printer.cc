@@ -218,7 +218,8 @@ class Printer {
   }
 
   static Form ResultForm(const Op& op) {
-    const Form form = FormOf(op.def(), op.def().outputs, op.outputs().size(), [&op](size_t s) { return op.outputs(static_cast<int>(s)).size(); });
+    const Form form =
+        FormOf(op.def(), op.def().outputs, op.outputs().size(), [&op](size_t s) { return op.outputs(static_cast<int>(s)).size(); });
     if (form != Form::kShort) return form;
     const bool over = op.Overwrites(0);
     for (size_t i = 1; i < op.outputs().size(); ++i) {
@@ -235,7 +236,8 @@ class Printer {
   }
 
   void AppendOperands(const Op& op) {
-    const Form form = FormOf(op.def(), op.def().inputs, op.inputs().size(), [&op](size_t s) { return op.inputs(static_cast<int>(s)).size(); });
+    const Form form =
+        FormOf(op.def(), op.def().inputs, op.inputs().size(), [&op](size_t s) { return op.inputs(static_cast<int>(s)).size(); });
     if (form == Form::kShort) AppendNames(op.inputs());
     if (form != Form::kLong) return;
     const char* comma = "";
@@ -316,8 +318,8 @@ class Printer {
       out_.append(" !converted=");
       AppendQuoted(marks.amp_reason, &out_);
     }
-    AppendResultMark("was", [](const Var& v) { return v.was; },
-                     [this](DType was) { absl::StrAppend(&out_, was == DType::kInvalid ? "-" : Name(was)); });
+    AppendResultMark(
+        "was", [](const Var& v) { return v.was; }, [this](DType was) { absl::StrAppend(&out_, was == DType::kInvalid ? "-" : Name(was)); });
     std::vector<std::pair<std::string, DType>> was = marks.was;
     std::sort(was.begin(), was.end());
     for (const auto& [attr, dtype] : was) {
@@ -325,13 +327,14 @@ class Printer {
       AppendName(attr, &out_);
       absl::StrAppend(&out_, "=", Name(dtype));
     }
-    AppendResultMark("as", [](const Var& v) { return absl::string_view(v.export_name); },
-                     [this](absl::string_view name) { name.empty() ? out_.push_back('-') : AppendQuoted(name, &out_); });
+    AppendResultMark(
+        "as", [](const Var& v) { return absl::string_view(v.export_name); },
+        [this](absl::string_view name) { name.empty() ? out_.push_back('-') : AppendQuoted(name, &out_); });
     if (!new_.empty() && std::all_of(new_.begin(), new_.end(), [](const Var* v) { return v->stop_gradient; })) {
       out_.append(" !stop_gradient");
     } else {
-      AppendResultMark("stop_gradient", [](const Var& v) { return v.stop_gradient; },
-                       [this](bool v) { absl::StrAppend(&out_, v ? "true" : "false"); });
+      AppendResultMark(
+          "stop_gradient", [](const Var& v) { return v.stop_gradient; }, [this](bool v) { absl::StrAppend(&out_, v ? "true" : "false"); });
     }
     if (op.def().opaque) out_.append(" !opaque");
   }
@@ -363,8 +366,8 @@ class Printer {
   const PrintOptions& options_;
   std::string out_;
   absl::string_view indent_;
-  std::vector<bool> defined_;        // by Var::id: some op has it as a result
-  std::vector<const Var*> new_;      // results that the op defines
+  std::vector<bool> defined_;    // by Var::id: some op has it as a result
+  std::vector<const Var*> new_;  // results that the op defines
   std::vector<const Attr*> attrs_;
 };
 

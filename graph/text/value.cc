@@ -58,7 +58,8 @@ absl::Status ParseDims(Cursor& cursor, Scope& scope, TensorType* type) {
 absl::StatusOr<std::optional<uint64_t>> NanBits(Cursor& cursor) {
   if (!cursor.Take('(')) return std::nullopt;
   uint64_t bits = 0;
-  if (!cursor.Is(Tok::kNumber) || !absl::SimpleHexAtoi(cursor.token().text, &bits)) return cursor.Unexpected("the bits of a NaN, as in 0x7fc00001");
+  if (!cursor.Is(Tok::kNumber) || !absl::SimpleHexAtoi(cursor.token().text, &bits))
+    return cursor.Unexpected("the bits of a NaN, as in 0x7fc00001");
   cursor.Advance();
   AMPC_RETURN_IF_ERROR(cursor.Need(')', "')'"));
   return bits;
@@ -118,7 +119,8 @@ std::optional<AttrValue> EmptyList(absl::string_view word) {
   return std::nullopt;
 }
 
-constexpr absl::string_view kValueNeeded = "a value: a number, true, false, a string, a data type, &block, $variable, scalar(...) or a list";
+constexpr absl::string_view kValueNeeded =
+    "a value: a number, true, false, a string, a data type, &block, $variable, scalar(...) or a list";
 
 absl::StatusOr<AttrValue> WordValue(Cursor& cursor) {
   const Token word = cursor.token();
@@ -168,7 +170,8 @@ absl::StatusOr<AttrValue> Single(Cursor& cursor, const Scope& scope) {
     const int line = cursor.line();
     AMPC_ASSIGN_OR_RETURN(absl::string_view name, cursor.Name("the name of a block"));
     auto it = scope.blocks.find(name);
-    if (it == scope.blocks.end()) return cursor.ErrorAt(line, absl::StrCat("found the block '", name, "', needed one that the program has"));
+    if (it == scope.blocks.end())
+      return cursor.ErrorAt(line, absl::StrCat("found the block '", name, "', needed one that the program has"));
     return AttrValue(BlockRef{it->second});
   }
   if (cursor.Take('$')) {
@@ -235,7 +238,8 @@ bool AppendToken(absl::string_view text, DType dtype, std::string* out) {
     case DType::kI2: return AppendInt<int8_t>(text, out, -2, 1);
     case DType::kF8E4M3FN: return AppendSmall<Float8E4M3FN>(text, out);
     case DType::kF8E4M3FNUZ: return AppendSmall<Float8E4M3FNUZ>(text, out);
-    case DType::kF8E5M2: return text == "inf" || text == "-inf" ? AppendBytes<uint8_t>(text == "inf" ? 0x7c : 0xfc, out) : AppendSmall<Float8E5M2>(text, out);
+    case DType::kF8E5M2:
+      return text == "inf" || text == "-inf" ? AppendBytes<uint8_t>(text == "inf" ? 0x7c : 0xfc, out) : AppendSmall<Float8E5M2>(text, out);
     case DType::kF8E5M2FNUZ: return AppendSmall<Float8E5M2FNUZ>(text, out);
     case DType::kF8E8M0: return AppendSmall<ScaleFloat>(text, out);
     case DType::kF4E2M1: return AppendSmall<Float4E2M1>(text, out);
@@ -275,7 +279,8 @@ absl::StatusOr<std::string> Fill(Cursor& cursor, DType dtype, int64_t count, int
   AMPC_RETURN_IF_ERROR(Element(cursor, dtype, &one));
   const auto size = static_cast<int64_t>(one.size());
   if (count > max_fill / size) {
-    return cursor.ErrorAt(line, absl::StrCat("found one value for ", count, " elements of ", size, " bytes, needed at most ", max_fill, " bytes"));
+    return cursor.ErrorAt(
+        line, absl::StrCat("found one value for ", count, " elements of ", size, " bytes, needed at most ", max_fill, " bytes"));
   }
   out.reserve(count * size);
   for (int64_t i = 0; i < count; ++i) out.append(one);
@@ -342,7 +347,8 @@ absl::StatusOr<std::string> ParseElements(Cursor& cursor, DType dtype, int64_t c
     } while (cursor.Take(','));
   }
   AMPC_RETURN_IF_ERROR(cursor.Need(']', "',' or ']'"));
-  if (count >= 0 && found != count) return cursor.ErrorAt(line, absl::StrCat("found ", found, " values, needed ", count, " for the declared type"));
+  if (count >= 0 && found != count)
+    return cursor.ErrorAt(line, absl::StrCat("found ", found, " values, needed ", count, " for the declared type"));
   return out;
 }
 

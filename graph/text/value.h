@@ -14,7 +14,7 @@ namespace ampc::text {
 // What names mean outside of a block: blocks and symbolic dimensions.
 struct Scope {
   Program* program = nullptr;
-  absl::flat_hash_map<std::string, int> blocks;      // name -> index
+  absl::flat_hash_map<std::string, int> blocks;       // name -> index
   absl::flat_hash_map<std::string, int64_t> symbols;  // name -> dimension, see type.h
 };
 

@@ -103,11 +103,13 @@ absl::StatusOr<WeightRef> WeightReader::ParseFileRef(Cursor& cursor) {
   const int line = cursor.line();
   AMPC_ASSIGN_OR_RETURN(std::string path, cursor.PathAfterAt());
   if (path.empty()) return cursor.Unexpected("the path of a weight file after '@'");
-  if (!options_.open_files) return cursor.ErrorAt(line, absl::StrCat("found the weight file '", path, "', needed a literal: files may not be opened here"));
+  if (!options_.open_files)
+    return cursor.ErrorAt(line, absl::StrCat("found the weight file '", path, "', needed a literal: files may not be opened here"));
   path = Resolved(options_.directory, path);
   if (cursor.Take(':')) {
     AMPC_ASSIGN_OR_RETURN(absl::string_view name, cursor.Name("the name of the weight in its file"));
-    if (options_.find_weight == nullptr) return cursor.ErrorAt(line, absl::StrCat("found weight '", name, "' by name, needed its offset in '", path, "'"));
+    if (options_.find_weight == nullptr)
+      return cursor.ErrorAt(line, absl::StrCat("found weight '", name, "' by name, needed its offset in '", path, "'"));
     absl::StatusOr<WeightRef> ref = options_.find_weight(path, name);
     if (!ref.ok()) return cursor.ErrorAt(line, ref.status().message());
     return ref;
@@ -127,7 +129,8 @@ absl::StatusOr<WeightRef> WeightReader::ParseFileRef(Cursor& cursor) {
   }
   const auto size = static_cast<int64_t>(source->bytes().size());
   if (offset < 0 || bytes < 0 || offset > size || bytes > size - offset) {
-    return cursor.ErrorAt(line, absl::StrCat("found ", bytes, " bytes at ", offset, ", needed a part of '", path, "', which has ", size, " bytes"));
+    return cursor.ErrorAt(
+        line, absl::StrCat("found ", bytes, " bytes at ", offset, ", needed a part of '", path, "', which has ", size, " bytes"));
   }
   ref.source = source;
   ref.offset = offset;
@@ -152,7 +155,8 @@ absl::Status WeightReader::ParseValue(Cursor& cursor, Var& var) {
     if (typed) {
       AMPC_ASSIGN_OR_RETURN(ref.dtype, ParseDTypeWord(cursor));
     }
-    if (SizeOf(ref.dtype) == 0 || var.type.kind != TypeKind::kTensor) return cursor.Error("found a value, needed a declaration with a data type in front of it");
+    if (SizeOf(ref.dtype) == 0 || var.type.kind != TypeKind::kTensor)
+      return cursor.Error("found a value, needed a declaration with a data type in front of it");
     const int line = cursor.line();
     AMPC_ASSIGN_OR_RETURN(std::string bytes, Elements(cursor, ref.dtype, var.type));
     if (var.kind == VarKind::kConst && !typed && !cursor.Is('|')) {
@@ -196,7 +200,8 @@ void AppendValue(const Var& var, const WeightRef* weight, bool brief, absl::stri
     if (var.kind == VarKind::kConst || ref.dtype != var.type.dtype) absl::StrAppend(out, Name(ref.dtype), " ");
     std::string elements;
     absl::string_view bytes = Window(ref);
-    if (const int64_t n = var.type.NumElements(); IsPacked(ref.dtype) && n >= 0 && PackedBytes(BitsOf(ref.dtype), n) == static_cast<int64_t>(bytes.size())) {
+    if (const int64_t n = var.type.NumElements();
+        IsPacked(ref.dtype) && n >= 0 && PackedBytes(BitsOf(ref.dtype), n) == static_cast<int64_t>(bytes.size())) {
       elements.resize(static_cast<size_t>(n));
       Unpack(ref.dtype, bytes, n, elements.data());
       bytes = elements;

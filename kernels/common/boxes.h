@@ -21,8 +21,8 @@ struct YoloBox {
 
 // The cell of box `b` of an image of height x width pixels; at(i): element i of its maps; put_box(k, v), put_score(c, v).
 template <typename Maps, typename PutBox, typename PutScore>
-AMPC_HOST_DEVICE inline void DecodeYoloBox(const YoloBox& y, const Maps& at, int64_t b, float image_height, float image_width, const PutBox& put_box,
-                                           const PutScore& put_score) {
+AMPC_HOST_DEVICE inline void DecodeYoloBox(const YoloBox& y, const Maps& at, int64_t b, float image_height, float image_width,
+                                           const PutBox& put_box, const PutScore& put_score) {
   const int64_t cells = y.height * y.width, anchor = b / cells, cell = b % cells;
   const int64_t maps = ((y.iou_aware ? y.anchor_count : 0) + anchor * (y.classes + 5)) * cells + cell;
   float confidence = BoxSigmoid(at(maps + 4 * cells));
@@ -38,9 +38,10 @@ AMPC_HOST_DEVICE inline void DecodeYoloBox(const YoloBox& y, const Maps& at, int
   const float shift = -0.5f * (y.scale - 1.0f), width = static_cast<float>(y.width), height = static_cast<float>(y.height);
   const float cx = (static_cast<float>(cell % y.width) + BoxSigmoid(at(maps)) * y.scale + shift) * image_width / width;
   const float cy = (static_cast<float>(cell / y.width) + BoxSigmoid(at(maps + cells)) * y.scale + shift) * image_height / height;
-  const float w = std::exp(at(maps + 2 * cells)) * static_cast<float>(y.anchors[2 * anchor]) * image_width / static_cast<float>(y.stride * y.width);
-  const float h =
-      std::exp(at(maps + 3 * cells)) * static_cast<float>(y.anchors[2 * anchor + 1]) * image_height / static_cast<float>(y.stride * y.height);
+  const float w =
+      std::exp(at(maps + 2 * cells)) * static_cast<float>(y.anchors[2 * anchor]) * image_width / static_cast<float>(y.stride * y.width);
+  const float h = std::exp(at(maps + 3 * cells)) * static_cast<float>(y.anchors[2 * anchor + 1]) * image_height /
+                  static_cast<float>(y.stride * y.height);
   float box[4] = {cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2};
   if (y.clip) {
     box[0] = box[0] > 0 ? box[0] : 0;

@@ -1,5 +1,5 @@
-// The interpreter of fused_elementwise, for host and device: a list of steps on a small file of registers, each a few neighbours wide, so that
-// deciding what a step is costs once per that many elements. No compiler is needed at run time: maps are bound by memory, not by this.
+// The interpreter of fused_elementwise, for host and device: a list of steps on a small file of registers, each a few neighbours wide, so
+// that deciding what a step is costs once per that many elements. No compiler is needed at run time: maps are bound by memory, not by this.
 #pragma once
 
 #include <cstdint>
@@ -43,9 +43,9 @@ AMPC_HOST_DEVICE inline void RunElementStep(const ElementStep& s, const float (&
       break;
     case StepKind::kUnary:
       switch (static_cast<functors::UnaryOp>(s.functor)) {
-#define AMPC_CASE(name)                                                                             \
-  case functors::UnaryOp::k##name:                                                                  \
-    for (int k = 0; k < kN; ++k) out[k] = functors::name::Apply(M{}, x[k], s.params);               \
+#define AMPC_CASE(name)                                                               \
+  case functors::UnaryOp::k##name:                                                    \
+    for (int k = 0; k < kN; ++k) out[k] = functors::name::Apply(M{}, x[k], s.params); \
     break;
         AMPC_UNARY_FUNCTORS(AMPC_CASE)
 #undef AMPC_CASE
@@ -56,9 +56,9 @@ AMPC_HOST_DEVICE inline void RunElementStep(const ElementStep& s, const float (&
       break;
     case StepKind::kGradient:
       switch (static_cast<functors::UnaryGradient>(s.functor)) {
-#define AMPC_CASE(name)                                                                             \
-  case functors::UnaryGradient::k##name:                                                            \
-    for (int k = 0; k < kN; ++k) out[k] = functors::name::Apply(M{}, x[k], y[k], s.params);         \
+#define AMPC_CASE(name)                                                                     \
+  case functors::UnaryGradient::k##name:                                                    \
+    for (int k = 0; k < kN; ++k) out[k] = functors::name::Apply(M{}, x[k], y[k], s.params); \
     break;
         AMPC_UNARY_GRADIENTS(AMPC_CASE)
 #undef AMPC_CASE

@@ -12,9 +12,9 @@ namespace ampc {
 enum class GridOutside : uint8_t { kZeros, kBorder, kReflection };
 
 struct GridSampler {
-  int rank = 2;                        // spatial dimensions
-  int64_t in[3] = {1, 1, 1};           // sizes of X along x, y, z: innermost first
-  int64_t step[3] = {1, 1, 1};         // elements from one position to the next
+  int rank = 2;                                 // spatial dimensions
+  int64_t in[3] = {1, 1, 1};                    // sizes of X along x, y, z: innermost first
+  int64_t step[3] = {1, 1, 1};                  // elements from one position to the next
   int64_t images = 0, channels = 0, plane = 1;  // plane: elements of a channel of X
   int64_t points = 1;                           // of an image of the result
   bool nearest = false, align_corners = true;

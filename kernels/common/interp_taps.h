@@ -30,8 +30,8 @@ AMPC_HOST_DEVICE inline void CubicWeights(T t, T* weights) {
   weights[3] = far(2 - t);
 }
 
-// Position i of the result is the sum over k < taps of weight[k] times position clamp(first + k) of the operand. Returns `first`, which does
-// not fall as i grows.
+// Position i of the result is the sum over k < taps of weight[k] times position clamp(first + k) of the operand. Returns `first`, which
+// does not fall as i grows.
 template <typename T>
 AMPC_HOST_DEVICE inline int64_t InterpTaps(const InterpAxis& axis, int64_t i, T* weight) {
   const double plain = axis.ratio * static_cast<float>(i);

@@ -1,5 +1,6 @@
 // einsum and its gradients: operands are brought to stacks of matrices by one strided copy each (none where they lie so already),
-// multiplied on oneDNN, and the product to the order of the result. More than two operands are taken pair by pair; f64 and integers have plain loops.
+// multiplied on oneDNN, and the product to the order of the result. More than two operands are taken pair by pair; f64 and integers have
+// plain loops.
 #include <algorithm>
 #include <array>
 #include <cstring>

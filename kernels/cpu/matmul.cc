@@ -199,10 +199,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeDot(const KernelSpec& spec) {
   AMPC_RETURN_IF_ERROR(SpecView(spec).CheckType(dtype, {DType::kF32, DType::kF64, DType::kI32, DType::kI64}));
   const Dims& x = spec.inputs[0].dims;
   const auto rows = dtype == DType::kF64 ? &DotRows<double> : dtype == DType::kI32 ? &DotRows<int32_t> : &DotRows<int64_t>;
-  return MakeLambdaKernel({}, [rows, n = onednn::Product(absl::MakeConstSpan(x).first(x.size() - 1)), size = x.back()](const KernelArgs& args) {
-    rows(args.inputs[0], args.inputs[1], args.outputs[0], n, size);
-    return absl::OkStatus();
-  });
+  return MakeLambdaKernel({},
+                          [rows, n = onednn::Product(absl::MakeConstSpan(x).first(x.size() - 1)), size = x.back()](const KernelArgs& args) {
+                            rows(args.inputs[0], args.inputs[1], args.outputs[0], n, size);
+                            return absl::OkStatus();
+                          });
 }
 
 }  // namespace

@@ -54,11 +54,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 
 }  // namespace
 
-absl::Status RegisterOneHot(KernelRegistry* registry) {
-  return registry->Add(
-      {"one_hot_v2",
-       &Make,
-       DeclaredTypes<NumbersAndBool>()});
-}
+absl::Status RegisterOneHot(KernelRegistry* registry) { return registry->Add({"one_hot_v2", &Make, DeclaredTypes<NumbersAndBool>()}); }
 
 }  // namespace ampc

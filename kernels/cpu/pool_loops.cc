@@ -59,7 +59,8 @@ void ReduceRun(const Pool& p, const WindowRun& run, const float* span, int64_t b
   const int64_t count = run.last - run.first;
   if (run.step == 1 || count == 1) return Reduce(p, simd::Window<float>{from, 1, run.size, 0, width}, factor, to, count * width);
   if (width > 1) {
-    for (int64_t i = 0; i < count; ++i) Reduce(p, simd::Window<float>{from + i * run.step * width, 1, run.size, 0, width}, factor, to + i * width, width);
+    for (int64_t i = 0; i < count; ++i)
+      Reduce(p, simd::Window<float>{from + i * run.step * width, 1, run.size, 0, width}, factor, to + i * width, width);
     return;
   }
   float all[kSpan];  // windows that begin at every column, of which some are wanted
@@ -75,7 +76,8 @@ void ReduceRow(const Pool& p, const float* volume, const Range& dep, const Range
     const bool lines = dep.size() > 0 && row.size() > 0 && piece.end > piece.begin;
     const float* span = lines ? volume + ((dep.begin * p.in_h + row.begin) * p.in_w + piece.begin) * width : nullptr;
     if (lines && dep.size() * row.size() > 1) {
-      Reduce(p, simd::Window<float>{span, dep.size(), row.size(), p.in_h * p.in_w * width, p.in_w * width}, 1.0f, reduced, (piece.end - piece.begin) * width);
+      Reduce(p, simd::Window<float>{span, dep.size(), row.size(), p.in_h * p.in_w * width, p.in_w * width}, 1.0f, reduced,
+             (piece.end - piece.begin) * width);
       span = reduced;
     }
     for (const WindowRun& run : piece.runs) {
@@ -262,7 +264,8 @@ void RunPool(const Pool& p, int threads, const void* x, DType from, void* out, D
   }
   if (!turns) return;
   const int64_t spatial = p.out_d() * p.out_h() * p.out_w();
-  Transpose2D(threads, p.batch, p.in_last ? spatial : p.channels, p.in_last ? p.channels : spatial, static_cast<float*>(to), static_cast<float*>(out));
+  Transpose2D(threads, p.batch, p.in_last ? spatial : p.channels, p.in_last ? p.channels : spatial, static_cast<float*>(to),
+              static_cast<float*>(out));
 }
 
 }  // namespace ampc

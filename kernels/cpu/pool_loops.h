@@ -51,8 +51,8 @@ struct Pool {
 // Cuts rows of results into pieces where that takes fewer loads. Everything else is set.
 void PrepareRows(Pool* p);
 
-// There is at least one result. `x` and `out` are stored as their types say: both f32, or, where channels lie last, bf16 too. `workspace` has
-// room for the result where its order is another than the operand's. NaN wins over everything.
+// There is at least one result. `x` and `out` are stored as their types say: both f32, or, where channels lie last, bf16 too. `workspace`
+// has room for the result where its order is another than the operand's. NaN wins over everything.
 void RunPool(const Pool& p, int threads, const void* x, DType from, void* out, DType stored, void* workspace);
 
 }  // namespace ampc

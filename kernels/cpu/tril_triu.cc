@@ -50,9 +50,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 
 absl::Status RegisterTrilTriu(KernelRegistry* registry) {
   AMPC_RETURN_IF_ERROR(registry->Add({"tril_triu_grad", &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}}));
-  return registry->Add({"tril_triu",
-                        &Make,
-                        MovableTypes()});
+  return registry->Add({"tril_triu", &Make, MovableTypes()});
 }
 
 }  // namespace ampc

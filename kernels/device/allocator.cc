@@ -14,8 +14,8 @@
 namespace ampc {
 namespace {
 
-constexpr int64_t kUnit = 512;                     // sizes of blocks are multiples of it
-constexpr int64_t kSmall = int64_t{1} << 20;       // requests up to it share segments, so that they do not split large blocks
+constexpr int64_t kUnit = 512;                      // sizes of blocks are multiples of it
+constexpr int64_t kSmall = int64_t{1} << 20;        // requests up to it share segments, so that they do not split large blocks
 constexpr int64_t kSegmentUnit = int64_t{2} << 20;  // what drivers hand out is a multiple of it anyhow
 
 int64_t RoundUp(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
@@ -192,9 +192,11 @@ std::vector<char*> CachingAllocator::State::TakeFreeSegments() {
 }
 
 absl::Status CachingAllocator::State::Exhausted(int64_t bytes, absl::string_view what) const {
-  const std::string bound = limit > 0 ? absl::StrCat("the limit is ", limit, " bytes") : absl::StrCat("the device has ", device.info().memory_bytes, " bytes");
-  return absl::ResourceExhaustedError(absl::StrCat(what, ": no ", bytes, " bytes of memory are left on ", device.name(), ", where ", stats.in_use_bytes,
-                                                   " bytes are in use, ", stats.reserved_bytes - stats.in_use_bytes, " more lie between them, and ", bound));
+  const std::string bound =
+      limit > 0 ? absl::StrCat("the limit is ", limit, " bytes") : absl::StrCat("the device has ", device.info().memory_bytes, " bytes");
+  return absl::ResourceExhaustedError(absl::StrCat(what, ": no ", bytes, " bytes of memory are left on ", device.name(), ", where ",
+                                                   stats.in_use_bytes, " bytes are in use, ", stats.reserved_bytes - stats.in_use_bytes,
+                                                   " more lie between them, and ", bound));
 }
 
 DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {

@@ -34,15 +34,15 @@ class DeviceBuffer {
 };
 
 struct AllocatorStats {
-  int64_t in_use_bytes = 0;         // with what sizes are rounded up by, to 512 bytes
-  int64_t reserved_bytes = 0;       // from the driver
+  int64_t in_use_bytes = 0;    // with what sizes are rounded up by, to 512 bytes
+  int64_t reserved_bytes = 0;  // from the driver
   int64_t peak_in_use_bytes = 0;
   int64_t driver_allocations = 0;
 };
 
 // What a device's implementation lends its allocator. Both may be called from any thread and never wait.
 struct AllocatorHooks {
-  std::function<bool(Stream&)> idle;                        // nothing of the stream is left to run; unset: never known
+  std::function<bool(Stream&)> idle;                         // nothing of the stream is left to run; unset: never known
   std::function<void(Stream&, void*, int64_t bytes)> freed;  // a buffer of the stream went; what the stream gets from now on comes later
 };
 

@@ -1,7 +1,7 @@
 // Collectives: what the devices of a job do together, one process or thread per device. NCCL in terms of it; the emulated device too.
 //
-// Every rank makes the same calls with the same sizes in the same order. A call enqueues on a stream and returns; the result is there for work
-// behind it on that stream. With other streams it is ordered by events, so it may overlap with what they do, and it may be captured.
+// Every rank makes the same calls with the same sizes in the same order. A call enqueues on a stream and returns; the result is there for
+// work behind it on that stream. With other streams it is ordered by events, so it may overlap with what they do, and it may be captured.
 #pragma once
 
 #include <array>

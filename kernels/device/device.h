@@ -17,12 +17,12 @@ namespace ampc {
 class CachingAllocator;  // kernels/device/allocator.h
 class ConvLibrary;       // kernels/device/conv_library.h
 class Device;
-class MatmulLibrary;     // kernels/device/matmul_library.h
+class MatmulLibrary;  // kernels/device/matmul_library.h
 class Stream;
 
 struct DeviceInfo {
-  std::string name;      // "NVIDIA H200"
-  int major = 0;         // compute capability
+  std::string name;  // "NVIDIA H200"
+  int major = 0;     // compute capability
   int minor = 0;
   int multiprocessors = 0;
   int64_t memory_bytes = 0;
@@ -34,8 +34,8 @@ struct DeviceInfo {
 class Event {
  public:
   virtual ~Event() = default;
-  virtual absl::StatusOr<bool> Done() = 0;    // never waits; true before the first Record
-  virtual absl::Status Synchronize() = 0;     // waits; counted by Device::synchronizations
+  virtual absl::StatusOr<bool> Done() = 0;  // never waits; true before the first Record
+  virtual absl::Status Synchronize() = 0;   // waits; counted by Device::synchronizations
   // Between two recorded events that are done, both made with timing.
   virtual absl::StatusOr<double> MillisecondsSince(const Event& earlier) = 0;
 };

@@ -27,7 +27,8 @@ absl::StatusOr<std::unique_ptr<DeviceJob>> DeviceJob::Create(std::shared_ptr<Dev
 }
 
 absl::Status DeviceJob::Prepare(int64_t bucket) {
-  if (bucket < 0 || bucket >= kMostBuckets) return UsageError(absl::StrCat("exchange number ", bucket, " needs to be in [0, ", kMostBuckets, ")"));
+  if (bucket < 0 || bucket >= kMostBuckets)
+    return UsageError(absl::StrCat("exchange number ", bucket, " needs to be in [0, ", kMostBuckets, ")"));
   if (events_.size() <= static_cast<size_t>(bucket)) events_.resize(static_cast<size_t>(bucket) + 1);
   Events& events = events_[static_cast<size_t>(bucket)];
   if (events.ready != nullptr) return absl::OkStatus();

@@ -11,8 +11,8 @@
 
 namespace ampc {
 
-// A process's part. Its collectives work on a stream of their own, beside the stream that computes; events order the two. Used by one thread
-// at a time.
+// A process's part. Its collectives work on a stream of their own, beside the stream that computes; events order the two. Used by one
+// thread at a time.
 class DeviceJob {
  public:
   static absl::StatusOr<std::unique_ptr<DeviceJob>> Create(std::shared_ptr<Device> device, std::unique_ptr<Collectives> collectives);
@@ -39,13 +39,13 @@ class DeviceJob {
   const std::unique_ptr<Collectives> collectives_;
 };
 
-// The job that this process's device belongs to; null where there is none, or another device's. Set before plans are made that use it, which
-// keep it: what they captured of its work goes before it. Null leaves it, when its work is done.
+// The job that this process's device belongs to; null where there is none, or another device's. Set before plans are made that use it,
+// which keep it: what they captured of its work goes before it. Null leaves it, when its work is done.
 std::shared_ptr<DeviceJob> ProcessDeviceJob(const Device& device);
 void SetProcessDeviceJob(std::shared_ptr<DeviceJob> job);
 
-// What went wrong in earlier exchanges of the device's job, if it has one. To be asked after waiting for a stream: where a rank died, the work
-// that waited for it was given up.
+// What went wrong in earlier exchanges of the device's job, if it has one. To be asked after waiting for a stream: where a rank died, the
+// work that waited for it was given up.
 absl::Status CheckDeviceJob(const Device& device);
 
 }  // namespace ampc

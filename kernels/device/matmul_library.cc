@@ -8,33 +8,20 @@ namespace ampc {
 EpilogueTraits TraitsOf(MatmulEpilogue epilogue) {
   using enum EpilogueTraits::Function;
   switch (epilogue) {
-    case MatmulEpilogue::kNone:
-      return {};
-    case MatmulEpilogue::kBias:
-      return {.reads_bias = true};
-    case MatmulEpilogue::kRelu:
-      return {.function = kRelu};
-    case MatmulEpilogue::kReluBias:
-      return {.reads_bias = true, .function = kRelu};
-    case MatmulEpilogue::kGelu:
-      return {.function = kGelu};
-    case MatmulEpilogue::kGeluBias:
-      return {.reads_bias = true, .function = kGelu};
-    case MatmulEpilogue::kReluAux:
-      return {.aux = true, .function = kRelu};
-    case MatmulEpilogue::kReluAuxBias:
-      return {.reads_bias = true, .aux = true, .function = kRelu};
-    case MatmulEpilogue::kGeluAux:
-      return {.aux = true, .function = kGelu};
-    case MatmulEpilogue::kGeluAuxBias:
-      return {.reads_bias = true, .aux = true, .function = kGelu};
-    case MatmulEpilogue::kDRelu:
-      return {.aux = true, .gradient = true, .function = kRelu};
-    case MatmulEpilogue::kDGelu:
-      return {.aux = true, .gradient = true, .function = kGelu};
+    case MatmulEpilogue::kNone: return {};
+    case MatmulEpilogue::kBias: return {.reads_bias = true};
+    case MatmulEpilogue::kRelu: return {.function = kRelu};
+    case MatmulEpilogue::kReluBias: return {.reads_bias = true, .function = kRelu};
+    case MatmulEpilogue::kGelu: return {.function = kGelu};
+    case MatmulEpilogue::kGeluBias: return {.reads_bias = true, .function = kGelu};
+    case MatmulEpilogue::kReluAux: return {.aux = true, .function = kRelu};
+    case MatmulEpilogue::kReluAuxBias: return {.reads_bias = true, .aux = true, .function = kRelu};
+    case MatmulEpilogue::kGeluAux: return {.aux = true, .function = kGelu};
+    case MatmulEpilogue::kGeluAuxBias: return {.reads_bias = true, .aux = true, .function = kGelu};
+    case MatmulEpilogue::kDRelu: return {.aux = true, .gradient = true, .function = kRelu};
+    case MatmulEpilogue::kDGelu: return {.aux = true, .gradient = true, .function = kGelu};
     case MatmulEpilogue::kBiasGradA:
-    case MatmulEpilogue::kBiasGradB:
-      return {.writes_bias = true};
+    case MatmulEpilogue::kBiasGradB: return {.writes_bias = true};
   }
   return {};
 }

@@ -47,12 +47,15 @@ State& TheState() {
   return *state;
 }
 
-absl::Status BadName(const std::string& name) { return UsageError(absl::StrCat("device '", name, "' is not of the form cpu, cuda or cuda:N")); }
+absl::Status BadName(const std::string& name) {
+  return UsageError(absl::StrCat("device '", name, "' is not of the form cpu, cuda or cuda:N"));
+}
 
 // -1 unless `digits` are a number.
 int IndexOf(const std::string& digits) {
   int index = -1;
-  const bool all_digits = std::all_of(digits.begin(), digits.end(), [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); });
+  const bool all_digits =
+      std::all_of(digits.begin(), digits.end(), [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); });
   return all_digits && absl::SimpleAtoi(digits, &index) ? index : -1;
 }
 
@@ -75,7 +78,8 @@ absl::StatusOr<DeviceTarget> OpenDevice(const std::string& name, const std::func
   }
   const DeviceInfo& info = target.device->info();
   if (warn && !info.has_tensor_cores) {
-    warn(absl::StrCat(target.device->name(), " is a ", info.name, ", which has no tensor cores: float16 will not be faster than float32 on it"));
+    warn(absl::StrCat(target.device->name(), " is a ", info.name,
+                      ", which has no tensor cores: float16 will not be faster than float32 on it"));
   }
   return target;
 }

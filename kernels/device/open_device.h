@@ -20,9 +20,9 @@ struct DeviceTarget {
   CollectiveLibrary* collectives = nullptr;
 };
 
-// `name` is "cuda", "cuda:1", or one of AddDeviceBackend; "cpu" is a target without a device. The same device is one object in a process while
-// somebody uses it. Usage error for a name of another form; exit code 4, in one sentence with the reason, for a build without CUDA, no driver,
-// no such device, a compute capability below 7.5. `warn` gets a sentence when the device has no tensor cores. Thread-safe.
+// `name` is "cuda", "cuda:1", or one of AddDeviceBackend; "cpu" is a target without a device. The same device is one object in a process
+// while somebody uses it. Usage error for a name of another form; exit code 4, in one sentence with the reason, for a build without CUDA,
+// no driver, no such device, a compute capability below 7.5. `warn` gets a sentence when the device has no tensor cores. Thread-safe.
 absl::StatusOr<DeviceTarget> OpenDevice(const std::string& name, const std::function<void(const std::string&)>& warn = nullptr);
 
 // Adds a backend of another name, for tests. Not while another thread opens devices.

@@ -15,7 +15,8 @@ PinnedRing::~PinnedRing() {
 
 absl::StatusOr<PinnedRing::Slot> PinnedRing::Acquire(int64_t bytes) {
   Memory& slot = slots_[next_];
-  if (slot.acquired) return InternalError(absl::StrCat("pinned ring: slot ", next_, " of ", slots_.size(), " is acquired again and has not been released"));
+  if (slot.acquired)
+    return InternalError(absl::StrCat("pinned ring: slot ", next_, " of ", slots_.size(), " is acquired again and has not been released"));
   if (slot.used == nullptr) {
     AMPC_ASSIGN_OR_RETURN(slot.used, device_.NewEvent(/*timing=*/false));
   }

@@ -71,38 +71,17 @@ void ApplyActivation(const Activation& act, int threads, float* data, int64_t n)
   UnaryOp fn = UnaryOp::kAbs;
   simd::Params<float> p{act.alpha, act.beta, 0};
   switch (act.kind) {
-    case ActivationKind::kNone:
-      break;
-    case ActivationKind::kRelu:
-      fn = UnaryOp::kRelu;
-      break;
-    case ActivationKind::kRelu6:
-      fn = UnaryOp::kClip, p = {0, act.alpha, 0};
-      break;
-    case ActivationKind::kLeakyRelu:
-      fn = UnaryOp::kLeakyRelu;
-      break;
-    case ActivationKind::kSigmoid:
-      fn = UnaryOp::kSigmoid;
-      break;
-    case ActivationKind::kTanh:
-      fn = UnaryOp::kTanh;
-      break;
-    case ActivationKind::kGelu:
-      fn = UnaryOp::kGelu;
-      break;
-    case ActivationKind::kGeluTanh:
-      fn = UnaryOp::kGeluTanh;
-      break;
-    case ActivationKind::kSwish:
-      fn = UnaryOp::kSwish;
-      break;
-    case ActivationKind::kHardSwish:
-      fn = UnaryOp::kHardSwish, p = {6, 6, 3};
-      break;
-    case ActivationKind::kHardSigmoid:
-      fn = UnaryOp::kHardSigmoid;
-      break;
+    case ActivationKind::kNone: break;
+    case ActivationKind::kRelu: fn = UnaryOp::kRelu; break;
+    case ActivationKind::kRelu6: fn = UnaryOp::kClip, p = {0, act.alpha, 0}; break;
+    case ActivationKind::kLeakyRelu: fn = UnaryOp::kLeakyRelu; break;
+    case ActivationKind::kSigmoid: fn = UnaryOp::kSigmoid; break;
+    case ActivationKind::kTanh: fn = UnaryOp::kTanh; break;
+    case ActivationKind::kGelu: fn = UnaryOp::kGelu; break;
+    case ActivationKind::kGeluTanh: fn = UnaryOp::kGeluTanh; break;
+    case ActivationKind::kSwish: fn = UnaryOp::kSwish; break;
+    case ActivationKind::kHardSwish: fn = UnaryOp::kHardSwish, p = {6, 6, 3}; break;
+    case ActivationKind::kHardSigmoid: fn = UnaryOp::kHardSigmoid; break;
   }
   const bool affine = act.scale != 1 || act.shift != 0;
   if (act.kind == ActivationKind::kNone && !affine) return;

@@ -25,9 +25,9 @@ namespace ampc::onednn {
 namespace {
 
 struct Descs {
-  MemoryDesc in, filter, bias, out;  // as the primitive takes them
+  MemoryDesc in, filter, bias, out;                  // as the primitive takes them
   DType type = DType::kF32, out_type = DType::kF32;  // of operand and filter; of result and residual
-  bool sum = false;  // the result's memory holds the residual before the run
+  bool sum = false;                                  // the result's memory holds the residual before the run
 };
 
 struct Choice {
@@ -50,7 +50,7 @@ absl::StatusOr<Attr> ConvAttr(const ConvSpec& s, const MemoryDesc& out, bool sum
 // longer than a thousand runs of a small convolution, which the older implementation computes as fast. `whole`: what a part is a part of;
 // parts compute as the whole does.
 bool OlderPays(const ConvSpec& whole, const_dnnl_primitive_desc_t pd) {
-  constexpr double kSmall = 3e7;             // multiply-adds
+  constexpr double kSmall = 3e7;            // multiply-adds
   constexpr int64_t kFewestPositions = 16;  // below, brgconv wins 1 to 2 us a run
   return ImplementationOf(pd) == "brgconv:avx512_core" && Work(whole) < kSmall && whole.out_positions() >= kFewestPositions;
 }
@@ -192,9 +192,7 @@ class OneDnnConv final : public Conv {
  private:
   explicit OneDnnConv(const ConvSpec& spec) : s_(spec) {}
 
-  bool TransposesResidual() const {
-    return s_.has_residual && s_.residual == Layout::kPlain && !Neutral(s_.out_c, s_.out_positions());
-  }
+  bool TransposesResidual() const { return s_.has_residual && s_.residual == Layout::kPlain && !Neutral(s_.out_c, s_.out_positions()); }
 
   // The residual is not read where it lies.
   bool BringsResidual() const { return TransposesResidual() || (s_.has_residual && s_.residual_storage != out_type_); }
@@ -370,7 +368,7 @@ class OneDnnConv final : public Conv {
   std::vector<Part> parts_;  // one that oneDNN divides among threads_, or several of one thread each
   int64_t channels_ = 0;     // of a part that computes some channels; 0 where parts are rows
   std::vector<WeightCache::Packed> channel_filters_;
-  size_t axis_ = 0;          // that parts are cut along
+  size_t axis_ = 0;  // that parts are cut along
   int threads_ = 1;
   int64_t filter_bytes_ = 0, scratchpad_bytes_ = 0;  // of one part
   // Offsets in the workspace; -1 for what is used where it lies.

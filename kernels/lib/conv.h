@@ -41,7 +41,7 @@ struct ConvBuffers {
   const float* bias = nullptr;
   const void* residual = nullptr;
   void* out = nullptr;
-  void* workspace = nullptr;  // 64-byte aligned
+  void* workspace = nullptr;             // 64-byte aligned
   std::atomic<bool>* met_nan = nullptr;  // set where the library reads NaN; null: nobody asks
 };
 

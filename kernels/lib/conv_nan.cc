@@ -69,7 +69,8 @@ class NanKeepingConv final : public NanKeeping<Conv, ConvSpec, ConvBuffers, Make
   }
 
  private:
-  // oneDNN reads a whole vector where there are fewer channels; what lies behind the bias then may look like NaN. Empty where that can't be.
+  // oneDNN reads a whole vector where there are fewer channels; what lies behind the bias then may look like NaN. Empty where that can't
+  // be.
   std::vector<float> PaddedBias(const float* bias) const {
     constexpr int64_t kLanes = 16;
     if (bias == nullptr || s_.out_c % kLanes == 0) return {};

@@ -7,8 +7,9 @@
 
 namespace ampc::onednn {
 
-// `fused` computes `spec`. Where it meets NaN, which the CPU notes at no cost, the convolution is computed again and its activation by itself,
-// and what is not finite then is the result; a run without NaN takes no longer, but for a look at a residual that lies in the result's memory. ConvBuffers::filter is read then, constant or not.
+// `fused` computes `spec`. Where it meets NaN, which the CPU notes at no cost, the convolution is computed again and its activation by
+// itself, and what is not finite then is the result; a run without NaN takes no longer, but for a look at a residual that lies in the
+// result's memory. ConvBuffers::filter is read then, constant or not.
 std::unique_ptr<Conv> KeepNan(std::unique_ptr<Conv> fused, const ConvSpec& spec);
 
 }  // namespace ampc::onednn

@@ -17,7 +17,7 @@ struct MatmulBuffers {
   const void* b = nullptr;  // not read when it was given to MakeMatmul
   const float* bias = nullptr;
   void* out = nullptr;
-  void* workspace = nullptr;  // 64-byte aligned
+  void* workspace = nullptr;             // 64-byte aligned
   std::atomic<bool>* met_nan = nullptr;  // set where the library reads NaN; null: nobody asks
 };
 

@@ -36,7 +36,8 @@ void TakeWhere(int threads, int64_t n, const float* from, void* out, DType stora
   });
 }
 
-// Finite results stay as the fused step gave them, so that a CPU's note of NaN that no result shows (of a lane beyond the channels, say) changes no bits.
+// Finite results stay as the fused step gave them, so that a CPU's note of NaN that no result shows (of a lane beyond the channels, say)
+// changes no bits.
 inline bool EitherNotFinite(float alone, float fused) { return !std::isfinite(alone) || !std::isfinite(fused); }
 
 // `Step` is Conv or Matmul, `Make` what makes one of a Spec without a constant operand or a cache.

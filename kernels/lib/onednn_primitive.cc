@@ -24,34 +24,24 @@ struct Step {
 
 std::vector<Step> Steps(const Activation& act) {
   switch (act.kind) {
-    case ActivationKind::kNone:
-      return {};
-    case ActivationKind::kRelu:
-      return {{dnnl_eltwise_relu, 0, 0}};
-    case ActivationKind::kRelu6:
-      return {{dnnl_eltwise_clip, 0, act.alpha}};
-    case ActivationKind::kLeakyRelu:
-      return {{dnnl_eltwise_relu, act.alpha, 0}};
-    case ActivationKind::kSigmoid:
-      return {{dnnl_eltwise_logistic, 0, 0}};
-    case ActivationKind::kTanh:
-      return {{dnnl_eltwise_tanh, 0, 0}};
-    case ActivationKind::kGelu:
-      return {{dnnl_eltwise_gelu_erf, 0, 0}};
-    case ActivationKind::kGeluTanh:
-      return {{dnnl_eltwise_gelu_tanh, 0, 0}};
-    case ActivationKind::kSwish:
-      return {{dnnl_eltwise_swish, act.alpha, 0}};
-    case ActivationKind::kHardSwish:
-      return {{dnnl_eltwise_hardswish, 0, 0}};
-    case ActivationKind::kHardSigmoid:
-      return {{dnnl_eltwise_linear, act.alpha, act.beta}, {dnnl_eltwise_clip, 0, 1}};
+    case ActivationKind::kNone: return {};
+    case ActivationKind::kRelu: return {{dnnl_eltwise_relu, 0, 0}};
+    case ActivationKind::kRelu6: return {{dnnl_eltwise_clip, 0, act.alpha}};
+    case ActivationKind::kLeakyRelu: return {{dnnl_eltwise_relu, act.alpha, 0}};
+    case ActivationKind::kSigmoid: return {{dnnl_eltwise_logistic, 0, 0}};
+    case ActivationKind::kTanh: return {{dnnl_eltwise_tanh, 0, 0}};
+    case ActivationKind::kGelu: return {{dnnl_eltwise_gelu_erf, 0, 0}};
+    case ActivationKind::kGeluTanh: return {{dnnl_eltwise_gelu_tanh, 0, 0}};
+    case ActivationKind::kSwish: return {{dnnl_eltwise_swish, act.alpha, 0}};
+    case ActivationKind::kHardSwish: return {{dnnl_eltwise_hardswish, 0, 0}};
+    case ActivationKind::kHardSigmoid: return {{dnnl_eltwise_linear, act.alpha, act.beta}, {dnnl_eltwise_clip, 0, 1}};
   }
   return {};
 }
 
-// Where oneDNN's code generator gets no memory, it writes through null. A primitive takes up to 2 MB, in pieces of 256 kB; so many more are asked
-// for that what it needs besides is there, too. Free memory of a limited address space is all that this can see, and all that is refused here.
+// Where oneDNN's code generator gets no memory, it writes through null. A primitive takes up to 2 MB, in pieces of 256 kB; so many more are
+// asked for that what it needs besides is there, too. Free memory of a limited address space is all that this can see, and all that is
+// refused here.
 constexpr size_t kRoomForPrimitive = size_t{16} << 20;
 
 // Whether the process may map only so much, or all memory that is mapped is accounted for.
@@ -71,7 +61,8 @@ bool MappingsAreLimited() {
 absl::Status CheckRoomForPrimitive() {
   if (!MappingsAreLimited()) return absl::OkStatus();
   void* room = mmap(nullptr, kRoomForPrimitive, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room == MAP_FAILED) return InternalError(absl::StrCat("out of memory: to compile an oneDNN primitive needs ", kRoomForPrimitive, " bytes"));
+  if (room == MAP_FAILED)
+    return InternalError(absl::StrCat("out of memory: to compile an oneDNN primitive needs ", kRoomForPrimitive, " bytes"));
   munmap(room, kRoomForPrimitive);
   return absl::OkStatus();
 }

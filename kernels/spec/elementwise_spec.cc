@@ -15,19 +15,19 @@ constexpr UnaryRow kUnary[] = {AMPC_ACTIVATION_OPS(AMPC_ROW) AMPC_ARITHMETIC_OPS
 #undef AMPC_ROW
 
 constexpr BinaryRow kBinary[] = {
-    {"elementwise_add", Op2::kAdd},   {"elementwise_sub", Op2::kSub},   {"elementwise_mul", Op2::kMul},
-    {"elementwise_div", Op2::kDiv},   {"elementwise_max", Op2::kMax},   {"elementwise_min", Op2::kMin},
-    {"elementwise_pow", Op2::kPow},   {"elementwise_fmax", Op2::kFMax}, {"elementwise_fmin", Op2::kFMin},
-    {"elementwise_mod", Op2::kMod},   {"elementwise_floordiv", Op2::kFloorDiv}, {"atan2", Op2::kAtan2},
+    {"elementwise_add", Op2::kAdd}, {"elementwise_sub", Op2::kSub},           {"elementwise_mul", Op2::kMul},
+    {"elementwise_div", Op2::kDiv}, {"elementwise_max", Op2::kMax},           {"elementwise_min", Op2::kMin},
+    {"elementwise_pow", Op2::kPow}, {"elementwise_fmax", Op2::kFMax},         {"elementwise_fmin", Op2::kFMin},
+    {"elementwise_mod", Op2::kMod}, {"elementwise_floordiv", Op2::kFloorDiv}, {"atan2", Op2::kAtan2},
 };
 
 constexpr LogicRow kLogic[] = {
-    {"equal", LogicOp::kEqual},           {"not_equal", LogicOp::kNotEqual},         {"less_than", LogicOp::kLess},
-    {"less_equal", LogicOp::kLessEqual},  {"greater_than", LogicOp::kGreater},       {"greater_equal", LogicOp::kGreaterEqual},
-    {"logical_and", LogicOp::kAnd},       {"logical_or", LogicOp::kOr},              {"logical_xor", LogicOp::kXor},
-    {"bitwise_and", LogicOp::kBitAnd},    {"bitwise_or", LogicOp::kBitOr},           {"bitwise_xor", LogicOp::kBitXor},
-    {"logical_not", LogicOp::kNot},       {"isfinite_v2", LogicOp::kIsFinite},       {"isinf_v2", LogicOp::kIsInf},
-    {"isnan_v2", LogicOp::kIsNaN},        {"bitwise_not", LogicOp::kBitNot},
+    {"equal", LogicOp::kEqual},          {"not_equal", LogicOp::kNotEqual},   {"less_than", LogicOp::kLess},
+    {"less_equal", LogicOp::kLessEqual}, {"greater_than", LogicOp::kGreater}, {"greater_equal", LogicOp::kGreaterEqual},
+    {"logical_and", LogicOp::kAnd},      {"logical_or", LogicOp::kOr},        {"logical_xor", LogicOp::kXor},
+    {"bitwise_and", LogicOp::kBitAnd},   {"bitwise_or", LogicOp::kBitOr},     {"bitwise_xor", LogicOp::kBitXor},
+    {"logical_not", LogicOp::kNot},      {"isfinite_v2", LogicOp::kIsFinite}, {"isinf_v2", LogicOp::kIsInf},
+    {"isnan_v2", LogicOp::kIsNaN},       {"bitwise_not", LogicOp::kBitNot},
 };
 
 #define AMPC_ROW(op, functor, ...) {op, UnaryGradient::k##functor __VA_OPT__(, ) __VA_ARGS__},
@@ -80,10 +80,8 @@ bool HasIntegers(UnaryOp functor) {
     case UnaryOp::kClip:
     case UnaryOp::kPowScalar:
     case UnaryOp::kScaleThenBias:
-    case UnaryOp::kBiasThenScale:
-      return true;
-    default:
-      return false;
+    case UnaryOp::kBiasThenScale: return true;
+    default: return false;
   }
 }
 
@@ -112,10 +110,8 @@ std::vector<DType> TypesOf(const LogicRow& row) {
     case LogicOp::kBitAnd:
     case LogicOp::kBitOr:
     case LogicOp::kBitXor:
-    case LogicOp::kBitNot:
-      break;
-    default:
-      types.insert(types.begin(), std::begin(kFloats), std::end(kFloats));
+    case LogicOp::kBitNot: break;
+    default: types.insert(types.begin(), std::begin(kFloats), std::end(kFloats));
   }
   return types;
 }

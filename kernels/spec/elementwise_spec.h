@@ -31,7 +31,8 @@ functors::UnaryOp FunctorOf(const UnaryRow& row, const Op& op);
 functors::Params<double> ParamsOf(const UnaryRow& row, const Op& op);
 // Whether integers have the functor, too: an arithmetic that wraps, with parameters toward zero.
 bool HasIntegers(functors::UnaryOp functor);
-// The functor of `pow` of floats with an exponent that is known: those that need no power function have their own. kScaleThenBias is x * 1 + -0.
+// The functor of `pow` of floats with an exponent that is known: those that need no power function have their own. kScaleThenBias is x * 1
+// + -0.
 functors::UnaryOp PowerFunctor(double exponent);
 
 // Maps of two broadcast operands of one type.
@@ -77,7 +78,8 @@ struct BinaryGradientRow {
 };
 absl::Span<const BinaryGradientRow> BinaryGradientRows();
 const BinaryGradientRow* FindBinaryGradient(const Op& op);
-inline constexpr BinaryGradientRow kPreluGradient = {"prelu_grad", functors::RowGradient::kPreluGradX, functors::RowGradient::kPreluGradY, "X", "Alpha"};
+inline constexpr BinaryGradientRow kPreluGradient = {"prelu_grad", functors::RowGradient::kPreluGradX, functors::RowGradient::kPreluGradY,
+                                                     "X", "Alpha"};
 
 // prelu: X as outer x slopes x inner elements.
 struct PreluShape {

@@ -29,8 +29,9 @@ absl::StatusOr<std::vector<std::string>> CrossingGradients(const Program& main) 
       const Op* producer = var->kind == VarKind::kTemp ? uses.producer(*var) : nullptr;
       if (producer == nullptr || InUpdate(*producer) || !seen.insert(var).second) continue;
       if ((RoleOf(*producer) & kRoleBackward) == 0 || !var->type.IsFloat() || !var->type.IsStatic()) {
-        return UnsupportedError(absl::StrCat("accumulate: ", Describe(*op), " reads '", var->name(), "' (", ToString(var->type), "), a result of ",
-                                             Describe(*producer), " that is no gradient of known size, so it cannot be summed over several calls"));
+        return UnsupportedError(absl::StrCat("accumulate: ", Describe(*op), " reads '", var->name(), "' (", ToString(var->type),
+                                             "), a result of ", Describe(*producer),
+                                             " that is no gradient of known size, so it cannot be summed over several calls"));
       }
       names.push_back(var->name());
     }
@@ -86,7 +87,8 @@ absl::Status AddToSum(Program& micro, const std::string& gradient, const std::st
   Var* state = block.AddVar(sum, VarKind::kState, value->type.WithDType(type));
   if (value->type.dtype != type) {
     Var* wide = NewTemp(block, absl::StrCat(gradient, "@WIDE"));
-    AMPC_RETURN_IF_ERROR(AppendOp(block, "cast", {{"X", {value}}}, {{"Out", {wide}}}, CastTo(value->type.dtype, type), kRoleBackward).status());
+    AMPC_RETURN_IF_ERROR(
+        AppendOp(block, "cast", {{"X", {value}}}, {{"Out", {wide}}}, CastTo(value->type.dtype, type), kRoleBackward).status());
     value = wide;
   }
   return AppendOp(block, "sum", {{"X", {state, value}}}, {{"Out", {state}}}, {}, kRoleBackward).status();
@@ -100,7 +102,8 @@ absl::Status Mean(Program& update, const std::string& gradient, const std::strin
   Var* state = block.AddVar(sum, VarKind::kState, value->type.WithDType(type));
   const bool cast = value->type.dtype != type;
   Var* mean = cast ? NewTemp(block, absl::StrCat(gradient, "@MEAN")) : value;
-  AMPC_RETURN_IF_ERROR(AppendOp(block, "scale", {{"X", {state}}}, {{"Out", {mean}}}, {{"scale", 1.0f / static_cast<float>(k)}}, kRoleOptimize).status());
+  AMPC_RETURN_IF_ERROR(
+      AppendOp(block, "scale", {{"X", {state}}}, {{"Out", {mean}}}, {{"scale", 1.0f / static_cast<float>(k)}}, kRoleOptimize).status());
   if (!cast) return absl::OkStatus();
   return AppendOp(block, "cast", {{"X", {mean}}}, {{"Out", {value}}}, CastTo(type, value->type.dtype), kRoleOptimize).status();
 }
@@ -108,8 +111,8 @@ absl::Status Mean(Program& update, const std::string& gradient, const std::strin
 absl::Status Clear(Program& update, const std::string& sum) {
   Var* state = update.main().FindVar(sum);
   std::vector<int64_t> shape(state->type.dims.begin(), state->type.dims.end());
-  return AppendOp(update.main(), "fill_constant", {}, {{"Out", {state}}}, {{"shape", std::move(shape)}, {"value", 0.0f}, {"dtype", state->type.dtype}},
-                  kRoleOptimize)
+  return AppendOp(update.main(), "fill_constant", {}, {{"Out", {state}}},
+                  {{"shape", std::move(shape)}, {"value", 0.0f}, {"dtype", state->type.dtype}}, kRoleOptimize)
       .status();
 }
 

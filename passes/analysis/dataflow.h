@@ -23,8 +23,8 @@ struct BlockLink {
 
 // The values that are one another on both sides of a subgraph's border, of the ops of ONNX with subgraphs, in program order: what the op
 // starts a subgraph with and the subgraph's inputs, the subgraph's outputs and the results of the op, what a loop's body gives and gets as
-// a state in the next iteration, and what a loop starts with and its results, for one that makes no iteration. Captured values and carries of native
-// control flow are one variable everywhere and need no link.
+// a state in the next iteration, and what a loop starts with and its results, for one that makes no iteration. Captured values and carries
+// of native control flow are one variable everywhere and need no link.
 std::vector<BlockLink> BlockLinks(const Program& program);
 
 // A snapshot of who makes and who reads each value: rewriting the program outdates it. Positions are those of ops().

@@ -13,8 +13,8 @@ SlotPrecision OutputPrecisionFor(const OpDef& def, int slot, DType low);
 // May the op compute in `low` as far as its version says? True for an op that is not ONNX's.
 bool SchemaAllows(const OpDef& def, DType low);
 
-// Does an earlier version of the operator say in an attribute what operand slot `slot` says (the axes of a reduction)? False for an op that is
-// not ONNX's.
+// Does an earlier version of the operator say in an attribute what operand slot `slot` says (the axes of a reduction)? False for an op that
+// is not ONNX's.
 bool WasAttribute(const OpDef& def, int slot);
 
 }  // namespace ampc

@@ -19,8 +19,10 @@ int64_t Clamped(int64_t at, int64_t size) { return std::clamp(at < 0 ? at + size
 // The literal as it is, negative numbers included.
 std::optional<std::vector<int64_t>> Literal(const Var* var) {
   if (var == nullptr || var->literal == nullptr || var->literal->num_elements() > kMostElements) return std::nullopt;
-  if (var->literal->dtype() == DType::kI64) return std::vector<int64_t>(var->literal->values<int64_t>().begin(), var->literal->values<int64_t>().end());
-  if (var->literal->dtype() == DType::kI32) return std::vector<int64_t>(var->literal->values<int32_t>().begin(), var->literal->values<int32_t>().end());
+  if (var->literal->dtype() == DType::kI64)
+    return std::vector<int64_t>(var->literal->values<int64_t>().begin(), var->literal->values<int64_t>().end());
+  if (var->literal->dtype() == DType::kI32)
+    return std::vector<int64_t>(var->literal->values<int32_t>().begin(), var->literal->values<int32_t>().end());
   return std::nullopt;
 }
 
@@ -62,7 +64,8 @@ std::optional<Dims> ShapeValues::Compute(const Op& op) {
   if (value == nullptr || in.type.rank() > 1) return std::nullopt;
   const Dims source = *value;
   const auto size = static_cast<int64_t>(source.size());
-  if (op.type() == "cast" || IsType(op, "Identity", "assign") || IsType(op, "Unsqueeze", "unsqueeze2") || IsType(op, "Squeeze", "squeeze2")) return source;
+  if (op.type() == "cast" || IsType(op, "Identity", "assign") || IsType(op, "Unsqueeze", "unsqueeze2") || IsType(op, "Squeeze", "squeeze2"))
+    return source;
   if (IsType(op, "Gather", "gather") && op.inputs().size() >= 2) {
     const std::optional<std::vector<int64_t>> index = Literal(op.inputs()[1]);
     if (!index.has_value()) return std::nullopt;
@@ -77,7 +80,8 @@ std::optional<Dims> ShapeValues::Compute(const Op& op) {
     const auto starts = Literal(op.inputs()[1]), ends = Literal(op.inputs()[2]);
     const int steps_slot = op.def().InputSlot("steps");
     const auto steps = steps_slot < 0 || op.input(steps_slot) == nullptr ? std::vector<int64_t>{1} : Literal(op.input(steps_slot));
-    if (!starts.has_value() || !ends.has_value() || starts->size() != 1 || ends->size() != 1 || steps != std::vector<int64_t>{1}) return std::nullopt;
+    if (!starts.has_value() || !ends.has_value() || starts->size() != 1 || ends->size() != 1 || steps != std::vector<int64_t>{1})
+      return std::nullopt;
     const int64_t from = Clamped((*starts)[0], size), to = Clamped((*ends)[0], size);
     return from < to ? Dims(source.begin() + from, source.begin() + to) : Dims();
   }

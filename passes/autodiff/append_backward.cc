@@ -34,7 +34,8 @@ class Backward {
       : block_(program.main()), flow_(std::move(flow)), first_new_(program.num_var_ids()), parts_(program.num_var_ids()) {}
 
   absl::StatusOr<std::vector<VarGradient>> FromLoss(Var& loss) {
-    if (!flow_.Passes(loss)) return UsageError(absl::StrCat("the loss '", loss.name(), "' depends on no variable whose gradient is wanted"));
+    if (!flow_.Passes(loss))
+      return UsageError(absl::StrCat("the loss '", loss.name(), "' depends on no variable whose gradient is wanted"));
     const std::vector<Op*> ops = flow_.OpsToward({&loss});
     if (!ops.empty()) {
       Op& last = *ops.front();  // the one that computes the loss
@@ -84,7 +85,8 @@ class Backward {
   absl::StatusOr<Op*> Append(absl::string_view type, const Op* forward) {
     const OpDef* def = Ops().Find(type);
     if (def == nullptr) {
-      return UnsupportedError(absl::StrCat(forward == nullptr ? "the gradient" : Describe(*forward), ": there is no op '", type, "' to compute it"));
+      return UnsupportedError(
+          absl::StrCat(forward == nullptr ? "the gradient" : Describe(*forward), ": there is no op '", type, "' to compute it"));
     }
     Op* op = block_.Append(block_.NewOp(def));
     op->SetAttr("op_role", int32_t{kRoleBackward});
@@ -103,7 +105,8 @@ class Backward {
   Var* NewPart(const Var& var) {
     std::vector<Var*>& parts = parts_[var.id()];
     if (parts.empty()) order_.push_back(&var);
-    if (parts.size() == 1 && parts[0]->id() >= first_new_) block_.RenameVar(parts[0], FreeName(absl::StrCat(var.name(), kSuffix, PartSuffix(0))));
+    if (parts.size() == 1 && parts[0]->id() >= first_new_)
+      block_.RenameVar(parts[0], FreeName(absl::StrCat(var.name(), kSuffix, PartSuffix(0))));
     Var* part = NewGradient(var, parts.empty() ? "" : PartSuffix(parts.size()));
     parts.push_back(part);
     return part;
@@ -137,7 +140,8 @@ class Backward {
   absl::Status Differentiate(Op& op) {
     const std::string& gradient = op.def().gradient;
     const auto refuse = [&op](absl::string_view why) {
-      return UnsupportedError(absl::StrCat(Describe(op), " lies between a value whose gradient is wanted and the loss and has no gradient: ", why));
+      return UnsupportedError(
+          absl::StrCat(Describe(op), " lies between a value whose gradient is wanted and the loss and has no gradient: ", why));
     };
     if (op.def().opaque) return refuse("no record describes this op");
     if (absl::StartsWith(gradient, "none: ")) return refuse(absl::StripPrefix(gradient, "none: "));
@@ -169,7 +173,8 @@ class Backward {
   // Slots of the gradient op are named after those of the forward op; see graph/ops/gradients.h.
   absl::Status DifferentiateByRecord(Op& op) {
     const OpDef* def = Ops().Find(op.def().gradient);
-    if (def == nullptr) return UnsupportedError(absl::StrCat(Describe(op), ": there is no op '", op.def().gradient, "' to compute its gradient"));
+    if (def == nullptr)
+      return UnsupportedError(absl::StrCat(Describe(op), ": there is no op '", op.def().gradient, "' to compute its gradient"));
     AMPC_RETURN_IF_ERROR(CheckWays(op, *def));
     std::vector<std::vector<Var*>> operands;
     for (const SlotDef& slot : def->inputs) {
@@ -198,15 +203,15 @@ class Backward {
       const Var& operand = *op.inputs()[i];
       const std::string& slot = op.def().inputs[op.InputSlotOf(static_cast<int>(i))].name;
       if (!flow_.Passes(operand) || gradient.OutputSlot(absl::StrCat(slot, kSuffix)) >= 0) continue;
-      return UnsupportedError(absl::StrCat(Describe(op), ": a gradient is wanted for its operand '", operand.name(), "' (", slot, "); '", gradient.name,
-                                           "' does not compute it"));
+      return UnsupportedError(absl::StrCat(Describe(op), ": a gradient is wanted for its operand '", operand.name(), "' (", slot, "); '",
+                                           gradient.name, "' does not compute it"));
     }
     for (size_t i = 0; i < op.outputs().size(); ++i) {
       const Var& result = *op.outputs()[i];
       const std::string& slot = op.def().outputs[op.OutputSlotOf(static_cast<int>(i))].name;
       if (result.id() >= first_new_ || parts_[result.id()].empty() || gradient.InputSlot(absl::StrCat(slot, kSuffix)) >= 0) continue;
-      return UnsupportedError(absl::StrCat(Describe(op), ": its result '", result.name(), "' (", slot, ") lies on the way to the loss; '", gradient.name,
-                                           "' has no gradient for it"));
+      return UnsupportedError(absl::StrCat(Describe(op), ": its result '", result.name(), "' (", slot, ") lies on the way to the loss; '",
+                                           gradient.name, "' has no gradient for it"));
     }
     return absl::OkStatus();
   }
@@ -236,7 +241,8 @@ class Backward {
 
   // An optional result that the gradient reads and nobody asked for: XShape, Mean, Mask.
   absl::Status AddResult(Op& op, int slot) {
-    const std::string base = absl::StrCat(op.outputs().empty() ? op.type() : op.outputs()[0]->name(), ".", absl::AsciiStrToLower(op.def().outputs[slot].name));
+    const std::string base =
+        absl::StrCat(op.outputs().empty() ? op.type() : op.outputs()[0]->name(), ".", absl::AsciiStrToLower(op.def().outputs[slot].name));
     Var* var = block_.AddVar(block_.UniqueName(base), VarKind::kTemp, TensorType::Unranked(DType::kInvalid));
     var->stop_gradient = true;
     op.SetOutputs(slot, {var});
@@ -249,9 +255,9 @@ class Backward {
 
   Block& block_;
   const GradientFlow flow_;
-  const int first_new_;                        // Var::id from which on variables were made here
-  std::vector<std::vector<Var*>> parts_;       // by Var::id of variables that were there before: the gradients to be added up
-  std::vector<const Var*> order_;              // variables with parts, by their first one
+  const int first_new_;                   // Var::id from which on variables were made here
+  std::vector<std::vector<Var*>> parts_;  // by Var::id of variables that were there before: the gradients to be added up
+  std::vector<const Var*> order_;         // variables with parts, by their first one
 };
 
 }  // namespace
@@ -262,14 +268,17 @@ absl::StatusOr<std::vector<VarGradient>> AppendBackward(Program& program, Var& l
   return Backward(program, std::move(flow)).FromLoss(loss);
 }
 
-absl::StatusOr<std::vector<VarGradient>> AppendGradients(Program& program, absl::Span<const VarGradient> seeds, const BackwardOptions& options) {
+absl::StatusOr<std::vector<VarGradient>> AppendGradients(Program& program, absl::Span<const VarGradient> seeds,
+                                                         const BackwardOptions& options) {
   AMPC_ASSIGN_OR_RETURN(GradientFlow flow, GradientFlow::Find(program, options.wanted, options.no_grad));
   return Backward(program, std::move(flow)).FromSeeds(seeds);
 }
 
 PassInfo AppendBackwardPass() {
   PassInfo info{"append-backward", "appends the ops that compute the gradient of a loss; the gradients become fetches", {}, nullptr};
-  info.options = {{"loss", "the value to differentiate"}, {"wanted", "params and feeds; all trainable params without it"}, {"no_grad", "values that gradients do not pass"}};
+  info.options = {{"loss", "the value to differentiate"},
+                  {"wanted", "params and feeds; all trainable params without it"},
+                  {"no_grad", "values that gradients do not pass"}};
   info.make = [](const PassOptions& options) -> absl::StatusOr<std::unique_ptr<Pass>> {
     const auto loss = options.find("loss");
     if (loss == options.end()) return UsageError("append-backward needs the option loss, the name of the value to differentiate");

@@ -30,9 +30,10 @@ struct BackwardOptions {
 // why). After an error the program may hold a part of the gradient ops.
 absl::StatusOr<std::vector<VarGradient>> AppendBackward(Program& program, Var& loss, const BackwardOptions& options = {});
 
-// The same for any values instead of a loss: `seeds` holds each with its gradient, a value of the same type. Nothing is started, and a value
-// that depends on nothing wanted is no error.
-absl::StatusOr<std::vector<VarGradient>> AppendGradients(Program& program, absl::Span<const VarGradient> seeds, const BackwardOptions& options = {});
+// The same for any values instead of a loss: `seeds` holds each with its gradient, a value of the same type. Nothing is started, and a
+// value that depends on nothing wanted is no error.
+absl::StatusOr<std::vector<VarGradient>> AppendGradients(Program& program, absl::Span<const VarGradient> seeds,
+                                                         const BackwardOptions& options = {});
 
 // append-backward{loss=NAME,wanted=a,no_grad=b}: the same as a pass; the gradients become fetches.
 PassInfo AppendBackwardPass();

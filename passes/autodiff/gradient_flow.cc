@@ -56,7 +56,8 @@ absl::Status GradientFlow::FindSources(absl::Span<const std::string> wanted) {
     if (var->kind == VarKind::kTemp || var->kind == VarKind::kCarry) {
       return UsageError(absl::StrCat("wanted: '", name, "' is computed by an op; a param, state or feed is needed"));
     }
-    if (!var->type.IsFloat()) return UsageError(absl::StrCat("wanted: '", name, "' is ", ToString(var->type), "; only a float has a gradient"));
+    if (!var->type.IsFloat())
+      return UsageError(absl::StrCat("wanted: '", name, "' is ", ToString(var->type), "; only a float has a gradient"));
     sources_.push_back(var);
   }
   if (wanted.empty()) {

@@ -14,7 +14,8 @@ class GradientFlow {
  public:
   // `wanted`: names of float params, states or feeds of the main block; empty: its trainable params. `no_grad`: values that are not passed.
   // Errors: an unknown name, a wanted value that an op computes or that is no float.
-  static absl::StatusOr<GradientFlow> Find(const Program& program, absl::Span<const std::string> wanted, absl::Span<const std::string> no_grad);
+  static absl::StatusOr<GradientFlow> Find(const Program& program, absl::Span<const std::string> wanted,
+                                           absl::Span<const std::string> no_grad);
 
   const std::vector<Var*>& sources() const { return sources_; }
   // A gradient is wanted for `var` or for something that it is computed from. False for variables that are newer than the flow.

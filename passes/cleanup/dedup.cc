@@ -13,8 +13,8 @@ namespace {
 
 class Deduper {
  public:
-  explicit Deduper(Program& program) : program_(program), versions_(program), fetched_(program.num_var_ids(), false),
-                                       target_(program.num_var_ids(), nullptr) {
+  explicit Deduper(Program& program)
+      : program_(program), versions_(program), fetched_(program.num_var_ids(), false), target_(program.num_var_ids(), nullptr) {
     for (const Var* var : program.fetches) fetched_[var->id()] = true;
   }
 
@@ -76,7 +76,8 @@ class Deduper {
       if (a.InputSlotOf(static_cast<int>(i)) != b.InputSlotOf(static_cast<int>(i))) return false;
     }
     for (size_t i = 0; i < a.outputs().size(); ++i) {
-      if (a.OutputSlotOf(static_cast<int>(i)) != b.OutputSlotOf(static_cast<int>(i)) || !(a.outputs()[i]->type == b.outputs()[i]->type)) return false;
+      if (a.OutputSlotOf(static_cast<int>(i)) != b.OutputSlotOf(static_cast<int>(i)) || !(a.outputs()[i]->type == b.outputs()[i]->type))
+        return false;
     }
     for (const Attr& attr : a.attrs()) {
       const AttrValue* other = b.explicit_attr(attr.name);

@@ -10,7 +10,8 @@ namespace {
 
 // The literal is one number, and it is `value`.
 bool IsNumber(const Var& var, float value) {
-  return var.literal != nullptr && var.literal->dtype() == DType::kF32 && var.literal->num_elements() == 1 && var.literal->values<float>()[0] == value;
+  return var.literal != nullptr && var.literal->dtype() == DType::kF32 && var.literal->num_elements() == 1 &&
+         var.literal->values<float>()[0] == value;
 }
 
 // The operand that the op's first result equals; null when it computes something. Adding +0 turns -0 into +0, which is kept apart

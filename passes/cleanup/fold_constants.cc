@@ -37,7 +37,8 @@ class ConstantFolder {
   bool Fold(const Op& op) {
     if (!op.def().pure || op.def().opaque || op.outputs().empty() || !op.SubBlocks().empty()) return false;
     for (const Var* var : op.outputs()) {
-      if (var->kind != VarKind::kTemp || uses_.fetched(*var) || var->type.kind != TypeKind::kTensor || var->type.lod_level > 0) return false;
+      if (var->kind != VarKind::kTemp || uses_.fetched(*var) || var->type.kind != TypeKind::kTensor || var->type.lod_level > 0)
+        return false;
       const int64_t n = var->type.NumElements();
       if (n >= 0 && n > max_bytes_ / static_cast<int64_t>(std::max<size_t>(SizeOf(var->type.dtype), 1))) return false;
     }
@@ -91,7 +92,8 @@ PassInfo FoldConstantsPass() {
   PassInfo info;
   info.name = "fold-constants";
   info.summary = "replaces results that need no input by literals";
-  info.options = {{"max_bytes", "size of the largest literal to make, default 16777216"}, {"shapes", "fold the shapes of values of known size, too: true (default)"}};
+  info.options = {{"max_bytes", "size of the largest literal to make, default 16777216"},
+                  {"shapes", "fold the shapes of values of known size, too: true (default)"}};
   info.make = [](const PassOptions& options) -> absl::StatusOr<std::unique_ptr<Pass>> {
     int64_t max_bytes = 16 << 20;
     auto it = options.find("max_bytes");

@@ -16,7 +16,8 @@ constexpr const char* kTrainingOperands[] = {"Seed", "MomentumTensor"};
 bool DropTrainingOps(Block& block) {
   std::vector<std::unique_ptr<Op>> ops = block.TakeOps();
   const size_t all = ops.size();
-  std::erase_if(ops, [](const std::unique_ptr<Op>& op) { return (RoleOf(*op) & (kRoleBackward | kRoleOptimize | kRoleLearningRate)) != 0; });
+  std::erase_if(ops,
+                [](const std::unique_ptr<Op>& op) { return (RoleOf(*op) & (kRoleBackward | kRoleOptimize | kRoleLearningRate)) != 0; });
   const bool changed = ops.size() != all;
   block.SetOps(std::move(ops));
   return changed;

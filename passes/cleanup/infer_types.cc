@@ -48,11 +48,12 @@ absl::StatusOr<bool> FollowShapes(Program& program) {
 }  // namespace
 
 PassInfo InferTypesPass() {
-  PassInfo info = SimplePass("infer-types", "fills the types that importers leave open", [](PassContext&, Program& program) -> absl::StatusOr<bool> {
-    AMPC_ASSIGN_OR_RETURN(const bool inferred, onnx::InferBlock(program.main()));
-    AMPC_ASSIGN_OR_RETURN(const bool followed, FollowShapes(program));
-    return inferred || followed;
-  });
+  PassInfo info =
+      SimplePass("infer-types", "fills the types that importers leave open", [](PassContext&, Program& program) -> absl::StatusOr<bool> {
+        AMPC_ASSIGN_OR_RETURN(const bool inferred, onnx::InferBlock(program.main()));
+        AMPC_ASSIGN_OR_RETURN(const bool followed, FollowShapes(program));
+        return inferred || followed;
+      });
   info.completes = true;
   return info;
 }

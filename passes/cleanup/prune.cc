@@ -28,8 +28,13 @@ int CaptureSlot(const Op& op) {
 class Slice {
  public:
   Slice(const Program& program, std::vector<bool> given)
-      : program_(program), given_(std::move(given)), position_(program.num_op_ids(), 0), needed_(program.num_op_ids(), false),
-        owner_(program.num_blocks(), nullptr), next_(program.num_var_ids() + 1, 0), end_(program.num_var_ids(), 0) {
+      : program_(program),
+        given_(std::move(given)),
+        position_(program.num_op_ids(), 0),
+        needed_(program.num_op_ids(), false),
+        owner_(program.num_blocks(), nullptr),
+        next_(program.num_var_ids() + 1, 0),
+        end_(program.num_var_ids(), 0) {
     for (size_t i = 0; i < program.main().ops().size(); ++i) Visit(*program.main().ops()[i], static_cast<int>(i));
     for (const Op* op : order_) {
       for (const Var* var : op->outputs()) ++next_[var->id() + 1];
@@ -93,9 +98,9 @@ class Slice {
   }
 
   const Program& program_;
-  std::vector<bool> given_;    // by Var::id
-  std::vector<int> position_;  // by Op::id
-  std::vector<bool> needed_;   // by Op::id
+  std::vector<bool> given_;       // by Var::id
+  std::vector<int> position_;     // by Op::id
+  std::vector<bool> needed_;      // by Op::id
   std::vector<const Op*> owner_;  // by block
   std::vector<const Op*> order_, pending_;
   std::vector<const Op*> writers_;  // of var v: [next_[v], end_[v]), by position; next_ moves on

@@ -8,7 +8,8 @@ namespace ampc {
 namespace {
 
 // The constant's elements if it is one number, or lies along the channels of x alone.
-std::optional<std::vector<float>> AlongChannels(const UseDef& uses, const Op& op, const Var& x, const Var& c, int channel_dim, int64_t channels) {
+std::optional<std::vector<float>> AlongChannels(const UseDef& uses, const Op& op, const Var& x, const Var& c, int channel_dim,
+                                                int64_t channels) {
   if (!c.type.IsStatic() || c.type.rank() > x.type.rank() || uses.num_writers(c) > 0) return std::nullopt;
   const int64_t n = c.type.NumElements();
   if (n != 1) {

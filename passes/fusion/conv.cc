@@ -16,7 +16,8 @@ void SetConvConstants(Op& conv, absl::string_view suffix, DType dtype, absl::Spa
   Block& block = conv.block();
   const Var& old = *conv.input("Filter");
   Var* w = AddConstant(block, absl::StrCat(old.name(), suffix), MakeConstant(dtype, old.type.dims, filter));
-  Var* b = AddConstant(block, absl::StrCat(conv.output("Output")->name(), ".bias"), MakeConstant(dtype, {static_cast<int64_t>(bias.size())}, bias));
+  Var* b = AddConstant(block, absl::StrCat(conv.output("Output")->name(), ".bias"),
+                       MakeConstant(dtype, {static_cast<int64_t>(bias.size())}, bias));
   conv.SetInputs(conv.def().InputSlot("Filter"), {&w, 1});
   conv.SetInputs(conv.def().InputSlot("Bias"), {&b, 1});
 }

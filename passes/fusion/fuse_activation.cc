@@ -75,7 +75,8 @@ class ActivationFuser {
   Found Find(const Op& op) const {
     if (op.type() == "clip") return FindClip(op);
     Factors product;
-    if (op.outputs().size() != 1 || !op.outputs()[0]->type.IsFloat() || !CollectProduct(op, 2, &product) || product.values.size() != 2) return {};
+    if (op.outputs().size() != 1 || !op.outputs()[0]->type.IsFloat() || !CollectProduct(op, 2, &product) || product.values.size() != 2)
+      return {};
     for (int i : {0, 1}) {
       const Found found = FindGate(op, product.number, *product.values[i], product.values[1 - i]);
       if (found.type != nullptr) return found;
@@ -89,7 +90,8 @@ class ActivationFuser {
     const Op* op = gate.kind == VarKind::kTemp && uses_.single_use(gate) ? uses_.producer(gate) : nullptr;
     if (op == nullptr || &op->block() != &last.block()) return {};
     if (op->type() == "sigmoid" && number == 1 && op->inputs()[0] == x) return {"swish", x};
-    if (op->type() == "hard_sigmoid" && number == 1 && op->inputs()[0] == x && IsNear(op->GetFloat("slope"), 1.0 / 6) && op->GetFloat("offset") == 0.5) {
+    if (op->type() == "hard_sigmoid" && number == 1 && op->inputs()[0] == x && IsNear(op->GetFloat("slope"), 1.0 / 6) &&
+        op->GetFloat("offset") == 0.5) {
       return {"hard_swish", x};
     }
     if (IsNear(number, 1.0 / 6) && IsZeroToSix(*op) && IsShifted(*op->inputs()[0], *op, 3, *x)) return {"hard_swish", x};
@@ -113,7 +115,8 @@ class ActivationFuser {
     const std::optional<Pattern::WithNumber> shifted = Pattern::Shifted(sum);
     if (!shifted.has_value() || shifted->number != 1) return false;
     const Op* erf = pattern_.Producer(*shifted->x, sum, {"erf"});
-    const Op* scale = erf == nullptr ? nullptr : pattern_.Producer(*erf->inputs()[0], *erf, {"elementwise_mul", "elementwise_div", "scale"});
+    const Op* scale =
+        erf == nullptr ? nullptr : pattern_.Producer(*erf->inputs()[0], *erf, {"elementwise_mul", "elementwise_div", "scale"});
     const std::optional<Pattern::WithNumber> scaled = scale == nullptr ? std::nullopt : Pattern::Scaled(*scale);
     return scaled.has_value() && scaled->x == &x && std::abs(scaled->number - std::sqrt(0.5)) < 1e-3;
   }

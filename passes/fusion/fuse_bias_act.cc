@@ -24,7 +24,7 @@ struct Chain {
   Var* residual = nullptr;
   const Op* act = nullptr;
   Affine scale{{1.0f}, {0.0f}};  // behind the activation
-  std::vector<Op*> merged;  // ops that go, in order
+  std::vector<Op*> merged;       // ops that go, in order
   Var* result() const { return merged.empty() ? nullptr : merged.back()->outputs()[0]; }
 };
 
@@ -109,7 +109,8 @@ class BiasActFuser {
 
   // One element per channel of the result, along its channel dimension.
   bool IsBias(const Op& anchor, const Op& add, const Var& y, const Var& b) const {
-    if (!Stable(b) || !b.type.IsStatic() || !y.type.has_rank || &b == &y || b.type.rank() > y.type.rank() || b.type.rank() == 0) return false;
+    if (!Stable(b) || !b.type.IsStatic() || !y.type.has_rank || &b == &y || b.type.rank() > y.type.rank() || b.type.rank() == 0)
+      return false;
     const bool last = !IsConv(anchor) || anchor.GetString("data_format") == "NHWC";
     const int channel = last ? y.type.rank() - 1 : 1;
     const int64_t channels = y.type.dims[channel];
@@ -124,13 +125,15 @@ class BiasActFuser {
   }
 
   bool IsResidual(const Op& add, const Var& y, const Var& r) const {
-    return Stable(r) && &r != &y && r.type.dtype == y.type.dtype && add.GetInt("axis", -1) == -1 && y.type.rank() == 4 && shapes_.Same(r, y);
+    return Stable(r) && &r != &y && r.type.dtype == y.type.dtype && add.GetInt("axis", -1) == -1 && y.type.rank() == 4 &&
+           shapes_.Same(r, y);
   }
 
   static bool IsActivation(const Op& op) {
     const std::string& t = op.type();
     if (t == "hard_swish") return op.GetFloat("threshold") == 6 && op.GetFloat("scale") == 6 && op.GetFloat("offset") == 3;
-    return t == "relu" || t == "relu6" || t == "leaky_relu" || t == "sigmoid" || t == "tanh" || t == "gelu" || t == "swish" || t == "hard_sigmoid";
+    return t == "relu" || t == "relu6" || t == "leaky_relu" || t == "sigmoid" || t == "tanh" || t == "gelu" || t == "swish" ||
+           t == "hard_sigmoid";
   }
 
   // The fused op stands at the chain's end: operands of the steps may be defined only there.

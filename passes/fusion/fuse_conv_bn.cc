@@ -66,7 +66,8 @@ class ConvBnFuser {
       if (!found.has_value()) return false;
       old_bias = *found;
     }
-    if (!w.has_value() || !scale.has_value() || !bias.has_value() || !mean.has_value() || !variance.has_value() || channels == 0) return false;
+    if (!w.has_value() || !scale.has_value() || !bias.has_value() || !mean.has_value() || !variance.has_value() || channels == 0)
+      return false;
     const size_t per_channel = w->size() / channels;
     Floats new_bias(channels);
     for (size_t c = 0; c < channels; ++c) {

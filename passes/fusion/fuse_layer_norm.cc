@@ -66,11 +66,13 @@ class LayerNormFuser {
     const std::optional<Pattern::WithNumber> shifted = sum == nullptr ? std::nullopt : Pattern::Shifted(*sum);
     if (!shifted.has_value() || shifted->number < 0) return false;
     const Op* variance = pattern_.Producer(*shifted->x, *sum, {"reduce_mean"});
-    const Op* square = variance == nullptr ? nullptr : pattern_.Producer(*variance->inputs()[0], *variance, {"square", "pow", "elementwise_mul"});
+    const Op* square =
+        variance == nullptr ? nullptr : pattern_.Producer(*variance->inputs()[0], *variance, {"square", "pow", "elementwise_mul"});
     if (square == nullptr || RootOf(*square) != d) return false;
     const Op* sub = pattern_.Producer(*d, div, {"elementwise_sub"}, false);
     const int readers = square->inputs().size() == 2 ? 3 : 2;
-    if (sub == nullptr || sub->inputs().size() != 2 || uses_.fetched(*d) || static_cast<int>(uses_.uses(*d).size()) != readers) return false;
+    if (sub == nullptr || sub->inputs().size() != 2 || uses_.fetched(*d) || static_cast<int>(uses_.uses(*d).size()) != readers)
+      return false;
     const Op* mean = pattern_.Producer(*sub->inputs()[1], *sub, {"reduce_mean"});
     if (mean == nullptr || mean->inputs()[0] != sub->inputs()[0]) return false;
     norm->x = sub->inputs()[0];
@@ -84,7 +86,8 @@ class LayerNormFuser {
   Var* PerElement(const Op& op, const Var& y, const Norm& norm) const {
     Var* other = Pattern::Other(op, y);
     const TensorType& x = norm.x->type;
-    if (other == nullptr || !other->type.IsStatic() || !x.has_rank || (other->kind != VarKind::kParam && other->kind != VarKind::kConst)) return nullptr;
+    if (other == nullptr || !other->type.IsStatic() || !x.has_rank || (other->kind != VarKind::kParam && other->kind != VarKind::kConst))
+      return nullptr;
     if (!WrittenOnlyBy(uses_, *other, nullptr) || op.GetInt("axis", -1) != -1) return nullptr;
     const absl::Span<const int64_t> want = absl::MakeConstSpan(x.dims).subspan(norm.begin);
     const absl::Span<const int64_t> have = other->type.dims;

@@ -38,13 +38,15 @@ std::optional<Pattern::WithNumber> Pattern::Scaled(const Op& op) {
     if (!number.has_value() || *number == 0) return std::nullopt;
     return WithNumber{op.inputs()[0], 1 / *number};
   }
-  if (op.type() == "scale" && op.inputs().size() == 1 && op.GetFloat("bias") == 0) return WithNumber{op.inputs()[0], op.GetFloat("scale", 1)};
+  if (op.type() == "scale" && op.inputs().size() == 1 && op.GetFloat("bias") == 0)
+    return WithNumber{op.inputs()[0], op.GetFloat("scale", 1)};
   return std::nullopt;
 }
 
 std::optional<Pattern::WithNumber> Pattern::Shifted(const Op& op) {
   if (op.type() == "elementwise_add") return SplitNumber(op);
-  if (op.type() == "scale" && op.inputs().size() == 1 && op.GetFloat("scale", 1) == 1) return WithNumber{op.inputs()[0], op.GetFloat("bias")};
+  if (op.type() == "scale" && op.inputs().size() == 1 && op.GetFloat("scale", 1) == 1)
+    return WithNumber{op.inputs()[0], op.GetFloat("bias")};
   return std::nullopt;
 }
 

@@ -13,7 +13,8 @@ class Pattern {
  public:
   explicit Pattern(const UseDef& uses) : uses_(uses) {}
 
-  // The op of one of these types, in the block of `reader`, that defines the temp `var`; null for none. With `alone`, only one operand reads it.
+  // The op of one of these types, in the block of `reader`, that defines the temp `var`; null for none. With `alone`, only one operand
+  // reads it.
   const Op* Producer(const Var& var, const Op& reader, std::initializer_list<absl::string_view> types, bool alone = true) const;
   // The number that a float constant of one element is.
   static std::optional<double> Number(const Var& var);

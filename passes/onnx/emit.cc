@@ -26,7 +26,9 @@ void Emit::Into(Var* result, absl::string_view type, const SlotVars& operands, s
   Fill(inferred, &result->type);
 }
 
-Var* Emit::Carry(absl::string_view base, TensorType type) { return block_.AddVar(block_.UniqueName(base), VarKind::kCarry, std::move(type)); }
+Var* Emit::Carry(absl::string_view base, TensorType type) {
+  return block_.AddVar(block_.UniqueName(base), VarKind::kCarry, std::move(type));
+}
 
 Var* Emit::Array(absl::string_view base, TensorType type) {
   type.kind = TypeKind::kTensorArray;

@@ -58,7 +58,8 @@ class Mover {
   std::unique_ptr<Op> MoveOp(const Op& from, Block& to) {
     std::unique_ptr<Op> op = to.NewOp(&from.def());
     const int captures = from.def().InputSlot(kCaptures);
-    for (int s = 0; s < static_cast<int>(from.def().inputs.size()); ++s) op->SetInputs(s, s == captures ? MovedCaptures(from.inputs(s)) : Moved(from.inputs(s)));
+    for (int s = 0; s < static_cast<int>(from.def().inputs.size()); ++s)
+      op->SetInputs(s, s == captures ? MovedCaptures(from.inputs(s)) : Moved(from.inputs(s)));
     for (int s = 0; s < static_cast<int>(from.def().outputs.size()); ++s) op->SetOutputs(s, Moved(from.outputs(s)));
     for (const Attr& attr : from.attrs()) op->SetAttr(attr.name, MoveBlocks(attr.value, to));
     op->marks = from.marks;
@@ -96,7 +97,8 @@ absl::StatusOr<std::vector<std::unique_ptr<Op>>> InlineCall(const Op& call, Bloc
   std::vector<std::unique_ptr<Op>> ops = body.TakeOps();
   if (!ops.empty() && ops.front()->type() == kEnter) {
     const absl::Span<Var* const> formals = ops.front()->outputs();
-    if (formals.size() != call.inputs().size()) return BadInputError(absl::StrCat(Describe(call), ": its function takes ", formals.size(), " operands"));
+    if (formals.size() != call.inputs().size())
+      return BadInputError(absl::StrCat(Describe(call), ": its function takes ", formals.size(), " operands"));
     for (size_t i = 0; i < formals.size(); ++i) mover.Replace(formals[i], call.inputs()[i]);
     ops.erase(ops.begin());
   }

@@ -52,13 +52,14 @@ absl::Status NarrowResults(Op& op) {
   return absl::OkStatus();
 }
 
-// An op that makes or reads strings, a map, an optional value that is not there or numbers of a type that has no kernels; of one with blocks, what those
-// take and give.
+// An op that makes or reads strings, a map, an optional value that is not there or numbers of a type that has no kernels; of one with
+// blocks, what those take and give.
 absl::Status CheckTensors(const Op& op) {
   const auto check = [&op](absl::Span<Var* const> vars) {
     for (const Var* var : vars) {
       if (var->type.kind != TypeKind::kOpaque) continue;
-      return UnsupportedError(absl::StrCat(Describe(op), ": '", var->name(), "' holds strings, is absent or of a type that is not executed, so the op is not either"));
+      return UnsupportedError(absl::StrCat(Describe(op), ": '", var->name(),
+                                           "' holds strings, is absent or of a type that is not executed, so the op is not either"));
     }
     return absl::OkStatus();
   };
@@ -76,7 +77,9 @@ absl::Status CheckTensors(const Op& op) {
 // What ONNX Runtime's optimizer writes for the machine that it runs on has the layout of that machine's kernels.
 absl::Status CheckDomain(const Op& op) {
   if (!op.def().opaque || !absl::StartsWith(op.type(), "com.microsoft.nchwc.")) return absl::OkStatus();
-  return UnsupportedError(absl::StrCat(Describe(op), ": ONNX Runtime saved the model at optimisation level 'all', for one machine; saved at level 'extended' it can be executed"));
+  return UnsupportedError(absl::StrCat(
+      Describe(op),
+      ": ONNX Runtime saved the model at optimisation level 'all', for one machine; saved at level 'extended' it can be executed"));
 }
 
 }  // namespace
@@ -150,7 +153,8 @@ absl::Status BlockLowerer::LowerOp(std::unique_ptr<Op> op, Block& block, std::ve
   std::vector<std::unique_ptr<Op>> made = lowering.TakeOps();
   for (size_t i = 0; i < op->outputs().size(); ++i) {
     Var* value = lowering.results()[i];
-    if (value == nullptr) return UnsupportedError(absl::StrCat(Describe(*op), ": result ", i, " is not computed with these operands and attributes"));
+    if (value == nullptr)
+      return UnsupportedError(absl::StrCat(Describe(*op), ": result ", i, " is not computed with these operands and attributes"));
     for (size_t j = 0; j < i; ++j) {
       if (lowering.results()[j] == value) value = op->outputs()[j];  // which took its name
     }

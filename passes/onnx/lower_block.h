@@ -26,8 +26,8 @@ class BlockLowerer {
  private:
   absl::Status RunOps(Block& block, std::vector<std::unique_ptr<Op>> ops, std::vector<std::unique_ptr<Op>>* out);
   absl::Status LowerOp(std::unique_ptr<Op> op, Block& block, std::vector<std::unique_ptr<Op>>* out);
-  // `value` is what `result`, a result of an op that goes, stands for. The op among `made` that defines `value` defines `result`; or `result` becomes
-  // the same constant; or an assign is appended. The type of `result` is narrowed to that of `value`.
+  // `value` is what `result`, a result of an op that goes, stands for. The op among `made` that defines `value` defines `result`; or
+  // `result` becomes the same constant; or an assign is appended. The type of `result` is narrowed to that of `value`.
   absl::Status Bind(Var* result, Var* value, Block& block, std::vector<std::unique_ptr<Op>>* made) const;
   bool IsFetched(const Var& var) const;
 

@@ -26,8 +26,8 @@ std::vector<Var*> Captures(const Op& op) {
   return {vars.begin(), vars.end()};
 }
 
-// What a file declares of the values of a block is a hint that ONNX Runtime does not insist on; of a loop's states it is often wrong, because the
-// first iteration takes another shape than those that follow. So shapes are what follows from those around the block.
+// What a file declares of the values of a block is a hint that ONNX Runtime does not insist on; of a loop's states it is often wrong,
+// because the first iteration takes another shape than those that follow. So shapes are what follows from those around the block.
 void ForgetShapes(Block& block) {
   for (const std::unique_ptr<Var>& var : block.vars()) {
     if (var->kind == VarKind::kTemp) ForgetShape(&var->type);
@@ -86,7 +86,8 @@ absl::Status YieldInto(const Subgraph& graph, absl::Span<Var* const> results) {
 absl::StatusOr<LoweredControl> LowerIf(Op& op, Block& block) {
   Var* condition = op.input("cond");
   const HostTensor* known = condition->literal.get();
-  if (known != nullptr && known->dtype() == DType::kBool && known->num_elements() == 1) return TakeBranch(op, known->values<bool>()[0], block);
+  if (known != nullptr && known->dtype() == DType::kBool && known->num_elements() == 1)
+    return TakeBranch(op, known->values<bool>()[0], block);
   AMPC_RETURN_IF_ERROR(InferResults(op));
   for (Var* result : op.outputs()) result->kind = VarKind::kCarry;
   const std::vector<Var*> results(op.outputs().begin(), op.outputs().end());
@@ -111,7 +112,8 @@ absl::StatusOr<LoweredControl> LowerControl(std::unique_ptr<Op> op, Block& block
   const absl::string_view type = TypeName(op->def());
   ForgetDeclared(*op);
   if (type == "If") return LowerIf(*op, block);
-  if (type != "Loop" && type != "Scan" && type != "SequenceMap") return UnsupportedError(absl::StrCat(Describe(*op), ": its subgraph cannot be executed"));
+  if (type != "Loop" && type != "Scan" && type != "SequenceMap")
+    return UnsupportedError(absl::StrCat(Describe(*op), ": its subgraph cannot be executed"));
   AMPC_RETURN_IF_ERROR(InferResults(*op));
   AMPC_RETURN_IF_ERROR(type == "Loop" ? LowerLoop(*op, block) : type == "Scan" ? LowerScan(*op, block) : LowerSequenceMap(*op, block));
   return LoweredControl{block.TakeOps(), {}};

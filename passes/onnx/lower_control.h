@@ -1,9 +1,9 @@
 // If, Loop and Scan become what the runtime executes: conditional_block, while, carries and tensor arrays.
 //
 //   y = onnx.If.16(cond) then_branch=&a else_branch=&b captures=[x]   ->   carry y
-//                                                                          conditional_block(Cond=[cond], Input=[x]) -> Out<-[y] sub_block=&a
-//                                                                          no = logical_not(cond)
-//                                                                          conditional_block(Cond=[no], Input=[x]) -> Out<-[y] sub_block=&b
+//                                                                          conditional_block(Cond=[cond], Input=[x]) -> Out<-[y]
+//                                                                          sub_block=&a no = logical_not(cond) conditional_block(Cond=[no],
+//                                                                          Input=[x]) -> Out<-[y] sub_block=&b
 #pragma once
 
 #include <memory>
@@ -18,8 +18,9 @@ namespace ampc::onnx {
 bool IsControl(const Op& op);
 
 struct LoweredControl {
-  // Stand in place of the op, in order. The caller goes on with them as with the ops of the block: native ops; with a block, the caller lowers
-  // the block's ops, which are still of the dialect, next; of an If whose condition is a constant, the ops of the branch taken, moved here.
+  // Stand in place of the op, in order. The caller goes on with them as with the ops of the block: native ops; with a block, the caller
+  // lowers the block's ops, which are still of the dialect, next; of an If whose condition is a constant, the ops of the branch taken,
+  // moved here.
   std::vector<std::unique_ptr<Op>> ops;
   // Blocks that no op has any more: for WithoutBlocks (graph/without_blocks.h), at the end.
   std::vector<int> dead_blocks;

@@ -74,8 +74,8 @@ class LoopMaker {
     AMPC_RETURN_IF_ERROR(inner_.status());
     const absl::Span<Var* const> captures = op_.inputs(op_.def().InputSlot(kCaptures));
     reads_.insert(reads_.end(), captures.begin(), captures.end());
-    return AppendOp(block_, "while", {{"X", reads_}, {"Condition", {more}}}, {{"Out", carries_}}, {{"sub_block", BlockRef{graph_.block->index()}}},
-                    kRoleForward)
+    return AppendOp(block_, "while", {{"X", reads_}, {"Condition", {more}}}, {{"Out", carries_}},
+                    {{"sub_block", BlockRef{graph_.block->index()}}}, kRoleForward)
         .status();
   }
 
@@ -133,7 +133,8 @@ absl::Status LowerLoop(const Op& op, Block& block) {
     if (i < states.size()) {
       loop.outer().Into(op.outputs()[i], "assign", {{"X", {states[i]}}});
     } else {
-      loop.outer().Into(op.outputs()[i], "tensor_array_to_tensor", {{"X", {arrays[i - states.size()]}}}, {{"axis", 0}, {"use_stack", true}});
+      loop.outer().Into(op.outputs()[i], "tensor_array_to_tensor", {{"X", {arrays[i - states.size()]}}},
+                        {{"axis", 0}, {"use_stack", true}});
     }
   }
   return loop.outer().status();
@@ -144,7 +145,8 @@ absl::Status LowerSequenceMap(const Op& op, Block& block) {
   LoopMaker loop(op, body, block);
   Var* const count = loop.outer().Temp("length", "lod_array_length", {{"X", {op.input("input_sequence")}}});
   Var* const counter = loop.Counter(TensorType());
-  Var* const more = loop.Carry("more", TensorType::Unranked(DType::kBool), loop.outer().Temp("more", "less_than", {{"X", {counter}}, {"Y", {count}}}));
+  Var* const more =
+      loop.Carry("more", TensorType::Unranked(DType::kBool), loop.outer().Temp("more", "less_than", {{"X", {counter}}, {"Y", {count}}}));
   loop.Reads(count);
   for (size_t i = 0; i < body.inputs.size(); ++i) {
     Var* const operand = op.inputs()[i];
@@ -196,7 +198,8 @@ class ScanMaker {
   // Dim `axis` of the first scan input: i64, rank 0.
   Var* Size(int64_t axis) {
     Var* const x = axes_.operands[axes_.states];
-    if (axis < 0 && !x->type.has_rank) loop_.outer().Fail(UnsupportedError(absl::StrCat(Describe(op_), ": the rank of '", x->name(), "' is not known")));
+    if (axis < 0 && !x->type.has_rank)
+      loop_.outer().Fail(UnsupportedError(absl::StrCat(Describe(op_), ": the rank of '", x->name(), "' is not known")));
     if (axis < 0) axis += x->type.rank();
     Var* const dims = loop_.outer().Temp("dims", "shape", {{"Input", {x}}});
     Var* const dim = loop_.outer().Temp("dim", "gather", {{"X", {dims}}, {"Index", {loop_.outer().Int("axis", axis)}}});
@@ -250,7 +253,8 @@ class ScanMaker {
       loop_.Reads(x);
       const int32_t axis = static_cast<int32_t>(axes_.in_axes[i]);
       Var* const from = axes_.batched ? Row(x, sample_, 0) : x;
-      loop_.inner().Into(loop_.entry(axes_.states + i), "gather", {{"X", {from}}, {"Index", {PositionIn(axes_.in_reversed[i])}}}, {{"axis", axis}});
+      loop_.inner().Into(loop_.entry(axes_.states + i), "gather", {{"X", {from}}, {"Index", {PositionIn(axes_.in_reversed[i])}}},
+                         {{"axis", axis}});
     }
   }
 
@@ -258,7 +262,8 @@ class ScanMaker {
   void End() {
     for (int i = 0; i < axes_.outputs; ++i) {
       Var* value = loop_.output(axes_.states + i);
-      if (lengths_ != nullptr) value = WhileItLasts(value, loop_.inner().Temp("none", "fill_any_like", {{"X", {value}}}, {{"value", 0.0f}}));
+      if (lengths_ != nullptr)
+        value = WhileItLasts(value, loop_.inner().Temp("none", "fill_any_like", {{"X", {value}}}, {{"value", 0.0f}}));
       arrays_.push_back(loop_.Collect(value, axes_.batched ? counter_ : Position(axes_.out_reversed[i])));
     }
     for (int i = 0; i < axes_.states; ++i) {
@@ -269,7 +274,8 @@ class ScanMaker {
       }
       Var* const row = loop_.inner().Temp("row", "unsqueeze2", {{"X", {value}}}, {{"axes", std::vector<int64_t>{0}}});
       Var* const ids = loop_.inner().Temp("ids", "unsqueeze2", {{"X", {sample_}}}, {{"axes", std::vector<int64_t>{0}}});
-      loop_.inner().Into(states_[i], "assign", {{"X", {loop_.inner().Temp("states", "scatter", {{"X", {states_[i]}}, {"Ids", {ids}}, {"Updates", {row}}})}}});
+      loop_.inner().Into(states_[i], "assign",
+                         {{"X", {loop_.inner().Temp("states", "scatter", {{"X", {states_[i]}}, {"Ids", {ids}}, {"Updates", {row}}})}}});
     }
     loop_.CountUp();
   }
@@ -291,7 +297,8 @@ class ScanMaker {
       Var* const before = emit.Temp("dims", "shape", {{"Input", {axes_.operands[axes_.states]}}});
       Var* const after = emit.Temp("dims", "shape", {{"Input", {flat}}});
       const auto part = [&](Var* dims, int64_t from, int64_t to) {
-        return emit.Temp("dims", "slice", {{"Input", {dims}}}, {{"axes", std::vector<int64_t>{0}}, {"starts", std::vector<int64_t>{from}}, {"ends", std::vector<int64_t>{to}}});
+        return emit.Temp("dims", "slice", {{"Input", {dims}}},
+                         {{"axes", std::vector<int64_t>{0}}, {"starts", std::vector<int64_t>{from}}, {"ends", std::vector<int64_t>{to}}});
       };
       Var* const dims = emit.Temp("dims", "concat", {{"X", {part(before, 0, 2), part(after, 1, 64)}}});
       emit.Into(result, "reshape2", {{"X", {flat}}, {"Shape", {dims}}});

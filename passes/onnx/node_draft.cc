@@ -16,7 +16,9 @@ NodeDraft::NodeDraft(const Op& op, Block& block, std::vector<std::string> unknow
   for (int s = 0; s < static_cast<int>(op.def().outputs.size()); ++s) results_.emplace_back(op.outputs(s).begin(), op.outputs(s).end());
 }
 
-Var* NodeDraft::Operand(size_t formal) const { return formal < operands_.size() && !operands_[formal].empty() ? operands_[formal][0] : nullptr; }
+Var* NodeDraft::Operand(size_t formal) const {
+  return formal < operands_.size() && !operands_[formal].empty() ? operands_[formal][0] : nullptr;
+}
 
 void NodeDraft::SetOperand(size_t formal, Var* var) {
   if (operands_.size() <= formal) operands_.resize(formal + 1);
@@ -75,7 +77,8 @@ std::optional<double> NodeDraft::TakeFloat(absl::string_view name) {
 
 Var* NodeDraft::Add(HostTensor value) {
   const std::string base = op_.outputs().empty() ? std::string("operand") : absl::StrCat(op_.outputs()[0]->name(), ".operand");
-  Var* var = block_.AddVar(block_.UniqueName(base), VarKind::kConst, TensorType(value.dtype(), Dims(value.dims().begin(), value.dims().end())));
+  Var* var =
+      block_.AddVar(block_.UniqueName(base), VarKind::kConst, TensorType(value.dtype(), Dims(value.dims().begin(), value.dims().end())));
   var->literal = std::make_shared<const HostTensor>(std::move(value));
   return var;
 }
@@ -121,7 +124,9 @@ void NodeDraft::Repeat(size_t formal, int64_t count, int64_t times) {
 void NodeDraft::AppendTo(int opset, std::vector<std::unique_ptr<Op>>* out) const {
   std::unique_ptr<Op> op = Make();
   const std::string base = op->outputs().empty() ? std::string("value") : op->outputs()[0]->name();
-  const auto value = [&](const char* suffix, TensorType type) { return block_.AddVar(block_.UniqueName(absl::StrCat(base, suffix)), VarKind::kTemp, std::move(type)); };
+  const auto value = [&](const char* suffix, TensorType type) {
+    return block_.AddVar(block_.UniqueName(absl::StrCat(base, suffix)), VarKind::kTemp, std::move(type));
+  };
   const auto add = [&](const char* type, std::vector<Var*> operands, Var* result) -> Op& {
     std::unique_ptr<Op> made = block_.NewOp(onnx::FindOp(type, opset));
     for (size_t i = 0; i < operands.size(); ++i) made->SetInputs(static_cast<int>(i), {&operands[i], 1});

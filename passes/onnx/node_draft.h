@@ -14,7 +14,8 @@ namespace ampc {
 
 class NodeDraft {
  public:
-  // `op` is of the dialect and stands in `block`. `unknown` names attributes besides the op's whose values nobody knows yet: they stay as they are.
+  // `op` is of the dialect and stands in `block`. `unknown` names attributes besides the op's whose values nobody knows yet: they stay as
+  // they are.
   NodeDraft(const Op& op, Block& block, std::vector<std::string> unknown = {});
 
   const onnx::OnnxDef& def() const { return *def_; }
@@ -29,7 +30,8 @@ class NodeDraft {
   size_t NumResults() const;
 
   bool Has(absl::string_view name) const;  // given explicitly, be its value known or not
-  // The value that is given explicitly. Asking for one that is unknown, as the other functions about attributes do, makes the draft of no use.
+  // The value that is given explicitly. Asking for one that is unknown, as the other functions about attributes do, makes the draft of no
+  // use.
   const AttrValue* Find(absl::string_view name) const;
   bool asked_unknown() const { return asked_unknown_; }
   void SetAttr(absl::string_view name, AttrValue value);
@@ -39,12 +41,13 @@ class NodeDraft {
   std::optional<double> TakeFloat(absl::string_view name);
 
   // New constants of the block.
-  Var* Const(const std::vector<int64_t>& values);  // [n]
-  Var* ConstScalar(int64_t value);                 // []
-  Var* ConstScalar(double value, DType dtype);     // [], a float type
+  Var* Const(const std::vector<int64_t>& values);      // [n]
+  Var* ConstScalar(int64_t value);                     // []
+  Var* ConstScalar(double value, DType dtype);         // [], a float type
   Var* ConstFloats(const std::vector<float>& values);  // [n]
 
-  // The op takes its first operand for a matrix whose second dim is all dims from `axis` on, and its only result has the operand's shape again:
+  // The op takes its first operand for a matrix whose second dim is all dims from `axis` on, and its only result has the operand's shape
+  // again:
   //   flat = Flatten(x)    rows = <op>(flat)    dims = Shape(x)    y = Reshape(rows, dims)
   void SetRows(int64_t axis) { rows_ = axis; }
   // In the op each entry of the operand, a list of `count`, stands `times` times:

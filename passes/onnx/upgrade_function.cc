@@ -59,7 +59,8 @@ class ScratchNode {
       AttributeView view;
       std::vector<Attr> attrs;
       const bool read = ReadAttribute(bytes, &view);
-      const bool plain = read && !view.is_reference && !view.has_g && !view.has_t && view.graphs.empty() && ImportAttr(view, def.FindAttr(view.name), file, &attrs);
+      const bool plain = read && !view.is_reference && !view.has_g && !view.has_t && view.graphs.empty() &&
+                         ImportAttr(view, def.FindAttr(view.name), file, &attrs);
       if (!plain) unknown_.emplace_back(view.name);
       for (Attr& attr : attrs) op_->SetAttr(attr.name, std::move(attr.value));
     }
@@ -108,7 +109,8 @@ std::string Attributes(const NodeView& node, const ScratchNode& scratch, const O
     kept.push_back(name);
   }
   for (const Attr& attr : made.attrs()) {
-    if (std::find(kept.begin(), kept.end(), attr.name) == kept.end()) AppendBytesField(node::kAttribute, EncodeAttr(attr.name, attr.value), &out);
+    if (std::find(kept.begin(), kept.end(), attr.name) == kept.end())
+      AppendBytesField(node::kAttribute, EncodeAttr(attr.name, attr.value), &out);
   }
   return out;
 }

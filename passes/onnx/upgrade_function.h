@@ -1,4 +1,5 @@
-// A model's local functions on their way to a later operator set. The model's set has to have the same versions of the operators in their bodies.
+// A model's local functions on their way to a later operator set. The model's set has to have the same versions of the operators in their
+// bodies.
 //
 //   function my.f(a) -> b {                               function my.f(a) -> b {
 //     opset 17                                              opset 22
@@ -24,8 +25,8 @@ class FunctionUpgrader {
   // `file`: the model's bytes.
   FunctionUpgrader(int opset, std::shared_ptr<const WeightSource> file) : opset_(opset), file_(std::move(file)) {}
 
-  // The FunctionProto with its nodes as the operator set has them, and that set; as it is where it has a later one. Nothing where a node has no
-  // conversion: what a step needs to know of types, and of attributes that calls give, nobody knows in a function.
+  // The FunctionProto with its nodes as the operator set has them, and that set; as it is where it has a later one. Nothing where a node
+  // has no conversion: what a step needs to know of types, and of attributes that calls give, nobody knows in a function.
   std::optional<std::string> Upgrade(absl::string_view function);
   // Then: the function and the node.
   const std::string& failed() const { return failed_; }

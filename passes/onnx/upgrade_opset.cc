@@ -37,7 +37,8 @@ AmpClass ClassOf(const Op& op) { return op.def().amp_when != nullptr ? op.def().
 
 class OpsetRaiser {
  public:
-  OpsetRaiser(const UpgradeOptions& options, Program& program) : options_(options), program_(program), functions_(onnx::FunctionBlocks(program)) {}
+  OpsetRaiser(const UpgradeOptions& options, Program& program)
+      : options_(options), program_(program), functions_(onnx::FunctionBlocks(program)) {}
 
   absl::StatusOr<bool> Run() {
     ForEachOp(program_, [this](const Op& op) {
@@ -70,8 +71,9 @@ class OpsetRaiser {
     ForEachOp(program_, [&](const Op& op) {
       const onnx::OnnxDef* def = DefOf(op);
       if (def == nullptr || !HasF32(op)) return;
-      const bool listed = std::find(options_.black_list.begin(), options_.black_list.end(), onnx::TypeName(*def)) != options_.black_list.end() ||
-                          std::find(options_.black_list.begin(), options_.black_list.end(), op.type()) != options_.black_list.end();
+      const bool listed =
+          std::find(options_.black_list.begin(), options_.black_list.end(), onnx::TypeName(*def)) != options_.black_list.end() ||
+          std::find(options_.black_list.begin(), options_.black_list.end(), op.type()) != options_.black_list.end();
       const bool fp32 = op.marks.amp == AmpMark::kFp32 || listed || excluded[op.id()];
       if (!included[op.id()] && (fp32 || ClassOf(op) != AmpClass::kAllow)) return;
       const int lowest = LowestFor(*def);
@@ -101,7 +103,9 @@ class OpsetRaiser {
     return 0;
   }
 
-  std::string Why() const { return absl::StrCat(Name(options_.low), " needs operator set ", need_, " (for ", why_, "), the model has ", have_); }
+  std::string Why() const {
+    return absl::StrCat(Name(options_.low), " needs operator set ", need_, " (for ", why_, "), the model has ", have_);
+  }
 
   // A node that is carried as it is stays right only if its operator does not change in between.
   absl::Status CheckOpaque() const {
@@ -152,7 +156,8 @@ class OpsetRaiser {
     bool changed = false;
     for (const absl::string_view bytes : model.functions) {
       std::optional<std::string> function = upgrader.Upgrade(bytes);
-      if (!function.has_value()) return UnsupportedError(absl::StrCat(Why(), ", and this has no lossless conversion to it: ", upgrader.failed()));
+      if (!function.has_value())
+        return UnsupportedError(absl::StrCat(Why(), ", and this has no lossless conversion to it: ", upgrader.failed()));
       changed = changed || *function != bytes;
       upgraded.push_back(*std::move(function));
     }

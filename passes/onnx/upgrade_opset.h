@@ -1,5 +1,5 @@
-// upgrade-onnx-opset: bf16 came to ONNX's operators with later operator sets (13 for most, 22 for Conv), and a file has one operator set. The
-// pass takes every node to the version that the lowest sufficient set has, where that changes nothing of what the nodes mean.
+// upgrade-onnx-opset: bf16 came to ONNX's operators with later operator sets (13 for most, 22 for Conv), and a file has one operator set.
+// The pass takes every node to the version that the lowest sufficient set has, where that changes nothing of what the nodes mean.
 //
 //   y = onnx.Conv.11(x, w)                       y = onnx.Conv.22(x, w)
 //   z = onnx.Unsqueeze.11(y) axes=[0l]     ->    const z.operand : i64 [1] = [0]

@@ -33,7 +33,8 @@ bool SplitCount(NodeDraft& node) {
   return true;
 }
 
-// Up to operator set 6 the second operand was broadcast on demand, from dimension `axis` of the first on; from 7 on always, to its last ones.
+// Up to operator set 6 the second operand was broadcast on demand, from dimension `axis` of the first on; from 7 on always, to its last
+// ones.
 bool Broadcast(NodeDraft& node) {
   const TensorType &x = node.Operand(0)->type, &y = node.Operand(1)->type;
   const auto on_demand = node.TakeInts("broadcast"), axis = node.TakeInts("axis");
@@ -173,6 +174,7 @@ struct Change {
   const char* becomes = nullptr;  // the operator that takes the place of one that is gone
 };
 
+// clang-format off
 constexpr Change kChanges[] = {
     {"Add", 7, Broadcast},                       {"And", 7, Broadcast},
     {"Div", 7, Broadcast},                       {"Equal", 7, Broadcast},
@@ -201,6 +203,7 @@ constexpr Change kChanges[] = {
     {"Unsqueeze", 13, AxesToOperand},            {"Upsample", 9, Never},
     {"Upsample", 10, UpsampleAsResize, "Resize"},
 };
+// clang-format on
 
 const Change* FindChange(absl::string_view type, int since) {
   for (const Change& change : kChanges) {

@@ -132,11 +132,11 @@ class Distributor {
   const int rank_;
   Program& program_;
   Block& block_;
-  std::vector<bool> wanted_;                          // by Var::id: the gradients
-  std::vector<Var*> pending_, pending_states_;        // defined, not exchanged yet
-  absl::flat_hash_map<const Var*, Var*> means_;       // by gradient
-  absl::flat_hash_map<const Var*, Var*> seeds_;       // by seed, until it is written
-  absl::flat_hash_set<const Var*> states_;            // in pending_states_
+  std::vector<bool> wanted_;                     // by Var::id: the gradients
+  std::vector<Var*> pending_, pending_states_;   // defined, not exchanged yet
+  absl::flat_hash_map<const Var*, Var*> means_;  // by gradient
+  absl::flat_hash_map<const Var*, Var*> seeds_;  // by seed, until it is written
+  absl::flat_hash_set<const Var*> states_;       // in pending_states_
   Var* offset_ = nullptr;
   std::vector<std::unique_ptr<Op>> out_;
   bool changed_ = false;

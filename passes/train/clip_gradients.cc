@@ -35,10 +35,12 @@ class GlobalNorm {
   }
 
  private:
-  absl::StatusOr<Var*> Add(absl::string_view type, const SlotVars& operands, absl::string_view name, std::vector<Attr> attrs, const VarGradient* owner) {
+  absl::StatusOr<Var*> Add(absl::string_view type, const SlotVars& operands, absl::string_view name, std::vector<Attr> attrs,
+                           const VarGradient* owner) {
     return AddTo(type, operands, NewTemp(block_, name), std::move(attrs), owner);
   }
-  absl::StatusOr<Var*> AddTo(absl::string_view type, const SlotVars& operands, Var* out, std::vector<Attr> attrs, const VarGradient* owner) {
+  absl::StatusOr<Var*> AddTo(absl::string_view type, const SlotVars& operands, Var* out, std::vector<Attr> attrs,
+                             const VarGradient* owner) {
     AMPC_ASSIGN_OR_RETURN(Op * op, AppendOp(block_, type, operands, {{"Out", {out}}}, std::move(attrs), kRoleOptimize));
     owners_.emplace_back(op, owner);
     return out;
@@ -55,7 +57,8 @@ class GlobalNorm {
       one->type = TensorType(dtype, {1});  // these releases have no rank 0
       std::vector<int32_t> dim;
       if (style_ == OptimizerStyle::kPaddle20) dim = {0};
-      AMPC_ASSIGN_OR_RETURN(sum, AddTo("reduce_sum", {{"X", {square}}}, one, {{"dim", dim}, {"reduce_all", true}, {"keep_dim", false}}, &entry));
+      AMPC_ASSIGN_OR_RETURN(sum,
+                            AddTo("reduce_sum", {{"X", {square}}}, one, {{"dim", dim}, {"reduce_all", true}, {"keep_dim", false}}, &entry));
     } else {
       std::vector<Attr> attrs;
       if (style_ == OptimizerStyle::kOwn && low) attrs = {{"out_dtype", DType::kF32}};
@@ -94,12 +97,13 @@ class GlobalNorm {
     if (factor->type.dtype != dtype) {
       Var*& cast = casts_[dtype];
       if (cast == nullptr || style_ != OptimizerStyle::kOwn) {  // the releases cast anew for each gradient
-        AMPC_ASSIGN_OR_RETURN(cast, Add("cast", {{"X", {factor}}}, "cast_0.tmp_0", {{"in_dtype", factor->type.dtype}, {"out_dtype", dtype}}, &entry));
+        AMPC_ASSIGN_OR_RETURN(
+            cast, Add("cast", {{"X", {factor}}}, "cast_0.tmp_0", {{"in_dtype", factor->type.dtype}, {"out_dtype", dtype}}, &entry));
       }
       factor = cast;
     }
     const bool in_place = style_ == OptimizerStyle::kPaddle24 || style_ == OptimizerStyle::kPaddle26;
-    Var* out = in_place                            ? NextVersion(block_, *entry.gradient)
+    Var* out = in_place                              ? NextVersion(block_, *entry.gradient)
                : style_ == OptimizerStyle::kPaddle20 ? NewTemp(block_, "elementwise_mul_0.tmp_0")
                                                      : NewTemp(block_, absl::StrCat(entry.gradient->name(), "@CLIP"));
     AMPC_ASSIGN_OR_RETURN(entry.gradient, AddTo("elementwise_mul", {{"X", {entry.gradient}}, {"Y", {factor}}}, out, {}, &entry));
@@ -124,8 +128,8 @@ absl::Status ClipEach(Block& block, const GradientClip& clip, OptimizerStyle sty
     attrs = {{"max_norm", static_cast<float>(clip.high)}};
   }
   Var* out = NewTemp(block, absl::StrCat(entry.gradient->name(), "@CLIP"));
-  AMPC_ASSIGN_OR_RETURN(Op * op, AppendOp(block, by_value ? "clip" : "clip_by_norm", {{"X", {entry.gradient}}}, {{"Out", {out}}}, std::move(attrs),
-                                          kRoleOptimize));
+  AMPC_ASSIGN_OR_RETURN(Op * op, AppendOp(block, by_value ? "clip" : "clip_by_norm", {{"X", {entry.gradient}}}, {{"Out", {out}}},
+                                          std::move(attrs), kRoleOptimize));
   entry.gradient = out;
   Label(*op, style, entry, kScope);
   return absl::OkStatus();
@@ -134,7 +138,8 @@ absl::Status ClipEach(Block& block, const GradientClip& clip, OptimizerStyle sty
 absl::Status Check(const GradientClip& clip) {
   if (clip.kind == GradientClip::Kind::kValue) {
     if (std::isfinite(clip.low) && std::isfinite(clip.high) && clip.low <= clip.high) return absl::OkStatus();
-    return UsageError(absl::StrCat("gradient clip: found values from ", clip.low, " to ", clip.high, ", needs finite ones in rising order"));
+    return UsageError(
+        absl::StrCat("gradient clip: found values from ", clip.low, " to ", clip.high, ", needs finite ones in rising order"));
   }
   if (std::isfinite(clip.high) && clip.high > 0) return absl::OkStatus();
   return UsageError(absl::StrCat("gradient clip: found norm ", clip.high, ", needs a finite one above 0"));

@@ -25,8 +25,9 @@ struct Group {
 // The op that stands for several of a type: their slots with lists. Null: for none.
 const OpDef* GroupedOf(const Op& op) {
   static const auto* const types = new absl::flat_hash_map<std::string, const OpDef*>{
-      {"sgd", Ops().Find("grouped_update")},   {"momentum", Ops().Find("grouped_update")}, {"adam", Ops().Find("grouped_update")},
-      {"adamw", Ops().Find("grouped_update")}, {"lamb", Ops().Find("grouped_update")},     {"squared_l2_norm", Ops().Find("grouped_squared_l2_norm")}};
+      {"sgd", Ops().Find("grouped_update")},  {"momentum", Ops().Find("grouped_update")},
+      {"adam", Ops().Find("grouped_update")}, {"adamw", Ops().Find("grouped_update")},
+      {"lamb", Ops().Find("grouped_update")}, {"squared_l2_norm", Ops().Find("grouped_squared_l2_norm")}};
   const auto at = types->find(op.type());
   return at == types->end() ? nullptr : at->second;
 }
@@ -167,8 +168,8 @@ class Grouper {
 
   Block& block_;
   std::vector<Group> groups_;
-  std::vector<int> open_;  // into groups_, in the order of their first ops
-  absl::flat_hash_map<const Var*, int> writer_;                             // the open group that writes a variable
+  std::vector<int> open_;                                              // into groups_, in the order of their first ops
+  absl::flat_hash_map<const Var*, int> writer_;                        // the open group that writes a variable
   absl::flat_hash_map<const Var*, absl::flat_hash_set<int>> readers_;  // those that read it
   std::vector<std::unique_ptr<Op>> out_;
   bool changed_ = false;

@@ -43,7 +43,8 @@ absl::StatusOr<int64_t> Steps(double number, absl::string_view whole) {
 absl::StatusOr<LearningRate> ParseRule(absl::string_view text, absl::string_view whole) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, ':');
   if (parts[0] == "piecewise") {
-    AMPC_RETURN_IF_ERROR(NeedCount(parts.size(), 3, 3, "piecewise needs boundaries and values, as in piecewise:1000,2000:0.1,0.01,0.001", whole));
+    AMPC_RETURN_IF_ERROR(
+        NeedCount(parts.size(), 3, 3, "piecewise needs boundaries and values, as in piecewise:1000,2000:0.1,0.01,0.001", whole));
     AMPC_ASSIGN_OR_RETURN(std::vector<int64_t> boundaries, Numbers<int64_t>(parts[1], whole));
     AMPC_ASSIGN_OR_RETURN(std::vector<double> values, Numbers<double>(parts[2], whole));
     return LearningRate::Piecewise(std::move(boundaries), std::move(values));

@@ -24,7 +24,9 @@ absl::Status NeedRange(const std::string& type, absl::string_view what, double v
 }  // namespace
 
 ParamFilter::ParamFilter(std::vector<std::string> names)
-    : predicate_([names = std::set<std::string, std::less<>>(names.begin(), names.end())](absl::string_view param) { return names.contains(param); }) {}
+    : predicate_([names = std::set<std::string, std::less<>>(names.begin(), names.end())](absl::string_view param) {
+        return names.contains(param);
+      }) {}
 
 ParamFilter ParamFilter::Except(std::vector<std::string> names) {
   return ParamFilter([listed = ParamFilter(std::move(names))](absl::string_view param) { return !listed(param); });

@@ -15,8 +15,8 @@ namespace {
 
 // Where a gradient goes.
 struct Path {
-  Var* scaled;     // what the update is to read
-  Op* dead;        // the cast that nothing reads then, or null
+  Var* scaled;  // what the update is to read
+  Op* dead;     // the cast that nothing reads then, or null
   Op* update;
 };
 
@@ -81,7 +81,8 @@ class Finder {
 
   bool TakesScale(const Op& update, const Var& gradient, const Var& found) const {
     const int slot = update.def().InputSlot("GradScale");
-    if (slot < 0 || !update.inputs(slot).empty() || update.input("Grad") != &gradient || update.input("SkipUpdate") == nullptr) return false;
+    if (slot < 0 || !update.inputs(slot).empty() || update.input("Grad") != &gradient || update.input("SkipUpdate") == nullptr)
+      return false;
     return Follows(*update.input("SkipUpdate"), found);
   }
 
@@ -128,7 +129,8 @@ class Finder {
         if (states.contains(var)) return false;
       }
       for (const Var* var : op.inputs()) {
-        const bool gradient = std::any_of(plan.paths.begin(), plan.paths.end(), [&](const Path& p) { return p.update == &op; }) && op.input("Grad") == var;
+        const bool gradient =
+            std::any_of(plan.paths.begin(), plan.paths.end(), [&](const Path& p) { return p.update == &op; }) && op.input("Grad") == var;
         if (behind && states.contains(var) && !gradient) return false;
       }
       if (!op.SubBlocks().empty()) return false;

@@ -52,8 +52,8 @@ absl::Status UpdateWriter::CheckGradient(const VarGradient& entry) const {
   }
   const DType param = entry.var->type.dtype, gradient = entry.gradient->type.dtype;
   if (gradient == param || (IsLowPrecision(param) && gradient == DType::kF32)) return absl::OkStatus();
-  return UsageError(absl::StrCat(o_.type_, ": the gradient '", entry.gradient->name(), "' of param '", entry.var->name(), "' is ", Name(gradient),
-                                 ", needs ", Name(param), IsLowPrecision(param) ? " or f32" : ""));
+  return UsageError(absl::StrCat(o_.type_, ": the gradient '", entry.gradient->name(), "' of param '", entry.var->name(), "' is ",
+                                 Name(gradient), ", needs ", Name(param), IsLowPrecision(param) ? " or f32" : ""));
 }
 
 absl::Status UpdateWriter::ReadGradients(absl::Span<const VarGradient> gradients) {
@@ -62,10 +62,12 @@ absl::Status UpdateWriter::ReadGradients(absl::Span<const VarGradient> gradients
     AMPC_RETURN_IF_ERROR(CheckGradient(entry));
     gradients_.push_back(entry);
   }
-  std::stable_sort(gradients_.begin(), gradients_.end(), [](const VarGradient& a, const VarGradient& b) { return a.var->name() < b.var->name(); });
+  std::stable_sort(gradients_.begin(), gradients_.end(),
+                   [](const VarGradient& a, const VarGradient& b) { return a.var->name() < b.var->name(); });
   const auto same = [](const VarGradient& a, const VarGradient& b) { return a.var == b.var; };
   const auto twice = std::adjacent_find(gradients_.begin(), gradients_.end(), same);
-  if (twice != gradients_.end()) return UsageError(absl::StrCat(o_.type_, ": param '", twice->var->name(), "' has two gradients, needs their sum"));
+  if (twice != gradients_.end())
+    return UsageError(absl::StrCat(o_.type_, ": param '", twice->var->name(), "' has two gradients, needs their sum"));
   if (found_inf_ != nullptr && found_inf_->type.dtype != DType::kBool) {
     return UsageError(absl::StrCat(o_.type_, ": '", found_inf_->name(), "' is ", ToString(found_inf_->type), ", needs one bool"));
   }
@@ -142,9 +144,9 @@ absl::StatusOr<Var*> UpdateWriter::DecayedParam(const VarGradient& entry, Var* m
     param = wide;
   }
   Var* part = NewTemp(block, own() ? absl::StrCat(entry.var->name(), "@DECAY") : "_generated_var_0");
-  AMPC_ASSIGN_OR_RETURN(Op * scale, AppendOp(block, "scale", {{"X", {param}}}, {{"Out", {part}}},
-                                             {{"scale", static_cast<float>(o_.weight_decay_)}, {"bias", 0.0f}, {"bias_after_scale", true}},
-                                             kRoleOptimize));
+  AMPC_ASSIGN_OR_RETURN(
+      Op * scale, AppendOp(block, "scale", {{"X", {param}}}, {{"Out", {part}}},
+                           {{"scale", static_cast<float>(o_.weight_decay_)}, {"bias", 0.0f}, {"bias_after_scale", true}}, kRoleOptimize));
   Label(*scale, options_.style, entry, "/regularization/");
   return part;
 }
@@ -189,7 +191,7 @@ absl::Status UpdateWriter::DecayInPlace(const VarGradient& entry, Var* master, a
 absl::Status UpdateWriter::AddMoments(Var& weight, SlotVars& operands, SlotVars& results) {
   struct Moment {
     const char *slot, *out, *name;
-    bool one;      // a power, else of the weight's shape
+    bool one;  // a power, else of the weight's shape
     double value;
   };
   std::vector<Moment> moments;
@@ -244,7 +246,8 @@ absl::StatusOr<ParamUpdate> UpdateWriter::Update(const VarGradient& entry, Var* 
   if (skip_ != nullptr) operands.push_back({"SkipUpdate", {skip_}});
   AMPC_RETURN_IF_ERROR(AddMoments(master != nullptr ? *master : *entry.var, operands, results));
   const std::string type = decomposed() ? "adam" : o_.type_;
-  AMPC_ASSIGN_OR_RETURN(Op * op, AppendOp(main_.main(), type, operands, results, AttrsFor(entry.var->name(), master != nullptr), kRoleOptimize));
+  AMPC_ASSIGN_OR_RETURN(Op * op,
+                        AppendOp(main_.main(), type, operands, results, AttrsFor(entry.var->name(), master != nullptr), kRoleOptimize));
   Label(*op, options_.style, entry, scope);
   return ParamUpdate{entry.var, entry.gradient, master, op};
 }
@@ -255,7 +258,8 @@ absl::Status UpdateWriter::AddSchedule() {
   AMPC_ASSIGN_OR_RETURN(Var * step, State("lr_step", One(DType::kI64), 0));
   SlotVars operands = {{"LearningRate", {lr_}}, {"Step", {step}}};
   if (found_inf_ != nullptr) operands.push_back({"SkipUpdate", {found_inf_}});
-  return AppendOp(main_.main(), "lr_schedule", operands, {{"LearningRateOut", {lr_}}, {"StepOut", {step}}}, LearningRateAttrs(rule), kRoleOptimize)
+  return AppendOp(main_.main(), "lr_schedule", operands, {{"LearningRateOut", {lr_}}, {"StepOut", {step}}}, LearningRateAttrs(rule),
+                  kRoleOptimize)
       .status();
 }
 

@@ -20,12 +20,9 @@ struct OutputTolerance {
 };
 constexpr OutputTolerance ToleranceOfOutputs(DType lowest) {
   switch (lowest) {
-    case DType::kF16:
-      return {0x1p-5, 0.01, 0x1p-5};
-    case DType::kBF16:
-      return {0x1p-3, 0.03, 0x1p-3};
-    default:
-      return {1e-4, 0, 1e-4};
+    case DType::kF16: return {0x1p-5, 0.01, 0x1p-5};
+    case DType::kBF16: return {0x1p-3, 0.03, 0x1p-3};
+    default: return {1e-4, 0, 1e-4};
   }
 }
 

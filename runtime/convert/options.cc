@@ -19,6 +19,7 @@ constexpr int kMostProbeRuns = 100;
 constexpr char kDecide[] = "amp-decide", kUpgrade[] = "upgrade-onnx-opset", kProtect[] = "protect", kMeasure[] = "measure";
 constexpr char kCast[] = "cast-parameters-to-fp16";
 
+// clang-format off
 std::vector<ConvertOption> MakeTable() {
   return {
       {"dtype", kText, kDecides, &O::dtype, "fp16 or bf16", {},
@@ -76,6 +77,7 @@ std::vector<ConvertOption> MakeTable() {
        {}, {{kMeasure, "ranges", false, ""}}, "ranges"},
   };
 }
+// clang-format on
 
 absl::Status CheckSupported(const ConvertOptions& o) {
   if (o.level == "auto") return UnsupportedError("--level auto is not supported by this version; O0, O1 and O2 are");

@@ -1,5 +1,5 @@
-// In builds with AddressSanitizer a step may touch only that part of its run's arena where its operands and workspace lie: what a kernel reads or
-// writes elsewhere in the arena is reported as it would be of memory of its own. Other builds compile to nothing.
+// In builds with AddressSanitizer a step may touch only that part of its run's arena where its operands and workspace lie: what a kernel
+// reads or writes elsewhere in the arena is reported as it would be of memory of its own. Other builds compile to nothing.
 #pragma once
 
 #include "absl/base/config.h"

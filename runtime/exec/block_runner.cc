@@ -46,7 +46,8 @@ bool IsConditional(const Op& op) { return op.type() == "conditional_block" && !o
 bool BlockRunner::NeededBy(const Program& program, const KernelRegistry& kernels) {
   if (program.num_blocks() > 1) return true;
   const std::vector<std::unique_ptr<Op>>& ops = program.main().ops();
-  return std::any_of(ops.begin(), ops.end(), [&](const std::unique_ptr<Op>& op) { return FindHostOp(*op, kernels) != nullptr || DeferredOp::Is(*op); });
+  return std::any_of(ops.begin(), ops.end(),
+                     [&](const std::unique_ptr<Op>& op) { return FindHostOp(*op, kernels) != nullptr || DeferredOp::Is(*op); });
 }
 
 BlockRunner::BlockRunner(const PlanContext& context) : context_(context) {
@@ -72,11 +73,11 @@ std::vector<BlockRunner::Segment> BlockRunner::Cut(const Block& block) const {
   for (int i = 0; i < n; ++i) {
     const Op& op = *block.ops()[i];
     const HostOpFn host = FindHostOp(op, context_.kernels);
-    const SegmentKind kind = host != nullptr     ? SegmentKind::kHost
-                          : DeferredOp::Is(op) ? SegmentKind::kDeferred
-                          : IsWhile(op)        ? SegmentKind::kWhile
-                          : IsConditional(op)  ? SegmentKind::kConditional
-                                               : SegmentKind::kSpan;
+    const SegmentKind kind = host != nullptr      ? SegmentKind::kHost
+                             : DeferredOp::Is(op) ? SegmentKind::kDeferred
+                             : IsWhile(op)        ? SegmentKind::kWhile
+                             : IsConditional(op)  ? SegmentKind::kConditional
+                                                  : SegmentKind::kSpan;
     if (kind == SegmentKind::kSpan) continue;
     close(i);
     const DeferredOp::Rounding rounding{context_.fuse, context_.excess_precision};
@@ -300,7 +301,8 @@ absl::StatusOr<std::vector<HostTensor>> BlockRunner::Run(absl::Span<const HostTe
   std::vector<HostTensor> out;
   for (const Var* var : program.fetches) {
     const SharedTensor value = frame.env.Find(*var);
-    if (value == nullptr) return UsageError(absl::StrCat("fetch '", var->exported(), "' has no value, because no branch that ran has written it"));
+    if (value == nullptr)
+      return UsageError(absl::StrCat("fetch '", var->exported(), "' has no value, because no branch that ran has written it"));
     AMPC_ASSIGN_OR_RETURN(HostTensor t, FromStorage(*value, var->type.dtype));
     out.push_back(std::move(t));
   }
@@ -318,7 +320,8 @@ int BlockRunner::num_plans() const {
 int64_t BlockRunner::arena_bytes() const {
   MutexLock lock(mutex_);
   int64_t bytes = 0;
-  for (const auto& [place, entries] : entries_) bytes = std::max({bytes, entries->span->plans.arena_bytes(), entries->op->plans.arena_bytes()});
+  for (const auto& [place, entries] : entries_)
+    bytes = std::max({bytes, entries->span->plans.arena_bytes(), entries->op->plans.arena_bytes()});
   return bytes;
 }
 

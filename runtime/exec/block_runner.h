@@ -82,9 +82,9 @@ class BlockRunner {
   absl::Status RunConditional(const Op& op, Frame& frame) const;
 
   const PlanContext& context_;
-  std::vector<std::vector<Segment>> segments_;          // by block
-  std::vector<const Var*> states_;                // that outlive a run
-  std::vector<std::vector<const Var*>> locals_;   // by block: carries and arrays of its own, which start without a value
+  std::vector<std::vector<Segment>> segments_;   // by block
+  std::vector<const Var*> states_;               // that outlive a run
+  std::vector<std::vector<const Var*>> locals_;  // by block: carries and arrays of its own, which start without a value
   mutable Mutex mutex_;
   mutable absl::flat_hash_map<std::pair<int, int>, std::unique_ptr<Entries>> entries_ ABSL_GUARDED_BY(mutex_);  // by block, op
 };

@@ -39,7 +39,8 @@ absl::Status Check(absl::string_view name, const TensorType& type, const void* d
 
 absl::Status CheckFinite(const ObservedStep& step) {
   for (const ObservedValue& value : step.results) {
-    const absl::Status finite = Check(value.var->name(), TensorType(value.desc.dtype, value.desc.dims), value.data, value.desc.NumElements());
+    const absl::Status finite =
+        Check(value.var->name(), TensorType(value.desc.dtype, value.desc.dims), value.data, value.desc.NumElements());
     if (!finite.ok()) return NoError(absl::StrCat(Describe(*step.op), ": result ", finite.message()));
   }
   return absl::OkStatus();

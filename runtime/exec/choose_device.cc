@@ -37,19 +37,22 @@ absl::Status TryThreads(int threads) {
   all_made.count_down();
   for (const pthread_t thread : made) pthread_join(thread, nullptr);
   if (error == 0) return absl::OkStatus();
-  return InternalError(absl::StrCat("threads is ", threads, ", the system gives this process ", made.size() + 1, ": ", std::strerror(error)));
+  return InternalError(
+      absl::StrCat("threads is ", threads, ", the system gives this process ", made.size() + 1, ": ", std::strerror(error)));
 }
 
 }  // namespace
 
 absl::StatusOr<DeviceChoice> ChooseDevice(const DeviceOptions& options) {
   if (options.threads < 0) return UsageError(absl::StrCat("threads is ", options.threads, ", 0 (all processors) or more is needed"));
-  if (options.threads > kMaxThreads) return UsageError(absl::StrCat("threads is ", options.threads, ", at most ", kMaxThreads, " are possible"));
+  if (options.threads > kMaxThreads)
+    return UsageError(absl::StrCat("threads is ", options.threads, ", at most ", kMaxThreads, " are possible"));
   if (options.memory_limit_bytes < 0) {
     return UsageError(absl::StrCat("memory_limit_bytes is ", options.memory_limit_bytes, ", 0 (no limit) or more is needed"));
   }
   DeviceChoice choice;
-  choice.threads = options.threads > 0 ? options.threads : std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxThreads);
+  choice.threads =
+      options.threads > 0 ? options.threads : std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxThreads);
   AMPC_RETURN_IF_ERROR(TryThreads(choice.threads));
   if (options.device == "cpu") return choice;
   AMPC_ASSIGN_OR_RETURN(choice.target, OpenDevice(options.device));

@@ -11,9 +11,9 @@
 namespace ampc {
 
 struct DeviceOptions {
-  std::string device = "cpu";  // or a name of OpenDevice
-  int threads = 0;             // 0: all processors
-  bool tf32 = false;           // see Tf32Device
+  std::string device = "cpu";      // or a name of OpenDevice
+  int threads = 0;                 // 0: all processors
+  bool tf32 = false;               // see Tf32Device
   int64_t memory_limit_bytes = 0;  // of the device's allocator, which everything on that device in this process shares; 0: as it is
 };
 
@@ -24,8 +24,8 @@ struct DeviceChoice {
 
 inline constexpr int kMaxThreads = 4096;
 
-// Errors: those of OpenDevice; usage for a negative number and for more threads than kMaxThreads; internal where the system does not let this
-// process have the threads: OpenMP would end it, later and without a word of ours.
+// Errors: those of OpenDevice; usage for a negative number and for more threads than kMaxThreads; internal where the system does not let
+// this process have the threads: OpenMP would end it, later and without a word of ours.
 absl::StatusOr<DeviceChoice> ChooseDevice(const DeviceOptions& options);
 
 }  // namespace ampc

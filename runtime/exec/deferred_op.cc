@@ -102,7 +102,8 @@ absl::Status DeferredOp::Run(const HostCall& call) const {
   }
   ShapedRunners& runners = Runners(call.threads);
   absl::StatusOr<std::shared_ptr<ProgramRunner>> runner = runners.Get(feeds);
-  if (ExitCodeOf(runner.status()) == ExitCode::kBadInput) return UsageError(absl::StrCat("the feeds do not fit the model: ", runner.status().message()));
+  if (ExitCodeOf(runner.status()) == ExitCode::kBadInput)
+    return UsageError(absl::StrCat("the feeds do not fit the model: ", runner.status().message()));
   AMPC_RETURN_IF_ERROR(runner.status());
   AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, (*runner)->Run(feeds, nullptr));
   for (size_t i = 0; i < results.size(); ++i) {

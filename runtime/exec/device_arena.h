@@ -51,10 +51,10 @@ class DeviceArena {
   absl::Status CopyFetches(const ExecutionPlan& plan);
   const void* FetchData(size_t fetch) const { return fetched_.at(fetch_offsets_[fetch]); }
 
-  int runs = 0;                                 // that went through
+  int runs = 0;  // that went through
   bool may_capture = true;
-  std::vector<std::unique_ptr<Graph>> graphs;   // by segment of the plan, see DeviceExecutor
-  std::vector<std::unique_ptr<Event>> marks;    // with timing, for observed runs
+  std::vector<std::unique_ptr<Graph>> graphs;  // by segment of the plan, see DeviceExecutor
+  std::vector<std::unique_ptr<Event>> marks;   // with timing, for observed runs
 
  private:
   DeviceArena() = default;
@@ -63,8 +63,8 @@ class DeviceArena {
   std::unique_ptr<Stream> own_stream_;
   Stream* stream_ = nullptr;
   DeviceBuffer memory_;
-  std::vector<void*> operands_;    // as plan.operands, resolved
-  std::vector<void*> workspaces_;  // by step
+  std::vector<void*> operands_;        // as plan.operands, resolved
+  std::vector<void*> workspaces_;      // by step
   std::vector<int64_t> feed_offsets_;  // by feed copy, in a slot
   int64_t slot_bytes_ = 0;
   std::optional<PinnedRing> staging_;

@@ -37,7 +37,8 @@ class DeviceExecutor : public Executor {
   absl::Status ExecuteWatched(DeviceArena& arena, ObservedRun& observed) const;
   absl::Status Report(size_t step, double start, double seconds, const DeviceArena* values, ObservedRun& observed) const;
   // Feeds, steps, fetches; `*arena` is null afterwards where something failed. Waits if `wait`.
-  absl::Status RunOn(std::unique_ptr<DeviceArena>* arena, absl::Span<const HostTensor* const> feeds, ObservedRun* observed, bool wait) const;
+  absl::Status RunOn(std::unique_ptr<DeviceArena>* arena, absl::Span<const HostTensor* const> feeds, ObservedRun* observed,
+                     bool wait) const;
 
   std::vector<Segment> segments_;
   mutable Mutex mutex_;

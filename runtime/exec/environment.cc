@@ -17,7 +17,8 @@ absl::StatusOr<SharedTensor> Environment::Read(const Op& reader, const Var& var)
   SharedTensor tensor = Find(var);
   if (tensor != nullptr) return tensor;
   if (var.type.kind == TypeKind::kTensorArray) {
-    return UnsupportedError(absl::StrCat(Describe(reader), ": operand '", var.name(), "' is a tensor array, on which this op cannot be executed"));
+    return UnsupportedError(
+        absl::StrCat(Describe(reader), ": operand '", var.name(), "' is a tensor array, on which this op cannot be executed"));
   }
   return UsageError(absl::StrCat(Describe(reader), ": operand '", var.name(), "' has no value, because no branch that ran has written it"));
 }

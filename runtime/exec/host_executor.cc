@@ -16,7 +16,8 @@ namespace {
 // `operands`: the step's inputs, then its results.
 absl::Status RunStep(const Step& step, void* const* operands, void* workspace, int threads) {
   void* const* out = operands + step.inputs;
-  AMPC_RETURN_IF_ERROR(step.kernel->Run({absl::MakeConstSpan(operands, step.inputs), absl::MakeConstSpan(out, step.outputs), workspace, threads}));
+  AMPC_RETURN_IF_ERROR(
+      step.kernel->Run({absl::MakeConstSpan(operands, step.inputs), absl::MakeConstSpan(out, step.outputs), workspace, threads}));
   for (const Rounding& r : step.roundings) RoundTo(r.to, static_cast<float*>(out[r.result]), r.elements, threads);
   return absl::OkStatus();
 }

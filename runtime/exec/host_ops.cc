@@ -31,7 +31,8 @@ absl::Status ReadFromArray(const HostCall& call) {
   AMPC_ASSIGN_OR_RETURN(const int64_t i, ReadInt(call, "I"));
   const TensorArray& array = call.env.Array(*call.op.input("X"));
   if (i < 0 || i >= static_cast<int64_t>(array.size()) || array[static_cast<size_t>(i)] == nullptr) {
-    return UsageError(absl::StrCat(Describe(call.op), ": array '", call.op.input("X")->name(), "' has no element ", i, ", its length is ", array.size()));
+    return UsageError(
+        absl::StrCat(Describe(call.op), ": array '", call.op.input("X")->name(), "' has no element ", i, ", its length is ", array.size()));
   }
   call.env.Set(*call.op.output("Out"), array[static_cast<size_t>(i)]);
   return absl::OkStatus();
@@ -42,7 +43,8 @@ absl::Status ArrayLength(const HostCall& call) {
   const int64_t one[] = {1};
   const bool scalar = out.type.has_rank && out.type.rank() == 0;
   const int64_t length = static_cast<int64_t>(call.env.Array(*call.op.input("X")).size());
-  call.env.Set(out, std::make_shared<const HostTensor>(HostTensor::FromValues<int64_t>(absl::MakeConstSpan(one, scalar ? 0 : 1), {&length, 1})));
+  call.env.Set(out,
+               std::make_shared<const HostTensor>(HostTensor::FromValues<int64_t>(absl::MakeConstSpan(one, scalar ? 0 : 1), {&length, 1})));
   return absl::OkStatus();
 }
 
@@ -81,7 +83,8 @@ class Brought final : public TypeEnv {
   Brought(const Op& op, absl::Span<const HostTensor* const> operands) : op_(op), operands_(operands) {
     for (size_t i = 0; i < operands.size(); ++i) {
       const DType declared = op.inputs()[i]->type.dtype, stored = operands[i]->dtype();
-      types_.emplace_back(StorageType(declared) == stored ? declared : stored, Dims(operands[i]->dims().begin(), operands[i]->dims().end()));
+      types_.emplace_back(StorageType(declared) == stored ? declared : stored,
+                          Dims(operands[i]->dims().begin(), operands[i]->dims().end()));
     }
   }
   const TensorType& TypeOf(const Var& var) const override {

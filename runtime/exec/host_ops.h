@@ -35,8 +35,8 @@ absl::Status SplitToSequence(const HostCall& call);
 // The most elements of an array.
 inline constexpr int64_t kMaxArrayLength = int64_t{1} << 24;
 
-// The tensor_array_to_tensor op; OutIndex gets the length of each element along the axis. An empty array whose type has a rank gives a tensor without
-// elements.
+// The tensor_array_to_tensor op; OutIndex gets the length of each element along the axis. An empty array whose type has a rank gives a
+// tensor without elements.
 absl::Status TensorArrayToTensor(const HostCall& call);
 
 }  // namespace ampc

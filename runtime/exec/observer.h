@@ -16,7 +16,7 @@ struct ObservedValue {
 };
 
 struct ObservedStep {
-  int index = 0;               // counts the steps of a run; a loop's steps have one each time
+  int index = 0;  // counts the steps of a run; a loop's steps have one each time
   const Op* op = nullptr;
   std::string implementation;  // "" for a step that computes nothing (a value handed on)
   std::string place = "cpu";   // where it ran: "cpu", "cuda:0", or "host" for what a run on a device leaves to the CPU

@@ -24,8 +24,8 @@ constexpr size_t kMaxPlans = 16;
 absl::Status Prepare(Program& program, const RunnerOptions& options) {
   for (const Var* feed : program.feeds) {
     if (feed->type.lod_level > 0) {
-      return UnsupportedError(absl::StrCat("feed '", feed->name(), "' carries level-of-detail information (lod_level ", feed->type.lod_level,
-                                           "), which cannot be executed"));
+      return UnsupportedError(absl::StrCat("feed '", feed->name(), "' carries level-of-detail information (lod_level ",
+                                           feed->type.lod_level, "), which cannot be executed"));
     }
   }
   AMPC_ASSIGN_OR_RETURN(const PrecisionSupport* support, TargetSupport("cpu"));
@@ -57,7 +57,8 @@ absl::StatusOr<Scope::Variable*> FindState(const Var& var, Scope& scope) {
   if (found == nullptr) return UsageError(absl::StrCat(Name(var.kind), " '", var.name(), "' is not in the scope"));
   const TensorType have(found->dtype, Dims(found->value.dims().begin(), found->value.dims().end()));
   if (!Holds(var.type.dtype, found->dtype) || !Compatible(have.WithDType(var.type.dtype), var.type)) {
-    return UsageError(absl::StrCat(Name(var.kind), " '", var.name(), "' is ", ToString(have), " in the scope, the program needs ", ToString(var.type)));
+    return UsageError(
+        absl::StrCat(Name(var.kind), " '", var.name(), "' is ", ToString(have), " in the scope, the program needs ", ToString(var.type)));
   }
   return found;
 }
@@ -67,7 +68,8 @@ absl::Status DropWeights(Program& program, Scope& scope) {
   for (int b = 0; b < program.num_blocks(); ++b) {
     for (const std::unique_ptr<Var>& var : program.block(b).vars()) {
       if (!LivesInScope(*var)) continue;
-      if (scope.FindVariable(var->name()) == nullptr) return UsageError(absl::StrCat(Name(var->kind), " '", var->name(), "' is not in the scope"));
+      if (scope.FindVariable(var->name()) == nullptr)
+        return UsageError(absl::StrCat(Name(var->kind), " '", var->name(), "' is not in the scope"));
       var->weight = nullptr;
     }
   }
@@ -94,11 +96,13 @@ absl::Status CheckFeed(const Var& feed, const HostTensor& value) {
 absl::Status CheckKinds(const Program& program) {
   for (const Var* fetch : program.fetches) {
     if (fetch->type.kind != TypeKind::kTensorArray) continue;
-    return UnsupportedError(absl::StrCat("fetch '", fetch->exported(), "' is ", ToString(fetch->type), ", models are executed with tensors as fetches"));
+    return UnsupportedError(
+        absl::StrCat("fetch '", fetch->exported(), "' is ", ToString(fetch->type), ", models are executed with tensors as fetches"));
   }
   for (const Var* feed : program.feeds) {
     if (feed->type.kind == TypeKind::kTensor) continue;
-    return UnsupportedError(absl::StrCat("feed '", feed->exported(), "' is ", ToString(feed->type), ", models are executed with tensors as feeds"));
+    return UnsupportedError(
+        absl::StrCat("feed '", feed->exported(), "' is ", ToString(feed->type), ", models are executed with tensors as feeds"));
   }
   return absl::OkStatus();
 }
@@ -167,8 +171,9 @@ ProgramRunner::ProgramRunner(Program program, States states, Constants constants
 }
 
 PlanContext ProgramRunner::Context(const RunnerOptions& options) {
-  PlanContext context{program_, constants_, liveness_, CpuKernels(), &weights_, threads_, states_.table.get(),
-                      options.excess_precision, options.in_place, options.fuse};
+  PlanContext context{program_,         constants_,  liveness_,           CpuKernels(),
+                      &weights_,        threads_,    states_.table.get(), options.excess_precision,
+                      options.in_place, options.fuse};
   if (options.target == nullptr) return context;
   device_constants_.emplace(options.target->device);
   target_ = PlanTarget{*options.target, &*device_constants_, nullptr};
@@ -260,7 +265,8 @@ absl::StatusOr<std::vector<const HostTensor*>> OrderFeeds(const Program& program
 absl::Status CheckFeeds(const Program& program, absl::Span<const HostTensor* const> feeds) {
   AMPC_RETURN_IF_ERROR(CheckKinds(program));
   if (feeds.size() != program.feeds.size()) {
-    return UsageError(absl::StrCat("found ", feeds.size(), feeds.size() == 1 ? " feed" : " feeds", ", the model needs ", Names(program.feeds)));
+    return UsageError(
+        absl::StrCat("found ", feeds.size(), feeds.size() == 1 ? " feed" : " feeds", ", the model needs ", Names(program.feeds)));
   }
   for (size_t i = 0; i < feeds.size(); ++i) AMPC_RETURN_IF_ERROR(CheckFeed(*program.feeds[i], *feeds[i]));
   return absl::OkStatus();

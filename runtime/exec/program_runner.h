@@ -29,7 +29,7 @@ namespace ampc {
 
 struct RunnerOptions {
   int threads = 1;
-  bool fuse = true;  // ops may be joined, so that some values are not rounded in between
+  bool fuse = true;               // ops may be joined, so that some values are not rounded in between
   bool excess_precision = false;  // see PlanContext
   bool in_place = true;           // see PlanContext
   bool fuse_linear = false;  // of a training step, on a device that has the kernels: linear layers and their gradients, whatever `fuse`
@@ -67,8 +67,8 @@ class ProgramRunner {
  private:
   // A program's states, in memory and on a device.
   struct States {
-    std::unique_ptr<const StateTable> table;   // null without a scope
-    std::optional<MirroredStates> mirrored;    // on a device
+    std::unique_ptr<const StateTable> table;  // null without a scope
+    std::optional<MirroredStates> mirrored;   // on a device
   };
   ProgramRunner(Program program, States states, Constants constants, const RunnerOptions& options);
   static absl::StatusOr<States> BindStates(const Program& program, Scope& scope, const DeviceTarget* target);

@@ -77,7 +77,8 @@ absl::Status Scope::Set(absl::string_view name, const HostTensor& value) {
   auto& [dtype, storage] = it->second;
   const bool known_type = value.dtype() == dtype || value.dtype() == storage.dtype();
   if (!known_type || value.dims() != storage.dims()) {
-    return UsageError(absl::StrCat("the value for '", name, "' is ", TypeText(value.dtype(), value.dims()), ", needs ", TypeText(dtype, storage.dims())));
+    return UsageError(
+        absl::StrCat("the value for '", name, "' is ", TypeText(value.dtype(), value.dims()), ", needs ", TypeText(dtype, storage.dims())));
   }
   if (value.dtype() == storage.dtype()) {
     if (value.size_bytes() > 0) std::memcpy(storage.mutable_data(), value.data(), value.size_bytes());
@@ -114,7 +115,8 @@ absl::StatusOr<ScopeMirror*> Scope::Mirror(const std::shared_ptr<Device>& device
     AMPC_ASSIGN_OR_RETURN(mirror_, ScopeMirror::Create(device));
   }
   if (mirror_->device().name() == device->name()) return mirror_.get();
-  return UsageError(absl::StrCat("the scope's variables are on '", mirror_->device().name(), "', so no program can use them on '", device->name(), "'"));
+  return UsageError(
+      absl::StrCat("the scope's variables are on '", mirror_->device().name(), "', so no program can use them on '", device->name(), "'"));
 }
 
 absl::Status Scope::Refresh(absl::Span<const std::string> names) const {

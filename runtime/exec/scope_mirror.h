@@ -64,7 +64,7 @@ class ScopeMirror {
 
   std::shared_ptr<Device> device_;
   std::unique_ptr<Stream> stream_;
-  PinnedMemory small_;  // downloads of small variables go through it together
+  PinnedMemory small_;                 // downloads of small variables go through it together
   std::optional<PinnedRing> uploads_;  // small ones
   absl::node_hash_map<const Scope::Variable*, Entry> entries_;
   absl::Status error_;

@@ -21,7 +21,8 @@ absl::StatusOr<int64_t> Position(const HostCall& call, int64_t length, int64_t p
   }
   if (i < 0 && i >= -length) i += length;
   if (i >= 0 && i < places) return i;
-  return UsageError(absl::StrCat(Describe(call.op), ": position ", i, " is outside the sequence '", call.op.input("X")->name(), "', whose length is ", length));
+  return UsageError(absl::StrCat(Describe(call.op), ": position ", i, " is outside the sequence '", call.op.input("X")->name(),
+                                 "', whose length is ", length));
 }
 
 // How long the parts of `dim` are.
@@ -34,7 +35,8 @@ absl::StatusOr<std::vector<int64_t>> Lengths(const HostCall& call, int64_t dim) 
     if (split->rank() > 0) {
       int64_t left = dim;
       for (const int64_t n : *numbers) {
-        if (n < 0 || n > left) return UsageError(absl::StrCat(Describe(call.op), ": part of length ", n, " where ", left, " of ", dim, " are left"));
+        if (n < 0 || n > left)
+          return UsageError(absl::StrCat(Describe(call.op), ": part of length ", n, " where ", left, " of ", dim, " are left"));
         left -= n;
       }
       if (left == 0) return *numbers;
@@ -86,7 +88,8 @@ absl::Status SequenceInsert(const HostCall& call) {
   TensorArray array = call.env.Array(*call.op.input("X"));
   const int64_t length = static_cast<int64_t>(array.size());
   AMPC_ASSIGN_OR_RETURN(const int64_t at, Position(call, length, length + 1));
-  if (length >= kMaxArrayLength) return UsageError(absl::StrCat(Describe(call.op), ": the sequence has ", length, " elements, which is the most there can be"));
+  if (length >= kMaxArrayLength)
+    return UsageError(absl::StrCat(Describe(call.op), ": the sequence has ", length, " elements, which is the most there can be"));
   AMPC_ASSIGN_OR_RETURN(SharedTensor t, call.env.Read(call.op, *call.op.input("T")));
   array.insert(array.begin() + at, std::move(t));
   call.env.Array(*call.op.output("Out")) = std::move(array);
@@ -106,7 +109,8 @@ absl::Status SequenceAt(const HostCall& call) {
   const TensorArray& array = call.env.Array(*call.op.input("X"));
   const int64_t length = static_cast<int64_t>(array.size());
   AMPC_ASSIGN_OR_RETURN(const int64_t at, Position(call, length, length));
-  if (array[at] == nullptr) return UsageError(absl::StrCat(Describe(call.op), ": element ", at, " of '", call.op.input("X")->name(), "' has no value"));
+  if (array[at] == nullptr)
+    return UsageError(absl::StrCat(Describe(call.op), ": element ", at, " of '", call.op.input("X")->name(), "' has no value"));
   call.env.Set(*call.op.output("Out"), array[at]);
   return absl::OkStatus();
 }
@@ -115,7 +119,8 @@ absl::Status SplitToSequence(const HostCall& call) {
   AMPC_ASSIGN_OR_RETURN(const SharedTensor x, call.env.Read(call.op, *call.op.input("X")));
   int64_t axis = call.op.GetInt("axis");
   if (axis < 0) axis += x->rank();
-  if (axis < 0 || axis >= x->rank()) return UsageError(absl::StrCat(Describe(call.op), ": axis ", call.op.GetInt("axis"), " is outside a tensor of rank ", x->rank()));
+  if (axis < 0 || axis >= x->rank())
+    return UsageError(absl::StrCat(Describe(call.op), ": axis ", call.op.GetInt("axis"), " is outside a tensor of rank ", x->rank()));
   AMPC_ASSIGN_OR_RETURN(const std::vector<int64_t> lengths, Lengths(call, x->dims()[axis]));
   const bool squeeze = call.op.input("Split") == nullptr && !call.op.GetBool("keepdims");
   TensorArray array;

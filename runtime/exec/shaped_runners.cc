@@ -29,7 +29,9 @@ bool IsLowered(const absl::StatusOr<std::shared_ptr<ProgramRunner>>& runner) { r
 
 }  // namespace
 
-bool ShapedRunners::Knows(Known known, const HostTensor& feed) { return known == Known::kValues || (known == Known::kSteering && Steers(feed)); }
+bool ShapedRunners::Knows(Known known, const HostTensor& feed) {
+  return known == Known::kValues || (known == Known::kSteering && Steers(feed));
+}
 
 void ShapedRunners::AppendValues(Known known, absl::Span<const HostTensor* const> feeds, Key* key) {
   for (const HostTensor* feed : feeds) {
@@ -85,7 +87,8 @@ absl::StatusOr<std::shared_ptr<ProgramRunner>> ShapedRunners::Get(absl::Span<con
     AppendValues(known, feeds, &key);
   }
   // Without the feeds the program was accepted.
-  if (ExitCodeOf(made.status()) == ExitCode::kBadInput) return UsageError(absl::StrCat("the feeds do not fit the model: ", made.status().message()));
+  if (ExitCodeOf(made.status()) == ExitCode::kBadInput)
+    return UsageError(absl::StrCat("the feeds do not fit the model: ", made.status().message()));
   AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<ProgramRunner> runner, std::move(made));
   if (left_ == Left::kRefused && HasOnnxOps(runner->program())) {
     return UnsupportedError(absl::StrCat(LeftUnlowered(runner->program()), ", even with the values of its operands"));
@@ -101,7 +104,8 @@ absl::StatusOr<std::shared_ptr<ProgramRunner>> ShapedRunners::Make(absl::Span<co
     TensorType& type = program.feeds[i]->type;
     const TensorType given(type.dtype, Dims(feeds[i]->dims().begin(), feeds[i]->dims().end()));
     if (!Compatible(given, type)) {
-      return UsageError(absl::StrCat("feed '", program.feeds[i]->name(), "' has dims ", ShapeToString(feeds[i]->dims()), ", the model needs ", ToString(type)));
+      return UsageError(absl::StrCat("feed '", program.feeds[i]->name(), "' has dims ", ShapeToString(feeds[i]->dims()),
+                                     ", the model needs ", ToString(type)));
     }
     type = given;
   }

@@ -1,6 +1,6 @@
-// ShapedRunners: runners of one program for feeds of given shapes, for programs that can only be lowered once these are known. Where shapes are
-// not enough, the values of the feeds that steer shapes (axes, sizes, scales: short vectors of integers, shorter ones of floats) are known, too.
-// What even that leaves is for the runner to execute when its operands are there, or an error, by `Left`.
+// ShapedRunners: runners of one program for feeds of given shapes, for programs that can only be lowered once these are known. Where shapes
+// are not enough, the values of the feeds that steer shapes (axes, sizes, scales: short vectors of integers, shorter ones of floats) are
+// known, too. What even that leaves is for the runner to execute when its operands are there, or an error, by `Left`.
 #pragma once
 
 #include <list>
@@ -19,8 +19,8 @@ namespace ampc {
 // Thread-safe; keeps the runners that were used last.
 class ShapedRunners {
  public:
-  // Ops that are not lowered with the shapes of the feeds and the values of those that steer: executed by deferred_op.h; or the values of all feeds
-  // are known, and what is still left is an error.
+  // Ops that are not lowered with the shapes of the feeds and the values of those that steer: executed by deferred_op.h; or the values of
+  // all feeds are known, and what is still left is an error.
   enum class Left : uint8_t { kDeferred, kRefused };
 
   // What `options` refers to must outlive it.
@@ -44,7 +44,7 @@ class ShapedRunners {
   const RunnerOptions options_;
   const Left left_;
   mutable Mutex mutex_;
-  Known known_ ABSL_GUARDED_BY(mutex_) = Known::kShapes;  // as much as was needed so far
+  Known known_ ABSL_GUARDED_BY(mutex_) = Known::kShapes;                                       // as much as was needed so far
   std::list<std::pair<Key, std::shared_ptr<ProgramRunner>>> runners_ ABSL_GUARDED_BY(mutex_);  // newest use first
 };
 

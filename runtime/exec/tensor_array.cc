@@ -19,8 +19,8 @@ absl::Status CheckElements(const Op& op, const TensorArray& array, int64_t axis)
     bool same = array[i]->dtype() == array[0]->dtype() && array[i]->rank() == array[0]->rank();
     for (int d = 0; same && d < array[0]->rank(); ++d) same = d == axis || array[i]->dims()[d] == array[0]->dims()[d];
     if (same) continue;
-    return UsageError(absl::StrCat(Describe(op), ": element ", i, " of the array has dims ", ShapeToString(array[i]->dims()), ", element 0 has ",
-                                   ShapeToString(array[0]->dims())));
+    return UsageError(absl::StrCat(Describe(op), ": element ", i, " of the array has dims ", ShapeToString(array[i]->dims()),
+                                   ", element 0 has ", ShapeToString(array[0]->dims())));
   }
   return absl::OkStatus();
 }
@@ -33,7 +33,8 @@ absl::Status NoElements(const HostCall& call, int64_t axis, bool stack) {
   for (const int64_t d : element.dims) dims.push_back(std::max<int64_t>(d, 0));
   const int64_t limit = static_cast<int64_t>(dims.size()) + (stack ? 1 : 0);
   if (axis < 0) axis += limit;
-  if (axis < 0 || axis >= limit) return UsageError(absl::StrCat(Describe(call.op), ": axis ", axis, " does not fit elements of rank ", dims.size()));
+  if (axis < 0 || axis >= limit)
+    return UsageError(absl::StrCat(Describe(call.op), ": axis ", axis, " does not fit elements of rank ", dims.size()));
   if (stack) dims.insert(dims.begin() + axis, 0);
   dims[axis] = 0;
   AMPC_ASSIGN_OR_RETURN(HostTensor out, HostTensor::Create(StorageType(element.dtype), dims));
@@ -61,7 +62,8 @@ absl::Status TensorArrayToTensor(const HostCall& call) {
   const int64_t limit = stack ? rank + 1 : rank;
   int64_t axis = call.op.GetInt("axis");
   if (axis < 0) axis += limit;
-  if (axis < 0 || axis >= limit) return UsageError(absl::StrCat(Describe(call.op), ": axis ", axis, " does not fit elements of rank ", rank));
+  if (axis < 0 || axis >= limit)
+    return UsageError(absl::StrCat(Describe(call.op), ": axis ", axis, " does not fit elements of rank ", rank));
   AMPC_RETURN_IF_ERROR(CheckElements(call.op, array, stack ? -1 : axis));
   std::vector<int64_t> dims(array[0]->dims().begin(), array[0]->dims().end());
   std::vector<int32_t> lengths;

@@ -51,9 +51,9 @@ class PlanBuilder {
   struct ValueState {
     int last_use = -1;
     int buffer = -1;
-    Place outside;  // kConstant, kFeed or kState when buffer is -1
+    Place outside;                         // kConstant, kFeed or kState when buffer is -1
     const HostTensor* constant = nullptr;  // kConstant: the value, on the host
-    int overwritten = kNeverDies;  // kState: the op that puts another value there
+    int overwritten = kNeverDies;          // kState: the op that puts another value there
   };
 
   const Specialized& s() const { return plan_->specialized; }
@@ -250,7 +250,8 @@ class PlanBuilder {
   // The input whose buffer the kernel may overwrite with a result: it dies here, and no other operand shares it.
   int ReusableInput(const OpInstance& op, const Kernel& kernel, int result, int now) const {
     if (op.op != nullptr && ComputesInPairs(*op.op)) {
-      const bool paired = result < static_cast<int>(std::min(op.op->inputs(0).size(), op.op->outputs(0).size())) && !read_twice_.contains(values_[op.inputs[result]].buffer);
+      const bool paired = result < static_cast<int>(std::min(op.op->inputs(0).size(), op.op->outputs(0).size())) &&
+                          !read_twice_.contains(values_[op.inputs[result]].buffer);
       return paired && MayOverwrite(op.inputs[result], op.outputs[result], now) ? result : -1;
     }
     const int i = result == 0 && context_.in_place ? kernel.in_place_input() : -1;
@@ -309,8 +310,8 @@ class PlanBuilder {
 
   const PlanContext& context_;
   std::unique_ptr<ExecutionPlan> plan_;
-  std::vector<ValueState> values_;  // by ValueId
-  std::vector<LiveRange> ranges_;   // by buffer
+  std::vector<ValueState> values_;       // by ValueId
+  std::vector<LiveRange> ranges_;        // by buffer
   absl::flat_hash_set<int> read_twice_;  // buffers that several operands of the present op lie in
 };
 
@@ -327,7 +328,8 @@ std::string PlaceText(const Place& place) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<const ExecutionPlan>> BuildPlan(const PlanContext& context, Region region, absl::Span<const KnownFeed> feeds) {
+absl::StatusOr<std::unique_ptr<const ExecutionPlan>> BuildPlan(const PlanContext& context, Region region,
+                                                               absl::Span<const KnownFeed> feeds) {
   AMPC_ASSIGN_OR_RETURN(Specialized specialized, Specialize(context, std::move(region), feeds));
   if (!specialized.stopped.ok() && !specialized.region.inner) {
     auto nothing = std::make_unique<ExecutionPlan>();
@@ -343,7 +345,8 @@ std::string ToString(const ExecutionPlan& plan) {
   std::string out;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
-    absl::StrAppend(&out, i, "  ", step.instance->op == nullptr ? "move" : step.instance->op->type(), "  ", step.kernel->implementation(), " ");
+    absl::StrAppend(&out, i, "  ", step.instance->op == nullptr ? "move" : step.instance->op->type(), "  ", step.kernel->implementation(),
+                    " ");
     for (int k = 0; k < step.inputs + step.outputs; ++k) {
       absl::StrAppend(&out, k == step.inputs ? " -> " : " ", PlaceText(plan.operands[step.first + k]));
       if (k < step.inputs || step.instance->outputs.empty()) continue;

@@ -39,7 +39,8 @@ absl::StatusOr<Constants> Constants::Load(const Program& program, const StateTab
       } else if (var->weight != nullptr && !named[var->id()]) {
         continue;
       } else if (var->weight != nullptr) {
-        if (!var->type.IsStatic()) return BadInputError(absl::StrCat("'", var->name(), "' has a stored value but no fixed shape: ", ToString(var->type)));
+        if (!var->type.IsStatic())
+          return BadInputError(absl::StrCat("'", var->name(), "' has a stored value but no fixed shape: ", ToString(var->type)));
         AMPC_ASSIGN_OR_RETURN(HostTensor value, LoadWeight(*var->weight, var->type.dims));
         AMPC_ASSIGN_OR_RETURN(HostTensor wide, ToStorage(std::move(value)));
         slot = std::make_shared<const HostTensor>(std::move(wide));

@@ -49,7 +49,7 @@ struct FeedCopy {
 };
 
 struct ExecutionPlan {
-  std::optional<PlanTarget> target;  // none: the CPU
+  std::optional<PlanTarget> target;                // none: the CPU
   std::vector<DeviceConstants::Buffer> constants;  // on the device
   std::vector<Step> steps;
   std::vector<Place> operands;
@@ -74,7 +74,8 @@ struct ExecutionPlan {
 // that it may share. `feeds` follow region.feeds. A plan that had to
 // stop (Specialized::stopped) runs as far as its region.end; one of a whole program has no steps then. Errors as Specialize, plus
 // those of kernels.
-absl::StatusOr<std::unique_ptr<const ExecutionPlan>> BuildPlan(const PlanContext& context, Region region, absl::Span<const KnownFeed> feeds);
+absl::StatusOr<std::unique_ptr<const ExecutionPlan>> BuildPlan(const PlanContext& context, Region region,
+                                                               absl::Span<const KnownFeed> feeds);
 
 // One line per step: index, op, implementation, places, of results with the type in which they lie; then the arena's size.
 std::string ToString(const ExecutionPlan& plan);

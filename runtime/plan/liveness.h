@@ -28,10 +28,10 @@ class Liveness {
   void Visit(const Block& block);
 
   const Program& program_;
-  std::vector<bool> has_value_;                        // by Var::id
-  std::vector<bool> written_;                          // by Var::id
-  std::vector<int> last_read_;                         // by Var::id: position in the variable's own block; -1 never
-  std::vector<int> position_;                          // by block: the op that Visit has reached
+  std::vector<bool> has_value_;                              // by Var::id
+  std::vector<bool> written_;                                // by Var::id
+  std::vector<int> last_read_;                               // by Var::id: position in the variable's own block; -1 never
+  std::vector<int> position_;                                // by block: the op that Visit has reached
   std::vector<std::vector<std::vector<const Var*>>> dying_;  // by block, position
 };
 

@@ -71,9 +71,7 @@ class Specializer {
     if (!s_.region.inner || context_.liveness.IsConstant(var)) s_.values[var.id()] = context_.constants.Find(var);
   }
 
-  HostTensor* StateOf(const Var& var) const {
-    return context_.states == nullptr || s_.region.inner ? nullptr : context_.states->Find(var);
-  }
+  HostTensor* StateOf(const Var& var) const { return context_.states == nullptr || s_.region.inner ? nullptr : context_.states->Find(var); }
 
   void SetFeed(const Var& var, const KnownFeed& feed) {
     SetType(var, TensorType(var.type.dtype, Dims(feed.dims.begin(), feed.dims.end())));
@@ -97,7 +95,8 @@ class Specializer {
       if (!(*results)[i].has_value()) (*results)[i] = types_[var.id()];
       const TensorType& type = *(*results)[i];
       if (SpannedBytes(type.dtype, type.dims) > most_bytes_) {
-        return UsageError(absl::StrCat(Describe(op), ": '", var.name(), "' is declared ", ToString(type), ", which takes more than the ", most_bytes_, " bytes that there can be"));
+        return UsageError(absl::StrCat(Describe(op), ": '", var.name(), "' is declared ", ToString(type), ", which takes more than the ",
+                                       most_bytes_, " bytes that there can be"));
       }
       if (type.IsStatic() && !(s_.region.inner && ReadsUnknownHostValue(op))) continue;
       s_.stopped = UnsupportedError(absl::StrCat(Describe(op), ": the shape of '", var.name(), "' depends on data, ", ToString(type),
@@ -128,7 +127,8 @@ class Specializer {
   absl::Status CheckState(const Op& op, const Var& var, const TensorType& type) const {
     const HostTensor* state = StateOf(var);
     if (state == nullptr || state->dims() == absl::MakeConstSpan(type.dims)) return absl::OkStatus();
-    return UsageError(absl::StrCat(Describe(op), ": writes ", ToString(type), " to '", var.name(), "', which keeps ", ShapeToString(state->dims())));
+    return UsageError(
+        absl::StrCat(Describe(op), ": writes ", ToString(type), " to '", var.name(), "', which keeps ", ShapeToString(state->dims())));
   }
 
   bool ReadsUnknownHostValue(const Op& op) const {

@@ -28,8 +28,8 @@ struct PlanContext {
   const StateTable* states = nullptr;  // may be null: then states are written for the rest of the run only
   bool excess_precision = false;  // on the CPU a low value that no state, region or fetch takes over keeps what float32 computed, unless
                                   // the plan stores it as a half (storage_plan.h)
-  bool in_place = true;                // a result may take the memory of an operand that dies
-  bool fuse = true;                    // for ops that are lowered while the program runs: they may be joined
+  bool in_place = true;           // a result may take the memory of an operand that dies
+  bool fuse = true;               // for ops that are lowered while the program runs: they may be joined
   const PlanTarget* target = nullptr;  // null: the CPU. Otherwise `kernels` fold constants and stand in for what the device lacks
 };
 
@@ -43,8 +43,8 @@ struct KnownFeed {
 using ValueId = int;
 
 struct OpInstance {
-  const Op* op = nullptr;        // null: a conversion between layouts, put in by AssignLayouts
-  std::vector<ValueId> inputs;   // flat order
+  const Op* op = nullptr;       // null: a conversion between layouts, put in by AssignLayouts
+  std::vector<ValueId> inputs;  // flat order
   std::vector<ValueId> outputs;
 };
 

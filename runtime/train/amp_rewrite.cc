@@ -70,7 +70,8 @@ absl::StatusOr<AmpRewrite> RewriteForTraining(Program& program, const DecorateOp
     decided = decided || step.pass == "amp-decide";
   }
   AMPC_RETURN_IF_ERROR(RunPipeline(decide, PipelineOptions(), ctx, program));
-  if (AmpDecision* decision = ctx.Find<AmpDecision>()) DecideParams(program, low_params, options.compat == "own" && settings.level == "O1", *decision);
+  if (AmpDecision* decision = ctx.Find<AmpDecision>())
+    DecideParams(program, low_params, options.compat == "own" && settings.level == "O1", *decision);
   AMPC_RETURN_IF_ERROR(RunPipeline(rewrite, PipelineOptions(), ctx, program));
   out.low_params = TakeLowParams(program);
   out.notes = std::move(ctx.notes);

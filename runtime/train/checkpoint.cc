@@ -181,12 +181,14 @@ absl::Status Fill(const std::string& path, const Content& content, Scope& scope,
   const std::string differences = Differences(content.types, TypesOf(scope), options);
   if (!differences.empty()) return BadInputError(absl::StrCat("checkpoint '", path, "' belongs to another program: ", differences));
   if (content.progress.micro > 0 && content.progress.accumulate != options.accumulate) {
-    return BadInputError(absl::StrCat("checkpoint '", path, "' was saved after ", content.progress.micro, " of ", content.progress.accumulate,
-                                      " steps of an update; it needs accumulate ", content.progress.accumulate, ", not ", options.accumulate));
+    return BadInputError(absl::StrCat("checkpoint '", path, "' was saved after ", content.progress.micro, " of ",
+                                      content.progress.accumulate, " steps of an update; it needs accumulate ", content.progress.accumulate,
+                                      ", not ", options.accumulate));
   }
   for (const auto& [name, type] : content.types) {
     const auto it = content.values.find(name);
-    if (it == content.values.end()) return BadInputError(absl::StrCat("checkpoint '", path, "': ", kState, " has no '", name, "', which ", kTraining, " lists"));
+    if (it == content.values.end())
+      return BadInputError(absl::StrCat("checkpoint '", path, "': ", kState, " has no '", name, "', which ", kTraining, " lists"));
   }
   for (const auto& [name, variable] : scope.variables()) {
     auto it = content.values.find(name);
@@ -228,7 +230,8 @@ class Unfinished {
 
 }  // namespace
 
-absl::Status SaveCheckpoint(const std::string& directory, const Scope& scope, const TrainingProgress& progress, const CheckpointOptions& options) {
+absl::Status SaveCheckpoint(const std::string& directory, const Scope& scope, const TrainingProgress& progress,
+                            const CheckpointOptions& options) {
   Unfinished folder(directory);
   AMPC_RETURN_IF_ERROR(folder.Make());
   const std::string& unfinished = folder.path();
@@ -254,7 +257,8 @@ absl::StatusOr<LoadedCheckpoint> LoadCheckpoint(const std::string& directory, Sc
   std::vector<std::string> names = List(directory);
   const std::string latest = Latest(directory);
   LoadedCheckpoint out;
-  if (latest.empty() && !names.empty()) out.notes.push_back(absl::StrCat("'", In(directory, kLatest), "' names no checkpoint, the newest one is taken"));
+  if (latest.empty() && !names.empty())
+    out.notes.push_back(absl::StrCat("'", In(directory, kLatest), "' names no checkpoint, the newest one is taken"));
   if (!latest.empty()) {
     std::erase(names, latest);
     names.insert(names.begin(), latest);

@@ -29,7 +29,8 @@ struct CheckpointOptions {
 };
 
 // IoError when it could not be written; nothing of it is left then.
-absl::Status SaveCheckpoint(const std::string& directory, const Scope& scope, const TrainingProgress& progress, const CheckpointOptions& options);
+absl::Status SaveCheckpoint(const std::string& directory, const Scope& scope, const TrainingProgress& progress,
+                            const CheckpointOptions& options);
 
 struct LoadedCheckpoint {
   std::string path;

@@ -73,7 +73,10 @@ std::string TrainingJson(const TrainingProgress& progress, const VariableTypes& 
   JsonWriter json(JsonWriter::kIndented);
   json.BeginObject().Field("format", "ampc checkpoint").Field("version", 1);
   json.Field("program", absl::StrCat(absl::Hex(progress.program, absl::kZeroPad16)));
-  json.Field("steps", progress.steps).Field("updates", progress.updates).Field("micro", progress.micro).Field("accumulate", progress.accumulate);
+  json.Field("steps", progress.steps)
+      .Field("updates", progress.updates)
+      .Field("micro", progress.micro)
+      .Field("accumulate", progress.accumulate);
   json.Key("scalers").BeginObject();
   for (const auto& [name, skips] : progress.scalers) {
     json.Key(name).BeginObject(JsonWriter::kInline).Field("skipped", skips.skipped).Field("in_a_row", skips.in_a_row).EndObject();
@@ -92,7 +95,8 @@ absl::Status ParseTrainingJson(absl::string_view text, TrainingProgress* progres
   int64_t version = 0;
   AMPC_RETURN_IF_ERROR(Read(json, "format", &format));
   AMPC_RETURN_IF_ERROR(Read(json, "version", &version));
-  if (format != "ampc checkpoint" || version != 1) return BadInputError(absl::StrCat("is '", format, "' version ", version, ", needs 'ampc checkpoint' version 1"));
+  if (format != "ampc checkpoint" || version != 1)
+    return BadInputError(absl::StrCat("is '", format, "' version ", version, ", needs 'ampc checkpoint' version 1"));
   AMPC_RETURN_IF_ERROR(ReadCounts(json, progress));
   AMPC_ASSIGN_OR_RETURN(const JsonValue* scalers, Member(json, "scalers", JsonValue::Kind::kObject));
   for (const JsonValue::Member& m : scalers->members) {
@@ -143,7 +147,8 @@ absl::Status CheckManifest(const std::string& directory, const std::vector<std::
   if (!entries.ok()) return Annotate(entries.status(), kManifest);
   std::vector<std::string> listed;
   for (const ManifestEntry& entry : *entries) listed.push_back(entry.name);
-  if (listed != names) return BadInputError(absl::StrCat(kManifest, " lists ", absl::StrJoin(listed, ", "), ", needs ", absl::StrJoin(names, ", ")));
+  if (listed != names)
+    return BadInputError(absl::StrCat(kManifest, " lists ", absl::StrJoin(listed, ", "), ", needs ", absl::StrJoin(names, ", ")));
   for (const ManifestEntry& entry : *entries) AMPC_RETURN_IF_ERROR(CheckFile(directory, entry));
   return absl::OkStatus();
 }

@@ -39,16 +39,15 @@ absl::StatusOr<DataParallel> DataParallel::FromEnvironment() {
   return DataParallel(joined.rank_, joined.size_);
 }
 
-absl::Status DataParallel::Prepare(Program& main) const {
-  return size_ == 1 ? absl::OkStatus() : MakeDataParallel(rank_, main).status();
-}
+absl::Status DataParallel::Prepare(Program& main) const { return size_ == 1 ? absl::OkStatus() : MakeDataParallel(rank_, main).status(); }
 
 absl::Status DataParallel::Synchronize(Scope& scope) const {
   if (size_ == 1) return absl::OkStatus();
   uint64_t shape = Shape(scope);
   const uint64_t own = shape;
   AMPC_RETURN_IF_ERROR(ProcessCommunicator()->Broadcast({reinterpret_cast<char*>(&shape), sizeof(shape)}, 0));
-  if (shape != own) return UsageError(absl::StrCat("process ", rank_, " trains another program than process 0: their params and states differ"));
+  if (shape != own)
+    return UsageError(absl::StrCat("process ", rank_, " trains another program than process 0: their params and states differ"));
   for (const auto& [name, variable] : scope.variables()) {
     HostTensor& value = *scope.FindStorage(name);
     AMPC_RETURN_IF_ERROR(ProcessCommunicator()->Broadcast({static_cast<char*>(value.mutable_data()), value.size_bytes()}, 0));
@@ -61,13 +60,15 @@ absl::StatusOr<TensorMap> DataParallel::Share(const TensorMap& batch) const {
   TensorMap out;
   for (const auto& [name, whole] : batch) {
     const int64_t rows = whole.rank() == 0 ? 0 : whole.dims()[0];
-    if (rows < size_) return UsageError(absl::StrCat("feed '", name, "' has ", rows, " rows, ", size_, " processes need at least one each"));
+    if (rows < size_)
+      return UsageError(absl::StrCat("feed '", name, "' has ", rows, " rows, ", size_, " processes need at least one each"));
     const int64_t n = rows / size_;
     std::vector<int64_t> dims(whole.dims().begin(), whole.dims().end());
     dims[0] = n;
     AMPC_ASSIGN_OR_RETURN(HostTensor part, HostTensor::CreateUninitialized(whole.dtype(), dims));
     if (part.size_bytes() > 0) {
-      std::memcpy(part.mutable_data(), static_cast<const char*>(whole.data()) + static_cast<size_t>(rank_) * part.size_bytes(), part.size_bytes());
+      std::memcpy(part.mutable_data(), static_cast<const char*>(whole.data()) + static_cast<size_t>(rank_) * part.size_bytes(),
+                  part.size_bytes());
     }
     out.emplace(name, std::move(part));
   }

@@ -10,10 +10,10 @@
 //   AMPC_RETURN_IF_ERROR(job.Finish());
 //
 // All processes keep the same params, moments, statistics, scale and counters bit for bit, so the one that saves writes for all; a
-// training with another number of processes can go on from it. With a loss that is a mean over the batch, a step is the step of one process on the whole
-// batch within rounding, but for what looks at the batch as a whole: batch_norm normalises by its own share (see
-// passes/parallel/data_parallel.h). A process that ends early or dies ends the job: mpirun says which one it was, and returns its exit code.
-// mpirun gives each of two processes one core: `--bind-to none` lets them use more threads.
+// training with another number of processes can go on from it. With a loss that is a mean over the batch, a step is the step of one process
+// on the whole batch within rounding, but for what looks at the batch as a whole: batch_norm normalises by its own share (see
+// passes/parallel/data_parallel.h). A process that ends early or dies ends the job: mpirun says which one it was, and returns its exit
+// code. mpirun gives each of two processes one core: `--bind-to none` lets them use more threads.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,8 @@ namespace {
 // Gradients are there already: the forward part was rewritten when they were made.
 bool HasGradients(const Program& program) {
   const auto& ops = program.main().ops();
-  return std::any_of(ops.begin(), ops.end(), [](const std::unique_ptr<Op>& op) { return (RoleOf(*op) & (kRoleBackward | kRoleOptimize)) != 0; });
+  return std::any_of(ops.begin(), ops.end(),
+                     [](const std::unique_ptr<Op>& op) { return (RoleOf(*op) & (kRoleBackward | kRoleOptimize)) != 0; });
 }
 
 OptimizerStyle StyleOf(absl::string_view compat) {
@@ -44,8 +45,9 @@ absl::Status CheckNotUpdated(const Program& program, const std::vector<VarGradie
   }
   for (const VarGradient& g : gradients) {
     if (const Op* op = update[g.var->id()]) {
-      return UsageError(absl::StrCat(Describe(*op), " updates the parameter '", g.var->name(),
-                                     "' already; losses that share parameters need one optimizer: Backward for each, then ApplyGradients once"));
+      return UsageError(
+          absl::StrCat(Describe(*op), " updates the parameter '", g.var->name(),
+                       "' already; losses that share parameters need one optimizer: Backward for each, then ApplyGradients once"));
     }
   }
   return absl::OkStatus();
@@ -58,7 +60,8 @@ struct Fate {
 };
 
 // Adds up what several losses give one parameter.
-absl::StatusOr<std::vector<Fate>> JoinLosses(Program& program, const std::vector<std::vector<VarGradient>>& by_loss, const std::vector<Var*>& flags) {
+absl::StatusOr<std::vector<Fate>> JoinLosses(Program& program, const std::vector<std::vector<VarGradient>>& by_loss,
+                                             const std::vector<Var*>& flags) {
   struct Parts {
     std::vector<Var*> gradients, flags;
   };
@@ -128,7 +131,8 @@ absl::StatusOr<std::vector<VarGradient>> OptimizerWithMixedPrecision::TryBackwar
   return gradients;
 }
 
-absl::StatusOr<std::vector<ParamUpdate>> OptimizerWithMixedPrecision::TryApply(Program& main, Program& startup, std::vector<VarGradient> gradients) {
+absl::StatusOr<std::vector<ParamUpdate>> OptimizerWithMixedPrecision::TryApply(Program& main, Program& startup,
+                                                                               std::vector<VarGradient> gradients) {
   AMPC_RETURN_IF_ERROR(CheckNotUpdated(main, gradients));
   AMPC_RETURN_IF_ERROR(SetGradientRoles(main, gradients));
   absl::flat_hash_map<int, size_t> loss_of;
@@ -167,14 +171,16 @@ absl::StatusOr<std::vector<ParamUpdate>> OptimizerWithMixedPrecision::TryApply(P
   return out;
 }
 
-absl::StatusOr<std::vector<VarGradient>> OptimizerWithMixedPrecision::Backward(Program& main, Program& startup, Var& loss, const BackwardOptions& wanted) {
+absl::StatusOr<std::vector<VarGradient>> OptimizerWithMixedPrecision::Backward(Program& main, Program& startup, Var& loss,
+                                                                               const BackwardOptions& wanted) {
   AMPC_RETURN_IF_ERROR(status_);
   absl::StatusOr<std::vector<VarGradient>> out = TryBackward(main, startup, loss, wanted);
   status_ = out.status();
   return out;
 }
 
-absl::StatusOr<std::vector<ParamUpdate>> OptimizerWithMixedPrecision::ApplyGradients(Program& main, Program& startup, std::vector<VarGradient> gradients) {
+absl::StatusOr<std::vector<ParamUpdate>> OptimizerWithMixedPrecision::ApplyGradients(Program& main, Program& startup,
+                                                                                     std::vector<VarGradient> gradients) {
   AMPC_RETURN_IF_ERROR(status_);
   if (losses_.empty()) return UsageError("ApplyGradients: call Backward first");
   absl::StatusOr<std::vector<ParamUpdate>> out = TryApply(main, startup, std::move(gradients));

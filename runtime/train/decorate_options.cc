@@ -15,7 +15,8 @@ absl::StatusOr<std::string> ResolveLevel(const DecorateOptions& o) {
     return UsageError(absl::StrCat("level is '", o.level, "', needs O0, OD, O1 or O2"));
   }
   if (level == "OD" && o.compat == "own") return UsageError("level is OD, which exists with a Paddle mode only; needs O0, O1 or O2");
-  if (o.use_pure_fp16 && level != "O2") return UsageError(absl::StrCat("use_pure_fp16 stands beside level ", level, ", needs O2 or no level"));
+  if (o.use_pure_fp16 && level != "O2")
+    return UsageError(absl::StrCat("use_pure_fp16 stands beside level ", level, ", needs O2 or no level"));
   return level;
 }
 

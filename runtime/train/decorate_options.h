@@ -19,8 +19,8 @@ struct DecorateOptions {
   // moving scale is turned off with a note, and the scale is 1 unless a fixed one is given.
   std::optional<double> init_loss_scaling = {};
   std::optional<bool> use_dynamic_loss_scaling = {};
-  bool use_pure_fp16 = false;                // level O2, within fp16_guards unless use_fp16_guard is false
-  std::optional<bool> use_fp16_guard = {};   // O2: only ops in an fp16_guard become low; by default what use_pure_fp16 is
+  bool use_pure_fp16 = false;               // level O2, within fp16_guards unless use_fp16_guard is false
+  std::optional<bool> use_fp16_guard = {};  // O2: only ops in an fp16_guard become low; by default what use_pure_fp16 is
   int incr_every_n_steps = 2000;
   int decr_every_n_nan_or_inf = 1;
   double incr_ratio = 2, decr_ratio = 0.5;
@@ -32,9 +32,9 @@ struct DecorateOptions {
   // O2: low gradients are cast to fp32 before they are unscaled, so that one below the low type's range is not lost. By default where the
   // loss is scaled, but not with a Paddle mode.
   std::optional<bool> master_grad = {};
-  bool use_promote = false;   // an op outside the lists is low only if no operand is fp32
-  std::string compat = "own";     // paddle-2.0, paddle-2.4, paddle-2.6: the program that this release makes
-  std::string target = "cuda";    // whose kernels decide what may be low, without `compat`
+  bool use_promote = false;     // an op outside the lists is low only if no operand is fp32
+  std::string compat = "own";   // paddle-2.0, paddle-2.4, paddle-2.6: the program that this release makes
+  std::string target = "cuda";  // whose kernels decide what may be low, without `compat`
 };
 
 // The numbers of Paddle's first form of decorate (32768, 1000, 2, 2.0, 0.8, dynamic); the optimizer keeps its multi_precision.

@@ -21,7 +21,9 @@ void AddRoleVar(Op& op, const Var& param, const Var& gradient) {
   op.SetAttr("op_role_var", std::move(names));
 }
 
-bool WidensGradient(const Op& op) { return op.type() == "cast" && op.outputs()[0]->type.dtype == DType::kF32 && op.inputs()[0]->type.IsFloat(); }
+bool WidensGradient(const Op& op) {
+  return op.type() == "cast" && op.outputs()[0]->type.dtype == DType::kF32 && op.inputs()[0]->type.IsFloat();
+}
 
 }  // namespace
 
@@ -43,7 +45,8 @@ absl::Status SetGradientRoles(Program& program, const std::vector<VarGradient>& 
       continue;
     }
     if (const Op* other = reader[g.gradient->id()]) {
-      return UsageError(absl::StrCat(Describe(*other), " reads the gradient '", g.gradient->name(), "', which needs to be left to the optimizer"));
+      return UsageError(
+          absl::StrCat(Describe(*other), " reads the gradient '", g.gradient->name(), "', which needs to be left to the optimizer"));
     }
     AddRoleVar(*writer[op->inputs()[0]->id()], *g.var, *op->inputs()[0]);
     op->SetAttr("op_role", int32_t{kRoleOptimize});

@@ -35,12 +35,14 @@ absl::StatusOr<HostTensor> AsStored(const Var& var, bool transformed) {
   if (!transformed) ref.transforms.clear();
   AMPC_ASSIGN_OR_RETURN(HostTensor value, LoadWeight(ref, var.type.dims));
   if (StorageType(value.dtype()) == StorageType(var.type.dtype)) return value;
-  return BadInputError(absl::StrCat(Name(var.kind), " '", var.name(), "' is ", ToString(var.type), ", but its stored value is ", Name(value.dtype())));
+  return BadInputError(
+      absl::StrCat(Name(var.kind), " '", var.name(), "' is ", ToString(var.type), ", but its stored value is ", Name(value.dtype())));
 }
 
 // `other`: the variable of that name in the startup program, or null; its declared type holds until that has run.
 absl::Status AddOne(const Var& var, const Var* other, Scope& scope, Names& unset) {
-  if (!var.type.IsStatic()) return BadInputError(absl::StrCat(Name(var.kind), " '", var.name(), "' is ", ToString(var.type), ", needs known dims"));
+  if (!var.type.IsStatic())
+    return BadInputError(absl::StrCat(Name(var.kind), " '", var.name(), "' is ", ToString(var.type), ", needs known dims"));
   const Var* stored = var.weight != nullptr ? &var : other != nullptr && other->weight != nullptr ? other : nullptr;
   if (stored == nullptr) {
     const DType dtype = other != nullptr ? other->type.dtype : var.type.dtype;
@@ -51,13 +53,13 @@ absl::Status AddOne(const Var& var, const Var* other, Scope& scope, Names& unset
   AMPC_ASSIGN_OR_RETURN(HostTensor value, AsStored(*stored, false));
   const DType stored_as = value.dtype();
   AMPC_RETURN_IF_ERROR(scope.Add(var.name(), stored_as, std::move(value)));
-  return other == nullptr || StorageType(other->type.dtype) != StorageType(stored_as) ? absl::OkStatus() : scope.SetDType(var.name(), other->type.dtype);
+  return other == nullptr || StorageType(other->type.dtype) != StorageType(stored_as) ? absl::OkStatus()
+                                                                                      : scope.SetDType(var.name(), other->type.dtype);
 }
 
 absl::Status AddAll(const TrainingProgram& program, Scope& scope, Names& unset) {
-  AMPC_RETURN_IF_ERROR(ForEachKept(program.main, [&](const Var& var) -> absl::Status {
-    return AddOne(var, program.startup.main().FindVar(var.name()), scope, unset);
-  }));
+  AMPC_RETURN_IF_ERROR(ForEachKept(
+      program.main, [&](const Var& var) -> absl::Status { return AddOne(var, program.startup.main().FindVar(var.name()), scope, unset); }));
   return ForEachKept(program.startup, [&](const Var& var) -> absl::Status {
     return scope.Find(var.name()) != nullptr ? absl::OkStatus() : AddOne(var, nullptr, scope, unset);
   });
@@ -79,7 +81,8 @@ absl::Status CheckReads(const Program& program, const Block& block, Names& unset
 
 absl::Status RunStartup(const Program& startup, int threads, Scope& scope) {
   if (startup.main().ops().empty()) return absl::OkStatus();
-  if (!startup.feeds.empty()) return BadInputError(absl::StrCat("the startup program has a feed '", startup.feeds[0]->name(), "', needs none"));
+  if (!startup.feeds.empty())
+    return BadInputError(absl::StrCat("the startup program has a feed '", startup.feeds[0]->name(), "', needs none"));
   AMPC_ASSIGN_OR_RETURN(std::unique_ptr<ProgramRunner> runner,
                         ProgramRunner::Create(startup.Clone(), {.threads = threads, .fuse = false, .scope = &scope}));
   return runner->Run({}, nullptr).status();

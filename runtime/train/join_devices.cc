@@ -28,7 +28,8 @@ absl::Status JoinDevices(const DeviceTarget& target) {
     AMPC_ASSIGN_OR_RETURN(id, target.collectives->NewId());
   }
   AMPC_RETURN_IF_ERROR(processes->Broadcast(absl::MakeSpan(id.bytes.data(), id.bytes.size()), 0));
-  AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Collectives> collectives, target.collectives->Join(*target.device, id, processes->rank(), processes->size()));
+  AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Collectives> collectives,
+                        target.collectives->Join(*target.device, id, processes->rank(), processes->size()));
   AMPC_ASSIGN_OR_RETURN(std::unique_ptr<DeviceJob> job, DeviceJob::Create(target.device, std::move(collectives)));
   SetProcessDeviceJob(std::move(job));
   return absl::OkStatus();

@@ -8,8 +8,8 @@
 
 namespace ampc {
 
-// "cuda" for the device of this process among those on its machine, "cuda:<local rank>", where mpirun started several processes; all other names
-// as they are.
+// "cuda" for the device of this process among those on its machine, "cuda:<local rank>", where mpirun started several processes; all other
+// names as they are.
 std::string DeviceOfProcess(const std::string& name);
 
 // Joins this process's device with those of the other processes of the job (DataParallel::FromEnvironment), so that collective ops exchange

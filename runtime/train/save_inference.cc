@@ -49,7 +49,8 @@ absl::Status CheckFetches(const Program& program) {
   const UseDef uses(program);
   for (const Var* fetch : program.fetches) {
     if ((fetch->kind != VarKind::kTemp && fetch->kind != VarKind::kCarry) || uses.producer(*fetch) != nullptr) continue;
-    return UsageError(absl::StrCat("the fetch '", fetch->name(), "' is computed by the backward or optimizer part, needs a value of the forward part"));
+    return UsageError(
+        absl::StrCat("the fetch '", fetch->name(), "' is computed by the backward or optimizer part, needs a value of the forward part"));
   }
   return absl::OkStatus();
 }
@@ -79,7 +80,8 @@ absl::Status TakeValue(const Scope& scope, const Masters& masters, Var& var) {
   const TensorType type(value.dtype(), Dims(value.dims().begin(), value.dims().end()));
   const bool same = value.dtype() == var.type.dtype || (value.dtype() == DType::kF32 && IsLowPrecision(var.type.dtype));
   if (!same || !Compatible(type.WithDType(var.type.dtype), var.type)) {
-    return BadInputError(absl::StrCat(Name(var.kind), " '", var.name(), "' is ", ToString(type), " in the scope, the program needs ", ToString(var.type)));
+    return BadInputError(
+        absl::StrCat(Name(var.kind), " '", var.name(), "' is ", ToString(type), " in the scope, the program needs ", ToString(var.type)));
   }
   var.weight = std::make_unique<WeightRef>(Stored(value, var.type.dtype));
   var.literal = nullptr;

@@ -22,10 +22,9 @@ struct InferenceOptions {
 
 // The part of `trained` that computes `fetches` from `feeds` (names of its main block, the new signature in this order; no feeds: what the
 // fetches need), without gradients, optimizers and loss scaling, with every op as in a test and no writes to state. Params and states bring
-// a copy of their values in `scope` along, or what they had in `trained` where the scope does not know them. Neither is changed; nothing may
-// train meanwhile.
-// Errors: usage for names as passes/cleanup/prune.h says, and for a fetch that the backward or optimizer part computes; bad input for a
-// variable that has no value, or one of another type.
+// a copy of their values in `scope` along, or what they had in `trained` where the scope does not know them. Neither is changed; nothing
+// may train meanwhile. Errors: usage for names as passes/cleanup/prune.h says, and for a fetch that the backward or optimizer part
+// computes; bad input for a variable that has no value, or one of another type.
 absl::StatusOr<Program> InferenceProgram(const Program& trained, const Scope& scope, const std::vector<std::string>& feeds,
                                          const std::vector<std::string>& fetches, const InferenceOptions& options = {});
 

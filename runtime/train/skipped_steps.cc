@@ -33,7 +33,8 @@ absl::Status InsertAt(Block& block, size_t at, F append) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Var*> Append(Block& block, absl::string_view type, const SlotVars& operands, absl::string_view base, std::vector<Attr> attrs, int32_t role) {
+absl::StatusOr<Var*> Append(Block& block, absl::string_view type, const SlotVars& operands, absl::string_view base, std::vector<Attr> attrs,
+                            int32_t role) {
   Var* out = NewTemp(block, base);
   out->stop_gradient = true;
   AMPC_RETURN_IF_ERROR(AppendOp(block, type, operands, {{"Out", {out}}}, std::move(attrs), role).status());
@@ -45,7 +46,8 @@ absl::StatusOr<Var*> AppendZero(Block& block, Var* loss) {
     AMPC_ASSIGN_OR_RETURN(loss, Append(block, "cast", {{"X", {loss}}}, absl::StrCat(loss->name(), ".wide"),
                                        {{"in_dtype", loss->type.dtype}, {"out_dtype", DType::kF32}}, kRoleBackward));
   }
-  AMPC_ASSIGN_OR_RETURN(Var * zero, Append(block, "scale", {{"X", {loss}}}, absl::StrCat(loss->name(), ".zero"), {{"scale", 0.0f}}, kRoleBackward));
+  AMPC_ASSIGN_OR_RETURN(Var * zero,
+                        Append(block, "scale", {{"X", {loss}}}, absl::StrCat(loss->name(), ".zero"), {{"scale", 0.0f}}, kRoleBackward));
   if (zero->type.rank() == 1) return zero;
   return Append(block, "reshape2", {{"X", {zero}}}, zero->name(), {{"shape", std::vector<int32_t>{1}}}, kRoleBackward);
 }
@@ -78,8 +80,8 @@ absl::Status PutBack(Block& block, const PutBackState& entry, Var* kept) {
   std::vector<int32_t> shape(state->type.dims.begin(), state->type.dims.end());
   const char* spread = shape.empty() ? "reshape2" : "expand_v2";
   AMPC_ASSIGN_OR_RETURN(Var * all, Append(block, spread, {{"X", {any}}}, "skip.all", {{"shape", std::move(shape)}}, kRoleOptimize));
-  AMPC_ASSIGN_OR_RETURN(Var * value, Append(block, "where", {{"Condition", {all}}, {"X", {kept}}, {"Y", {state}}}, absl::StrCat(entry.state, ".next"), {},
-                                            kRoleOptimize));
+  AMPC_ASSIGN_OR_RETURN(Var * value, Append(block, "where", {{"Condition", {all}}, {"X", {kept}}, {"Y", {state}}},
+                                            absl::StrCat(entry.state, ".next"), {}, kRoleOptimize));
   return AppendOp(block, "assign", {{"X", {value}}}, {{"Out", {state}}}, {}, kRoleOptimize).status();
 }
 
@@ -89,7 +91,8 @@ absl::StatusOr<LossCheck> SkipWithoutLoss(Program& main, const std::string& loss
   Block& block = main.main();
   Var* var = block.FindVar(loss);
   if (var == nullptr || !var->type.IsFloat() || var->type.NumElements() != 1) {
-    return UsageError(absl::StrCat("loss: found '", loss, "'", var == nullptr ? ", which the program does not have" : absl::StrCat(" (", ToString(var->type), ")"),
+    return UsageError(absl::StrCat("loss: found '", loss, "'",
+                                   var == nullptr ? ", which the program does not have" : absl::StrCat(" (", ToString(var->type), ")"),
                                    ", needed a float value of one element"));
   }
   size_t after = 0, update = 0;
@@ -165,7 +168,8 @@ absl::Status PutBackSkipped(const std::vector<PutBackState>& states, Program& pr
   std::vector<Var*> kept(states.size());
   AMPC_RETURN_IF_ERROR(InsertAt(block, 0, [&]() -> absl::Status {
     for (size_t i = 0; i < states.size(); ++i) {
-      AMPC_ASSIGN_OR_RETURN(kept[i], Append(block, "assign", {{"X", {block.FindVar(states[i].state)}}}, absl::StrCat(states[i].state, ".kept"), {}, kRoleForward));
+      AMPC_ASSIGN_OR_RETURN(kept[i], Append(block, "assign", {{"X", {block.FindVar(states[i].state)}}},
+                                            absl::StrCat(states[i].state, ".kept"), {}, kRoleForward));
     }
     return absl::OkStatus();
   }));

@@ -45,7 +45,8 @@ absl::StatusOr<StepRunner> StepRunner::Create(const Program& main, const StepOpt
     AMPC_ASSIGN_OR_RETURN(out.loss_, SkipWithoutLoss(program, step.loss));
   }
   const std::vector<PutBackState> states = step.put_back ? StatesToPutBack(program, out.loss_.bad) : std::vector<PutBackState>();
-  AMPC_RETURN_IF_ERROR(step.accumulate == 1 ? out.AddWhole(std::move(program), states, options) : out.AddSplit(program, step.accumulate, states, options));
+  AMPC_RETURN_IF_ERROR(step.accumulate == 1 ? out.AddWhole(std::move(program), states, options)
+                                            : out.AddSplit(program, step.accumulate, states, options));
   written.insert(out.sums_.begin(), out.sums_.end());
   out.written_.assign(written.begin(), written.end());
   return out;
@@ -61,7 +62,8 @@ absl::Status StepRunner::AddWhole(Program program, const std::vector<PutBackStat
   return AddPart(std::move(program), std::move(feeds), fetches, options);
 }
 
-absl::Status StepRunner::AddSplit(const Program& program, int accumulate, const std::vector<PutBackState>& states, const RunnerOptions& options) {
+absl::Status StepRunner::AddSplit(const Program& program, int accumulate, const std::vector<PutBackState>& states,
+                                  const RunnerOptions& options) {
   AMPC_ASSIGN_OR_RETURN(AccumulatingProgram split, SplitForAccumulation(program, accumulate));
   AMPC_RETURN_IF_ERROR(AddTransient(split.micro, split.sums));
   sums_ = std::move(split.sums);

@@ -20,8 +20,8 @@ namespace ampc {
 struct StepOptions {
   int accumulate = 1;
   int threads = 1;
-  std::string loss = "";         // a step in which it is not finite is skipped; "": none
-  bool put_back = true;          // what a skipped step has written (runtime/train/skipped_steps.h)
+  std::string loss = "";                 // a step in which it is not finite is skipped; "": none
+  bool put_back = true;                  // what a skipped step has written (runtime/train/skipped_steps.h)
   const DeviceTarget* target = nullptr;  // null: the CPU
 };
 
@@ -33,7 +33,8 @@ struct StepPart {
 
 class StepRunner {
  public:
-  // Adds the sums of gradients to `scope` when accumulate > 1, and copies of what is put back. The scope has everything else that `main` keeps.
+  // Adds the sums of gradients to `scope` when accumulate > 1, and copies of what is put back. The scope has everything else that `main`
+  // keeps.
   static absl::StatusOr<StepRunner> Create(const Program& main, const StepOptions& options, Scope& scope);
 
   // `feeds` follow main.feeds. Runs the gradients and, at the last call, what uses them; `observer` may be null. Adds to `fetches`.
@@ -77,10 +78,10 @@ class StepRunner {
 
   Scope* scope_ = nullptr;
   std::vector<std::vector<std::string>> scalers_;  // names of the flags of each
-  LossCheck loss_;                       // without StepOptions::loss: empty names
-  std::unique_ptr<ProgramRunner> keep_;  // runs before the first call of an update; null for nothing to do
-  int zero_fetch_ = -1;                  // of the first part: LossCheck::zero
-  std::vector<Part> parts_;  // gradients and update together, or one after the other
+  LossCheck loss_;                                 // without StepOptions::loss: empty names
+  std::unique_ptr<ProgramRunner> keep_;            // runs before the first call of an update; null for nothing to do
+  int zero_fetch_ = -1;                            // of the first part: LossCheck::zero
+  std::vector<Part> parts_;                        // gradients and update together, or one after the other
   std::vector<Flag> flags_;
   std::vector<bool> found_inf_;
   bool loss_was_finite_ = true, all_losses_were_finite_ = true;

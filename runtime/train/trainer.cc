@@ -164,7 +164,8 @@ absl::Status Trainer::State::Ended(const TensorMap& feeds) {
     if (no_loss) watch.emplace(Watch{Take(runner->written(), scope), {without_loss.empty() ? feeds : without_loss}});
     AMPC_ASSIGN_OR_RETURN(first, FirstOfWatch());
   }
-  const std::string what = no_loss ? absl::StrCat("the loss '", options.loss, "' is not finite") : "a gradient is not finite at the smallest scale of the loss";
+  const std::string what =
+      no_loss ? absl::StrCat("the loss '", options.loss, "' is not finite") : "a gradient is not finite at the smallest scale of the loss";
   return NoError(absl::StrCat("training step ", steps, ": ", what, "; ", first));
 }
 
@@ -285,12 +286,13 @@ absl::Status Trainer::SetTestProgram(Program program) {
   ForEachOp(program, [&writes](const Op& op) {
     for (const Var* var : op.outputs()) {
       if (!writes.ok() || !LivesInScope(*var)) continue;
-      writes = UsageError(absl::StrCat("test program: ", Describe(op), " overwrites ", Name(var->kind), " '", var->name(), "', which only training may change"));
+      writes = UsageError(absl::StrCat("test program: ", Describe(op), " overwrites ", Name(var->kind), " '", var->name(),
+                                       "', which only training may change"));
     }
   });
   AMPC_RETURN_IF_ERROR(writes);
-  absl::StatusOr<std::unique_ptr<ProgramRunner>> test =
-      ProgramRunner::Create(std::move(program), {.threads = state_->where.threads, .fuse = true, .scope = &state_->scope, .target = state_->target()});
+  absl::StatusOr<std::unique_ptr<ProgramRunner>> test = ProgramRunner::Create(
+      std::move(program), {.threads = state_->where.threads, .fuse = true, .scope = &state_->scope, .target = state_->target()});
   if (!test.ok()) return Annotate(test.status(), "test program");
   state_->test = *std::move(test);
   return absl::OkStatus();

@@ -27,22 +27,22 @@ namespace ampc {
 
 // One loss scaling of the program: an update_loss_scaling op, or a check_finite_and_unscale op with a fixed scale.
 struct ScalerReport {
-  std::string name;         // of the scale's variable
-  double scale = 1;         // after the step
-  bool found_inf = false;   // in this step: the update was skipped
-  bool at_floor = false;    // in this step it was found although the scale could not fall
-  int64_t skipped = 0;      // steps so far
+  std::string name;        // of the scale's variable
+  double scale = 1;        // after the step
+  bool found_inf = false;  // in this step: the update was skipped
+  bool at_floor = false;   // in this step it was found although the scale could not fall
+  int64_t skipped = 0;     // steps so far
   int64_t skipped_in_a_row = 0;
 };
 
 struct StepReport {
-  int64_t step = 0;                     // number of this call of Step, from 0
-  bool updated = true;                  // false: gradients were only accumulated; scalers are as before
-  bool loss_finite = true;              // where not, the step was skipped; see TrainerOptions::loss
-  const TensorMap* fetches = nullptr;   // valid during the call
+  int64_t step = 0;                    // number of this call of Step, from 0
+  bool updated = true;                 // false: gradients were only accumulated; scalers are as before
+  bool loss_finite = true;             // where not, the step was skipped; see TrainerOptions::loss
+  const TensorMap* fetches = nullptr;  // valid during the call
   std::vector<ScalerReport> scalers;
-  std::vector<double> learning_rates;   // of the optimizer ops, each variable once, in program order; after the step
-  std::string alarm;                    // "" or one sentence: see alarm_after
+  std::vector<double> learning_rates;  // of the optimizer ops, each variable once, in program order; after the step
+  std::string alarm;                   // "" or one sentence: see alarm_after
 };
 
 struct TrainerOptions {
@@ -68,7 +68,7 @@ struct TrainerOptions {
 };
 
 struct RestoredCheckpoint {
-  std::string path;                // the directory that was read
+  std::string path;  // the directory that was read
   int64_t steps = 0;
   DataPosition position;
   std::vector<std::string> notes;  // newer checkpoints that were damaged, a program that has changed since: one sentence each

@@ -78,9 +78,12 @@ absl::StatusOr<bool> ReadDirective(int line, const std::string& text, GradientCa
     FeedValues& feed = c->feeds[words[1]];
     AMPC_ASSIGN_OR_RETURN(std::vector<double> numbers, Numbers(line, words, 2));
     if (numbers.empty() || (what == "range" && numbers.size() != 2)) return Wrong(line, "too few numbers");
-    if (what == "avoid") feed.avoid = std::move(numbers);
-    else if (what == "values") feed.values = std::move(numbers);
-    else feed.low = numbers[0], feed.high = numbers[1], feed.ranged = true;
+    if (what == "avoid")
+      feed.avoid = std::move(numbers);
+    else if (what == "values")
+      feed.values = std::move(numbers);
+    else
+      feed.low = numbers[0], feed.high = numbers[1], feed.ranged = true;
     return true;
   }
   if (what == "distinct") {
@@ -175,7 +178,8 @@ absl::StatusOr<HostTensor> MakeFeed(const GradientCase& c, const Var& feed) {
   const int64_t n = out.num_elements();
   const bool is_float = IsFloat(out.dtype());
   if (is_float && how.distinct && (how.high - how.low) / std::max<int64_t>(n, 1) < 2 * kReach * c.step) {
-    return UsageError(absl::StrCat("'", feed.name(), "': ", n, " distinct values need a range of ", n * 2 * kReach * c.step, " or a smaller step"));
+    return UsageError(
+        absl::StrCat("'", feed.name(), "': ", n, " distinct values need a range of ", n * 2 * kReach * c.step, " or a smaller step"));
   }
   std::mt19937 random(1 + feed.id());
   std::vector<double> values = how.values;
@@ -190,7 +194,9 @@ absl::StatusOr<HostTensor> MakeFeed(const GradientCase& c, const Var& feed) {
     case DType::kI32: Fill<int32_t>(values, &out); break;
     case DType::kI64: Fill<int64_t>(values, &out); break;
     case DType::kBool: Fill<bool>(values, &out); break;
-    default: return UsageError(absl::StrCat("feed '", feed.name(), "' is ", ToString(feed.type), "; f32, f16, bf16, f64, i32, i64 or bool is needed"));
+    default:
+      return UsageError(
+          absl::StrCat("feed '", feed.name(), "' is ", ToString(feed.type), "; f32, f16, bf16, f64, i32, i64 or bool is needed"));
   }
   return out;
 }

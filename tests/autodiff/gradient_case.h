@@ -14,11 +14,11 @@ namespace ampc::testing {
 
 // How the values of one feed are chosen.
 struct FeedValues {
-  double low = -1, high = 1;      // floats: [low, high]; integers: [low, high)
-  bool ranged = false;            // the case says so
-  bool distinct = false;          // no two closer than they must be
-  std::vector<double> avoid;      // kinks: no value lies within reach of a step
-  std::vector<double> values;     // given one by one, repeated to the end
+  double low = -1, high = 1;   // floats: [low, high]; integers: [low, high)
+  bool ranged = false;         // the case says so
+  bool distinct = false;       // no two closer than they must be
+  std::vector<double> avoid;   // kinks: no value lies within reach of a step
+  std::vector<double> values;  // given one by one, repeated to the end
 };
 
 struct GradientCase {

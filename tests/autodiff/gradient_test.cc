@@ -91,7 +91,8 @@ class GradientCheck {
     }
   }
 
-  // The loss where element `at` of the feed is moved by `plus`, less that where it is moved by -`plus`; halves may not be exact, hence the width.
+  // The loss where element `at` of the feed is moved by `plus`, less that where it is moved by -`plus`; halves may not be exact, hence the
+  // width.
   void Difference(const Session& session, const std::string& feed, int64_t at, double plus, double* difference, double* width) {
     float& value = feeds_.at(feed).mutable_values<float>()[at];
     const float before = value, high = static_cast<float>(before + plus), low = static_cast<float>(before - plus);
@@ -136,8 +137,8 @@ class GradientCheck {
       const double allowed = tolerance.abs + tolerance.rel * largest;
       if (std::abs(found[at[i]] - needed[i]) <= allowed) continue;
       if (++wrong <= 8) {
-        ADD_FAILURE() << "gradient of " << feed << ", element " << at[i] << " of " << n << ": found " << found[at[i]] << ", the difference quotient is "
-                      << needed[i] << ", may differ by " << allowed;
+        ADD_FAILURE() << "gradient of " << feed << ", element " << at[i] << " of " << n << ": found " << found[at[i]]
+                      << ", the difference quotient is " << needed[i] << ", may differ by " << allowed;
       }
     }
     EXPECT_EQ(wrong, 0) << "of " << count << " elements of " << feed;

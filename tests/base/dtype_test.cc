@@ -83,7 +83,9 @@ TEST(DTypeSwitch, RefusalNamesOpDTypeAndList) {
 }
 
 TEST(DTypeSwitch, SelectGivesNothingForOtherTypes) {
-  const auto size = [](DType dtype) { return Select<Reals::With<uint16_t>>(dtype, [](auto tag) { return sizeof(typename decltype(tag)::type); }); };
+  const auto size = [](DType dtype) {
+    return Select<Reals::With<uint16_t>>(dtype, [](auto tag) { return sizeof(typename decltype(tag)::type); });
+  };
   EXPECT_EQ(size(DType::kF64), 8u);
   EXPECT_EQ(size(DType::kU16), 2u);
   EXPECT_EQ(size(DType::kI16), 0u);
@@ -99,7 +101,18 @@ void ExpectCodes(std::initializer_list<std::pair<float, int>> codes) {
 
 TEST(SmallFloat, RoundsToNearestEven) {
   const float inf = std::numeric_limits<float>::infinity();
-  ExpectCodes<Float8E4M3FN>({{0, 0}, {-0.0f, 0x80}, {1, 0x38}, {448, 0x7e}, {464, 0x7e}, {465, 0x7f}, {-inf, 0xff}, {0x1p-9f, 1}, {0x1p-10f, 0}, {0x1.8p-9f, 2}, {1.0625f, 0x38}, {1.1875f, 0x3a}});
+  ExpectCodes<Float8E4M3FN>({{0, 0},
+                             {-0.0f, 0x80},
+                             {1, 0x38},
+                             {448, 0x7e},
+                             {464, 0x7e},
+                             {465, 0x7f},
+                             {-inf, 0xff},
+                             {0x1p-9f, 1},
+                             {0x1p-10f, 0},
+                             {0x1.8p-9f, 2},
+                             {1.0625f, 0x38},
+                             {1.1875f, 0x3a}});
   ExpectCodes<Float8E4M3FNUZ>({{0, 0}, {-0.0f, 0}, {1, 0x40}, {240, 0x7f}, {inf, 0x80}, {-0x1p-12f, 0}});
   ExpectCodes<Float8E5M2>({{1, 0x3c}, {57344, 0x7b}, {61440, 0x7c}, {-inf, 0xfc}, {0x1p-16f, 1}, {0x1p-17f, 0}});
   ExpectCodes<Float8E5M2FNUZ>({{1, 0x40}, {57344, 0x7f}, {inf, 0x80}, {0x1p-17f, 1}});

@@ -41,7 +41,8 @@ TEST(Error, AnnotateKeepsCodeAndPayload) {
 TEST(Error, NamesCannotBreakTheLine) {
   const std::string name("a\nb\x1b[2J\0\x7f\xc2\x85 \xc3\xa9\xe6\xb7\xb7 \xff", 19);
   const std::string said = "a\\x0ab\\x1b[2J\\x00\\x7f\\x85 \xc3\xa9\xe6\xb7\xb7 \xff";
-  for (const auto make : {NoError, UsageError, BadInputError, UnsupportedError, IoError, InternalError}) EXPECT_EQ(make(name).message(), said);
+  for (const auto make : {NoError, UsageError, BadInputError, UnsupportedError, IoError, InternalError})
+    EXPECT_EQ(make(name).message(), said);
   EXPECT_EQ(SystemError(name, "be read", ENOENT).message(), said + ": cannot be read: No such file or directory");
   EXPECT_EQ(Annotate(BadInputError("x"), name).message(), said + ": x");
 }
@@ -58,9 +59,7 @@ TEST(Error, SuggestFindsTheClosestName) {
   EXPECT_EQ(Suggest("relu6", std::vector<std::string>{}), "");
 }
 
-TEST(Error, SuggestTakesTheFirstOfEquals) {
-  EXPECT_EQ(Suggest("axi", std::vector<std::string>{"axia", "axis"}), ", did you mean 'axia'?");
-}
+TEST(Error, SuggestTakesTheFirstOfEquals) { EXPECT_EQ(Suggest("axi", std::vector<std::string>{"axia", "axis"}), ", did you mean 'axia'?"); }
 
 }  // namespace
 }  // namespace ampc

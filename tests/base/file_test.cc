@@ -13,9 +13,9 @@
 #include <string>
 
 #include "graph/base/atomic_file.h"
-#include "graph/base/signal_cleanup.h"
 #include "graph/base/error.h"
 #include "graph/base/mapped_file.h"
+#include "graph/base/signal_cleanup.h"
 #include "graph/base/temporary_file.h"
 
 namespace ampc {
@@ -236,7 +236,8 @@ TEST_F(File, WhatKilledProcessesLeftIsRemoved) {
   const std::string place = mine.substr(0, mine.find('-', 6));  // ".ampc-<place>"
   const std::string dead = place + "-" + std::to_string(DeadProcess());
   const std::string elsewhere = ".ampc-00000000-7-0.tmp", long_ago = ".ampc-00000000-7-1.old";
-  for (const std::string& name : {mine, dead + "-0.tmp", dead + "-1.old", dead + "-2.txt", dead + "-x.tmp", elsewhere, long_ago, std::string(".ampc-notes.tmp")}) {
+  for (const std::string& name :
+       {mine, dead + "-0.tmp", dead + "-1.old", dead + "-2.txt", dead + "-x.tmp", elsewhere, long_ago, std::string(".ampc-notes.tmp")}) {
     Write(name, "x");
   }
   fs::last_write_time(Path(long_ago), fs::file_time_type::clock::now() - std::chrono::hours(25));

@@ -130,8 +130,8 @@ TEST(Utf8, AcceptsOnlyWellFormedSequences) {
   EXPECT_EQ(Utf8Length("\xc2\x80"), 2u);
   EXPECT_EQ(Utf8Length("\xe0\xa0\x80"), 3u);
   EXPECT_EQ(Utf8Length("\xf4\x8f\xbf\xbf"), 4u);
-  for (const char* bad : {"", "\x80", "\xc1\xbf", "\xc2", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
-                          "\xe2\x82"}) {
+  for (const char* bad : {"", "\x80", "\xc1\xbf", "\xc2", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
+                          "\xf5\x80\x80\x80", "\xe2\x82"}) {
     EXPECT_EQ(Utf8Length(bad), 0u) << bad;
   }
   EXPECT_TRUE(IsUtf8("a\xc3\xa9"));

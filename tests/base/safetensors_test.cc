@@ -54,8 +54,9 @@ TEST(SafetensorsReader, NamesTheTypesItDoesNotHave) {
   testing::WriteFile(path, std::string(1, static_cast<char>(header.size())) + std::string(7, '\0') + header + "abc");
   const absl::StatusOr<SafetensorsFile> file = SafetensorsFile::Open(path);
   ASSERT_TRUE(file.ok()) << file.status();
-  EXPECT_EQ(file->Load("a").status().message(),
-            path + ": tensor 'a': dtype F6_E2M3 is not one of BOOL, U8, I8, U16, I16, U32, I32, U64, I64, F8_E4M3, F8_E5M2, F8_E8M0, F4, F16, BF16, F32, F64, C64");
+  EXPECT_EQ(file->Load("a").status().message(), path +
+                                                    ": tensor 'a': dtype F6_E2M3 is not one of BOOL, U8, I8, U16, I16, U32, I32, U64, I64, "
+                                                    "F8_E4M3, F8_E5M2, F8_E8M0, F4, F16, BF16, F32, F64, C64");
   EXPECT_EQ(ExitCodeOf(file->Load("a").status()), ExitCode::kUnsupported);
 }
 

@@ -194,7 +194,8 @@ TEST_F(CApiTest, RefusesBadFiles) {
 
 TEST_F(CApiTest, ConvertsAsTheCommandLineDoes) {
   const std::string out = folder_ / "o.pdmodel", report = folder_ / "r.json";
-  const std::vector<ampc_option> options = {{"dtype", "bf16"}, {"exclude", "softmax"}, {"exclude", "relu"}, {"report", report.c_str()}, {"no-sync", "true"}};
+  const std::vector<ampc_option> options = {
+      {"dtype", "bf16"}, {"exclude", "softmax"}, {"exclude", "relu"}, {"report", report.c_str()}, {"no-sync", "true"}};
   ASSERT_EQ(ampc_convert(model_.c_str(), out.c_str(), options.data(), options.size()), AMPC_OK) << ampc_error_text();
   EXPECT_THAT(ReadFile(report), HasSubstr("--dtype bf16 --exclude softmax --exclude relu"));
   ampc_session* session = nullptr;
@@ -257,11 +258,11 @@ TEST_F(CApiTest, ThreadsShareASessionAndHaveErrorsOfTheirOwn) {
 }
 
 TEST(CApi, TypesHaveTheirNumbersAndSizes) {
-  const std::vector<std::pair<const char*, size_t>> types = {{"bool", 1}, {"u8", 1},   {"i8", 1},  {"i16", 2}, {"i32", 4}, {"i64", 8},
-                                                             {"f16", 2},  {"bf16", 2}, {"f32", 4}, {"f64", 8}, {"c64", 8}, {"c128", 16},
-                                                             {"u16", 2},  {"u32", 4},  {"u64", 8}, {"u4", 1},  {"i4", 1},  {"u2", 1},
-                                                             {"i2", 1},   {"f8e4m3fn", 1}, {"f8e4m3fnuz", 1}, {"f8e5m2", 1},
-                                                             {"f8e5m2fnuz", 1}, {"f8e8m0", 1}, {"f4e2m1", 1}};
+  const std::vector<std::pair<const char*, size_t>> types = {
+      {"bool", 1},   {"u8", 1},         {"i8", 1},     {"i16", 2},   {"i32", 4},   {"i64", 8},      {"f16", 2},
+      {"bf16", 2},   {"f32", 4},        {"f64", 8},    {"c64", 8},   {"c128", 16}, {"u16", 2},      {"u32", 4},
+      {"u64", 8},    {"u4", 1},         {"i4", 1},     {"u2", 1},    {"i2", 1},    {"f8e4m3fn", 1}, {"f8e4m3fnuz", 1},
+      {"f8e5m2", 1}, {"f8e5m2fnuz", 1}, {"f8e8m0", 1}, {"f4e2m1", 1}};
   for (int32_t i = 0; i < 25; ++i) {
     EXPECT_STREQ(ampc_dtype_name(i + 1), types[i].first);
     EXPECT_EQ(ampc_dtype_size(i + 1), types[i].second);

@@ -105,7 +105,8 @@ TEST_F(ModelsTest, ACallbackStopsAConversion) {
     std::vector<std::string>* stages;
     std::string stop;
   } told{&stages, ""};
-  ampc_callbacks callbacks{&told, [](void* user, const char* stage, double, double) {
+  ampc_callbacks callbacks{&told,
+                           [](void* user, const char* stage, double, double) {
                              auto* t = static_cast<Told*>(user);
                              t->stages->push_back(stage);
                              return t->stop == stage ? 0 : 1;

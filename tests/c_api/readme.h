@@ -8,7 +8,7 @@ extern "C" {
 #endif
 
 /* Runs rec_fp16.pdmodel of the working directory on `image`; `first` gets the first value of the first result. */
-ampc_code RunReadme(ampc_tensor image, float *first);
+ampc_code RunReadme(ampc_tensor image, float* first);
 
 #ifdef __cplusplus
 }

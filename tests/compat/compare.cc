@@ -11,7 +11,7 @@
 namespace ampc::testing {
 namespace {
 
-constexpr int kBlockAttr = 8;         // OpDesc.Attr.type
+constexpr int kBlockAttr = 8;          // OpDesc.Attr.type
 constexpr char kAbsent[] = "@EMPTY@";  // an argument that is not there
 
 // VarType.type of a tensor's elements; other kinds of variables count as 1000 + their kind.
@@ -141,8 +141,8 @@ class View {
   std::set<std::string> given_, kept_;
 };
 
-std::string CompareValues(const Op& op, const std::map<std::string, std::vector<Value>>& a, const std::map<std::string, std::vector<Value>>& b,
-                          bool sources) {
+std::string CompareValues(const Op& op, const std::map<std::string, std::vector<Value>>& a,
+                          const std::map<std::string, std::vector<Value>>& b, bool sources) {
   for (const auto* side : {&a, &b}) {
     for (const auto& [slot, values] : *side) {
       if (!a.contains(slot) || !b.contains(slot)) return absl::StrCat(op.where, ": slot ", slot, " is in one program only");
@@ -150,12 +150,14 @@ std::string CompareValues(const Op& op, const std::map<std::string, std::vector<
   }
   for (const auto& [slot, ours] : a) {
     const std::vector<Value>& theirs = b.at(slot);
-    if (ours.size() != theirs.size()) return absl::StrCat(op.where, ": slot ", slot, " has ", ours.size(), " values, needs ", theirs.size());
+    if (ours.size() != theirs.size())
+      return absl::StrCat(op.where, ": slot ", slot, " has ", ours.size(), " values, needs ", theirs.size());
     for (size_t i = 0; i < ours.size(); ++i) {
       const Value& p = ours[i];
       const Value& q = theirs[i];
       if (sources && p.source != q.source) return absl::StrCat(op.where, ": slot ", slot, " reads ", p.source, ", needs ", q.source);
-      if (p.type != q.type) return absl::StrCat(op.where, ": slot ", slot, " (", p.source, ") is ", TypeName(p.type), ", needs ", TypeName(q.type));
+      if (p.type != q.type)
+        return absl::StrCat(op.where, ": slot ", slot, " (", p.source, ") is ", TypeName(p.type), ", needs ", TypeName(q.type));
     }
   }
   return "";

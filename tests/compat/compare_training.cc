@@ -224,7 +224,8 @@ std::string CompareLists(const std::vector<CanonicalOp>& ours, const std::vector
     if (missing == nullptr || (surplus != nullptr && missing->type != surplus->type && op.type == surplus->type)) missing = &op;
   }
   if (surplus == nullptr && missing == nullptr) return "";
-  return absl::StrCat("ours has\n  ", surplus == nullptr ? "nothing" : surplus->text, "\nneeded is\n  ", missing == nullptr ? "nothing" : missing->text);
+  return absl::StrCat("ours has\n  ", surplus == nullptr ? "nothing" : surplus->text, "\nneeded is\n  ",
+                      missing == nullptr ? "nothing" : missing->text);
 }
 
 std::string CompareKept(const std::map<std::string, std::string>& ours, const std::map<std::string, std::string>& theirs) {
@@ -249,7 +250,8 @@ std::string CompareTraining(const paddle::ProgramDesc& ours, const paddle::Progr
   for (const auto& [source, type] : b.casts()) {
     if (!a.casts().contains({source, type})) return absl::StrCat("a cast of ", source, " to type ", type, " is missing");
   }
-  const bool scaled = std::any_of(a.ops().begin(), a.ops().end(), [](const CanonicalOp& op) { return op.type == "check_finite_and_unscale"; });
+  const bool scaled =
+      std::any_of(a.ops().begin(), a.ops().end(), [](const CanonicalOp& op) { return op.type == "check_finite_and_unscale"; });
   if (scaled && !a.unguarded().empty()) return absl::StrCat("an update is never skipped: ", a.unguarded()[0]);
   return "";
 }

@@ -48,7 +48,8 @@ void Widen(paddle::ProgramDesc& program) {
     for (paddle::VarDesc& var : *block.mutable_vars()) {
       var.clear_attrs();
       auto* type = var.mutable_type();
-      if (type->has_lod_tensor() && IsLow(type->lod_tensor().tensor().data_type())) type->mutable_lod_tensor()->mutable_tensor()->set_data_type(kF32);
+      if (type->has_lod_tensor() && IsLow(type->lod_tensor().tensor().data_type()))
+        type->mutable_lod_tensor()->mutable_tensor()->set_data_type(kF32);
     }
     for (paddle::OpDesc& op : *block.mutable_ops()) {
       for (auto& slot : *op.mutable_outputs()) {
@@ -208,11 +209,12 @@ TEST_P(CompatExecution, ComputesTheSame) {
   EXPECT_FALSE(theirs.code == 0 && ReadArchive("before.npz") == ReadArchive("theirs.npz")) << "the release's program is not broken";
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, CompatExecution, ::testing::ValuesIn(ReadCases()), [](const ::testing::TestParamInfo<ExecutionCase>& info) {
-  std::string name = info.param.name;
-  for (char& c : name) c = c == '.' ? '_' : c;
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Golden, CompatExecution, ::testing::ValuesIn(ReadCases()),
+                         [](const ::testing::TestParamInfo<ExecutionCase>& info) {
+                           std::string name = info.param.name;
+                           for (char& c : name) c = c == '.' ? '_' : c;
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace ampc::testing

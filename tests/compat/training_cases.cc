@@ -41,9 +41,7 @@ std::string TrainingCase::operator[](const std::string& field) const {
 
 std::string TrainingCase::release() const { return name.substr(name.rfind('.') + 1); }
 
-std::string TrainingCase::compat() const {
-  return release() == "g1" ? "paddle-2.0" : release() == "g2" ? "paddle-2.4" : "paddle-2.6";
-}
+std::string TrainingCase::compat() const { return release() == "g1" ? "paddle-2.0" : release() == "g2" ? "paddle-2.4" : "paddle-2.6"; }
 
 amp::DecorateOptions TrainingCase::Options() const {
   amp::DecorateOptions o = Is("legacy") ? amp::LegacyPaddle() : amp::DecorateOptions();

@@ -55,11 +55,12 @@ TEST_P(TrainingForward, IsReproduced) {
   EXPECT_EQ(CompareRewrites(*ours, theirs, absl::StrSplit(c["fetch"], ',')), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, TrainingForward, ::testing::ValuesIn(ReadTrainingCases()), [](const ::testing::TestParamInfo<TrainingCase>& info) {
-  std::string name = info.param.name;
-  for (char& c : name) c = c == '.' ? '_' : c;
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Golden, TrainingForward, ::testing::ValuesIn(ReadTrainingCases()),
+                         [](const ::testing::TestParamInfo<TrainingCase>& info) {
+                           std::string name = info.param.name;
+                           for (char& c : name) c = c == '.' ? '_' : c;
+                           return name;
+                         });
 
 TEST(TrainingData, IsThere) { EXPECT_EQ(ReadTrainingCases().size(), 89u); }
 

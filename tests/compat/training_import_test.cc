@@ -44,11 +44,12 @@ TEST_P(TrainingImportTest, IsWrittenAsItWasRead) {
   EXPECT_TRUE(again.str() == TrainingProgramBytes(GetParam()["out"])) << again.str().size() << " bytes";
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, TrainingImportTest, ::testing::ValuesIn(ReadTrainingCases()), [](const ::testing::TestParamInfo<TrainingCase>& info) {
-  std::string name = info.param.name;
-  for (char& c : name) c = c == '.' ? '_' : c;
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Golden, TrainingImportTest, ::testing::ValuesIn(ReadTrainingCases()),
+                         [](const ::testing::TestParamInfo<TrainingCase>& info) {
+                           std::string name = info.param.name;
+                           for (char& c : name) c = c == '.' ? '_' : c;
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace ampc::testing

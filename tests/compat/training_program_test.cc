@@ -61,11 +61,12 @@ TEST_P(TrainingProgramTest, IsReproduced) {
   EXPECT_EQ(CompareStartup(*ReadPaddleProgram(folder_ / "startup.pdmodel"), Parsed(TrainingProgramBytes(c["startup_out"]))), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, TrainingProgramTest, ::testing::ValuesIn(ReadTrainingCases()), [](const ::testing::TestParamInfo<TrainingCase>& info) {
-  std::string name = info.param.name;
-  for (char& c : name) c = c == '.' ? '_' : c;
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Golden, TrainingProgramTest, ::testing::ValuesIn(ReadTrainingCases()),
+                         [](const ::testing::TestParamInfo<TrainingCase>& info) {
+                           std::string name = info.param.name;
+                           for (char& c : name) c = c == '.' ? '_' : c;
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace ampc::testing

@@ -41,7 +41,8 @@ TEST(Coverage, EveryKernelIsOnTheDeviceOrSaysWhyNot) {
     if (CudaKernels().Find(cpu->op) == nullptr) missing.insert(cpu->op);
   }
   for (const std::string& op : missing) EXPECT_TRUE(kOnTheHost.contains(op)) << op << " has no device kernel and no reason";
-  for (const auto& [op, reason] : kOnTheHost) EXPECT_TRUE(missing.contains(op)) << op << " is listed, but has a device kernel, or none on the CPU";
+  for (const auto& [op, reason] : kOnTheHost)
+    EXPECT_TRUE(missing.contains(op)) << op << " is listed, but has a device kernel, or none on the CPU";
 }
 
 TEST(Coverage, NoDeviceKernelIsForAnUnknownOp) {

@@ -1,8 +1,8 @@
 // The kernels of some families on a device against the CPU's: device_kernels_test FILE.safetensors... FILE.case...
 // Programs come from the golden cases of ops and from the cases of gradients, the latter with their backward part; each also with its
 // floats in f16 and bf16. Tests are <file>/<case>.<type>; only programs with an op of the families are tests. The last one,
-// Coverage.every_kernel_ran, skipped where only some of the tests run, wants that each op and float type that the families register was compared at
-// least once. Where that is counted over several programs (tests/testlib/kernels_ran.h), it is skipped, too.
+// Coverage.every_kernel_ran, skipped where only some of the tests run, wants that each op and float type that the families register was
+// compared at least once. Where that is counted over several programs (tests/testlib/kernels_ran.h), it is skipped, too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,9 +37,21 @@ namespace {
 
 // What a mixed-precision program adds to its network, and what it becomes: `--cases=amp` runs these alone.
 const std::set<std::string>& AmpOps() {
-  static const auto* const ops = new std::set<std::string>{
-      "adam", "adamw", "cast", "check_finite_and_unscale", "clip_by_norm", "fused_elementwise", "fused_gemm_epilogue", "fused_gemm_epilogue_grad",
-      "grouped_update", "lamb", "matmul_v2", "momentum", "sgd", "softmax_with_cross_entropy", "update_loss_scaling"};
+  static const auto* const ops = new std::set<std::string>{"adam",
+                                                           "adamw",
+                                                           "cast",
+                                                           "check_finite_and_unscale",
+                                                           "clip_by_norm",
+                                                           "fused_elementwise",
+                                                           "fused_gemm_epilogue",
+                                                           "fused_gemm_epilogue_grad",
+                                                           "grouped_update",
+                                                           "lamb",
+                                                           "matmul_v2",
+                                                           "momentum",
+                                                           "sgd",
+                                                           "softmax_with_cross_entropy",
+                                                           "update_loss_scaling"};
   return *ops;
 }
 
@@ -59,7 +71,8 @@ UnderTest& Shared() {
 bool HasOp(const Program& program) {
   bool has = false;
   const bool all = !Shared().only_amp;
-  ForEachOp(program, [&](const Op& op) { has = has || (Shared().kernels.Find(op.type()) != nullptr && (all || AmpOps().contains(op.type()))); });
+  ForEachOp(program,
+            [&](const Op& op) { has = has || (Shared().kernels.Find(op.type()) != nullptr && (all || AmpOps().contains(op.type()))); });
   return has;
 }
 
@@ -152,7 +165,8 @@ class CoverageTest : public ::testing::Test {
   void TestBody() override {
     if (ExitCodeOf(Shared().device.status()) == ExitCode::kUnsupported) GTEST_SKIP() << Shared().device.status().message();
     if (NotesKernelsRan()) GTEST_SKIP() << "counted over all test programs";
-    if (::testing::GTEST_FLAG(filter) != "*" || Shared().only_amp || std::getenv("GTEST_TOTAL_SHARDS") != nullptr) GTEST_SKIP() << "not all tests ran";
+    if (::testing::GTEST_FLAG(filter) != "*" || Shared().only_amp || std::getenv("GTEST_TOTAL_SHARDS") != nullptr)
+      GTEST_SKIP() << "not all tests ran";
     for (const auto& [op, type] : KernelsToRun(Shared().kernels)) {
       EXPECT_TRUE(Shared().compared.compared.contains({op, type})) << op << " in " << Name(type) << " has a kernel that no case ran";
     }
@@ -163,7 +177,8 @@ class CoverageTest : public ::testing::Test {
 
 template <typename T, typename... Args>
 void Register(const std::string& suite, const std::string& name, const std::string& file, const Args&... args) {
-  ::testing::RegisterTest(suite.c_str(), name.c_str(), nullptr, nullptr, file.c_str(), 1, [args...]() -> ::testing::Test* { return new T(args...); });
+  ::testing::RegisterTest(suite.c_str(), name.c_str(), nullptr, nullptr, file.c_str(), 1,
+                          [args...]() -> ::testing::Test* { return new T(args...); });
 }
 
 constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kBF16};
@@ -188,7 +203,8 @@ void RegisterCaseFile(const std::string& path, const std::string& stem) {
   text << in.rdbuf();
   const absl::StatusOr<std::vector<GradientCase>> cases = ParseGradientCases(text.str());
   if (!in || !cases.ok()) {
-    return Register<BrokenFileTest>(stem, "file_is_well_formed", path, absl::StrCat(path, ":", in ? cases.status().message() : " cannot be read"));
+    return Register<BrokenFileTest>(stem, "file_is_well_formed", path,
+                                    absl::StrCat(path, ":", in ? cases.status().message() : " cannot be read"));
   }
   for (const GradientCase& c : *cases) {
     for (const DType type : kTypes) {

@@ -35,7 +35,8 @@ absl::StatusOr<HostTensor> RowMajor(const TensorDesc& desc, const HostTensor& va
     for (int64_t c = 0; c < channels; ++c) {
       for (int64_t p = 0; p < pixels; ++p) {
         const int64_t plain = (n * channels + c) * pixels + p, last = (n * pixels + p) * channels + c;
-        std::memcpy(to + (to_channels_last ? last : plain) * size, from + (to_channels_last ? plain : last) * size, static_cast<size_t>(size));
+        std::memcpy(to + (to_channels_last ? last : plain) * size, from + (to_channels_last ? plain : last) * size,
+                    static_cast<size_t>(size));
       }
     }
   }
@@ -50,8 +51,8 @@ std::string Difference(const HostTensor& found, const HostTensor& needed, DType 
   const DeviceTolerance tolerance = DeviceToleranceFor(op, declared);
   for (size_t i = 0; i < want.size(); ++i) {
     if (!WithinDeviceTolerance(have[i], want[i], declared, largest, tolerance)) {
-      return absl::StrCat("element ", i, " of ", want.size(), " is ", have[i], ", the CPU has ", want[i], " (largest ", largest, ", ", tolerance.ulps,
-                          " ulps and ", tolerance.of_largest, " of the largest allowed)");
+      return absl::StrCat("element ", i, " of ", want.size(), " is ", have[i], ", the CPU has ", want[i], " (largest ", largest, ", ",
+                          tolerance.ulps, " ulps and ", tolerance.of_largest, " of the largest allowed)");
     }
   }
   return "";
@@ -117,7 +118,8 @@ class Comparison {
     if (!all) {  // what a gradient starts from lies as operand 0 does
       for (size_t i = 1; i < spec->inputs.size(); ++i) {
         const std::string& slot = spec->op->def().inputs[spec->op->InputSlotOf(static_cast<int>(i))].name;
-        if ((slot == "Y@GRAD" || slot == "Out@GRAD" || slot == "Output@GRAD" || slot == "ResidualData") && spec->inputs[i].dims.size() == 4) {
+        if ((slot == "Y@GRAD" || slot == "Out@GRAD" || slot == "Output@GRAD" || slot == "ResidualData") &&
+            spec->inputs[i].dims.size() == 4) {
           spec->inputs[i].layout = Layout::kChannelsLast;
         }
       }
@@ -159,7 +161,8 @@ class Comparison {
     NoteKernelRan(op.op->type(), spec);
     absl::StatusOr<std::vector<HostTensor>> found = RunOnce(op, spec, **kernel, {});
     // Products are a library's, which wants addresses as a plan has them.
-    if (GuardedMemory::Displaces() && absl::StrContains(found.status().message(), "of a matrix product is not aligned")) return absl::OkStatus();
+    if (GuardedMemory::Displaces() && absl::StrContains(found.status().message(), "of a matrix product is not aligned"))
+      return absl::OkStatus();
     if (!found.ok()) return Fail(op, spec, found.status().ToString());
     for (size_t i = 0; i < found->size(); ++i) {
       const std::string difference = Difference((*found)[i], *values_[op.outputs[i]], spec.outputs[i].dtype, op.op->type());
@@ -195,20 +198,23 @@ class Comparison {
     return desc.layout == Layout::kPlain ? std::move(t) : RowMajor(desc, t, true);
   }
 
-  absl::StatusOr<std::vector<HostTensor>> RunOnce(const OpInstance& op, const KernelSpec& spec, const Kernel& kernel, const std::vector<int>& shared) {
+  absl::StatusOr<std::vector<HostTensor>> RunOnce(const OpInstance& op, const KernelSpec& spec, const Kernel& kernel,
+                                                  const std::vector<int>& shared) {
     std::vector<GuardedMemory> inputs, outputs;
     std::vector<HostTensor> given;
     std::vector<const void*> in;
     std::vector<void*> out;
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       AMPC_ASSIGN_OR_RETURN(HostTensor t, OnDevice(*values_[op.inputs[i]], spec.inputs[i]));
-      AMPC_RETURN_IF_ERROR(inputs.emplace_back(*stream_).Allocate(BytesOf(spec.inputs[i]), static_cast<int64_t>(SizeOf(spec.inputs[i].dtype))));
+      AMPC_RETURN_IF_ERROR(
+          inputs.emplace_back(*stream_).Allocate(BytesOf(spec.inputs[i]), static_cast<int64_t>(SizeOf(spec.inputs[i].dtype))));
       AMPC_RETURN_IF_ERROR(inputs[i].Write(t.data()));
       given.push_back(std::move(t));
       in.push_back(inputs[i].data());
     }
     for (size_t i = 0; i < op.outputs.size(); ++i) {
-      AMPC_RETURN_IF_ERROR(outputs.emplace_back(*stream_).Allocate(BytesOf(spec.outputs[i]), static_cast<int64_t>(SizeOf(spec.outputs[i].dtype))));
+      AMPC_RETURN_IF_ERROR(
+          outputs.emplace_back(*stream_).Allocate(BytesOf(spec.outputs[i]), static_cast<int64_t>(SizeOf(spec.outputs[i].dtype))));
       const int operand = i < shared.size() ? shared[i] : -1;
       out.push_back(operand < 0 ? outputs[i].data() : inputs[operand].data());
     }
@@ -267,7 +273,8 @@ class Comparison {
 
 }  // namespace
 
-absl::Status CompareKernels(const Program& program, const TensorMap& feeds, const KernelRegistry& kernels, Device& device, ComparedKernels* out) {
+absl::Status CompareKernels(const Program& program, const TensorMap& feeds, const KernelRegistry& kernels, Device& device,
+                            ComparedKernels* out) {
   return Comparison(kernels, device, out).Run(program, feeds);
 }
 

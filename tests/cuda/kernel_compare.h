@@ -25,6 +25,7 @@ struct ComparedKernels {
 // DeviceToleranceFor, no byte outside of results and workspace may change, and results in the memory of an operand, where the
 // kernel or the program's states ask for that, must have the same bits. `layouts`: 4-D operands and results of kernels that take them
 // lie channels-last as well. Error: the program cannot run on the CPU in one plan.
-absl::Status CompareKernels(const Program& program, const TensorMap& feeds, const KernelRegistry& kernels, Device& device, ComparedKernels* out);
+absl::Status CompareKernels(const Program& program, const TensorMap& feeds, const KernelRegistry& kernels, Device& device,
+                            ComparedKernels* out);
 
 }  // namespace ampc::testing

@@ -72,7 +72,7 @@ TEST(KernelCompare, AcceptsARightKernel) { EXPECT_THAT(Compare(Mistake::kNone).f
 
 TEST(KernelCompare, NoticesMistakes) {
   const std::pair<Mistake, const char*> mistakes[] = {
-      {Mistake::kValue, "element 0 of 5 is 2, the CPU has 1"},  {Mistake::kBeyondResult, "wrote beyond result 0"},
+      {Mistake::kValue, "element 0 of 5 is 2, the CPU has 1"},   {Mistake::kBeyondResult, "wrote beyond result 0"},
       {Mistake::kBeyondWorkspace, "wrote beyond its workspace"}, {Mistake::kOperand, "changed operand 0"},
       {Mistake::kNotInPlace, "result 0 differs in place"},
   };

@@ -31,7 +31,10 @@ TEST_P(Rest, Memcpy) {
 TEST_P(Rest, Fc) {
   for (const char* activation : {"", "relu"}) {
     OpRun run("fc");
-    run.In("Input", Values({5, 24}, 1)).In("W", Values({24, 16}, 2)).In("Bias", Values({16}, 3)).Attr("activation_type", std::string(activation));
+    run.In("Input", Values({5, 24}, 1))
+        .In("W", Values({24, 16}, 2))
+        .In("Bias", Values({16}, 3))
+        .Attr("activation_type", std::string(activation));
     EXPECT_OK(run.Out("Out").Run().status()) << activation;
   }
 }
@@ -50,7 +53,10 @@ TEST_P(Rest, LossScaling) {
   for (const bool found : {false, true}) {
     OpRun update("update_loss_scaling");
     update.In("X", a).In("X", b).In("FoundInfinite", Of({1}, std::vector<bool>{found})).In("PrevLossScaling", F32({1}, {1024}));
-    update.In("InGoodSteps", I32({1}, {4})).In("InBadSteps", I32({1}, {1})).Attr("incr_every_n_steps", 5).Attr("decr_every_n_nan_or_inf", 2);
+    update.In("InGoodSteps", I32({1}, {4}))
+        .In("InBadSteps", I32({1}, {1}))
+        .Attr("incr_every_n_steps", 5)
+        .Attr("decr_every_n_nan_or_inf", 2);
     update.Attr("incr_ratio", 2.0f).Attr("decr_ratio", 0.5f).Out("Out", 2).Out("LossScaling").Out("OutGoodSteps").Out("OutBadSteps");
     EXPECT_OK(update.Run().status()) << found;
   }
@@ -112,7 +118,11 @@ TEST(RestOfF32, AssignValue) {
 
 TEST(RestOfF32, LearningRate) {
   OpRun run("lr_schedule");
-  run.In("LearningRate", F32({1}, {0.5f})).In("Step", I64({1}, {7})).Attr("kind", std::string("cosine")).Attr("base", 0.5).Attr("steps", int64_t{100});
+  run.In("LearningRate", F32({1}, {0.5f}))
+      .In("Step", I64({1}, {7}))
+      .Attr("kind", std::string("cosine"))
+      .Attr("base", 0.5)
+      .Attr("steps", int64_t{100});
   EXPECT_OK(run.Out("LearningRateOut").Out("StepOut").Run().status());
 }
 

@@ -29,16 +29,37 @@ const std::map<std::string, std::function<DecorateOptions()>>& Calls() {
   static const auto* calls = new std::map<std::string, std::function<DecorateOptions()>>{
       {"decorate(opt)", [] { return DecorateOptions(); }},
       {"decorate(opt, lists)", [] { return DecorateOptions{.lists = {.custom_black_list = {"relu"}}}; }},
-      {"decorate(opt, lists, 128.0)", [] { auto o = LegacyPaddle(); o.init_loss_scaling = 128; return o; }},
+      {"decorate(opt, lists, 128.0)",
+       [] {
+         auto o = LegacyPaddle();
+         o.init_loss_scaling = 128;
+         return o;
+       }},
       {"decorate(opt, lists, 128)", nullptr},
       {"decorate(opt, lists, 'O2')", [] { return DecorateOptions{.level = "O2"}; }},
       {"decorate(opt, init_loss_scaling=128.0)", [] { return DecorateOptions{.init_loss_scaling = 128}; }},
-      {"decorate(opt, use_pure_fp16=True)", [] { auto o = LegacyPaddle(); o.use_pure_fp16 = true; return o; }},
-      {"decorate(opt, use_bf16=True)", [] { auto o = LegacyPaddle(); o.dtype = DType::kBF16; return o; }},
+      {"decorate(opt, use_pure_fp16=True)",
+       [] {
+         auto o = LegacyPaddle();
+         o.use_pure_fp16 = true;
+         return o;
+       }},
+      {"decorate(opt, use_bf16=True)",
+       [] {
+         auto o = LegacyPaddle();
+         o.dtype = DType::kBF16;
+         return o;
+       }},
       {"decorate(opt, lists, init_loss_scaling=128.0, use_dynamic_loss_scaling=True, use_pure_fp16=True)",
-       [] { auto o = LegacyPaddle(); o.init_loss_scaling = 128; o.use_pure_fp16 = true; return o; }},
+       [] {
+         auto o = LegacyPaddle();
+         o.init_loss_scaling = 128;
+         o.use_pure_fp16 = true;
+         return o;
+       }},
       {"nine legacy keywords", nullptr},
-      {"ten legacy positional", [] {
+      {"ten legacy positional",
+       [] {
          auto o = LegacyPaddle();
          o.init_loss_scaling = 8;
          o.incr_every_n_steps = 3;
@@ -305,13 +326,15 @@ TEST(AmpInitTest, ParamsAndTestProgramBecomeLow) {
   EXPECT_THAT(optimizer->AmpInit({}, scope), StatusIs(ExitCode::kUsage, HasSubstr("the scope has no parameter 'fc_0.w_0'")));
   for (const std::string& name : optimizer->rewrite().low_params) {
     const Var* var = net.b.program().main().FindVar(name);
-    ASSERT_OK(scope.Add(name, DType::kF32, *HostTensor::Create(DType::kF32, std::vector<int64_t>(var->type.dims.begin(), var->type.dims.end()))));
+    ASSERT_OK(
+        scope.Add(name, DType::kF32, *HostTensor::Create(DType::kF32, std::vector<int64_t>(var->type.dims.begin(), var->type.dims.end()))));
   }
   ASSERT_OK(optimizer->AmpInit({}, scope, {.test_program = &test}));
   EXPECT_EQ(scope.Find("fc_0.w_0")->dtype, DType::kF16);
   EXPECT_EQ(test.main().FindVar("fc_0.w_0")->type.dtype, DType::kF16);
   Program& trained = net.b.program();
-  EXPECT_THAT(optimizer->AmpInit({}, scope, {.test_program = &trained}), StatusIs(ExitCode::kUsage, HasSubstr("one cloned before Minimize")));
+  EXPECT_THAT(optimizer->AmpInit({}, scope, {.test_program = &trained}),
+              StatusIs(ExitCode::kUsage, HasSubstr("one cloned before Minimize")));
 }
 
 TEST(AmpInitTest, AtO1TheTestProgramIsRewrittenOnDemand) {

@@ -25,7 +25,8 @@ TEST(ListKindTest, EveryOpIsInExactlyOne) {
       EXPECT_FALSE(def->inputs.empty()) << def->name;
     }
   }
-  for (ListKind kind : {ListKind::kTarget, ListKind::kFp16OrFp32, ListKind::kFp32, ListKind::kConditional, ListKind::kWidest, ListKind::kNone}) {
+  for (ListKind kind :
+       {ListKind::kTarget, ListKind::kFp16OrFp32, ListKind::kFp32, ListKind::kConditional, ListKind::kWidest, ListKind::kNone}) {
     EXPECT_GT(count[kind], 0) << Name(kind);
   }
 }

@@ -91,11 +91,14 @@ bool Poison(Program& program, size_t at) {
   const size_t before = block.ops().size();
   if (value->type.dtype != DType::kF32) {
     Var* low = NewTemp(block, "poison.low");
-    EXPECT_OK(AppendOp(block, "cast", {{"X", {poison}}}, {{"Out", {low}}}, {{"in_dtype", DType::kF32}, {"out_dtype", value->type.dtype}}, role).status());
+    EXPECT_OK(
+        AppendOp(block, "cast", {{"X", {poison}}}, {{"Out", {low}}}, {{"in_dtype", DType::kF32}, {"out_dtype", value->type.dtype}}, role)
+            .status());
     poison = low;
   }
   Var* sum = NewTemp(block, "poisoned");
-  EXPECT_OK(AppendOp(block, "elementwise_add", {{"X", {value}}, {"Y", {poison}}}, {{"Out", {sum}}}, {{"axis", int32_t{-1}}}, role).status());
+  EXPECT_OK(
+      AppendOp(block, "elementwise_add", {{"X", {value}}, {"Y", {poison}}}, {{"Out", {sum}}}, {{"axis", int32_t{-1}}}, role).status());
   for (size_t i = at + 1; i < before; ++i) {
     Op& reader = *block.ops()[i];
     for (int k = 0; k < static_cast<int>(reader.inputs().size()); ++k) {
@@ -138,7 +141,8 @@ std::optional<bool> Overflow(const Setting& setting, size_t at, int bad) {
   EXPECT_OK(training);
   if (!training.ok()) return std::nullopt;
   const bool in_update = (RoleOf(*training->program.main.main().ops()[at]) & kRoleOptimize) != 0;
-  const std::string what = absl::StrCat(setting.name, " ", setting.level, " accumulate ", setting.accumulate, ": ", Describe(*training->program.main.main().ops()[at]));
+  const std::string what = absl::StrCat(setting.name, " ", setting.level, " accumulate ", setting.accumulate, ": ",
+                                        Describe(*training->program.main.main().ops()[at]));
   if (!Poison(training->program.main, at)) return std::nullopt;
   bool skipped = false;
   TrainerOptions options{.threads = 1, .accumulate = setting.accumulate, .loss = training->loss, .keep_going = true};

@@ -58,7 +58,8 @@ std::vector<double> RecordedLosses() {
   std::vector<double> out;
   for (const JsonValue& trace : json->Find("traces")->items) {
     if (trace.Find("name")->text != "train_momentum") continue;
-    for (const JsonValue& loss : trace.Find("losses")->items) out.push_back(std::bit_cast<float>(static_cast<uint32_t>(std::stoul(loss.text, nullptr, 16))));
+    for (const JsonValue& loss : trace.Find("losses")->items)
+      out.push_back(std::bit_cast<float>(static_cast<uint32_t>(std::stoul(loss.text, nullptr, 16))));
   }
   return out;
 }
@@ -70,10 +71,12 @@ absl::StatusOr<TrainingProgram> ForwardProgram() {
   for (const std::unique_ptr<Var>& var : out.main.main().vars()) {
     if (var->kind != VarKind::kParam && var->kind != VarKind::kState) continue;
     Var* filled = out.startup.main().AddVar(var->name(), var->kind, var->type);
-    AMPC_RETURN_IF_ERROR(AppendOp(out.startup.main(), "fill_constant", {}, {{"Out", {filled}}},
-                                  {{"shape", std::vector<int64_t>(var->type.dims.begin(), var->type.dims.end())}, {"value", 0.0f}, {"dtype", var->type.dtype}},
-                                  kRoleForward)
-                             .status());
+    AMPC_RETURN_IF_ERROR(
+        AppendOp(
+            out.startup.main(), "fill_constant", {}, {{"Out", {filled}}},
+            {{"shape", std::vector<int64_t>(var->type.dims.begin(), var->type.dims.end())}, {"value", 0.0f}, {"dtype", var->type.dtype}},
+            kRoleForward)
+            .status());
   }
   return out;
 }
@@ -94,7 +97,8 @@ TEST(MixedTraining, LossesFollowFp32) {
       ASSERT_OK(program);
       Var* loss = program->main.main().FindVar("mean_0.tmp_0");
       program->main.fetches = {loss};
-      const auto optimizer = amp::Decorate(Momentum({.lr = 0.01, .momentum = 0.9}), {.init_loss_scaling = dtype == DType::kF16 ? 32768 : 1, .level = level, .dtype = dtype});
+      const auto optimizer = amp::Decorate(Momentum({.lr = 0.01, .momentum = 0.9}),
+                                           {.init_loss_scaling = dtype == DType::kF16 ? 32768 : 1, .level = level, .dtype = dtype});
       ASSERT_OK(optimizer->Minimize(program->main, program->startup, *loss));
       absl::StatusOr<Trainer> trainer = Trainer::Create(*std::move(program), {.threads = 1});
       ASSERT_OK(trainer);
@@ -129,19 +133,24 @@ TEST(MixedTraining, LossesFollowFp32) {
 
 // A gradient of 1.3e-9, which is 4.4e-5 while it is scaled: unscaled it is none of f16's numbers, and the weight moves by it nevertheless.
 TEST(SmallGradients, MoveTheMasterWeight) {
-  for (const auto& [name, optimizer] : std::map<std::string, Optimizer>{{"sgd", Sgd({.lr = 1e6})}, {"clipped", Sgd({.lr = 1e6, .clip = GradientClip::GlobalNorm(1)})}}) {
+  for (const auto& [name, optimizer] :
+       std::map<std::string, Optimizer>{{"sgd", Sgd({.lr = 1e6})}, {"clipped", Sgd({.lr = 1e6, .clip = GradientClip::GlobalNorm(1)})}}) {
     for (const std::optional<bool> master_grad : {std::optional<bool>(), std::optional<bool>(false)}) {
       ProgramBuilder b;
       const Value x = b.Feed("x", DType::kF32, {4, 8});
       const Value loss = b.Op("scale", {{"X", {b.Mean(b.FullyConnected(x, 3, {.bias = false}))}}}, {{"scale", 1e-9f}});
       b.Fetch(loss);
-      const auto decorated = amp::Decorate(
-          optimizer, {.init_loss_scaling = 32768, .lists = {.custom_black_list = {"mean", "reduce_mean", "scale"}}, .level = "O2", .master_grad = master_grad});
+      const auto decorated = amp::Decorate(optimizer, {.init_loss_scaling = 32768,
+                                                       .lists = {.custom_black_list = {"mean", "reduce_mean", "scale"}},
+                                                       .level = "O2",
+                                                       .master_grad = master_grad});
       ASSERT_OK(decorated->Minimize(b, loss));
       ASSERT_OK_AND_ASSIGN(Trainer trainer, Trainer::Create(b.Build(), {.threads = 1}));
       ASSERT_OK(decorated->AmpInit({}, trainer.scope()));
-      const auto weights = [&] { return std::vector<float>(trainer.scope().Find("fc_0.w_0_fp32_master_0")->value.values<float>().begin(),
-                                                           trainer.scope().Find("fc_0.w_0_fp32_master_0")->value.values<float>().end()); };
+      const auto weights = [&] {
+        return std::vector<float>(trainer.scope().Find("fc_0.w_0_fp32_master_0")->value.values<float>().begin(),
+                                  trainer.scope().Find("fc_0.w_0_fp32_master_0")->value.values<float>().end());
+      };
       const std::vector<float> before = weights();
       ASSERT_OK(trainer.Step({{"x", HostTensor::FromValues<float>({4, 8}, std::vector<float>(32, 4))}}).status());
       const std::vector<float> after = weights();
@@ -160,11 +169,12 @@ std::map<std::string, std::string> Snapshot(const Trainer& trainer) {
 }
 
 TEST(SkippedStep, ChangesNothingButTheScale) {
-  const std::map<std::string, Optimizer> optimizers = {{"sgd", Sgd({.lr = LearningRate::Cosine(0.1, 100)})},
-                                                       {"momentum", Momentum({.lr = LearningRate::Cosine(0.1, 100), .weight_decay = 0.1})},
-                                                       {"adam", Adam({.lr = LearningRate::Cosine(0.01, 100)})},
-                                                       {"adamw", AdamW({.lr = LearningRate::Cosine(0.01, 100), .clip = GradientClip::GlobalNorm(1)})},
-                                                       {"lamb", Lamb({.lr = LearningRate::Cosine(0.01, 100)})}};
+  const std::map<std::string, Optimizer> optimizers = {
+      {"sgd", Sgd({.lr = LearningRate::Cosine(0.1, 100)})},
+      {"momentum", Momentum({.lr = LearningRate::Cosine(0.1, 100), .weight_decay = 0.1})},
+      {"adam", Adam({.lr = LearningRate::Cosine(0.01, 100)})},
+      {"adamw", AdamW({.lr = LearningRate::Cosine(0.01, 100), .clip = GradientClip::GlobalNorm(1)})},
+      {"lamb", Lamb({.lr = LearningRate::Cosine(0.01, 100)})}};
   for (const auto& [name, optimizer] : optimizers) {
     for (const std::string level : {"O1", "O2"}) {
       ProgramBuilder b;

@@ -1,5 +1,5 @@
-// The pages of tools/docs and the commands of README.md. The commands of a page with `console` blocks run in order in one folder, and print what the page says:
-// words and counts exactly, times not at all, other numbers nearly, because their last digits depend on the processor.
+// The pages of tools/docs and the commands of README.md. The commands of a page with `console` blocks run in order in one folder, and print
+// what the page says: words and counts exactly, times not at all, other numbers nearly, because their last digits depend on the processor.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -87,7 +87,8 @@ class PageTest : public ::testing::TestWithParam<std::string> {
 TEST_P(PageTest, CommandsPrintWhatItSays) {
   const TempFolder folder;
   for (const char* models : {"tools/docs/models", "tests/golden/models"}) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(models)) fs::copy_file(entry.path(), folder / entry.path().filename().string());
+    for (const fs::directory_entry& entry : fs::directory_iterator(models))
+      fs::copy_file(entry.path(), folder / entry.path().filename().string());
   }
   for (const Block& block : blocks_) {
     if (block.argument.rfind("new=", 0) == 0) WriteFile(folder / block.argument.substr(4), Joined(block.lines));
@@ -97,7 +98,9 @@ TEST_P(PageTest, CommandsPrintWhatItSays) {
   RunAll(commands, folder);
   for (size_t i = 0; i < commands.size(); ++i) {
     const std::string found = ReadFile(folder / ("out." + std::to_string(i)));
-    EXPECT_TRUE(Same(commands[i].printed, 0, Lines(found), 0)) << path_ << ": $ " << commands[i].line << "\nthe page says\n" << Joined(commands[i].printed) << "it prints\n" << found;
+    EXPECT_TRUE(Same(commands[i].printed, 0, Lines(found), 0)) << path_ << ": $ " << commands[i].line << "\nthe page says\n"
+                                                               << Joined(commands[i].printed) << "it prints\n"
+                                                               << found;
   }
 }
 
@@ -123,7 +126,8 @@ TEST_P(AnyPageTest, LinksLeadToFiles) {
 
 std::string NameOf(const ::testing::TestParamInfo<std::string>& info) { return info.param; }
 const std::vector<std::string> kWithCommands = {"nan_in_fp16", "is_fp16_worth_it", "how_to_add_an_op", "protect_rules"};
-const std::vector<std::string> kReferences = {"benchmarks", "convert", "flow", "gpu", "onnx", "paddle3", "programs", "supported", "training"};
+const std::vector<std::string> kReferences = {"benchmarks", "convert",  "flow",      "gpu",     "onnx",
+                                              "paddle3",    "programs", "supported", "training"};
 INSTANTIATE_TEST_SUITE_P(Docs, PageTest, ::testing::ValuesIn(kWithCommands), NameOf);
 INSTANTIATE_TEST_SUITE_P(Docs, AnyPageTest, ::testing::ValuesIn(kWithCommands), NameOf);
 INSTANTIATE_TEST_SUITE_P(References, AnyPageTest, ::testing::ValuesIn(kReferences), NameOf);
@@ -142,7 +146,8 @@ TEST(DocsFolder, EveryPageIsTestedAndListed) {
 
 TEST(Supported, CountsOperations) {
   const std::vector<const OpDef*> all = Ops().All();
-  const auto gradients = std::count_if(all.begin(), all.end(), [](const OpDef* def) { return absl::StartsWith(def->doc, "The gradient of "); });
+  const auto gradients =
+      std::count_if(all.begin(), all.end(), [](const OpDef* def) { return absl::StartsWith(def->doc, "The gradient of "); });
   const std::string page = ReadFile("tools/docs/supported.md"), records = std::to_string(static_cast<int64_t>(all.size()) - gradients);
   EXPECT_NE(page.find("\n" + records + " operations have a record"), std::string::npos) << records;
   EXPECT_NE(page.find("and " + std::to_string(gradients) + " of them a gradient operation"), std::string::npos) << gradients;

@@ -12,7 +12,8 @@ namespace ampc::testing {
 namespace {
 
 bool IsFraction(const std::string& word) {
-  return word.find_first_not_of("+-.0123456789e") == std::string::npos && word.find_first_of(".e") != std::string::npos && std::isdigit(word.back()) != 0;
+  return word.find_first_not_of("+-.0123456789e") == std::string::npos && word.find_first_of(".e") != std::string::npos &&
+         std::isdigit(word.back()) != 0;
 }
 
 }  // namespace

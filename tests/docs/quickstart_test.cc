@@ -1,5 +1,5 @@
-// The tables of README.md and of tools/docs/benchmarks.md are what the last step of tools/quickstart.sh prints. Times are a machine's own and are not compared, nor the last
-// digits of errors. Skipped where the models are not: --test_env=AMPC_MODELS names the folder.
+// The tables of README.md and of tools/docs/benchmarks.md are what the last step of tools/quickstart.sh prints. Times are a machine's own
+// and are not compared, nor the last digits of errors. Skipped where the models are not: --test_env=AMPC_MODELS names the folder.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -71,9 +71,11 @@ TEST_P(QuickstartTable, IsWhatTheLastStepPrints) {
   const std::vector<std::string> printed = Lines(std::regex_replace(outcome.out, std::regex("best of 1 runs"), "best of 20 runs"));
   for (const std::vector<std::string>& row : rows) {
     EXPECT_TRUE(std::any_of(printed.begin(), printed.end(), [&row](const std::string& line) { return SameRow(row, Cells(line)); }))
-        << "the table says of " << row[0] << " " << row[1] << " what is not in\n" << outcome.out;
+        << "the table says of " << row[0] << " " << row[1] << " what is not in\n"
+        << outcome.out;
   }
-  for (const std::string& line : others) EXPECT_NE(std::find(printed.begin(), printed.end(), line), printed.end()) << line << "\nis not in\n" << outcome.out;
+  for (const std::string& line : others)
+    EXPECT_NE(std::find(printed.begin(), printed.end(), line), printed.end()) << line << "\nis not in\n" << outcome.out;
 }
 
 }  // namespace

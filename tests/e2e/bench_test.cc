@@ -40,7 +40,8 @@ TEST_F(BenchTest, DimsGivenAgainAreAnotherLine) {
 
 TEST_F(BenchTest, SaysWhereARunsTimeGoes) {
   const std::string text = Ok({"bench", "mlp.pdmodel", "--seconds", "0", "--strict-rounding"});
-  EXPECT_THAT(text, AllOf(HasSubstr("x=1,4: a run of"), HasSubstr("implementation"), HasSubstr("matmul_v2"), HasSubstr("softmax"), HasSubstr("between ops")));
+  EXPECT_THAT(text, AllOf(HasSubstr("x=1,4: a run of"), HasSubstr("implementation"), HasSubstr("matmul_v2"), HasSubstr("softmax"),
+                          HasSubstr("between ops")));
   const JsonValue line = OkJson({"bench", "mlp.pdmodel", "--seconds", "0", "--strict-rounding", "--ops", "2"});
   const JsonValue* ops = line.Find("profile");
   ASSERT_NE(ops, nullptr);

@@ -1,4 +1,5 @@
-// A model is converted once: a second conversion gives the same bytes, whatever the first one's options were, and says where its own contradict them.
+// A model is converted once: a second conversion gives the same bytes, whatever the first one's options were, and says where its own
+// contradict them.
 #include <algorithm>
 #include <filesystem>
 
@@ -129,9 +130,8 @@ class ConvertAgain : public CliTest {
 
 class EveryModel : public ConvertAgain, public ::testing::WithParamInterface<Model> {};
 
-INSTANTIATE_TEST_SUITE_P(Models, EveryModel, ::testing::ValuesIn(Models()), [](const auto& info) {
-  return info.param.name + "_" + info.param.made.substr(1);
-});
+INSTANTIATE_TEST_SUITE_P(Models, EveryModel, ::testing::ValuesIn(Models()),
+                         [](const auto& info) { return info.param.name + "_" + info.param.made.substr(1); });
 
 TEST_P(EveryModel, GivesTheSameBytes) {
   const std::string model = Make(GetParam()), ending = GetParam().made;

@@ -29,7 +29,8 @@ class ConvertTest : public CliTest, public ::testing::WithParamInterface<Low> {
   void Convert(const std::string& name) const { Ok({"convert", name + ".pdmodel", "-o", "low.pdmodel", "--dtype", GetParam().dtype}); }
 };
 
-INSTANTIATE_TEST_SUITE_P(Types, ConvertTest, ::testing::Values(Low{"fp16", "f16"}, Low{"bf16", "bf16"}), [](const auto& info) { return info.param.dtype; });
+INSTANTIATE_TEST_SUITE_P(Types, ConvertTest, ::testing::Values(Low{"fp16", "f16"}, Low{"bf16", "bf16"}),
+                         [](const auto& info) { return info.param.dtype; });
 
 TEST_P(ConvertTest, LowersProductsAndHalvesTheirWeights) {
   Convert("mlp");
@@ -165,7 +166,8 @@ TEST_F(ConvertOptionsTest, ReportNamesEveryOp) {
   Ok({"convert", "mlp.pdmodel", "-o", "low.pdmodel", "--report", "report.json"});
   absl::StatusOr<JsonValue> report = ParseJson(Read("report.json"));
   ASSERT_TRUE(report.ok()) << report.status();
-  for (const char* op : {"\"matmul_v2\"", "\"elementwise_add\"", "\"relu\"", "\"softmax\""}) EXPECT_THAT(Read("report.json"), HasSubstr(op));
+  for (const char* op : {"\"matmul_v2\"", "\"elementwise_add\"", "\"relu\"", "\"softmax\""})
+    EXPECT_THAT(Read("report.json"), HasSubstr(op));
   for (const char* weight : {"\"w1\"", "\"b1\"", "\"w2\""}) EXPECT_THAT(Read("report.json"), HasSubstr(weight));
 }
 
@@ -180,7 +182,8 @@ TEST_F(ConvertOptionsTest, ReportSaysHowToGetTheSameAgain) {
   Ok({"convert", "mlp.pdmodel", "--black-list", "relu,softmax", "-o", "low.pdmodel", "--promote", "--report", "the report.json"});
   absl::StatusOr<JsonValue> report = ParseJson(Read("the report.json"));
   ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_EQ(Text(*report, "command"), "ampc convert mlp.pdmodel --output low.pdmodel --promote --black-list relu --black-list softmax --report 'the report.json'");
+  EXPECT_EQ(Text(*report, "command"),
+            "ampc convert mlp.pdmodel --output low.pdmodel --promote --black-list relu --black-list softmax --report 'the report.json'");
 }
 
 TEST_F(ConvertOptionsTest, SaysWhatItDid) {

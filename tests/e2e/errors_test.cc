@@ -114,8 +114,11 @@ TEST_F(FailingTest, DamagedPrograms) {
 TEST_F(FailingTest, DamagedWeights) {
   const std::string program = Read("mlp.pdmodel"), params = Read("mlp.pdiparams");
   MakeModel("conv", kConvNet);
-  const std::map<std::string, std::string> bad = {
-      {"cut", params.substr(0, params.size() - 3)}, {"header", params.substr(0, 10)}, {"empty", ""}, {"long", params + "tail"}, {"other", Read("conv.pdiparams")}};
+  const std::map<std::string, std::string> bad = {{"cut", params.substr(0, params.size() - 3)},
+                                                  {"header", params.substr(0, 10)},
+                                                  {"empty", ""},
+                                                  {"long", params + "tail"},
+                                                  {"other", Read("conv.pdiparams")}};
   for (const auto& [name, bytes] : bad) {
     Write(name + ".pdmodel", program);
     Write(name + ".pdiparams", bytes);
@@ -144,7 +147,8 @@ TEST_F(FailingTest, WrongFeeds) {
   WriteArchive("long.npz", {{"x", HostTensor::Of<int64_t>({1, 4}, {1, 2, 3, 4})}});
   WriteArchive("wide.npz", {{"x", HostTensor::Of<float>({1, 5}, {1, 2, 3, 4, 5})}});
   WriteArchive("flat.npz", {{"x", HostTensor::Of<float>({4}, {1, 2, 3, 4})}});
-  for (const auto& [name, part] : {std::pair{"other.npz", "'x'"}, std::pair{"extra.npz", "'z'"}, std::pair{"long.npz", "i64"}, std::pair{"wide.npz", "[1, 5]"}, std::pair{"flat.npz", "[4]"}}) {
+  for (const auto& [name, part] : {std::pair{"other.npz", "'x'"}, std::pair{"extra.npz", "'z'"}, std::pair{"long.npz", "i64"},
+                                   std::pair{"wide.npz", "[1, 5]"}, std::pair{"flat.npz", "[4]"}}) {
     ExpectFailure({"run", "mlp.pdmodel", "--input", name, "-o", "out.npz"}, 2, part);
     ExpectFailure({"compare", "mlp.pdmodel", "mlp.pdmodel", "--input", name}, 2, part);
   }
@@ -188,7 +192,8 @@ TEST_F(FailingTest, OutputsThatCannotBeWritten) {
 }
 
 TEST_F(FailingTest, StandardOutputThatCannotBeWritten) {
-  const Outcome outcome = RunProcess("/bin/sh", {"-c", "\"$0\" inspect mlp.pdmodel > /dev/full", std::filesystem::absolute("tools/ampc").string()}, folder_.path());
+  const Outcome outcome = RunProcess(
+      "/bin/sh", {"-c", "\"$0\" inspect mlp.pdmodel > /dev/full", std::filesystem::absolute("tools/ampc").string()}, folder_.path());
   EXPECT_EQ(outcome.code, 5);
   EXPECT_THAT(outcome.err, StartsWith("ampc inspect: writing to standard output failed"));
 }
@@ -240,7 +245,9 @@ TEST_F(FailingTest, IllFormedProgramsAreNotConverted) {
   ExpectFailure({"run", "ill.prog", "--input", "in.npz"}, 3, "ill.prog");
 }
 
-TEST_F(FailingTest, ReportsHaveTwoEndings) { ExpectFailure({"convert", "mlp.pdmodel", "-o", "o.pdmodel", "--report", "report.txt"}, 2, ".json or .html"); }
+TEST_F(FailingTest, ReportsHaveTwoEndings) {
+  ExpectFailure({"convert", "mlp.pdmodel", "-o", "o.pdmodel", "--report", "report.txt"}, 2, ".json or .html");
+}
 
 TEST_F(FailingTest, WhatBelongsToLaterVersions) {
   const Args convert = {"convert", "mlp.pdmodel", "-o", "o.pdmodel"};

@@ -31,8 +31,10 @@ TEST_F(ExplainTest, PrintsATableOfAllOps) {
   MakeModel("spectrum", kSpectrum);
   const std::string text = Ok({"explain", "spectrum.pdmodel"});
   EXPECT_THAT(text, HasSubstr("spectrum.pdmodel: at level O2 "));
-  EXPECT_THAT(text, ContainsRegex("op  type       value  computes  casts  because of +rule\n 0  matmul_v2  h      fp16          1 +allow: "));
-  EXPECT_THAT(text, ContainsRegex(" 2  matmul_v2  s      fp32          [01]  log reads a +protect.log: leads to a logarithm of small values"));
+  EXPECT_THAT(text,
+              ContainsRegex("op  type       value  computes  casts  because of +rule\n 0  matmul_v2  h      fp16          1 +allow: "));
+  EXPECT_THAT(text,
+              ContainsRegex(" 2  matmul_v2  s      fp32          [01]  log reads a +protect.log: leads to a logarithm of small values"));
 }
 
 TEST_F(ExplainTest, TellsOfOpsHowTheirDecisionCameAbout) {

@@ -120,7 +120,8 @@ INSTANTIATE_TEST_SUITE_P(Layouts, ExternalData, ::testing::ValuesIn(Layouts()), 
 TEST_P(ExternalData, StripGivesTheFilesBack) {
   for (const bool exact : {true, false}) {
     MakeExternal(exact);
-    const std::vector<std::vector<std::string>> choices = {{}, {"--dtype", "bf16"}, {"--low-io"}, {"--level", "O1"}, {"--exclude", "reads:w3"}};
+    const std::vector<std::vector<std::string>> choices = {
+        {}, {"--dtype", "bf16"}, {"--low-io"}, {"--level", "O1"}, {"--exclude", "reads:w3"}};
     for (const std::vector<std::string>& options : choices) {
       const std::string what = absl::StrCat(exact, ::testing::PrintToString(options));
       for (const char* folder : {"low", "again", "back", "copy"}) Fresh(folder);

@@ -11,7 +11,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const std::vector<std::string> kVerbs = {"bench", "compare", "completion", "convert", "dot", "explain", "inspect", "opt", "run", "strip", "train", "verify"};
+const std::vector<std::string> kVerbs = {"bench",   "compare", "completion", "convert", "dot",   "explain",
+                                         "inspect", "opt",     "run",        "strip",   "train", "verify"};
 
 std::set<std::string> Matches(const std::string& text, const std::string& pattern) {
   std::set<std::string> found;
@@ -51,7 +52,8 @@ TEST_F(HelpTest, ExamplesUseOptionsThatExist) {
 }
 
 TEST_F(HelpTest, VerbsThatPrintAResultHaveJson) {
-  for (const char* verb : {"bench", "convert", "explain", "run", "compare", "inspect", "opt", "verify", "strip", "train"}) EXPECT_THAT(Ok({verb, "--help"}), HasSubstr("--json")) << verb;
+  for (const char* verb : {"bench", "convert", "explain", "run", "compare", "inspect", "opt", "verify", "strip", "train"})
+    EXPECT_THAT(Ok({verb, "--help"}), HasSubstr("--json")) << verb;
 }
 
 // The table of the README names every verb, and only options that the verb has.

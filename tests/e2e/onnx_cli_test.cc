@@ -33,7 +33,8 @@ class OnnxCliTest : public CliTest {
       const HostTensor got = ReadArchive("out.npz")["shares"], want = Golden("small_outputs_" + k + ".npz")["shares"];
       ASSERT_EQ(got.dims(), want.dims()) << model << " " << k;
       ASSERT_EQ(got.dtype(), DType::kF32);
-      for (int64_t i = 0; i < want.num_elements(); ++i) EXPECT_NEAR(got.values<float>()[i], want.values<float>()[i], tolerance) << model << " " << k;
+      for (int64_t i = 0; i < want.num_elements(); ++i)
+        EXPECT_NEAR(got.values<float>()[i], want.values<float>()[i], tolerance) << model << " " << k;
     }
   }
   std::map<std::string, HostTensor> Golden(const std::string& name) const {
@@ -158,7 +159,8 @@ TEST_F(FailingOnnxTest, ExternalData) {
   WriteChanged("outside.onnx", "external.onnx", "external.data", "../rnal.data_");
   WriteChanged("absolute.onnx", "external.onnx", "external.data", "/etc/hostname");
   WriteChanged("missing.onnx", "external.onnx", "external.data", "external.dat_");
-  for (const auto& [name, part] : {std::pair{"outside.onnx", "../rnal.data_"}, std::pair{"absolute.onnx", "/etc/hostname"}, std::pair{"missing.onnx", "external.dat_"}}) {
+  for (const auto& [name, part] : {std::pair{"outside.onnx", "../rnal.data_"}, std::pair{"absolute.onnx", "/etc/hostname"},
+                                   std::pair{"missing.onnx", "external.dat_"}}) {
     ExpectFailure({"convert", name, "-o", "o.onnx"}, 3, part);
     ExpectFailure({"run", name, "--input", "small_inputs_0.npz"}, 3, part);
   }
@@ -169,7 +171,8 @@ TEST_F(FailingOnnxTest, ExternalData) {
 TEST_F(FailingOnnxTest, AProfileDoesNotReplaceTheWeights) {
   WriteChanged("named.onnx", "external.onnx", "external.data", "external.json");
   Write("external.json", Read("external.data"));
-  ExpectFailure({"bench", "named.onnx", "--input", "small_inputs_0.npz", "--seconds", "0", "--profile", "external.json"}, 2, "external.json");
+  ExpectFailure({"bench", "named.onnx", "--input", "small_inputs_0.npz", "--seconds", "0", "--profile", "external.json"}, 2,
+                "external.json");
 }
 
 TEST_F(FailingOnnxTest, ALinkOutOfTheFolderIsRefused) {
@@ -185,12 +188,24 @@ TEST_F(FailingOnnxTest, GraphsThatMakeNoSense) {
   bytes.back() = '\x7f';
   Write("opset.onnx", bytes);
   ExpectFailure({"convert", "opset.onnx", "-o", "o.onnx"}, 4, "127");
-  WriteChanged("cycle.onnx", "small.onnx", "\x0a\x06" "active", "\x0a\x06" "shares");
+  WriteChanged("cycle.onnx", "small.onnx",
+               "\x0a\x06"
+               "active",
+               "\x0a\x06"
+               "shares");
   ExpectFailure({"convert", "cycle.onnx", "-o", "o.onnx"}, 3, "cycl");
-  WriteChanged("nothing.onnx", "small.onnx", "\x0a\x04" "flat", "\x0a\x04" "flax");
+  WriteChanged("nothing.onnx", "small.onnx",
+               "\x0a\x04"
+               "flat",
+               "\x0a\x04"
+               "flax");
   ExpectFailure({"convert", "nothing.onnx", "-o", "o.onnx"}, 3, "'flax'");
   // The weight of the convolution declared i64, twice as large as its bytes; the image i32, which no weight is.
-  WriteChanged("size.onnx", "small.onnx", "\x10\x01\x42\x0b" "conv.weight", "\x10\x07\x42\x0b" "conv.weight");
+  WriteChanged("size.onnx", "small.onnx",
+               "\x10\x01\x42\x0b"
+               "conv.weight",
+               "\x10\x07\x42\x0b"
+               "conv.weight");
   ExpectFailure({"convert", "size.onnx", "-o", "o.onnx"}, 3, "conv.weight");
   WriteChanged("type.onnx", "small.onnx", "\x0a\x05image\x12\x17\x0a\x15\x08\x01", "\x0a\x05image\x12\x17\x0a\x15\x08\x06");
   ExpectFailure({"convert", "type.onnx", "-o", "o.onnx"}, 3, "type.onnx");

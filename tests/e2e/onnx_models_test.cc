@@ -1,12 +1,12 @@
 // Real ONNX models, in fp32 and converted: the numbers against ONNX Runtime's, the answers, and that nothing depends on how they are run.
-#include "runtime/compare/difference.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/compare/difference.h"
+#include "runtime/convert/model_facts.h"
 #include "tests/e2e/process.h"
 #include "tests/e2e/real_models.h"
 #include "tests/formats/test_files.h"
 #include "tests/testlib/onnx_tolerance.h"
 #include "tests/testlib/status.h"
-#include "runtime/convert/model_facts.h"
 #include "tools/quickstart/task.h"
 
 namespace ampc::testing {
@@ -41,7 +41,8 @@ TEST_P(RunOnnxModel, NumbersAndAnswersAreThoseOfOnnxRuntime) {
     }
     ASSERT_OK_AND_ASSIGN(const Answer answer, Decode(task_, feeds, got));
     ASSERT_OK_AND_ASSIGN(const Answer reference, Decode(task_, feeds, want));
-    EXPECT_TRUE(Same(task_, reference, answer)) << ::testing::PrintToString(answer.texts) << ", in fp32 " << ::testing::PrintToString(reference.texts);
+    EXPECT_TRUE(Same(task_, reference, answer))
+        << ::testing::PrintToString(answer.texts) << ", in fp32 " << ::testing::PrintToString(reference.texts);
   }
 }
 
@@ -85,7 +86,8 @@ TEST_P(ConvertedOnnxModel, ConvertingTwiceChangesNothing) {
 
 TEST_P(ConvertedOnnxModel, StripRestoresTheOriginal) {
   const TempFolder folder;
-  const Outcome strip = RunProcess("tools/ampc", {"strip", model_.path, "-o", "back.onnx", "--no-sync", "--weights", original()}, folder.path());
+  const Outcome strip =
+      RunProcess("tools/ampc", {"strip", model_.path, "-o", "back.onnx", "--no-sync", "--weights", original()}, folder.path());
   ASSERT_EQ(strip.code, 0) << strip.err;
   if (ReadFile(folder / "back.onnx") == ReadFile(original())) return;
   // Where bf16 needed a newer operator set, an attribute may have become an operand: the same numbers then, bit for bit.

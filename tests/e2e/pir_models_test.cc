@@ -9,10 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "graph/formats/format.h"
 #include "graph/formats/tensor_io/npz.h"
+#include "runtime/convert/convert.h"
 #include "runtime/session.h"
 #include "tests/formats/test_files.h"
 #include "tests/testlib/status.h"
-#include "runtime/convert/convert.h"
 #include "tools/quickstart/task.h"
 
 namespace ampc::testing {

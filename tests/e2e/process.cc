@@ -30,7 +30,8 @@ std::vector<std::string> Environment(const std::vector<std::string>& extra) {
 
 }  // namespace
 
-Outcome RunProcess(const std::string& binary, const std::vector<std::string>& args, const std::string& folder, const std::vector<std::string>& extra_env) {
+Outcome RunProcess(const std::string& binary, const std::vector<std::string>& args, const std::string& folder,
+                   const std::vector<std::string>& extra_env) {
   const std::string program = fs::absolute(binary).string();
   std::vector<std::string> words = {program};
   words.insert(words.end(), args.begin(), args.end());

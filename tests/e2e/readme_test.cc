@@ -35,7 +35,8 @@ std::string CppBlocks(const std::string& markdown) {
 
 TEST(Readme, PrintedLinesAreCompiled) {
   const std::vector<std::string> printed = Lines(CppBlocks(ReadFile("tools/docs/programs.md") + ReadFile("tools/docs/training.md")));
-  const std::vector<std::string> compiled = Lines(ReadFile("tests/e2e/readme_test.cc") + ReadFile("tools/examples/train_mixed_precision.cc"));
+  const std::vector<std::string> compiled =
+      Lines(ReadFile("tests/e2e/readme_test.cc") + ReadFile("tools/examples/train_mixed_precision.cc"));
   ASSERT_GE(printed.size(), 3u);
   size_t next = 0;
   for (const std::string& line : compiled) next += next < printed.size() && line == printed[next] ? 1 : 0;

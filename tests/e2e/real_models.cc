@@ -87,7 +87,8 @@ absl::StatusOr<TensorMap> StoredOutputs(const std::string& name, int k) {
 }
 
 void RealModelTest::SetUp() {
-  if (ModelsFolder().empty()) GTEST_SKIP() << "nothing names the folder of the models; tools/test.sh gets them and passes --test_env=AMPC_MODELS";
+  if (ModelsFolder().empty())
+    GTEST_SKIP() << "nothing names the folder of the models; tools/test.sh gets them and passes --test_env=AMPC_MODELS";
   const std::string original = OriginalPath(GetParam().name);
   if (!fs::exists(original)) {
     GTEST_SKIP() << "no model at '" << original << "'; tools/fetch_models.py FOLDER " << (original.ends_with(".onnx") ? "--onnx " : "")

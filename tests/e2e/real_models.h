@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "graph/base/dtype.h"
-#include "runtime/session.h"
 #include "runtime/convert/convert.h"
+#include "runtime/session.h"
 #include "tools/quickstart/task.h"
 
 namespace ampc::testing {

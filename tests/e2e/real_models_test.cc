@@ -7,11 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "graph/formats/format.h"
 #include "runtime/compare/difference.h"
+#include "runtime/convert/model_facts.h"
 #include "tests/e2e/process.h"
 #include "tests/formats/test_files.h"
 #include "tests/testlib/status.h"
 #include "tests/testlib/tolerance.h"
-#include "runtime/convert/model_facts.h"
 #include "tools/quickstart/task.h"
 
 namespace ampc::testing {
@@ -21,7 +21,8 @@ std::string CaseName(const ::testing::TestParamInfo<RealCase>& info) { return ab
 
 const std::vector<RealCase> kOriginals = {{"rec", DType::kF32}, {"cls", DType::kF32}};
 const std::vector<RealCase> kConverted = {{"rec", DType::kF16}, {"rec", DType::kBF16}, {"cls", DType::kF16}, {"cls", DType::kBF16}};
-const std::vector<RealCase> kAll = {{"rec", DType::kF32}, {"rec", DType::kF16}, {"rec", DType::kBF16}, {"cls", DType::kF32}, {"cls", DType::kF16}, {"cls", DType::kBF16}};
+const std::vector<RealCase> kAll = {{"rec", DType::kF32}, {"rec", DType::kF16}, {"rec", DType::kBF16},
+                                    {"cls", DType::kF32}, {"cls", DType::kF16}, {"cls", DType::kBF16}};
 
 // The first `batch` images, the first `width` columns of each.
 HostTensor Crop(const HostTensor& x, int64_t batch, int64_t width) {
@@ -90,7 +91,8 @@ TEST_P(RunRealModel, ShapesMayChangeFromRunToRun) {
 TEST_P(RunRealModel, ThreadsMayShareASession) {
   ASSERT_OK_AND_ASSIGN(const TensorMap stored, StoredInputs(GetParam().name, 1));
   ASSERT_OK_AND_ASSIGN(const Session session, Session::Load(model_.path, {.threads = 1}));
-  const TensorMap feeds[2] = {{{stored.begin()->first, Crop(stored.begin()->second, 1, 64)}}, {{stored.begin()->first, Crop(stored.begin()->second, 2, 96)}}};
+  const TensorMap feeds[2] = {{{stored.begin()->first, Crop(stored.begin()->second, 1, 64)}},
+                              {{stored.begin()->first, Crop(stored.begin()->second, 2, 96)}}};
   absl::StatusOr<TensorMap> want[2] = {session.Run(feeds[0]), session.Run(feeds[1])};
   ASSERT_OK(want[0]);
   ASSERT_OK(want[1]);

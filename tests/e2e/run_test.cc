@@ -48,7 +48,8 @@ TEST_F(RunTest, ComputesTheModel) {
   ASSERT_EQ(got.size(), 4u);
   for (int row = 0; row < 2; ++row) {
     const std::vector<double> want = row == 0 ? Reference({1, 2, -1, 0.5}) : Reference({-2, 0.25, 3, 1});
-    for (int k = 0; k < 2; ++k) EXPECT_TRUE(Near(got[row * 2 + k], want[k], ToleranceFor(DType::kF32))) << got[row * 2 + k] << " " << want[k];
+    for (int k = 0; k < 2; ++k)
+      EXPECT_TRUE(Near(got[row * 2 + k], want[k], ToleranceFor(DType::kF32))) << got[row * 2 + k] << " " << want[k];
   }
 }
 
@@ -58,9 +59,11 @@ TEST_F(RunTest, ConvertedModelsComputeTheSameWithinTheirType) {
     Ok({"convert", "mlp.pdmodel", "-o", "low.pdmodel", "--dtype", name});
     const std::vector<float> got = Run("low.pdmodel");
     EXPECT_NE(got, want) << name;
-    for (size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(Near(got[i], want[i], ToleranceFor(dtype))) << name << " " << got[i] << " " << want[i];
+    for (size_t i = 0; i < want.size(); ++i)
+      EXPECT_TRUE(Near(got[i], want[i], ToleranceFor(dtype))) << name << " " << got[i] << " " << want[i];
     const std::vector<float> strict = Run("low.pdmodel", {"--strict-rounding"});
-    for (size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(Near(strict[i], want[i], ToleranceFor(dtype))) << name << " " << strict[i] << " " << want[i];
+    for (size_t i = 0; i < want.size(); ++i)
+      EXPECT_TRUE(Near(strict[i], want[i], ToleranceFor(dtype))) << name << " " << strict[i] << " " << want[i];
   }
 }
 
@@ -79,7 +82,8 @@ TEST_F(RunTest, WritesSafetensors) {
 }
 
 TEST_F(RunTest, SummarisesAndTimes) {
-  EXPECT_THAT(Ok({"run", "mlp.pdmodel", "--input", "in.npz", "--repeat", "4"}), AllOf(HasSubstr("f32 [2, 2]"), HasSubstr("then 3 runs: best")));
+  EXPECT_THAT(Ok({"run", "mlp.pdmodel", "--input", "in.npz", "--repeat", "4"}),
+              AllOf(HasSubstr("f32 [2, 2]"), HasSubstr("then 3 runs: best")));
   const JsonValue json = OkJson({"run", "mlp.pdmodel", "--input", "in.npz", "--repeat", "4"});
   EXPECT_EQ(Number(json, "runs"), 3);
   ASSERT_EQ(json.Find("fetches")->items.size(), 1u);
@@ -115,8 +119,10 @@ TEST_F(RunTest, CheckNanInfNamesTheFirstOp) {
 }
 
 TEST_F(RunTest, FeedsComeFromSeveralSources) {
-  Write("add.prog", "program add version=1\n\nblock main {\n  feed a : f32 [2]\n  feed b : i64 [2]\n  d = cast(b) in_dtype=i64 out_dtype=f32 : f32 [2]\n"
-                    "  y = elementwise_add(a, d) : f32 [2]\n  fetch y\n}\n");
+  Write(
+      "add.prog",
+      "program add version=1\n\nblock main {\n  feed a : f32 [2]\n  feed b : i64 [2]\n  d = cast(b) in_dtype=i64 out_dtype=f32 : f32 [2]\n"
+      "  y = elementwise_add(a, d) : f32 [2]\n  fetch y\n}\n");
   WriteArchive("a.npz", {{"a", HostTensor::Of<float>({2}, {1, 2})}});
   WriteArchive("b.npz", {{"b", HostTensor::Of<int64_t>({2}, {10, 20})}});
   Ok({"run", "add.prog", "--input", "a.npz", "--input", "b.npz", "-o", "out.npz"});
@@ -161,7 +167,8 @@ TEST_F(CompareTest, OverToleranceIsNo) {
 }
 
 TEST_F(CompareTest, EndsWithAVerdict) {
-  EXPECT_THAT(Ok({"compare", "mlp.pdmodel", "low.pdmodel", "in.npz"}), AllOf(HasSubstr("first class the same in 2 of 2 rows"), HasSubstr("\nPASS: ")));
+  EXPECT_THAT(Ok({"compare", "mlp.pdmodel", "low.pdmodel", "in.npz"}),
+              AllOf(HasSubstr("first class the same in 2 of 2 rows"), HasSubstr("\nPASS: ")));
   std::string wrong = kMlp;
   wrong.replace(wrong.find("1.1, -1.2"), 9, "-1.1, 1.2");
   MakeModel("wrong", wrong);
@@ -188,7 +195,9 @@ TEST_F(CompareTest, WithoutAFile) {
   ExpectFailure({"run", "mlp.pdmodel", "--random", "--dims", "y=1,4"}, 2, "'y'");
   ExpectFailure({"run", "mlp.pdmodel", "--random", "--dims", "x=1,5"}, 2, "x");
   ExpectFailure({"run", "mlp.pdmodel", "--random", "--dims", "1,5"}, 2, "needed NAME=1,3,48,320");
-  Write("rows.prog", "program rows version=1\n\nblock main {\n  feed x : f32 [?, ?]\n  const y : f32 [3] = [1, 2, 3]\n  z = elementwise_add(x, y) : f32 [?, ?]\n  fetch z\n}\n");
+  Write("rows.prog",
+        "program rows version=1\n\nblock main {\n  feed x : f32 [?, ?]\n  const y : f32 [3] = [1, 2, 3]\n  z = elementwise_add(x, y) : f32 "
+        "[?, ?]\n  fetch z\n}\n");
   ExpectFailure({"run", "rows.prog", "--random", "--dims", "x=2,5"}, 2, "with feeds of x=2,5, which --dims changes");
 }
 

@@ -15,7 +15,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-std::string BigEndian(uint32_t v) { return {static_cast<char>(v >> 24), static_cast<char>(v >> 16), static_cast<char>(v >> 8), static_cast<char>(v)}; }
+std::string BigEndian(uint32_t v) {
+  return {static_cast<char>(v >> 24), static_cast<char>(v >> 16), static_cast<char>(v >> 8), static_cast<char>(v)};
+}
 
 class TrainTest : public CliTest {
  protected:
@@ -59,8 +61,11 @@ class TrainTest : public CliTest {
 };
 
 TEST_F(TrainTest, LearnsAtEveryLevel) {
-  for (const std::vector<std::string>& level : std::vector<std::vector<std::string>>{
-           {"--level", "O0"}, {"--level", "O1"}, {"--level", "O2"}, {"--level", "O2", "--no-guard"}, {"--level", "O2", "--dtype", "bf16"}}) {
+  for (const std::vector<std::string>& level : std::vector<std::vector<std::string>>{{"--level", "O0"},
+                                                                                     {"--level", "O1"},
+                                                                                     {"--level", "O2"},
+                                                                                     {"--level", "O2", "--no-guard"},
+                                                                                     {"--level", "O2", "--dtype", "bf16"}}) {
     std::vector<std::string> args = Args("guarded", {"--epochs", "3", "--json", "--lr", "0.05"});
     args.insert(args.end(), level.begin(), level.end());
     const std::vector<JsonValue> lines = Lines(args);
@@ -79,7 +84,8 @@ TEST_F(TrainTest, WhatIsNotFiniteEndsTrainingAndIsNotSaved) {
   const Outcome all = Ampc(Args("lenet", {"--lr", "1e10", "--steps", "20", "--no-test", "--keep-going", "-o", "boom.ampc"}));
   EXPECT_EQ(all.code, 0) << all.err;
   EXPECT_TRUE(std::filesystem::exists(folder_ / "boom.ampc"));
-  EXPECT_THAT(Ampc(Args("lenet", {"--level", "O2", "--dtype", "bf16", "--steps", "1", "--no-test"})).err, HasSubstr("bf16 has the range of fp32: the loss is not scaled"));
+  EXPECT_THAT(Ampc(Args("lenet", {"--level", "O2", "--dtype", "bf16", "--steps", "1", "--no-test"})).err,
+              HasSubstr("bf16 has the range of fp32: the loss is not scaled"));
 }
 
 TEST_F(TrainTest, PrintsATableAndWritesAPictureAndAModel) {
@@ -96,7 +102,8 @@ TEST_F(TrainTest, PrintsATableAndWritesAPictureAndAModel) {
 }
 
 TEST_F(TrainTest, StepsAreLogged) {
-  const std::vector<JsonValue> lines = Lines(Args("lenet", {"--steps", "5", "--json", "--log-every", "2", "--level", "O2", "--init-scale", "256", "--optimizer", "adamw"}));
+  const std::vector<JsonValue> lines =
+      Lines(Args("lenet", {"--steps", "5", "--json", "--log-every", "2", "--level", "O2", "--init-scale", "256", "--optimizer", "adamw"}));
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(Text(lines[0], "event"), "step");
   EXPECT_EQ(Number(lines[1], "step"), 4);
@@ -107,7 +114,8 @@ TEST_F(TrainTest, StepsAreLogged) {
 TEST_F(TrainTest, EveryNetworkTrains) {
   for (const char* network : {"lenet", "resnet18", "lstm", "transformer", "simplenet"}) {
     const std::vector<JsonValue> lines =
-        Lines({"train", network, "--data", "data", "--threads", "2", "--batch", "4", "--steps", "4", "--accumulate", "2", "--level", "O2", "--init-scale", "128", "--no-test", "--json", "--log-every", "1"});
+        Lines({"train",        network, "--data",  "data", "--threads",    "2",   "--batch",   "4",      "--steps",     "4",
+               "--accumulate", "2",     "--level", "O2",   "--init-scale", "128", "--no-test", "--json", "--log-every", "1"});
     ASSERT_EQ(lines.size(), 5u) << network;
     for (int step = 0; step < 4; ++step) {
       EXPECT_GT(Number(lines[step], "loss"), 0) << network;

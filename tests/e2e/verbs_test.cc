@@ -13,7 +13,8 @@ class VerbsTest : public CliTest {};
 TEST_F(VerbsTest, InspectPrintsSignatureAndOps) {
   MakeModel("mlp", kMlp);
   const std::string text = Ok({"inspect", "mlp.pdmodel"});
-  for (const char* part : {"feeds", "x : f32 [?, 4]", "fetches", "p : f32 [?, 2]", "matmul_v2", "weights f32: 3"}) EXPECT_THAT(text, HasSubstr(part));
+  for (const char* part : {"feeds", "x : f32 [?, 4]", "fetches", "p : f32 [?, 2]", "matmul_v2", "weights f32: 3"})
+    EXPECT_THAT(text, HasSubstr(part));
   EXPECT_THAT(Ok({"inspect", "mlp.pdmodel", "--weights"}), HasSubstr("w1"));
   EXPECT_THAT(Ok({"inspect", "mlp.pdmodel", "--text"}), HasSubstr("r = relu(s)"));
 }
@@ -99,7 +100,8 @@ TEST_F(VerbsTest, OptTellsWhatPassesDid) {
   const Outcome timed = Ampc({"opt", "mlp.pdmodel", "--passes=dedup,drop-dead", "--time-passes", "-o", "small.pdmodel"});
   EXPECT_EQ(timed.code, 0);
   EXPECT_THAT(timed.err, HasSubstr("drop-dead"));
-  const Outcome stopped = Ampc({"opt", "mlp.pdmodel", "--passes=dedup,drop-dead", "--time-passes", "--stop-after", "1", "-o", "small.pdmodel"});
+  const Outcome stopped =
+      Ampc({"opt", "mlp.pdmodel", "--passes=dedup,drop-dead", "--time-passes", "--stop-after", "1", "-o", "small.pdmodel"});
   EXPECT_THAT(stopped.err, Not(HasSubstr("drop-dead")));
 }
 

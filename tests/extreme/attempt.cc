@@ -11,9 +11,9 @@
 #include "graph/base/status_macros.h"
 #include "graph/formats/format.h"
 #include "graph/text/printer.h"
-#include "runtime/session.h"
 #include "runtime/convert/convert.h"
 #include "runtime/convert/model_facts.h"
+#include "runtime/session.h"
 #include "tools/cli/uncaught.h"
 
 namespace ampc::extreme {

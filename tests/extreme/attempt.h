@@ -9,9 +9,9 @@
 namespace ampc::extreme {
 
 struct Attempt {
-  const char* stage = "inspect";  // the last one that was begun
-  absl::Status status;            // of the first stage that failed
-  TensorMap fetches;              // of the run
+  const char* stage = "inspect";   // the last one that was begun
+  absl::Status status;             // of the first stage that failed
+  TensorMap fetches;               // of the run
   bool too_little_memory = false;  // it ended for want of memory, which a model may ask for
 };
 

@@ -35,24 +35,33 @@ constexpr int64_t kInts[] = {0,
                              std::numeric_limits<int64_t>::max() - 1,
                              std::numeric_limits<int64_t>::max()};
 const double kFloats[] = {0, -0.0, 1, -1, 0.5, 1e-30, 1e30, -1e30, 3e38, 1e300, 65504, 1e12, std::nan(""), HUGE_VAL, -HUGE_VAL};
+// clang-format off
 const std::string kStrings[] = {"",       "SAME_UPPER", "SAME_LOWER", "VALID", "nearest", "linear",  "cubic",         "bilinear", "reflect", "edge",    "wrap",  "constant",
                                 "NOTSET", "reverse",    "bidirectional", "mean",  "none",    "sum",     "asymmetric", "pytorch_half_pixel", "tf_crop_and_resize", "max", "mul", "Relu", "Affine",
                                 "\x1b[31m\n", "ij,jk->", "...i,i...->", "a,,b->c", "NHWC", "EXPLICIT"};
+// clang-format on
 
 int64_t OddInt(Choices& choices) { return choices.Pick(kInts); }
 double OddFloat(Choices& choices) { return choices.Pick(kFloats); }
 
 template <typename T>
 T OddOf(Choices& choices) {
-  if constexpr (std::is_same_v<T, std::string>) return choices.Pick(kStrings);
-  else if constexpr (std::is_same_v<T, bool>) return choices.Below(2) == 1;
-  else if constexpr (std::is_floating_point_v<T>) return static_cast<T>(OddFloat(choices));
-  else return static_cast<T>(OddInt(choices));
+  if constexpr (std::is_same_v<T, std::string>)
+    return choices.Pick(kStrings);
+  else if constexpr (std::is_same_v<T, bool>)
+    return choices.Below(2) == 1;
+  else if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(OddFloat(choices));
+  else
+    return static_cast<T>(OddInt(choices));
 }
 
 template <typename T>
 T ValueOne() {
-  if constexpr (std::is_same_v<T, std::string>) return "1"; else return static_cast<T>(1);
+  if constexpr (std::is_same_v<T, std::string>)
+    return "1";
+  else
+    return static_cast<T>(1);
 }
 
 struct OddValue {
@@ -63,11 +72,16 @@ struct OddValue {
   AttrValue operator()(DType) { return static_cast<DType>(choices.Below(kNumDTypes)); }
   AttrValue operator()(const Scalar&) {
     Scalar scalar;
-    if (choices.Chance(50)) scalar.value = OddInt(choices); else scalar.value = OddFloat(choices);
+    if (choices.Chance(50))
+      scalar.value = OddInt(choices);
+    else
+      scalar.value = OddFloat(choices);
     return scalar;
   }
   template <typename T>
-  AttrValue operator()(const T&) { return OddOf<T>(choices); }
+  AttrValue operator()(const T&) {
+    return OddOf<T>(choices);
+  }
   template <typename T>
   AttrValue operator()(const std::vector<T>& list) {
     if constexpr (std::is_same_v<T, BlockRef> || std::is_same_v<T, VarName> || std::is_same_v<T, Scalar>) {
@@ -87,18 +101,21 @@ std::string Print(const AttrValue& value) {
   return std::visit(
       [](const auto& v) -> std::string {
         using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) return absl::StrCat(v);
-        else if constexpr (std::is_same_v<T, DType>) return std::string(Name(v));
-        else if constexpr (std::is_same_v<T, std::vector<int64_t>> || std::is_same_v<T, std::vector<int32_t>> || std::is_same_v<T, std::vector<float>> || std::is_same_v<T, std::vector<std::string>>)
-          return absl::StrCat("[", absl::StrJoin(v.size() > 12 ? absl::MakeConstSpan(v).subspan(0, 12) : absl::MakeConstSpan(v), ","), v.size() > 12 ? ",..." : "", "]");
-        else return "odd";
+        if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>)
+          return absl::StrCat(v);
+        else if constexpr (std::is_same_v<T, DType>)
+          return std::string(Name(v));
+        else if constexpr (std::is_same_v<T, std::vector<int64_t>> || std::is_same_v<T, std::vector<int32_t>> ||
+                           std::is_same_v<T, std::vector<float>> || std::is_same_v<T, std::vector<std::string>>)
+          return absl::StrCat("[", absl::StrJoin(v.size() > 12 ? absl::MakeConstSpan(v).subspan(0, 12) : absl::MakeConstSpan(v), ","),
+                              v.size() > 12 ? ",..." : "", "]");
+        else
+          return "odd";
       },
       value);
 }
 
-int RankOf(const OddModel& model) {
-  return model.slots.empty() || model.slots[0].empty() ? 2 : model.slots[0][0].value.rank();
-}
+int RankOf(const OddModel& model) { return model.slots.empty() || model.slots[0].empty() ? 2 : model.slots[0][0].value.rank(); }
 
 bool OddAttr(Choices& choices, OddModel* model) {
   const std::vector<AttrDef>& attrs = model->def->attrs;
@@ -111,7 +128,10 @@ bool OddAttr(Choices& choices, OddModel* model) {
   if (given != model->attrs.end()) value = given->value;
   value = std::visit(OddValue{choices, std::max(1, RankOf(*model) - static_cast<int>(choices.Below(3)))}, value);
   model->changes.push_back(absl::StrCat(def.name, "=", Print(value)));
-  if (given != model->attrs.end()) given->value = value; else model->attrs.push_back({def.name, value});
+  if (given != model->attrs.end())
+    given->value = value;
+  else
+    model->attrs.push_back({def.name, value});
   return true;
 }
 
@@ -134,9 +154,13 @@ bool OddElements(Choices& choices, Operand* operand, const std::string& name, Od
   const double real = OddFloat(choices);
   const bool floats = IsFloat(operand->value.dtype());
   for (int64_t i = all ? 0 : first; i < (all ? n : first + 1); ++i) {
-    if (floats) SetElement(&operand->value, i, real); else SetElement(&operand->value, i, integer);
+    if (floats)
+      SetElement(&operand->value, i, real);
+    else
+      SetElement(&operand->value, i, integer);
   }
-  model->changes.push_back(absl::StrCat(name, all ? "[*]" : absl::StrCat("[", first, "]"), "=", floats ? absl::StrCat(real) : absl::StrCat(integer)));
+  model->changes.push_back(
+      absl::StrCat(name, all ? "[*]" : absl::StrCat("[", first, "]"), "=", floats ? absl::StrCat(real) : absl::StrCat(integer)));
   return true;
 }
 

@@ -25,12 +25,16 @@ TEST(CommandLine, EndsPolitely) {
     const std::string name = absl::StrCat("odd", EndingOf(model));
     std::ofstream(absl::StrCat(folder, "/", name), std::ios::binary) << FileOf(model);
     ASSERT_TRUE(WriteNpz(folder + "/in.npz", FeedsOf(model)).ok());
-    for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
-             {"inspect", name}, {"convert", name, "-o", "low_" + name, "--no-sync"}, {"run", name, "--input", "in.npz", "--threads", "1"}}) {
+    for (const std::vector<std::string>& args :
+         std::vector<std::vector<std::string>>{{"inspect", name},
+                                               {"convert", name, "-o", "low_" + name, "--no-sync"},
+                                               {"run", name, "--input", "in.npz", "--threads", "1"}}) {
       const ampc::testing::Outcome outcome = ampc::testing::RunProcess("tools/ampc", args, folder);
       EXPECT_LE(outcome.code, 4) << Describe(model) << "\n" << args[0] << ": " << outcome.err;
-      EXPECT_TRUE(outcome.code == 0 || (absl::StartsWith(outcome.err, "ampc ") && std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1))
-          << Describe(model) << "\n" << outcome.err;
+      EXPECT_TRUE(outcome.code == 0 ||
+                  (absl::StartsWith(outcome.err, "ampc ") && std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1))
+          << Describe(model) << "\n"
+          << outcome.err;
     }
   }
 }

@@ -41,13 +41,14 @@ TEST(Extreme, ModelsEndPolitely) {
   EXPECT_GT(result.refused, result.tried / 8);
   const std::vector<std::string> known = ReadList("tests/extreme/known.txt");
   for (const Failure& failure : result.failures) {
-    EXPECT_TRUE(IsKnown(failure, known)) << failure.model << "\n" << failure.stage << ": " << failure.what << "\n  bazel run //tests/extreme:sweep_main -- --write "
-                        << failure.index << " FOLDER";
+    EXPECT_TRUE(IsKnown(failure, known)) << failure.model << "\n"
+                                         << failure.stage << ": " << failure.what << "\n  bazel run //tests/extreme:sweep_main -- --write "
+                                         << failure.index << " FOLDER";
   }
 }
 
-// What changes are made to does run unchanged, or is listed with the reason: a new operator whose operands the names of its slots do not say gets a
-// line in recipes.inc.
+// What changes are made to does run unchanged, or is listed with the reason: a new operator whose operands the names of its slots do not
+// say gets a line in recipes.inc.
 void ExpectToRunUnchanged(const std::string& domain) {
   SweepOptions options = Options(0);
   options.only = domain;

@@ -106,7 +106,11 @@ std::string Describe(const OddModel& model) {
   for (const std::vector<Operand>& slot : model.slots) {
     std::vector<std::string> of_slot;
     for (const Operand& o : slot) {
-      of_slot.push_back(!o.given ? "-" : absl::StrCat(Name(o.value.dtype()), ShapeToString(o.value.dims()), o.constant ? "c" : o.open > 0 ? "?" : ""));
+      of_slot.push_back(!o.given ? "-"
+                                 : absl::StrCat(Name(o.value.dtype()), ShapeToString(o.value.dims()),
+                                                o.constant   ? "c"
+                                                : o.open > 0 ? "?"
+                                                             : ""));
     }
     operands.push_back(of_slot.empty() ? "-" : absl::StrJoin(of_slot, "+"));
   }

@@ -1,8 +1,8 @@
 // Small models of one op whose attributes and operands have values that nobody expects.
 //
-// They follow from the records: each op that has one (graph/op_registry.h, graph/ops/onnx/dialect.h) gets plausible operands by the names of its
-// slots, or by a line of recipes.inc where names do not say enough, and then some changes: extreme numbers, lists of another length, empty dims,
-// other ranks and types. So a new op is tried as soon as it has a record.
+// They follow from the records: each op that has one (graph/op_registry.h, graph/ops/onnx/dialect.h) gets plausible operands by the names
+// of its slots, or by a line of recipes.inc where names do not say enough, and then some changes: extreme numbers, lists of another length,
+// empty dims, other ranks and types. So a new op is tried as soon as it has a record.
 #pragma once
 
 #include <string>

@@ -10,8 +10,8 @@
 
 namespace ampc::extreme {
 
-// Operands of the line of recipes.inc that holds for the op, and its attributes; false where there is none. Types are chosen by the caller before: one
-// element per slot.
+// Operands of the line of recipes.inc that holds for the op, and its attributes; false where there is none. Types are chosen by the caller
+// before: one element per slot.
 bool FromRecipe(const std::vector<DType>& types, OddModel* model);
 // Operands by the names of the slots.
 void FromNames(const std::vector<DType>& types, Choices& choices, OddModel* model);

@@ -78,13 +78,16 @@ void TryOne(const SweepOptions& options, int64_t position, const std::string& fo
   shared->at = position;
   shared->cpu_start = CpuSeconds(CLOCK_PROCESS_CPUTIME_ID);
   record.state = State::kBegun;
-  const Attempt attempt =
-      Try(ModelOf(options, IndexOf(options, position)), folder, [](const char* stage) { std::strncpy(current->stage, stage, sizeof(current->stage) - 1); });
+  const Attempt attempt = Try(ModelOf(options, IndexOf(options, position)), folder,
+                              [](const char* stage) { std::strncpy(current->stage, stage, sizeof(current->stage) - 1); });
   const absl::Status polite = CheckPolite(attempt);
   record.ending = attempt.status.ok() ? EndingOf(attempt.fetches) : Ending();
   const absl::Status& told = polite.ok() ? attempt.status : polite;
   std::strncpy(record.what, std::string(told.message()).c_str(), sizeof(record.what) - 1);
-  record.state = !polite.ok() ? State::kImpolite : attempt.status.ok() ? State::kRan : attempt.too_little_memory ? State::kShortOfMemory : State::kRefused;
+  record.state = !polite.ok()                ? State::kImpolite
+                 : attempt.status.ok()       ? State::kRan
+                 : attempt.too_little_memory ? State::kShortOfMemory
+                                             : State::kRefused;
 }
 
 [[noreturn]] void Child(const SweepOptions& options, int64_t begin, int64_t end, const std::string& folder) {
@@ -180,7 +183,12 @@ OddModel ModelOf(const SweepOptions& options, int64_t index) {
   if (ops.empty()) ops = Chosen(options.only);
   const size_t round = static_cast<size_t>(index) / ops.size();
   Choices choices(options.seed * 1'000'003 + static_cast<uint64_t>(index));
-  return MakeModel(*ops[static_cast<size_t>(index) % ops.size()], options.changes >= 0 ? options.changes : round == 0 ? 0 : round % 3 == 0 ? 2 : 1, choices);
+  return MakeModel(*ops[static_cast<size_t>(index) % ops.size()],
+                   options.changes >= 0 ? options.changes
+                   : round == 0         ? 0
+                   : round % 3 == 0     ? 2
+                                        : 1,
+                   choices);
 }
 
 SweepResult Sweep(const SweepOptions& options) {

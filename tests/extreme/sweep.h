@@ -17,7 +17,7 @@ struct SweepOptions {
   int64_t memory_bytes = int64_t{2} << 30;    // addresses of a child; 0: no limit (sanitizers need many)
   int seconds = 10;                           // of a child's processor time for one model
   int models_per_child = 400;
-  int changes = -1;  // of each model; -1: none of the first round, then one or two
+  int changes = -1;                              // of each model; -1: none of the first round, then one or two
   std::function<OddModel(int64_t index)> model;  // where given, these models instead
 };
 
@@ -31,7 +31,7 @@ struct Ending {
 struct Failure {
   int64_t index;
   std::string op, stage;
-  std::string what;  // "signal 11", "hang", "exit 5: ..."
+  std::string what;   // "signal 11", "hang", "exit 5: ..."
   std::string model;  // Describe()
 };
 

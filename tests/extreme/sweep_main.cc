@@ -1,5 +1,6 @@
 // sweep [--seed N] [--count N] [--first N] [--step N] [--only OP] [--changes N] [--no_limit] [--known FILE] [--write INDEX FOLDER]
-// Tries models; prints what failed, by kind, but for what the file lists as known; exit status 1 where there is any. --write leaves one of them and its feeds in a folder: odd.onnx or odd.prog, in.npz.
+// Tries models; prints what failed, by kind, but for what the file lists as known; exit status 1 where there is any. --write leaves one of
+// them and its feeds in a folder: odd.onnx or odd.prog, in.npz.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -61,8 +62,8 @@ int Main(int argc, char** argv) {
     }
   }
   const auto number = [](int64_t n) { return static_cast<long long>(n); };
-  std::printf("%lld tried, %lld ran, %lld refused, %lld short of memory, %zu failed, %zu of them known\n", number(result.tried), number(result.ran),
-              number(result.refused), number(result.short_of_memory), failed, failed - result.failures.size());
+  std::printf("%lld tried, %lld ran, %lld refused, %lld short of memory, %zu failed, %zu of them known\n", number(result.tried),
+              number(result.ran), number(result.refused), number(result.short_of_memory), failed, failed - result.failures.size());
   return result.failures.empty() ? 0 : 1;
 }
 

@@ -56,7 +56,9 @@ struct SetAttribute {
     to->set_type(4);
     const double* real = std::get_if<double>(&v.value);
     const int64_t* integer = std::get_if<int64_t>(&v.value);
-    SetTensor(integer != nullptr ? HostTensor::Of<int64_t>({1}, {*integer}) : HostTensor::Of<float>({1}, {real != nullptr ? static_cast<float>(*real) : 0.0f}), "", to->mutable_t());
+    SetTensor(integer != nullptr ? HostTensor::Of<int64_t>({1}, {*integer})
+                                 : HostTensor::Of<float>({1}, {real != nullptr ? static_cast<float>(*real) : 0.0f}),
+              "", to->mutable_t());
   }
   template <typename T>
   void operator()(const T&) const {}  // kinds that no ONNX attribute has

@@ -6,6 +6,7 @@
 namespace ampc::testing {
 namespace {
 
+// clang-format off
 const FieldModel kModels[] = {
     // Down and up again rounds: the model's own pair stays, and none is added around it.
     {.name = "TheModelsOwnPairsStay", .text = R"(
@@ -130,11 +131,13 @@ value a f32 [9, 16]
 out y f32 [4, 16]
 )"},
 };
+// clang-format on
 INSTANTIATE_TEST_SUITE_P(Casts, FieldModelTest, ::testing::ValuesIn(kModels), NameOfFieldModel);
 
 using FieldCasts = FieldTest;
 
-// Nothing becomes low, be it low already or protected: not a byte changes, and with the original beside it, strip leaves the user's casts alone.
+// Nothing becomes low, be it low already or protected: not a byte changes, and with the original beside it, strip leaves the user's casts
+// alone.
 TEST_F(FieldCasts, NothingToChange) {
   for (const std::string text : {R"(
 opset 17
@@ -143,7 +146,8 @@ w w f16 [16, 16]
 a = MatMul(x, w)
 y = Softmax(a)
 out y f16 [4, 16]
-)", R"(
+)",
+                                 R"(
 opset 17
 in x f32 [4, 16]
 w w f16 [16, 16]
@@ -152,7 +156,8 @@ a = MatMul(h, w)
 r = Softmax(a)
 y = Cast(r) to=f32
 out y f32 [4, 16]
-)", R"(
+)",
+                                 R"(
 opset 17
 in x f32 [4, 16]
 w e f32 [] = 1e-12

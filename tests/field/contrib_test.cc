@@ -4,6 +4,7 @@
 namespace ampc::testing {
 namespace {
 
+// clang-format off
 const FieldModel kModels[] = {
     {.name = "FusedConvolutions", .text = R"(
 opset 17
@@ -68,6 +69,7 @@ y = MatMul(d, w)
 out y f32 [2, 4]
 )", .lines = {"c = DynamicQuantizeMatMul(b, q, s, z)"}, .full = {"s", "scales"}, .low = {"w"}},
 };
+// clang-format on
 INSTANTIATE_TEST_SUITE_P(Contrib, FieldModelTest, ::testing::ValuesIn(kModels), NameOfFieldModel);
 
 using FieldContrib = FieldTest;
@@ -83,7 +85,8 @@ a = com.microsoft.nchwc.Conv(x, w)
 b = Relu(a)
 y = Conv(b, w)
 out y f32 [1, 16, 4, 4]
-)", {.runs = false});
+)",
+           {.runs = false});
   ExpectFailure({"bench", "m.onnx"}, 4, "optimisation level 'all'");
 }
 
@@ -99,7 +102,8 @@ b = mine.Op(a)
 c = Softmax(b)
 y = MatMul(c, w)
 out y f32 [4, 16]
-)", {.runs = false});
+)",
+           {.runs = false});
   ExpectFailure({"bench", "m.onnx"}, 4, "op 'mine.Op' -> 'b': no record describes this op");
 }
 

@@ -6,6 +6,7 @@
 namespace ampc::testing {
 namespace {
 
+// clang-format off
 const FieldModel kModels[] = {
     {.name = "ExponentialsThatAreDivided", .text = R"(
 opset 17
@@ -127,6 +128,7 @@ y = MatMul(c, w)
 out y f32 [4, 16]
 )", .low = {"w", "mean"}},
 };
+// clang-format on
 INSTANTIATE_TEST_SUITE_P(Differences, FieldModelTest, ::testing::ValuesIn(kModels), NameOfFieldModel);
 
 }  // namespace

@@ -101,7 +101,8 @@ void FieldTest::WriteFeeds(const onnx::GraphProto& graph) const {
 }
 
 void FieldTest::ExpectNear(const onnx::GraphProto& graph, const Conversion& conversion) const {
-  const Outcome before = Ampc({"run", "m.onnx", "--input", "in.npz", "-o", "before.npz"}), after = Ampc({"run", "low.onnx", "--input", "in.npz", "-o", "after.npz"});
+  const Outcome before = Ampc({"run", "m.onnx", "--input", "in.npz", "-o", "before.npz"}),
+                after = Ampc({"run", "low.onnx", "--input", "in.npz", "-o", "after.npz"});
   ASSERT_EQ(before.code, 0) << before.err;
   ASSERT_EQ(after.code, 0) << after.err;
   const std::map<std::string, HostTensor> want = ReadArchive("before.npz"), got = ReadArchive("after.npz");
@@ -135,7 +136,8 @@ Converted FieldTest::Converts(const std::string& text, const Conversion& convers
   const bool sorted = FaultsOf(model, folder_ / "m.onnx", true).find("too early") == std::string::npos;
   EXPECT_EQ(FaultsOf(low, folder_ / "low.onnx", sorted), "");
   const auto same = [](const auto& a, const auto& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) { return x.SerializeAsString() == y.SerializeAsString(); });
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const auto& x, const auto& y) { return x.SerializeAsString() == y.SerializeAsString(); });
   };
   const bool defaults = NamesOf(model.graph()) < model.graph().input_size() + model.graph().initializer_size();
   EXPECT_TRUE(defaults || same(model.graph().input(), low.graph().input()));

@@ -36,9 +36,11 @@ class Converted {
 class FieldTest : public CliTest {
  protected:
   // Converts the model of that text (tests/formats/onnx/model_text.h) and expects
-  // - that the result is well formed: it loads and verifies; nodes come behind what they read, where the original's do; operands have the types
+  // - that the result is well formed: it loads and verifies; nodes come behind what they read, where the original's do; operands have the
+  // types
   //   that the operator's version allows, and those of one type variable the same; what the file declares of values is what they are;
-  // - casts as few as can be: none to the type that a value has, none of a cast that was inserted, none twice, none that nothing reads; their
+  // - casts as few as can be: none to the type that a value has, none of a cast that was inserted, none twice, none that nothing reads;
+  // their
   //   nodes have names of their own;
   // - the graph's outputs as they were, and its inputs where none is an initializer as well;
   // - that both run and give the same but for rounding (tests/testlib/onnx_tolerance.h);

@@ -65,7 +65,8 @@ void FindCastFaults(const Program& program, Faults* faults) {
     if (source->type.dtype == result->type.dtype) faults->Add(absl::StrCat(what, " changes nothing"));
     if (inserted.contains(source)) faults->Add(absl::StrCat(what, " takes a cast"));
     if (!read.contains(result)) faults->Add(absl::StrCat(what, " is not read"));
-    if (!seen.insert(absl::StrCat(op->block().index(), " ", source->name(), " ", Name(result->type.dtype))).second) faults->Add(absl::StrCat(what, " is there twice"));
+    if (!seen.insert(absl::StrCat(op->block().index(), " ", source->name(), " ", Name(result->type.dtype))).second)
+      faults->Add(absl::StrCat(what, " is there twice"));
   }
 }
 
@@ -99,7 +100,8 @@ void FindDeclarationFaults(const onnx::GraphProto& graph, const Block& block, Fa
     const auto it = vars.find(info.name());
     const int number = info.type().tensor_type().elem_type();
     if (it == vars.end() || number == 0 || it->second->type.kind != TypeKind::kTensor) return;
-    if (number != onnx::NumberOfDType(it->second->type.dtype)) faults->Add(absl::StrCat("'", info.name(), "' is declared as type ", number));
+    if (number != onnx::NumberOfDType(it->second->type.dtype))
+      faults->Add(absl::StrCat("'", info.name(), "' is declared as type ", number));
   };
   for (const auto& info : graph.value_info()) look(info);
   for (const auto& info : graph.output()) look(info);

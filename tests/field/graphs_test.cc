@@ -5,6 +5,7 @@
 namespace ampc::testing {
 namespace {
 
+// clang-format off
 const FieldModel kModels[] = {
     // They stay in the file's order, which is the producer's; every reader that sorts by itself takes it.
     {.name = "NodesOutOfOrder", .text = R"(
@@ -210,6 +211,7 @@ y = Slice(b, st, en)
 out y f32 [1, 3, 9, 9]
 )", .lines = {"b = Resize(a, , , i)"}, .full = {"two"}},
 };
+// clang-format on
 INSTANTIATE_TEST_SUITE_P(Graphs, FieldModelTest, ::testing::ValuesIn(kModels), NameOfFieldModel);
 
 using FieldGraphs = FieldTest;
@@ -217,9 +219,11 @@ using ::testing::HasSubstr;
 
 TEST_F(FieldGraphs, NodesWithOneNameOrNone) {
   for (const std::string name : {"@n", ""}) {
-    const Converted low = Converts("opset 17\nin x f32 [4, 16]\nw w f32 [16, 16]\na = MatMul" + name + "(x, w)\nb = Exp" + name + "(a)\nc = Log" + name +
-                                   "(b)\nd = MatMul" + name + "(c, w)\ny = Relu" + name + "(d)\nout y f32 [4, 16]\n");
-    for (const auto& node : low.model().graph().node()) EXPECT_TRUE(node.name() == (name.empty() ? "" : "n") || node.name().find("ampc/") == 0) << node.name();
+    const Converted low =
+        Converts("opset 17\nin x f32 [4, 16]\nw w f32 [16, 16]\na = MatMul" + name + "(x, w)\nb = Exp" + name + "(a)\nc = Log" + name +
+                 "(b)\nd = MatMul" + name + "(c, w)\ny = Relu" + name + "(d)\nout y f32 [4, 16]\n");
+    for (const auto& node : low.model().graph().node())
+      EXPECT_TRUE(node.name() == (name.empty() ? "" : "n") || node.name().find("ampc/") == 0) << node.name();
   }
 }
 
@@ -280,12 +284,16 @@ TEST_F(FieldGraphs, Branches) {
 
 // Sequences go through branches and loops; their elements keep their type.
 TEST_F(FieldGraphs, Sequences) {
-  const std::string begin = "opset 17\nin x f32 [4, 16]\nin m bool []\nw w f32 [16, 16]\nw k i64 [] = 0\nw n i64 [] = 2\na = MatMul(x, w)\ns = SequenceConstruct(a, x)\n";
+  const std::string begin =
+      "opset 17\nin x f32 [4, 16]\nin m bool []\nw w f32 [16, 16]\nw k i64 [] = 0\nw n i64 [] = 2\na = MatMul(x, w)\ns = "
+      "SequenceConstruct(a, x)\n";
   const std::string end = "e = SequenceAt(u, k)\ny = MatMul(e, w)\nout y f32 [4, 16]\n";
-  const std::string branches = "i = Identity(s)\nu = If(m) then_branch={\n  q = Identity(i)\n  out q seq(f32) [4, 16]\n} else_branch={\n  r = SequenceEmpty()\n"
-                               "  t = SequenceInsert(r, a)\n  out t seq(f32) [4, 16]\n}\n";
-  const std::string loop = "u = Loop(n, m, s) body={\n  in i i64 []\n  in go bool []\n  in t seq(f32) [4, 16]\n  on = Identity(go)\n  v = SequenceInsert(t, a)\n"
-                           "  out on bool []\n  out v seq(f32) [4, 16]\n}\n";
+  const std::string branches =
+      "i = Identity(s)\nu = If(m) then_branch={\n  q = Identity(i)\n  out q seq(f32) [4, 16]\n} else_branch={\n  r = SequenceEmpty()\n"
+      "  t = SequenceInsert(r, a)\n  out t seq(f32) [4, 16]\n}\n";
+  const std::string loop =
+      "u = Loop(n, m, s) body={\n  in i i64 []\n  in go bool []\n  in t seq(f32) [4, 16]\n  on = Identity(go)\n  v = SequenceInsert(t, a)\n"
+      "  out on bool []\n  out v seq(f32) [4, 16]\n}\n";
   for (const std::string& middle : {branches, loop}) {
     for (const std::string dtype : {"fp16", "bf16"}) {
       const Converted low = Converts(begin + middle + end, {.dtype = dtype});
@@ -298,7 +306,8 @@ TEST_F(FieldGraphs, Sequences) {
 TEST_F(FieldGraphs, SequencesAtTheBorder) {
   Converts("opset 17\nin x f32 [4, 16]\ns = SequenceConstruct(x)\nout s seq(f32) [4, 16]\n", {.runs = false});
   for (const std::string model : {"m.onnx", "low.onnx"}) {
-    ExpectFailure({"run", model, "--input", "in.npz", "-o", "o.npz"}, 4, "fetch 's' is array<f32> [*], models are executed with tensors as fetches");
+    ExpectFailure({"run", model, "--input", "in.npz", "-o", "o.npz"}, 4,
+                  "fetch 's' is array<f32> [*], models are executed with tensors as fetches");
   }
 }
 
@@ -340,7 +349,9 @@ TEST_F(FieldGraphs, WeightsBeyondTwoGigabytes) {
   constexpr int64_t kOffset = int64_t{5} << 30;
   tensor->clear_raw_data();
   tensor->set_data_location(1);
-  for (const auto& [key, value] : {std::pair<std::string, std::string>{"location", "w.bin"}, {"offset", std::to_string(kOffset)}, {"length", std::to_string(values.size())}}) {
+  for (const auto& [key, value] : {std::pair<std::string, std::string>{"location", "w.bin"},
+                                   {"offset", std::to_string(kOffset)},
+                                   {"length", std::to_string(values.size())}}) {
     onnx::StringStringEntryProto* entry = tensor->add_external_data();
     entry->set_key(key);
     entry->set_value(value);

@@ -4,6 +4,7 @@
 namespace ampc::testing {
 namespace {
 
+// clang-format off
 const FieldModel kModels[] = {
     {.name = "LayerNormOfLargeValues", .text = R"(
 opset 17
@@ -341,6 +342,7 @@ y = Relu(c)
 out y f32 [4, 16]
 )", .low = {"w", "b"}},
 };
+// clang-format on
 INSTANTIATE_TEST_SUITE_P(Numerics, FieldModelTest, ::testing::ValuesIn(kModels), NameOfFieldModel);
 
 using FieldWeights = FieldTest;
@@ -388,7 +390,8 @@ a = MatMul(x, w)
 y = Relu(a)
 out y f32 [4, 4]
 )");
-  EXPECT_THAT(Ok({"convert", "m.onnx", "-o", "o.onnx", "--no-sync"}), ::testing::HasSubstr("1 weights converted, 16 values: 0 clamped, 4 became zero, 0 subnormal"));
+  EXPECT_THAT(Ok({"convert", "m.onnx", "-o", "o.onnx", "--no-sync"}),
+              ::testing::HasSubstr("1 weights converted, 16 values: 0 clamped, 4 became zero, 0 subnormal"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 namespace ampc::testing {
 namespace {
 
+// clang-format off
 const FieldModel kModels[] = {
     {.name = "RotaryPositionsByMatMul", .text = R"(
 opset 17
@@ -340,6 +341,7 @@ y = Add(p, b)
 out y f32 [4, 16]
 )", .lines = {"s = Mul(sx, scale)", "p = Mul(f, s)"}},
 };
+// clang-format on
 INSTANTIATE_TEST_SUITE_P(Positions, FieldModelTest, ::testing::ValuesIn(kModels), NameOfFieldModel);
 
 }  // namespace

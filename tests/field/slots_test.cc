@@ -4,6 +4,7 @@
 namespace ampc::testing {
 namespace {
 
+// clang-format off
 const FieldModel kModels[] = {
     // ONNX Runtime has no f16 for them.
     {.name = "ScatterNDWithAMaximum", .text = R"(
@@ -201,6 +202,7 @@ y = Add(b, c)
 out y f32 [4, 16]
 )", .lines = {"b = Lin(a.f32, w)"}, .full = {"w"}},
 };
+// clang-format on
 INSTANTIATE_TEST_SUITE_P(Slots, FieldModelTest, ::testing::ValuesIn(kModels), NameOfFieldModel);
 
 using FieldSlots = FieldTest;
@@ -235,7 +237,8 @@ y = Relu(a)
 out y f32 [4, 16]
 out i i32 [4, 2]
 out b i64 [4, 16]
-)", {.near = false});
+)",
+                                 {.near = false});
   EXPECT_EQ(low.Line("y.f16"), "y.f16 = Relu(a)");
 }
 
@@ -276,7 +279,8 @@ y = MatMul(x, w)
 z = mine.Op(d)
 out y f32 [4, 16]
 out z f32 [4, 16]
-)", {.runs = false});
+)",
+                                 {.runs = false});
   EXPECT_EQ(low.Line("c"), "c = Abs(b)");
 }
 

@@ -124,7 +124,8 @@ TEST_P(OwnFormat, SavingReportsProgressAndDamage) {
   std::vector<float> values(kElements, 1.0f);
   values[0] = 1e6f;
   values[kElements - 1] = 1e-30f;
-  absl::StatusOr<Program> program = ParseProgram("program p version=1\nblock main {\n  param w : f16 [300000]\n  y = relu(w) : f16 [300000]\n  fetch y\n}\n");
+  absl::StatusOr<Program> program =
+      ParseProgram("program p version=1\nblock main {\n  param w : f16 [300000]\n  y = relu(w) : f16 [300000]\n  fetch y\n}\n");
   ASSERT_OK(program);
   Var* w = program->main().FindVar("w");
   w->weight = std::make_unique<WeightRef>();
@@ -165,7 +166,8 @@ TEST_P(OwnFormat, SavingReportsProgressAndDamage) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, OwnFormat, ::testing::Values("m.ampc", "m.prog"), [](const auto& info) { return std::string(info.param).substr(2); });
+INSTANTIATE_TEST_SUITE_P(Formats, OwnFormat, ::testing::Values("m.ampc", "m.prog"),
+                         [](const auto& info) { return std::string(info.param).substr(2); });
 
 TEST(Ampc, WeightsOfAnotherSave) {
   const TempFolder folder;
@@ -178,7 +180,8 @@ TEST(Ampc, WeightsOfAnotherSave) {
   ASSERT_OK(SaveModel(program, folder / "m.ampc"));
   EXPECT_OK(LoadModel(folder / "m.ampc"));
   WriteFile(folder / "m.ampc", first);  // as if the program had not been replaced
-  EXPECT_THAT(LoadModel(folder / "m.ampc"), StatusIs(ExitCode::kBadInput, AllOf(HasSubstr("m.safetensors"), HasSubstr("do not belong together"))));
+  EXPECT_THAT(LoadModel(folder / "m.ampc"),
+              StatusIs(ExitCode::kBadInput, AllOf(HasSubstr("m.safetensors"), HasSubstr("do not belong together"))));
 }
 
 TEST(Ampc, NewerReaderNeeded) {
@@ -188,7 +191,8 @@ TEST(Ampc, NewerReaderNeeded) {
   ASSERT_TRUE(message.ParseFromString(ReadFile(folder / "m.ampc")));
   message.set_min_reader_version(2);
   WriteFile(folder / "m.ampc", message.SerializeAsString());
-  EXPECT_THAT(LoadModel(folder / "m.ampc"), StatusIs(ExitCode::kUnsupported, HasSubstr("needs a reader of format version 2, this one reads up to 1")));
+  EXPECT_THAT(LoadModel(folder / "m.ampc"),
+              StatusIs(ExitCode::kUnsupported, HasSubstr("needs a reader of format version 2, this one reads up to 1")));
   message.set_min_reader_version(1);
   (*message.mutable_op_versions())["matmul_v2"] = 1;
   WriteFile(folder / "m.ampc", message.SerializeAsString());
@@ -246,7 +250,8 @@ TEST(Ampc, AFileBeyondTheSizeOfAMessage) {
   ASSERT_OK(SaveModel(Everything(), folder / "m.ampc"));
   const uint64_t size = std::filesystem::file_size(folder / "m.ampc") + (uint64_t{1} << 32);
   std::filesystem::resize_file(folder / "m.ampc", size);  // holes
-  EXPECT_THAT(LoadModel(folder / "m.ampc"), StatusIs(ExitCode::kBadInput, HasSubstr(absl::StrCat("not an ampc program, or damaged (", size, " bytes)"))));
+  EXPECT_THAT(LoadModel(folder / "m.ampc"),
+              StatusIs(ExitCode::kBadInput, HasSubstr(absl::StrCat("not an ampc program, or damaged (", size, " bytes)"))));
 }
 
 TEST(Prog, SmallLiteralsStayInTheText) {

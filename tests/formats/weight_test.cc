@@ -43,8 +43,8 @@ std::vector<T> Apply(const WeightRef& ref, WeightDamage* damage = nullptr) {
 std::vector<float> Grid() {
   std::vector<float> values;
   for (uint64_t bits = 0; bits < (uint64_t{1} << 32); bits += 65521) values.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
-  for (const uint32_t edge : {0x477fe000u, 0x477ff000u, 0x33000000u, 0x33800000u, 0x387fc000u, 0x387fe000u, 0x38800000u, 0x7f7f0000u, 0x7f7f8000u,
-                              0x00008000u, 0x00010000u, 0x007f8000u, 0x00800000u, 0x7f800000u}) {
+  for (const uint32_t edge : {0x477fe000u, 0x477ff000u, 0x33000000u, 0x33800000u, 0x387fc000u, 0x387fe000u, 0x38800000u, 0x7f7f0000u,
+                              0x7f7f8000u, 0x00008000u, 0x00010000u, 0x007f8000u, 0x00800000u, 0x7f800000u}) {
     for (uint32_t d = 0; d < 3; ++d) {
       values.push_back(std::bit_cast<float>(edge + d - 1));
       values.push_back(-values.back());
@@ -134,8 +134,11 @@ TEST(Transform, ErrorOnOverflowNamesTheElement) {
   values[17001] = -65520.0f;
   const WeightRef ref = Ref(values, DType::kF32, {{DType::kF16, OnOverflow::kError, OnTiny::kSubnormal}});
   std::string out;
-  EXPECT_THAT(TransformWindow(ref, 10, 19000, &out, nullptr),
-              StatusIs(ExitCode::kBadInput, HasSubstr("1 of 20000 values is beyond the range of f16, the largest magnitude is 65520, the first is element 17001, -65520")));
+  EXPECT_THAT(
+      TransformWindow(ref, 10, 19000, &out, nullptr),
+      StatusIs(
+          ExitCode::kBadInput,
+          HasSubstr("1 of 20000 values is beyond the range of f16, the largest magnitude is 65520, the first is element 17001, -65520")));
   EXPECT_OK(TransformWindow(ref, 0, 17001, &out, nullptr));
 }
 
@@ -148,11 +151,15 @@ TEST(Transform, ErrorOnOverflowCountsTheWholeWeight) {
   values[39999] = 1e6f;
   std::string out;
   const WeightRef half = Ref(values, DType::kF32, {{DType::kF16, OnOverflow::kError, OnTiny::kSubnormal}});
-  EXPECT_THAT(TransformWindow(half, 0, 30000, &out, nullptr),
-              StatusIs(ExitCode::kBadInput, HasSubstr("3 of 40000 values are beyond the range of f16, the largest magnitude is 3e+38, the first is element 20000, 70000")));
+  EXPECT_THAT(
+      TransformWindow(half, 0, 30000, &out, nullptr),
+      StatusIs(
+          ExitCode::kBadInput,
+          HasSubstr("3 of 40000 values are beyond the range of f16, the largest magnitude is 3e+38, the first is element 20000, 70000")));
   values[0] = std::numeric_limits<float>::max();
   const WeightRef bfloat = Ref(values, DType::kF32, {{DType::kBF16, OnOverflow::kError, OnTiny::kSubnormal}});
-  EXPECT_THAT(TransformWindow(bfloat, 0, 10, &out, nullptr), StatusIs(ExitCode::kBadInput, HasSubstr("1 of 40000 values is beyond the range of bf16")));
+  EXPECT_THAT(TransformWindow(bfloat, 0, 10, &out, nullptr),
+              StatusIs(ExitCode::kBadInput, HasSubstr("1 of 40000 values is beyond the range of bf16")));
 }
 
 // Bits in, bits out, for every policy: signs survive, NaN stays NaN, infinities of the original stay what they are.
@@ -179,48 +186,50 @@ void ExpectBits(DType to, const std::vector<Bits>& table) {
 }
 
 TEST(Transform, BitsOfF16) {
-  ExpectBits(DType::kF16, {
-      {"0", 0x00000000, 0x0000, 0x0000, 0x0000, 0x0000, 0x0000},
-      {"-0", 0x80000000, 0x8000, 0x8000, 0x8000, 0x8000, 0x8000},
-      {"1e-30", 0x0da24260, 0x0000, 0x0000, 0x0000, 0x0000, 0x0001},
-      {"-1e-30", 0x8da24260, 0x8000, 0x8000, 0x8000, 0x8000, 0x8001},
-      {"a subnormal f32", 0x00000001, 0x0000, 0x0000, 0x0000, 0x0000, 0x0001},
-      {"-2^-25, a tie to zero", 0xb3000000, 0x8000, 0x8000, 0x8000, 0x8000, 0x8001},
-      {"-2^-24, the smallest", 0xb3800000, 0x8001, 0x8001, 0x8000, 0x8001, 0x8001},
-      {"2^-15", 0x38000000, 0x0200, 0x0200, 0x0000, 0x0200, 0x0200},
-      {"-2^-14, the least normal", 0xb8800000, 0x8400, 0x8400, 0x8400, 0x8400, 0x8400},
-      {"65504", 0x477fe000, 0x7bff, 0x7bff, 0x7bff, 0x7bff, 0x7bff},
-      {"65519, rounds down", 0x477fef00, 0x7bff, 0x7bff, 0x7bff, 0x7bff, 0x7bff},
-      {"65520", 0x477ff000, 0x7bff, 0x7c00, 0x7bff, 0x7bff, 0x7bff},
-      {"-1e6", 0xc9742400, 0xfbff, 0xfc00, 0xfbff, 0xfbff, 0xfbff},
-      {"inf", 0x7f800000, 0x7c00, 0x7c00, 0x7c00, 0x7c00, 0x7c00},
-      {"-inf", 0xff800000, 0xfc00, 0xfc00, 0xfc00, 0xfc00, 0xfc00},
-      {"NaN", 0x7fc00000, 0x7e00, 0x7e00, 0x7e00, 0x7e00, 0x7e00},
-      {"-NaN", 0xffc00000, 0xfe00, 0xfe00, 0xfe00, 0xfe00, 0xfe00},
-      {"NaN with a payload in the upper bits", 0x7fd54000, 0x7eaa, 0x7eaa, 0x7eaa, 0x7eaa, 0x7eaa},
-      {"signalling NaN with a low payload becomes quiet, not infinite", 0xff800001, 0xfe00, 0xfe00, 0xfe00, 0xfe00, 0xfe00},
-  });
+  ExpectBits(DType::kF16,
+             {
+                 {"0", 0x00000000, 0x0000, 0x0000, 0x0000, 0x0000, 0x0000},
+                 {"-0", 0x80000000, 0x8000, 0x8000, 0x8000, 0x8000, 0x8000},
+                 {"1e-30", 0x0da24260, 0x0000, 0x0000, 0x0000, 0x0000, 0x0001},
+                 {"-1e-30", 0x8da24260, 0x8000, 0x8000, 0x8000, 0x8000, 0x8001},
+                 {"a subnormal f32", 0x00000001, 0x0000, 0x0000, 0x0000, 0x0000, 0x0001},
+                 {"-2^-25, a tie to zero", 0xb3000000, 0x8000, 0x8000, 0x8000, 0x8000, 0x8001},
+                 {"-2^-24, the smallest", 0xb3800000, 0x8001, 0x8001, 0x8000, 0x8001, 0x8001},
+                 {"2^-15", 0x38000000, 0x0200, 0x0200, 0x0000, 0x0200, 0x0200},
+                 {"-2^-14, the least normal", 0xb8800000, 0x8400, 0x8400, 0x8400, 0x8400, 0x8400},
+                 {"65504", 0x477fe000, 0x7bff, 0x7bff, 0x7bff, 0x7bff, 0x7bff},
+                 {"65519, rounds down", 0x477fef00, 0x7bff, 0x7bff, 0x7bff, 0x7bff, 0x7bff},
+                 {"65520", 0x477ff000, 0x7bff, 0x7c00, 0x7bff, 0x7bff, 0x7bff},
+                 {"-1e6", 0xc9742400, 0xfbff, 0xfc00, 0xfbff, 0xfbff, 0xfbff},
+                 {"inf", 0x7f800000, 0x7c00, 0x7c00, 0x7c00, 0x7c00, 0x7c00},
+                 {"-inf", 0xff800000, 0xfc00, 0xfc00, 0xfc00, 0xfc00, 0xfc00},
+                 {"NaN", 0x7fc00000, 0x7e00, 0x7e00, 0x7e00, 0x7e00, 0x7e00},
+                 {"-NaN", 0xffc00000, 0xfe00, 0xfe00, 0xfe00, 0xfe00, 0xfe00},
+                 {"NaN with a payload in the upper bits", 0x7fd54000, 0x7eaa, 0x7eaa, 0x7eaa, 0x7eaa, 0x7eaa},
+                 {"signalling NaN with a low payload becomes quiet, not infinite", 0xff800001, 0xfe00, 0xfe00, 0xfe00, 0xfe00, 0xfe00},
+             });
 }
 
 TEST(Transform, BitsOfBF16) {
-  ExpectBits(DType::kBF16, {
-      {"0", 0x00000000, 0x0000, 0x0000, 0x0000, 0x0000, 0x0000},
-      {"-0", 0x80000000, 0x8000, 0x8000, 0x8000, 0x8000, 0x8000},
-      {"-1e-30", 0x8da24260, 0x8da2, 0x8da2, 0x8da2, 0x8da2, 0x8da2},
-      {"-2^-149", 0x80000001, 0x8000, 0x8000, 0x8000, 0x8000, 0x8001},
-      {"2^-134, a tie to zero", 0x00008000, 0x0000, 0x0000, 0x0000, 0x0000, 0x0001},
-      {"-2^-133, the smallest", 0x80010000, 0x8001, 0x8001, 0x8000, 0x8001, 0x8001},
-      {"-2^-127", 0x80400000, 0x8040, 0x8040, 0x8000, 0x8040, 0x8040},
-      {"-2^-126, the least normal", 0x80800000, 0x8080, 0x8080, 0x8080, 0x8080, 0x8080},
-      {"-1e6", 0xc9742400, 0xc974, 0xc974, 0xc974, 0xc974, 0xc974},
-      {"3.39e38, the largest", 0x7f7f0000, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f},
-      {"-3.40e38, the largest f32", 0xff7fffff, 0xff7f, 0xff80, 0xff7f, 0xff7f, 0xff7f},
-      {"inf", 0x7f800000, 0x7f80, 0x7f80, 0x7f80, 0x7f80, 0x7f80},
-      {"-inf", 0xff800000, 0xff80, 0xff80, 0xff80, 0xff80, 0xff80},
-      {"NaN", 0x7fc00000, 0x7fc0, 0x7fc0, 0x7fc0, 0x7fc0, 0x7fc0},
-      {"-NaN", 0xffc00000, 0xffc0, 0xffc0, 0xffc0, 0xffc0, 0xffc0},
-      {"signalling NaN with a low payload becomes quiet, not infinite", 0xff800001, 0xffc0, 0xffc0, 0xffc0, 0xffc0, 0xffc0},
-  });
+  ExpectBits(DType::kBF16,
+             {
+                 {"0", 0x00000000, 0x0000, 0x0000, 0x0000, 0x0000, 0x0000},
+                 {"-0", 0x80000000, 0x8000, 0x8000, 0x8000, 0x8000, 0x8000},
+                 {"-1e-30", 0x8da24260, 0x8da2, 0x8da2, 0x8da2, 0x8da2, 0x8da2},
+                 {"-2^-149", 0x80000001, 0x8000, 0x8000, 0x8000, 0x8000, 0x8001},
+                 {"2^-134, a tie to zero", 0x00008000, 0x0000, 0x0000, 0x0000, 0x0000, 0x0001},
+                 {"-2^-133, the smallest", 0x80010000, 0x8001, 0x8001, 0x8000, 0x8001, 0x8001},
+                 {"-2^-127", 0x80400000, 0x8040, 0x8040, 0x8000, 0x8040, 0x8040},
+                 {"-2^-126, the least normal", 0x80800000, 0x8080, 0x8080, 0x8080, 0x8080, 0x8080},
+                 {"-1e6", 0xc9742400, 0xc974, 0xc974, 0xc974, 0xc974, 0xc974},
+                 {"3.39e38, the largest", 0x7f7f0000, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f, 0x7f7f},
+                 {"-3.40e38, the largest f32", 0xff7fffff, 0xff7f, 0xff80, 0xff7f, 0xff7f, 0xff7f},
+                 {"inf", 0x7f800000, 0x7f80, 0x7f80, 0x7f80, 0x7f80, 0x7f80},
+                 {"-inf", 0xff800000, 0xff80, 0xff80, 0xff80, 0xff80, 0xff80},
+                 {"NaN", 0x7fc00000, 0x7fc0, 0x7fc0, 0x7fc0, 0x7fc0, 0x7fc0},
+                 {"-NaN", 0xffc00000, 0xffc0, 0xffc0, 0xffc0, 0xffc0, 0xffc0},
+                 {"signalling NaN with a low payload becomes quiet, not infinite", 0xff800001, 0xffc0, 0xffc0, 0xffc0, 0xffc0, 0xffc0},
+             });
 }
 
 // A double just above a tie of float16: rounding through float32 would see the tie.

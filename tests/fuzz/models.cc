@@ -64,9 +64,8 @@ absl::Status PaddleProgram(absl::string_view bytes) {
 // The parameters of a fixed program, of several types and shapes; the program is as short as may be, for it is read every time.
 absl::Status PaddleParams(absl::string_view bytes) {
   static const std::string* const kProgram = [] {
-    const absl::StatusOr<Program> program = ParseProgram(
-        "param a : f32 [4, 3] = 0.5\nparam b : f16 [3] = 0.5\nparam c : i64 [2, 2] = 1\nfetch a\n",
-        TextOptions());
+    const absl::StatusOr<Program> program =
+        ParseProgram("param a : f32 [4, 3] = 0.5\nparam b : f16 [3] = 0.5\nparam c : i64 [2, 2] = 1\nfetch a\n", TextOptions());
     return new std::string(PaddleBytes(*program).value());
   }();
   static auto* const kFile = new MemoryFile;

@@ -61,20 +61,11 @@ TEST_P(Damage, OfSeeds) {
     for (size_t edits = 1 + below(3); edits > 0; --edits) {
       const size_t at = below(bytes.size()), length = std::min<size_t>(below(16), bytes.size() - at);
       switch (below(5)) {
-        case 0:
-          bytes[at] = static_cast<char>(random());
-          break;
-        case 1:
-          bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8)));
-          break;
-        case 2:
-          bytes.insert(below(bytes.size()), bytes.substr(at, length));
-          break;
-        case 3:
-          bytes.insert(at, length, '\xff');
-          break;
-        default:
-          bytes.erase(at, std::min(length, bytes.size() - 1));
+        case 0: bytes[at] = static_cast<char>(random()); break;
+        case 1: bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8))); break;
+        case 2: bytes.insert(below(bytes.size()), bytes.substr(at, length)); break;
+        case 3: bytes.insert(at, length, '\xff'); break;
+        default: bytes.erase(at, std::min(length, bytes.size() - 1));
       }
     }
     Run(bytes, "round " + std::to_string(round));

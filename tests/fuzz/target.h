@@ -20,8 +20,8 @@ struct Target {
 std::span<const Target> AllTargets();
 const Target* FindTarget(absl::string_view name);  // null for none
 
-// Says how an execution ended. libFuzzer keeps the first input that tells a thing, as it does for a branch; numbers and what stands in quotes do
-// not count.
+// Says how an execution ended. libFuzzer keeps the first input that tells a thing, as it does for a branch; numbers and what stands in
+// quotes do not count.
 void TellEnding(absl::string_view ending);
 
 // Ok for ok and for an error that may be said of a file: exit code 2 to 4, one line. Tells its ending.

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/convert/convert.h"
 #include "runtime/exec/observer.h"
 #include "runtime/session.h"
 #include "tests/formats/test_files.h"
 #include "tests/golden_models/device_name.h"
 #include "tests/golden_models/model_data.h"
 #include "tests/testlib/status.h"
-#include "runtime/convert/convert.h"
 
 namespace ampc::testing {
 namespace {

@@ -20,7 +20,8 @@ constexpr int64_t kRow = 6;  // class, score, x1, y1, x2, y2
 std::string DiffValues(const std::vector<double>& found, const std::vector<double>& needed, ModelTolerance tolerance) {
   const Difference d = Compare(needed, found, DType::kF32);
   if (d.mismatched_non_finite > 0) return absl::StrCat(d.mismatched_non_finite, " values are finite in one of the two only");
-  if (d.max_rel > tolerance.max_rel) return absl::StrCat("differs by ", d.max_rel, " of the largest value, allowed are ", tolerance.max_rel);
+  if (d.max_rel > tolerance.max_rel)
+    return absl::StrCat("differs by ", d.max_rel, " of the largest value, allowed are ", tolerance.max_rel);
   if (d.cosine < tolerance.cosine) return absl::StrCat("has the cosine ", d.cosine, ", allowed is ", tolerance.cosine);
   return "";
 }
@@ -69,7 +70,8 @@ absl::StatusOr<std::vector<GoldenRun>> GoldenRuns(const std::string& name) {
   std::vector<GoldenRun> runs;
   for (auto& [key, tensor] : tensors) {  // <run>/in|out/<var>, runs from 0 on
     const size_t run = key[0] - '0', slash = key.find('/', 2);
-    if (run >= 10 || slash == std::string::npos) return BadInputError(absl::StrCat(path, ": '", key, "' is not <run>/in/... or <run>/out/..."));
+    if (run >= 10 || slash == std::string::npos)
+      return BadInputError(absl::StrCat(path, ": '", key, "' is not <run>/in/... or <run>/out/..."));
     if (run >= runs.size()) runs.resize(run + 1);
     (key.substr(2, slash - 2) == "in" ? runs[run].in : runs[run].out)[key.substr(slash + 1)] = std::move(tensor);
   }
@@ -78,7 +80,8 @@ absl::StatusOr<std::vector<GoldenRun>> GoldenRuns(const std::string& name) {
 
 std::string DiffModelResult(const std::string& name, DType dtype, const HostTensor& found, const HostTensor& needed) {
   if (found.dtype() != needed.dtype() || found.dims() != needed.dims()) {
-    return absl::StrCat("is ", Name(found.dtype()), " ", ShapeToString(found.dims()), ", needed ", Name(needed.dtype()), " ", ShapeToString(needed.dims()));
+    return absl::StrCat("is ", Name(found.dtype()), " ", ShapeToString(found.dims()), ", needed ", Name(needed.dtype()), " ",
+                        ShapeToString(needed.dims()));
   }
   if (!IsFloat(needed.dtype())) return found == needed ? "" : "differs";
   const std::vector<double> want = ToDoubles(needed), have = ToDoubles(found);

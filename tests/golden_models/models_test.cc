@@ -10,10 +10,10 @@
 #include "graph/verify.h"
 #include "passes/analysis/target_support.h"
 #include "passes/pipelines.h"
+#include "runtime/convert/convert.h"
 #include "tests/formats/test_files.h"
 #include "tests/golden_models/model_data.h"
 #include "tests/testlib/status.h"
-#include "runtime/convert/convert.h"
 
 namespace ampc::testing {
 namespace {
@@ -65,7 +65,6 @@ TEST_P(Original, GivesWhatPaddleGives) {
     ExpectGoldenRuns(GetParam(), DType::kF32, session);
   }
 }
-
 
 class Converted : public ::testing::TestWithParam<std::tuple<const char*, DType, const char*>> {
  protected:

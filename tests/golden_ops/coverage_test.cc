@@ -52,6 +52,7 @@ const std::map<absl::string_view, absl::string_view>& Fp32Only() {
 }
 
 // What vision, text and speech inference use beyond the first models.
+// clang-format off
 constexpr absl::string_view kCommon[] = {
     "conv3d", "conv3d_transpose", "depthwise_conv2d_transpose", "group_norm", "instance_norm", "bmm", "addmm", "elementwise_mod",
     "elementwise_floordiv", "leaky_relu", "prelu", "elu", "selu", "silu", "mish", "softplus", "softsign", "rsqrt", "floor", "ceil", "round", "sin",
@@ -62,6 +63,7 @@ constexpr absl::string_view kCommon[] = {
     "rnn", "einsum", "multiclass_nms3", "roi_align", "yolo_box", "grid_sampler", "while", "conditional_block", "select_input", "increment",
     "write_to_array", "read_from_array", "lod_array_length",
 };
+// clang-format on
 
 bool Has(const KernelEntry& entry, DType dtype) { return std::find(entry.dtypes.begin(), entry.dtypes.end(), dtype) != entry.dtypes.end(); }
 

@@ -100,14 +100,17 @@ absl::StatusOr<std::vector<GoldenCase>> ReadGoldenFile(const std::string& path) 
   }
   std::vector<GoldenCase> out;
   for (auto& [name, golden] : cases) {
-    if (golden.program.empty() || golden.out.empty()) return BadInputError(absl::StrCat(path, ": case '", name, "' has no program or no results"));
+    if (golden.program.empty() || golden.out.empty())
+      return BadInputError(absl::StrCat(path, ": case '", name, "' has no program or no results"));
     golden.name = name;
     out.push_back(std::move(golden));
   }
   return out;
 }
 
-Op* SingleOp(Program& program) { return program.num_blocks() == 1 && program.main().ops().size() == 1 ? program.main().ops()[0].get() : nullptr; }
+Op* SingleOp(Program& program) {
+  return program.num_blocks() == 1 && program.main().ops().size() == 1 ? program.main().ops()[0].get() : nullptr;
+}
 
 absl::StatusOr<Program> ImportCase(const GoldenCase& golden, const Variant& variant) {
   AMPC_ASSIGN_OR_RETURN(Program program, paddle::ImportProgram(WeightBuffer(golden.program), {.model = golden.name, .params = ""}));

@@ -25,7 +25,8 @@ double Largest(const std::vector<double>& values) {
 std::string DiffValues(const std::vector<double>& found, const std::vector<double>& needed, Tolerance tolerance) {
   for (size_t i = 0; i < needed.size(); ++i) {
     if (!Near(found[i], needed[i], tolerance)) {
-      return absl::StrCat("element ", i, " is ", found[i], ", needed ", needed[i], " within ", tolerance.abs, " + ", tolerance.rel, " of itself");
+      return absl::StrCat("element ", i, " is ", found[i], ", needed ", needed[i], " within ", tolerance.abs, " + ", tolerance.rel,
+                          " of itself");
     }
   }
   return "";
@@ -43,7 +44,8 @@ bool Same(double a, double b) { return (std::isnan(a) && std::isnan(b)) || (a ==
 }  // namespace
 
 std::string DiffResult(const HostTensor& found, const HostTensor& needed, const std::string& op) {
-  if (found.dtype() != needed.dtype() || found.dims() != needed.dims()) return absl::StrCat("is ", Describe(found), ", needed ", Describe(needed));
+  if (found.dtype() != needed.dtype() || found.dims() != needed.dims())
+    return absl::StrCat("is ", Describe(found), ", needed ", Describe(needed));
   const std::vector<double> want = ToDoubles(needed);
   return DiffValues(ToDoubles(found), want, GoldenToleranceFor(op, needed.dtype(), Largest(want)));
 }

@@ -63,7 +63,8 @@ class LowTest : public ::testing::Test {
 
 template <typename T, typename... Args>
 void Register(const std::string& suite, const char* name, const std::string& file, const Args&... args) {
-  ::testing::RegisterTest(suite.c_str(), name, nullptr, nullptr, file.c_str(), 1, [args...]() -> ::testing::Test* { return new T(args...); });
+  ::testing::RegisterTest(suite.c_str(), name, nullptr, nullptr, file.c_str(), 1,
+                          [args...]() -> ::testing::Test* { return new T(args...); });
 }
 
 bool HasKernel(const std::string& op, DType dtype) {

@@ -1,8 +1,9 @@
 // Puts together what a run of the GPU bundle left in a folder: report.json for programs, report.txt for people.
 //   report FOLDER           exit code 0: every test passed and every training agrees with the CPU's; 1: not; 3: the folder has no results
 //   report --failed FILE    the tests that failed by a result of GoogleTest, a line each
-// It reads, where present: machine.txt; tests/ (tests/gpu/test_results.h); train/NETWORK_LEVEL_{cpu,device}.jsonl (ampc train --json) and why a
-// training ended early; stages.txt, left_out.txt, stopped.txt; bench/*.jsonl (ampc bench --json, one object per line, also of peers); roofline.json.
+// It reads, where present: machine.txt; tests/ (tests/gpu/test_results.h); train/NETWORK_LEVEL_{cpu,device}.jsonl (ampc train --json) and
+// why a training ended early; stages.txt, left_out.txt, stopped.txt; bench/*.jsonl (ampc bench --json, one object per line, also of peers);
+// roofline.json.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -91,18 +92,27 @@ class Report {
     const std::string stages = "\n" + ReadAll(folder_ / "stages.txt");
     const bool all = absl::StrContains(stages, "\nkernels\n") && absl::StrContains(stages, "\ntests\n");
     ok_ = ok_ && (!all || kernels.others.empty());
-    json_.Key("kernels").BeginObject(JsonWriter::kInline).Field("has", kernels.has).Field("ran", kernels.ran).Field("all_programs_ran", all);
+    json_.Key("kernels")
+        .BeginObject(JsonWriter::kInline)
+        .Field("has", kernels.has)
+        .Field("ran", kernels.ran)
+        .Field("all_programs_ran", all);
     json_.Key("never_ran").BeginArray(JsonWriter::kInline);
     for (const std::string& kernel : kernels.others) json_.String(kernel);
     json_.EndArray().EndObject();
     if (kernels.has == 0) return;
-    text_ += absl::StrFormat("device kernels that ran: %d of %d%s\n", kernels.ran, kernels.has, all ? "" : ", by some of the test programs");
+    text_ +=
+        absl::StrFormat("device kernels that ran: %d of %d%s\n", kernels.ran, kernels.has, all ? "" : ", by some of the test programs");
     for (const std::string& kernel : kernels.others) text_ += all ? "    failed: no test ran " + kernel + "\n" : "";
   }
 
   void OneTest(const TestResult& r) {
     ok_ = ok_ && r.failed == 0;
-    json_.BeginObject(JsonWriter::kInline).Field("name", r.name).Field("passed", r.passed).Field("failed", r.failed).Field("skipped", r.skipped);
+    json_.BeginObject(JsonWriter::kInline)
+        .Field("name", r.name)
+        .Field("passed", r.passed)
+        .Field("failed", r.failed)
+        .Field("skipped", r.skipped);
     json_.Key("failures").BeginArray(JsonWriter::kInline);
     for (const std::string& failure : r.failures) json_.String(failure);
     json_.EndArray().EndObject();
@@ -148,7 +158,8 @@ class Report {
   void OneTraining(const std::string& name, const std::map<std::string, std::vector<double>>& by_device) {
     const auto cpu = by_device.find("cpu"), cuda = by_device.find("device");
     const std::string failed(absl::StripAsciiWhitespace(ReadAll(folder_ / "train" / (name + "_device.jsonl.failed"))));
-    bool ok = failed.empty() && cpu != by_device.end() && cuda != by_device.end() && !cpu->second.empty() && cpu->second.size() == cuda->second.size();
+    bool ok = failed.empty() && cpu != by_device.end() && cuda != by_device.end() && !cpu->second.empty() &&
+              cpu->second.size() == cuda->second.size();
     double worst = NAN;
     if (ok) {
       worst = 0;
@@ -161,7 +172,11 @@ class Report {
     ok_ = ok_ && ok;
     const auto last = [&](auto it) { return it == by_device.end() || it->second.empty() ? NAN : it->second.back(); };
     const int steps = cuda == by_device.end() ? 0 : static_cast<int>(cuda->second.size());
-    json_.BeginObject(JsonWriter::kInline).Field("name", name).Field("steps", steps).Field("cpu_loss", last(cpu)).Field("device_loss", last(cuda));
+    json_.BeginObject(JsonWriter::kInline)
+        .Field("name", name)
+        .Field("steps", steps)
+        .Field("cpu_loss", last(cpu))
+        .Field("device_loss", last(cuda));
     json_.Field("largest_relative_difference", worst).Field("ok", ok).Field("failed", failed).EndObject();
     text_ += absl::StrFormat("%-28s %10d %10.5f %10.5f %12.2e%s\n", name, steps, last(cpu), last(cuda), worst, ok ? "" : "   WRONG");
     if (!failed.empty()) text_ += "    " + failed + "\n";
@@ -169,7 +184,8 @@ class Report {
 
   int Benches() {
     json_.Key("benchmarks").BeginArray();
-    text_ += absl::StrFormat("\n%-12s %-10s %-6s %-6s %-7s %6s %12s %14s\n", "engine", "model", "job", "level", "dtype", "batch", "p50 ms", "items/s");
+    text_ += absl::StrFormat("\n%-12s %-10s %-6s %-6s %-7s %6s %12s %14s\n", "engine", "model", "job", "level", "dtype", "batch", "p50 ms",
+                             "items/s");
     int lines = 0;
     for (const fs::path& path : FilesIn(folder_ / "bench", ".jsonl")) {
       for (const JsonValue& line : Lines(path)) {
@@ -183,10 +199,14 @@ class Report {
         b.batch = static_cast<int64_t>(Number(line, "batch"));
         b.accumulate = line.Find("accumulate") == nullptr ? 1 : static_cast<int64_t>(Number(line, "accumulate"));
         b.seconds = Number(line, "p50_seconds");
-        json_.BeginObject(JsonWriter::kInline).Field("engine", b.engine).Field("model", b.model).Field("job", b.job).Field("level", b.level);
+        json_.BeginObject(JsonWriter::kInline)
+            .Field("engine", b.engine)
+            .Field("model", b.model)
+            .Field("job", b.job)
+            .Field("level", b.level);
         json_.Field("dtype", b.dtype).Field("batch", b.batch).Field("accumulate", b.accumulate).Field("p50_seconds", b.seconds).EndObject();
-        text_ += absl::StrFormat("%-12s %-10s %-6s %-6s %-7s %6d %12.3f %14.1f\n", b.engine, b.model, b.job, b.level, b.dtype, b.batch, b.seconds * 1e3,
-                                 static_cast<double>(b.batch) / b.seconds);
+        text_ += absl::StrFormat("%-12s %-10s %-6s %-6s %-7s %6d %12.3f %14.1f\n", b.engine, b.model, b.job, b.level, b.dtype, b.batch,
+                                 b.seconds * 1e3, static_cast<double>(b.batch) / b.seconds);
         benches_.push_back(std::move(b));
       }
     }
@@ -200,9 +220,11 @@ class Report {
     double seconds = NAN;
   };
 
-  double SecondsOf(const std::string& engine, const std::string& model, const std::string& job, const std::string& level, int64_t batch) const {
+  double SecondsOf(const std::string& engine, const std::string& model, const std::string& job, const std::string& level,
+                   int64_t batch) const {
     for (const Bench& b : benches_) {
-      if (b.engine == engine && b.model == model && b.job == job && b.level == level && b.batch == batch && b.accumulate == 1) return b.seconds;
+      if (b.engine == engine && b.model == model && b.job == job && b.level == level && b.batch == batch && b.accumulate == 1)
+        return b.seconds;
     }
     return NAN;
   }
@@ -210,10 +232,15 @@ class Report {
   void Claim(const std::string& what, double found, const char* relation, double needed) {
     const bool known = std::isfinite(found);
     const bool holds = known && (relation[0] == '<' ? found <= needed : found >= needed);
-    json_.BeginObject(JsonWriter::kInline).Field("claim", what).Field("found", found).Field("needed", std::string(relation) + absl::StrFormat(" %g", needed));
+    json_.BeginObject(JsonWriter::kInline)
+        .Field("claim", what)
+        .Field("found", found)
+        .Field("needed", std::string(relation) + absl::StrFormat(" %g", needed));
     json_.Field("holds", holds).EndObject();
     text_ += absl::StrFormat("%-68s %8s  needed %s %g: %s\n", what, known ? absl::StrFormat("%.3f", found) : "-", relation, needed,
-                             !known ? "not measured" : holds ? "holds" : "does not hold");
+                             !known  ? "not measured"
+                             : holds ? "holds"
+                                     : "does not hold");
   }
 
   // The bars of speed. Bytes per parameter of a step of SGD in O2: check 2, update 2 + 4 + 4 + 2 (gradient, master both ways, low copy).
@@ -226,7 +253,8 @@ class Report {
     if (roofline.ok()) {
       const double features = Number(*roofline, "features"), parameters = Number(*roofline, "layers") * (features * features + features);
       const double bytes = 14 * parameters / (0.85 * Number(*roofline, "copy_bytes_per_second"));
-      Claim("O2 step over its products and its bytes at 85 % of copy bandwidth", o2 / (Number(*roofline, "products_seconds_fp16") + bytes), "<=", 1.15);
+      Claim("O2 step over its products and its bytes at 85 % of copy bandwidth", o2 / (Number(*roofline, "products_seconds_fp16") + bytes),
+            "<=", 1.15);
     }
     for (const char* model : {"resnet50", "bert"}) {
       Claim(std::string(model) + " inference, batch 1: O2 over fp32 latency",

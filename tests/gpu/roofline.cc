@@ -135,7 +135,8 @@ absl::Status Run(const std::string& name, const Shape& shape) {
     DType type;
     bool tf32;
   };
-  for (const Case& c : {Case{"fp32", DType::kF32, false}, Case{"tf32", DType::kF32, true}, Case{"fp16", DType::kF16, false}, Case{"bf16", DType::kBF16, false}}) {
+  for (const Case& c : {Case{"fp32", DType::kF32, false}, Case{"tf32", DType::kF32, true}, Case{"fp16", DType::kF16, false},
+                        Case{"bf16", DType::kBF16, false}}) {
     AMPC_ASSIGN_OR_RETURN(const double seconds, roofline.Products(shape, c.type, c.tf32));
     json.Field(std::string("products_seconds_") + c.name, seconds);
   }

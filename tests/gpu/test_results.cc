@@ -32,7 +32,8 @@ std::string Text(const JsonValue& object, const char* key) {
 std::vector<std::pair<std::string, std::string>> CodesAndNames(const fs::path& path) {
   std::vector<std::pair<std::string, std::string>> lines;
   const std::string text = ReadAll(path);
-  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) lines.push_back(absl::StrSplit(line, absl::MaxSplits(' ', 1)));
+  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace()))
+    lines.push_back(absl::StrSplit(line, absl::MaxSplits(' ', 1)));
   return lines;
 }
 
@@ -75,9 +76,11 @@ TestResult ReadOne(const fs::path& status_file) {
   for (auto& [code, name] : CodesAndNames(file.replace_extension(".alone"))) alone[name] = code;
   for (const std::string& name : failed) {
     const auto again = alone.find(name);
-    r.failures.push_back(again == alone.end() ? name : absl::StrCat(name, again->second == "0" ? " (passes alone)" : " (fails alone, too)"));
+    r.failures.push_back(again == alone.end() ? name
+                                              : absl::StrCat(name, again->second == "0" ? " (passes alone)" : " (fails alone, too)"));
   }
-  for (const auto& [code, name] : CodesAndNames(file.replace_extension(".crashed"))) r.failures.push_back(absl::StrCat(name, ": ", HowItEnded(code)));
+  for (const auto& [code, name] : CodesAndNames(file.replace_extension(".crashed")))
+    r.failures.push_back(absl::StrCat(name, ": ", HowItEnded(code)));
   r.failed = static_cast<int>(r.failures.size());
   if (const std::string more = OfTheProcess(status, has_result, r); !more.empty()) {
     ++r.failed;
@@ -157,7 +160,8 @@ std::vector<SanitizerResult> ReadSanitizerResults(const fs::path& folder) {
     r.text = code == "absent" ? "compute-sanitizer is not on this machine"
              : code == "0"    ? "no finding"
              : r.found        ? absl::StrCat("FINDINGS, see ", file.filename().string())
-                              : absl::StrCat("refused here, or it failed: exit code ", code, lines.empty() ? "" : ": ", lines.empty() ? "" : lines.back());
+                              : absl::StrCat("refused here, or it failed: exit code ", code, lines.empty() ? "" : ": ",
+                                      lines.empty() ? "" : lines.back());
     results.push_back(r);
   }
   return results;

@@ -1,6 +1,7 @@
-// What run.sh leaves of its test programs in a folder: NAME.status (an exit code, or "started"), NAME.json (GoogleTest's result, where there is one),
-// NAME.crashed (a line for each test that ended the process or took all the time: exit code, name), NAME.alone (a line for each failure that was
-// run once more alone: exit code, name); TOOL.sanitizer (an exit code, or "absent") and TOOL.log; kernels.txt (tests/testlib/kernels_ran.h).
+// What run.sh leaves of its test programs in a folder: NAME.status (an exit code, or "started"), NAME.json (GoogleTest's result, where
+// there is one), NAME.crashed (a line for each test that ended the process or took all the time: exit code, name), NAME.alone (a line for
+// each failure that was run once more alone: exit code, name); TOOL.sanitizer (an exit code, or "absent") and TOOL.log; kernels.txt
+// (tests/testlib/kernels_ran.h).
 #pragma once
 
 #include <filesystem>
@@ -9,7 +10,7 @@
 
 namespace ampc::testing {
 
-std::string ReadAll(const std::filesystem::path& path);  // "" where it cannot be read
+std::string ReadAll(const std::filesystem::path& path);                                                      // "" where it cannot be read
 std::vector<std::filesystem::path> FilesIn(const std::filesystem::path& folder, const std::string& ending);  // sorted
 
 struct TestResult {

@@ -13,8 +13,8 @@
 namespace ampc {
 namespace {
 
-using testing::StatusIs;
 using ::testing::HasSubstr;
+using testing::StatusIs;
 
 std::string Brief(const Program& program) {
   PrintOptions options;
@@ -42,13 +42,19 @@ TEST(ProgramBuilder, BuildsTheGuardExample) {
   EXPECT_OK(testing::CheckRoundTrip(program));
   const std::string text = Brief(program);
   EXPECT_THAT(text, HasSubstr("conv2d_0.tmp_0 = conv2d(x, conv2d_0.w_0) : f32 [?, 6, 26, 26]\n"));
-  EXPECT_THAT(text, HasSubstr("Y=batch_norm_0.tmp_2, MeanOut<-batch_norm_0.w_1, VarianceOut<-batch_norm_0.w_2, SavedMean=batch_norm_0.tmp_0, "
-                              "SavedVariance=batch_norm_0.tmp_1 !guard=1"));
+  EXPECT_THAT(text,
+              HasSubstr("Y=batch_norm_0.tmp_2, MeanOut<-batch_norm_0.w_1, VarianceOut<-batch_norm_0.w_2, SavedMean=batch_norm_0.tmp_0, "
+                        "SavedVariance=batch_norm_0.tmp_1 !guard=1"));
   EXPECT_THAT(text, HasSubstr("batch_norm_0.tmp_3 = relu(batch_norm_0.tmp_2) !guard=1 : f32 [?, 6, 26, 26]\n"));
-  EXPECT_THAT(text, HasSubstr("pool2d_0.tmp_0 = pool2d(batch_norm_0.tmp_3) ksize=[2, 2] pooling_type=\"max\" strides=[2, 2] !guard=1 : f32 [?, 6, 13, 13]\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "pool2d_0.tmp_0 = pool2d(batch_norm_0.tmp_3) ksize=[2, 2] pooling_type=\"max\" strides=[2, 2] !guard=1 : f32 [?, 6, 13, 13]\n"));
   EXPECT_THAT(text, HasSubstr("param fc_0.w_0 : f32 [1014, 10] trainable = #"));
   EXPECT_THAT(text, HasSubstr("fc_0.tmp_1 = elementwise_add(fc_0.tmp_0, fc_0.b_0) axis=1 !guard=1 : f32 [?, 10]\n"));
-  EXPECT_THAT(text, HasSubstr("softmax_with_cross_entropy_0.tmp_1 = softmax_with_cross_entropy(fc_0.tmp_1, y) !guard=1 : f32 [?, 10], f32 [?, 1]\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("softmax_with_cross_entropy_0.tmp_1 = softmax_with_cross_entropy(fc_0.tmp_1, y) !guard=1 : f32 [?, 10], f32 [?, 1]\n"));
   EXPECT_THAT(text, HasSubstr("fetch mean_0.tmp_0\n"));
   ASSERT_EQ(program.feeds.size(), 2u);
   EXPECT_EQ(program.feeds[1]->name(), "y");
@@ -84,8 +90,10 @@ TEST(ProgramBuilder, CloneForTestWritesNoState) {
   const Program test = b.CloneForTest();
   ASSERT_OK(Verify(test));
   const std::string text = Brief(test);
-  EXPECT_THAT(text, HasSubstr("batch_norm_0.tmp_2 = batch_norm(X=conv2d_0.tmp_0, Scale=batch_norm_0.w_0, Bias=batch_norm_0.b_0, Mean=batch_norm_0.w_1, "
-                              "Variance=batch_norm_0.w_2) is_test=true !guard=1 : f32 [?, 6, 26, 26]\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("batch_norm_0.tmp_2 = batch_norm(X=conv2d_0.tmp_0, Scale=batch_norm_0.w_0, Bias=batch_norm_0.b_0, Mean=batch_norm_0.w_1, "
+                "Variance=batch_norm_0.w_2) is_test=true !guard=1 : f32 [?, 6, 26, 26]\n"));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("batch_norm_0.tmp_0")));
   EXPECT_THAT(text, HasSubstr("softmax_with_cross_entropy(fc_0.tmp_1, y)"));
   // The builder's own program still trains.
@@ -127,7 +135,9 @@ TEST(ProgramBuilder, LayersNeedPositiveSizes) {
     return std::string(b.status().message());
   };
   const auto conv = [&](Conv2DOptions options) { return message([&](ProgramBuilder& b, Value x) { b.Conv2D(x, options); }); };
-  const auto fc = [&](int size, int flatten) { return message([&](ProgramBuilder& b, Value x) { b.FullyConnected(x, size, {.flatten = flatten}); }); };
+  const auto fc = [&](int size, int flatten) {
+    return message([&](ProgramBuilder& b, Value x) { b.FullyConnected(x, size, {.flatten = flatten}); });
+  };
   for (const int bad : {-1, 0}) {
     EXPECT_THAT(conv({.filters = bad}), HasSubstr("needed positive numbers and groups that divide the channels"));
     EXPECT_THAT(conv({.filters = 4, .kernel = bad}), HasSubstr("needed positive numbers and groups that divide the channels"));
@@ -147,25 +157,33 @@ TEST(ProgramBuilder, RefusesWhatItCannotUse) {
     use(b, b.Feed("x", DType::kF32, {4, 8}));
     return std::string(b.status().message());
   };
-  EXPECT_EQ(message([](ProgramBuilder& b, Value) { b.Relu(Value()); }), "op 'relu', slot X: found an empty value, needed one of the builder's");
+  EXPECT_EQ(message([](ProgramBuilder& b, Value) { b.Relu(Value()); }),
+            "op 'relu', slot X: found an empty value, needed one of the builder's");
   EXPECT_EQ(message([](ProgramBuilder& b, Value) {
               ProgramBuilder other;
               b.Relu(other.Feed("z", DType::kF32, {4}));
             }),
             "op 'relu', slot X: found 'z' of another builder, needed one of this");
   EXPECT_EQ(message([](ProgramBuilder& b, Value x) { b.Op("rleu", {{"X", {x}}}); }), "found op 'rleu', needed one that has a record");
-  EXPECT_EQ(message([](ProgramBuilder& b, Value x) { b.Op("relu", {{"Input", {x}}}); }),
+  EXPECT_EQ(message([](ProgramBuilder& b, Value x) {
+              b.Op("relu", {{"Input", {x}}});
+            }),
             "op 'relu': found the operand slot Input, needed one of its record");
   EXPECT_EQ(message([](ProgramBuilder& b, Value) { b.Feed("x", DType::kF32, {4}); }), "found feed 'x', needed a name that is not used");
-  EXPECT_EQ(message([](ProgramBuilder& b, Value x) { b.Op("relu", {{"X", {x}}}, {}, {{"Out", {x}}}); }),
+  EXPECT_EQ(message([](ProgramBuilder& b, Value x) {
+              b.Op("relu", {{"X", {x}}}, {}, {{"Out", {x}}});
+            }),
             "op 'relu', slot Out: found the feed 'x' to overwrite, needed a param, state or carry");
   EXPECT_EQ(message([](ProgramBuilder& b, Value) { b.Param("w", DType::kF32, {-1, 4}); }).substr(0, 2), "w:");
   EXPECT_THAT(message([](ProgramBuilder& b, Value x) { b.Matmul(x, x); }), HasSubstr("op 'matmul_v2'"));
-  EXPECT_THAT(message([](ProgramBuilder& b, Value x) { b.FullyConnected(x, 3, {.flatten = 2}); }), HasSubstr("needed dimension 2 to be known"));
+  EXPECT_THAT(message([](ProgramBuilder& b, Value x) { b.FullyConnected(x, 3, {.flatten = 2}); }),
+              HasSubstr("needed dimension 2 to be known"));
 }
 
 TEST(InitialValues, DependOnSeedAndNameOnly) {
-  const auto values = [](uint64_t seed, const char* name) { return InitialValues(Initializer::Normal(0, 1), DType::kF32, {1000}, seed, name); };
+  const auto values = [](uint64_t seed, const char* name) {
+    return InitialValues(Initializer::Normal(0, 1), DType::kF32, {1000}, seed, name);
+  };
   ASSERT_OK_AND_ASSIGN(const HostTensor a, values(1, "w"));
   ASSERT_OK_AND_ASSIGN(const HostTensor same, values(1, "w"));
   ASSERT_OK_AND_ASSIGN(const HostTensor other_name, values(1, "v"));

@@ -13,11 +13,11 @@
 namespace ampc {
 namespace {
 
-using testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::FloatNear;
 using ::testing::HasSubstr;
 using ::testing::Pointwise;
+using testing::StatusIs;
 
 // The fetch of a program with the one feed x.
 std::vector<float> RunOne(ProgramBuilder& b, Value y, HostTensor x, TensorMap others = {}) {
@@ -41,7 +41,8 @@ TEST(Layers, LayerNormNormalisesRows) {
   ProgramBuilder b;
   const Value y = layers::LayerNorm(b, b.Feed("x", DType::kF32, {-1, 2, 2}), {.epsilon = 0});
   const float s = std::sqrt(1.25f);
-  EXPECT_THAT(RunOne(b, y, HostTensor::Of<float>({1, 2, 2}, {1, 2, 3, 4})), Pointwise(FloatNear(1e-6f), {-1.5f / s, -0.5f / s, 0.5f / s, 1.5f / s}));
+  EXPECT_THAT(RunOne(b, y, HostTensor::Of<float>({1, 2, 2}, {1, 2, 3, 4})),
+              Pointwise(FloatNear(1e-6f), {-1.5f / s, -0.5f / s, 0.5f / s, 1.5f / s}));
 }
 
 TEST(Layers, EmbeddingTakesRows) {
@@ -132,8 +133,9 @@ TEST(Layers, OneHeadIsEnough) {
 TEST(Layers, MeanSquareError) {
   ProgramBuilder b;
   const Value x = b.Feed("x", DType::kF32, {-1, 2}), t = b.Feed("t", DType::kF32, {-1, 2});
-  EXPECT_THAT(RunOne(b, layers::MeanSquareError(b, x, t), HostTensor::Of<float>({1, 2}, {1, 2}), {{"t", HostTensor::Of<float>({1, 2}, {2, 5})}}),
-              ElementsAre(5));
+  EXPECT_THAT(
+      RunOne(b, layers::MeanSquareError(b, x, t), HostTensor::Of<float>({1, 2}, {1, 2}), {{"t", HostTensor::Of<float>({1, 2}, {2, 5})}}),
+      ElementsAre(5));
 }
 
 TEST(Layers, AccuracyCountsRows) {
@@ -142,7 +144,8 @@ TEST(Layers, AccuracyCountsRows) {
   const Value accuracy = layers::Accuracy(b, x, t);
   ASSERT_OK(b.status());
   EXPECT_TRUE(accuracy.var->stop_gradient);
-  EXPECT_THAT(RunOne(b, accuracy, HostTensor::Of<float>({4, 3}, {1, 2, 3, 3, 2, 1, 1, 3, 2, 0, 0, 1}), {{"t", HostTensor::Of<int64_t>({4, 1}, {2, 0, 0, 2})}}),
+  EXPECT_THAT(RunOne(b, accuracy, HostTensor::Of<float>({4, 3}, {1, 2, 3, 3, 2, 1, 1, 3, 2, 0, 0, 1}),
+                     {{"t", HostTensor::Of<int64_t>({4, 1}, {2, 0, 0, 2})}}),
               ElementsAre(0.75f));
 }
 
@@ -150,7 +153,8 @@ TEST(Layers, SayWhatTheyNeed) {
   {
     ProgramBuilder b;
     layers::LayerNorm(b, b.Feed("x", DType::kF32, {-1, -1}));
-    EXPECT_THAT(b.status(), StatusIs(ExitCode::kUsage, HasSubstr("layer_norm_0: found 'x' of type f32 [?, ?], needed the dimensions from 1 on known")));
+    EXPECT_THAT(b.status(),
+                StatusIs(ExitCode::kUsage, HasSubstr("layer_norm_0: found 'x' of type f32 [?, ?], needed the dimensions from 1 on known")));
   }
   {
     ProgramBuilder b;

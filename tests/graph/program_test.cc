@@ -42,8 +42,10 @@ block third parent=second {
 )";
 
 TEST(Op, SubBlocksAreThoseOfItsListsToo) {
-  ASSERT_OK_AND_ASSIGN(const Program program, ParseProgram("program p version=1\n\nblock main {\n  o() a=&one b=[&two, &one] !opaque\n}\n\nblock one parent=main {\n}\n\n"
-                                                           "block two parent=main {\n}\n"));
+  ASSERT_OK_AND_ASSIGN(
+      const Program program,
+      ParseProgram("program p version=1\n\nblock main {\n  o() a=&one b=[&two, &one] !opaque\n}\n\nblock one parent=main {\n}\n\n"
+                   "block two parent=main {\n}\n"));
   EXPECT_EQ(program.main().ops()[0]->SubBlocks(), (std::vector<int>{1, 2, 1}));
 }
 

@@ -57,24 +57,31 @@ TEST_P(Difference, IsSeenFromBothSides) {
 INSTANTIATE_TEST_SUITE_P(
     SameProgram, Difference,
     ::testing::Values(
-        Edit{"feed x : f32 [batch, 4]", "feed x : f32 [n, 4]", "'x': type"}, Edit{"feed x : f32 [batch, 4]", "feed x : f16 [batch, 4]", "'x': type"},
+        Edit{"feed x : f32 [batch, 4]", "feed x : f32 [n, 4]", "'x': type"},
+        Edit{"feed x : f32 [batch, 4]", "feed x : f16 [batch, 4]", "'x': type"},
         Edit{"feed x : f32 [batch, 4]", "feed x : f32 [batch, 4] lod=1", "'x': type"}, Edit{" trainable", "", "'w': trainable"},
-        Edit{"trainable", "trainable stop_gradient", "'w': stop_gradient"}, Edit{"= 0.5", "= 0.25", "'w': weight"}, Edit{"= 0.5", "", "'w': weight"},
-        Edit{"= 0.5", "= 0.5|f16(clamp,flush)", "'w': weight"}, Edit{"[1, 2]", "[1, 3]", "'c': literal"}, Edit{"as=\"step\"", "", "'s': export name"},
-        Edit{"state s", "param s", "'s': kind"}, Edit{"const c : f32 [2] = [1, 2]", "const c : f32 [2] = [1, 2]\nconst c2 : f32 [1] = [1]", "'c2' is only in the second program"},
+        Edit{"trainable", "trainable stop_gradient", "'w': stop_gradient"}, Edit{"= 0.5", "= 0.25", "'w': weight"},
+        Edit{"= 0.5", "", "'w': weight"}, Edit{"= 0.5", "= 0.5|f16(clamp,flush)", "'w': weight"}, Edit{"[1, 2]", "[1, 3]", "'c': literal"},
+        Edit{"as=\"step\"", "", "'s': export name"}, Edit{"state s", "param s", "'s': kind"},
+        Edit{"const c : f32 [2] = [1, 2]", "const c : f32 [2] = [1, 2]\nconst c2 : f32 [1] = [1]", "'c2' is only in the second program"},
         Edit{"matmul_v2(x, w)", "matmul_v2(w, x)", "block 'main', op 0, 6: op 'matmul_v2' -> 'a': operands of slot X"},
         Edit{"matmul_v2(x, w)", "matmul(x, w)", "block 'main', op 0, 6: op 'matmul_v2' -> 'a': op 'matmul'"},
-        Edit{"axis=1", "axis=-1", "block 'main', op 1, 7: op 'split' -> 'b': attribute axis"}, Edit{"!guard=1", "", "block 'main', op 1, 7: op 'split' -> 'b': mark guard"},
-        Edit{"!was=f32", "", "'b': type before AMP"}, Edit{"fp32(\"named\")", "fp32(\"other\")", "block 'main', op 2, 8: op 'elementwise_add' -> 'e': mark amp"},
-        Edit{"!was.out=f16", "", "block 'main', op 2, 8: op 'elementwise_add' -> 'e': mark was"}, Edit{"k=1", "k=1l", "block 'main', op 3, 9: op 'foo' -> 'f': attribute k"},
-        Edit{"X=[d]", "Y=[d]", "block 'main', op 3, 9: op 'foo' -> 'f': slots"}, Edit{"k=1", "k=1 l=2", "block 'main', op 3, 9: op 'foo' -> 'f': attribute l"},
+        Edit{"axis=1", "axis=-1", "block 'main', op 1, 7: op 'split' -> 'b': attribute axis"},
+        Edit{"!guard=1", "", "block 'main', op 1, 7: op 'split' -> 'b': mark guard"}, Edit{"!was=f32", "", "'b': type before AMP"},
+        Edit{"fp32(\"named\")", "fp32(\"other\")", "block 'main', op 2, 8: op 'elementwise_add' -> 'e': mark amp"},
+        Edit{"!was.out=f16", "", "block 'main', op 2, 8: op 'elementwise_add' -> 'e': mark was"},
+        Edit{"k=1", "k=1l", "block 'main', op 3, 9: op 'foo' -> 'f': attribute k"},
+        Edit{"X=[d]", "Y=[d]", "block 'main', op 3, 9: op 'foo' -> 'f': slots"},
+        Edit{"k=1", "k=1 l=2", "block 'main', op 3, 9: op 'foo' -> 'f': attribute l"},
         Edit{"s <- assign(s)\n", "", "block 'main' has 5 ops, 4"}, Edit{"fetch e", "fetch d", "the fetches of the signature"}));
 
 // Every two of these, by the comparison and by the fingerprint.
 TEST(SameProgram, EachValueOfAnAttributeIsAnother) {
+  // clang-format off
   const char* const values[] = {"true", "false", "1", "2", "1l", "2l", "0.5", "0.25", "0.5d", "0.25d", "\"a\"", "\"b\"", "f16", "bf16", "$x", "$y",
                                 "scalar(1l)", "scalar(2l)", "scalar(0.5d)", "scalar(true)", "scalar(complex(1.0d, 2.0d))", "scalar(complex(3.0d, 2.0d))",
                                 "scalar(complex(1.0d, 4.0d))", "[1]", "[2]", "[1, 2]", "[2, 1]", "[1l]", "[0.5]", "[\"a\"]", "[\"b\"]", "[true]", "[false]"};
+  // clang-format on
   std::vector<Program> programs;
   for (const char* value : values) programs.push_back(Parsed(absl::StrCat("o() a=", value, " !opaque\n")));
   for (size_t i = 0; i < programs.size(); ++i) {

@@ -61,7 +61,8 @@ class InstallTest : public ::testing::Test {
 
   // The output of a command line of bash with $P, the prefix; it has to succeed.
   std::string Bash(const std::string& line) const {
-    const Outcome outcome = RunProcess("/bin/bash", {"-ec", line}, folder_.path(), {"P=" + prefix_.string(), "PKG_CONFIG_PATH=" + (prefix_ / "lib/pkgconfig").string()});
+    const Outcome outcome = RunProcess("/bin/bash", {"-ec", line}, folder_.path(),
+                                       {"P=" + prefix_.string(), "PKG_CONFIG_PATH=" + (prefix_ / "lib/pkgconfig").string()});
     EXPECT_EQ(outcome.code, 0) << line << "\n" << outcome.out << outcome.err;
     return outcome.out;
   }
@@ -78,8 +79,9 @@ fs::path InstallTest::prefix_;
 TEST_F(InstallTest, ListsItsFiles) {
   const std::set<std::string> files = Files(prefix_);
   EXPECT_EQ(files, Words(ReadFile((prefix_ / "share/ampc/manifest.txt").string())));
-  for (const char* file : {"bin/ampc", "include/ampc/ampc.h", "include/ampc/runtime/session.h", "include/ampc/runtime/train/trainer.h", "include/ampc/graph/program.h",
-                           "lib/libampc.so", "lib/cmake/ampc/ampcConfig.cmake", "lib/pkgconfig/ampc.pc", "share/bash-completion/completions/ampc"}) {
+  for (const char* file : {"bin/ampc", "include/ampc/ampc.h", "include/ampc/runtime/session.h", "include/ampc/runtime/train/trainer.h",
+                           "include/ampc/graph/program.h", "lib/libampc.so", "lib/cmake/ampc/ampcConfig.cmake", "lib/pkgconfig/ampc.pc",
+                           "share/bash-completion/completions/ampc"}) {
     EXPECT_TRUE(files.contains(file)) << file;
   }
 }
@@ -92,34 +94,42 @@ TEST_F(InstallTest, HasOneVersionEverywhere) {
   EXPECT_THAT(Bash("readlink -f $P/lib/libampc.so"), EndsWith("/libampc.so." + version));
   const std::string soname = version.substr(0, version.rfind('.'));
   EXPECT_THAT(Bash("readelf -d $P/lib/libampc.so"), HasSubstr("soname: [libampc.so." + soname + "]"));
-  EXPECT_THAT(ReadFile((prefix_ / "lib/cmake/ampc/ampcConfigVersion.cmake").string()), HasSubstr("PACKAGE_VERSION \"" + version.substr(0, version.size() - 1) + "\""));
+  EXPECT_THAT(ReadFile((prefix_ / "lib/cmake/ampc/ampcConfigVersion.cmake").string()),
+              HasSubstr("PACKAGE_VERSION \"" + version.substr(0, version.size() - 1) + "\""));
 }
 
 TEST_F(InstallTest, HoldsNoPathOfTheMachineThatBuiltIt) {
   EXPECT_EQ(Bash("grep -rIl '/execroot/\\|/first/prefix' $P || true"), "");
   // The GPU backend's code is looked for in the installation.
   const std::set<std::string> allowed = {"$ORIGIN", "$ORIGIN/../lib"};
-  for (const std::string& path : Words(Bash("readelf -d $P/lib/libampc.so $P/bin/ampc | sed -n 's/.*PATH).*\\[\\(.*\\)\\]/\\1/p' | tr ':' ' '"))) {
-    EXPECT_TRUE(HasGpuBackend() && (allowed.contains(path) || path.rfind("$ORIGIN/../_solib", 0) == 0 || path.rfind("$ORIGIN/../../_solib", 0) == 0)) << path;
+  for (const std::string& path :
+       Words(Bash("readelf -d $P/lib/libampc.so $P/bin/ampc | sed -n 's/.*PATH).*\\[\\(.*\\)\\]/\\1/p' | tr ':' ' '"))) {
+    EXPECT_TRUE(HasGpuBackend() &&
+                (allowed.contains(path) || path.rfind("$ORIGIN/../_solib", 0) == 0 || path.rfind("$ORIGIN/../../_solib", 0) == 0))
+        << path;
   }
 }
 
 TEST_F(InstallTest, ExportsTheInterfacesOnly) {
   const std::set<std::string> symbols = Words(Bash("nm -DP --defined-only $P/lib/libampc.so | cut -d' ' -f1"));
   EXPECT_TRUE(symbols.contains("ampc_run"));
-  for (const std::string& symbol : symbols) EXPECT_THAT(symbol, MatchesRegex("ampc_.*|_Z(TV|TI|TS)?N[rVK]*4ampc.*")) << "not of an interface";
+  for (const std::string& symbol : symbols)
+    EXPECT_THAT(symbol, MatchesRegex("ampc_.*|_Z(TV|TI|TS)?N[rVK]*4ampc.*")) << "not of an interface";
 }
 
 TEST_F(InstallTest, CMakeProjectsBuildAndRun) {
   MakeModel();
-  Bash("cmake -S " + (fs::current_path() / "tools/examples/cmake_project").string() + " -B build -DCMAKE_PREFIX_PATH=$P && cmake --build build");
+  Bash("cmake -S " + (fs::current_path() / "tools/examples/cmake_project").string() +
+       " -B build -DCMAKE_PREFIX_PATH=$P && cmake --build build");
   EXPECT_EQ(Bash("build/load_and_run m.prog 3"), "p: 6 elements\n");
   EXPECT_THAT(Bash("build/run_model m.prog 2 h.prog"), StartsWith("p f32 [2, 2] "));
   EXPECT_THAT(Bash("build/train_mixed_precision 3"), Not(IsEmpty()));
 }
 
 TEST_F(InstallTest, CProjectsNeedNoAbseil) {
-  WriteFile(folder_ / "CMakeLists.txt", "cmake_minimum_required(VERSION 3.16)\nproject(c C)\nset(CMAKE_DISABLE_FIND_PACKAGE_absl TRUE)\nfind_package(ampc REQUIRED)\nadd_executable(v v.c)\ntarget_link_libraries(v ampc::c)\n");
+  WriteFile(folder_ / "CMakeLists.txt",
+            "cmake_minimum_required(VERSION 3.16)\nproject(c C)\nset(CMAKE_DISABLE_FIND_PACKAGE_absl TRUE)\nfind_package(ampc "
+            "REQUIRED)\nadd_executable(v v.c)\ntarget_link_libraries(v ampc::c)\n");
   WriteFile(folder_ / "v.c", "#include <ampc.h>\n#include <stdio.h>\nint main(void) { return puts(ampc_version()) < 0; }\n");
   Bash("cmake -S . -B build -DCMAKE_PREFIX_PATH=$P && cmake --build build");
   EXPECT_EQ("ampc " + Bash("build/v"), Bash("$P/bin/ampc --version"));
@@ -127,7 +137,8 @@ TEST_F(InstallTest, CProjectsNeedNoAbseil) {
 
 TEST_F(InstallTest, CMakeRefusesAnotherVersion) {
   WriteFile(folder_ / "CMakeLists.txt", "cmake_minimum_required(VERSION 3.16)\nproject(c C)\nfind_package(ampc 99.0 REQUIRED)\n");
-  const Outcome outcome = RunProcess("/usr/bin/cmake", {"-S", ".", "-B", "build", "-DCMAKE_PREFIX_PATH=" + prefix_.string()}, folder_.path());
+  const Outcome outcome =
+      RunProcess("/usr/bin/cmake", {"-S", ".", "-B", "build", "-DCMAKE_PREFIX_PATH=" + prefix_.string()}, folder_.path());
   EXPECT_NE(outcome.code, 0);
   EXPECT_THAT(outcome.err, HasSubstr("99.0"));
 }
@@ -148,15 +159,19 @@ TEST_F(InstallTest, PkgConfigCompilesEveryHeader) {
 
 TEST_F(InstallTest, ShellsCompleteVerbsOptionsAndValues) {
   const std::string bash =
-      ". $P/share/bash-completion/completions/ampc; try() { COMP_WORDS=(\"$@\") COMP_CWORD=$(($# - 1)); COMPREPLY=(); _ampc || true; echo \"${COMPREPLY[*]}\"; }; ";
+      ". $P/share/bash-completion/completions/ampc; try() { COMP_WORDS=(\"$@\") COMP_CWORD=$(($# - 1)); COMPREPLY=(); _ampc || true; echo "
+      "\"${COMPREPLY[*]}\"; }; ";
   EXPECT_EQ(Bash(bash + "try ampc conv"), "convert\n");
   EXPECT_EQ(Bash(bash + "try ampc convert m.pdmodel --dty"), "--dtype\n");
   EXPECT_EQ(Bash(bash + "try ampc convert m.pdmodel --dtype ''"), "fp16 bf16\n");
   EXPECT_EQ(Bash(bash + "try ampc convert m.pdmodel --level = O"), "O0 OD O1 O2\n");
   EXPECT_EQ(Bash(bash + "try ampc completion z"), "zsh\n");
   EXPECT_EQ(Bash(bash + "try ampc run m"), "\n") << "files are completed by bash itself";
-  EXPECT_EQ(Bash("bash -n $P/share/bash-completion/completions/ampc; zsh -n $P/share/zsh/site-functions/_ampc; fish -n $P/share/fish/vendor_completions.d/ampc.fish"), "");
-  const std::string fish = "export HOME=$PWD; fish --no-config -c \"source $P/share/fish/vendor_completions.d/ampc.fish; complete -C 'ampc ";
+  EXPECT_EQ(Bash("bash -n $P/share/bash-completion/completions/ampc; zsh -n $P/share/zsh/site-functions/_ampc; fish -n "
+                 "$P/share/fish/vendor_completions.d/ampc.fish"),
+            "");
+  const std::string fish =
+      "export HOME=$PWD; fish --no-config -c \"source $P/share/fish/vendor_completions.d/ampc.fish; complete -C 'ampc ";
   EXPECT_THAT(Bash(fish + "conv'\""), StartsWith("convert\t"));
   EXPECT_THAT(Bash(fish + "convert --dty'\""), StartsWith("--dtype"));
   EXPECT_EQ(Words(Bash(fish + "convert --target '\" | cut -f1")), (std::set<std::string>{"cpu", "cuda"}));
@@ -166,8 +181,11 @@ TEST_F(InstallTest, AnInstallationForTheCpuSaysSo) {
   if (HasGpuBackend()) GTEST_SKIP() << "this one is for the GPU";
   EXPECT_EQ(Bash("pkg-config --variable=cuda ampc-c ampc"), "OFF OFF\n");
   EXPECT_FALSE(Files(prefix_).contains("lib/libampc_device_code.so"));
-  WriteFile(folder_ / "CMakeLists.txt", "cmake_minimum_required(VERSION 3.16)\nproject(c C)\nfind_package(ampc REQUIRED)\nif(ampc_CUDA)\nmessage(FATAL_ERROR on)\nendif()\nfind_package(ampc REQUIRED COMPONENTS cuda)\n");
-  const Outcome outcome = RunProcess("/usr/bin/cmake", {"-S", ".", "-B", "build", "-DCMAKE_PREFIX_PATH=" + prefix_.string()}, folder_.path());
+  WriteFile(folder_ / "CMakeLists.txt",
+            "cmake_minimum_required(VERSION 3.16)\nproject(c C)\nfind_package(ampc REQUIRED)\nif(ampc_CUDA)\nmessage(FATAL_ERROR "
+            "on)\nendif()\nfind_package(ampc REQUIRED COMPONENTS cuda)\n");
+  const Outcome outcome =
+      RunProcess("/usr/bin/cmake", {"-S", ".", "-B", "build", "-DCMAKE_PREFIX_PATH=" + prefix_.string()}, folder_.path());
   EXPECT_NE(outcome.code, 0);
   EXPECT_THAT(outcome.err, HasSubstr("has no cuda"));
 }
@@ -180,16 +198,21 @@ TEST_F(InstallTest, AnInstallationWithTheGpuBackend) {
   const std::string version = ReadFile(tree + "/tools/install/version.txt");
   ASSERT_THAT(version, EndsWith(" cpu\n"));
   WriteFile(built + "/tools/install/version.txt", version.substr(0, version.size() - 4) + "cuda\n");
-  Bash("mkdir -p built/kernels/cuda && echo 'int ampc_device_code;' > code.c && cc -shared -fPIC code.c -o built/kernels/cuda/libampc_device_code.so");
+  Bash(
+      "mkdir -p built/kernels/cuda && echo 'int ampc_device_code;' > code.c && cc -shared -fPIC code.c -o "
+      "built/kernels/cuda/libampc_device_code.so");
   Bash("bash built/tools/install.sh --prefix $PWD/gpu --cuda --no-build");
   std::set<std::string> expected = Files(prefix_);
   expected.insert("lib/libampc_device_code.so");
   EXPECT_EQ(Files(folder_ / "gpu"), expected);
   EXPECT_EQ(Bash("PKG_CONFIG_PATH=gpu/lib/pkgconfig pkg-config --variable=cuda ampc-c ampc"), "ON ON\n");
   EXPECT_THAT(Bash("PKG_CONFIG_PATH=gpu/lib/pkgconfig pkg-config --libs ampc-c"), HasSubstr("-Wl,-rpath-link,"));
-  WriteFile(folder_ / "CMakeLists.txt", "cmake_minimum_required(VERSION 3.16)\nproject(c C)\nfind_package(ampc REQUIRED COMPONENTS cuda)\nif(NOT ampc_CUDA)\nmessage(FATAL_ERROR off)\nendif()\nadd_executable(v v.c)\ntarget_link_libraries(v ampc::c)\n");
+  WriteFile(folder_ / "CMakeLists.txt",
+            "cmake_minimum_required(VERSION 3.16)\nproject(c C)\nfind_package(ampc REQUIRED COMPONENTS cuda)\nif(NOT "
+            "ampc_CUDA)\nmessage(FATAL_ERROR off)\nendif()\nadd_executable(v v.c)\ntarget_link_libraries(v ampc::c)\n");
   WriteFile(folder_ / "v.c", "#include <ampc.h>\n#include <stdio.h>\nint main(void) { return puts(ampc_version()) < 0; }\n");
-  EXPECT_EQ(Bash("cmake -S . -B build -DCMAKE_PREFIX_PATH=$PWD/gpu > log && cmake --build build > log && build/v"), Bash("pkg-config --modversion ampc-c"));
+  EXPECT_EQ(Bash("cmake -S . -B build -DCMAKE_PREFIX_PATH=$PWD/gpu > log && cmake --build build > log && build/v"),
+            Bash("pkg-config --modversion ampc-c"));
   // The next one, for the CPU, takes it away.
   Bash("bash " + tree + "/tools/install.sh --prefix $PWD/gpu --no-build");
   EXPECT_EQ(Files(folder_ / "gpu"), Files(prefix_));

@@ -12,12 +12,12 @@
 namespace ampc {
 namespace {
 
-using testing::StatusIs;
-using testing::TempFolder;
-using testing::WriteFile;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::StatusIs;
+using testing::TempFolder;
+using testing::WriteFile;
 
 std::string Gzip(const std::string& text) {
   std::string out(text.size() + 64, '\0');
@@ -33,7 +33,9 @@ std::string Gzip(const std::string& text) {
   return out;
 }
 
-std::string Number(uint32_t v) { return {static_cast<char>(v >> 24), static_cast<char>(v >> 16), static_cast<char>(v >> 8), static_cast<char>(v)}; }
+std::string Number(uint32_t v) {
+  return {static_cast<char>(v >> 24), static_cast<char>(v >> 16), static_cast<char>(v >> 8), static_cast<char>(v)};
+}
 
 // Image i has the pixel i everywhere; its label is i % 10.
 std::string Images(int count) {
@@ -95,7 +97,8 @@ TEST_F(ImagesTest, TheLastBatchMayBeLeftOut) {
   ASSERT_OK_AND_ASSIGN(const Dataset data, Load());
   ASSERT_OK_AND_ASSIGN(const auto source, ImageBatches(data.train, {.batch = 4, .drop_last = true}));
   EXPECT_EQ(source->steps(), 2);
-  EXPECT_THAT(ImageBatches(data.train, {.batch = 12, .drop_last = true}), StatusIs(ExitCode::kUsage, HasSubstr("found 11 images for a batch of 12")));
+  EXPECT_THAT(ImageBatches(data.train, {.batch = 12, .drop_last = true}),
+              StatusIs(ExitCode::kUsage, HasSubstr("found 11 images for a batch of 12")));
   EXPECT_THAT(ImageBatches(data.train, {.batch = 0}), StatusIs(ExitCode::kUsage, HasSubstr("found a batch of 0")));
 }
 
@@ -122,8 +125,10 @@ TEST_F(ImagesTest, BadFilesAreNamed) {
   expect_bad(labels, label, "found label 77 at 2");
   WriteFile(labels, Labels(4));
   EXPECT_OK(Load());
-  expect_bad(folder_ / "t10k-images-idx3-ubyte", Number(0x803) + Number(4) + Number(27) + Number(28) + std::string(4 * 27 * 28, '\0'), "found images of 27 x 28");
-  EXPECT_THAT(LoadImages(folder_ / "nowhere"), StatusIs(ExitCode::kBadInput, HasSubstr("needed the data set of Debian's package dataset-fashion-mnist")));
+  expect_bad(folder_ / "t10k-images-idx3-ubyte", Number(0x803) + Number(4) + Number(27) + Number(28) + std::string(4 * 27 * 28, '\0'),
+             "found images of 27 x 28");
+  EXPECT_THAT(LoadImages(folder_ / "nowhere"),
+              StatusIs(ExitCode::kBadInput, HasSubstr("needed the data set of Debian's package dataset-fashion-mnist")));
 }
 
 TEST(Permutation, HoldsEachNumberOnce) {

@@ -15,19 +15,20 @@
 namespace ampc {
 namespace {
 
-using testing::StatusIs;
 using ::testing::HasSubstr;
+using testing::StatusIs;
 
 class NetworksTest : public ::testing::TestWithParam<const char*> {};
 
 // The numbers of trained values of the published networks, with 1 channel and 10 classes.
 TEST_P(NetworksTest, HasItsSize) {
-  static const std::map<std::string, int64_t> kSizes = {{"guarded", 6 * 9 + 2 * 6 + 1014 * 10 + 10},
-                                                        {"lenet", 61706},
-                                                        {"resnet18", 11172810},
-                                                        {"lstm", 4 * 128 * (28 + 128 + 2) + 1290},
-                                                        {"transformer", 28 * 64 + 64 + 28 * 64 + 2 * (4 * (64 * 64 + 64) + 4 * 64 + 2 * 64 * 128 + 192) + 650},
-                                                        {"simplenet", 3 * (4096 * 4096 + 4096)}};
+  static const std::map<std::string, int64_t> kSizes = {
+      {"guarded", 6 * 9 + 2 * 6 + 1014 * 10 + 10},
+      {"lenet", 61706},
+      {"resnet18", 11172810},
+      {"lstm", 4 * 128 * (28 + 128 + 2) + 1290},
+      {"transformer", 28 * 64 + 64 + 28 * 64 + 2 * (4 * (64 * 64 + 64) + 4 * 64 + 2 * 64 * 128 + 192) + 650},
+      {"simplenet", 3 * (4096 * 4096 + 4096)}};
   ASSERT_OK_AND_ASSIGN(const NetworkInfo* info, FindNetwork(GetParam()));
   ProgramBuilder b;
   info->build(b);
@@ -79,7 +80,9 @@ INSTANTIATE_TEST_SUITE_P(All, NetworksTest, ::testing::Values("guarded", "lenet"
 TEST(Networks, AreTheTestedOnes) { EXPECT_EQ(Networks().size(), 6u); }
 
 TEST(Networks, AnUnknownNameListsTheKnown) {
-  EXPECT_THAT(FindNetwork("lenet5"), StatusIs(ExitCode::kUsage, HasSubstr("needed one of guarded, lenet, resnet18, lstm, transformer, simplenet, did you mean 'lenet'?")));
+  EXPECT_THAT(
+      FindNetwork("lenet5"),
+      StatusIs(ExitCode::kUsage, HasSubstr("needed one of guarded, lenet, resnet18, lstm, transformer, simplenet, did you mean 'lenet'?")));
 }
 
 }  // namespace

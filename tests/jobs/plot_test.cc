@@ -19,10 +19,12 @@ int Count(const std::string& text, const std::string& part) {
 }
 
 TEST(PlotTraining, DrawsALinePerRunAndPanel) {
-  std::vector<TrainingCurve> curves = {{.name = "fp32", .loss = {{0, 2}, {1, 1}}, .accuracy = {{1, 0.8}}, .scale = {}},
-                                       {.name = "O1 <fp16>", .loss = {{0, 2.5}, {1, NAN}, {2, 1.5}}, .accuracy = {{2, 0.9}}, .scale = {{0, 32768}, {1, 16384}, {2, 16384}}}};
+  std::vector<TrainingCurve> curves = {
+      {.name = "fp32", .loss = {{0, 2}, {1, 1}}, .accuracy = {{1, 0.8}}, .scale = {}},
+      {.name = "O1 <fp16>", .loss = {{0, 2.5}, {1, NAN}, {2, 1.5}}, .accuracy = {{2, 0.9}}, .scale = {{0, 32768}, {1, 16384}, {2, 16384}}}};
   const std::string svg = PlotTraining("loss & scale", curves);
-  EXPECT_THAT(svg, AllOf(HasSubstr("<svg "), HasSubstr("loss &amp; scale"), HasSubstr("O1 &lt;fp16&gt;"), HasSubstr("training loss"), HasSubstr("test accuracy"), HasSubstr("2^15")));
+  EXPECT_THAT(svg, AllOf(HasSubstr("<svg "), HasSubstr("loss &amp; scale"), HasSubstr("O1 &lt;fp16&gt;"), HasSubstr("training loss"),
+                         HasSubstr("test accuracy"), HasSubstr("2^15")));
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
   EXPECT_EQ(Count(svg, "<path "), 6);
   // The largest loss is at the top of the first panel, the smallest at its bottom; the scale is a step.

@@ -7,9 +7,9 @@
 namespace ampc {
 namespace {
 
-using testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::StatusIs;
 
 TEST(ParseClip, KnowsThreeForms) {
   ASSERT_OK_AND_ASSIGN(const GradientClip none, ParseClip(""));

@@ -25,43 +25,27 @@ absl::StatusOr<Tensor> Cast(const Tensor& x, DType to) {
 // The value `i` of a tensor of any type.
 double At(const Tensor& t, int64_t i) {
   switch (t.stored.dtype()) {
-    case DType::kBool:
-      return t.stored.values<bool>()[i];
-    case DType::kU8:
-      return t.stored.values<uint8_t>()[i];
-    case DType::kI8:
-      return t.stored.values<int8_t>()[i];
-    case DType::kI16:
-      return t.stored.values<int16_t>()[i];
-    case DType::kI32:
-      return t.stored.values<int32_t>()[i];
-    case DType::kI64:
-      return static_cast<double>(t.stored.values<int64_t>()[i]);
-    case DType::kF32:
-      return t.stored.values<float>()[i];
-    default:
-      return t.stored.values<double>()[i];
+    case DType::kBool: return t.stored.values<bool>()[i];
+    case DType::kU8: return t.stored.values<uint8_t>()[i];
+    case DType::kI8: return t.stored.values<int8_t>()[i];
+    case DType::kI16: return t.stored.values<int16_t>()[i];
+    case DType::kI32: return t.stored.values<int32_t>()[i];
+    case DType::kI64: return static_cast<double>(t.stored.values<int64_t>()[i]);
+    case DType::kF32: return t.stored.values<float>()[i];
+    default: return t.stored.values<double>()[i];
   }
 }
 
 Tensor SmallValues(DType type) {
   switch (type) {
-    case DType::kBool:
-      return Of({3}, std::vector<bool>{false, true, true});
-    case DType::kU8:
-      return Of<uint8_t>({3}, {0, 1, 100});
-    case DType::kI8:
-      return Of<int8_t>({3}, {0, 1, 100});
-    case DType::kI16:
-      return Of<int16_t>({3}, {0, 1, 100});
-    case DType::kI32:
-      return I32({3}, {0, 1, 100});
-    case DType::kI64:
-      return I64({3}, {0, 1, 100});
-    case DType::kF64:
-      return Of<double>({3}, {0, 1, 100});
-    default:
-      return Low(type, {3}, {0, 1, 100});
+    case DType::kBool: return Of({3}, std::vector<bool>{false, true, true});
+    case DType::kU8: return Of<uint8_t>({3}, {0, 1, 100});
+    case DType::kI8: return Of<int8_t>({3}, {0, 1, 100});
+    case DType::kI16: return Of<int16_t>({3}, {0, 1, 100});
+    case DType::kI32: return I32({3}, {0, 1, 100});
+    case DType::kI64: return I64({3}, {0, 1, 100});
+    case DType::kF64: return Of<double>({3}, {0, 1, 100});
+    default: return Low(type, {3}, {0, 1, 100});
   }
 }
 

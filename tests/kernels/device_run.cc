@@ -55,12 +55,14 @@ absl::StatusOr<std::vector<HostTensor>> RunOnce(const KernelSpec& spec, const Ke
   for (size_t i = 0; i < operands.size(); ++i) {
     const HostTensor in_memory = InLayout(*operands[i], spec.inputs[i], Layout::kPlain, spec.inputs[i].layout);
     AMPC_ASSIGN_OR_RETURN(const HostTensor value, FromStorage(in_memory, spec.inputs[i].dtype));
-    AMPC_RETURN_IF_ERROR(inputs.emplace_back(*stream).Allocate(BytesOf(spec.inputs[i]), static_cast<int64_t>(SizeOf(spec.inputs[i].dtype))));
+    AMPC_RETURN_IF_ERROR(
+        inputs.emplace_back(*stream).Allocate(BytesOf(spec.inputs[i]), static_cast<int64_t>(SizeOf(spec.inputs[i].dtype))));
     AMPC_RETURN_IF_ERROR(inputs.back().Write(value.data()));
     in.push_back(inputs.back().data());
   }
   for (size_t i = 0; i < spec.outputs.size(); ++i) {
-    AMPC_RETURN_IF_ERROR(outputs.emplace_back(*stream).Allocate(BytesOf(spec.outputs[i]), static_cast<int64_t>(SizeOf(spec.outputs[i].dtype))));
+    AMPC_RETURN_IF_ERROR(
+        outputs.emplace_back(*stream).Allocate(BytesOf(spec.outputs[i]), static_cast<int64_t>(SizeOf(spec.outputs[i].dtype))));
     out.push_back(placement[i] < 0 ? outputs.back().data() : inputs[placement[i]].data());
   }
   GuardedMemory workspace(*stream);
@@ -110,7 +112,8 @@ HostTensor InLayout(const HostTensor& t, const TensorDesc& desc, Layout from, La
   return out;
 }
 
-absl::StatusOr<std::vector<HostTensor>> RunKernelOnDevice(const KernelEntry& entry, KernelSpec spec, absl::Span<const HostTensor* const> operands,
+absl::StatusOr<std::vector<HostTensor>> RunKernelOnDevice(const KernelEntry& entry, KernelSpec spec,
+                                                          absl::Span<const HostTensor* const> operands,
                                                           absl::Span<const HostTensor* const> on_cpu, Device& device) {
   spec.device = &device;
   AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel, MakeKernel(entry, spec));

@@ -125,7 +125,9 @@ struct Front {
   std::vector<double> slopes;
 };
 
-Tensor As(DType dtype, const Tensor& t) { return dtype == DType::kF32 ? t : Low(dtype, Shape(t.dims().begin(), t.dims().end()), t.floats()); }
+Tensor As(DType dtype, const Tensor& t) {
+  return dtype == DType::kF32 ? t : Low(dtype, Shape(t.dims().begin(), t.dims().end()), t.floats());
+}
 
 Front MakeFront(const std::string& function, const Shape& dims, DType dtype) {
   const Tensor before = As(dtype, Random(dims, 4));

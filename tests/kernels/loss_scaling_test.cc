@@ -257,7 +257,8 @@ TEST(Unscale, FindsEveryKindOfBadElementInEveryLane) {
     for (int at = 0; at < 37; ++at) {
       std::vector<float> v(37, -3);
       v[at] = bad;
-      const auto r = OpRun("check_finite_and_unscale").In("X", F32({37}, v)).In("Scale", F32({1}, {0.5f})).Out("Out").Out("FoundInfinite").Run();
+      const auto r =
+          OpRun("check_finite_and_unscale").In("X", F32({37}, v)).In("Scale", F32({1}, {0.5f})).Out("Out").Out("FoundInfinite").Run();
       ASSERT_OK(r);
       EXPECT_TRUE((*r)[1].As<bool>()[0]) << bad << " at " << at;
       EXPECT_EQ((*r)[0].floats()[at == 0 ? 1 : 0], -6);

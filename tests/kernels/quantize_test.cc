@@ -192,13 +192,9 @@ void CheckProduct(const Product& p) {
       ASSERT_EQ(found[i], sums[i]) << i;
       const double value = std::clamp(
           static_cast<double>(sums[i]) * 0.5 * static_cast<double>(scales[column]) + static_cast<double>(bias[column]), 0.0, 1000.0);
-      ASSERT_NEAR(floats[i], value,
-                  1e-6 * (std::abs(static_cast<double>(sums[i]) * 0.5 * static_cast<double>(scales[column])) + 10))
-          << i;
+      ASSERT_NEAR(floats[i], value, 1e-6 * (std::abs(static_cast<double>(sums[i]) * 0.5 * static_cast<double>(scales[column])) + 10)) << i;
       const float step = static_cast<float>(value / 7.5);
-      ASSERT_LE(std::abs(steps[i] - Quantized(step, -128, DType::kI8)),
-                std::abs(step - std::floor(step) - 0.5f) < 1e-3f ? 1 : 0)
-          << i;
+      ASSERT_LE(std::abs(steps[i] - Quantized(step, -128, DType::kI8)), std::abs(step - std::floor(step) - 0.5f) < 1e-3f ? 1 : 0) << i;
     }
   }
 }

@@ -47,7 +47,8 @@ TEST(PutAlongAxis, FewerUpdatesThanElements) {
 
 TEST(PutAlongAxis, RefusesAnIndexOutOfRange) {
   for (const int64_t bad : {int64_t{2}, int64_t{-3}}) {
-    EXPECT_THAT(Put(F32({2}, {1, 2}), I64({1}, {bad}), F32({1}, {3}), "none").Run(), StatusIs(ExitCode::kUsage, HasSubstr("needs -2 to 1")));
+    EXPECT_THAT(Put(F32({2}, {1, 2}), I64({1}, {bad}), F32({1}, {3}), "none").Run(),
+                StatusIs(ExitCode::kUsage, HasSubstr("needs -2 to 1")));
   }
 }
 

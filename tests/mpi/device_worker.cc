@@ -1,4 +1,5 @@
-// One of the processes that mpi_test starts with mpirun: exchanges in buckets between emulated devices. Says `rank R of N ok`, or what was wrong.
+// One of the processes that mpi_test starts with mpirun: exchanges in buckets between emulated devices. Says `rank R of N ok`, or what was
+// wrong.
 #include <cstdio>
 #include <string>
 #include <utility>

@@ -37,8 +37,9 @@ class Mpi : public ::testing::Test {
   // Two processes of the worker.
   Outcome RunTwo(const std::string& what, const std::string& binary = "tests/mpi/worker", const std::string& folder = "") const {
     const std::string worker = std::filesystem::absolute(binary).string();
-    return RunProcess(mpirun_, {"-n", "2", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", worker, what, folder}, ::testing::TempDir(),
-                      {"OMPI_MCA_orte_tmpdir_base=" + session_, "OMPI_MCA_btl_vader_single_copy_mechanism=none", "OMPI_MCA_rmaps_base_oversubscribe=1"});
+    return RunProcess(
+        mpirun_, {"-n", "2", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", worker, what, folder}, ::testing::TempDir(),
+        {"OMPI_MCA_orte_tmpdir_base=" + session_, "OMPI_MCA_btl_vader_single_copy_mechanism=none", "OMPI_MCA_rmaps_base_oversubscribe=1"});
   }
 
   std::string mpirun_;
@@ -123,7 +124,8 @@ void ExpectTrainsAsOne(const Outcome& one, const Training& two) {
   for (size_t i = 0; i < want.size(); ++i) {
     const size_t at = want[i].find(' ');
     ASSERT_EQ(found[i].substr(0, at), want[i].substr(0, at));
-    EXPECT_TRUE(Near(std::stod(found[i].substr(at)), std::stod(want[i].substr(at)), ToleranceFor(DType::kF32))) << want[i] << " found " << found[i];
+    EXPECT_TRUE(Near(std::stod(found[i].substr(at)), std::stod(want[i].substr(at)), ToleranceFor(DType::kF32)))
+        << want[i] << " found " << found[i];
   }
 }
 
@@ -148,7 +150,8 @@ TEST_F(MpiTraining, AnOverflowOnOneProcessSkipsTheStepOnAll) {
     // The first step has nothing in front of it to compare with.
     for (int step = 1; step < 12; ++step) {
       const bool update = step % 2 == 1 && step != 5;
-      EXPECT_EQ(steps[step], std::to_string(step) + (update ? " moved 1" : " moved 0") + (step < 5 ? " scale 1024 skipped 0" : " scale 512 skipped 1"));
+      EXPECT_EQ(steps[step],
+                std::to_string(step) + (update ? " moved 1" : " moved 0") + (step < 5 ? " scale 1024 skipped 0" : " scale 512 skipped 1"));
     }
     EXPECT_EQ(Lines(out, "alarm 1 steps in a row were skipped; ").size(), 1u) << out;
   }

@@ -94,7 +94,8 @@ absl::Status Train(const std::string& folder, int accumulate, bool crash) {
   AMPC_ASSIGN_OR_RETURN(DataParallel job, Join(folder));
   AMPC_ASSIGN_OR_RETURN(TrainingProgram program, Network());
   AMPC_RETURN_IF_ERROR(job.Prepare(program.main));
-  AMPC_ASSIGN_OR_RETURN(Trainer trainer, Trainer::Create(std::move(program), {.device = testing::WorkerDevice(), .threads = 1, .accumulate = accumulate}));
+  AMPC_ASSIGN_OR_RETURN(Trainer trainer,
+                        Trainer::Create(std::move(program), {.device = testing::WorkerDevice(), .threads = 1, .accumulate = accumulate}));
   AMPC_RETURN_IF_ERROR(job.Synchronize(trainer.scope()));
   for (int step = 0; step < 20; ++step) {
     if (crash && step == 6 && job.rank() == 1) std::raise(SIGKILL);
@@ -117,8 +118,9 @@ absl::StatusOr<TrainingProgram> MixedNetwork() {
   const Value loss = b.Mean(b.Op("elementwise_mul", {{"X", {each}}, {"Y", {weight}}}));
   b.Fetch(loss);
   AMPC_RETURN_IF_ERROR(b.status());
-  const auto optimizer = amp::Decorate(Momentum({.lr = 0.1, .momentum = 0.9}),
-                                       {.init_loss_scaling = 1024, .use_dynamic_loss_scaling = true, .use_fp16_guard = false, .level = "O2"});
+  const auto optimizer =
+      amp::Decorate(Momentum({.lr = 0.1, .momentum = 0.9}),
+                    {.init_loss_scaling = 1024, .use_dynamic_loss_scaling = true, .use_fp16_guard = false, .level = "O2"});
   AMPC_RETURN_IF_ERROR(optimizer->Minimize(b, loss));
   return b.Build();
 }

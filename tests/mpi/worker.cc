@@ -49,7 +49,8 @@ absl::Status MeansAreExact(const DataParallel& job) {
   const auto d = out.at("d").values<Half>();
   const auto e = out.at("e").values<float>();
   EXPECT(c[0] == 1.5f && c[1] == inf && c[2] == -0.5f);
-  EXPECT(static_cast<float>(d[0]) == 1 && static_cast<float>(d[1]) == 65504 && static_cast<float>(d[2]) == -inf && static_cast<float>(d[3]) == 0.5f);
+  EXPECT(static_cast<float>(d[0]) == 1 && static_cast<float>(d[1]) == 65504 && static_cast<float>(d[2]) == -inf &&
+         static_cast<float>(d[3]) == 0.5f);
   EXPECT(e[0] == 3 && e[1] == inf && e[2] == -1);
   return absl::OkStatus();
 }

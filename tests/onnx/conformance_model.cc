@@ -36,7 +36,8 @@ absl::Status CompareFloats(const HostTensor& found, const HostTensor& needed, DT
   Tolerance tolerance = kConformanceTolerance;
   if (low != DType::kInvalid) {
     double largest = 0;
-    for (const T& value : needed.values<T>()) largest = std::isfinite(AsDouble(value)) ? std::max(largest, std::abs(AsDouble(value))) : largest;
+    for (const T& value : needed.values<T>())
+      largest = std::isfinite(AsDouble(value)) ? std::max(largest, std::abs(AsDouble(value))) : largest;
     tolerance = {0, ConvertedConformanceTolerance(low) * largest};
   }
   for (int64_t i = 0; i < needed.num_elements(); ++i) {
@@ -80,8 +81,8 @@ absl::StatusOr<DataSet> ReadDataSet(const Program& program, const std::string& f
   AMPC_ASSIGN_OR_RETURN(set.in, ReadValues(folder, "input", program.feeds));
   AMPC_ASSIGN_OR_RETURN(set.needed, ReadValues(folder, "output", program.fetches));
   if (set.in.size() == program.feeds.size() && set.needed.size() == program.fetches.size() && !set.needed.empty()) return set;
-  return NoError(absl::StrCat("the model has ", program.feeds.size(), " inputs and ", program.fetches.size(), " outputs, the data set ", set.in.size(), " and ",
-                              set.needed.size()));
+  return NoError(absl::StrCat("the model has ", program.feeds.size(), " inputs and ", program.fetches.size(), " outputs, the data set ",
+                              set.in.size(), " and ", set.needed.size()));
 }
 
 // One after the other, as UnpackSequences leaves the feeds or fetches: elements, which their count is in front of where `counted`.
@@ -135,7 +136,8 @@ absl::Status RunDataSets(const Program& program, const std::string& folder, std:
     UnpackSequences(Lengths(data.in), Lengths(data.needed), unpacked);
     if (hide.has_value()) HideFeeds(*hide, unpacked);
     AMPC_ASSIGN_OR_RETURN(const Session session, Session::Create(std::move(unpacked), {.threads = 1}));
-    AMPC_RETURN_IF_ERROR(RunSession(session, Flat(program.feeds, std::move(data.in), false), Flat(program.fetches, std::move(data.needed), true), low));
+    AMPC_RETURN_IF_ERROR(
+        RunSession(session, Flat(program.feeds, std::move(data.in), false), Flat(program.fetches, std::move(data.needed), true), low));
   }
   return sets > 0 ? absl::OkStatus() : BadInputError(absl::StrCat(folder, " has no data set"));
 }

@@ -16,8 +16,9 @@ namespace ampc::testing {
 // Folders of models in `folder`, sorted; empty when there is no such folder.
 std::vector<std::string> ConformanceModels(const std::string& folder);
 
-// The tensor in a TensorProto or an OptionalProto, or the elements of a SequenceProto where `declared` is an array. The data stores bf16 as unsigned integers of
-// 16 bits, so those are bf16 where `declared` says so. Unsupported for an element type that ampc does not have; BadInput for bytes that are no tensor.
+// The tensor in a TensorProto or an OptionalProto, or the elements of a SequenceProto where `declared` is an array. The data stores bf16 as
+// unsigned integers of 16 bits, so those are bf16 where `declared` says so. Unsupported for an element type that ampc does not have;
+// BadInput for bytes that are no tensor.
 absl::StatusOr<std::vector<HostTensor>> ReadValueProto(const std::string& path, const TensorType& declared);
 
 // Loads the model of `folder`, runs it on each data set and compares what it gives with the recorded outputs: ok, or the first thing
@@ -25,8 +26,8 @@ absl::StatusOr<std::vector<HostTensor>> ReadValueProto(const std::string& path, 
 absl::Status RunConformanceModel(const std::string& folder);
 // The same of the model behind HideFeeds.
 absl::Status RunHiddenModel(const std::string& folder, Hide what);
-// The same of the model as `ampc convert` writes it for `low`, f16 or bf16; not run where that is the original, byte for byte. `scratch`: a file
-// to write.
+// The same of the model as `ampc convert` writes it for `low`, f16 or bf16; not run where that is the original, byte for byte. `scratch`: a
+// file to write.
 absl::Status RunConvertedModel(const std::string& folder, DType low, const std::string& scratch);
 
 }  // namespace ampc::testing

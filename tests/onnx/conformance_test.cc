@@ -1,6 +1,6 @@
 // Every model of the ONNX standard's backend tests, and others in their form: conformance_test --data=DIR... --left_out=FILE. Tests are
-// <folder>/<name>. With --convert=f16 or bf16 it is their conversions, with --hide=dims or ranks the models whose shapes (and so the values of
-// operands that stand for attributes) are known only while they run, of those that the list does not name.
+// <folder>/<name>. With --convert=f16 or bf16 it is their conversions, with --hide=dims or ranks the models whose shapes (and so the values
+// of operands that stand for attributes) are known only while they run, of those that the list does not name.
 //
 // A line of FILE is "<folder>/<name>: <class>: <reason>": a model that does not pass. It fails the test when it passes, so the list says
 // what is so. Of the node models whose class is not one of kOutOfScope, the share kShare must pass. The last line of the output counts.
@@ -72,7 +72,8 @@ class HiddenTest : public ::testing::Test {
 
 class ModelTest : public ::testing::Test {
  public:
-  ModelTest(std::string name, std::string path, const LeftOut* left_out) : name_(std::move(name)), path_(std::move(path)), left_out_(left_out) {}
+  ModelTest(std::string name, std::string path, const LeftOut* left_out)
+      : name_(std::move(name)), path_(std::move(path)), left_out_(left_out) {}
   void TestBody() override {
     Counts& counts = CountsByFolder()[name_.substr(0, name_.find('/'))];
     const absl::Status status = RunConformanceModel(path_);
@@ -91,7 +92,9 @@ class ModelTest : public ::testing::Test {
   const LeftOut* left_out_;
 };
 
-bool InScope(const LeftOut& entry) { return std::find(std::begin(kOutOfScope), std::end(kOutOfScope), entry.kind) == std::end(kOutOfScope); }
+bool InScope(const LeftOut& entry) {
+  return std::find(std::begin(kOutOfScope), std::end(kOutOfScope), entry.kind) == std::end(kOutOfScope);
+}
 
 // What the list leaves is enough, and every line of it is about a model.
 class ListTest : public ::testing::Test {
@@ -192,8 +195,8 @@ int Main(int argc, char** argv) {
   if (!mode.plain()) return result;
   std::string summary = "conformance:";
   for (const auto& [folder, c] : CountsByFolder()) {
-    absl::StrAppend(&summary, " ", folder, " ", c.passed, " of ", c.passed + c.left_out + c.wrong, " pass, ", c.left_out, " left out, ", c.wrong,
-                    " not as listed;");
+    absl::StrAppend(&summary, " ", folder, " ", c.passed, " of ", c.passed + c.left_out + c.wrong, " pass, ", c.left_out, " left out, ",
+                    c.wrong, " not as listed;");
   }
   std::cout << summary << "\n";
   return result;

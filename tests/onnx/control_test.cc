@@ -49,7 +49,8 @@ TEST(OnnxIf, OfAConstantIsItsBranch) {
 }
 
 TEST(OnnxIf, BranchesOfTwoTypes) {
-  const std::string text = absl::StrReplaceAll(kIf, {{"a = scale(x) bias=1.0 : f32 [?]", "a = cast(x) in_dtype=f32 out_dtype=f16 : f16 [?]"}});
+  const std::string text =
+      absl::StrReplaceAll(kIf, {{"a = scale(x) bias=1.0 : f32 [?]", "a = cast(x) in_dtype=f32 out_dtype=f16 : f16 [?]"}});
   ExpectError(FromText(text).status(), ExitCode::kBadInput,
               "output 0 of its then_branch ('a') is f16 [?] and output 0 of its else_branch ('c') is f32 [?]; both need one element type");
 }
@@ -190,7 +191,8 @@ block inner parent=outer {
 }
 
 TEST(OnnxLoop, AStateOfTwoTypes) {
-  const std::string text = absl::StrReplaceAll(kLoop, {{"sum = reduce_sum", "h = cast(q) in_dtype=f32 out_dtype=f16\n  sum = reduce_sum"}, {"small, q,", "small, h,"}});
+  const std::string text = absl::StrReplaceAll(
+      kLoop, {{"sum = reduce_sum", "h = cast(q) in_dtype=f32 out_dtype=f16\n  sum = reduce_sum"}, {"small, q,", "small, h,"}});
   ExpectError(FromText(text).status(), ExitCode::kBadInput, "initial state 0 is f32 [2] and output 1 of its body ('h') is f16");
 }
 
@@ -260,7 +262,8 @@ block body parent=main {
     text = absl::StrReplaceAll(text, {{"DIRS", reversed ? "directions=[1]" : ""}});
     ASSERT_OK_AND_ASSIGN(const Session session, FromText(text));
     const HostTensor lens = HostTensor::Of<int64_t>({2}, {3, 2});
-    ASSERT_OK_AND_ASSIGN(TensorMap out, session.Run({{"x", F({2, 3, 1}, {1, 2, 3, 4, 5, 6})}, {"start", F({2, 1}, {0, 1})}, {"lens", lens}}));
+    ASSERT_OK_AND_ASSIGN(TensorMap out,
+                         session.Run({{"x", F({2, 3, 1}, {1, 2, 3, 4, 5, 6})}, {"start", F({2, 1}, {0, 1})}, {"lens", lens}}));
     EXPECT_EQ(out.at("last"), reversed ? F({2, 1}, {17, 18}) : F({2, 1}, {11, 17}));
     EXPECT_EQ(out.at("sums"), reversed ? F({2, 3, 1}, {3, 8, 17, 7, 18, 0}) : F({2, 3, 1}, {1, 4, 11, 6, 17, 0}));
   }

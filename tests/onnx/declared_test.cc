@@ -23,7 +23,8 @@ struct Example {
 
 // A list that begins empty, as torch writes it; a state that changes its rank; what a body computes on the way; two levels.
 const Example kExamples[] = {
-    {"list", R"(
+    {"list",
+     R"(
 opset 17
 in x f32 <[3]>
 w none f32 [0, 3]
@@ -46,7 +47,8 @@ y = ReduceSum(list) keepdims=0
 out y f32 []
 )",
      {12}},
-    {"rank", R"(
+    {"rank",
+     R"(
 opset 17
 in x f32 <[3]>
 w zero f32 [] = 0
@@ -70,7 +72,8 @@ y = Add(sum, last)
 out y f32 <[3]>
 )",
      {4, 8, 12}},
-    {"branches", R"(
+    {"branches",
+     R"(
 opset 17
 in x f32 <[3]>
 w axes i64 [1] = 0
@@ -95,7 +98,8 @@ y = Softplus(flat)
 out y f32 <[3]>
 )",
      {1.3132616f, 2.126928f, 3.0485873f}},
-    {"scan", R"(
+    {"scan",
+     R"(
 opset 17
 in x f32 <[3]>
 w start f32 [] = 0

@@ -50,7 +50,8 @@ TEST_F(OnnxFunction, StandsForItsNodes) {
 
 // Two calls, one of what the other gives; a name that the graph has, too; shapes that only a run knows.
 TEST_F(OnnxFunction, EachCallHasValuesOfItsOwn) {
-  EXPECT_THAT(Run(std::string(kTwice) + "in x f32 [?]\nb = mine.Twice(x)\na = mine.Twice(b)\ny = Add(a, b)\nout y f32 [?]\n"), ElementsAre(6, -12, 18));
+  EXPECT_THAT(Run(std::string(kTwice) + "in x f32 [?]\nb = mine.Twice(x)\na = mine.Twice(b)\ny = Add(a, b)\nout y f32 [?]\n"),
+              ElementsAre(6, -12, 18));
 }
 
 constexpr char kNested[] = R"(
@@ -119,7 +120,8 @@ in x f32 [3]
 w top f32 [] = 2
 y, _ = mine.Bound(x, , top)
 out y f32 [3]
-)"), ElementsAre(1, -2, 2));
+)"),
+              ElementsAre(1, -2, 2));
 }
 
 // The function's operator set counts: Softmax of 11 takes all dimensions from its axis on for one.
@@ -136,7 +138,9 @@ function mine.Share(a) -> b {
 in x f32 [2]
 y = mine.Share(x)
 out y f32 [2]
-)", {0, 0}), ElementsAre(0.5, 0.5));
+)",
+                  {0, 0}),
+              ElementsAre(0.5, 0.5));
 }
 
 // Branches inside, that read the function's values, and a call inside of a branch.
@@ -226,7 +230,8 @@ out y f32 [3]
 // Each calls the one before twice.
 // Together, for functions that call functions stand for more nodes than the file could list.
 TEST_F(OnnxFunction, BodiesAreLimited) {
-  std::string text = "opset 17\nopset mine 1\nfunction mine.Few(a) -> b {\n  opset 17\n  b = Neg(a)\n}\nfunction mine.Many(a) -> b {\n  opset 17\n";
+  std::string text =
+      "opset 17\nopset mine 1\nfunction mine.Few(a) -> b {\n  opset 17\n  b = Neg(a)\n}\nfunction mine.Many(a) -> b {\n  opset 17\n";
   for (int i = 1; i < 249'999; ++i) text += "  c = Neg(a)\n";
   text += "  b = Neg(a)\n}\nfunction mine.F(a) -> b {\n  opset mine 1\n  h = mine.Few(a)\n  b = mine.Many(h)\n}\n";
   text += "in x f32 [3]\ny = mine.F(x)\nout y f32 [3]\n";
@@ -234,8 +239,10 @@ TEST_F(OnnxFunction, BodiesAreLimited) {
 }
 
 TEST_F(OnnxFunction, ThatDoesNotGiveItsResult) {
-  EXPECT_THAT(LoadModel(Write("opset 17\nopset mine 1\nfunction mine.F(a) -> b {\n  opset 17\n  c = Neg(a)\n}\nin x f32 [3]\ny = mine.F(x)\nout y f32 [3]\n")),
-              StatusIs(ExitCode::kBadInput, HasSubstr("reads 'b', which nothing defines")));
+  EXPECT_THAT(
+      LoadModel(Write(
+          "opset 17\nopset mine 1\nfunction mine.F(a) -> b {\n  opset 17\n  c = Neg(a)\n}\nin x f32 [3]\ny = mine.F(x)\nout y f32 [3]\n")),
+      StatusIs(ExitCode::kBadInput, HasSubstr("reads 'b', which nothing defines")));
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ class Hider {
     for (Var* feed : program_.feeds) {
       if (feed->type.kind != TypeKind::kTensor) continue;
       if (what == Hide::kRanks) hidden.emplace_back(feed, BehindIf(feed));
-      if (what == Hide::kDims && feed->type.has_rank && feed->type.rank() > 0 && feed->type.dtype != DType::kBF16) hidden.emplace_back(feed, BehindCompress(feed));
+      if (what == Hide::kDims && feed->type.has_rank && feed->type.rank() > 0 && feed->type.dtype != DType::kBF16)
+        hidden.emplace_back(feed, BehindCompress(feed));
     }
     program_.feeds.push_back(flag_);
     std::vector<std::unique_ptr<Op>> ops = main_.TakeOps();
@@ -33,7 +34,9 @@ class Hider {
   }
 
  private:
-  Var* Temp(const Var& like) { return main_.AddVar(main_.UniqueName("hidden." + like.name()), VarKind::kTemp, TensorType::Unranked(like.type.dtype)); }
+  Var* Temp(const Var& like) {
+    return main_.AddVar(main_.UniqueName("hidden." + like.name()), VarKind::kTemp, TensorType::Unranked(like.type.dtype));
+  }
   Op& Append(Block& block, const char* type, std::vector<Var*> operands, std::vector<Var*> results) {
     std::unique_ptr<Op> op = block.NewOp(onnx::FindOp(type));
     for (size_t i = 0; i < operands.size(); ++i) op->SetInputs(static_cast<int>(i), {&operands[i], 1});
@@ -66,7 +69,8 @@ class Hider {
 
   //   hidden = the rows of x that the flag, for each of them, keeps
   Var* BehindCompress(Var* x) {
-    Var *const rows = main_.AddVar(main_.UniqueName("rows"), VarKind::kTemp, TensorType::Unranked(DType::kI64)), *const keep = Temp(*flag_), *const result = Temp(*x);
+    Var *const rows = main_.AddVar(main_.UniqueName("rows"), VarKind::kTemp, TensorType::Unranked(DType::kI64)), *const keep = Temp(*flag_),
+               *const result = Temp(*x);
     Append(main_, "onnx.Shape.15", {x}, {rows}).SetAttr("end", int64_t{1});
     Append(main_, "onnx.Expand.13", {flag_, rows}, {keep});
     Append(main_, "onnx.Compress.11", {x, keep}, {result}).SetAttr("axis", int64_t{0});

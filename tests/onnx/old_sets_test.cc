@@ -1,4 +1,5 @@
-// The operator sets 1 to 6: every operator that the standard has there is known, or is one of those that tools/docs/onnx.md says are not executed. That each runs,
+// The operator sets 1 to 6: every operator that the standard has there is known, or is one of those that tools/docs/onnx.md says are not
+// executed. That each runs,
 // //tests/extreme holds; what it computes where that differs from later sets, ops/old_sets.case.
 #include <gtest/gtest.h>
 

@@ -11,9 +11,9 @@ namespace ampc::testing {
 namespace {
 
 // By TensorProto.DataType.
-constexpr DType kTypes[] = {DType::kInvalid, DType::kF32, DType::kU8,      DType::kI8,  DType::kU16, DType::kI16,
-                            DType::kI32,     DType::kI64, DType::kInvalid, DType::kBool, DType::kF16,     DType::kF64,
-                            DType::kU32,     DType::kU64, DType::kC64, DType::kC128, DType::kBF16};
+constexpr DType kTypes[] = {DType::kInvalid, DType::kF32, DType::kU8,      DType::kI8,   DType::kU16, DType::kI16,
+                            DType::kI32,     DType::kI64, DType::kInvalid, DType::kBool, DType::kF16, DType::kF64,
+                            DType::kU32,     DType::kU64, DType::kC64,     DType::kC128, DType::kBF16};
 
 // A protobuf message, field by field.
 class Reader {

@@ -23,7 +23,8 @@ Op& Append(Block& block, const char* type, std::vector<Var*> operands, Var* resu
 void Pack(Var* var, int n, Block& block, std::vector<Var*>* feeds) {
   std::vector<Var*> elements;
   for (int i = 0; i < n; ++i) {
-    elements.push_back(block.AddVar(block.UniqueName(var->name() + "." + std::to_string(i)), VarKind::kFeed, TensorType::Unranked(var->type.dtype)));
+    elements.push_back(
+        block.AddVar(block.UniqueName(var->name() + "." + std::to_string(i)), VarKind::kFeed, TensorType::Unranked(var->type.dtype)));
   }
   feeds->insert(feeds->end(), elements.begin(), elements.end());
   var->kind = VarKind::kTemp;
@@ -39,7 +40,8 @@ void Unpack(Var* var, int n, Block& block, std::vector<Var*>* fetches) {
   for (int i = 0; i < n; ++i) {
     Var* const at = block.AddVar(block.UniqueName("at"), VarKind::kConst, TensorType(DType::kI64, {1}));
     at->literal = std::make_shared<const HostTensor>(HostTensor::Of<int64_t>({1}, {i}));
-    Var* const element = block.AddVar(block.UniqueName(var->name() + "." + std::to_string(i)), VarKind::kTemp, TensorType::Unranked(var->type.dtype));
+    Var* const element =
+        block.AddVar(block.UniqueName(var->name() + "." + std::to_string(i)), VarKind::kTemp, TensorType::Unranked(var->type.dtype));
     Append(block, "sequence_at", {var, at}, element);
     fetches->push_back(element);
   }

@@ -28,8 +28,9 @@ constexpr const char* kSteps[] = {
 constexpr const char* kOperands[] = {"wide", "scalar", "vector"};
 
 std::string WithStep(const std::string& head, const std::string& step) {
-  return absl::StrCat("feed x : f32 [2, 6]\nfeed shape : i64 [?]\nconst scalar : f32 [] = [1.5]\nconst vector : f32 [3] = [0.5, 2.0, 3.0]\n", head,
-                      "t = onnx.Greater.13(wide, scalar)\n", step, "\nfetch y\n");
+  return absl::StrCat(
+      "feed x : f32 [2, 6]\nfeed shape : i64 [?]\nconst scalar : f32 [] = [1.5]\nconst vector : f32 [3] = [0.5, 2.0, 3.0]\n", head,
+      "t = onnx.Greater.13(wide, scalar)\n", step, "\nfetch y\n");
 }
 
 TEST(Unranked, OperandsBesideScalarsAndVectors) {

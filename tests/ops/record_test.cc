@@ -35,7 +35,8 @@ TEST(Slots, SayWhatTheyTake) {
   def.In("A").OptIn("B").VarIn("C").OptVarIn("D").HostIn("E").HostVarIn("F");
   std::vector<std::string> slots;
   for (const SlotDef& slot : def.inputs) slots.push_back(text(slot));
-  EXPECT_EQ(slots, (std::vector<std::string>{"A", "B optional", "C variadic", "D optional variadic", "E optional host", "F optional variadic host"}));
+  EXPECT_EQ(slots, (std::vector<std::string>{"A", "B optional", "C variadic", "D optional variadic", "E optional host",
+                                             "F optional variadic host"}));
 }
 
 TEST(Cost, ConvolutionCountsTwoFlopsPerMultiplyAdd) {
@@ -59,7 +60,8 @@ TEST(Cost, MatmulCountsTheInnerDimension) {
 // Its steps are made one by one, as many as there are.
 TEST(Cost, AnUnknownNumberOfStepsCountsAsOne) {
   const auto flops = [](absl::string_view steps) {
-    return CostOf(absl::StrCat("feed x : f32 [", steps, ", 2, 4]\nparam w : f32 [1, 24, 4]\nparam r : f32 [1, 24, 6]\nparam p : f32 [1, 18]\n",
+    return CostOf(absl::StrCat("feed x : f32 [", steps,
+                               ", 2, 4]\nparam w : f32 [1, 24, 4]\nparam r : f32 [1, 24, 6]\nparam p : f32 [1, 18]\n",
                                "onnx.LSTM.14(X=[x], W=[w], R=[r], P=[p]) -> Y=[y] hidden_size=6l : f32 [", steps, ", 1, 2, 6]\n"))
         .flops;
   };

@@ -158,7 +158,8 @@ TEST(PipelineText, ParsesBack) {
   const absl::StatusOr<Pipeline> parsed = Pipeline::Parse(text);
   ASSERT_TRUE(parsed.ok()) << parsed.status().message();
   EXPECT_EQ(parsed->ToString(), text);
-  const PassOptions& decide = std::find_if(parsed->steps().begin(), parsed->steps().end(), [](const auto& step) { return step.pass == "amp-decide"; })->options;
+  const PassOptions& decide =
+      std::find_if(parsed->steps().begin(), parsed->steps().end(), [](const auto& step) { return step.pass == "amp-decide"; })->options;
   EXPECT_EQ(decide.at("exclude"), "name:fc_*;scope:/a b/;regex:a{1,2}\\d;name:\"quoted\"");
 }
 

@@ -88,20 +88,11 @@ class RandomProgram {
     const int ops = 2 + Below(4);
     for (int i = 0; i < ops; ++i) {
       switch (depth < kMostDepth ? Below(7) : 0) {
-        case 1:
-          If(lines, depth);
-          break;
-        case 2:
-          Loop(lines, depth);
-          break;
-        case 3:
-          While(lines, depth);
-          break;
-        case 4:
-          Write(lines, carries_[Below(static_cast<int>(carries_.size()))]);
-          break;
-        default:
-          values_.push_back(Write(lines, seeds_.emplace_back(Name("t"))));
+        case 1: If(lines, depth); break;
+        case 2: Loop(lines, depth); break;
+        case 3: While(lines, depth); break;
+        case 4: Write(lines, carries_[Below(static_cast<int>(carries_.size()))]); break;
+        default: values_.push_back(Write(lines, seeds_.emplace_back(Name("t"))));
       }
     }
   }

@@ -28,11 +28,11 @@ struct Kind {
   bool is_float, has_sign;
 };
 constexpr Kind kKinds[] = {
-    {DType::kBool, 1, 0, 0, false, false}, {DType::kU8, 8, 0, 7, false, false},       {DType::kI8, 7, 0, 6, false, true},
-    {DType::kU4, 4, 0, 3, false, false},   {DType::kI4, 3, 0, 2, false, true},        {DType::kU2, 2, 0, 1, false, false},
-    {DType::kI2, 1, 0, 0, false, true},    {DType::kU16, 16, 0, 15, false, false},    {DType::kU32, 32, 0, 31, false, false},
-    {DType::kI16, 15, 0, 14, false, true}, {DType::kI32, 31, 0, 30, false, true},     {DType::kI64, 63, 0, 62, false, true},
-    {DType::kF16, 11, -24, 15, true, true}, {DType::kBF16, 8, -133, 127, true, true}, {DType::kF32, 24, -149, 127, true, true},
+    {DType::kBool, 1, 0, 0, false, false},     {DType::kU8, 8, 0, 7, false, false},      {DType::kI8, 7, 0, 6, false, true},
+    {DType::kU4, 4, 0, 3, false, false},       {DType::kI4, 3, 0, 2, false, true},       {DType::kU2, 2, 0, 1, false, false},
+    {DType::kI2, 1, 0, 0, false, true},        {DType::kU16, 16, 0, 15, false, false},   {DType::kU32, 32, 0, 31, false, false},
+    {DType::kI16, 15, 0, 14, false, true},     {DType::kI32, 31, 0, 30, false, true},    {DType::kI64, 63, 0, 62, false, true},
+    {DType::kF16, 11, -24, 15, true, true},    {DType::kBF16, 8, -133, 127, true, true}, {DType::kF32, 24, -149, 127, true, true},
     {DType::kF64, 53, -1074, 1023, true, true}};
 
 // Those that another type lacks first: the ends of the range, the smallest one, and a significand of ones.
@@ -74,8 +74,8 @@ TEST(FoldCasts, DropsExactlyTheCastsThatLoseNothing) {
       if (from.dtype == to.dtype || from.dtype == DType::kBool || to.dtype == DType::kBool) continue;
       const std::string a(Name(from.dtype)), b(Name(to.dtype));
       ASSERT_OK_AND_ASSIGN(Program program, Parse(absl::StrCat("feed x : ", a, " [4]\nt = cast(x) in_dtype=", a, " out_dtype=", b, " : ", b,
-                                                               " [4]\ny = cast(t) in_dtype=", b, " out_dtype=", a, " : ", a, " [4]\nz = scale(y) scale=2.0 : ", a,
-                                                               " [4]\nfetch z\n")));
+                                                               " [4]\ny = cast(t) in_dtype=", b, " out_dtype=", a, " : ", a,
+                                                               " [4]\nz = scale(y) scale=2.0 : ", a, " [4]\nfetch z\n")));
       ASSERT_OK(FoldCasts(program));
       bool exact = true;
       for (const Real v : Extremes(from)) exact = exact && Has(to, v);
@@ -84,8 +84,8 @@ TEST(FoldCasts, DropsExactlyTheCastsThatLoseNothing) {
   }
 }
 
-// An operand that would fit in several places. Up to operator set 6 it lies from dimension `axis` of the first one on, where `broadcast` is set;
-// from 7 on at its end.
+// An operand that would fit in several places. Up to operator set 6 it lies from dimension `axis` of the first one on, where `broadcast` is
+// set; from 7 on at its end.
 TEST(UpgradeOnnxOpset, ABroadcastStaysWhereItWas) {
   const std::vector<Dims> operands = {{3, 3, 3}, {3, 3}, {3}, {3, 1}, {1, 3}, {1}, {1, 1}};
   for (const Dims& y : operands) {
@@ -100,7 +100,8 @@ TEST(UpgradeOnnxOpset, ABroadcastStaysWhereItWas) {
         ASSERT_OK_AND_ASSIGN(Program program, Parse(text));
         PassContext ctx;
         ASSERT_OK_AND_ASSIGN(ctx.support, TargetSupport("cuda"));
-        const absl::Status raised = RunPipeline(Pipeline().Add("infer-types").Add("upgrade-onnx-opset", {{"dtype", "bf16"}}), {}, ctx, program);
+        const absl::Status raised =
+            RunPipeline(Pipeline().Add("infer-types").Add("upgrade-onnx-opset", {{"dtype", "bf16"}}), {}, ctx, program);
         EXPECT_EQ(raised.ok(), place == end) << text << raised;
       }
     }
@@ -129,7 +130,8 @@ block body parent=main {
   r = elementwise_add(p, q)
   onnx.yield(outputs=[c, q, r, r])
 }
-)"), ::testing::UnorderedElementsAre("q a", "r b", "r all", "start p", "one q", "q p", "r q", "start a", "one b"));
+)"),
+              ::testing::UnorderedElementsAre("q a", "r b", "r all", "start p", "one q", "q p", "r q", "start a", "one b"));
 }
 
 TEST(BlockLinks, OfAScanWhoseElementsAreNoState) {
@@ -143,7 +145,8 @@ block body parent=main {
   s = elementwise_add(sum, row)
   onnx.yield(outputs=[s, s])
 }
-)"), ::testing::UnorderedElementsAre("s last", "s sums", "zero sum", "x row", "s sum", "zero last"));
+)"),
+              ::testing::UnorderedElementsAre("s last", "s sums", "zero sum", "x row", "s sum", "zero last"));
 }
 
 TEST(BlockLinks, OfAnIf) {
@@ -159,7 +162,8 @@ block yes parent=main {
 block no parent=main {
   onnx.yield(outputs=[x])
 }
-)"), ::testing::UnorderedElementsAre("a y", "x y"));
+)"),
+              ::testing::UnorderedElementsAre("a y", "x y"));
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ param v : f32 [4]
 y = conv2d(x, w) paddings=[1, 1] strides=[2, 2] : f32 [?, 4, ?, ?]
 n = batch_norm(y, s, b, m, v) is_test=true : f32 [?, 4, ?, ?]
 z = relu(n) : f32 [?, 4, ?, ?]
-fetch z)", 1},
+fetch z)",
+     1},
     {"ResidualBlock", R"(
 feed  x : f32 [?, 3, ?, ?]
 param w : f32 [3, 3, 3, 3]
@@ -40,7 +41,8 @@ r = relu(t) : f32 [?, 3, ?, ?]
 c = conv2d(r, u) : f32 [?, 3, ?, ?]
 d = elementwise_add(c, x) : f32 [?, 3, ?, ?]
 z = relu6(d) threshold=1.0 : f32 [?, 3, ?, ?]
-fetch z)", 2},
+fetch z)",
+     2},
     {"AffineAroundActivation", R"(
 feed  x : f32 [?, 3, ?, ?]
 param w : f32 [3, 1, 3, 3]
@@ -57,7 +59,8 @@ h = hard_swish(a) : f32 [?, 3, ?, ?]
 t2 = elementwise_mul(s2, h) : f32 [?, 3, ?, ?]
 a2 = elementwise_add(t2, c2) : f32 [?, 3, ?, ?]
 z = conv2d(a2, u) : f32 [?, 5, ?, ?]
-fetch z)", 2},
+fetch z)",
+     2},
     {"AffineBeforePadding", R"(
 feed  x : f32 [?, 3, ?, ?]
 param w : f32 [2, 3, 3, 3]
@@ -67,7 +70,8 @@ t = elementwise_mul(x, s) : f32 [?, 3, ?, ?]
 a = elementwise_add(t, c) : f32 [?, 3, ?, ?]
 y = conv2d(a, w) paddings=[1, 1] : f32 [?, 2, ?, ?]
 z = sigmoid(y) : f32 [?, 2, ?, ?]
-fetch z)", 2},
+fetch z)",
+     2},
     {"ProductBiasGelu", R"(
 feed  x : f32 [?, 3, 8, 8]
 param w : f32 [8, 6]
@@ -75,7 +79,8 @@ param b : f32 [6]
 y = matmul_v2(x, w) : f32 [?, 3, 8, 6]
 t = elementwise_add(b, y) : f32 [?, 3, 8, 6]
 z = gelu(t) : f32 [?, 3, 8, 6]
-fetch z)", 1},
+fetch z)",
+     1},
     {"ScaleBehindAnActivation", R"(
 feed  x : f32 [?, 3, ?, ?]
 param w : f32 [4, 3, 3, 3]
@@ -85,7 +90,8 @@ y = conv2d(x, w) paddings=[1, 1] : f32 [?, 4, ?, ?]
 a = hard_swish(y) : f32 [?, 4, ?, ?]
 m = elementwise_mul(a, factor) : f32 [?, 4, ?, ?]
 z = elementwise_add(m, term) : f32 [?, 4, ?, ?]
-fetch z)", 1},
+fetch z)",
+     1},
     {"ProductBiasGeluSpeltOut", R"(
 feed  x : f32 [?, 3, 8, 8]
 param w : f32 [8, 6]
@@ -100,7 +106,8 @@ e = erf(s) : f32 [?, 3, 8, 6]
 u = elementwise_add(e, one) : f32 [?, 3, 8, 6]
 m = elementwise_mul(t, u) : f32 [?, 3, 8, 6]
 z = elementwise_mul(m, half) : f32 [?, 3, 8, 6]
-fetch z)", 1},
+fetch z)",
+     1},
     {"MulLeakyRelu", R"(
 feed  x : f32 [?, 3, 8, 8]
 param w : f32 [192, 6]
@@ -108,7 +115,8 @@ param b : f32 [6]
 y = mul(x, w) : f32 [?, 6]
 t = elementwise_add(y, b) : f32 [?, 6]
 z = hard_sigmoid(t) slope=0.3 offset=0.4 : f32 [?, 6]
-fetch z)", 1},
+fetch z)",
+     1},
 };
 
 class Fusion : public ::testing::TestWithParam<Net> {};
@@ -136,7 +144,8 @@ TEST_P(Fusion, ComputesTheSame) {
   for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], tolerance.abs + tolerance.rel * largest) << i;
 }
 
-INSTANTIATE_TEST_SUITE_P(Nets, Fusion, ::testing::ValuesIn(kNets), [](const ::testing::TestParamInfo<Net>& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Nets, Fusion, ::testing::ValuesIn(kNets),
+                         [](const ::testing::TestParamInfo<Net>& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace ampc

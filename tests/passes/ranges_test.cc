@@ -15,7 +15,8 @@ ValueRange RangeOf(const std::vector<float>& values) {
 }
 
 TEST(Ranges, CountsWhatIsFiniteAndNotZero) {
-  const ValueRange range = RangeOf({0, -3, 1e-9f, 0x1p-25f, 0x1p-24f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()});
+  const ValueRange range =
+      RangeOf({0, -3, 1e-9f, 0x1p-25f, 0x1p-24f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()});
   EXPECT_EQ(range.largest, 3);
   EXPECT_EQ(range.smallest, 1e-9f);
   EXPECT_EQ(range.nonzero, 4);
@@ -95,7 +96,8 @@ TEST(Ranges, KeepWhatReachesHalfTheRangeWhereItIsMadeAndRead) {
 TEST(Ranges, KeepWhatVanishesButNotProbabilities) {
   const ValueRange tiny = RangeOf({1e-9f, 1e-9f, 1});
   EXPECT_EQ(Marked({{"a", tiny}, {"c", tiny}}, DType::kF16), (Lines{"a protect.measured: 'a' reached only 1, 2 of 3 values are 0 in f16"}));
-  EXPECT_EQ(Marked({{"d", RangeOf({1e-5f})}}, DType::kF16), (Lines{"d protect.measured: 'd' reached only 1e-05, 0 of 1 values are 0 in f16"}));
+  EXPECT_EQ(Marked({{"d", RangeOf({1e-5f})}}, DType::kF16),
+            (Lines{"d protect.measured: 'd' reached only 1e-05, 0 of 1 values are 0 in f16"}));
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "tests/formats/test_files.h"
 #include "runtime/convert/convert.h"
+#include "tests/formats/test_files.h"
 
 namespace ampc::testing {
 

@@ -122,7 +122,9 @@ y = relu(c) : f32 [1, 1, ?, ?]
 fetch y
 )"));
   const auto dims = [&](float scale, int64_t pad) -> std::vector<int64_t> {
-    const absl::StatusOr<TensorMap> out = session.Run({{"x", F({1, 1, 2, 2}, {1, 2, 3, 4})}, {"s", F({4}, {1, 1, scale, 1})}, {"p", HostTensor::Of<int64_t>({8}, {0, 0, 0, pad, 0, 0, 0, 0})}});
+    const absl::StatusOr<TensorMap> out = session.Run({{"x", F({1, 1, 2, 2}, {1, 2, 3, 4})},
+                                                       {"s", F({4}, {1, 1, scale, 1})},
+                                                       {"p", HostTensor::Of<int64_t>({8}, {0, 0, 0, pad, 0, 0, 0, 0})}});
     EXPECT_OK(out.status());
     return out.ok() ? DimsOf(out->at("y")) : std::vector<int64_t>();
   };

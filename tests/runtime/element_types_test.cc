@@ -31,7 +31,8 @@ TEST(ElementTypes, OneIsOneInEachOfThem) {
     absl::StrAppend(&text, "const one.", Name(from), " : ", Name(from), " [2] = [", One(from), ", ", One(from), "]\n");
     for (const DType to : RealTypes()) {
       absl::StrAppend(&text, "a", n, " = cast(one.", Name(from), ") out_dtype=", Name(to), " : ", Name(to), " [2]\n");
-      absl::StrAppend(&text, "b", n, " = cast(a", n, ") out_dtype=f32 : f32 [2]\n", "y", n, " = elementwise_add(b", n, ", zero) : f32 [2]\n");
+      absl::StrAppend(&text, "b", n, " = cast(a", n, ") out_dtype=f32 : f32 [2]\n", "y", n, " = elementwise_add(b", n,
+                      ", zero) : f32 [2]\n");
       absl::StrAppend(&fetches, "fetch y", n++, "\n");
     }
   }
@@ -45,17 +46,19 @@ TEST(ElementTypes, EachIsMoved) {
   for (int type = 1; type < kNumDTypes; ++type) {
     const DType dtype = static_cast<DType>(type);
     const std::string t(Name(dtype)), typed = absl::StrCat(" : ", t, " ");
-    const std::string text = absl::StrCat("feed x", typed, "[2, 3]\nfeed c : bool [3, 2]\nconst i : i64 [1] = [1]\n", "a = transpose2(x) axis=[1, 0]", typed,
-                                          "[3, 2]\nb = reshape2(a) shape=[2, 3]", typed, "[2, 3]\nd = reshape2(b) shape=[3, 2]", typed,
-                                          "[3, 2]\ne = where(Condition=c, X=a, Y=d)", typed, "[3, 2]\nf = concat(X=[e, a]) axis=0", typed,
-                                          "[6, 2]\nh = gather(f, i) axis=0", typed, "[1, 2]\ng = pad(h) paddings=[0, 1, 0, 0]", typed, "[2, 2]\nfetch g\n");
+    const std::string text =
+        absl::StrCat("feed x", typed, "[2, 3]\nfeed c : bool [3, 2]\nconst i : i64 [1] = [1]\n", "a = transpose2(x) axis=[1, 0]", typed,
+                     "[3, 2]\nb = reshape2(a) shape=[2, 3]", typed, "[2, 3]\nd = reshape2(b) shape=[3, 2]", typed,
+                     "[3, 2]\ne = where(Condition=c, X=a, Y=d)", typed, "[3, 2]\nf = concat(X=[e, a]) axis=0", typed,
+                     "[6, 2]\nh = gather(f, i) axis=0", typed, "[1, 2]\ng = pad(h) paddings=[0, 1, 0, 0]", typed, "[2, 2]\nfetch g\n");
     ASSERT_OK_AND_ASSIGN(const Session session, FromText(text));
     ASSERT_OK_AND_ASSIGN(HostTensor x, HostTensor::Create(dtype, {2, 3}));
     // The bytes that are moved are those of a 1 at [1, 1]: row 1 of the transposed.
     const size_t size = SizeOf(dtype);
     if (IsFloat(dtype)) continue;  // the tests of each kernel have them
     static_cast<uint8_t*>(x.mutable_data())[4 * size] = 1;
-    ASSERT_OK_AND_ASSIGN(const TensorMap out, session.Run({{"x", x}, {"c", HostTensor::Of<bool>({3, 2}, {true, true, true, true, true, true})}}));
+    ASSERT_OK_AND_ASSIGN(const TensorMap out,
+                         session.Run({{"x", x}, {"c", HostTensor::Of<bool>({3, 2}, {true, true, true, true, true, true})}}));
     const HostTensor& g = out.at("g");
     EXPECT_EQ(g.dtype(), dtype);
     std::vector<uint8_t> want(4 * size);

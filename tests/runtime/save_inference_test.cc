@@ -92,7 +92,9 @@ class SaveInference : public ::testing::Test {
     ASSERT_OK(scope_.Add("variance", DType::kF32, Values({3}, 0.8f, 0.25f)));
   }
 
-  absl::StatusOr<Program> Make(bool remove_amp_cast) const { return InferenceProgram(trained_, scope_, {"x"}, {"p"}, {.remove_amp_cast = remove_amp_cast}); }
+  absl::StatusOr<Program> Make(bool remove_amp_cast) const {
+    return InferenceProgram(trained_, scope_, {"x"}, {"p"}, {.remove_amp_cast = remove_amp_cast});
+  }
 
   static HostTensor Weight(const Program& program, absl::string_view name) {
     const Var* var = program.main().FindVar(name);
@@ -151,7 +153,8 @@ TEST_F(SaveInference, RunsFromEveryFormat) {
     ASSERT_EQ(want.size(), 6u);
     if (remove) exact = want;
     EXPECT_EQ(want == exact, remove);
-    for (size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(testing::Near(want[i], exact[i], testing::ToleranceFor(DType::kF16))) << want[i] << ' ' << exact[i];
+    for (size_t i = 0; i < want.size(); ++i)
+      EXPECT_TRUE(testing::Near(want[i], exact[i], testing::ToleranceFor(DType::kF16))) << want[i] << ' ' << exact[i];
     for (const char* ending : {".pdmodel", ".ampc", ".prog"}) {
       const std::string path = dir / ((remove ? "fp32" : "mixed") + std::string(ending));
       ASSERT_OK(SaveInferenceProgram(trained_, scope_, {"x"}, {"p"}, path, {.remove_amp_cast = remove}));
@@ -169,7 +172,9 @@ TEST_F(SaveInference, PaddleFilesNameTheStatistics) {
 }
 
 TEST_F(SaveInference, ErrorsNameTheValue) {
-  const auto make = [this](std::vector<std::string> feeds, std::vector<std::string> fetches) { return InferenceProgram(trained_, scope_, feeds, fetches).status(); };
+  const auto make = [this](std::vector<std::string> feeds, std::vector<std::string> fetches) {
+    return InferenceProgram(trained_, scope_, feeds, fetches).status();
+  };
   ExpectError(make({"x"}, {"q"}), ExitCode::kUsage, "the fetch 'q' is no value");
   ExpectError(make({"x", "label"}, {"p"}), ExitCode::kUsage, "do not need the feed 'label'");
   ExpectError(make({"x"}, {"l"}), ExitCode::kUsage, "need the feed 'label'");

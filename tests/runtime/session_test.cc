@@ -105,7 +105,8 @@ h = cast(x) in_dtype=f32 out_dtype=f16 : f16 [3]
 y = elementwise_add(h, h) : f16 [3]
 z = cast(y) in_dtype=f16 out_dtype=f32 : f32 [3]
 fetch y, z
-)", {.threads = 1, .strict_rounding = true}));
+)",
+                                                       {.threads = 1, .strict_rounding = true}));
   ASSERT_OK_AND_ASSIGN(TensorMap out, session.Run({{"x", HostTensor::Of<float>({3}, {2049, 1e-8f, 40000})}}));
   ASSERT_EQ(out.at("y").dtype(), DType::kF16);
   EXPECT_EQ(static_cast<float>(out.at("y").values<Half>()[0]), 4096);
@@ -122,7 +123,8 @@ y = elementwise_add(x, x) : f16 [3]
 z = scale(y) scale=0.5 : f16 [3]
 w = cast(z) in_dtype=f16 out_dtype=f32 : f32 [3]
 fetch y, w
-)", {.threads = 1, .excess_precision = excess}));
+)",
+                                                         {.threads = 1, .excess_precision = excess}));
     ASSERT_OK_AND_ASSIGN(TensorMap out, session.Run({{"x", HostTensor::Of<Half>({3}, {Half(2049.0f), Half(0.5f), Half(40000.0f)})}}));
     EXPECT_TRUE(std::isinf(static_cast<float>(out.at("y").values<Half>()[2])));
     EXPECT_EQ(Floats(out.at("w"))[1], 0.5f);
@@ -222,7 +224,8 @@ c = scale(b) bias=1.0 : f32 [4]
 d = elementwise_add(b, c) : f32 [4]
 e = elementwise_add(a, d) : f32 [4]
 fetch e, a, x
-)", {.threads = 1, .strict_rounding = true}));
+)",
+                                                       {.threads = 1, .strict_rounding = true}));
   const HostTensor x = HostTensor::Of<float>({4}, {-1, 1, 2, 3});
   ASSERT_OK_AND_ASSIGN(TensorMap out, session.Run({{"x", x}}));
   EXPECT_EQ(Floats(out.at("a")), (std::vector<float>{0, 1, 2, 3}));
@@ -268,13 +271,15 @@ TEST(SessionErrors, FeedsThatDoNotFit) {
   ASSERT_OK_AND_ASSIGN(const Session session, FromText(kMlp));
   ExpectError(session.Run({}).status(), ExitCode::kUsage, "feed 'x' is missing");
   ExpectError(session.Run({{"x", Ramp({1, 2}, 0, 1)}, {"z", Ramp({1}, 0, 1)}}).status(), ExitCode::kUsage, "no feed 'z'");
-  ExpectError(session.Run({{"x", HostTensor::Of<int32_t>({1, 2}, {1, 2})}}).status(), ExitCode::kUsage, "feed 'x' is i32, the model needs f32 [?, 2]");
+  ExpectError(session.Run({{"x", HostTensor::Of<int32_t>({1, 2}, {1, 2})}}).status(), ExitCode::kUsage,
+              "feed 'x' is i32, the model needs f32 [?, 2]");
   ExpectError(session.Run({{"x", Ramp({1, 3}, 0, 1)}}).status(), ExitCode::kUsage, "feed 'x' has dims [1, 3], the model needs f32 [?, 2]");
 }
 
 TEST(SessionErrors, FeedsThatAreNoTensors) {
   ASSERT_OK_AND_ASSIGN(const Session session, FromText("feed a : array<f32> [2]\nfeed x : f32 [2]\ny = relu(x) : f32 [2]\nfetch y\n"));
-  ExpectError(session.Run({{"x", Ramp({2}, 0, 1)}}).status(), ExitCode::kUnsupported, "feed 'a' is array<f32> [2], models are executed with tensors as feeds");
+  ExpectError(session.Run({{"x", Ramp({2}, 0, 1)}}).status(), ExitCode::kUnsupported,
+              "feed 'a' is array<f32> [2], models are executed with tensors as feeds");
 }
 
 TEST(SessionErrors, WhatCannotRun) {
@@ -286,8 +291,8 @@ TEST(SessionErrors, WhatCannotRun) {
 }
 
 TEST(SessionErrors, AParamWithoutValue) {
-  ExpectError(FromText("feed x : f32 [2, 2]\nparam w : f32 [2, 2]\ny = matmul_v2(x, w) : f32 [2, 2]\nfetch y\n").status(), ExitCode::kBadInput,
-              "param 'w' has no stored value");
+  ExpectError(FromText("feed x : f32 [2, 2]\nparam w : f32 [2, 2]\ny = matmul_v2(x, w) : f32 [2, 2]\nfetch y\n").status(),
+              ExitCode::kBadInput, "param 'w' has no stored value");
 }
 
 }  // namespace

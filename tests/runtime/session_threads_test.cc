@@ -1,4 +1,5 @@
-// Sessions and threads: many threads in one Session, many Sessions at once, many threads in one run. Also what the thread sanitizer looks at.
+// Sessions and threads: many threads in one Session, many Sessions at once, many threads in one run. Also what the thread sanitizer looks
+// at.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -30,7 +30,8 @@ struct Fixture {
       if (!zeros.ok()) return zeros.status();
       if (absl::Status s = scope.Add(var->name(), var->type.dtype, *std::move(zeros)); !s.ok()) return s;
     }
-    absl::StatusOr<std::unique_ptr<ProgramRunner>> made = ProgramRunner::Create(*std::move(program), {.threads = 1, .fuse = false, .scope = &scope});
+    absl::StatusOr<std::unique_ptr<ProgramRunner>> made =
+        ProgramRunner::Create(*std::move(program), {.threads = 1, .fuse = false, .scope = &scope});
     if (!made.ok()) return made.status();
     runner = *std::move(made);
     return absl::OkStatus();

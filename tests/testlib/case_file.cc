@@ -15,8 +15,9 @@
 namespace ampc::testing {
 namespace {
 
-constexpr std::pair<absl::string_view, Expect> kExpectations[] = {{"out", Expect::kOut},     {"check", Expect::kCheck}, {"unchanged", Expect::kUnchanged},
-                                                                  {"error", Expect::kError}, {"table", Expect::kTable}, {"notes", Expect::kNotes}};
+constexpr std::pair<absl::string_view, Expect> kExpectations[] = {
+    {"out", Expect::kOut},     {"check", Expect::kCheck}, {"unchanged", Expect::kUnchanged},
+    {"error", Expect::kError}, {"table", Expect::kTable}, {"notes", Expect::kNotes}};
 
 std::string TestName(absl::string_view title) {
   std::string name(title);
@@ -39,7 +40,8 @@ class CaseReader {
     std::set<std::string> names;
     while (!AtEnd()) {
       AMPC_ASSIGN_OR_RETURN(Case c, ReadCase());
-      if (!names.insert(c.name).second) return UsageError(absl::StrCat(c.line, ": found the case '", c.title, "' twice, needed a title of its own"));
+      if (!names.insert(c.name).second)
+        return UsageError(absl::StrCat(c.line, ": found the case '", c.title, "' twice, needed a title of its own"));
       cases.push_back(std::move(c));
     }
     if (cases.empty()) return UsageError("found no case, needed '=== title'");
@@ -86,7 +88,8 @@ class CaseReader {
       return absl::OkStatus();
     }
     if (!absl::ConsumePrefix(&line, "context:")) return Error("needed 'run: ', 'context: key=value' or '--- in'");
-    const std::pair<absl::string_view, absl::string_view> option = absl::StrSplit(absl::StripAsciiWhitespace(line), absl::MaxSplits('=', 1));
+    const std::pair<absl::string_view, absl::string_view> option =
+        absl::StrSplit(absl::StripAsciiWhitespace(line), absl::MaxSplits('=', 1));
     c->context[std::string(option.first)] = std::string(option.second);
     return absl::OkStatus();
   }

@@ -33,7 +33,7 @@ struct Case {
   std::map<std::string, std::string> context;
   std::string in;
   Expect expect = Expect::kOut;
-  std::string expected;  // without the newline at its end
+  std::string expected;                      // without the newline at its end
   int expected_begin = 0, expected_end = 0;  // its lines in the file, counted from 0, [begin, end)
 };
 

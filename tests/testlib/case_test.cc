@@ -61,7 +61,8 @@ TEST(ParseCases, SaysWhatIsMissing) {
   EXPECT_THAT(ParseCases("run: x"), StatusIs(ExitCode::kUsage, "1: found 'run: x', needed '=== title' or a comment"));
   EXPECT_THAT(ParseCases("=== a\n--- in\n"), StatusIs(ExitCode::kUsage, "2: found '--- in', needed 'run: ' and what to run"));
   EXPECT_THAT(ParseCases("=== a\nrun: x\nrum: y\n"), StatusIs(ExitCode::kUsage, HasSubstr("3: found 'rum: y'")));
-  EXPECT_THAT(ParseCases("=== a\nrun: x\n--- in\nfeed\n"), StatusIs(ExitCode::kUsage, HasSubstr("found the end of the file, needed one of --- out")));
+  EXPECT_THAT(ParseCases("=== a\nrun: x\n--- in\nfeed\n"),
+              StatusIs(ExitCode::kUsage, HasSubstr("found the end of the file, needed one of --- out")));
   EXPECT_THAT(ParseCases("=== a\nrun: x\n--- in\n--- outt\n"), StatusIs(ExitCode::kUsage, HasSubstr("4: found '--- outt'")));
   EXPECT_THAT(ParseCases("=== a\nrun: x\n--- in\n--- unchanged\n--- out\n"), StatusIs(ExitCode::kUsage, HasSubstr("one expectation")));
   EXPECT_THAT(ParseCases("=== a\nrun: x\n--- in\n--- unchanged\n=== a\nrun: x\n--- in\n--- unchanged\n"),

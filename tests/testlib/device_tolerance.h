@@ -15,7 +15,8 @@ namespace ampc::testing {
 //   exact            moves, casts, + - * / sqrt, min, max, comparisons: 0 ulps
 //   transcendental   of halves 1 ulp; of f32 the device's 4 and the CPU's own error
 //   sums             one rounding to the declared type, and a few 2^-24 for each addition that the order changes
-//   library's gelu   of halves, beside a product: its tanh is that of the hardware, 2^-11, which is 1e-3 of the function below 4 and 4e-3 of its slope
+//   library's gelu   of halves, beside a product: its tanh is that of the hardware, 2^-11, which is 1e-3 of the function below 4 and 4e-3
+//   of its slope
 struct DeviceTolerance {
   double ulps = 0, of_largest = 0, absolute = 0;
 };
@@ -31,7 +32,8 @@ inline DeviceTolerance DeviceToleranceFor(std::string_view op, DType declared) {
   if (!IsFloat(declared)) return {0, 0};
   const bool low = IsLowPrecision(declared);
   const double sum = declared == DType::kF64 ? 1e-14 : 1e-5;
-  for (std::string_view part : {"softmax", "norm", "cross_entropy", "loss", "logsumexp", "reduce", "cum", "mean", "var", "std", "dist", "trace", "lamb"}) {
+  for (std::string_view part :
+       {"softmax", "norm", "cross_entropy", "loss", "logsumexp", "reduce", "cum", "mean", "var", "std", "dist", "trace", "lamb"}) {
     if (op.find(part) != std::string_view::npos) return {1, sum};
   }
   if (SumsTerms(op) || op == "dot" || op == "mv" || op.starts_with("fused_gemm_epilogue")) return {1, sum};
@@ -39,7 +41,9 @@ inline DeviceTolerance DeviceToleranceFor(std::string_view op, DType declared) {
   const bool gradient = op.ends_with("_grad");
   if (gradient) forward.remove_suffix(5);
   const FunctionTolerance cpu = FunctionToleranceFor(forward);
-  if (gradient) return SumsTerms(forward) || forward.starts_with("elementwise") ? DeviceTolerance{1, sum} : DeviceTolerance{low ? 1.0 : 8.0, low ? 0 : sum};
+  if (gradient)
+    return SumsTerms(forward) || forward.starts_with("elementwise") ? DeviceTolerance{1, sum}
+                                                                    : DeviceTolerance{low ? 1.0 : 8.0, low ? 0 : sum};
   if (cpu.ulps <= 0.5) return {0, 0};
   return low ? DeviceTolerance{1, 0} : DeviceTolerance{4 + cpu.ulps, cpu.abs};
 }

@@ -1,6 +1,7 @@
-// Which of a device's kernels ran, over all test programs of a run: each notes in the file that the variable AMPC_KERNELS_RAN names what it has
-// ("has OP TYPE") and what it ran ("ran OP TYPE"), as soon as it does, for a report that holds one against the other. Without the variable, nothing
-// is noted. One thread.
+// Which of a device's kernels ran, over all test programs of a run: each notes in the file that the variable AMPC_KERNELS_RAN names what it
+// has
+// ("has OP TYPE") and what it ran ("ran OP TYPE"), as soon as it does, for a report that holds one against the other. Without the variable,
+// nothing is noted. One thread.
 #pragma once
 
 #include <string>

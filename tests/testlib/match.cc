@@ -37,7 +37,8 @@ using Bindings = std::map<std::string, std::string>;
 
 std::string OneBlank(absl::string_view line) {
   std::string out(line);
-  std::replace_if(out.begin(), out.end(), [](unsigned char c) { return absl::ascii_isspace(c); }, ' ');
+  std::replace_if(
+      out.begin(), out.end(), [](unsigned char c) { return absl::ascii_isspace(c); }, ' ');
   absl::RemoveExtraAsciiWhitespace(&out);
   return out;
 }
@@ -57,8 +58,11 @@ absl::StatusOr<std::vector<Piece>> Pieces(absl::string_view pattern, int line) {
 }
 
 absl::StatusOr<std::vector<Check>> ParseChecks(absl::string_view text) {
-  static constexpr std::pair<absl::string_view, Kind> kWords[] = {
-      {"CHECK:", Kind::kCheck}, {"CHECK-NEXT:", Kind::kNext}, {"CHECK-SAME:", Kind::kSame}, {"CHECK-NOT:", Kind::kNot}, {"CHECK-LABEL:", Kind::kLabel}};
+  static constexpr std::pair<absl::string_view, Kind> kWords[] = {{"CHECK:", Kind::kCheck},
+                                                                  {"CHECK-NEXT:", Kind::kNext},
+                                                                  {"CHECK-SAME:", Kind::kSame},
+                                                                  {"CHECK-NOT:", Kind::kNot},
+                                                                  {"CHECK-LABEL:", Kind::kLabel}};
   std::vector<Check> checks;
   int line = 0;
   for (absl::string_view row : absl::StrSplit(text, '\n')) {
@@ -70,7 +74,8 @@ absl::StatusOr<std::vector<Check>> ParseChecks(absl::string_view text) {
       if (!absl::StartsWith(row, word)) continue;
       check = Check{kind, line, OneBlank(row.substr(word.size())), {}};
     }
-    if (!check || check->pattern.empty()) return UsageError(absl::StrCat("check line ", line, ": found '", row, "', needed CHECK: and a pattern"));
+    if (!check || check->pattern.empty())
+      return UsageError(absl::StrCat("check line ", line, ": found '", row, "', needed CHECK: and a pattern"));
     AMPC_ASSIGN_OR_RETURN(check->pieces, Pieces(check->pattern, line));
     checks.push_back(*std::move(check));
   }
@@ -178,7 +183,9 @@ class Matcher {
         return absl::OkStatus();
       }
     }
-    return Missing(check, check.kind == Kind::kNext ? "the next line" : check.kind == Kind::kSame ? "the rest of the line" : "what follows the last match");
+    return Missing(check, check.kind == Kind::kNext   ? "the next line"
+                          : check.kind == Kind::kSame ? "the rest of the line"
+                                                      : "what follows the last match");
   }
 
   absl::Status CheckAbsent(const std::vector<const Check*>& nots, Place from, Place to) const {
@@ -198,16 +205,16 @@ class Matcher {
 
   absl::Status Missing(const Check& check, absl::string_view where) const {
     const std::string bound = absl::StrJoin(bindings_, ", ", absl::PairFormatter("="));
-    return NoInLines(absl::StrCat("check line ", check.line, ": needed '", check.pattern, "' in ", where, bound.empty() ? "" : ", with ", bound, " in\n",
-                                  absl::StrJoin(lines_, "\n")));
+    return NoInLines(absl::StrCat("check line ", check.line, ": needed '", check.pattern, "' in ", where, bound.empty() ? "" : ", with ",
+                                  bound, " in\n", absl::StrJoin(lines_, "\n")));
   }
 
   std::vector<std::string> lines_;
   std::vector<size_t> labels_;
   Bindings bindings_;
-  Place start_, last_;      // of the last match
+  Place start_, last_;  // of the last match
   bool matched_ = false;
-  size_t limit_ = 0;        // one past the last line that may match now
+  size_t limit_ = 0;  // one past the last line that may match now
 };
 
 }  // namespace

@@ -50,7 +50,8 @@ TEST(MatchChecks, NotLooksBetweenItsNeighbours) {
 
 TEST(MatchChecks, NamesAreBoundOnce) {
   EXPECT_OK(MatchChecks("CHECK: [[L]] = cast(x)\nCHECK: [[A]] = matmul_v2([[L]], [[L]])\nCHECK: matmul_v2([[L]], [[A]])", kText));
-  EXPECT_THAT(MatchChecks("CHECK: [[L]] = cast(x)\nCHECK: b = matmul_v2([[L]], [[L]])", kText), StatusIs(ExitCode::kNo, HasSubstr("with L=x.f16")));
+  EXPECT_THAT(MatchChecks("CHECK: [[L]] = cast(x)\nCHECK: b = matmul_v2([[L]], [[L]])", kText),
+              StatusIs(ExitCode::kNo, HasSubstr("with L=x.f16")));
   // A name is whole: `16` is not the end of `x.f16`.
   EXPECT_FALSE(MatchChecks("CHECK: [[N]]16 = cast", "x.f16 = cast(x)").ok());
   EXPECT_OK(MatchChecks("CHECK: relu([[Q]])\nCHECK: fetch [[Q]]", "y = relu(\"a b\")\nfetch \"a b\""));

@@ -15,7 +15,8 @@ absl::Status CheckRoundTrip(const Program& program) {
   if (!again.ok()) return NoInLines(absl::StrCat("printed text does not parse: ", again.status().message(), "\n", text));
   std::string why;
   if (!SameProgram(program, *again, &why)) return NoInLines(absl::StrCat("printed text parses to another program: ", why, "\n", text));
-  if (Fingerprint(program) != Fingerprint(*again)) return NoInLines(absl::StrCat("printed text parses to a program with another fingerprint\n", text));
+  if (Fingerprint(program) != Fingerprint(*again))
+    return NoInLines(absl::StrCat("printed text parses to a program with another fingerprint\n", text));
   const std::string second = PrintProgram(*again);
   if (second != text) return NoInLines(absl::StrCat("printing twice gives two texts:\n", text, "\nand\n", second));
   return absl::OkStatus();

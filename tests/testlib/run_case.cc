@@ -25,7 +25,7 @@ namespace {
 // What running a case gives.
 struct Outcome {
   std::string before, text;  // the program before and after
-  std::string table;  // of the decision, when a pass made one
+  std::string table;         // of the decision, when a pass made one
   std::string notes;
   bool changed = false;
 };
@@ -37,7 +37,8 @@ std::string ContextValue(const Case& c, const std::string& key, absl::string_vie
 
 absl::Status CheckContext(const Case& c) {
   for (const auto& [key, value] : c.context) {
-    if (key != "target" && key != "brief" && key != "loc") return UsageError(absl::StrCat("context: found '", key, "', needed target, brief or loc"));
+    if (key != "target" && key != "brief" && key != "loc")
+      return UsageError(absl::StrCat("context: found '", key, "', needed target, brief or loc"));
   }
   return absl::OkStatus();
 }
@@ -107,7 +108,8 @@ CaseResult RunCase(const Case& c) {
     case Expect::kTable: return {Same(table, c.expected), table};
     case Expect::kNotes: return {Same(outcome.notes, c.expected), outcome.notes};
     case Expect::kCheck: return {MatchChecks(c.expected, text), ""};
-    case Expect::kUnchanged: return {outcome.changed ? NoInLines(absl::StrCat("found a change, needed none:\n", text)) : Same(text, Stripped(outcome.before)), ""};
+    case Expect::kUnchanged:
+      return {outcome.changed ? NoInLines(absl::StrCat("found a change, needed none:\n", text)) : Same(text, Stripped(outcome.before)), ""};
     case Expect::kError: break;
   }
   return {InternalError("an expectation without a comparison"), ""};

@@ -44,9 +44,9 @@ MATCHER_P2(StatusIs, exit_code, message, "is an error with exit code " + std::to
 #define EXPECT_OK(...) EXPECT_THAT((__VA_ARGS__), ::ampc::testing::IsOk())
 
 #define ASSERT_OK_AND_ASSIGN(lhs, ...) AMPC_TEST_ASSIGN_(AMPC_TEST_CONCAT_(ampc_test_result_, __COUNTER__), lhs, __VA_ARGS__)
-#define AMPC_TEST_ASSIGN_(result, lhs, ...)                  \
-  auto result = (__VA_ARGS__);                               \
-  ASSERT_TRUE(result.ok()) << result.status().ToString();    \
+#define AMPC_TEST_ASSIGN_(result, lhs, ...)               \
+  auto result = (__VA_ARGS__);                            \
+  ASSERT_TRUE(result.ok()) << result.status().ToString(); \
   lhs = *std::move(result)
 #define AMPC_TEST_CONCAT_(a, b) AMPC_TEST_CONCAT_INNER_(a, b)
 #define AMPC_TEST_CONCAT_INNER_(a, b) a##b

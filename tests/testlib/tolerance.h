@@ -74,7 +74,8 @@ inline bool WithinUlps(float found, double needed, FunctionTolerance tolerance) 
 
 // Ops whose results add up terms that may cancel: an error is measured on the largest result.
 constexpr bool SumsTerms(std::string_view op) {
-  for (std::string_view part : {"conv", "matmul", "norm", "interp", "reduce_sum", "reduce_mean", "cumsum", "pool", "roi_align", "grid_sampler"}) {
+  for (std::string_view part :
+       {"conv", "matmul", "norm", "interp", "reduce_sum", "reduce_mean", "cumsum", "pool", "roi_align", "grid_sampler"}) {
     if (op.find(part) != std::string_view::npos) return true;
   }
   return op == "mul" || op == "fc" || op == "bmm" || op == "addmm" || op == "rnn" || op == "einsum" || op == "sum" || op == "mean";
@@ -86,8 +87,8 @@ constexpr Tolerance GoldenToleranceFor(std::string_view op, DType dtype, double 
   return SumsTerms(op) ? Tolerance{t.rel, std::max(t.abs, t.rel * largest)} : t;
 }
 
-// How far a gradient may lie from a difference quotient, over the largest gradient of the same operand. The quotient subtracts fp32 results over
-// a step of 2^-5, which leaves 2^-18 of a result's size: a few parts in a million where results are of the size of their gradients.
+// How far a gradient may lie from a difference quotient, over the largest gradient of the same operand. The quotient subtracts fp32 results
+// over a step of 2^-5, which leaves 2^-18 of a result's size: a few parts in a million where results are of the size of their gradients.
 //   "linear"  nothing but that: moves, sums, products with something fixed
 //   "smooth"  and the fifth derivative times step^4 / 5, a few 1e-5 for functions that bend on the scale of 1
 //   "steep"   functions that bend within a few steps, results much larger than gradients: long products, divisions by small numbers
@@ -101,15 +102,16 @@ constexpr Tolerance GradientToleranceFor(std::string_view kind) {
 // The op declared f16 or bf16 gives exactly its fp32 result on the same operands, rounded once. False where products use the CPU's native
 // bf16 instructions, which add up in another order.
 constexpr bool RoundsFp32Exactly(std::string_view op, DType low) {
-  const bool product = op.find("conv") != std::string_view::npos || op.find("matmul") != std::string_view::npos || op == "mul" || op == "fc" ||
-                       op == "bmm" || op == "addmm" || op == "rnn" || op == "einsum";
+  const bool product = op.find("conv") != std::string_view::npos || op.find("matmul") != std::string_view::npos || op == "mul" ||
+                       op == "fc" || op == "bmm" || op == "addmm" || op == "rnn" || op == "einsum";
   return low != DType::kBF16 || !product;
 }
 
 // How far a model's output may lie from the real Paddle's in fp32: the largest difference over the output's largest value, and the smallest
-// cosine. Five times what emulations of conversions measure for the same models. Of rec in bf16, whose 8 bits move a probability at a border
-// between two characters by most of itself, the cosine says more. cls is so sure of its answers that most of an error vanishes. In the small
-// models of tests/golden/models the roundings of ten to twenty layers come together: 2 to 6 units of the low type are measured, 16 allowed.
+// cosine. Five times what emulations of conversions measure for the same models. Of rec in bf16, whose 8 bits move a probability at a
+// border between two characters by most of itself, the cosine says more. cls is so sure of its answers that most of an error vanishes. In
+// the small models of tests/golden/models the roundings of ten to twenty layers come together: 2 to 6 units of the low type are measured,
+// 16 allowed.
 struct ModelTolerance {
   double max_rel = 0, cosine = 1;
 };

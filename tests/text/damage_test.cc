@@ -32,9 +32,11 @@ std::vector<std::string> Texts() {
     texts.push_back(text.str());
   }
   texts.push_back(
-      "const a : f16 [2] = [nan(0x7e01), 0.1]\nconst b : c64 [1] = [complex(1, -inf)]\nparam c : f16 [2, 2] !was=f32 = f32 [1, 2, 3, 4]|f16(keep,flush)\n"
+      "const a : f16 [2] = [nan(0x7e01), 0.1]\nconst b : c64 [1] = [complex(1, -inf)]\nparam c : f16 [2, 2] !was=f32 = f32 [1, 2, 3, "
+      "4]|f16(keep,flush)\n"
       "feed \"d\\x00\" : array<bf16> [?, n, \"m n\"] lod=3\n"
-      "o(A=[a, b], B=-) -> C=[e, f] a=nan b=nand c=scalar(complex(1.0d, 2.0d)) d=[1l, 2l] e=string[] f=$x g=&main !opaque !guard=3 !amp=fp32(\"r\\\\\\\"\\t\") "
+      "o(A=[a, b], B=-) -> C=[e, f] a=nan b=nand c=scalar(complex(1.0d, 2.0d)) d=[1l, 2l] e=string[] f=$x g=&main !opaque !guard=3 "
+      "!amp=fp32(\"r\\\\\\\"\\t\") "
       "!was=[f32, -] !as=[-, \"q\"] !was.a=f32 !stop_gradient=[true, false] : f32 [*], opaque\n");
   return texts;
 }
@@ -95,9 +97,10 @@ TEST(DamagedText, LongRunsOfOneThingTakeLinearTime) {
   };
   const std::string head = "feed x : f32 [4]\n";
   for (const std::string& text :
-       {repeat("["), repeat("("), "feed x : f32 [" + repeat("n, "), head + "y = relu(x) a=" + repeat("["), head + "y = relu(x) a=[" + repeat("1, "),
-        head + "y = relu(x)" + repeat(" a=1"), head + "o(" + repeat("a=x, "), head + repeat("y, "), repeat("\n"), repeat("\""), repeat("block b {\n"),
-        head + "o(X=[" + repeat("x, ") + "x]) !opaque\n", repeat("# \n"), "const c : f32 [?] = [" + repeat("1,")}) {
+       {repeat("["), repeat("("), "feed x : f32 [" + repeat("n, "), head + "y = relu(x) a=" + repeat("["),
+        head + "y = relu(x) a=[" + repeat("1, "), head + "y = relu(x)" + repeat(" a=1"), head + "o(" + repeat("a=x, "),
+        head + repeat("y, "), repeat("\n"), repeat("\""), repeat("block b {\n"), head + "o(X=[" + repeat("x, ") + "x]) !opaque\n",
+        repeat("# \n"), "const c : f32 [?] = [" + repeat("1,")}) {
     Check(text);
   }
   // Distinct names: attributes, slots, symbols, blocks one in another.

@@ -79,7 +79,8 @@ TEST(Number, TheTextDecidesTheType) {
 
 TEST(Number, RefusesWhatIsNone) {
   AttrValue v;
-  for (const char* text : {"", "l", "d", "2147483648", "9223372036854775808l", "1.5l", "1e40", "1e400d", "0x10", "1_000", "1.2.3", "1e", "--1", "nan", "infinity", "1f"}) {
+  for (const char* text : {"", "l", "d", "2147483648", "9223372036854775808l", "1.5l", "1e40", "1e400d", "0x10", "1_000", "1.2.3", "1e",
+                           "--1", "nan", "infinity", "1f"}) {
     EXPECT_FALSE(ParseNumber(text, &v)) << text;
   }
 }

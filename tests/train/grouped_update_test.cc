@@ -22,7 +22,8 @@ using Operands = std::map<std::string, Tensor>;
 
 Tensor Values(DType type, int64_t n, uint32_t seed, float low, float high) {
   const Tensor wide = Random({n}, seed, low, high);
-  if (type == DType::kF64) return Of<double>({n}, std::vector<double>(wide.stored.values<float>().begin(), wide.stored.values<float>().end()));
+  if (type == DType::kF64)
+    return Of<double>({n}, std::vector<double>(wide.stored.values<float>().begin(), wide.stored.values<float>().end()));
   return Low(type, {n}, wide.floats());
 }
 
@@ -62,10 +63,12 @@ const std::vector<Case>& Cases() {
 }
 
 // The results of the op on all of `params`, by result slot; `type` is the op or grouped_update.
-absl::StatusOr<std::map<std::string, std::vector<Tensor>>> Update(const std::string& type, const Case& c, const std::vector<Operands>& params, bool skip) {
+absl::StatusOr<std::map<std::string, std::vector<Tensor>>> Update(const std::string& type, const Case& c,
+                                                                  const std::vector<Operands>& params, bool skip) {
   OpRun run(type);
   run.In("GradScale", F32({1}, {3}));
-  run.In("LearningRate", c.param == DType::kF64 ? Of<double>({1}, {0.05}) : F32({1}, {0.05f})).In("SkipUpdate", Of({1}, std::vector<bool>{skip}));
+  run.In("LearningRate", c.param == DType::kF64 ? Of<double>({1}, {0.05}) : F32({1}, {0.05f}))
+      .In("SkipUpdate", Of({1}, std::vector<bool>{skip}));
   for (const auto& [slot, unused] : params[0]) {
     for (const Operands& p : params) run.In(slot, p.at(slot));
   }
@@ -130,7 +133,8 @@ TEST(GroupedUpdates, ThousandParameters) {
 
 TEST(GroupedUpdates, MixedTypesAreRefused) {
   const std::vector<Operands> params = {Make({"sgd"}, 3, 1), Make({"sgd", DType::kF16, DType::kF16}, 3, 2)};
-  EXPECT_THAT(Update("grouped_update", {"sgd"}, params, false).status(), StatusIs(ExitCode::kUnsupported, ::testing::HasSubstr("same types")));
+  EXPECT_THAT(Update("grouped_update", {"sgd"}, params, false).status(),
+              StatusIs(ExitCode::kUnsupported, ::testing::HasSubstr("same types")));
 }
 
 }  // namespace

@@ -61,8 +61,7 @@ std::string NamesOf(absl::Span<Var* const> vars) {
 
 TEST(Optimizer, MomentumWithMasterWeights) {
   Bundle p;
-  ASSERT_OK_AND_ASSIGN(const auto updates,
-                       p.Apply(Momentum({.lr = 0.01, .momentum = 0.9, .multi_precision = true, .weight_decay = 1e-4})));
+  ASSERT_OK_AND_ASSIGN(const auto updates, p.Apply(Momentum({.lr = 0.01, .momentum = 0.9, .multi_precision = true, .weight_decay = 1e-4})));
   EXPECT_OK(Verify(p.main));
   EXPECT_OK(Verify(p.startup));
   ASSERT_EQ(updates.size(), 2u);  // by name: b, w
@@ -108,8 +107,8 @@ TEST(Optimizer, AdamFamilyStates) {
     EXPECT_OK(Verify(p.main));
     EXPECT_OK(Verify(p.startup));
     const std::string m = "w_fp32_master_0_";
-    EXPECT_EQ(NamesOf(updates[1].op->outputs()), "w w_fp32_master_0 " + m + "moment1_0 " + m + "moment2_0 " + m + "beta1_pow_acc_0 " + m +
-                                                     "beta2_pow_acc_0");
+    EXPECT_EQ(NamesOf(updates[1].op->outputs()),
+              "w w_fp32_master_0 " + m + "moment1_0 " + m + "moment2_0 " + m + "beta1_pow_acc_0 " + m + "beta2_pow_acc_0");
     std::map<std::string, double> values;
     for (const auto& op : p.startup.main().ops()) values[op->outputs()[0]->name()] = op->GetFloat("value");
     EXPECT_EQ(values["b_beta1_pow_acc_0"], 0.9f);
@@ -183,10 +182,9 @@ block main {
 
 TEST(Optimizer, AdamWDecaysByFilterAndRatio) {
   Bundle p;
-  ASSERT_OK_AND_ASSIGN(const auto updates,
-                       p.Apply(AdamW({.weight_decay = 0.1,
-                                      .decay = ParamFilter([](absl::string_view name) { return name != "b"; }),
-                                      .lr_ratio = [](absl::string_view name) { return name == "w" ? 0.5 : 1.0; }})));
+  ASSERT_OK_AND_ASSIGN(const auto updates, p.Apply(AdamW({.weight_decay = 0.1,
+                                                          .decay = ParamFilter([](absl::string_view name) { return name != "b"; }),
+                                                          .lr_ratio = [](absl::string_view name) { return name == "w" ? 0.5 : 1.0; }})));
   EXPECT_FALSE(updates[0].op->GetBool("with_decay"));
   EXPECT_TRUE(updates[1].op->GetBool("with_decay"));
   EXPECT_EQ(updates[1].op->GetFloat("coeff"), 0.1f);
@@ -258,10 +256,12 @@ TEST(Optimizer, StylesOfClip) {
     EXPECT_EQ(p.main.main().ops()[0]->attr("op_role_var") != nullptr, true);
     return TypesOf(p.main);
   };
-  EXPECT_THAT(types(kPaddle26), ElementsAre("squared_l2_norm", "squared_l2_norm", "sum", "cast", "sum", "sum", "sqrt", "fill_constant",
-                                            "elementwise_max", "elementwise_div", "elementwise_mul", "cast", "elementwise_mul", "sgd", "sgd"));
-  EXPECT_THAT(types(kPaddle24), ElementsAre("squared_l2_norm", "square", "reduce_sum", "sum", "cast", "sum", "sum", "sqrt", "fill_constant",
-                                            "elementwise_max", "elementwise_div", "elementwise_mul", "cast", "elementwise_mul", "sgd", "sgd"));
+  EXPECT_THAT(types(kPaddle26),
+              ElementsAre("squared_l2_norm", "squared_l2_norm", "sum", "cast", "sum", "sum", "sqrt", "fill_constant", "elementwise_max",
+                          "elementwise_div", "elementwise_mul", "cast", "elementwise_mul", "sgd", "sgd"));
+  EXPECT_THAT(types(kPaddle24),
+              ElementsAre("squared_l2_norm", "square", "reduce_sum", "sum", "cast", "sum", "sum", "sqrt", "fill_constant",
+                          "elementwise_max", "elementwise_div", "elementwise_mul", "cast", "elementwise_mul", "sgd", "sgd"));
   EXPECT_THAT(types(kPaddle20),
               ElementsAre("square", "reduce_sum", "square", "reduce_sum", "sum", "cast", "sum", "sum", "sqrt", "fill_constant",
                           "elementwise_max", "elementwise_div", "elementwise_mul", "cast", "elementwise_mul", "sgd", "sgd"));
@@ -269,7 +269,8 @@ TEST(Optimizer, StylesOfClip) {
 
 TEST(Optimizer, AdamWOfPaddle20IsMadeOfOps) {
   Bundle p;
-  ASSERT_OK_AND_ASSIGN(const auto updates, p.Apply(AdamW({.lr = 0.01, .multi_precision = true}), true, {.style = OptimizerStyle::kPaddle20}));
+  ASSERT_OK_AND_ASSIGN(const auto updates,
+                       p.Apply(AdamW({.lr = 0.01, .multi_precision = true}), true, {.style = OptimizerStyle::kPaddle20}));
   EXPECT_OK(Verify(p.main));
   EXPECT_THAT(TypesOf(p.main), ElementsAre("scale", "assign", "adam", "scale", "assign", "adam"));
   EXPECT_EQ(p.main.main().ops()[3]->GetFloat("scale"), static_cast<float>(1 - 0.01 * 0.01));
@@ -302,10 +303,13 @@ TEST(Optimizer, Errors) {
   EXPECT_THAT(apply(Sgd(), {{p.var("w"), p.var("found")}}), StatusIs(ExitCode::kUsage, HasSubstr("is bool, needs f16 or f32")));
   EXPECT_THAT(apply(Sgd(), {good, good}), StatusIs(ExitCode::kUsage, "sgd: param 'b' has two gradients, needs their sum"));
   EXPECT_THAT(apply(Sgd(), {good}, p.var("w.grad")), StatusIs(ExitCode::kUsage, "sgd: 'w.grad' is f16 [4, 2], needs one bool"));
-  EXPECT_THAT(apply(Sgd({.lr = LearningRate::Piecewise({0}, {1, 2})}), {good}), StatusIs(ExitCode::kUsage, HasSubstr("boundary 0 is not positive")));
-  EXPECT_THAT(apply(Sgd({.weight_decay = -1}), {good}), StatusIs(ExitCode::kUsage, "sgd: weight decay is -1, needs 0 or more and a finite number"));
+  EXPECT_THAT(apply(Sgd({.lr = LearningRate::Piecewise({0}, {1, 2})}), {good}),
+              StatusIs(ExitCode::kUsage, HasSubstr("boundary 0 is not positive")));
+  EXPECT_THAT(apply(Sgd({.weight_decay = -1}), {good}),
+              StatusIs(ExitCode::kUsage, "sgd: weight decay is -1, needs 0 or more and a finite number"));
   EXPECT_THAT(apply(Adam({.beta1 = 1}), {good}), StatusIs(ExitCode::kUsage, "adam: beta1 is 1, needs 0 or more and less than 1"));
-  EXPECT_THAT(apply(Momentum({.momentum = -0.5}), {good}), StatusIs(ExitCode::kUsage, HasSubstr("momentum: momentum is -0.5, needs 0 or more")));
+  EXPECT_THAT(apply(Momentum({.momentum = -0.5}), {good}),
+              StatusIs(ExitCode::kUsage, HasSubstr("momentum: momentum is -0.5, needs 0 or more")));
   EXPECT_THAT(apply(Sgd({.clip = GradientClip::GlobalNorm(0)}), {good}),
               StatusIs(ExitCode::kUsage, "gradient clip: found norm 0, needs a finite one above 0"));
   EXPECT_THAT(apply(Sgd({.clip = GradientClip::Value(1, -1)}), {good}),
@@ -320,7 +324,8 @@ TEST(Optimizer, FromName) {
     Bundle p;
     EXPECT_OK(p.Apply(optimizer));
   }
-  EXPECT_THAT(OptimizerFromName("rmsprop"), StatusIs(ExitCode::kUsage, "unknown optimizer 'rmsprop', needs one of sgd, momentum, adam, adamw, lamb"));
+  EXPECT_THAT(OptimizerFromName("rmsprop"),
+              StatusIs(ExitCode::kUsage, "unknown optimizer 'rmsprop', needs one of sgd, momentum, adam, adamw, lamb"));
   EXPECT_THAT(OptimizerFromName("adamv"), StatusIs(ExitCode::kUsage, HasSubstr("did you mean 'adam")));
 }
 

@@ -35,7 +35,8 @@ std::vector<float> Losses(const std::string& name) {
   if (!json.ok()) return out;
   for (const JsonValue& trace : json->Find("traces")->items) {
     if (trace.Find("name")->text != absl::StrCat("train_", name)) continue;
-    for (const JsonValue& v : trace.Find("losses")->items) out.push_back(std::bit_cast<float>(static_cast<uint32_t>(std::stoul(v.text, nullptr, 16))));
+    for (const JsonValue& v : trace.Find("losses")->items)
+      out.push_back(std::bit_cast<float>(static_cast<uint32_t>(std::stoul(v.text, nullptr, 16))));
   }
   return out;
 }

@@ -224,10 +224,13 @@ param w : f32 [3]
 state speed : f32 [3]
 w <- elementwise_add(w, x)
 speed <- assign(x)
-)", "", {{"w", F({3}, {1, 2, 3})}}), {.threads = 1}));
+)",
+                                                                    "", {{"w", F({3}, {1, 2, 3})}}),
+                                                      {.threads = 1}));
   const absl::Status status = other.Restore(dir).status();
   EXPECT_THAT(status, StatusIs(ExitCode::kBadInput, HasSubstr("step-000000000002' belongs to another program: ")));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("'speed' (f32 [3]) is missing; 'w' is f32 [2], the program has f32 [3]; 'bad' (i32 [1]) is extra"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("'speed' (f32 [3]) is missing; 'w' is f32 [2], the program has f32 [3]; 'bad' (i32 [1]) is extra"));
   EXPECT_EQ(Of(other, "w"), (std::vector<float>{1, 2, 3}));
   // The same variables, another update.
   const std::string text = absl::StrReplaceAll(kRegression, {{"scale=-0.25", "scale=-0.125"}});
@@ -245,7 +248,8 @@ speed <- assign(x)
   fs::remove_all(dir);
 }
 
-// What a state was in front of an update that has begun: a version that did not keep it saved none, a program that skips nothing needs none.
+// What a state was in front of an update that has begun: a version that did not keep it saved none, a program that skips nothing needs
+// none.
 TEST(Checkpoint, KeptStatesMayBeMissingOrExtra) {
   const std::string dir = NewDirectory("kept");
   const auto fill = [](Scope& scope, float state, std::vector<float> kept) -> absl::Status {
@@ -253,7 +257,8 @@ TEST(Checkpoint, KeptStatesMayBeMissingOrExtra) {
     if (!added.ok() || kept.empty()) return added;
     return scope.Add("mean@KEPT", DType::kF32, F({static_cast<int64_t>(kept.size())}, kept));
   };
-  const CheckpointOptions with = {.keep = 3, .transient = {"mean@KEPT"}, .accumulate = 2}, without = {.keep = 3, .transient = {}, .accumulate = 2};
+  const CheckpointOptions with = {.keep = 3, .transient = {"mean@KEPT"}, .accumulate = 2},
+                          without = {.keep = 3, .transient = {}, .accumulate = 2};
   TrainingProgress begun;
   begun.steps = begun.micro = 1;
   begun.accumulate = 2;

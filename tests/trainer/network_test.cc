@@ -135,7 +135,9 @@ TEST(Network, LearnsAtO1) {
 
 TEST(Network, LearnsAtO2InTheGuard) {
   Network net;
-  ExpectLearns(net.Mixed(Momentum(kMomentum), {.init_loss_scaling = 32768, .use_dynamic_loss_scaling = true, .use_pure_fp16 = true}, {.threads = 1}), net);
+  ExpectLearns(
+      net.Mixed(Momentum(kMomentum), {.init_loss_scaling = 32768, .use_dynamic_loss_scaling = true, .use_pure_fp16 = true}, {.threads = 1}),
+      net);
 }
 
 TEST(Network, LearnsAtO2Everywhere) {
@@ -191,13 +193,17 @@ TensorMap Overflowing(int64_t batch) {
 TEST(Network, AStepWithoutAFiniteLossEndsTrainingAndChangesNothing) {
   for (const int accumulate : {1, 2}) {
     Network net;
-    ASSERT_OK_AND_ASSIGN(Trainer trainer, net.Plain(Momentum(kMomentum), {.threads = 1, .accumulate = accumulate, .loss = net.loss.var->name()}));
+    ASSERT_OK_AND_ASSIGN(Trainer trainer,
+                         net.Plain(Momentum(kMomentum), {.threads = 1, .accumulate = accumulate, .loss = net.loss.var->name()}));
     for (int i = 0; i < 2; ++i) ASSERT_OK(trainer.Step(Images(i, 8)));
     const std::map<std::string, HostTensor> before = Values(trainer.scope());
     for (int i = 1; i < accumulate; ++i) ASSERT_OK(trainer.Step(Overflowing(3)));
-    EXPECT_THAT(trainer.Step(accumulate == 1 ? Overflowing(3) : Images(4, 8)),
-                testing::StatusIs(ExitCode::kNo, ::testing::AllOf(::testing::HasSubstr(absl::StrCat("training step ", 2 + accumulate, ": the loss 'mean_0.tmp_0' is not finite; op 'conv2d'")),
-                                                                  ::testing::HasSubstr("infinite values of"))));
+    EXPECT_THAT(
+        trainer.Step(accumulate == 1 ? Overflowing(3) : Images(4, 8)),
+        testing::StatusIs(ExitCode::kNo,
+                          ::testing::AllOf(::testing::HasSubstr(absl::StrCat("training step ", 2 + accumulate,
+                                                                             ": the loss 'mean_0.tmp_0' is not finite; op 'conv2d'")),
+                                           ::testing::HasSubstr("infinite values of"))));
     EXPECT_EQ(Changes(trainer.scope(), before), std::vector<std::string>());
   }
 }
@@ -217,7 +223,8 @@ TEST(Network, ThatKeepsGoingLeavesOutWhatHasNoFiniteLoss) {
 TEST(Network, AnOverflowAtTheSmallestScaleEndsTraining) {
   Network net;
   TrainerOptions options{.threads = 1, .loss = net.loss.var->name()};
-  ASSERT_OK_AND_ASSIGN(Trainer trainer, net.Mixed(Momentum(kMomentum), {.init_loss_scaling = 4, .use_pure_fp16 = true, .use_fp16_guard = false}, options));
+  ASSERT_OK_AND_ASSIGN(Trainer trainer,
+                       net.Mixed(Momentum(kMomentum), {.init_loss_scaling = 4, .use_pure_fp16 = true, .use_fp16_guard = false}, options));
   for (int i = 0; i < 2; ++i) ASSERT_OK(trainer.Step(Overflowing(i)));  // 4, 2
   EXPECT_THAT(trainer.Step(Overflowing(2)), testing::StatusIs(ExitCode::kNo, ::testing::HasSubstr("training step 3: ")));
 }
@@ -240,7 +247,8 @@ TEST(Network, SeveralSmallBatchesAreOneLarge) {
     ASSERT_OK(one.Step(all));
     for (int part = 0; part < 2; ++part) {
       TensorMap half = Images(i, 8);
-      std::copy_n(all.at("x").values<float>().data() + part * 8 * kSide * kSide, 8 * kSide * kSide, half.at("x").mutable_values<float>().data());
+      std::copy_n(all.at("x").values<float>().data() + part * 8 * kSide * kSide, 8 * kSide * kSide,
+                  half.at("x").mutable_values<float>().data());
       std::copy_n(all.at("y").values<int64_t>().data() + part * 8, 8, half.at("y").mutable_values<int64_t>().data());
       ASSERT_OK(two.Step(half));
     }
@@ -253,7 +261,8 @@ TEST(Network, SeveralSmallBatchesAreOneLarge) {
 
 TEST(Network, AccumulatesInMixedPrecision) {
   Network net;
-  ASSERT_OK_AND_ASSIGN(Trainer trainer, net.Mixed(Momentum(kMomentum), {.use_pure_fp16 = true, .use_fp16_guard = false}, {.threads = 1, .accumulate = 2}));
+  ASSERT_OK_AND_ASSIGN(Trainer trainer,
+                       net.Mixed(Momentum(kMomentum), {.use_pure_fp16 = true, .use_fp16_guard = false}, {.threads = 1, .accumulate = 2}));
   float first = 0, last = 0;
   for (int i = 0; i < 120; ++i) {
     ASSERT_OK_AND_ASSIGN(TensorMap out, trainer.Step(Images(i, 8)));
@@ -268,7 +277,8 @@ TEST(Network, ResumesBitForBit) {
   const std::string dir = (std::filesystem::path(::testing::TempDir()) / absl::StrCat("network.", getpid())).string();
   const auto make = [](std::optional<Network>& net) {
     net.emplace();
-    return net->Mixed(Adam({.lr = LearningRate::Cosine(0.02, 40).WarmUp(5, 0, 0.02)}), {.incr_every_n_steps = 4, .decr_every_n_nan_or_inf = 1}, {.threads = 1});
+    return net->Mixed(Adam({.lr = LearningRate::Cosine(0.02, 40).WarmUp(5, 0, 0.02)}),
+                      {.incr_every_n_steps = 4, .decr_every_n_nan_or_inf = 1}, {.threads = 1});
   };
   std::optional<Network> a, b;
   ASSERT_OK_AND_ASSIGN(Trainer whole, make(a));

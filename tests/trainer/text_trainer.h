@@ -28,7 +28,8 @@ inline void SetWeights(Program& program, const std::map<std::string, HostTensor>
   }
 }
 
-inline absl::StatusOr<TrainingProgram> ParseTraining(absl::string_view main, absl::string_view startup, const std::map<std::string, HostTensor>& weights) {
+inline absl::StatusOr<TrainingProgram> ParseTraining(absl::string_view main, absl::string_view startup,
+                                                     const std::map<std::string, HostTensor>& weights) {
   ParseOptions parse;
   parse.bare = true;
   absl::StatusOr<Program> program = ParseProgram(main, parse);
@@ -98,8 +99,9 @@ forwards <- fill_constant() dtype=i64 shape=[1l] value=0.0
 
 // Without `low`, nothing is rounded to f16.
 inline absl::StatusOr<TrainingProgram> Regression(bool low = true) {
-  const std::string text = low ? std::string(kRegression)
-                               : absl::StrReplaceAll(kRegression, {{"out_dtype=f16 : f16", "out_dtype=f32 : f32"}, {"in_dtype=f16", "in_dtype=f32"}});
+  const std::string text =
+      low ? std::string(kRegression)
+          : absl::StrReplaceAll(kRegression, {{"out_dtype=f16 : f16", "out_dtype=f32 : f32"}, {"in_dtype=f16", "in_dtype=f32"}});
   return ParseTraining(text, kRegressionStartup, {{"w", F({2}, {1, -1})}});
 }
 

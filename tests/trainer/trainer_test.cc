@@ -75,11 +75,14 @@ y = elementwise_mul(w, x) : f16 [1]
 master <- scale(master) bias=1.0
 w <- cast(master) in_dtype=f32 out_dtype=f16
 fetch y
-)", R"(
+)",
+                                                                      R"(
 param w : f32 [1]
 state master : f32 [1]
 master <- assign(w)
-)", {{"w", F({1}, {1.0001f})}}), {.threads = 1}));
+)",
+                                                                      {{"w", F({1}, {1.0001f})}}),
+                                                        {.threads = 1}));
   EXPECT_EQ(Of(trainer, "master")[0], 1.0001f);
   EXPECT_EQ(Of(trainer, "w")[0], 1.0f);
   EXPECT_EQ(trainer.scope().Find("w")->dtype, DType::kF16);
@@ -90,9 +93,11 @@ master <- assign(w)
 }
 
 TEST(Trainer, WhatNothingInitialises) {
-  EXPECT_THAT(Trainer::Create(ParseTraining("state s : f32 [1]\ns <- scale(s) scale=2.0\n", "", {})),
-              StatusIs(ExitCode::kBadInput, HasSubstr("reads state 's', to which neither a stored weight nor the startup program gives a value")));
-  EXPECT_THAT(Trainer::Create(ParseTraining("param w : f32 [?]\nfetch w\n", "", {})), StatusIs(ExitCode::kBadInput, HasSubstr("needs known dims")));
+  EXPECT_THAT(
+      Trainer::Create(ParseTraining("state s : f32 [1]\ns <- scale(s) scale=2.0\n", "", {})),
+      StatusIs(ExitCode::kBadInput, HasSubstr("reads state 's', to which neither a stored weight nor the startup program gives a value")));
+  EXPECT_THAT(Trainer::Create(ParseTraining("param w : f32 [?]\nfetch w\n", "", {})),
+              StatusIs(ExitCode::kBadInput, HasSubstr("needs known dims")));
   ASSERT_OK(Trainer::Create(ParseTraining("state s : f32 [1]\ns <- fill_constant() shape=[1l] value=2.0\n", "", {})));
 }
 
@@ -130,7 +135,8 @@ TEST(Trainer, ATestProgramThatDoesNotFit) {
   ASSERT_OK_AND_ASSIGN(Trainer trainer, Trainer::Create(Regression(), {.threads = 1}));
   const auto set = [&trainer](absl::string_view text) { return trainer.SetTestProgram(*Parse(text)); };
   EXPECT_THAT(set("param w : f32 [2]\nw <- scale(w) scale=2.0\n"), StatusIs(ExitCode::kUsage, HasSubstr("overwrites param 'w'")));
-  EXPECT_THAT(set("param v : f32 [2]\ny = scale(v) : f32 [2]\nfetch y\n"), StatusIs(ExitCode::kUsage, HasSubstr("'v' is not in the scope")));
+  EXPECT_THAT(set("param v : f32 [2]\ny = scale(v) : f32 [2]\nfetch y\n"),
+              StatusIs(ExitCode::kUsage, HasSubstr("'v' is not in the scope")));
   EXPECT_THAT(set("param w : f16 [2]\ny = scale(w) : f16 [2]\nfetch y\n"), StatusIs(ExitCode::kUsage, HasSubstr("needs f16 [2]")));
 }
 
@@ -191,18 +197,23 @@ param w : f32 [1]
 g = scale(x) op_role=1 : f16 [1]
 h = cast(g) in_dtype=f16 op_role=2 out_dtype=f32 : f32 [1]
 w <- elementwise_add(w, h) op_role=2
-)", "", {{"w", F({1}, {0})}}), {.threads = 1, .accumulate = 3}));
+)",
+                                                                      "", {{"w", F({1}, {0})}}),
+                                                        {.threads = 1, .accumulate = 3}));
   for (float x : {2048.0f, 1.0f, 1.0f}) ASSERT_OK(trainer.Step({{"x", HostTensor::Of<Half>({1}, {Half(x)})}}));
   EXPECT_EQ(Of(trainer, "w")[0], static_cast<float>(Half(2050.0f * (1.0f / 3))));
 }
 
 TEST(Accumulation, WhatCannotBeSplit) {
-  EXPECT_THAT(Trainer::Create(ParseTraining("feed x : f32 [1]\nparam w : f32 [1]\nw <- elementwise_add(w, x)\n", "", {{"w", F({1}, {0})}}), {.accumulate = 2}),
-              StatusIs(ExitCode::kUsage, HasSubstr("op_role Optimize")));
-  EXPECT_THAT(Trainer::Create(ParseTraining("feed x : f32 [1]\nparam w : f32 [1]\ny = scale(x) scale=2.0 : f32 [1]\nw <- elementwise_add(w, y) op_role=2\n", "",
-                                            {{"w", F({1}, {0})}}),
+  EXPECT_THAT(Trainer::Create(ParseTraining("feed x : f32 [1]\nparam w : f32 [1]\nw <- elementwise_add(w, x)\n", "", {{"w", F({1}, {0})}}),
                               {.accumulate = 2}),
-              StatusIs(ExitCode::kUnsupported, HasSubstr("reads 'y' (f32 [1]), a result of 3: op 'scale'")));
+              StatusIs(ExitCode::kUsage, HasSubstr("op_role Optimize")));
+  EXPECT_THAT(
+      Trainer::Create(
+          ParseTraining("feed x : f32 [1]\nparam w : f32 [1]\ny = scale(x) scale=2.0 : f32 [1]\nw <- elementwise_add(w, y) op_role=2\n", "",
+                        {{"w", F({1}, {0})}}),
+          {.accumulate = 2}),
+      StatusIs(ExitCode::kUnsupported, HasSubstr("reads 'y' (f32 [1]), a result of 3: op 'scale'")));
 }
 
 constexpr char kNormalised[] = R"(
@@ -222,8 +233,9 @@ fetch y
 )";
 
 absl::StatusOr<TrainingProgram> Normalised() {
-  return ParseTraining(kNormalised, "", {{"scale", F({1}, {1})}, {"bias", F({1}, {0})}, {"mean", F({1}, {0})}, {"variance", F({1}, {1})},
-                                         {"loss_scaling_0", F({1}, {8})}});
+  return ParseTraining(
+      kNormalised, "",
+      {{"scale", F({1}, {1})}, {"bias", F({1}, {0})}, {"mean", F({1}, {0})}, {"variance", F({1}, {1})}, {"loss_scaling_0", F({1}, {8})}});
 }
 
 TEST(Trainer, StatisticsOfASkippedStepArePutBack) {
@@ -240,7 +252,8 @@ TEST(Debugging, TheFirstResultThatIsNotFinite) {
   TrainerOptions options{.threads = 1, .check_nan_inf = true};
   ASSERT_OK_AND_ASSIGN(Trainer trainer, Trainer::Create(Normalised(), options));
   EXPECT_THAT(trainer.Step({{"x", F({1, 1, 1, 2}, {2, 4})}}),
-              StatusIs(ExitCode::kNo, HasSubstr("training step 1: 10: op 'elementwise_mul' -> 'g': result 'g' (f32 [1, 1, 1, 2]) has 0 NaN and 2 infinite values of 2, the first at element 0")));
+              StatusIs(ExitCode::kNo, HasSubstr("training step 1: 10: op 'elementwise_mul' -> 'g': result 'g' (f32 [1, 1, 1, 2]) has 0 NaN "
+                                                "and 2 infinite values of 2, the first at element 0")));
 }
 
 TEST(Debugging, TheAlarmNamesTheOpAndChangesNothing) {

@@ -54,8 +54,8 @@ absl::StatusOr<TensorMap> RandomFeeds(const std::vector<ValueInfo>& inputs, cons
     if (const auto at = given.find(input.name); at != given.end()) dims = at->second;
     if (!dims.empty() && dims[0] < 0) dims[0] = batch;
     if (std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; })) {
-      return UsageError(absl::StrCat("feed '", input.name, "' is ", ToString(input.type), ", needed its dims: --dims ", input.name, "=", absl::StrJoin(dims, ","),
-                                     " with numbers for all, or --input"));
+      return UsageError(absl::StrCat("feed '", input.name, "' is ", ToString(input.type), ", needed its dims: --dims ", input.name, "=",
+                                     absl::StrJoin(dims, ","), " with numbers for all, or --input"));
     }
     AMPC_ASSIGN_OR_RETURN(feeds[input.name], SomeValues(input.type.dtype, dims));
   }

@@ -15,7 +15,7 @@ namespace ampc {
 struct BenchNetwork {
   const char* name;
   const char* summary;
-  const char* item;                 // what one row of a batch is: "image"
+  const char* item;  // what one row of a batch is: "image"
   Network (*build)(ProgramBuilder& builder);
   // Feeds of `batch` rows, the same for the same batch; with `labels` also y. Internal where there is no memory for them.
   absl::StatusOr<TensorMap> (*feeds)(int64_t batch, bool labels);

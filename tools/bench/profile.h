@@ -14,15 +14,15 @@ namespace ampc {
 struct OpShare {
   std::string type;
   std::string implementation;  // as ObservedStep has it
-  int64_t steps = 0;   // in a run
-  double seconds = 0;  // in a run
-  double share = 0;    // of the run's time
+  int64_t steps = 0;           // in a run
+  double seconds = 0;          // in a run
+  double share = 0;            // of the run's time
 };
 
 struct Profile {
-  double seconds = 0;            // of the run, with what watching it costs
-  std::vector<OpShare> ops;      // by time, longest first; then by type and implementation
-  double between_seconds = 0;    // not in operations: conversions between layouts, copies of feeds and fetches, the watching
+  double seconds = 0;          // of the run, with what watching it costs
+  std::vector<OpShare> ops;    // by time, longest first; then by type and implementation
+  double between_seconds = 0;  // not in operations: conversions between layouts, copies of feeds and fetches, the watching
   Trace trace;
 };
 

@@ -5,13 +5,14 @@
  *
  * Errors: functions that can fail return an ampc_code, write their results only on AMPC_OK, and leave one sentence for ampc_error_text().
  * Nothing prints, exits or throws. A NULL where something is needed is AMPC_USAGE; functions that free take NULL.
- * Threads: any number of threads may use one session at the same time, ampc_run included; freeing it has to come after the last use. Results
- * belong to whoever got them and may be read by several threads. The error text is a thread's own.
- * Compatibility: the name of the shared library says what fits (libampc.so.MAJOR.MINOR; until 1.0 every minor version may change the interface). Within
- * it functions, numbers of enums and members of structs keep their meaning; functions, enumerators and options are added. Structs that have got no more
- * members for a new purpose get a new name.
- * Ownership: what a function returns through a ** is the caller's, who frees it with the function named there; all other pointers that are
- * returned point into the handle that they were asked of and live as long as it does. Arguments are not kept after a call. */
+ * Threads: any number of threads may use one session at the same time, ampc_run included; freeing it has to come after the last use.
+ * Results belong to whoever got them and may be read by several threads. The error text is a thread's own.
+ *
+ * Compatibility: the name of the shared library says what fits (libampc.so.MAJOR.MINOR; until 1.0 every minor version may change the
+ * interface). Within it functions, numbers of enums and members of structs keep their meaning; functions, enumerators and options are
+ * added. Structs that have got no more members for a new purpose get a new name. Ownership: what a function returns through a ** is the
+ * caller's, who frees it with the function named there; all other pointers that are returned point into the handle that they were asked of
+ * and live as long as it does. Arguments are not kept after a call. */
 #pragma once
 
 #include <stddef.h>
@@ -60,28 +61,28 @@ typedef enum ampc_dtype {
   AMPC_F4E2M1 = 25 /* one byte for each element */
 } ampc_dtype;
 
-/* One option as on the command line, without its dashes: {"threads", "2"}, {"exclude", "softmax"}; a flag's value is "true" or "false". An option
- * that takes a list may be given several times. An unknown key is AMPC_USAGE. */
+/* One option as on the command line, without its dashes: {"threads", "2"}, {"exclude", "softmax"}; a flag's value is "true" or "false". An
+ * option that takes a list may be given several times. An unknown key is AMPC_USAGE. */
 typedef struct ampc_option {
-  const char *key;
-  const char *value;
+  const char* key;
+  const char* value;
 } ampc_option;
 
 /* What a model takes or gives. */
 typedef struct ampc_value {
-  const char *name;
-  int32_t dtype;       /* an ampc_dtype */
+  const char* name;
+  int32_t dtype; /* an ampc_dtype */
   int32_t rank;
-  const int64_t *dims; /* `rank` of them; -1 is known only at a run */
+  const int64_t* dims; /* `rank` of them; -1 is known only at a run */
 } ampc_value;
 
 /* Dense, row-major. */
 typedef struct ampc_tensor {
-  const char *name;
+  const char* name;
   int32_t dtype; /* an ampc_dtype */
   int32_t rank;
-  const int64_t *dims;
-  const void *data; /* may be NULL where `bytes` is 0; needs no alignment */
+  const int64_t* dims;
+  const void* data; /* may be NULL where `bytes` is 0; needs no alignment */
   size_t bytes;     /* of the data: the product of the dims times the size of the dtype */
 } ampc_tensor;
 
@@ -89,96 +90,100 @@ typedef struct ampc_session ampc_session;
 typedef struct ampc_results ampc_results;
 
 /* "1.2.3" */
-const char *ampc_version(void);
+const char* ampc_version(void);
 
-/* Why the last call of this thread that failed did so: where, what was found, what was needed. "" before that; lives until the next such call. */
-const char *ampc_error_text(void);
+/* Why the last call of this thread that failed did so: where, what was found, what was needed. "" before that; lives until the next such
+ * call. */
+const char* ampc_error_text(void);
 
 size_t ampc_dtype_size(int32_t dtype);      /* bytes of an element, 0 for no ampc_dtype */
-const char *ampc_dtype_name(int32_t dtype); /* "f32", "invalid" for no ampc_dtype */
+const char* ampc_dtype_name(int32_t dtype); /* "f32", "invalid" for no ampc_dtype */
 
 /* Reads the model in the file or folder `path` (.pdmodel, .onnx, .ampc, .prog, a folder with __model__). Options: device ("cpu", "cuda:0"),
  * threads (of one run; "0": all processors), strict-rounding, tf32, params (the file with the weights where the model's name does not imply
  * it). ampc_free_session frees it. */
-ampc_code ampc_load(const char *path, const ampc_option *options, size_t num_options, ampc_session **session);
-void ampc_free_session(ampc_session *session);
+ampc_code ampc_load(const char* path, const ampc_option* options, size_t num_options, ampc_session** session);
+void ampc_free_session(ampc_session* session);
 
 /* AMPC_USAGE for an index that is not below the number. */
-size_t ampc_num_inputs(const ampc_session *session);
-size_t ampc_num_outputs(const ampc_session *session);
-ampc_code ampc_input(const ampc_session *session, size_t index, ampc_value *value);
-ampc_code ampc_output(const ampc_session *session, size_t index, ampc_value *value);
+size_t ampc_num_inputs(const ampc_session* session);
+size_t ampc_num_outputs(const ampc_session* session);
+ampc_code ampc_input(const ampc_session* session, size_t index, ampc_value* value);
+ampc_code ampc_output(const ampc_session* session, size_t index, ampc_value* value);
 
-/* One run: every input of the model once, in any order, with its dtype and dims that fit. The data is copied once, before the run; results are not
- * copied. The first run with new dims plans, later ones with the same dims only run. ampc_free_results frees the results. */
-ampc_code ampc_run(const ampc_session *session, const ampc_tensor *inputs, size_t num_inputs, ampc_results **results);
-void ampc_free_results(ampc_results *results);
+/* One run: every input of the model once, in any order, with its dtype and dims that fit. The data is copied once, before the run; results
+ * are not copied. The first run with new dims plans, later ones with the same dims only run. ampc_free_results frees the results. */
+ampc_code ampc_run(const ampc_session* session, const ampc_tensor* inputs, size_t num_inputs, ampc_results** results);
+void ampc_free_results(ampc_results* results);
 
 /* The results in the order of the model's outputs, and by name; the data is aligned to 64 bytes. */
-size_t ampc_num_results(const ampc_results *results);
-ampc_code ampc_result(const ampc_results *results, size_t index, ampc_tensor *tensor);
-ampc_code ampc_result_named(const ampc_results *results, const char *name, ampc_tensor *tensor);
+size_t ampc_num_results(const ampc_results* results);
+ampc_code ampc_result(const ampc_results* results, size_t index, ampc_tensor* tensor);
+ampc_code ampc_result_named(const ampc_results* results, const char* name, ampc_tensor* tensor);
 
-/* `ampc convert INPUT -o OUTPUT`, with its options (`ampc convert --help`): dtype, level, include, exclude, low-io, calibrate, report, ... A
- * conversion that fails leaves no output. */
-ampc_code ampc_convert(const char *input, const char *output, const ampc_option *options, size_t num_options);
+/* `ampc convert INPUT -o OUTPUT`, with its options (`ampc convert --help`): dtype, level, include, exclude, low-io, calibrate, report, ...
+ * A conversion that fails leaves no output. */
+ampc_code ampc_convert(const char* input, const char* output, const ampc_option* options, size_t num_options);
 
 /* Models in memory, and what becomes of models besides running them. */
 
 typedef struct ampc_file {
-  const char *name; /* as the other files of its model call it */
-  const void *data;
+  const char* name; /* as the other files of its model call it */
+  const void* data;
   size_t bytes;
 } ampc_file;
 
-/* The model in the file or folder `path`; where there are files, the one of them that has this name, whose ending says the format ("model.onnx"). */
+/* The model in the file or folder `path`; where there are files, the one of them that has this name, whose ending says the format
+ * ("model.onnx"). */
 typedef struct ampc_model {
-  const char *path;
-  const ampc_file *files; /* `num_files` of them, or NULL */
+  const char* path;
+  const ampc_file* files; /* `num_files` of them, or NULL */
   size_t num_files;
 } ampc_model;
 
 /* Each may be NULL. They are called on the calling thread, and must not call back into ampc. */
 typedef struct ampc_callbacks {
-  void *user;
-  /* What is being done: "loading", the name of a pass, "saving"; `total` is 0 where it is not known. Returns 0 to stop: AMPC_CANCELLED, and no output. */
-  int (*progress)(void *user, const char *stage, double done, double total);
+  void* user;
+  /* What is being done: "loading", the name of a pass, "saving"; `total` is 0 where it is not known. Returns 0 to stop: AMPC_CANCELLED, and
+   * no output. */
+  int (*progress)(void* user, const char* stage, double done, double total);
   /* A sentence that the user should read, as it is found. */
-  void (*log)(void *user, const char *sentence);
+  void (*log)(void* user, const char* sentence);
 } ampc_callbacks;
 
 /* What a call made: files, where they were wanted in memory; sentences; texts. */
 typedef struct ampc_outcome ampc_outcome;
-void ampc_free_outcome(ampc_outcome *outcome);
-size_t ampc_num_files(const ampc_outcome *outcome);
-ampc_code ampc_outcome_file(const ampc_outcome *outcome, size_t index, ampc_file *file); /* the model's program first */
-size_t ampc_num_notes(const ampc_outcome *outcome);
-const char *ampc_note(const ampc_outcome *outcome, size_t index); /* NULL for an index that is not below the number */
+void ampc_free_outcome(ampc_outcome* outcome);
+size_t ampc_num_files(const ampc_outcome* outcome);
+ampc_code ampc_outcome_file(const ampc_outcome* outcome, size_t index, ampc_file* file); /* the model's program first */
+size_t ampc_num_notes(const ampc_outcome* outcome);
+const char* ampc_note(const ampc_outcome* outcome, size_t index); /* NULL for an index that is not below the number */
 /* What there is to say, as JSON; of a conversion also the whole report, as JSON and as a page. Made at the first call for it. */
-ampc_code ampc_outcome_json(ampc_outcome *outcome, const char **text);
-ampc_code ampc_outcome_report(ampc_outcome *outcome, const char **text);
-ampc_code ampc_outcome_page(ampc_outcome *outcome, const char **text);
+ampc_code ampc_outcome_json(ampc_outcome* outcome, const char** text);
+ampc_code ampc_outcome_report(ampc_outcome* outcome, const char** text);
+ampc_code ampc_outcome_page(ampc_outcome* outcome, const char** text);
 
 /* As ampc_load; files in memory have to stay until the session is freed. */
-ampc_code ampc_load_model(const ampc_model *model, const ampc_option *options, size_t num_options, ampc_session **session);
+ampc_code ampc_load_model(const ampc_model* model, const ampc_option* options, size_t num_options, ampc_session** session);
 
 /* As ampc_run, in the order of the model's inputs, all of them; their names are not read. */
-ampc_code ampc_run_ordered(const ampc_session *session, const ampc_tensor *inputs, size_t num_inputs, ampc_results **results);
-/* As ampc_run_ordered into memory of the caller: `outputs` are all of the model's, in order, each with the dtype, dims and bytes that its result has
- * (AMPC_USAGE else, with the dims in the sentence). */
-ampc_code ampc_run_into(const ampc_session *session, const ampc_tensor *inputs, size_t num_inputs, const ampc_tensor *outputs, size_t num_outputs);
+ampc_code ampc_run_ordered(const ampc_session* session, const ampc_tensor* inputs, size_t num_inputs, ampc_results** results);
+/* As ampc_run_ordered into memory of the caller: `outputs` are all of the model's, in order, each with the dtype, dims and bytes that its
+ * result has (AMPC_USAGE else, with the dims in the sentence). */
+ampc_code ampc_run_into(const ampc_session* session, const ampc_tensor* inputs, size_t num_inputs, const ampc_tensor* outputs,
+                        size_t num_outputs);
 
-/* As ampc_convert; files in memory have to stay until the outcome is freed. `in_memory`: the model's files become those of `outcome`, and `name` only says what they are called; else `name` is a path. The
- * callbacks may be NULL. */
-ampc_code ampc_convert_model(const ampc_model *model, const char *name, int in_memory, const ampc_option *options, size_t num_options,
-                             const ampc_callbacks *callbacks, ampc_outcome **outcome);
+/* As ampc_convert; files in memory have to stay until the outcome is freed. `in_memory`: the model's files become those of `outcome`, and
+ * `name` only says what they are called; else `name` is a path. The callbacks may be NULL. */
+ampc_code ampc_convert_model(const ampc_model* model, const char* name, int in_memory, const ampc_option* options, size_t num_options,
+                             const ampc_callbacks* callbacks, ampc_outcome** outcome);
 /* `ampc strip`: takes a conversion back; `weights` is the model that has the exact weights, or NULL. */
-ampc_code ampc_strip_model(const ampc_model *model, const ampc_model *weights, const char *name, int in_memory, const ampc_callbacks *callbacks,
-                           ampc_outcome **outcome);
+ampc_code ampc_strip_model(const ampc_model* model, const ampc_model* weights, const char* name, int in_memory,
+                           const ampc_callbacks* callbacks, ampc_outcome** outcome);
 /* `ampc inspect --json`: signature, ops, types, weights and casts. */
-ampc_code ampc_inspect_model(const ampc_model *model, ampc_outcome **outcome);
+ampc_code ampc_inspect_model(const ampc_model* model, ampc_outcome** outcome);
 /* `ampc verify --json`: AMPC_NO for a model that is not well formed; the sentence says why. */
-ampc_code ampc_verify_model(const ampc_model *model, ampc_outcome **outcome);
+ampc_code ampc_verify_model(const ampc_model* model, ampc_outcome** outcome);
 
 #ifdef __cplusplus
 }

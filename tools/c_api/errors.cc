@@ -43,7 +43,8 @@ absl::Status Need(const void* pointer, const char* name) {
 }
 
 absl::Status NeedArray(const void* pointer, size_t size, const char* name) {
-  return pointer == nullptr && size > 0 ? UsageError(absl::StrCat(name, " is NULL, needs ", size, size == 1 ? " element" : " elements")) : absl::OkStatus();
+  return pointer == nullptr && size > 0 ? UsageError(absl::StrCat(name, " is NULL, needs ", size, size == 1 ? " element" : " elements"))
+                                        : absl::OkStatus();
 }
 
 absl::Status CheckOptions(const ampc_option* options, size_t num_options) {

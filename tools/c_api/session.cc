@@ -83,7 +83,8 @@ absl::StatusOr<HostTensor> Copy(const ampc_tensor& tensor) {
   // The size first: nothing is allocated for dims that the data cannot have.
   const absl::Span<const int64_t> dims(tensor.dims, static_cast<size_t>(tensor.rank));
   const std::optional<int64_t> bytes = NumBytes(dtype, dims);
-  if (!bytes.has_value()) return UsageError(absl::StrCat("its shape is ", ShapeToString(dims), ", known dims and less than 2^63 bytes are needed"));
+  if (!bytes.has_value())
+    return UsageError(absl::StrCat("its shape is ", ShapeToString(dims), ", known dims and less than 2^63 bytes are needed"));
   if (static_cast<uint64_t>(*bytes) != tensor.bytes) {
     return UsageError(absl::StrCat("it has ", tensor.bytes, " bytes, ", Name(dtype), " ", ShapeToString(dims), " needs ", *bytes));
   }
@@ -100,7 +101,8 @@ absl::StatusOr<TensorMap> Feeds(absl::Span<const ampc_tensor> inputs) {
     if (inputs[i].name == nullptr) return UsageError(absl::StrCat("the name of input ", i, " is NULL"));
     absl::StatusOr<HostTensor> tensor = Copy(inputs[i]);
     if (!tensor.ok()) return Annotate(tensor.status(), absl::StrCat("input '", inputs[i].name, "'"));
-    if (!feeds.emplace(inputs[i].name, *std::move(tensor)).second) return UsageError(absl::StrCat("input '", inputs[i].name, "' is given twice"));
+    if (!feeds.emplace(inputs[i].name, *std::move(tensor)).second)
+      return UsageError(absl::StrCat("input '", inputs[i].name, "' is given twice"));
   }
   return feeds;
 }
@@ -152,8 +154,9 @@ absl::StatusOr<std::vector<HostTensor>> RunCopies(const Session& session, const 
 absl::Status CopyInto(const HostTensor& result, const ampc_tensor& output) {
   const absl::Span<const int64_t> dims(output.dims, static_cast<size_t>(std::max<int32_t>(output.rank, 0)));
   if (output.dtype != ToC(result.dtype()) || dims != result.dims() || output.bytes != result.size_bytes()) {
-    return UsageError(absl::StrCat("found ", Name(FromC(output.dtype)), " ", ShapeToString(dims), " with ", output.bytes, " bytes, the result is ",
-                                   Name(result.dtype()), " ", ShapeToString(result.dims()), " and needs ", result.size_bytes()));
+    return UsageError(absl::StrCat("found ", Name(FromC(output.dtype)), " ", ShapeToString(dims), " with ", output.bytes,
+                                   " bytes, the result is ", Name(result.dtype()), " ", ShapeToString(result.dims()), " and needs ",
+                                   result.size_bytes()));
   }
   if (output.bytes == 0) return absl::OkStatus();
   AMPC_RETURN_IF_ERROR(Need(output.data, "its data"));
@@ -234,7 +237,8 @@ ampc_code ampc_run_ordered(const ampc_session* session, const ampc_tensor* input
   });
 }
 
-ampc_code ampc_run_into(const ampc_session* session, const ampc_tensor* inputs, size_t num_inputs, const ampc_tensor* outputs, size_t num_outputs) {
+ampc_code ampc_run_into(const ampc_session* session, const ampc_tensor* inputs, size_t num_inputs, const ampc_tensor* outputs,
+                        size_t num_outputs) {
   return Call("ampc_run_into", [=]() -> absl::Status {
     AMPC_RETURN_IF_ERROR(Need(session, "session"));
     AMPC_RETURN_IF_ERROR(NeedArray(inputs, num_inputs, "inputs"));
@@ -259,7 +263,8 @@ ampc_code ampc_result(const ampc_results* results, size_t index, ampc_tensor* te
   return Call("ampc_result", [=]() -> absl::Status {
     AMPC_RETURN_IF_ERROR(Need(results, "results"));
     AMPC_RETURN_IF_ERROR(Need(tensor, "tensor"));
-    if (index >= results->tensors.size()) return ampc::UsageError(absl::StrCat("the index is ", index, ", there are ", results->tensors.size(), " results"));
+    if (index >= results->tensors.size())
+      return ampc::UsageError(absl::StrCat("the index is ", index, ", there are ", results->tensors.size(), " results"));
     View(*results, index, tensor);
     return absl::OkStatus();
   });

@@ -87,7 +87,8 @@ std::string Bash(const std::vector<VerbFacts>& verbs) {
       if (option.names.empty() && !option.values.empty()) positional = BashWords(option);
       for (const std::string& name : option.names) {
         absl::StrAppend(&names, names.empty() ? "" : " ", name);
-        if (option.takes_value && !option.values.empty()) absl::StrAppend(&out, "    *\\ ", verb.name, "\\ ", name, "\\ *) ", BashWords(option), " ;;\n");
+        if (option.takes_value && !option.values.empty())
+          absl::StrAppend(&out, "    *\\ ", verb.name, "\\ ", name, "\\ *) ", BashWords(option), " ;;\n");
       }
     }
     absl::StrAppend(&out, "    *\\ ", verb.name, "\\ *\\ -*) words=", Quoted(names), " ;;\n");
@@ -112,7 +113,9 @@ std::string ZshSpec(const OptionFacts& option) {
   const std::string help = absl::StrReplaceAll(option.help, {{"\\", "\\\\"}, {"[", "\\["}, {"]", "\\]"}, {":", "\\:"}});
   std::vector<std::string> specs;
   for (const std::string& name : option.names) {
-    const char* join = !option.takes_value ? "" : name[1] == '-' ? "=" : "+";  // the value behind = or in the next word; of -o at once or there
+    const char* join = !option.takes_value ? ""
+                       : name[1] == '-'    ? "="
+                                           : "+";  // the value behind = or in the next word; of -o at once or there
     specs.push_back(Quoted(absl::StrCat("*", name, join, "[", help, "]", option.takes_value ? ":value:" + action : "")));
   }
   return absl::StrJoin(specs, " ");
@@ -120,8 +123,11 @@ std::string ZshSpec(const OptionFacts& option) {
 
 std::string Zsh(const std::vector<VerbFacts>& verbs) {
   std::string out = "#compdef ampc\n# zsh completion of ampc, written by `ampc completion zsh`\n_ampc() {\n  local -a verbs=(\n";
-  for (const VerbFacts& verb : verbs) absl::StrAppend(&out, "    ", Quoted(absl::StrCat(verb.name, ":", absl::StrReplaceAll(verb.help, {{":", "\\:"}}))), "\n");
-  out += "  )\n  if (( CURRENT == 2 )); then\n    _describe verb verbs\n    return\n  fi\n  shift words\n  (( CURRENT-- ))\n  case $words[1] in\n";
+  for (const VerbFacts& verb : verbs)
+    absl::StrAppend(&out, "    ", Quoted(absl::StrCat(verb.name, ":", absl::StrReplaceAll(verb.help, {{":", "\\:"}}))), "\n");
+  out +=
+      "  )\n  if (( CURRENT == 2 )); then\n    _describe verb verbs\n    return\n  fi\n  shift words\n  (( CURRENT-- ))\n  case $words[1] "
+      "in\n";
   for (const VerbFacts& verb : verbs) {
     absl::StrAppend(&out, "    ", verb.name, ")\n      _arguments");
     for (const OptionFacts& option : verb.options) absl::StrAppend(&out, " \\\n        ", ZshSpec(option));
@@ -132,13 +138,16 @@ std::string Zsh(const std::vector<VerbFacts>& verbs) {
 
 std::string Fish(const std::vector<VerbFacts>& verbs) {
   std::string out = "# fish completion of ampc, written by `ampc completion fish`\n";
-  for (const VerbFacts& verb : verbs) absl::StrAppend(&out, "complete -c ampc -n __fish_use_subcommand -f -a ", verb.name, " -d ", Quoted(verb.help), "\n");
+  for (const VerbFacts& verb : verbs)
+    absl::StrAppend(&out, "complete -c ampc -n __fish_use_subcommand -f -a ", verb.name, " -d ", Quoted(verb.help), "\n");
   for (const VerbFacts& verb : verbs) {
     for (const OptionFacts& option : verb.options) {
       const std::string values =
-          Quoted(option.list ? absl::StrCat("(__fish_complete_list , \"string split , ", absl::StrJoin(option.values, ","), "\")") : absl::StrJoin(option.values, " "));
+          Quoted(option.list ? absl::StrCat("(__fish_complete_list , \"string split , ", absl::StrJoin(option.values, ","), "\")")
+                             : absl::StrJoin(option.values, " "));
       std::string words;
-      for (const std::string& name : option.names) absl::StrAppend(&words, name[1] == '-' ? " -l " + name.substr(2) : " -s " + name.substr(1));
+      for (const std::string& name : option.names)
+        absl::StrAppend(&words, name[1] == '-' ? " -l " + name.substr(2) : " -s " + name.substr(1));
       if (option.names.empty() && option.values.empty()) continue;  // files are fish's default
       if (option.names.empty()) words = (option.files ? " -a " : " -f -a ") + values;
       if (!option.names.empty() && option.takes_value) words += option.values.empty() ? " -r" : " -x -a " + values;

@@ -16,8 +16,8 @@ struct CompletionValues {
   bool list = false;   // several words, separated by commas
 };
 
-// A script for `shell` ("bash", "zsh" or "fish") that completes the verbs of the command that `verb` belongs to, their options, and the values
-// of options that have a list of them, declared or in `values`; every other value is the name of a file.
+// A script for `shell` ("bash", "zsh" or "fish") that completes the verbs of the command that `verb` belongs to, their options, and the
+// values of options that have a list of them, declared or in `values`; every other value is the name of a file.
 std::string CompletionScript(const Options& verb, const std::string& shell, const std::vector<CompletionValues>& values = {});
 
 }  // namespace ampc

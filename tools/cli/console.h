@@ -12,11 +12,11 @@ namespace ampc {
 
 class Console {
  public:
-  // The process's stdout and stderr. Made first of all, once: writing to a closed pipe or over a limit fails from then on and sends no signal, and
-  // streams that the caller closed are occupied.
+  // The process's stdout and stderr. Made first of all, once: writing to a closed pipe or over a limit fails from then on and sends no
+  // signal, and streams that the caller closed are occupied.
   Console();
-  // Text of the result. A failed write (closed pipe, full disk) is remembered for ok(). Control characters but line feeds and tabs are made visible,
-  // here and in notes: names come from files, and a terminal obeys.
+  // Text of the result. A failed write (closed pipe, full disk) is remembered for ok(). Control characters but line feeds and tabs are made
+  // visible, here and in notes: names come from files, and a terminal obeys.
   void Out(absl::string_view text);
   void Note(absl::string_view line);  // a line on stderr
   bool ok() const { return ok_; }
@@ -33,7 +33,8 @@ class Console {
   bool begun_ = false;  // something was written
 };
 
-// What is being done, on stderr: only on a terminal, and only from half a second on. One at a time; what the console prints stands on its own lines.
+// What is being done, on stderr: only on a terminal, and only from half a second on. One at a time; what the console prints stands on its
+// own lines.
 class Progress {
  public:
   Progress(Console& console, absl::string_view stage);
@@ -48,9 +49,10 @@ class Progress {
   std::chrono::steady_clock::time_point updated_;
 };
 
-// Columns padded to one width per column, cells on one line each (Printable of graph/base/utf8.h); the first row is the header. Numbers (by first character) align right.
+// Columns padded to one width per column, cells on one line each (Printable of graph/base/utf8.h); the first row is the header. Numbers (by
+// first character) align right.
 std::string FormatTable(const std::vector<std::vector<std::string>>& rows);
-std::string HumanBytes(int64_t bytes);    // "10.8 MB"
+std::string HumanBytes(int64_t bytes);     // "10.8 MB"
 std::string HumanSeconds(double seconds);  // "26.0 ms", "1.25 s"
 
 }  // namespace ampc

@@ -42,7 +42,8 @@ absl::StatusOr<std::vector<std::string>> Words(const ConvertOption& key, const J
     return out;
   }
   const bool text = key.form == OptionForm::kText, number = key.form == OptionForm::kNumber;
-  if ((text && value.Is(JsonValue::Kind::kString)) || (number && value.Is(JsonValue::Kind::kNumber))) return std::vector<std::string>{value.text};
+  if ((text && value.Is(JsonValue::Kind::kString)) || (number && value.Is(JsonValue::Kind::kNumber)))
+    return std::vector<std::string>{value.text};
   if (!value.Is(JsonValue::Kind::kArray) || text || number || key.form == OptionForm::kFlag) return wrong;
   for (const JsonValue& item : value.items) {
     if (!item.Is(JsonValue::Kind::kString)) return wrong;

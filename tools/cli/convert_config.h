@@ -3,8 +3,8 @@
 //   {"ampc-config": 1, "dtype": "fp16", "level": "O2", "exclude": ["upstream:logits"], "guard": true, "low-io": ["x"], ...}
 //
 // whose keys are the names of the options: flags are true or false, lists are arrays of strings, everything else is a string.
-// runtime/convert/report.h writes it in full, for --write-config and as the "config" of a report; given back, it reproduces the run byte for byte. Files (model,
-// output, weights, report) belong on the command line.
+// runtime/convert/report.h writes it in full, for --write-config and as the "config" of a report; given back, it reproduces the run byte
+// for byte. Files (model, output, weights, report) belong on the command line.
 #pragma once
 
 #include <string>

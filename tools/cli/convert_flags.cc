@@ -69,7 +69,9 @@ struct Declare {
   ConvertFlags& flags;
 
   std::string Name() const { return absl::StrCat("--", row.name); }
-  void operator()(DType ConvertOptions::*) const { options.Add(Name(), flags.dtype, row.help).AnyCaseOf({"fp16", "bf16"}).Values("{fp16,bf16}").ShowDefault(); }
+  void operator()(DType ConvertOptions::*) const {
+    options.Add(Name(), flags.dtype, row.help).AnyCaseOf({"fp16", "bf16"}).Values("{fp16,bf16}").ShowDefault();
+  }
   void operator()(int ConvertOptions::*member) const { options.Add(Name(), flags.options.*member, row.help).NotNegative().ShowDefault(); }
   void operator()(bool ConvertOptions::*member) const { options.Flag(Name(), flags.options.*member, row.help); }
   void operator()(std::string ConvertOptions::*member) const {

@@ -21,8 +21,8 @@ struct ConvertFlags {
 void AddConvertOptions(const Options& options, ConvertFlags& flags);
 void AddDecisionOptions(const Options& options, ConvertFlags& flags);
 
-// After parsing, on the same `flags`: reads --config and fills in what `flags.options` takes from several options. Usage errors; exit code 3 for a bad
-// config file, 4 for options that are known and not supported.
+// After parsing, on the same `flags`: reads --config and fills in what `flags.options` takes from several options. Usage errors; exit code
+// 3 for a bad config file, 4 for options that are known and not supported.
 absl::Status ResolveConvertFlags(const Options& options, ConvertFlags& flags);
 
 }  // namespace ampc

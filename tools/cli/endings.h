@@ -8,7 +8,8 @@
 
 namespace ampc {
 
-// Usage error where `path`, which `option` names, is given and does not end in `ending`: the one format that is written there, `what` in words.
+// Usage error where `path`, which `option` names, is given and does not end in `ending`: the one format that is written there, `what` in
+// words.
 absl::Status CheckEnding(absl::string_view option, const std::string& path, absl::string_view ending, absl::string_view what);
 
 }  // namespace ampc

@@ -43,7 +43,8 @@ absl::Status CheckFeedFlags(const Options& options, const FeedFlags& flags) {
   if (flags.random && !flags.inputs.empty())
     return UsageError(absl::StrCat("--random makes the feeds, and '", flags.inputs[0], "' has them; one of the two is needed"));
   if (flags.random) return absl::OkStatus();
-  if (flags.inputs.empty()) return UsageError("no feeds: give a file (--input in.npz, NAME=file.npy), or --random for feeds that are made up");
+  if (flags.inputs.empty())
+    return UsageError("no feeds: give a file (--input in.npz, NAME=file.npy), or --random for feeds that are made up");
   for (const char* option : {"--seed", "--dims"}) {
     if (options.Given(option)) return UsageError(absl::StrCat(option, " is for --random; the feeds come from '", flags.inputs[0], "'"));
   }

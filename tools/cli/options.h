@@ -1,5 +1,5 @@
-// Options: what a verb can be told, as it declares it. Hides the library that parses the command line: its header takes seconds to compile, so
-// that only the few files that speak to it directly include it.
+// Options: what a verb can be told, as it declares it. Hides the library that parses the command line: its header takes seconds to compile,
+// so that only the few files that speak to it directly include it.
 #pragma once
 
 #include <memory>
@@ -21,10 +21,10 @@ class DeclaredOption {
  public:
   explicit DeclaredOption(CLI::Option* option) : option_(option) {}
   DeclaredOption Required() const;
-  DeclaredOption ShowDefault() const;  // --help prints the value that the variable has now
-  DeclaredOption OneOf(std::vector<std::string> values) const;  // whatever their case: the variable gets them as they stand here
+  DeclaredOption ShowDefault() const;                               // --help prints the value that the variable has now
+  DeclaredOption OneOf(std::vector<std::string> values) const;      // whatever their case: the variable gets them as they stand here
   DeclaredOption AnyCaseOf(std::vector<std::string> values) const;  // the same, but other values are let through
-  template <typename T>  // int, int64_t, double
+  template <typename T>                                             // int, int64_t, double
   DeclaredOption Between(T low, T high) const;
   DeclaredOption Positive() const;
   DeclaredOption NotNegative() const;
@@ -40,7 +40,7 @@ class DeclaredOption {
 // A handle: copies declare and read the same options.
 class Options {
  public:
-  explicit Options(CLI::App& verb);  // not owned
+  explicit Options(CLI::App& verb);           // not owned
   explicit Options(const std::string& name);  // belong to no command line
 
   // An argument ("model") or an option ("--output,-o") that sets `value`, which has to live as long as these options: a string, a list of

@@ -8,7 +8,8 @@ namespace ampc {
 
 std::string ResultTypes(const ObservedStep& step) {
   return absl::StrJoin(step.results, ", ", [&step](std::string* out, const ObservedValue& v) {
-    absl::StrAppend(out, v.var->name(), ": ", ToString(TensorType(v.desc.dtype, v.desc.dims)), v.desc.layout == Layout::kChannelsLast ? " nhwc" : "");
+    absl::StrAppend(out, v.var->name(), ": ", ToString(TensorType(v.desc.dtype, v.desc.dims)),
+                    v.desc.layout == Layout::kChannelsLast ? " nhwc" : "");
     if (step.place == "cpu" && v.desc.storage() != v.desc.dtype) absl::StrAppend(out, " as ", Name(v.desc.storage()));
   });
 }
@@ -28,7 +29,13 @@ std::string Trace::ToJson() const {
   for (const Event& e : events_) {
     json.BeginObject(JsonWriter::kInline).Field("name", absl::StrCat(e.type, " ", e.name)).Field("cat", e.type).Field("ph", "X");
     json.Field("ts", e.start * 1e6).Field("dur", e.seconds * 1e6).Field("pid", 0).Field("tid", 0);
-    json.Key("args").BeginObject().Field("implementation", e.implementation).Field("place", e.place).Field("results", e.results).EndObject().EndObject();
+    json.Key("args")
+        .BeginObject()
+        .Field("implementation", e.implementation)
+        .Field("place", e.place)
+        .Field("results", e.results)
+        .EndObject()
+        .EndObject();
   }
   json.EndArray().EndObject();
   return json.Take();

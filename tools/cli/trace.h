@@ -22,7 +22,8 @@ class Trace {
   std::vector<Event> events_;
 };
 
-// What a step made, "y: f32 [1, 10]", and where it ran: "cuda:0", or what a step that the device leaves to the host costs: "host (4096 bytes copied)".
+// What a step made, "y: f32 [1, 10]", and where it ran: "cuda:0", or what a step that the device leaves to the host costs: "host (4096
+// bytes copied)".
 std::string ResultTypes(const ObservedStep& step);
 std::string PlaceText(const ObservedStep& step);
 

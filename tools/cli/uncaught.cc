@@ -9,8 +9,8 @@
 #include <exception>
 #include <new>
 
-#include "graph/base/signal_cleanup.h"
 #include "graph/base/error.h"
+#include "graph/base/signal_cleanup.h"
 #include "tools/cli/status_line.h"
 
 namespace ampc {

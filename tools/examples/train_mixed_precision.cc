@@ -52,7 +52,8 @@ absl::Status Train(int steps) {
   for (int step = 0; step < steps; ++step) {
     AMPC_ASSIGN_OR_RETURN(const ampc::TensorMap feeds, Batch(step));
     AMPC_ASSIGN_OR_RETURN(const ampc::TensorMap out, trainer.Step(feeds));
-    if (step % 10 == 0) std::printf("step %d: loss %.4f, scale %g\n", step, out.begin()->second.values<float>()[0], trainer.scalers()[0].scale);
+    if (step % 10 == 0)
+      std::printf("step %d: loss %.4f, scale %g\n", step, out.begin()->second.values<float>()[0], trainer.scalers()[0].scale);
   }
   AMPC_ASSIGN_OR_RETURN(const ampc::TensorMap feeds, Batch(steps));
   AMPC_ASSIGN_OR_RETURN(const ampc::TensorMap out, trainer.Test(feeds));

@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import commands  # noqa: E402
 import flow  # noqa: E402
 import layering  # noqa: E402
+import layout  # noqa: E402
 import op_tables  # noqa: E402
 import size  # noqa: E402
 import status  # noqa: E402
@@ -47,6 +48,14 @@ class LintTest(unittest.TestCase):
         self.write("graph/formats/onnx.cc", '#include "proto/onnx.pb.h"\n')
         found = self.problems(layering)
         self.assertEqual([p.split(":")[0] for p in found], ["graph/type.cc", "passes/fold.cc", "runtime/run.cc"])
+
+    def test_layout(self):
+        self.write(".clang-format", "BasedOnStyle: Google\n")
+        self.write("graph/good.cc", "int Good() { return 1; }\n")
+        self.assertEqual(self.problems(layout), [])
+        self.write("graph/bad.cc", "int Bad()\n{ return  1; }\n")
+        self.write("tests/golden/data.cc", "int  Data;\n")
+        self.assertEqual([p.split(":")[0] for p in self.problems(layout)], ["graph/bad.cc"] * 2)
 
     def test_tables_of_ops(self):
         self.write("graph/ops/all_ops.inc", "AMPC_OP(Abs)\nAMPC_OP(Conv2DTranspose)\nAMPC_OP(CAllreduceSum)\nAMPC_OP(TopKV2)\nAMPC_OP(Log1p)\n")

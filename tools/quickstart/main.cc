@@ -1,7 +1,9 @@
 // The table of the quick start: real models, converted to fp16 and bf16, run and judged.
 //
-// usage: quickstart [--runs=N] MODELS DATA WORK MODEL...    MODELS: from tools/fetch_models.py; DATA: inputs and the frameworks' fp32 outputs;
-//                                                           WORK: where converted models go; MODEL: a name of task.cc; N: timed runs per variant
+// usage: quickstart [--runs=N] MODELS DATA WORK MODEL...    MODELS: from tools/fetch_models.py; DATA: inputs and the frameworks' fp32
+// outputs;
+//                                                           WORK: where converted models go; MODEL: a name of task.cc; N: timed runs per
+//                                                           variant
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -16,9 +18,9 @@
 #include "graph/base/status_macros.h"
 #include "graph/formats/tensor_io/npz.h"
 #include "runtime/compare/difference.h"
+#include "runtime/convert/convert.h"
 #include "runtime/session.h"
 #include "tools/cli/console.h"
-#include "runtime/convert/convert.h"
 #include "tools/quickstart/task.h"
 
 namespace ampc {
@@ -41,7 +43,9 @@ struct Variant {
   ConvertResult converted;
 };
 
-absl::StatusOr<TensorMap> Feeds(const Task& task, const std::string& data, int k) { return ReadNpz(absl::StrCat(data, "/", task.inputs, "_inputs_", k, ".npz")); }
+absl::StatusOr<TensorMap> Feeds(const Task& task, const std::string& data, int k) {
+  return ReadNpz(absl::StrCat(data, "/", task.inputs, "_inputs_", k, ".npz"));
+}
 
 absl::Status Judge(const Task& task, const std::string& data, const Session& session, Variant& variant) {
   for (int k = 0; k < kInputs; ++k) {
@@ -50,7 +54,8 @@ absl::Status Judge(const Task& task, const std::string& data, const Session& ses
     AMPC_ASSIGN_OR_RETURN(const TensorMap got, session.Run(feeds));
     for (const auto& [name, want] : wanted) {
       const auto it = got.find(name);
-      if (it == got.end() || it->second.dims() != want.dims()) return InternalError(absl::StrCat(variant.path, ": output '", name, "' is missing or has other dims"));
+      if (it == got.end() || it->second.dims() != want.dims())
+        return InternalError(absl::StrCat(variant.path, ": output '", name, "' is missing or has other dims"));
       const Difference d = Compare(ToDoubles(want), ToDoubles(it->second), DType::kF32);
       variant.error = d.mismatched_non_finite > 0 ? INFINITY : std::max(variant.error, d.max_rel);
     }
@@ -146,8 +151,12 @@ absl::Status Run(const Request& request, Console& console) {
       absl::StrAppend(&answers, task.name, " ", v.label, ": ", Texts(v), "\n");
     }
   }
-  console.Out(absl::StrCat("\n", FormatTable(rows), "\nerror: against the fp32 outputs of Paddle or ONNX Runtime, over their largest value. latency: best of ", request.runs,
-                           " runs on this CPU, all variants interleaved.\nError and answer are those of half storage: each result is rounded to its type. Latency is that of a plain run, which rounds less.\n\nanswers\n", answers));
+  console.Out(absl::StrCat("\n", FormatTable(rows),
+                           "\nerror: against the fp32 outputs of Paddle or ONNX Runtime, over their largest value. latency: best of ",
+                           request.runs,
+                           " runs on this CPU, all variants interleaved.\nError and answer are those of half storage: each result is "
+                           "rounded to its type. Latency is that of a plain run, which rounds less.\n\nanswers\n",
+                           answers));
   return same ? absl::OkStatus() : NoError("a converted model gives another answer than the original");
 }
 

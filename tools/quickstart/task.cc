@@ -23,6 +23,7 @@ using Rows = std::vector<std::vector<double>>;
 std::vector<Task> Tasks() {
   const std::vector<std::string> upright = {"0", "180"};
   const std::string file = "model.onnx";
+  // clang-format off
   return {
       {.name = "rec", .file = "inference.pdmodel", .inputs = "rec", .outputs = "rec", .kind = AnswerKind::kText, .labels_file = "charset.txt"},
       // Its stored fetches are Paddle 3.3.1's, with 0 for what is below 1e-6.
@@ -38,6 +39,7 @@ std::vector<Task> Tasks() {
        .thresholds = {{"StatefulPartitionedCall:0", 0.3}, {"StatefulPartitionedCall:1", 0.3}, {"StatefulPartitionedCall:2", 0.5}}},
       {.name = "minilm", .file = file, .inputs = "minilm", .outputs = "minilm", .kind = AnswerKind::kEmbedding},
   };
+  // clang-format on
 }
 
 // Index of the largest value, -1 when one is not finite.
@@ -53,7 +55,8 @@ std::string Label(const Task& task, int64_t best) {
 }
 
 absl::Status CheckShape(const HostTensor& t, int rank, const Task& task) {
-  const bool right = t.dtype() == DType::kF32 && t.rank() == rank && (task.labels.empty() || t.dims().back() == static_cast<int64_t>(task.labels.size()));
+  const bool right =
+      t.dtype() == DType::kF32 && t.rank() == rank && (task.labels.empty() || t.dims().back() == static_cast<int64_t>(task.labels.size()));
   if (right) return absl::OkStatus();
   return UsageError(absl::StrCat("the output is ", Name(t.dtype()), " ", ShapeToString(t.dims()), ", f32 of rank ", rank,
                                  task.labels.empty() ? "" : absl::StrCat(" with ", task.labels.size(), " classes"), " is needed"));
@@ -120,15 +123,18 @@ absl::StatusOr<Answer> DecodeEmbedding(const Task& task, const HostTensor& t, co
   AMPC_RETURN_IF_ERROR(CheckShape(t, 3, task));
   const int64_t tokens = t.dims()[1], width = t.dims()[2];
   if (mask.dtype() != DType::kI64 || mask.dims() != t.dims().first(2)) {
-    return UsageError(absl::StrCat("the mask is ", Name(mask.dtype()), " ", ShapeToString(mask.dims()), ", i64 ", ShapeToString(t.dims().first(2)), " is needed"));
+    return UsageError(absl::StrCat("the mask is ", Name(mask.dtype()), " ", ShapeToString(mask.dims()), ", i64 ",
+                                   ShapeToString(t.dims().first(2)), " is needed"));
   }
   Answer answer;
   for (int64_t b = 0; b < t.dims()[0]; ++b) {
-    answer.numbers.push_back(Embed(t.values<float>().subspan(b * tokens * width, tokens * width), mask.values<int64_t>().subspan(b * tokens, tokens), width));
+    answer.numbers.push_back(
+        Embed(t.values<float>().subspan(b * tokens * width, tokens * width), mask.values<int64_t>().subspan(b * tokens, tokens), width));
   }
   std::vector<std::string> pairs;
   for (size_t a = 0; a < answer.numbers.size(); ++a) {
-    for (size_t b = a + 1; b < answer.numbers.size(); ++b) pairs.push_back(absl::StrFormat("%d~%d %.3f", a + 1, b + 1, Dot(answer.numbers[a], answer.numbers[b])));
+    for (size_t b = a + 1; b < answer.numbers.size(); ++b)
+      pairs.push_back(absl::StrFormat("%d~%d %.3f", a + 1, b + 1, Dot(answer.numbers[a], answer.numbers[b])));
   }
   answer.texts = {absl::StrJoin(pairs, "  ")};
   return answer;

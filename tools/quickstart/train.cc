@@ -43,7 +43,8 @@ std::string Row(const Variant& variant, uint64_t seed, const EpochRecord& r) {
                          r.scale.has_value() ? absl::StrFormat("%g", *r.scale) : "", r.skipped, r.seconds);
 }
 
-absl::StatusOr<Result> Train(const Variant& variant, const TrainRequest& base, const Dataset& data, const std::string& work, Console& console, TrainingCurve& curve) {
+absl::StatusOr<Result> Train(const Variant& variant, const TrainRequest& base, const Dataset& data, const std::string& work,
+                             Console& console, TrainingCurve& curve) {
   TrainRequest request = base;
   request.level = variant.level;
   request.guard = variant.guard;
@@ -80,7 +81,8 @@ absl::Status Run(const std::string& work, int epochs, int seeds, const std::stri
   TrainRequest request;
   request.epochs = epochs;
   std::vector<TrainingCurve> curves;
-  std::vector<std::vector<std::string>> rows = {{"type", "seed", "accuracy, 1 epoch", absl::StrCat(epochs, " epochs"), "from the file", "scale", "skipped", "seconds"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"type", "seed", "accuracy, 1 epoch", absl::StrCat(epochs, " epochs"), "from the file", "scale", "skipped", "seconds"}};
   console.Out("type            seed epoch     loss  accuracy     scale  skipped  seconds\n");
   for (int seed = 1; seed <= seeds; ++seed) {
     request.seed = static_cast<uint64_t>(seed);
@@ -88,14 +90,16 @@ absl::Status Run(const std::string& work, int epochs, int seeds, const std::stri
       TrainingCurve curve;
       AMPC_ASSIGN_OR_RETURN(const Result r, Train(variant, request, data, work, console, curve));
       if (seed == 1) curves.push_back(std::move(curve));
-      rows.push_back({r.label, absl::StrCat(r.seed), absl::StrFormat("%.4f", r.first.accuracy.value_or(0)), absl::StrFormat("%.4f", r.last.accuracy.value_or(0)),
-                      absl::StrFormat("%.4f", r.file_accuracy), r.last.scale.has_value() ? absl::StrFormat("%g", *r.last.scale) : "-", absl::StrCat(r.skipped),
+      rows.push_back({r.label, absl::StrCat(r.seed), absl::StrFormat("%.4f", r.first.accuracy.value_or(0)),
+                      absl::StrFormat("%.4f", r.last.accuracy.value_or(0)), absl::StrFormat("%.4f", r.file_accuracy),
+                      r.last.scale.has_value() ? absl::StrFormat("%g", *r.last.scale) : "-", absl::StrCat(r.skipped),
                       absl::StrFormat("%.1f", r.seconds)});
     }
   }
   const std::string picture = work + "/training.svg";
   AMPC_RETURN_IF_ERROR(WriteFileAtomically(picture, PlotTraining("Fashion-MNIST, batch 64, Momentum 0.9, learning rate 0.01", curves)));
-  console.Out(absl::StrCat("\n", FormatTable(rows), "\nfrom the file: fashion_*.pdmodel in ", work, ", fp32 without casts, run by a Session.\npicture: ", picture, "\n"));
+  console.Out(absl::StrCat("\n", FormatTable(rows), "\nfrom the file: fashion_*.pdmodel in ", work,
+                           ", fp32 without casts, run by a Session.\npicture: ", picture, "\n"));
   return absl::OkStatus();
 }
 

@@ -40,10 +40,8 @@ std::string BelowLabel(const PictureNode& node, const Program& program) {
       const int each = node.num_ops / node.count;
       return absl::StrCat(each, each == 1 ? " op each" : " ops each");
     }
-    case PictureNode::kSection:
-      return absl::StrCat(node.num_ops, " ops from #", node.first + 1);
-    default:
-      return node.var == nullptr ? "" : PrintType(node.var->type, program);
+    case PictureNode::kSection: return absl::StrCat(node.num_ops, " ops from #", node.first + 1);
+    default: return node.var == nullptr ? "" : PrintType(node.var->type, program);
   }
 }
 

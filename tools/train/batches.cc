@@ -122,14 +122,16 @@ std::vector<int32_t> Permutation(int64_t count, uint64_t seed, int64_t epoch) {
 absl::StatusOr<std::unique_ptr<BatchSource>> ImageBatches(const ImageSet& images, const BatchOptions& options) {
   AMPC_RETURN_IF_ERROR(Check(options));
   auto source = std::make_unique<ImageSource>(images, options);
-  if (source->steps() < 1) return UsageError(absl::StrCat("found ", images.count, " images for a batch of ", options.batch, ", needed at least one batch"));
+  if (source->steps() < 1)
+    return UsageError(absl::StrCat("found ", images.count, " images for a batch of ", options.batch, ", needed at least one batch"));
   return source;
 }
 
 absl::StatusOr<std::unique_ptr<BatchSource>> RandomBatches(int features, int64_t steps, const BatchOptions& options) {
   AMPC_RETURN_IF_ERROR(Check(options));
   if (features < 1 || steps < 1) return UsageError(absl::StrCat("found ", features, " features and ", steps, " steps, needed both from 1"));
-  AMPC_ASSIGN_OR_RETURN(HostTensor pool, InitialValues(Initializer::Normal(0, 1), DType::kF32, {(int64_t{1} << 20) + features}, options.seed, "random batches"));
+  AMPC_ASSIGN_OR_RETURN(HostTensor pool, InitialValues(Initializer::Normal(0, 1), DType::kF32, {(int64_t{1} << 20) + features},
+                                                       options.seed, "random batches"));
   return std::make_unique<RandomSource>(std::move(pool), features, steps, options);
 }
 

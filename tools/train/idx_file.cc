@@ -92,7 +92,8 @@ absl::StatusOr<IdxArray> ParseIdx(absl::string_view file, const std::string& pat
   const absl::string_view data = (IsGzip(file) ? absl::string_view(unpacked) : file).substr(header);
   if (data.size() != wanted) {
     const bool more = IsGzip(file) && data.size() > wanted;
-    return Bad(path, absl::StrCat(more ? "more than " : "", more ? wanted : data.size(), " bytes of data"), absl::StrCat(wanted, ", which its header promises"));
+    return Bad(path, absl::StrCat(more ? "more than " : "", more ? wanted : data.size(), " bytes of data"),
+               absl::StrCat(wanted, ", which its header promises"));
   }
   array.bytes = std::string(data);
   return array;

@@ -19,7 +19,8 @@ absl::StatusOr<IdxArray> ReadPart(const std::string& folder, absl::string_view n
     std::error_code ignored;
     if (std::filesystem::exists(path, ignored)) return ReadIdx(path, rank);
   }
-  return BadInputError(absl::StrCat("found no '", plain, ".gz', needed the data set of Debian's package dataset-fashion-mnist, or --data with its folder"));
+  return BadInputError(
+      absl::StrCat("found no '", plain, ".gz', needed the data set of Debian's package dataset-fashion-mnist, or --data with its folder"));
 }
 
 absl::StatusOr<ImageSet> ReadSet(const std::string& folder, absl::string_view name) {

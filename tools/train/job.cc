@@ -35,7 +35,8 @@ struct Position {
   int64_t losses = 0, skipped = 0;
 
   DataPosition Save() const {
-    return {{"epoch", epoch}, {"batch", batch}, {"loss_sum_bits", std::bit_cast<int64_t>(loss_sum)}, {"losses", losses}, {"skipped", skipped}};
+    return {
+        {"epoch", epoch}, {"batch", batch}, {"loss_sum_bits", std::bit_cast<int64_t>(loss_sum)}, {"losses", losses}, {"skipped", skipped}};
   }
   static Position Load(const DataPosition& from) {
     const auto at = [&from](const char* name) {
@@ -132,9 +133,11 @@ absl::Status TrainJob::State::Prepare(const NetworkInfo& network) {
     const auto decorated = amp::Decorate(std::move(optimizer), options);
     AMPC_RETURN_IF_ERROR(decorated->Minimize(b, net.loss));
     notes = decorated->rewrite().notes;
-    if (request.dtype == DType::kBF16 && !request.init_scale.has_value()) notes.push_back("bf16 has the range of fp32: the loss is not scaled");
+    if (request.dtype == DType::kBF16 && !request.init_scale.has_value())
+      notes.push_back("bf16 has the range of fp32: the loss is not scaled");
     AMPC_ASSIGN_OR_RETURN(trainer, Trainer::Create(Build(b), place));
-    AMPC_RETURN_IF_ERROR(decorated->AmpInit(place, trainer->scope(), {.test_program = &test_program, .use_fp16_test = request.level == "O2"}));
+    AMPC_RETURN_IF_ERROR(
+        decorated->AmpInit(place, trainer->scope(), {.test_program = &test_program, .use_fp16_test = request.level == "O2"}));
   }
   if (parallel != nullptr) AMPC_RETURN_IF_ERROR(parallel->Synchronize(trainer->scope()));
   return trainer->SetTestProgram(test_program.Clone());
@@ -171,8 +174,8 @@ absl::Status TrainJob::State::Restore(const TrainEvents& events) {
   for (const auto& [name, value] : OrderOf(request)) {
     const auto it = restored.position.find(name);
     if (it == restored.position.end() || it->second == value) continue;
-    return UsageError(absl::StrCat("--resume: found a checkpoint made with --", name == "rows" ? "batch" : name, " ", it->second, " in '", restored.path,
-                                   "', needed the same as now, ", value));
+    return UsageError(absl::StrCat("--resume: found a checkpoint made with --", name == "rows" ? "batch" : name, " ", it->second, " in '",
+                                   restored.path, "', needed the same as now, ", value));
   }
   position = Position::Load(restored.position);
   if (parallel != nullptr) AMPC_RETURN_IF_ERROR(parallel->Synchronize(trainer->scope()));
@@ -209,7 +212,8 @@ absl::Status TrainJob::State::Step(const TrainEvents& events) {
   record.alarm = last.alarm;
   record.seconds = SecondsSince(start);
   if (events.step != nullptr) events.step(record);
-  if (request.checkpoint_every > 0 && !request.checkpoint.empty() && trainer->steps() % request.checkpoint_every == 0) return SaveCheckpoint(events);
+  if (request.checkpoint_every > 0 && !request.checkpoint.empty() && trainer->steps() % request.checkpoint_every == 0)
+    return SaveCheckpoint(events);
   return absl::OkStatus();
 }
 

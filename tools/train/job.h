@@ -27,11 +27,11 @@ struct StepRecord {
 };
 
 struct EpochRecord {
-  int64_t epoch = 0, step = 0;      // from 1; the last step
-  double loss = 0;                  // mean over the steps whose loss is finite; the others were skipped
-  std::optional<double> accuracy;   // of the test set
-  std::optional<double> scale;      // at the end
-  int64_t skipped = 0;              // steps of this epoch
+  int64_t epoch = 0, step = 0;     // from 1; the last step
+  double loss = 0;                 // mean over the steps whose loss is finite; the others were skipped
+  std::optional<double> accuracy;  // of the test set
+  std::optional<double> scale;     // at the end
+  int64_t skipped = 0;             // steps of this epoch
   double seconds = 0, test_seconds = 0;
 };
 
@@ -45,12 +45,13 @@ class TrainJob {
  public:
   // `data` has to outlive the job, and so has `parallel`, the processes that share each batch; null for a network on random data, and for
   // one process. Errors: unknown names, options out of range (2), what Decorate and Trainer::Create refuse.
-  static absl::StatusOr<std::unique_ptr<TrainJob>> Create(const TrainRequest& request, const Dataset* data, const DataParallel* parallel = nullptr);
+  static absl::StatusOr<std::unique_ptr<TrainJob>> Create(const TrainRequest& request, const Dataset* data,
+                                                          const DataParallel* parallel = nullptr);
   ~TrainJob();
 
-  // Exit code 1 at a step without a finite loss that a smaller scale cannot help, and where a checkpoint would hold what is not finite, unless
-  // the request says to keep going. Trains to the end of what was asked for, from the newest checkpoint where the request says so. Of several processes the first one
-  // tests and saves, and only its records are complete.
+  // Exit code 1 at a step without a finite loss that a smaller scale cannot help, and where a checkpoint would hold what is not finite,
+  // unless the request says to keep going. Trains to the end of what was asked for, from the newest checkpoint where the request says so.
+  // Of several processes the first one tests and saves, and only its records are complete.
   absl::Status Run(const TrainEvents& events);
 
   Trainer& trainer();

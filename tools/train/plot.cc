@@ -70,8 +70,11 @@ std::string Axis(const Range& y, double top, bool log2) {
   const double step = log2 ? std::max(1.0, std::ceil(TickStep(y.high - y.low))) : TickStep(y.high - y.low);
   for (double v = std::ceil(y.low / step) * step; v <= y.high + step * 1e-9; v += step) {
     const double at = top + kHeight * (1 - y.At(v));
-    absl::StrAppend(&out, absl::StrFormat("<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#ddd\"/>\n", kLeft, at, kWidth - kRight, at));
-    absl::StrAppend(&out, Text(kLeft - 6, at + 4, "end", log2 ? absl::StrFormat("2^%d", static_cast<int>(std::lround(v))) : absl::StrFormat("%g", std::abs(v) < step / 2 ? 0 : v)));
+    absl::StrAppend(
+        &out, absl::StrFormat("<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#ddd\"/>\n", kLeft, at, kWidth - kRight, at));
+    absl::StrAppend(&out, Text(kLeft - 6, at + 4, "end",
+                               log2 ? absl::StrFormat("2^%d", static_cast<int>(std::lround(v)))
+                                    : absl::StrFormat("%g", std::abs(v) < step / 2 ? 0 : v)));
   }
   return out;
 }
@@ -87,12 +90,13 @@ std::string Line(const Points& points, const Range& x, const Range& y, double to
     if (!steps) absl::StrAppend(&path, absl::StrFormat("L%.1f %.1f", at, height));
     before = height;
   }
-  if (steps && !points.empty()) absl::StrAppend(&path, absl::StrFormat("H%.1f", kLeft + (kWidth - kLeft - kRight) * x.At(points.back().first)));
+  if (steps && !points.empty())
+    absl::StrAppend(&path, absl::StrFormat("H%.1f", kLeft + (kWidth - kLeft - kRight) * x.At(points.back().first)));
   std::string out = absl::StrFormat("<path d=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\"/>\n", path, colour);
   if (points.size() <= 30 && !steps) {
     for (const auto& [px, py] : points) {
-      absl::StrAppend(&out, absl::StrFormat("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n", kLeft + (kWidth - kLeft - kRight) * x.At(px),
-                                            top + kHeight * (1 - y.At(py)), colour));
+      absl::StrAppend(&out, absl::StrFormat("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n",
+                                            kLeft + (kWidth - kLeft - kRight) * x.At(px), top + kHeight * (1 - y.At(py)), colour));
     }
   }
   return out;
@@ -103,7 +107,8 @@ std::string Legend(const std::vector<TrainingCurve>& curves) {
   double x = kLeft;
   for (size_t i = 0; i < curves.size(); ++i) {
     const char* colour = kColours[i % std::size(kColours)];
-    absl::StrAppend(&out, absl::StrFormat("<rect x=\"%.1f\" y=\"36\" width=\"14\" height=\"4\" fill=\"%s\"/>\n", x, colour), Text(x + 19, 42, "start", curves[i].name));
+    absl::StrAppend(&out, absl::StrFormat("<rect x=\"%.1f\" y=\"36\" width=\"14\" height=\"4\" fill=\"%s\"/>\n", x, colour),
+                    Text(x + 19, 42, "start", curves[i].name));
     x += 40 + 7.0 * static_cast<double>(curves[i].name.size());
   }
   return out;
@@ -130,9 +135,10 @@ std::string PlotTraining(const std::string& title, const std::vector<TrainingCur
     if (y.high < y.low) continue;
     if (y.high == y.low) y.low -= 1, y.high += 1;
     absl::StrAppend(&body, Text(kLeft, top - 6, "start", panel.title), Axis(y, top, panel.log2));
-    absl::StrAppend(&body, absl::StrFormat("<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"none\" stroke=\"#999\"/>\n", kLeft, top,
-                                           kWidth - kLeft - kRight, kHeight));
-    for (size_t i = 0; i < drawn.size(); ++i) absl::StrAppend(&body, Line(drawn[i], x, y, top, panel.log2, kColours[i % std::size(kColours)]));
+    absl::StrAppend(&body, absl::StrFormat("<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"none\" stroke=\"#999\"/>\n",
+                                           kLeft, top, kWidth - kLeft - kRight, kHeight));
+    for (size_t i = 0; i < drawn.size(); ++i)
+      absl::StrAppend(&body, Line(drawn[i], x, y, top, panel.log2, kColours[i % std::size(kColours)]));
     top += kHeight + kGap;
   }
   if (x.high >= x.low) {
@@ -140,7 +146,8 @@ std::string PlotTraining(const std::string& title, const std::vector<TrainingCur
                     Text(kWidth - kRight, top - kGap + 18, "end", absl::StrFormat("%g", x.high)));
   }
   return absl::StrFormat(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" width=\"%g\" height=\"%g\" font-family=\"sans-serif\" font-size=\"12\">\n"
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" width=\"%g\" height=\"%g\" font-family=\"sans-serif\" "
+      "font-size=\"12\">\n"
       "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n%s</svg>\n",
       kWidth, top, kWidth, top, body);
 }

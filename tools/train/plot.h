@@ -8,10 +8,10 @@
 namespace ampc {
 
 struct TrainingCurve {
-  std::string name;                                  // "O2 fp16"
-  std::vector<std::pair<double, double>> loss;       // {step, value}; values that are not finite are left out
-  std::vector<std::pair<double, double>> accuracy;   // of the test set
-  std::vector<std::pair<double, double>> scale;      // drawn by its base 2 logarithm
+  std::string name;                                 // "O2 fp16"
+  std::vector<std::pair<double, double>> loss;      // {step, value}; values that are not finite are left out
+  std::vector<std::pair<double, double>> accuracy;  // of the test set
+  std::vector<std::pair<double, double>> scale;     // drawn by its base 2 logarithm
 };
 
 // One SVG; a panel without values is left out. The same curves give the same bytes.

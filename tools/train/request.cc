@@ -37,7 +37,11 @@ absl::StatusOr<Optimizer> MakeOptimizer(const TrainRequest& request, const Netwo
   AMPC_ASSIGN_OR_RETURN(const GradientClip clip, ParseClip(request.clip));
   const bool mixed = request.level != "O0";
   if (name == "momentum") {
-    return Momentum({.lr = lr, .momentum = request.momentum.value_or(0.9), .multi_precision = mixed, .weight_decay = request.weight_decay.value_or(0), .clip = clip});
+    return Momentum({.lr = lr,
+                     .momentum = request.momentum.value_or(0.9),
+                     .multi_precision = mixed,
+                     .weight_decay = request.weight_decay.value_or(0),
+                     .clip = clip});
   }
   if (request.momentum.has_value()) return UsageError(absl::StrCat("--momentum: found optimizer '", name, "', needed momentum"));
   CommonOptimizerOptions options;

@@ -14,7 +14,8 @@ namespace ampc {
 namespace {
 
 absl::Status Add(TrainJob& job, const std::string& path, bool strip, const SaveOptions& options, AtomicFileSet* files) {
-  AMPC_ASSIGN_OR_RETURN(const Program program, InferenceProgram(job.trainer().program(), job.trainer().scope(), {"x"}, {job.output_name()}, {.remove_amp_cast = strip}));
+  AMPC_ASSIGN_OR_RETURN(const Program program, InferenceProgram(job.trainer().program(), job.trainer().scope(), {"x"}, {job.output_name()},
+                                                                {.remove_amp_cast = strip}));
   return AddModel(program, path, options, files);
 }
 
@@ -26,7 +27,9 @@ absl::Status SaveTrained(TrainJob& job, const std::string& path, bool strip) {
   return files.Commit();
 }
 
-absl::Status AddTrained(TrainJob& job, const std::string& path, bool strip, AtomicFileSet* files) { return Add(job, path, strip, {}, files); }
+absl::Status AddTrained(TrainJob& job, const std::string& path, bool strip, AtomicFileSet* files) {
+  return Add(job, path, strip, {}, files);
+}
 
 absl::Status CheckCanSave(TrainJob& job, const std::string& path, bool strip) {
   AtomicFileSet dropped({.no_sync = true});
@@ -36,7 +39,8 @@ absl::Status CheckCanSave(TrainJob& job, const std::string& path, bool strip) {
 absl::StatusOr<double> AccuracyOfFile(const std::string& path, const ImageSet& images, int threads) {
   AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(path, {.threads = threads}));
   AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<BatchSource> source, ImageBatches(images, {.batch = 250, .shuffle = false}));
-  if (session.inputs().size() != 1 || session.outputs().size() != 1) return UsageError(absl::StrCat("'", path, "': needed one feed and one fetch"));
+  if (session.inputs().size() != 1 || session.outputs().size() != 1)
+    return UsageError(absl::StrCat("'", path, "': needed one feed and one fetch"));
   int64_t right = 0;
   for (int64_t step = 0; step < source->steps(); ++step) {
     AMPC_ASSIGN_OR_RETURN(TensorMap batch, source->Batch(0, step));

@@ -19,7 +19,9 @@ namespace {
 
 constexpr absl::string_view kSuffix = ".ampc";
 
-bool Reads(const std::string& path, bool is_directory, absl::string_view /*head*/) { return !is_directory && absl::EndsWith(path, kSuffix); }
+bool Reads(const std::string& path, bool is_directory, absl::string_view /*head*/) {
+  return !is_directory && absl::EndsWith(path, kSuffix);
+}
 bool Writes(const std::string& path, bool is_directory) { return !is_directory && absl::EndsWith(path, kSuffix); }
 
 bool HasUnknown(const proto::Program& message) {
@@ -47,7 +49,8 @@ absl::StatusOr<WeightFile> OpenWeights(const proto::WeightFile& from, const std:
   absl::StatusOr<WeightFile> file = WeightFile::Open(path);
   if (!file.ok()) return Annotate(file.status(), program_path);
   if (file->size() != from.bytes() || file->header_hash() != from.header_hash()) {
-    return BadInputError(absl::StrCat(path, ": not the weight file that ", program_path, " was saved with: the files do not belong together"));
+    return BadInputError(
+        absl::StrCat(path, ": not the weight file that ", program_path, " was saved with: the files do not belong together"));
   }
   return file;
 }

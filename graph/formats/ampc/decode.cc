@@ -23,7 +23,8 @@ class ProgramDecoder {
     program_.symbols.assign(message_.symbols().begin(), message_.symbols().end());
     AMPC_RETURN_IF_ERROR(DecodeBlocks());
     for (const proto::OpaqueOp& op : message_.opaque_ops()) {
-      opaque_.push_back(program_.OpaqueDef(op.type(), {op.inputs().begin(), op.inputs().end()}, {op.outputs().begin(), op.outputs().end()}));
+      opaque_.push_back(
+          program_.OpaqueDef(op.type(), {op.inputs().begin(), op.inputs().end()}, {op.outputs().begin(), op.outputs().end()}));
     }
     int next = 0;
     for (int b = 0; b < message_.blocks_size(); ++b) {
@@ -39,11 +40,13 @@ class ProgramDecoder {
 
   absl::Status CheckVersions() const {
     if (message_.min_reader_version() > kFormatVersion) {
-      return UnsupportedError(absl::StrCat(where_, ": needs a reader of format version ", message_.min_reader_version(), ", this one reads up to ", kFormatVersion));
+      return UnsupportedError(absl::StrCat(where_, ": needs a reader of format version ", message_.min_reader_version(),
+                                           ", this one reads up to ", kFormatVersion));
     }
     if (message_.format_version() == 0) return Error("no format version, not an ampc program");
     for (const auto& [op, version] : message_.op_versions()) {
-      if (version > kOpVersion) return UnsupportedError(absl::StrCat(where_, ": op '", op, "' has version ", version, ", this reader knows ", kOpVersion));
+      if (version > kOpVersion)
+        return UnsupportedError(absl::StrCat(where_, ": op '", op, "' has version ", version, ", this reader knows ", kOpVersion));
     }
     return absl::OkStatus();
   }
@@ -149,7 +152,8 @@ class ProgramDecoder {
       op->SetAttr(attr.name(), std::move(value));
     }
     for (const int child : op->SubBlocks()) {
-      if (child < 0 || child >= program_.num_blocks()) return Error(absl::StrCat("op '", def->name, "' refers to block ", child, " of ", program_.num_blocks()));
+      if (child < 0 || child >= program_.num_blocks())
+        return Error(absl::StrCat("op '", def->name, "' refers to block ", child, " of ", program_.num_blocks()));
     }
     op->marks.guard = from.guard();
     op->marks.amp = static_cast<AmpMark>(from.amp());

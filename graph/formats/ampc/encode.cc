@@ -6,7 +6,8 @@ namespace ampc {
 namespace {
 
 // The enumerators of both sides have the same numbers.
-static_assert(kNumDTypes == proto::DType_ARRAYSIZE && static_cast<int>(DType::kC128) == proto::DTYPE_C128 && static_cast<int>(DType::kF4E2M1) == proto::DTYPE_F4E2M1 && static_cast<int>(DType::kF16) == proto::DTYPE_F16);
+static_assert(kNumDTypes == proto::DType_ARRAYSIZE && static_cast<int>(DType::kC128) == proto::DTYPE_C128 &&
+              static_cast<int>(DType::kF4E2M1) == proto::DTYPE_F4E2M1 && static_cast<int>(DType::kF16) == proto::DTYPE_F16);
 static_assert(static_cast<int>(VarKind::kCarry) == proto::Var::CARRY && static_cast<int>(VarKind::kConst) == proto::Var::CONST);
 static_assert(static_cast<int>(TypeKind::kOpaque) == proto::Type::OPAQUE);
 static_assert(static_cast<int>(AmpMark::kFp32) == proto::Op::FP32);
@@ -122,7 +123,7 @@ class ProgramEncoder {
 
   const Program& program_;
   const std::vector<std::string>& keys_;
-  std::vector<uint32_t> number_;  // by Var::id
+  std::vector<uint32_t> number_;             // by Var::id
   std::map<const OpDef*, uint32_t> opaque_;  // looked up only, so its order does not matter
   const AmpcOrigin* origin_ = nullptr;
   std::vector<const proto::Var*> origin_vars_;

@@ -15,7 +15,8 @@ bool ImportScalar(const AttributeView& view, const std::shared_ptr<const WeightS
   TensorView tensor;
   if (!view.has_t || !ReadTensor(view.t, &tensor) || tensor.is_external) return false;
   const absl::StatusOr<StoredValue> stored = ReadValue(tensor, file, nullptr, view.name);
-  if (!stored.ok() || stored->type.kind != TypeKind::kTensor || stored->type.NumElements() != 1 || stored->ref.source == nullptr) return false;
+  if (!stored.ok() || stored->type.kind != TypeKind::kTensor || stored->type.NumElements() != 1 || stored->ref.source == nullptr)
+    return false;
   const absl::StatusOr<HostTensor> value = LoadWeight(stored->ref, stored->type.dims);
   if (!value.ok()) return false;
   Scalar scalar;
@@ -34,7 +35,9 @@ bool ImportScalar(const AttributeView& view, const std::shared_ptr<const WeightS
     return true;
   });
   if (!known && !IsPacked(value->dtype())) return false;
-  if (!known) scalar.value = int64_t{IsSignedInteger(value->dtype()) ? static_cast<int8_t>(value->bytes()[0]) : static_cast<uint8_t>(value->bytes()[0])};
+  if (!known)
+    scalar.value =
+        int64_t{IsSignedInteger(value->dtype()) ? static_cast<int8_t>(value->bytes()[0]) : static_cast<uint8_t>(value->bytes()[0])};
   attrs->push_back({std::string(view.name), scalar});
   attrs->push_back({absl::StrCat(view.name, "_dtype"), value->dtype()});
   return true;

@@ -11,8 +11,8 @@
 
 namespace ampc::onnx {
 
-// The attribute as the record has it, appended: two for a tensor of one element (its value, and `<name>_dtype`), none for a subgraph. False when it
-// does not fit. A null `def` takes what it can: tensors and other kinds stay out. `file`: the model.
+// The attribute as the record has it, appended: two for a tensor of one element (its value, and `<name>_dtype`), none for a subgraph. False
+// when it does not fit. A null `def` takes what it can: tensors and other kinds stay out. `file`: the model.
 bool ImportAttr(const AttributeView& view, const AttrDef* def, const std::shared_ptr<const WeightSource>& file, std::vector<Attr>* attrs);
 
 // An AttributeProto; "" for a kind that has none (subgraphs, scalars).

@@ -89,7 +89,8 @@ absl::Status Exporter::WriteNewDependencies(const Op& op, Graph* graph, Rope* ou
     auto& [current, next] = stack.back();
     if (next < current->inputs().size()) {
       const auto it = graph->new_results.find(current->inputs()[next++]);
-      if (it != graph->new_results.end() && it->second != current && graph->written.insert(it->second).second) stack.push_back({it->second, 0});
+      if (it != graph->new_results.end() && it->second != current && graph->written.insert(it->second).second)
+        stack.push_back({it->second, 0});
       continue;
     }
     const Op* done = current;
@@ -162,7 +163,8 @@ void Exporter::WriteNewInputs(Graph* graph, Rope* out) {
     MarkValue(var, {.section = 'p', .graph = graph->number, .index = graph->inputs++});
   };
   for (const Var* var : Inputs(*graph)) {
-    const bool had = var->origin >= 0 && origin_ != nullptr && origin_->values[var->origin].location.section == 'p' && !graph->bytes.empty();
+    const bool had =
+        var->origin >= 0 && origin_ != nullptr && origin_->values[var->origin].location.section == 'p' && !graph->bytes.empty();
     if (!had) add(*var);
   }
   if (origin_ != nullptr && origin_->ir_version < kOldestSeparateInitializers && graph->number == 0) {

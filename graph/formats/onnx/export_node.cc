@@ -186,7 +186,9 @@ absl::StatusOr<Rope> Exporter::WriteGraphAttribute(const Op& op, absl::string_vi
 }
 
 absl::Status Exporter::WriteNewAttributes(const Op& op, Attributes* attributes) {
-  const auto had = [attributes](absl::string_view name) { return std::find(attributes->names.begin(), attributes->names.end(), name) != attributes->names.end(); };
+  const auto had = [attributes](absl::string_view name) {
+    return std::find(attributes->names.begin(), attributes->names.end(), name) != attributes->names.end();
+  };
   if (IsCast(op)) {
     if (!had("to")) attributes->added.push_back(AttributeField(CastAttr(op, opset_)));
     return absl::OkStatus();
@@ -242,7 +244,8 @@ absl::Status Exporter::WriteNode(const Op& op, const WireField& had, Graph* grap
   NodeView view;
   (void)ReadNode(had.bytes, &view);
   const bool dialect = !op.def().opaque && !IsCast(op);
-  const bool changed = !HasNames(op, true, view.inputs) || !HasNames(op, false, view.outputs) || (dialect && OperatorOf(TypeName(op.def())) != view.type);
+  const bool changed =
+      !HasNames(op, true, view.inputs) || !HasNames(op, false, view.outputs) || (dialect && OperatorOf(TypeName(op.def())) != view.type);
   Attributes attributes;
   AMPC_RETURN_IF_ERROR(WriteAttributes(op, view, &attributes));
   Mark(op, OriginalToKeep(op, view, had.bytes, attributes), graph);

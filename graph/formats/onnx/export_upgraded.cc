@@ -1,5 +1,5 @@
-// Nodes that a conversion took to a later operator set, on their way back: where an attribute had become an operand, the file of the conversion
-// has the node as it was.
+// Nodes that a conversion took to a later operator set, on their way back: where an attribute had become an operand, the file of the
+// conversion has the node as it was.
 #include <algorithm>
 
 #include "graph/converted.h"
@@ -42,7 +42,8 @@ Exporter::Around Exporter::AroundOf(const Op& op) const {
   if (op.inputs().size() != 1 || op.outputs().size() != 1) return around;
   const Op *before = find(made_, op.inputs()[0]), *behind = find(made_readers_, op.outputs()[0]);
   const Op* shape = behind == nullptr ? nullptr : find(made_, behind->inputs()[1]);
-  if (before != nullptr && shape != nullptr && before->inputs().size() == 1 && behind->outputs().size() == 1) around = {before, shape, behind};
+  if (before != nullptr && shape != nullptr && before->inputs().size() == 1 && behind->outputs().size() == 1)
+    around = {before, shape, behind};
   return around;
 }
 
@@ -66,8 +67,11 @@ bool Exporter::MayBecome(const Op& op, const NodeView& node) const {
     if (const Op* repeat = RepeatOf(made_, var)) inputs.push_back(NameOf(*repeat->inputs()[0]));
   }
   const NodeNames outputs = Names(alone ? op : *around.behind, false);
-  const auto read = [&inputs](absl::string_view name) { return name.empty() || std::find(inputs.begin(), inputs.end(), name) != inputs.end(); };
-  return std::all_of(node.inputs.begin(), node.inputs.end(), read) && std::equal(outputs.begin(), outputs.end(), node.outputs.begin(), node.outputs.end());
+  const auto read = [&inputs](absl::string_view name) {
+    return name.empty() || std::find(inputs.begin(), inputs.end(), name) != inputs.end();
+  };
+  return std::all_of(node.inputs.begin(), node.inputs.end(), read) &&
+         std::equal(outputs.begin(), outputs.end(), node.outputs.begin(), node.outputs.end());
 }
 
 void Exporter::FindRestored() {
@@ -122,8 +126,10 @@ std::string Exporter::OriginalToKeep(const Op& op, const NodeView& node, absl::s
   size_t operands = node.inputs.size();
   while (operands > 0 && node.inputs[operands - 1].empty()) --operands;
   const bool has_graphs = !op.SubBlocks().empty();
-  const bool reads_made = std::any_of(op.inputs().begin(), op.inputs().end(), [this](const Var* var) { return RepeatOf(made_, var) != nullptr; });
-  const bool same = !reads_made && node.type == OperatorOf(TypeName(op.def())) && operands == Names(op, true).size() && attributes.changed.empty() && attributes.added.empty();
+  const bool reads_made =
+      std::any_of(op.inputs().begin(), op.inputs().end(), [this](const Var* var) { return RepeatOf(made_, var) != nullptr; });
+  const bool same = !reads_made && node.type == OperatorOf(TypeName(op.def())) && operands == Names(op, true).size() &&
+                    attributes.changed.empty() && attributes.added.empty();
   return same || has_graphs ? "" : std::string(bytes);
 }
 
@@ -138,7 +144,8 @@ void Exporter::PlanFunctions() {
     if (!origin_->upgraded_functions.empty()) now = origin_->upgraded_functions[location.index];
     if (back && !before.empty()) now = before;
     if (stripped_) continue;
-    if (!before.empty() || (!now.empty() && now != field.bytes)) undo_.Add(location, WithOriginalNode(before.empty() ? field.bytes : before, ""));
+    if (!before.empty() || (!now.empty() && now != field.bytes))
+      undo_.Add(location, WithOriginalNode(before.empty() ? field.bytes : before, ""));
   }
 }
 

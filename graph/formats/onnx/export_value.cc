@@ -10,14 +10,16 @@
 namespace ampc::onnx {
 namespace {
 
-constexpr uint64_t kLeastExternal = 1024;         // a smaller value stays in the model
-constexpr uint64_t kPage = 4096, kLine = 64;      // alignment of large and of other external values
+constexpr uint64_t kLeastExternal = 1024;     // a smaller value stays in the model
+constexpr uint64_t kPage = 4096, kLine = 64;  // alignment of large and of other external values
 constexpr uint64_t kLarge = uint64_t{1} << 20;
 constexpr uint64_t kMostGap = uint64_t{1} << 16;  // on average, between values of a file that is laid out again
 // Forms of a Constant node, as in undo.h.
 constexpr int kFormFloat = -2, kFormFloats = -7;
 
-bool IsConstant(const Var& var) { return (var.kind == VarKind::kConst || var.kind == VarKind::kParam) && var.type.kind == TypeKind::kTensor; }
+bool IsConstant(const Var& var) {
+  return (var.kind == VarKind::kConst || var.kind == VarKind::kParam) && var.type.kind == TypeKind::kTensor;
+}
 bool HasValue(const Var& var) { return var.weight != nullptr || var.literal != nullptr; }
 
 // The field of typed data that a TensorProto has, kRaw when it has none.
@@ -102,7 +104,8 @@ bool Exporter::Unchanged(const Var& var) const {
   const OnnxOrigin::Constant* stored = origin_->ConstantOf(value);
   if (stored == nullptr || !(var.type == origin_->TypeOf(value))) return false;
   if (var.type.kind != TypeKind::kTensor) return true;
-  if (stored->literal != nullptr) return var.weight == nullptr && var.literal != nullptr && (var.literal == stored->literal || *var.literal == *stored->literal);
+  if (stored->literal != nullptr)
+    return var.weight == nullptr && var.literal != nullptr && (var.literal == stored->literal || *var.literal == *stored->literal);
   if (var.weight == nullptr) return stored->source == nullptr && var.literal == nullptr;
   return var.weight->transforms.empty() && var.weight->source.get() == stored->source && var.weight->offset == stored->offset;
 }
@@ -182,7 +185,9 @@ absl::Status Exporter::PlanValues(std::string location, uint64_t most_in_file) {
   ForEachVar(program_, [&](const Var& var) {
     const bool had = var.origin >= 0 && origin_ != nullptr;
     const bool foreign = had && origin_->IsExternal(origin_->values[var.origin]) && var.type.kind != TypeKind::kTensor;
-    if (foreign) status = UnsupportedError(absl::StrCat("initializer '", var.exported(), "': external data of a type that is not known cannot be copied"));
+    if (foreign)
+      status =
+          UnsupportedError(absl::StrCat("initializer '", var.exported(), "': external data of a type that is not known cannot be copied"));
     if (!IsConstant(var) || InFunction(var.block()) || (!had && !read_[var.id()]) || (!HasValue(var) && Unchanged(var))) return;
     absl::StatusOr<uint64_t> bytes = StoredBytes(var);
     if (!bytes.ok()) {
@@ -200,7 +205,8 @@ absl::Status Exporter::PlanValues(std::string location, uint64_t most_in_file) {
     const OnnxOrigin::Value* origin = value.var->origin < 0 || origin_ == nullptr ? nullptr : &origin_->values[value.var->origin];
     const bool was = origin != nullptr && origin_->IsExternal(*origin);
     if (!was && (value.bytes < kLeastExternal || (total <= most_in_file && origin != nullptr))) continue;
-    keep_offsets = keep_offsets && was && value.var->type.NumElements() == origin_->TypeOf(*origin).NumElements() && value.var->type.dtype == origin_->TypeOf(*origin).dtype;
+    keep_offsets = keep_offsets && was && value.var->type.NumElements() == origin_->TypeOf(*origin).NumElements() &&
+                   value.var->type.dtype == origin_->TypeOf(*origin).dtype;
     external_.regions.push_back(value);
   }
   external_.region_of.assign(program_.num_var_ids(), -1);
@@ -227,7 +233,8 @@ absl::StatusOr<Rope> Exporter::Tensor(const Var& var, absl::string_view had, abs
   const ExternalLayout::Region* region = RegionOf(var);
   AMPC_ASSIGN_OR_RETURN(const uint64_t bytes, StoredBytes(var));
   const int form = FormMark(var, had);
-  const bool typed = (form == tensor::kFloats && var.type.dtype == DType::kF32) || (form == tensor::kDoubles && var.type.dtype == DType::kF64);
+  const bool typed =
+      (form == tensor::kFloats && var.type.dtype == DType::kF32) || (form == tensor::kDoubles && var.type.dtype == DType::kF64);
   const int number = typed ? form : tensor::kRaw;
   Rope data, out;
   if (region != nullptr) {

@@ -22,19 +22,24 @@
 namespace ampc::onnx {
 namespace {
 
-constexpr int kOldestWritten = 13;     // the operator set of a model that no file had, at least
-constexpr int kOldestCast = 6;         // Cast names its type by a number from there on
-constexpr int kOldestBF16Cast = 13;    // and takes bf16
+constexpr int kOldestWritten = 13;   // the operator set of a model that no file had, at least
+constexpr int kOldestCast = 6;       // Cast names its type by a number from there on
+constexpr int kOldestBF16Cast = 13;  // and takes bf16
 constexpr int kIrVersionWritten = 8;
 
 bool IsBF16Cast(const Op& op) {
-  return op.type() == "cast" && ((op.input(0) != nullptr && op.input(0)->type.dtype == DType::kBF16) || (op.output(0) != nullptr && op.output(0)->type.dtype == DType::kBF16));
+  return op.type() == "cast" && ((op.input(0) != nullptr && op.input(0)->type.dtype == DType::kBF16) ||
+                                 (op.output(0) != nullptr && op.output(0)->type.dtype == DType::kBF16));
 }
 
 }  // namespace
 
 Exporter::Exporter(const Program& program)
-    : program_(program), origin_(OriginOf(program)), functions_(FunctionBlocks(program)), converted_(IsConverted(program)), read_(program.num_var_ids(), false) {
+    : program_(program),
+      origin_(OriginOf(program)),
+      functions_(FunctionBlocks(program)),
+      converted_(IsConverted(program)),
+      read_(program.num_var_ids(), false) {
   absl::flat_hash_set<std::string> exported;  // names that the program does not know
   for (size_t g = 0; origin_ != nullptr && g < origin_->graphs.size(); ++g) graph_of_[origin_->graphs[g].data()] = static_cast<int>(g);
   values_of_.resize(graph_of_.size());
@@ -82,8 +87,8 @@ absl::Status Exporter::CheckOpset() const {
   return UnsupportedError(absl::StrCat("the program needs ONNX's operator set ", opset_, ", which has other versions of ", wrong));
 }
 
-// Every op says in that operator set what it says in its own: it has no operand, result or attribute that came later. What the record alone has
-// (the type of a tensor attribute) is in no file.
+// Every op says in that operator set what it says in its own: it has no operand, result or attribute that came later. What the record alone
+// has (the type of a tensor attribute) is in no file.
 bool Exporter::FitsOpset(int opset) const {
   bool fits = true;
   ForEachOp(program_, [&](const Op& op) {
@@ -98,7 +103,8 @@ bool Exporter::FitsOpset(int opset) const {
       }
       return true;
     };
-    fits = fits && unused(schema->inputs.size(), def->schema->inputs.size(), true) && unused(schema->outputs.size(), def->schema->outputs.size(), false);
+    fits = fits && unused(schema->inputs.size(), def->schema->inputs.size(), true) &&
+           unused(schema->outputs.size(), def->schema->outputs.size(), false);
     const auto has = [](const Schema& version, const Attr& attr) {
       return std::any_of(version.attrs.begin(), version.attrs.end(), [&](const FormalAttr& known) { return known.name == attr.name; });
     };
@@ -168,7 +174,8 @@ Rope Exporter::NewModel(const Rope& graph) const {
   out.Text(text);
   out.Field(model::kGraph, graph);
   std::set<std::string> domains = {""};
-  ForEachOp(program_, [&](const Op& op) { domains.emplace(DomainOf(DefOf(op.def()) == nullptr ? absl::string_view() : TypeName(op.def()))); });
+  ForEachOp(program_,
+            [&](const Op& op) { domains.emplace(DomainOf(DefOf(op.def()) == nullptr ? absl::string_view() : TypeName(op.def()))); });
   for (const std::string& domain : domains) {
     std::string opset, field;
     if (!domain.empty()) AppendBytesField(1, domain, &opset);
@@ -196,7 +203,8 @@ absl::StatusOr<Rope> Exporter::Model() {
   bool has_undo = false;
   absl::string_view key, value;
   WireReader look(origin_->bytes());
-  for (WireField field; look.Next(&field);) has_undo = has_undo || (field.Is(model::kMetadata, kBytes) && ReadEntry(field.bytes, &key, &value) && key == kUndoKey);
+  for (WireField field; look.Next(&field);)
+    has_undo = has_undo || (field.Is(model::kMetadata, kBytes) && ReadEntry(field.bytes, &key, &value) && key == kUndoKey);
   WireReader reader(origin_->bytes());
   for (WireField field; reader.Next(&field);) {
     if (!has_undo && field.number > model::kMetadata) WriteMetadata("", &undo_done, &out);
@@ -261,13 +269,15 @@ absl::Status CheckDataFile(const ExternalLayout& layout, const OnnxOrigin* origi
 
 }  // namespace
 
-absl::Status ExportModel(const Program& program, const std::string& path, const SaveOptions& options, AtomicFileSet* set, uint64_t most_in_file) {
+absl::Status ExportModel(const Program& program, const std::string& path, const SaveOptions& options, AtomicFileSet* set,
+                         uint64_t most_in_file) {
   Exporter exporter(program);
   const std::string data = absl::StrCat(path, ".data");
   AMPC_RETURN_IF_ERROR(exporter.PlanValues(std::filesystem::path(data).filename().string(), most_in_file));
   AMPC_ASSIGN_OR_RETURN(const Rope model, exporter.Model());
   if (model.size() >= uint64_t{1} << 31) {
-    return UnsupportedError(absl::StrCat(path, ": an ONNX model of ", model.size(), " bytes without its external data; at most 2 GiB are possible"));
+    return UnsupportedError(
+        absl::StrCat(path, ": an ONNX model of ", model.size(), " bytes without its external data; at most 2 GiB are possible"));
   }
   const OnnxOrigin* origin = OriginOf(program);
   AMPC_RETURN_IF_ERROR(CheckDataFile(exporter.external(), origin, path, data));
@@ -276,8 +286,8 @@ absl::Status ExportModel(const Program& program, const std::string& path, const 
   SaveProgress progress(options, total);
   AMPC_RETURN_IF_ERROR(WriteExternal(exporter.external(), data, options, &progress, set));
   AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Create(path, {.no_sync = options.no_sync, .memory = options.memory}));
-  AMPC_RETURN_IF_ERROR(
-      model.Write(origin == nullptr ? nullptr : origin->source.get(), options, &progress, [&file](absl::string_view bytes) { return file.Append(bytes); }));
+  AMPC_RETURN_IF_ERROR(model.Write(origin == nullptr ? nullptr : origin->source.get(), options, &progress,
+                                   [&file](absl::string_view bytes) { return file.Append(bytes); }));
   return set->Add(std::move(file));
 }
 

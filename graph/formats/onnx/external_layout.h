@@ -19,7 +19,7 @@ struct ExternalLayout {
   };
   std::string location;  // relative to the model
   std::vector<Region> regions;
-  uint64_t size = 0;  // of the file, where it does not end with its last region
+  uint64_t size = 0;           // of the file, where it does not end with its last region
   std::vector<int> region_of;  // by Var::id; -1 for none; empty without any
 };
 

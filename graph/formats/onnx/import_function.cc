@@ -42,7 +42,9 @@ const absl::string_view* Importer::FindFunction(const NodeView& node) const {
 }
 
 absl::string_view Importer::WithAttributes(absl::string_view node) {
-  const auto reference = [](const WireField& field) { return field.Is(node::kAttribute, kBytes) ? BytesField(field.bytes, attribute::kRef) : absl::string_view(); };
+  const auto reference = [](const WireField& field) {
+    return field.Is(node::kAttribute, kBytes) ? BytesField(field.bytes, attribute::kRef) : absl::string_view();
+  };
   bool refers = false;
   WireReader look(node);
   for (WireField field; call_ != nullptr && look.Next(&field);) refers = refers || !reference(field).empty();
@@ -54,7 +56,8 @@ absl::string_view Importer::WithAttributes(absl::string_view node) {
     const auto it = name.empty() ? call_->attributes.end() : call_->attributes.find(name);
     if (name.empty()) absl::StrAppend(&out, field.all);
     // One that neither the call nor the function gives is left out.
-    if (it != call_->attributes.end()) AppendBytesField(node::kAttribute, Renamed(it->second, BytesField(field.bytes, attribute::kName)), &out);
+    if (it != call_->attributes.end())
+      AppendBytesField(node::kAttribute, Renamed(it->second, BytesField(field.bytes, attribute::kName)), &out);
   }
   bytes_ = WeightBuffer(std::move(out));
   return {bytes_->bytes().data(), bytes_->bytes().size()};
@@ -72,9 +75,11 @@ absl::Status Importer::ImportBody(const NodeView& node, const Vars& inputs, absl
   }
   body_nodes_ += static_cast<int64_t>(view.nodes.size());
   if (depth > kMaxDepth || body_nodes_ > kMostNodes) {
-    return UnsupportedError(absl::StrCat(path_, ": functions in more than ", kMaxDepth, " levels, or calls that stand for more than ", kMostNodes, " nodes"));
+    return UnsupportedError(
+        absl::StrCat(path_, ": functions in more than ", kMaxDepth, " levels, or calls that stand for more than ", kMostNodes, " nodes"));
   }
-  for (const std::vector<absl::string_view>& attributes : {view.defaults, std::vector<absl::string_view>(node.attributes.begin(), node.attributes.end())}) {
+  for (const std::vector<absl::string_view>& attributes :
+       {view.defaults, std::vector<absl::string_view>(node.attributes.begin(), node.attributes.end())}) {
     for (const absl::string_view attribute : attributes) call.attributes[BytesField(attribute, attribute::kName)] = attribute;
   }
   const int opset = origin_->opset;
@@ -99,7 +104,8 @@ absl::Status Importer::ImportBody(const NodeView& node, const Vars& inputs, cons
   inner.block = &program_.AddBlock(scope->block->index(), absl::StrCat("block", program_.num_blocks()));
   inner.view.nodes = function.nodes;
   for (size_t i = 0; i < function.inputs.size(); ++i) {
-    if (function.inputs[i].empty()) return Error(absl::StrCat("function '", function.domain, ".", function.name, "' has an operand without a name"));
+    if (function.inputs[i].empty())
+      return Error(absl::StrCat("function '", function.domain, ".", function.name, "' has an operand without a name"));
     GraphName& name = inner.names[inner.Define(function.inputs[i])];
     name.input = true;
     name.absent = i >= inputs.size() || inputs[i] == nullptr;
@@ -128,8 +134,9 @@ absl::Status Importer::MakeFunctionResults(const NodeView& node, const FunctionV
   std::vector<Var*> results;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty()) continue;
-    AMPC_ASSIGN_OR_RETURN(Var* result, Read(function.outputs[i], nullptr, scope));
-    if (result == nullptr) return Error(absl::StrCat("function '", function.domain, ".", function.name, "' gives an operand that the call leaves out"));
+    AMPC_ASSIGN_OR_RETURN(Var * result, Read(function.outputs[i], nullptr, scope));
+    if (result == nullptr)
+      return Error(absl::StrCat("function '", function.domain, ".", function.name, "' gives an operand that the call leaves out"));
     results.push_back(result);
   }
   std::unique_ptr<Op> yield = scope->block->NewOp(FindOp(kYield));

@@ -53,8 +53,8 @@ const Formal* FormalAt(const std::vector<Formal>& formals, size_t position) {
   return !formals.empty() && formals.back().variadic ? &formals.back() : nullptr;
 }
 
-// Whether the result at `position`, which no declaration describes, of a node that is carried as it is can be no tensor of numbers: its operator
-// gives nothing else, or gives it the type of an operand that is none.
+// Whether the result at `position`, which no declaration describes, of a node that is carried as it is can be no tensor of numbers: its
+// operator gives nothing else, or gives it the type of an operand that is none.
 bool GivesNoTensor(const Schema* schema, absl::Span<Var* const> operands, size_t position) {
   const bool foreign = std::any_of(operands.begin(), operands.end(), IsOpaque);
   const Formal* result = schema == nullptr ? nullptr : FormalAt(schema->outputs, position);
@@ -103,8 +103,8 @@ void FillSlots(const std::vector<SlotDef>& slots, const List& vars, const Set& s
   }
 }
 
-// The attributes as `def` wants them, without its subgraphs; false when one does not fit or a required one is missing. A null `def` takes what
-// it can.
+// The attributes as `def` wants them, without its subgraphs; false when one does not fit or a required one is missing. A null `def` takes
+// what it can.
 bool ImportAttrs(const OpDef* def, const NodeView& node, const std::shared_ptr<const WeightSource>& file, std::vector<Attr>* attrs) {
   size_t required = 0, given = 0;
   for (const absl::string_view bytes : node.attributes) {
@@ -217,7 +217,8 @@ absl::Status Importer::ImportSubgraphs(const NodeView& node, Scope* scope, Op* o
 std::unique_ptr<Op> Importer::MakeCast(const NodeView& node, const Vars& inputs, Scope* scope) {
   static const OpDef* cast = Ops().Find("cast");
   const DType to = CastTarget(node);
-  if (to == DType::kInvalid || inputs.size() != 1 || IsOpaque(inputs[0]) || node.outputs.size() != 1 || node.outputs[0].empty()) return nullptr;
+  if (to == DType::kInvalid || inputs.size() != 1 || IsOpaque(inputs[0]) || node.outputs.size() != 1 || node.outputs[0].empty())
+    return nullptr;
   std::unique_ptr<Op> op = scope->block->NewOp(cast);
   op->SetInputs(0, inputs);
   if (inputs[0]->type.dtype != DType::kInvalid) op->SetAttr("in_dtype", inputs[0]->type.dtype);
@@ -259,7 +260,8 @@ absl::StatusOr<std::unique_ptr<Op>> Importer::MakeOpaque(const NodeView& node, c
 absl::StatusOr<std::unique_ptr<Op>> Importer::MakeOp(const NodeView& node, const Vars& inputs, Scope* scope, int* added) {
   if (FindFunction(node) != nullptr) return MakeOpaque(node, inputs, scope, added);
   const bool standard = node.IsDefaultDomain();
-  if (origin_->opset == 0 && standard) return Error(absl::StrCat(node.type, " node '", node.name, "': the model names no operator set for the default domain"));
+  if (origin_->opset == 0 && standard)
+    return Error(absl::StrCat(node.type, " node '", node.name, "': the model names no operator set for the default domain"));
   if (node.type == "Cast" && standard) {
     if (std::unique_ptr<Op> cast = MakeCast(node, inputs, scope)) return cast;
   }

@@ -46,12 +46,14 @@ absl::Status Importer::ImportInitializers(Scope* scope) {
     if (!ReadTensor(scope->view.initializers[i], &tensor)) return Damaged("an initializer");
     if (tensor.name.empty()) return Error("an initializer has no name");
     AMPC_ASSIGN_OR_RETURN(StoredValue value, ReadValue(tensor, bytes_, &files_, absl::StrCat(path_, ": initializer '", tensor.name, "'")));
-    AMPC_RETURN_IF_ERROR(AddConstant(tensor.name, std::move(value), {.section = 'i', .graph = scope->graph, .index = static_cast<int>(i)}, scope));
+    AMPC_RETURN_IF_ERROR(
+        AddConstant(tensor.name, std::move(value), {.section = 'i', .graph = scope->graph, .index = static_cast<int>(i)}, scope));
   }
   for (const absl::string_view bytes : scope->view.sparse) {
     StoredValue value;
     value.type = TensorType::Opaque();
-    AMPC_RETURN_IF_ERROR(AddConstant(BytesField(BytesField(bytes, 1), tensor::kName), std::move(value), {.section = 's', .graph = scope->graph}, scope));
+    AMPC_RETURN_IF_ERROR(
+        AddConstant(BytesField(BytesField(bytes, 1), tensor::kName), std::move(value), {.section = 's', .graph = scope->graph}, scope));
   }
   return absl::OkStatus();
 }

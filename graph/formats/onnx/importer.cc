@@ -26,7 +26,12 @@ bool HasGraph(absl::string_view attribute) {
 }  // namespace
 
 Importer::Importer(std::shared_ptr<OnnxOrigin> origin, const std::string& path, bool program_only, bool trusts_shapes)
-    : path_(path), origin_(std::move(origin)), symbols_(&program_), bytes_(origin_->source), files_(path, !program_only), trusts_shapes_(trusts_shapes) {}
+    : path_(path),
+      origin_(std::move(origin)),
+      symbols_(&program_),
+      bytes_(origin_->source),
+      files_(path, !program_only),
+      trusts_shapes_(trusts_shapes) {}
 
 absl::Status Importer::Error(absl::string_view what) const { return BadInputError(absl::StrCat(path_, ": ", what)); }
 
@@ -42,11 +47,14 @@ absl::Status Importer::ReadHeader() {
   for (const OpsetView& opset : model_.opsets) {
     if (!IsDefaultDomain(opset.domain)) continue;
     if (opset.version < kOldestOpset || opset.version > NewestOpset()) {
-      return UnsupportedError(absl::StrCat(path_, ": operator set ", opset.version, " is not supported, ", kOldestOpset, " to ", NewestOpset(), " are"));
+      return UnsupportedError(
+          absl::StrCat(path_, ": operator set ", opset.version, " is not supported, ", kOldestOpset, " to ", NewestOpset(), " are"));
     }
     origin_->opset = static_cast<int>(opset.version);
   }
-  if (model_.opsets.empty()) return UnsupportedError(absl::StrCat(path_, ": a model of IR version ", model_.ir_version, " that names no operator set is not supported"));
+  if (model_.opsets.empty())
+    return UnsupportedError(
+        absl::StrCat(path_, ": a model of IR version ", model_.ir_version, " that names no operator set is not supported"));
   origin_->ir_version = model_.ir_version;
   origin_->undo = Undo::Decode(model_.undo);
   AMPC_RETURN_IF_ERROR(ReadFunctions());
@@ -78,7 +86,8 @@ absl::Status Importer::DefineNames(Scope* scope) {
     return absl::OkStatus();
   };
   for (const absl::string_view bytes : scope->view.initializers) AMPC_RETURN_IF_ERROR(initializer(BytesField(bytes, tensor::kName)));
-  for (const absl::string_view bytes : scope->view.sparse) AMPC_RETURN_IF_ERROR(initializer(BytesField(BytesField(bytes, 1), tensor::kName)));
+  for (const absl::string_view bytes : scope->view.sparse)
+    AMPC_RETURN_IF_ERROR(initializer(BytesField(BytesField(bytes, 1), tensor::kName)));
   return DefineResults(scope);
 }
 
@@ -133,7 +142,7 @@ absl::Status Importer::MakeInputs(Scope* scope) {
 absl::Status Importer::MakeOutputs(Scope* scope) {
   std::vector<Var*> outputs;
   for (const absl::string_view bytes : scope->view.outputs) {
-    AMPC_ASSIGN_OR_RETURN(Var* var, Read(BytesField(bytes, value_info::kName), nullptr, scope));
+    AMPC_ASSIGN_OR_RETURN(Var * var, Read(BytesField(bytes, value_info::kName), nullptr, scope));
     outputs.push_back(var);
   }
   if (scope->parent == nullptr) {

@@ -89,7 +89,8 @@ class Importer {
   absl::Status ReadFunctions();
   // The message of the function that the node calls; null for none.
   const absl::string_view* FindFunction(const NodeView& node) const;
-  // Gives the call, whose operands are set, a block with the function's nodes, and its results their types. Nothing happens to a call that does not fit.
+  // Gives the call, whose operands are set, a block with the function's nodes, and its results their types. Nothing happens to a call that
+  // does not fit.
   absl::Status ImportBody(const NodeView& node, const Vars& inputs, absl::string_view function, Scope* scope, Op* op);
   absl::Status ImportBody(const NodeView& node, const Vars& inputs, const FunctionView& function, Scope* scope, Op* op);
   absl::Status MakeFormals(const FunctionView& function, const Vars& inputs, Scope* scope);
@@ -112,7 +113,7 @@ class Importer {
   bool contradicts_itself_ = false;
   const WeightSource* external_ = nullptr;  // the file of the external value before
   ModelView model_;
-  absl::flat_hash_map<absl::string_view, const OpDef*> defs_;  // those that were asked for
+  absl::flat_hash_map<absl::string_view, const OpDef*> defs_;                                // those that were asked for
   using FunctionName = std::tuple<absl::string_view, absl::string_view, absl::string_view>;  // domain, name, overload
   absl::flat_hash_map<FunctionName, absl::string_view> functions_;
   const Call* call_ = nullptr;  // the body that is imported

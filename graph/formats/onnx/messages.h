@@ -29,7 +29,7 @@ struct ModelView {
   int graphs = 0;  // fields of that number; one is right
   std::vector<OpsetView> opsets;
   std::vector<absl::string_view> functions;  // their messages
-  absl::string_view undo;                                                 // of metadata_props
+  absl::string_view undo;                    // of metadata_props
 };
 bool ReadModel(absl::string_view bytes, ModelView* out);
 bool ReadOpset(absl::string_view bytes, OpsetView* out);
@@ -69,9 +69,21 @@ bool ReadFunction(absl::string_view bytes, FunctionView* out);
 
 // AttributeProto.
 namespace attribute {
-inline constexpr int kName = 1, kF = 2, kI = 3, kS = 4, kT = 5, kG = 6, kFloats = 7, kInts = 8, kStrings = 9, kTensors = 10, kGraphs = 11, kType = 20,
-                     kRef = 21, kSparse = 22;
-enum Type { kTypeFloat = 1, kTypeInt, kTypeString, kTypeTensor, kTypeGraph, kTypeFloats, kTypeInts, kTypeStrings, kTypeTensors, kTypeGraphs, kTypeSparse };
+inline constexpr int kName = 1, kF = 2, kI = 3, kS = 4, kT = 5, kG = 6, kFloats = 7, kInts = 8, kStrings = 9, kTensors = 10, kGraphs = 11,
+                     kType = 20, kRef = 21, kSparse = 22;
+enum Type {
+  kTypeFloat = 1,
+  kTypeInt,
+  kTypeString,
+  kTypeTensor,
+  kTypeGraph,
+  kTypeFloats,
+  kTypeInts,
+  kTypeStrings,
+  kTypeTensors,
+  kTypeGraphs,
+  kTypeSparse
+};
 }  // namespace attribute
 struct AttributeView {
   absl::string_view name;
@@ -90,8 +102,8 @@ bool ReadAttribute(absl::string_view bytes, AttributeView* out);
 
 // TensorProto.
 namespace tensor {
-inline constexpr int kDims = 1, kDataType = 2, kSegment = 3, kFloats = 4, kInts = 5, kStrings = 6, kLongs = 7, kName = 8, kRaw = 9, kDoubles = 10, kUlongs = 11,
-                     kExternal = 13, kLocation = 14;
+inline constexpr int kDims = 1, kDataType = 2, kSegment = 3, kFloats = 4, kInts = 5, kStrings = 6, kLongs = 7, kName = 8, kRaw = 9,
+                     kDoubles = 10, kUlongs = 11, kExternal = 13, kLocation = 14;
 }
 struct TensorView {
   absl::string_view name;

@@ -12,7 +12,8 @@ namespace {
 
 // A model starts with field 1 (ir_version), a small number, and goes on with the producer, the graph or the operator sets.
 bool LooksLikeModel(absl::string_view head) {
-  return head.size() > 3 && head[0] == 0x08 && head[1] > 0 && head[1] < 32 && (head[2] == 0x12 || head[2] == 0x1a || head[2] == 0x3a || head[2] == 0x42);
+  return head.size() > 3 && head[0] == 0x08 && head[1] > 0 && head[1] < 32 &&
+         (head[2] == 0x12 || head[2] == 0x1a || head[2] == 0x3a || head[2] == 0x42);
 }
 
 bool IsOnnxPath(const std::string& path) { return absl::EndsWith(path, ".onnx"); }

@@ -11,7 +11,8 @@
 
 namespace ampc::onnx {
 
-// Immutable once the import is done; a pass that changes functions gives the program another one. Op::origin is an index into `ops`, Var::origin one into `values`.
+// Immutable once the import is done; a pass that changes functions gives the program another one. Op::origin is an index into `ops`,
+// Var::origin one into `values`.
 struct OnnxOrigin : FormatOrigin {
   absl::string_view format() const override { return "onnx"; }
   absl::string_view bytes() const { return {source->bytes().data(), source->bytes().size()}; }
@@ -41,11 +42,11 @@ struct OnnxOrigin : FormatOrigin {
   std::vector<Value> values;
   struct Constant {
     std::shared_ptr<const HostTensor> literal;
-    bool external = false;                 // stored in a file of its own
-    const WeightSource* source = nullptr;  // of the stored value, null when it was not looked for
-    uint64_t offset = 0;                   // of the value in it
+    bool external = false;                        // stored in a file of its own
+    const WeightSource* source = nullptr;         // of the stored value, null when it was not looked for
+    uint64_t offset = 0;                          // of the value in it
     bool says_offset = true, says_length = true;  // of an external one: the model names them
-    uint64_t file_size = 0;                // of the file that it lies in
+    uint64_t file_size = 0;                       // of the file that it lies in
   };
   std::vector<Constant> constants;
   std::vector<TensorType> types;  // no two neighbours are the same

@@ -113,7 +113,8 @@ absl::Status Importer::OuterNames(absl::string_view graph, int depth, std::vecto
 absl::Status Importer::NamesInAttribute(absl::string_view attribute, int depth, std::vector<absl::string_view>* names) {
   WireReader reader(attribute);
   for (WireField field; reader.Next(&field);) {
-    if (field.Is(attribute::kG, kBytes) || field.Is(attribute::kGraphs, kBytes)) AMPC_RETURN_IF_ERROR(OuterNames(field.bytes, depth + 1, names));
+    if (field.Is(attribute::kG, kBytes) || field.Is(attribute::kGraphs, kBytes))
+      AMPC_RETURN_IF_ERROR(OuterNames(field.bytes, depth + 1, names));
   }
   return reader.ok() ? absl::OkStatus() : Damaged("an attribute");
 }
@@ -137,7 +138,8 @@ absl::Status Importer::Waits(const Scope& scope, std::vector<std::vector<int>>* 
   return absl::OkStatus();
 }
 
-// The order in which nodes are imported; empty for that of the file. Sorted, a node comes as early as those in front of it in the file let it.
+// The order in which nodes are imported; empty for that of the file. Sorted, a node comes as early as those in front of it in the file let
+// it.
 absl::StatusOr<std::vector<int>> Importer::NodeOrder(const Scope& scope) {
   std::vector<int> order;
   bool late = false;

@@ -27,7 +27,7 @@ struct Scope {
   Block* block = nullptr;
   bool function = false;  // sees no names of the graphs around
   GraphView view;
-  bool may_be_late = false;  // a node reads what no node in front of it defines, or has subgraphs that might
+  bool may_be_late = false;                         // a node reads what no node in front of it defines, or has subgraphs that might
   absl::flat_hash_map<absl::string_view, int> ids;  // of `names`
   std::vector<GraphName> names;
   // By node: where its operands begin in `reads`, and the id of its first result; the others follow, those without a name left out.

@@ -31,7 +31,8 @@ bool Unify(const Op& op) {
   absl::InlinedVector<DType, 8> bound(schema.types.size(), DType::kInvalid);
   bool found = false;
   ForEachFormal(op, schema, [&bound](const Formal& formal, const Var& var) {
-    if (formal.type >= 0 && !formal.heterogeneous && var.type.kind == TypeKind::kTensor && var.type.dtype != DType::kInvalid) bound[formal.type] = var.type.dtype;
+    if (formal.type >= 0 && !formal.heterogeneous && var.type.kind == TypeKind::kTensor && var.type.dtype != DType::kInvalid)
+      bound[formal.type] = var.type.dtype;
   });
   ForEachFormal(op, schema, [&](const Formal& formal, Var& var) {
     if (formal.type < 0 || formal.heterogeneous || !var.type.LacksDType() || bound[formal.type] == DType::kInvalid) return;

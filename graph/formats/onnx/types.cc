@@ -8,9 +8,10 @@
 namespace ampc::onnx {
 namespace {
 
-constexpr int kTensorType = 1, kSequenceType = 4, kDenotation = 6, kOptionalType = 9, kElemType = 1, kShape = 2;  // of TypeProto and its Tensor
-constexpr int kElementType = 1;  // of TypeProto.Sequence and Optional
-constexpr int kDim = 1, kDimValue = 1, kDimParam = 2;      // of TensorShapeProto and its Dimension
+constexpr int kTensorType = 1, kSequenceType = 4, kDenotation = 6, kOptionalType = 9, kElemType = 1,
+              kShape = 2;                              // of TypeProto and its Tensor
+constexpr int kElementType = 1;                        // of TypeProto.Sequence and Optional
+constexpr int kDim = 1, kDimValue = 1, kDimParam = 2;  // of TensorShapeProto and its Dimension
 
 bool ImportDim(absl::string_view bytes, Symbols* symbols, int64_t* dim) {
   *dim = kUnknownDim;

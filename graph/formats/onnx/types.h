@@ -20,8 +20,8 @@ class Symbols {
   absl::flat_hash_map<std::string, int64_t> dims_;
 };
 
-// The type that a TypeProto describes: a sequence of tensors is an array, an optional value what it holds, and what ampc does not have (strings, maps, ...) is
-// opaque. False for malformed bytes.
+// The type that a TypeProto describes: a sequence of tensors is an array, an optional value what it holds, and what ampc does not have
+// (strings, maps, ...) is opaque. False for malformed bytes.
 bool ImportType(absl::string_view bytes, Symbols* symbols, TensorType* type);
 
 // The TypeProto `bytes` of a tensor with another element type and, if `dims`, another shape; other fields stay.

@@ -114,12 +114,14 @@ Undo Undo::Decode(absl::string_view text) {
       undo.ranges_.push_back({{location, last}, marks});
     }
   }
-  std::stable_sort(undo.ranges_.begin(), undo.ranges_.end(), [](const Range& a, const Range& b) { return a.places.first < b.places.first; });
+  std::stable_sort(undo.ranges_.begin(), undo.ranges_.end(),
+                   [](const Range& a, const Range& b) { return a.places.first < b.places.first; });
   return undo;
 }
 
 absl::string_view Undo::Find(const Location& location) const {
-  auto it = std::upper_bound(ranges_.begin(), ranges_.end(), location, [](const Location& p, const Range& range) { return p < range.places.first; });
+  auto it = std::upper_bound(ranges_.begin(), ranges_.end(), location,
+                             [](const Location& p, const Range& range) { return p < range.places.first; });
   if (it == ranges_.begin()) return {};
   --it;
   const Location& first = it->places.first;

@@ -2,14 +2,15 @@
 //
 //   1;opset=11;PLACES MARKS;PLACES MARKS;...      ';', '%' and line ends inside MARKS are written %XX
 //
-// MARKS of a node are those of graph/formats/marks.h, behind `node=BASE64;` where an attribute became an operand when the operator set was upgraded:
-// the NodeProto as it was. A local function of the model that was upgraded has the same entry with its FunctionProto.
-// Nodes that stand around such a node, and were not there before, have `made` in front. For values `was=f32`, and `form=N` of a constant that was stored in the field N of its
-// TensorProto (4 float_data, 10 double_data) or in the attribute value_float (-2) or value_floats (-7) of its Constant node; `at=OFFSET`
-// of one in the one file with external data, with `o` or `l` behind where the model did not say offset or length; `size=BYTES` of that file.
-// PLACES name nodes and values by their places in the file, so that names cost nothing: `o3` node 3, `n3` its first result, `n3.1` its second
-// result, `i3` initializer 3, `p3` graph input 3, `f3` function 3; `n3-9` is n3 to n9; joined by ','. A leading `g2:` says that all of them belong to
-// graph 2: graphs are counted from 0, the model's own, depth first in the order of the file.
+// MARKS of a node are those of graph/formats/marks.h, behind `node=BASE64;` where an attribute became an operand when the operator set was
+// upgraded: the NodeProto as it was. A local function of the model that was upgraded has the same entry with its FunctionProto. Nodes that
+// stand around such a node, and were not there before, have `made` in front. For values `was=f32`, and `form=N` of a constant that was
+// stored in the field N of its TensorProto (4 float_data, 10 double_data) or in the attribute value_float (-2) or value_floats (-7) of its
+// Constant node; `at=OFFSET` of one in the one file with external data, with `o` or `l` behind where the model did not say offset or
+// length; `size=BYTES` of that file. PLACES name nodes and values by their places in the file, so that names cost nothing: `o3` node 3,
+// `n3` its first result, `n3.1` its second result, `i3` initializer 3, `p3` graph input 3, `f3` function 3; `n3-9` is n3 to n9; joined by
+// ','. A leading `g2:` says that all of them belong to graph 2: graphs are counted from 0, the model's own, depth first in the order of the
+// file.
 #pragma once
 
 #include <functional>

@@ -61,7 +61,8 @@ bool DecodeTyped(const TensorView& tensor, int number, DType dtype, std::string*
   return true;
 }
 
-absl::Status TypedData(const TensorView& view, const std::shared_ptr<const WeightSource>& file, absl::string_view where, StoredValue* value) {
+absl::Status TypedData(const TensorView& view, const std::shared_ptr<const WeightSource>& file, absl::string_view where,
+                       StoredValue* value) {
   const DType dtype = value->type.dtype;
   const int number = TypedField(dtype);
   const WireField* only = nullptr;
@@ -104,13 +105,15 @@ absl::Status ExternalData(const TensorView& view, ExternalFiles* files, uint64_t
   absl::StatusOr<std::shared_ptr<const WeightSource>> source = files->Open(view.location);
   if (!source.ok()) return Annotate(source.status(), where);
   const uint64_t size = (*source)->bytes().size();
-  if (offset > size) return BadInputError(absl::StrCat(where, ": external data at offset ", offset, ", ", (*source)->path(), " has ", size, " bytes"));
+  if (offset > size)
+    return BadInputError(absl::StrCat(where, ": external data at offset ", offset, ", ", (*source)->path(), " has ", size, " bytes"));
   length = std::min(size - offset, needed);
   if (!view.length.empty()) {
     AMPC_ASSIGN_OR_RETURN(length, Number(view.length, "length", where));
   }
   if (length > size - offset) {
-    return BadInputError(absl::StrCat(where, ": external data of ", length, " bytes at offset ", offset, ", ", (*source)->path(), " has ", size, " bytes"));
+    return BadInputError(
+        absl::StrCat(where, ": external data of ", length, " bytes at offset ", offset, ", ", (*source)->path(), " has ", size, " bytes"));
   }
   value->ref.source = *std::move(source);
   value->ref.offset = offset;
@@ -129,7 +132,8 @@ StoredValue Buffered(DType dtype, Dims dims, const void* data, size_t bytes) {
 
 }  // namespace
 
-ExternalFiles::ExternalFiles(const std::string& model, bool opens) : folder_((fs::path(model).parent_path() / ".").string()), opens_(opens) {}
+ExternalFiles::ExternalFiles(const std::string& model, bool opens)
+    : folder_((fs::path(model).parent_path() / ".").string()), opens_(opens) {}
 
 void ExternalFiles::Record(absl::string_view location) const { FilesRead::Record((fs::path(folder_) / std::string(location)).string()); }
 
@@ -183,7 +187,8 @@ absl::StatusOr<StoredValue> ReadValue(const TensorView& view, const std::shared_
     AMPC_RETURN_IF_ERROR(TypedData(view, file, where, &value));
   }
   if (value.ref.bytes == static_cast<uint64_t>(*needed)) return value;
-  return BadInputError(absl::StrCat(where, ": ", LongName(dtype), " ", ShapeToString(view.dims), " needs ", *needed, " bytes, its value has ", value.ref.bytes));
+  return BadInputError(absl::StrCat(where, ": ", LongName(dtype), " ", ShapeToString(view.dims), " needs ", *needed,
+                                    " bytes, its value has ", value.ref.bytes));
 }
 
 StoredValue ValueOfFloats(absl::Span<const float> values, bool scalar) {

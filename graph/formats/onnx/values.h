@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "graph/formats/onnx/messages.h"
-#include "graph/weight.h"
 #include "graph/type.h"
+#include "graph/weight.h"
 
 namespace ampc::onnx {
 
@@ -32,9 +32,9 @@ class ExternalFiles {
 };
 
 struct StoredValue {
-  TensorType type;        // opaque for an element type that ampc does not have
-  WeightRef ref;          // into the model's file, an external one, or a buffer of typed data that was decoded; source is null for a
-                          // value of an external file that is not to be looked for, and for an opaque type
+  TensorType type;  // opaque for an element type that ampc does not have
+  WeightRef ref;    // into the model's file, an external one, or a buffer of typed data that was decoded; source is null for a
+                    // value of an external file that is not to be looked for, and for an opaque type
   bool external = false;
   bool says_offset = true, says_length = true;  // where it is external: the model names them
 };

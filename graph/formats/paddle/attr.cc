@@ -185,7 +185,8 @@ bool RetypeEmptyList(const AttrValue& want, AttrValue* value) {
 
 // The first of each pair of alternatives that may stand for each other.
 size_t Family(const AttrValue& value) {
-  static_assert(std::is_same_v<std::variant_alternative_t<1, AttrValue>, int32_t> && std::is_same_v<std::variant_alternative_t<2, AttrValue>, int64_t>);
+  static_assert(std::is_same_v<std::variant_alternative_t<1, AttrValue>, int32_t> &&
+                std::is_same_v<std::variant_alternative_t<2, AttrValue>, int64_t>);
   static_assert(std::is_same_v<std::variant_alternative_t<11, AttrValue>, std::vector<int32_t>>);
   switch (value.index()) {
     case 2: return 1;    // long -> int

@@ -21,7 +21,8 @@ namespace ampc::paddle {
 absl::StatusOr<std::string> ExportProgram(const Program& program, const ExportNames& names);
 
 // Writes the values of all parameters and kept variables, sorted by name, as files of `set`.
-absl::Status ExportParams(const Program& program, const ExportNames& names, const PaddleFiles& files, const SaveOptions& options, AtomicFileSet* set);
+absl::Status ExportParams(const Program& program, const ExportNames& names, const PaddleFiles& files, const SaveOptions& options,
+                          AtomicFileSet* set);
 
 // Parts of ExportProgram.
 class OpWriter {

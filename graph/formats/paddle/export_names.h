@@ -36,12 +36,12 @@ class ExportNames {
   void Rename(const Var& var);
   void DodgeForeign(const Program& program);
 
-  std::vector<const Var*> implicit_;           // by Var::id: the source; empty when there are none
-  std::vector<std::string> renamed_;           // by Var::id; "" for exported()
-  std::vector<int> group_;                     // by Var::id; -1 for a name of its own
+  std::vector<const Var*> implicit_;              // by Var::id: the source; empty when there are none
+  std::vector<std::string> renamed_;              // by Var::id; "" for exported()
+  std::vector<int> group_;                        // by Var::id; -1 for a name of its own
   std::vector<std::vector<const Var*>> members_;  // by group
-  std::vector<const Var*> current_;            // by group: the version that the name holds
-  std::vector<bool> pinned_;                   // by Var::id: part of the signature
+  std::vector<const Var*> current_;               // by group: the version that the name holds
+  std::vector<bool> pinned_;                      // by Var::id: part of the signature
   absl::flat_hash_set<std::string> taken_;
 };
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/marks.h"
@@ -92,7 +92,8 @@ bool IsAbsent(const OpDesc_Var& slot) {
 
 bool SameNames(const OpDesc_Var& slot, const SlotNames& want) {
   return slot.arguments_size() == static_cast<int>(want.names.size()) &&
-         std::equal(want.names.begin(), want.names.end(), slot.arguments().begin(), [](const std::string* a, const std::string& b) { return *a == b; });
+         std::equal(want.names.begin(), want.names.end(), slot.arguments().begin(),
+                    [](const std::string* a, const std::string& b) { return *a == b; });
 }
 
 bool SameSlots(const Slots& slots, const SlotList& want) {
@@ -184,7 +185,8 @@ void AddFrontEndAttrs(std::map<std::string, AttrValue>* attrs) {
 // Paddle wants these results named also where the op does not write them, in a test: as the operands whose place they would take.
 void NameStatistics(const Op& op, const Naming& names, SlotList* outputs) {
   if (op.type() != "batch_norm" || !op.GetBool("is_test")) return;
-  static const auto& slots = *new std::array<std::pair<std::string, absl::string_view>, 2>{{{"MeanOut", "Mean"}, {"VarianceOut", "Variance"}}};
+  static const auto& slots =
+      *new std::array<std::pair<std::string, absl::string_view>, 2>{{{"MeanOut", "Mean"}, {"VarianceOut", "Variance"}}};
   for (const auto& [result, operand] : slots) {
     if (op.output(result) == nullptr && op.input(operand) != nullptr) outputs->push_back({&result, {&names.InOp(*op.input(operand))}});
   }
@@ -246,7 +248,8 @@ absl::Status OpWriter::WriteNamed(const Op& op, const absl::flat_hash_map<const 
     AMPC_ASSIGN_OR_RETURN(type, PaddleType(op.def()));
   }
   const SlotList inputs = NamesOf(op.def().inputs, op, true, names, more.input_slot, more.inputs, Listed(had_.inputs(), more.input_slot));
-  const SlotList outputs = NamesOf(op.def().outputs, op, false, names, more.output_slot, more.outputs, Listed(had_.outputs(), more.output_slot));
+  const SlotList outputs =
+      NamesOf(op.def().outputs, op, false, names, more.output_slot, more.outputs, Listed(had_.outputs(), more.output_slot));
   if (type == had_.type() && SameSlots(had_.inputs(), inputs) && SameSlots(had_.outputs(), outputs) && SameAttrs(op, had_, undo)) {
     AppendBytesField(4, bytes, out);
     return absl::OkStatus();

@@ -21,18 +21,21 @@ std::string HeaderOf(const Var& var, const PaddleOrigin* origin) {
   const auto header = origin->headers.find(var.origin);
   if (header == origin->headers.end()) return TensorHeader("", desc);
   const TensorType& then = origin->values[var.origin].type;
-  const bool same = then.dtype == var.type.dtype && then.dims == var.type.dims && var.weight != nullptr && var.weight->dtype == var.type.dtype;
+  const bool same =
+      then.dtype == var.type.dtype && then.dims == var.type.dims && var.weight != nullptr && var.weight->dtype == var.type.dtype;
   return TensorHeader(header->second.lod, same ? header->second.desc : desc);
 }
 
-absl::Status AppendParam(const Var& var, const PaddleOrigin* origin, const SaveOptions& options, SaveProgress* progress, AtomicFileWriter* file) {
+absl::Status AppendParam(const Var& var, const PaddleOrigin* origin, const SaveOptions& options, SaveProgress* progress,
+                         AtomicFileWriter* file) {
   AMPC_RETURN_IF_ERROR(file->Append(HeaderOf(var, origin)));
   return AppendWeight(var, options, progress, [file](absl::string_view bytes) { return file->Append(bytes); });
 }
 
 }  // namespace
 
-absl::Status ExportParams(const Program& program, const ExportNames& names, const PaddleFiles& files, const SaveOptions& options, AtomicFileSet* set) {
+absl::Status ExportParams(const Program& program, const ExportNames& names, const PaddleFiles& files, const SaveOptions& options,
+                          AtomicFileSet* set) {
   const PaddleOrigin* origin = OriginOf(program);
   std::vector<const Var*> params;
   ForEachVar(program, [&](const Var& var) {
@@ -42,7 +45,8 @@ absl::Status ExportParams(const Program& program, const ExportNames& names, cons
   uint64_t total = 0;
   for (size_t i = 0; i < params.size(); ++i) {
     if (i > 0 && names.Of(*params[i]) == names.Of(*params[i - 1])) {
-      return UnsupportedError(absl::StrCat("two parameters are named '", names.Of(*params[i]), "', a Paddle parameter file needs different names"));
+      return UnsupportedError(
+          absl::StrCat("two parameters are named '", names.Of(*params[i]), "', a Paddle parameter file needs different names"));
     }
     AMPC_ASSIGN_OR_RETURN(const uint64_t bytes, StoredBytes(*params[i]));
     total += bytes;

@@ -101,7 +101,8 @@ bool IsPersistable(const Var& var, const PaddleOrigin* origin) {
 
 void WriteVars(const Block& block, const ExportNames& names, const PaddleOrigin* origin, std::string* out) {
   const int index = block.index();
-  const size_t count = origin != nullptr && index < static_cast<int>(origin->layout.blocks.size()) ? origin->layout.blocks[index].vars.size() : 0;
+  const size_t count =
+      origin != nullptr && index < static_cast<int>(origin->layout.blocks.size()) ? origin->layout.blocks[index].vars.size() : 0;
   absl::flat_hash_map<absl::string_view, size_t> position;  // in the file
   position.reserve(count);
   for (size_t v = 0; v < count; ++v) position.emplace(StringField(origin->VarBytes(index, static_cast<int>(v)), 1), v);

@@ -160,8 +160,8 @@ absl::string_view Importer::Unlisted(int block, const OpDesc& desc, absl::string
   return it == listed_.end() ? name : absl::string_view(it->second->exported());
 }
 
-void Importer::AddCaptures(int block, const OpDef* def, const std::vector<int>& children, PaddleOrigin::Added* added,
-                           ArgList* inputs, ArgList* outputs) {
+void Importer::AddCaptures(int block, const OpDef* def, const std::vector<int>& children, PaddleOrigin::Added* added, ArgList* inputs,
+                           ArgList* outputs) {
   absl::flat_hash_set<const Var*> listed, written;
   for (const SlotArgs& slot : *inputs) listed.insert(slot.vars.begin(), slot.vars.end());
   for (const SlotArgs& slot : *outputs) {
@@ -253,7 +253,8 @@ void Importer::AppendOp(std::unique_ptr<Op> op, bool converts) {
   if (converts) {
     const CastResult result = [this, &op](const Var& source, DType type) {
       std::string name = absl::StrCat(source.name(), ".", Name(type));
-      for (int n = 1; scopes_.NameInFile(name) || program_.NameTaken(name); ++n) name = absl::StrCat(source.name(), ".", Name(type), ".", n);
+      for (int n = 1; scopes_.NameInFile(name) || program_.NameTaken(name); ++n)
+        name = absl::StrCat(source.name(), ".", Name(type), ".", n);
       return op->block().AddVar(std::move(name), VarKind::kTemp, source.type.WithDType(type));
     };
     for (std::unique_ptr<Op>& cast : MakeImplicitCasts(*op, result)) op->block().Append(std::move(cast));

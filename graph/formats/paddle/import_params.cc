@@ -11,9 +11,7 @@ namespace ampc::paddle {
 namespace {
 
 // Types that belong together: the file's shape is a case of the declared one.
-bool SameShape(const TensorType& declared, const Dims& dims) {
-  return Compatible(declared, TensorType(declared.dtype, dims));
-}
+bool SameShape(const TensorType& declared, const Dims& dims) { return Compatible(declared, TensorType(declared.dtype, dims)); }
 
 std::string Shape(const Dims& dims) { return absl::StrCat("[", absl::StrJoin(dims, ", "), "]"); }
 
@@ -53,7 +51,8 @@ absl::Status Importer::AttachCombined(const std::vector<Storage*>& params) {
   absl::StatusOr<std::shared_ptr<const WeightSource>> source = OpenWeightFile(files_.params);
   if (!source.ok()) {
     if (ExitCodeOf(source.status()) != ExitCode::kBadInput) return source.status();
-    return Annotate(source.status(), absl::StrCat(files_.model, " has ", params.size(), " parameters, needs their file (--params FILE) or --program-only"));
+    return Annotate(source.status(),
+                    absl::StrCat(files_.model, " has ", params.size(), " parameters, needs their file (--params FILE) or --program-only"));
   }
   uint64_t offset = 0;
   for (size_t i = 0; i < params.size(); ++i) {
@@ -64,7 +63,8 @@ absl::Status Importer::AttachCombined(const std::vector<Storage*>& params) {
   }
   const uint64_t left = (*source)->bytes().size() - offset;
   if (left == 0) return absl::OkStatus();
-  return BadInputError(absl::StrCat(files_.params, ": ", left, " bytes follow the last of the ", params.size(), " parameters of ", files_.model));
+  return BadInputError(
+      absl::StrCat(files_.params, ": ", left, " bytes follow the last of the ", params.size(), " parameters of ", files_.model));
 }
 
 absl::Status Importer::AttachSeparate(const std::vector<Storage*>& params) {

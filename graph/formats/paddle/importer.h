@@ -72,10 +72,10 @@ class Importer {
   std::shared_ptr<PaddleOrigin> origin_;
   Scopes scopes_;
   Program program_;
-  std::vector<Captures> captures_;  // by block
-  std::vector<bool> entered_;       // by block
+  std::vector<Captures> captures_;                      // by block
+  std::vector<bool> entered_;                           // by block
   absl::flat_hash_map<const Var*, const Var*> listed_;  // by result of a listed cast: the source
-  std::vector<std::pair<int, Var*>> fetches_;  // by col, with position in fetch_positions_
+  std::vector<std::pair<int, Var*>> fetches_;           // by col, with position in fetch_positions_
   std::vector<int> fetch_positions_;
   InferMemo inferred_;
 };

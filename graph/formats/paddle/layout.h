@@ -35,7 +35,8 @@ struct ProgramLayout {
 // into.
 absl::StatusOr<ProgramLayout> ScanProgram(absl::string_view bytes, absl::string_view where);
 
-// The content of the string field `number` of a message, of one that is given several times the last, as protobuf reads it; "" when there is none.
+// The content of the string field `number` of a message, of one that is given several times the last, as protobuf reads it; "" when there
+// is none.
 absl::string_view StringField(absl::string_view message, int number);
 
 }  // namespace ampc::paddle

@@ -63,7 +63,7 @@ class Scopes {
   Storage* Find(int block, absl::string_view name) const;
 
   const ProgramLayout* layout_;
-  std::deque<Storage> storages_;  // references stay valid
+  std::deque<Storage> storages_;                                           // references stay valid
   std::vector<absl::flat_hash_map<absl::string_view, Storage*>> by_name_;  // by block
   absl::flat_hash_set<absl::string_view> nested_names_;                    // of all blocks but the main one
 };

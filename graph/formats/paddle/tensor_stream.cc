@@ -78,7 +78,9 @@ absl::Status ReadDesc(Cursor& cursor, TensorStream* stream) {
   TensorDesc desc;
   if (!desc.ParsePartialFromString(stream->desc) || !desc.IsInitialized()) return cursor.Error("a malformed tensor description");
   const std::optional<DType> dtype = DTypeOfNumber(desc.data_type());
-  if (!dtype.has_value()) return UnsupportedError(absl::StrCat(cursor.Error(absl::StrCat("element type number ", desc.data_type())).message(), " is not supported"));
+  if (!dtype.has_value())
+    return UnsupportedError(
+        absl::StrCat(cursor.Error(absl::StrCat("element type number ", desc.data_type())).message(), " is not supported"));
   stream->dtype = *dtype;
   stream->dims.assign(desc.dims().begin(), desc.dims().end());
   return absl::OkStatus();

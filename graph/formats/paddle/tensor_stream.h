@@ -11,8 +11,8 @@
 namespace ampc::paddle {
 
 struct TensorStream {
-  std::string lod;    // level count and levels as stored; "" for no levels
-  std::string desc;   // TensorDesc as stored
+  std::string lod;   // level count and levels as stored; "" for no levels
+  std::string desc;  // TensorDesc as stored
   DType dtype = DType::kInvalid;
   Dims dims;
   uint64_t data = 0;   // offset of the raw elements

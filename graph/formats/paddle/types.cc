@@ -8,8 +8,8 @@ struct Row {
   DType dtype;
 };
 constexpr Row kRows[] = {
-    {0, DType::kBool},  {1, DType::kI16},  {2, DType::kI32}, {3, DType::kI64},   {4, DType::kF16},  {5, DType::kF32},
-    {6, DType::kF64},   {20, DType::kU8},  {21, DType::kI8}, {22, DType::kBF16}, {23, DType::kC64}, {24, DType::kC128},
+    {0, DType::kBool}, {1, DType::kI16}, {2, DType::kI32}, {3, DType::kI64},   {4, DType::kF16},  {5, DType::kF32},
+    {6, DType::kF64},  {20, DType::kU8}, {21, DType::kI8}, {22, DType::kBF16}, {23, DType::kC64}, {24, DType::kC128},
 };
 
 // Null when the description has no element type of the kind it names.

@@ -38,7 +38,8 @@ absl::Status ExportParams(const Program& program, const PirFiles& files, const S
   }
   if (params.empty()) return absl::OkStatus();
   SaveProgress progress(options, total);
-  AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Create(files.params, {.no_sync = options.no_sync, .memory = options.memory}));
+  AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file,
+                        AtomicFileWriter::Create(files.params, {.no_sync = options.no_sync, .memory = options.memory}));
   for (const Var* var : params) {
     AMPC_RETURN_IF_ERROR(file.Append(HeaderOf(*var, *OriginOf(program))));
     AMPC_RETURN_IF_ERROR(AppendWeight(*var, options, &progress, [&file](absl::string_view bytes) { return file.Append(bytes); }));

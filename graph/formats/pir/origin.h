@@ -13,7 +13,7 @@
 namespace ampc::pir {
 
 inline constexpr absl::string_view kUndoKey = "ampc_undo";
-inline constexpr int64_t kNewestVersion = 4;  // Paddle 3.3
+inline constexpr int64_t kNewestVersion = 4;              // Paddle 3.3
 inline constexpr int64_t kMostNumber = int64_t{1} << 53;  // of a value
 
 // Immutable once the import is done. Op::origin is an index into `ops`, Var::origin one into `values`.

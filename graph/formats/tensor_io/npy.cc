@@ -79,7 +79,8 @@ absl::StatusOr<HostTensor> AsNumpy(const HostTensor& tensor) {
   Select<StoredTypes>(from, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (!std::is_arithmetic_v<T>) {
-      std::transform(tensor.values<T>().begin(), tensor.values<T>().end(), out.mutable_values<float>().begin(), [](T v) { return static_cast<float>(v); });
+      std::transform(tensor.values<T>().begin(), tensor.values<T>().end(), out.mutable_values<float>().begin(),
+                     [](T v) { return static_cast<float>(v); });
     }
   });
   return out;

@@ -18,9 +18,9 @@ struct TypeCode {
   DType dtype;
 };
 constexpr TypeCode kTypeCodes[] = {
-    {"b1", DType::kBool}, {"u1", DType::kU8},  {"i1", DType::kI8},  {"i2", DType::kI16}, {"i4", DType::kI32},  {"i8", DType::kI64},
-    {"u2", DType::kU16},  {"u4", DType::kU32}, {"u8", DType::kU64},
-    {"f2", DType::kF16},  {"f4", DType::kF32}, {"f8", DType::kF64}, {"c8", DType::kC64}, {"c16", DType::kC128},
+    {"b1", DType::kBool}, {"u1", DType::kU8},  {"i1", DType::kI8},  {"i2", DType::kI16},   {"i4", DType::kI32},
+    {"i8", DType::kI64},  {"u2", DType::kU16}, {"u4", DType::kU32}, {"u8", DType::kU64},   {"f2", DType::kF16},
+    {"f4", DType::kF32},  {"f8", DType::kF64}, {"c8", DType::kC64}, {"c16", DType::kC128},
 };
 // What numpy writes for the types that ml_dtypes adds to it: bfloat16, and those of one byte, which it does not tell apart.
 constexpr TypeCode kForeignCodes[] = {{"V2", DType::kBF16}, {"V1", DType::kU8}};
@@ -68,7 +68,8 @@ class HeaderParser {
   }
 
   absl::Status Expected(absl::string_view what) const {
-    const std::string found = text_.empty() ? "its end" : absl::StrCat("byte 0x", absl::Hex(static_cast<unsigned char>(text_[0]), absl::kZeroPad2));
+    const std::string found =
+        text_.empty() ? "its end" : absl::StrCat("byte 0x", absl::Hex(static_cast<unsigned char>(text_[0]), absl::kZeroPad2));
     return BadInputError(absl::StrCat(name_, ": npy header: found ", found, ", needs ", what));
   }
 
@@ -115,7 +116,8 @@ class HeaderParser {
     for (const char c : descr) {
       if (c <= 0x20 || c >= 0x7f) return BadInputError(absl::StrCat(name_, ": the npy element type is not printable text"));
     }
-    return UnsupportedError(absl::StrCat(name_, ": npy element type '", descr, "' is not one of b1, u1, i1, u2, i2, u4, i4, u8, i8, f2, f4, f8, c8, c16, V1, V2"));
+    return UnsupportedError(absl::StrCat(name_, ": npy element type '", descr,
+                                         "' is not one of b1, u1, i1, u2, i2, u4, i4, u8, i8, f2, f4, f8, c8, c16, V1, V2"));
   }
 
   absl::Status Shape(std::vector<int64_t>* dims) {
@@ -142,7 +144,8 @@ class HeaderParser {
 }  // namespace
 
 absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view file, absl::string_view name) {
-  if (!absl::StartsWith(file, kMagic)) return BadInputError(absl::StrCat(name, ": is not an npy file, needs the bytes \\x93NUMPY at its start"));
+  if (!absl::StartsWith(file, kMagic))
+    return BadInputError(absl::StrCat(name, ": is not an npy file, needs the bytes \\x93NUMPY at its start"));
   const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(file[i])); };
   const size_t version = file.size() > 7 ? byte(6) : 0;
   const size_t prefix = version == 1 ? 10 : 12;
@@ -151,7 +154,8 @@ absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view file, absl::string_vi
     return BadInputError(absl::StrCat(name, ": npy version ", byte(6), ".", byte(7), ", needs 1.0, 2.0 or 3.0"));
   }
   const size_t length = byte(8) | byte(9) << 8 | (version == 1 ? 0 : byte(10) << 16 | byte(11) << 24);
-  if (length > kMaxNpyHeader - prefix) return BadInputError(absl::StrCat(name, ": the npy header has ", length, " bytes, needs at most ", kMaxNpyHeader - prefix));
+  if (length > kMaxNpyHeader - prefix)
+    return BadInputError(absl::StrCat(name, ": the npy header has ", length, " bytes, needs at most ", kMaxNpyHeader - prefix));
   if (length > file.size() - prefix) {
     return BadInputError(absl::StrCat(name, ": the npy header needs ", length, " bytes, found ", file.size() - prefix));
   }
@@ -165,8 +169,8 @@ absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view file, absl::string_vi
 }
 
 absl::Status WrongNpySize(const NpyHeader& header, absl::string_view name, uint64_t found) {
-  return BadInputError(absl::StrCat(name, ": ", Name(header.dtype), " array ", ShapeToString(header.dims), " needs ", *NumBytes(header.dtype, header.dims),
-                                    " bytes of data, found ", found));
+  return BadInputError(absl::StrCat(name, ": ", Name(header.dtype), " array ", ShapeToString(header.dims), " needs ",
+                                    *NumBytes(header.dtype, header.dims), " bytes of data, found ", found));
 }
 
 std::string MakeNpyHeader(DType dtype, absl::Span<const int64_t> dims) {
@@ -177,7 +181,8 @@ std::string MakeNpyHeader(DType dtype, absl::Span<const int64_t> dims) {
   for (const TypeCode& type : kTypeCodes) {
     if (type.dtype == dtype) code = type.code;
   }
-  std::string text = absl::StrCat("{'descr': '", SizeOf(dtype) == 1 ? "|" : "<", code, "', 'fortran_order': False, 'shape': (", shape, "), }");
+  std::string text =
+      absl::StrCat("{'descr': '", SizeOf(dtype) == 1 ? "|" : "<", code, "', 'fortran_order': False, 'shape': (", shape, "), }");
   // 10 bytes before the text in version 1.0, 12 in 2.0, which only thousands of dimensions would need; a newline ends it.
   const bool long_header = text.size() + 1 + 64 > 65535;
   const size_t prefix = long_header ? 12 : 10;

@@ -22,7 +22,8 @@ struct NpyHeader {
   size_t data_offset = 0;      // of the first element, from the start of the file
 };
 
-inline constexpr size_t kMaxNpyHeader = size_t{1} << 20;  // bytes before the data; NumPy itself writes at most 64 kB but for thousands of dimensions
+inline constexpr size_t kMaxNpyHeader = size_t{1}
+                                        << 20;  // bytes before the data; NumPy itself writes at most 64 kB but for thousands of dimensions
 
 // `file` begins with the header and may go on behind it. BadInputError for a malformed header, UnsupportedError for an element type
 // that ampc does not have (it names those it has); both begin with `name`.

@@ -172,7 +172,8 @@ absl::Status WriteNpz(const std::string& path, const std::map<std::string, HostT
   return writer.Commit();
 }
 
-absl::StatusOr<AtomicFileWriter> MakeNpz(const std::string& path, const std::map<std::string, HostTensor>& tensors, AtomicFileWriter::Options options) {
+absl::StatusOr<AtomicFileWriter> MakeNpz(const std::string& path, const std::map<std::string, HostTensor>& tensors,
+                                         AtomicFileWriter::Options options) {
   AMPC_ASSIGN_OR_RETURN(AtomicFileWriter writer, AtomicFileWriter::Create(path, options));
   std::string directory;
   for (const auto& [name, tensor] : tensors) {

@@ -22,6 +22,7 @@ absl::StatusOr<std::map<std::string, HostTensor>> ParseNpz(absl::string_view arc
 // Uncompressed, in the order of the names, without time stamps: equal tensors give equal files.
 absl::Status WriteNpz(const std::string& path, const std::map<std::string, HostTensor>& tensors, AtomicFileWriter::Options options = {});
 // The same, complete and not committed: for an AtomicFileSet.
-absl::StatusOr<AtomicFileWriter> MakeNpz(const std::string& path, const std::map<std::string, HostTensor>& tensors, AtomicFileWriter::Options options = {});
+absl::StatusOr<AtomicFileWriter> MakeNpz(const std::string& path, const std::map<std::string, HostTensor>& tensors,
+                                         AtomicFileWriter::Options options = {});
 
 }  // namespace ampc

@@ -45,7 +45,7 @@ class SafetensorsFile {
   const std::string& path() const { return file_.path(); }
   const std::vector<SafetensorsEntry>& entries() const { return header_.entries; }  // by offset
   const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
-  const SafetensorsEntry* Find(absl::string_view name) const;  // null when absent
+  const SafetensorsEntry* Find(absl::string_view name) const;              // null when absent
   absl::Span<const std::byte> Bytes(const SafetensorsEntry& entry) const;  // lives as long as this object
   const MappedFile& file() const { return file_; }
 
@@ -76,7 +76,7 @@ class SafetensorsWriter {
                                                   const std::map<std::string, std::string>& metadata, AtomicFileWriter::Options options);
 
   const std::vector<SafetensorsEntry>& entries() const { return entries_; }  // in the order in which Append expects their bytes
-  absl::Status Append(absl::Span<const std::byte> bytes);  // any pieces, also across tensors
+  absl::Status Append(absl::Span<const std::byte> bytes);                    // any pieces, also across tensors
   absl::Status Commit();  // InternalError unless exactly the bytes of all entries were appended
   // In the place of Commit: the complete file, for an AtomicFileSet. The same error.
   absl::StatusOr<AtomicFileWriter> Take() &&;
@@ -97,7 +97,8 @@ class SafetensorsWriter {
 
 // Whole files at once.
 absl::StatusOr<std::map<std::string, HostTensor>> ReadSafetensors(const std::string& path);
-absl::Status WriteSafetensors(const std::string& path, const std::map<std::string, HostTensor>& tensors, AtomicFileWriter::Options options = {});
+absl::Status WriteSafetensors(const std::string& path, const std::map<std::string, HostTensor>& tensors,
+                              AtomicFileWriter::Options options = {});
 // The same, complete and not committed: for an AtomicFileSet.
 absl::StatusOr<AtomicFileWriter> MakeSafetensors(const std::string& path, const std::map<std::string, HostTensor>& tensors,
                                                  AtomicFileWriter::Options options = {});

@@ -88,7 +88,8 @@ absl::StatusOr<absl::string_view> HeaderText(absl::string_view file, const std::
   }
   std::memcpy(&length, file.data(), sizeof(length));
   if (length > kMaxHeaderBytes || length > file.size() - sizeof(length)) {
-    return BadInputError(absl::StrCat(path, ": is not a safetensors file: its header would have ", length, " bytes, the file has ", file.size()));
+    return BadInputError(
+        absl::StrCat(path, ": is not a safetensors file: its header would have ", length, " bytes, the file has ", file.size()));
   }
   return file.substr(sizeof(length), length);
 }
@@ -173,14 +174,16 @@ absl::StatusOr<HostTensor> SafetensorsFile::Load(absl::string_view name) const {
     return BadInputError(absl::StrCat(path(), ": has no tensor '", name, "'", Suggest(name, names)));
   }
   if (entry->dtype == DType::kInvalid) {
-    return UnsupportedError(absl::StrCat(path(), ": tensor '", name, "': dtype ", entry->type_name,
-                                         " is not one of BOOL, U8, I8, U16, I16, U32, I32, U64, I64, F8_E4M3, F8_E5M2, F8_E8M0, F4, F16, BF16, F32, F64, C64"));
+    return UnsupportedError(
+        absl::StrCat(path(), ": tensor '", name, "': dtype ", entry->type_name,
+                     " is not one of BOOL, U8, I8, U16, I16, U32, I32, U64, I64, F8_E4M3, F8_E5M2, F8_E8M0, F4, F16, BF16, F32, F64, C64"));
   }
   AMPC_ASSIGN_OR_RETURN(HostTensor tensor, HostTensor::CreateUninitialized(entry->dtype, entry->dims));
   const absl::Span<const std::byte> bytes = Bytes(*entry);
   if (bytes.empty()) return tensor;
   if (IsPacked(entry->dtype)) {
-    Unpack(entry->dtype, absl::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), tensor.num_elements(), tensor.mutable_data());
+    Unpack(entry->dtype, absl::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), tensor.num_elements(),
+           tensor.mutable_data());
     return tensor;
   }
   std::memcpy(tensor.mutable_data(), bytes.data(), bytes.size());

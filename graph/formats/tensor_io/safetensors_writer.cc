@@ -109,7 +109,8 @@ absl::StatusOr<AtomicFileWriter> SafetensorsWriter::Take() && {
   return std::move(writer_);
 }
 
-absl::Status WriteSafetensors(const std::string& path, const std::map<std::string, HostTensor>& tensors, AtomicFileWriter::Options options) {
+absl::Status WriteSafetensors(const std::string& path, const std::map<std::string, HostTensor>& tensors,
+                              AtomicFileWriter::Options options) {
   AMPC_ASSIGN_OR_RETURN(AtomicFileWriter writer, MakeSafetensors(path, tensors, options));
   return writer.Commit();
 }

@@ -102,7 +102,8 @@ absl::StatusOr<Directory> DirectoryReader::FindDirectory() const {
 
 absl::Status DirectoryReader::ReadEntry(absl::string_view* bytes, ZipMember* member) const {
   if (bytes->size() < kCentralBytes || Field<uint32_t>(*bytes, 0) != kCentralHeader) return Bad("its directory ends inside an entry");
-  const size_t name_size = Field<uint16_t>(*bytes, 28), extra_size = Field<uint16_t>(*bytes, 30), comment_size = Field<uint16_t>(*bytes, 32);
+  const size_t name_size = Field<uint16_t>(*bytes, 28), extra_size = Field<uint16_t>(*bytes, 30),
+               comment_size = Field<uint16_t>(*bytes, 32);
   if (bytes->size() - kCentralBytes < name_size + extra_size + comment_size) return Bad("its directory ends inside an entry");
   const auto flags = Field<uint16_t>(*bytes, 8);
   member->method = Field<uint16_t>(*bytes, 10);
@@ -191,14 +192,16 @@ absl::StatusOr<absl::string_view> PackedBytes(absl::string_view archive, absl::s
   }
   const uint64_t data = at + kLocalBytes + Field<uint16_t>(archive, at + 26) + Field<uint16_t>(archive, at + 28);
   if (data > archive.size() || member.packed_size > archive.size() - data) {
-    return BadMember(path, member, absl::StrCat("needs ", member.packed_size, " bytes at offset ", data, ", the file has ", archive.size()));
+    return BadMember(path, member,
+                     absl::StrCat("needs ", member.packed_size, " bytes at offset ", data, ", the file has ", archive.size()));
   }
   if (member.method == 0 && member.size != member.packed_size) {
     return BadMember(path, member, absl::StrCat("is stored in ", member.packed_size, " bytes, its directory entry says ", member.size));
   }
   // Deflate shrinks at most 1032 times.
   if (member.method == 8 && member.size / 1032 > member.packed_size) {
-    return BadMember(path, member, absl::StrCat("claims ", member.size, " bytes, more than ", member.packed_size, " packed bytes can hold"));
+    return BadMember(path, member,
+                     absl::StrCat("claims ", member.size, " bytes, more than ", member.packed_size, " packed bytes can hold"));
   }
   return archive.substr(data, member.packed_size);
 }
@@ -209,15 +212,16 @@ absl::StatusOr<std::vector<ZipMember>> ReadZipDirectory(absl::string_view archiv
   return DirectoryReader(archive, path).Read();
 }
 
-absl::StatusOr<absl::string_view> ReadZipMemberStart(absl::string_view archive, absl::string_view path, const ZipMember& member, size_t bytes,
-                                                    std::string* buffer) {
+absl::StatusOr<absl::string_view> ReadZipMemberStart(absl::string_view archive, absl::string_view path, const ZipMember& member,
+                                                     size_t bytes, std::string* buffer) {
   AMPC_ASSIGN_OR_RETURN(const absl::string_view packed, PackedBytes(archive, path, member));
   if (member.method == 0) return packed.substr(0, bytes);
   if (Inflate(packed, bytes, buffer) == Unpacked::kDamaged) return BadMember(path, member, "its compressed data are damaged");
   return *buffer;
 }
 
-absl::StatusOr<absl::string_view> ReadZipMember(absl::string_view archive, absl::string_view path, const ZipMember& member, std::string* buffer) {
+absl::StatusOr<absl::string_view> ReadZipMember(absl::string_view archive, absl::string_view path, const ZipMember& member,
+                                                std::string* buffer) {
   AMPC_ASSIGN_OR_RETURN(absl::string_view content, PackedBytes(archive, path, member));
   if (member.method == 8) {
     if (Inflate(content, member.size, buffer) != Unpacked::kAll || buffer->size() != member.size) {
@@ -227,7 +231,8 @@ absl::StatusOr<absl::string_view> ReadZipMember(absl::string_view archive, absl:
   }
   const auto crc = static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size()));
   if (crc != member.crc32) {
-    return BadMember(path, member, absl::StrCat("checksum ", absl::Hex(crc, absl::kZeroPad8), ", needs ", absl::Hex(member.crc32, absl::kZeroPad8)));
+    return BadMember(path, member,
+                     absl::StrCat("checksum ", absl::Hex(crc, absl::kZeroPad8), ", needs ", absl::Hex(member.crc32, absl::kZeroPad8)));
   }
   return content;
 }

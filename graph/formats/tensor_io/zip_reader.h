@@ -25,10 +25,11 @@ struct ZipMember {
 absl::StatusOr<std::vector<ZipMember>> ReadZipDirectory(absl::string_view archive, absl::string_view path);
 
 // The first `bytes` bytes of a member, all of it where it is shorter; no more is unpacked, and the CRC is not checked.
-absl::StatusOr<absl::string_view> ReadZipMemberStart(absl::string_view archive, absl::string_view path, const ZipMember& member, size_t bytes,
-                                                    std::string* buffer);
+absl::StatusOr<absl::string_view> ReadZipMemberStart(absl::string_view archive, absl::string_view path, const ZipMember& member,
+                                                     size_t bytes, std::string* buffer);
 
 // The content of a member, its CRC checked. A stored member is viewed in place, a deflated one is unpacked into `buffer`.
-absl::StatusOr<absl::string_view> ReadZipMember(absl::string_view archive, absl::string_view path, const ZipMember& member, std::string* buffer);
+absl::StatusOr<absl::string_view> ReadZipMember(absl::string_view archive, absl::string_view path, const ZipMember& member,
+                                                std::string* buffer);
 
 }  // namespace ampc

@@ -16,18 +16,29 @@ namespace {
 
 // {operator, native op}: one meaning, operands in one order.
 constexpr std::pair<const char*, const char*> kSameArithmetic[] = {
-    {"Abs", "abs"},     {"Acos", "acos"},
-    {"Acosh", "acosh"}, {"Add", "elementwise_add"},
-    {"Asin", "asin"},   {"Asinh", "asinh"},
-    {"Atan", "atan"},   {"Atanh", "atanh"},
-    {"Ceil", "ceil"},   {"Cos", "cos"},
-    {"Cosh", "cosh"},   {"Div", "elementwise_div"},
-    {"Exp", "exp"},     {"Floor", "floor"},
+    {"Abs", "abs"},
+    {"Acos", "acos"},
+    {"Acosh", "acosh"},
+    {"Add", "elementwise_add"},
+    {"Asin", "asin"},
+    {"Asinh", "asinh"},
+    {"Atan", "atan"},
+    {"Atanh", "atanh"},
+    {"Ceil", "ceil"},
+    {"Cos", "cos"},
+    {"Cosh", "cosh"},
+    {"Div", "elementwise_div"},
+    {"Exp", "exp"},
+    {"Floor", "floor"},
     {"Log", "log"},
-    {"Mul", "elementwise_mul"}, {"Reciprocal", "reciprocal"},
-    {"Sign", "sign"},   {"Sin", "sin"},
-    {"Sinh", "sinh"},   {"Sqrt", "sqrt"},
-    {"Sub", "elementwise_sub"}, {"Tan", "tan"},
+    {"Mul", "elementwise_mul"},
+    {"Reciprocal", "reciprocal"},
+    {"Sign", "sign"},
+    {"Sin", "sin"},
+    {"Sinh", "sinh"},
+    {"Sqrt", "sqrt"},
+    {"Sub", "elementwise_sub"},
+    {"Tan", "tan"},
 };
 
 void LowerErf(Lowering& l) {
@@ -156,9 +167,7 @@ AmpClass ClipClass(const Op& op) {
 
 void AddArithmetic(OnnxOps& ops) {
   for (const auto& [type, native] : kSameArithmetic) ops.Add(type).SameAs(native);
-  ops.Add("CastLike")
-      .Amp(AmpClass::kNever, "its result has the type of target_type, which the program asks for")
-      .Lower(&LowerCastLike);
+  ops.Add("CastLike").Amp(AmpClass::kNever, "its result has the type of target_type, which the program asks for").Lower(&LowerCastLike);
   ops.Add("Erf").Like("erf").Lower(&LowerErf);
   ops.Add("Neg")
       .Amp(AmpClass::kClear, "flips the sign: exact in every type")

@@ -26,7 +26,8 @@ double ScaleOf(Lowering& l, Var* q) {
 
 // [batch] or more of `v`, from `begin` on, against scores.
 Var* PerBatch(Lowering& l, Var* v, int64_t begin, int64_t batch) {
-  Var* part = l.Op("slice", {{"Input", v}}, {{"axes", Ints{0}}, {"starts", WholeNumbers({begin})}, {"ends", WholeNumbers({begin + batch})}});
+  Var* part =
+      l.Op("slice", {{"Input", v}}, {{"axes", Ints{0}}, {"starts", WholeNumbers({begin})}, {"ends", WholeNumbers({begin + batch})}});
   return l.Cast(l.Reshape(part, {-1, 1, 1, 1}), DType::kI64);
 }
 
@@ -118,7 +119,8 @@ void LowerAttention(Lowering& l) {
 
 void LowerQAttention(Lowering& l) {
   if (!CheckAttention(l)) return;
-  Var* all = DequantizedProduct(l, QuantizedOperand(l, "input", "input_scale", "input_zero_point"), QuantizedOperand(l, "weight", "weight_scale", "weight_zero_point"));
+  Var* all = DequantizedProduct(l, QuantizedOperand(l, "input", "input_scale", "input_zero_point"),
+                                QuantizedOperand(l, "weight", "weight_scale", "weight_zero_point"));
   all = l.Cast(l.Binary("elementwise_add", all, l.Cast(l.In("bias"), DType::kF32)), TypeOf(l, l.In("bias")));
   Projected p = SplitProjection(l, all, {});
   WithPast(l, &p);
@@ -126,7 +128,9 @@ void LowerQAttention(Lowering& l) {
 }
 
 // Part `i` of n along `axis`, without it.
-Var* PartOf(Lowering& l, Var* x, int n, int axis, int i) { return l.Squeeze(l.OpList("split", {{"X", x}}, {{"num", n}, {"axis", axis}}, "Out", n)[i], {axis}); }
+Var* PartOf(Lowering& l, Var* x, int n, int axis, int i) {
+  return l.Squeeze(l.OpList("split", {{"X", x}}, {{"num", n}, {"axis", axis}}, "Out", n)[i], {axis});
+}
 
 // Query, key and value by heads, from their packed forms too, with the bias.
 Projected ReadMultiHead(Lowering& l) {
@@ -144,11 +148,15 @@ Projected ReadMultiHead(Lowering& l) {
   const auto by_head = [&](Var* x) { return l.Reshape(x, {0, 0, heads, -1}); };
   Var* q = packed ? PartOf(l, query, 3, 3, 0) : by_head(query);
   Var* k = packed ? PartOf(l, query, 3, 3, 1) : packed_kv ? PartOf(l, l.In("key"), 2, 3, 0) : cached ? l.In("key") : by_head(l.In("key"));
-  Var* v = packed ? PartOf(l, query, 3, 3, 2) : packed_kv ? PartOf(l, l.In("key"), 2, 3, 1) : cached ? l.In("value") : by_head(l.In("value"));
+  Var* v = packed      ? PartOf(l, query, 3, 3, 2)
+           : packed_kv ? PartOf(l, l.In("key"), 2, 3, 1)
+           : cached    ? l.In("value")
+                       : by_head(l.In("value"));
   if (l.Has("bias")) {
     const int64_t hidden = heads * DimOf(l, q, 3), all = DimOf(l, l.In("bias"), 0);
     if (!l.ok()) return {q, k, v};
-    const std::vector<Var*> bias = l.OpList("split", {{"X", l.In("bias")}}, {{"sections", WholeNumbers({hidden, hidden, all - 2 * hidden})}, {"axis", 0}}, "Out", 3);
+    const std::vector<Var*> bias =
+        l.OpList("split", {{"X", l.In("bias")}}, {{"sections", WholeNumbers({hidden, hidden, all - 2 * hidden})}, {"axis", 0}}, "Out", 3);
     const auto plus = [&](Var* x, Var* b) { return l.Binary("elementwise_add", x, l.Reshape(b, {heads, -1})); };
     q = plus(q, bias[0]);
     if (!cached) k = plus(k, bias[1]), v = plus(v, bias[2]);
@@ -168,7 +176,8 @@ void LowerMultiHeadAttention(Lowering& l) {
   Attend(l, p, "key_padding_mask");
 }
 
-// The rows of a cache of angles that the positions name: [batch or 1, length, n]. One position is that of the first of `x`, whose dim 2 is the length.
+// The rows of a cache of angles that the positions name: [batch or 1, length, n]. One position is that of the first of `x`, whose dim 2 is
+// the length.
 Var* AnglesAt(Lowering& l, Var* cache, Var* positions, Var* x) {
   if (l.Rank(positions) == 1) {
     Var* steps = WithNumber(l, "elementwise_sub", l.Reshape(Count(l, x, 2, false), {1, -1}), 1);

@@ -54,7 +54,8 @@ GroupQuery ReadGroupQuery(Lowering& l) {
     g.v = SplitHeads(l, l.In("value"), shared);
   } else {
     Var* all = SplitHeads(l, l.In("query"), heads + 2 * shared);
-    const std::vector<Var*> parts = l.OpList("split", {{"X", all}}, {{"sections", WholeNumbers({heads, shared, shared})}, {"axis", 1}}, "Out", 3);
+    const std::vector<Var*> parts =
+        l.OpList("split", {{"X", all}}, {{"sections", WholeNumbers({heads, shared, shared})}, {"axis", 1}}, "Out", 3);
     g.q = parts[0], g.k = parts[1], g.v = parts[2];
   }
   g.total = OneNumber(l, l.In("total_sequence_length"));
@@ -81,7 +82,8 @@ void Turn(Lowering& l, GroupQuery* g) {
   for (Var** x : {&g->q, &g->k}) *x = l.Cast(Rotated(l, Widened(l, *x), cos, sin, interleaved), TypeOf(l, *x));
 }
 
-// The buffer `past` with `now` behind what each sequence has in it, as long as the longest sequence where the buffer is shorter; zeros behind.
+// The buffer `past` with `now` behind what each sequence has in it, as long as the longest sequence where the buffer is shorter; zeros
+// behind.
 Var* Present(Lowering& l, const GroupQuery& g, const char* formal, Var* now) {
   const int64_t room = l.Has(formal) ? DimOf(l, l.In(formal), 2) : 0, length = DimOf(l, now, 2), batch = DimOf(l, now, 0);
   const std::optional<std::vector<int64_t>> total = l.Ints(g.total);
@@ -143,7 +145,8 @@ void LowerGroupQueryAttention(Lowering& l) {
 
 void AddGroupQueryAttention(OnnxOps& ops) {
   ops.Add("com.microsoft.GroupQueryAttention")
-      .Amp(AmpClass::kAllow, "its two matrix products run at the rate of f16 with fp32 sums; scores are masked, and softmax is taken, in fp32 inside")
+      .Amp(AmpClass::kAllow,
+           "its two matrix products run at the rate of f16 with fp32 sums; scores are masked, and softmax is taken, in fp32 inside")
       .Lower(&LowerGroupQueryAttention);
 }
 

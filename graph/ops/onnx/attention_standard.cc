@@ -81,7 +81,8 @@ void LowerStandardAttention(Lowering& l) {
   scores = Capped(l, scores, l.GetFloat("softcap"));
   give(1, scores);
   Var* left = LeftByPosition(l, scores, q);
-  Var* bias = SumOf(l, l.Has("attn_mask") ? MaskBias(l, scores) : nullptr, left == nullptr ? nullptr : BiasOf(l, left, scores, kLeastScore));
+  Var* bias =
+      SumOf(l, l.Has("attn_mask") ? MaskBias(l, scores) : nullptr, left == nullptr ? nullptr : BiasOf(l, left, scores, kLeastScore));
   // Two masks at once are no less than one.
   if (bias != nullptr) bias = WithNumber(l, "elementwise_max", bias, kLeastScore);
   scores = SumOf(l, scores, bias);
@@ -152,7 +153,8 @@ void LowerSwiGlu(Lowering& l) {
 
 void AddStandardAttention(OnnxOps& ops) {
   ops.Add("Attention")
-      .Amp(AmpClass::kAllow, "its two matrix products run at the rate of f16 with fp32 sums; scores are masked, and softmax is taken, in fp32 inside")
+      .Amp(AmpClass::kAllow,
+           "its two matrix products run at the rate of f16 with fp32 sums; scores are masked, and softmax is taken, in fp32 inside")
       .Lower(&LowerStandardAttention);
   ops.Add("TensorScatter").Amp(AmpClass::kClear, "moves values without arithmetic").Lower(&LowerTensorScatter);
   ops.Add("CumProd").Like("cumprod").Lower(&LowerCumProd).Infer(&InferSameType);

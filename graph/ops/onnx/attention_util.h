@@ -1,4 +1,5 @@
-// Scaled dot-product attention for the records that are made of it: q [batch, heads, length, size], k and v [batch, heads of theirs, positions, size].
+// Scaled dot-product attention for the records that are made of it: q [batch, heads, length, size], k and v [batch, heads of theirs,
+// positions, size].
 #pragma once
 
 #include "graph/ops/onnx/lowering.h"
@@ -13,7 +14,8 @@ Var* SplitHeads(Lowering& l, Var* x, int64_t heads);
 Var* JoinHeads(Lowering& l, Var* x);
 // 1, 2, ... along `axis` of `x`, and 1 along its other dims; or ..., 2, 1. i64.
 Var* Count(Lowering& l, Var* x, int axis, bool from_end);
-// How far each position lies before each query of `scores`, where the last query is at the last position; negative: behind it. i64 [1, 1, length, positions].
+// How far each position lies before each query of `scores`, where the last query is at the last position; negative: behind it. i64 [1, 1,
+// length, positions].
 Var* DistanceBack(Lowering& l, Var* scores);
 // `mask` (bool; broadcast against scores) as numbers to add: 0 where it is true, else `least`. Of the type of `scores`.
 Var* BiasOf(Lowering& l, Var* mask, Var* scores, double least);

@@ -39,7 +39,8 @@ absl::Status BindTypes(const InferContext& ctx, TypeVariables* bound) {
       const TensorType& type = ctx.In(op.def().inputs[s].name, i);
       if (type.kind != TypeKind::kTensor || type.dtype == DType::kInvalid) continue;
       const TypeSet allowed = schema.types[formal.type];
-      if (allowed == kOtherTypes && InferredDefOf(op).op->sequences) continue;  // a sequence or an optional value, which the record looks at
+      if (allowed == kOtherTypes && InferredDefOf(op).op->sequences)
+        continue;  // a sequence or an optional value, which the record looks at
       if ((allowed & Bit(type.dtype)) == 0) {
         return ctx.Error(absl::StrCat("operand '", operands[i]->name(), "' is ", Name(type.dtype), ", needs ", Names(allowed)),
                          schema.type);
@@ -117,7 +118,9 @@ class Scratch {
   Block& block() { return program_.main(); }
 
  private:
-  static Var* Add(Block& block, const Var& like, TensorType type) { return block.AddVar(block.UniqueName(like.name()), VarKind::kTemp, std::move(type)); }
+  static Var* Add(Block& block, const Var& like, TensorType type) {
+    return block.AddVar(block.UniqueName(like.name()), VarKind::kTemp, std::move(type));
+  }
 
   Program program_;
   std::unique_ptr<Op> op_;
@@ -125,7 +128,8 @@ class Scratch {
 
 absl::Status InferByLowering(InferContext& ctx) {
   Scratch scratch(
-      ctx.op(), [&](const std::string& slot, int i) { return ctx.In(slot, i); }, [&](const std::string& slot, int i) { return KnownValue(ctx, slot, i); });
+      ctx.op(), [&](const std::string& slot, int i) { return ctx.In(slot, i); },
+      [&](const std::string& slot, int i) { return KnownValue(ctx, slot, i); });
   Lowering lowering(scratch.op(), scratch.block(), nullptr);
   InferredDefOf(ctx.op()).op->lower(lowering);
   if (lowering.needs_shape()) return absl::OkStatus();

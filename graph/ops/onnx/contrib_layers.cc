@@ -117,7 +117,8 @@ void LowerGroupNorm(Lowering& l) {
 }  // namespace
 
 void AddContribLayers(OnnxOps& ops) {
-  for (const char* type : {"com.microsoft.Gelu", "com.microsoft.BiasGelu", "com.microsoft.FastGelu"}) ops.Add(type).Like("gelu").Lower(&LowerBiasGelu);
+  for (const char* type : {"com.microsoft.Gelu", "com.microsoft.BiasGelu", "com.microsoft.FastGelu"})
+    ops.Add(type).Like("gelu").Lower(&LowerBiasGelu);
   ops.Add("com.microsoft.QuickGelu").Like("swish").Lower(&LowerQuickGelu);
   ops.Add("com.microsoft.BiasSplitGelu").Like("gelu").Lower(&LowerBiasSplitGelu);
   ops.Add("com.microsoft.BiasAdd").Like("elementwise_add").Lower(&LowerBiasAdd);
@@ -125,7 +126,10 @@ void AddContribLayers(OnnxOps& ops) {
   for (const char* type : {"com.microsoft.SkipLayerNormalization", "com.microsoft.SkipSimplifiedLayerNormalization"}) {
     ops.Add(type).Like("layer_norm").Amp(AmpClass::kInfer, kSumReason).Fp32({"mean", "inv_std_var"}).Lower(&LowerSkipNormalization);
   }
-  ops.Add("com.microsoft.EmbedLayerNormalization").Like("layer_norm").Amp(AmpClass::kInfer, kSumReason).Lower(&LowerEmbedLayerNormalization);
+  ops.Add("com.microsoft.EmbedLayerNormalization")
+      .Like("layer_norm")
+      .Amp(AmpClass::kInfer, kSumReason)
+      .Lower(&LowerEmbedLayerNormalization);
   for (const char* type : {"com.microsoft.GroupNorm", "com.microsoft.SkipGroupNorm"}) {
     ops.Add(type).Like("group_norm").Amp(AmpClass::kInfer, kSumReason).Fp32({"gamma", "beta"}).Lower(&LowerGroupNorm);
   }

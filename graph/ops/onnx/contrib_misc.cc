@@ -23,7 +23,8 @@ void LowerInverse(Lowering& l) {
   if (!l.ok()) return;
   if (n > kMost) return l.Unsupported(absl::StrCat("matrices of ", n, " rows; at most ", kMost, " are supported"));
   const auto without = [&](Var* v, int64_t index, int axis) {
-    return TakeConst(l, v, n - 1, [index](int64_t i) { return i < index ? i : i + 1; }, axis);
+    return TakeConst(
+        l, v, n - 1, [index](int64_t i) { return i < index ? i : i + 1; }, axis);
   };
   const auto determinant = [&](Var* v) { return l.Op("determinant", {{"Input", v}}); };
   Var* wide = Widened(l, x);
@@ -52,7 +53,9 @@ struct Line {
 
 // Where `count` samples of each box lie along a dim of `size` pixels: from column `first` of the boxes to column first + 2.
 Line Samples(Lowering& l, Var* boxes, int32_t first, int64_t size, int64_t count, bool nearest) {
-  const auto column = [&](int32_t i) { return l.Op("slice", {{"Input", boxes}}, {{"axes", Ints{1}}, {"starts", Ints{i}}, {"ends", Ints{i + 1}}}); };
+  const auto column = [&](int32_t i) {
+    return l.Op("slice", {{"Input", boxes}}, {{"axes", Ints{1}}, {"starts", Ints{i}}, {"ends", Ints{i + 1}}});
+  };
   const double last = static_cast<double>(size - 1);
   Var *begin = column(first), *end = column(first + 2);
   Var* at = nullptr;
@@ -86,12 +89,16 @@ void LowerCropAndResize(Lowering& l) {
   Var* boxes = Widened(l, l.In("rois"));
   const Line rows = Samples(l, boxes, 0, height, (*crop)[0], nearest), columns = Samples(l, boxes, 1, width, (*crop)[1], nearest);
   // [boxes, rows, columns]
-  const auto over = [&](Var* of_rows, Var* of_columns, const char* op) { return l.Binary(op, l.Unsqueeze(of_rows, {2}), l.Unsqueeze(of_columns, {1})); };
+  const auto over = [&](Var* of_rows, Var* of_columns, const char* op) {
+    return l.Binary(op, l.Unsqueeze(of_rows, {2}), l.Unsqueeze(of_columns, {1}));
+  };
   const auto none = [&](Var* v) { return WithNumber(l, "elementwise_mul", v, 0); };
-  Var* grid = l.Op("stack", {{"X", {over(none(rows.grid), columns.grid, "elementwise_add"), over(rows.grid, none(columns.grid), "elementwise_add")}}},
-                   {{"axis", 3}}, "Y");
+  Var* grid = l.Op(
+      "stack", {{"X", {over(none(rows.grid), columns.grid, "elementwise_add"), over(rows.grid, none(columns.grid), "elementwise_add")}}},
+      {{"axis", 3}}, "Y");
   Var* images = Widened(l, Take(l, x, {l.In("batch_indices")}, 0));
-  Var* y = l.Op("grid_sampler", {{"X", images}, {"Grid", grid}}, {{"mode", "bilinear"}, {"padding_mode", "border"}, {"align_corners", true}}, "Output");
+  Var* y = l.Op("grid_sampler", {{"X", images}, {"Grid", grid}},
+                {{"mode", "bilinear"}, {"padding_mode", "border"}, {"align_corners", true}}, "Output");
   Var* inside = l.Unsqueeze(over(rows.inside, columns.inside, "elementwise_mul"), {1});
   Var* outside = WithNumber(l, "elementwise_mul", WithNumber(l, "elementwise_sub", inside, 1), -l.GetFloat("extrapolation_value"));
   l.Result("Y", l.Cast(l.Binary("elementwise_add", l.Binary("elementwise_mul", y, inside), outside), dtype));
@@ -103,7 +110,8 @@ void LowerUnfoldTensor(Lowering& l) {
   const int axis = AxisAttr(l, "dim", x);
   const int64_t size = l.GetInt("size"), step = l.GetInt("step"), n = l.ok() ? DimOf(l, x, axis) : 0;
   if (!l.ok()) return;
-  if (size <= 0 || step <= 0 || size > n) return Wrong(l, absl::StrCat("windows of ", size, " every ", step, " do not fit ", n, " elements"));
+  if (size <= 0 || step <= 0 || size > n)
+    return Wrong(l, absl::StrCat("windows of ", size, " every ", step, " do not fit ", n, " elements"));
   const int64_t count = (n - size) / step + 1;
   const int rank = l.Rank(x);
   std::vector<int64_t> dims;
@@ -116,7 +124,11 @@ void LowerUnfoldTensor(Lowering& l) {
     perm.push_back(i <= axis ? i : i + 1);
   }
   perm.push_back(axis + 1);
-  l.Result("output", l.Transpose(l.Reshape(TakeConst(l, x, SatMul(count, size), [size, step](int64_t i) { return i / size * step + i % size; }, axis), dims), perm));
+  l.Result("output",
+           l.Transpose(l.Reshape(TakeConst(
+                                     l, x, SatMul(count, size), [size, step](int64_t i) { return i / size * step + i % size; }, axis),
+                                 dims),
+                       perm));
 }
 
 void LowerExpandDims(Lowering& l) {
@@ -140,7 +152,10 @@ void LowerMicrosoftRange(Lowering& l) {
 }  // namespace
 
 void AddContribMisc(OnnxOps& ops) {
-  ops.Add("com.microsoft.Inverse").Amp(AmpClass::kDeny, "determinants are products of many elements").Lower(&LowerInverse).Infer(&InferSameType);
+  ops.Add("com.microsoft.Inverse")
+      .Amp(AmpClass::kDeny, "determinants are products of many elements")
+      .Lower(&LowerInverse)
+      .Infer(&InferSameType);
   ops.Add("com.microsoft.CropAndResize")
       .Amp(AmpClass::kDeny, "its boxes have the type of X, and an f16 coordinate loses pixels")
       .Lower(&LowerCropAndResize);

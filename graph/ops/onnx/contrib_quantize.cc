@@ -31,7 +31,8 @@ void GiveQuantized(Lowering& l, const char* result, Var* value, const char* scal
 
 template <bool kProduct>
 void LowerQLinearBinary(Lowering& l) {
-  Var *a = Dequantized(l, QuantizedOperand(l, "A", "A_scale", "A_zero_point")), *b = Dequantized(l, QuantizedOperand(l, "B", "B_scale", "B_zero_point"));
+  Var *a = Dequantized(l, QuantizedOperand(l, "A", "A_scale", "A_zero_point")),
+      *b = Dequantized(l, QuantizedOperand(l, "B", "B_scale", "B_zero_point"));
   GiveQuantized(l, "C", l.Binary(kProduct ? "elementwise_mul" : "elementwise_add", a, b), "C_scale", "C_zero_point", TypeOf(l, l.In("A")));
 }
 
@@ -65,7 +66,8 @@ void LowerQLinearSoftmax(Lowering& l) {
 void LowerQLinearConcat(Lowering& l) {
   std::vector<Var*> parts;
   const int count = l.Count("inputs");
-  if (count == 0 || count % 3 != 0) return Wrong(l, absl::StrCat("inputs are ", count, ", need to be triples of a tensor, its scale and its zero point"));
+  if (count == 0 || count % 3 != 0)
+    return Wrong(l, absl::StrCat("inputs are ", count, ", need to be triples of a tensor, its scale and its zero point"));
   for (int i = 0; i < count; i += 3) parts.push_back(Dequantized(l, {l.In("inputs", i), l.In("inputs", i + 1), l.In("inputs", i + 2)}));
   const int32_t axis = static_cast<int32_t>(AxisOf(l, parts[0], l.GetInt("axis")));
   Var* zero_point = l.In("Y_zero_point");
@@ -73,7 +75,8 @@ void LowerQLinearConcat(Lowering& l) {
 }
 
 void LowerQLinearWhere(Lowering& l) {
-  Var *x = Dequantized(l, QuantizedOperand(l, "X", "x_scale", "x_zero_point")), *y = Dequantized(l, QuantizedOperand(l, "Y", "y_scale", "y_zero_point"));
+  Var *x = Dequantized(l, QuantizedOperand(l, "X", "x_scale", "x_zero_point")),
+      *y = Dequantized(l, QuantizedOperand(l, "Y", "y_scale", "y_zero_point"));
   // Both in the result's scale, so that choosing by numbers is exact.
   const DType to = TypeOf(l, l.In("X"));
   const auto in_z = [&](Var* v) { return l.Cast(Requantized(l, v, l.In("z_scale"), Given(l, "z_zero_point"), to), DType::kI32); };
@@ -101,7 +104,8 @@ void LowerQLinearReduceMean(Lowering& l) {
 }
 
 void LowerMulInteger(Lowering& l) {
-  l.Result("C", l.Binary("elementwise_mul", Centered(l, l.In("A"), Given(l, "A_zero_point")), Centered(l, l.In("B"), Given(l, "B_zero_point"))));
+  l.Result("C",
+           l.Binary("elementwise_mul", Centered(l, l.In("A"), Given(l, "A_zero_point")), Centered(l, l.In("B"), Given(l, "B_zero_point"))));
 }
 
 // Matrix products.
@@ -114,7 +118,8 @@ void LowerMatMulIntegerToFloat(Lowering& l) {
 }
 
 void LowerDynamicQuantizeMatMul(Lowering& l) {
-  l.Result("Y", WithBias(l, DequantizedProduct(l, DynamicallyQuantized(l, l.In("A")), QuantizedOperand(l, "B", "b_scale", "b_zero_point"))));
+  l.Result("Y",
+           WithBias(l, DequantizedProduct(l, DynamicallyQuantized(l, l.In("A")), QuantizedOperand(l, "B", "b_scale", "b_zero_point"))));
 }
 
 void GiveQGemm(Lowering& l, Var* y) {

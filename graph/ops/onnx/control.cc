@@ -1,4 +1,5 @@
-// If, Loop, Scan and SequenceMap. Their results have the types that their blocks yield; how they are executed is passes/onnx/lower_control.h.
+// If, Loop, Scan and SequenceMap. Their results have the types that their blocks yield; how they are executed is
+// passes/onnx/lower_control.h.
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +21,8 @@ absl::Status NeedCount(const InferContext& ctx, absl::string_view block, absl::s
 }
 
 // `a` and `b` are two things that become one value.
-absl::Status NeedOneType(const InferContext& ctx, absl::string_view a_name, const TensorType& a, absl::string_view b_name, const TensorType& b) {
+absl::Status NeedOneType(const InferContext& ctx, absl::string_view a_name, const TensorType& a, absl::string_view b_name,
+                         const TensorType& b) {
   if (a.LacksDType() || b.LacksDType() || (a.kind == b.kind && a.dtype == b.dtype)) return absl::OkStatus();
   return BadInputError(absl::StrCat(Describe(ctx.op()), ": ", a_name, " is ", ToString(a), " and ", b_name, " is ", ToString(b),
                                     "; both need one element type"));
@@ -45,11 +47,13 @@ absl::Status InferIf(InferContext& ctx) {
 }
 
 // State `i`: what comes in, what the body takes and what it gives are of one type. Returns the type of the result.
-absl::StatusOr<TensorType> StateType(const InferContext& ctx, const Subgraph& body, size_t i, const TensorType& initial, size_t entry, size_t output) {
+absl::StatusOr<TensorType> StateType(const InferContext& ctx, const Subgraph& body, size_t i, const TensorType& initial, size_t entry,
+                                     size_t output) {
   const std::string name = absl::StrCat("initial state ", i);
   const TensorType& in = body.inputs[entry]->type;
   const TensorType& out = body.outputs[output]->type;
-  AMPC_RETURN_IF_ERROR(NeedOneType(ctx, name, initial, absl::StrCat("input ", entry, " of its body ('", body.inputs[entry]->name(), "')"), in));
+  AMPC_RETURN_IF_ERROR(
+      NeedOneType(ctx, name, initial, absl::StrCat("input ", entry, " of its body ('", body.inputs[entry]->name(), "')"), in));
   AMPC_RETURN_IF_ERROR(NeedOneType(ctx, name, initial, Output("body", output, body), out));
   return Union(initial, out);
 }
@@ -59,7 +63,8 @@ absl::Status InferLoop(InferContext& ctx) {
   const size_t states = ctx.Count("v_initial"), results = ctx.op().outputs().size();
   AMPC_RETURN_IF_ERROR(NeedCount(ctx, "body", "inputs", body.inputs.size(), states + 2));
   AMPC_RETURN_IF_ERROR(NeedCount(ctx, "body", "outputs", body.outputs.size(), std::max(results, states) + 1));
-  AMPC_RETURN_IF_ERROR(NeedOneType(ctx, "the condition", TensorType::Unranked(DType::kBool), Output("body", 0, body), body.outputs[0]->type));
+  AMPC_RETURN_IF_ERROR(
+      NeedOneType(ctx, "the condition", TensorType::Unranked(DType::kBool), Output("body", 0, body), body.outputs[0]->type));
   const char* slot = "v_final_and_scan_outputs";
   for (size_t i = 0; i < states; ++i) {
     AMPC_ASSIGN_OR_RETURN(TensorType type, StateType(ctx, body, i, ctx.In("v_initial", static_cast<int>(i)), i + 2, i + 1));
@@ -83,7 +88,8 @@ absl::Status InferScan(InferContext& ctx) {
   const char* slot = "final_state_and_scan_outputs";
   for (int i = 0; i < axes.states; ++i) {
     AMPC_ASSIGN_OR_RETURN(TensorType type, StateType(ctx, body, i, axes.EntryType(i), i, i));
-    if (axes.batched && type.has_rank && axes.operands[i]->type.has_rank) type.dims.insert(type.dims.begin(), axes.operands[i]->type.dims[0]);
+    if (axes.batched && type.has_rank && axes.operands[i]->type.has_rank)
+      type.dims.insert(type.dims.begin(), axes.operands[i]->type.dims[0]);
     ctx.Out(slot, i, std::move(type));
   }
   for (int i = 0; i < axes.outputs; ++i) {
@@ -109,8 +115,10 @@ absl::Status InferSequenceMap(InferContext& ctx) {
 }  // namespace
 
 void AddControl(OnnxOps& ops) {
-  const char* reason = "control flow computes nothing; the ops of its blocks are decided one by one, and what crosses their borders keeps its type";
-  const std::pair<const char*, InferFn> rows[] = {{"If", &InferIf}, {"Loop", &InferLoop}, {"Scan", &InferScan}, {"SequenceMap", &InferSequenceMap}};
+  const char* reason =
+      "control flow computes nothing; the ops of its blocks are decided one by one, and what crosses their borders keeps its type";
+  const std::pair<const char*, InferFn> rows[] = {
+      {"If", &InferIf}, {"Loop", &InferLoop}, {"Scan", &InferScan}, {"SequenceMap", &InferSequenceMap}};
   for (const auto& [type, infer] : rows) {
     ops.Add(type).Infer(infer).Amp(AmpClass::kNever, reason).Impure().TakesSequences();
   }

@@ -56,8 +56,8 @@ void FollowTogether(const Schema& schema, OnnxDef& def) {
   });
 }
 
-std::vector<SlotDef> MakeSlots(const OnnxOp& op, const Schema& schema, const std::vector<Formal>& formals, const std::vector<std::string>& names,
-                               const std::vector<SlotDef>& native) {
+std::vector<SlotDef> MakeSlots(const OnnxOp& op, const Schema& schema, const std::vector<Formal>& formals,
+                               const std::vector<std::string>& names, const std::vector<SlotDef>& native) {
   std::vector<SlotDef> slots;
   for (size_t i = 0; i < formals.size(); ++i) {
     const TypeSet types = schema.types[formals[i].type];
@@ -139,7 +139,9 @@ OpDef MakeYield() {
   return def;
 }
 OpDef Boundary(OpDef def) {
-  def.Infer([](InferContext&) { return absl::OkStatus(); }).CostIs([](const Op&) { return Cost(); }).Amp(AmpClass::kNever, "what crosses the border of a subgraph keeps its type");
+  def.Infer([](InferContext&) { return absl::OkStatus(); })
+      .CostIs([](const Op&) { return Cost(); })
+      .Amp(AmpClass::kNever, "what crosses the border of a subgraph keeps its type");
   def.Impure().Gradient("none: control flow is not differentiated");
   return def;
 }

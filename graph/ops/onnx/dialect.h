@@ -26,8 +26,8 @@ std::vector<const OpDef*> AllOps();
 const OnnxDef* DefOf(const OpDef& def);
 // "Conv" for onnx.Conv.11, "com.microsoft.FusedConv" for com.microsoft.FusedConv.1; the op's name as it is for one of another dialect.
 absl::string_view TypeName(const OpDef& def);
-// The native op with the same or nearly the same meaning ("conv2d" for onnx.Conv.11): whoever knows what the native op does to values knows it
-// of this one. The op's own name where it is native; "" where there is none.
+// The native op with the same or nearly the same meaning ("conv2d" for onnx.Conv.11): whoever knows what the native op does to values knows
+// it of this one. The op's own name where it is native; "" where there is none.
 absl::string_view NativeName(const OpDef& def);
 
 inline constexpr absl::string_view kEnter = "onnx.enter";

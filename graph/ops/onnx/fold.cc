@@ -22,7 +22,8 @@ bool FoldShape(const Op& op) {
   Var& result = *op.outputs()[0];
   const int64_t count[] = {static_cast<int64_t>(dims.size())};
   const std::vector<int32_t> narrow(dims.begin(), dims.end());
-  SetLiteral(result, result.type.dtype == DType::kI64 ? HostTensor::FromValues<int64_t>(count, dims) : HostTensor::FromValues<int32_t>(count, narrow));
+  SetLiteral(result, result.type.dtype == DType::kI64 ? HostTensor::FromValues<int64_t>(count, dims)
+                                                      : HostTensor::FromValues<int32_t>(count, narrow));
   return true;
 }
 

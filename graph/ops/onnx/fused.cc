@@ -78,9 +78,9 @@ void LowerGemmFastGelu(Lowering& l) {
 }
 
 struct ActivationRow {
-  const char* name;    // of the activation
+  const char* name;  // of the activation
   const char* native;
-  const char* alpha;   // attributes of the native op
+  const char* alpha;  // attributes of the native op
   double default_alpha;
   const char* beta;
   double default_beta;

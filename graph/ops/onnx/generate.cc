@@ -54,7 +54,8 @@ void LowerTrilu(Lowering& l) {
     diagonal = (*k)[0];
   }
   const bool own = DomainOf(TypeName(l.op().def())).empty();  // the standard's
-  l.Result(own ? "output" : "Y", l.Op("tril_triu", {{"X", l.In(own ? "input" : "X")}}, {{"diagonal", WholeNumber(diagonal)}, {"lower", l.GetInt("upper") == 0}}));
+  l.Result(own ? "output" : "Y",
+           l.Op("tril_triu", {{"X", l.In(own ? "input" : "X")}}, {{"diagonal", WholeNumber(diagonal)}, {"lower", l.GetInt("upper") == 0}}));
 }
 
 // A larger matrix with ones on its diagonal, cut so that the diagonal is where 'k' puts it.
@@ -69,8 +70,9 @@ void LowerEyeLike(Lowering& l) {
       l.Op("eye", {}, {{"num_rows", rows + std::max<int64_t>(k, 0)}, {"num_columns", columns + std::max<int64_t>(-k, 0)}, {"dtype", made}});
   if (k != 0) {
     const int64_t axis = k > 0 ? 0 : 1, first = std::abs(k);
-    eye = l.Op("slice", {{"Input", eye}},
-               {{"axes", WholeNumbers({axis})}, {"starts", WholeNumbers({first})}, {"ends", WholeNumbers({std::numeric_limits<int32_t>::max()})}});
+    eye = l.Op(
+        "slice", {{"Input", eye}},
+        {{"axes", WholeNumbers({axis})}, {"starts", WholeNumbers({first})}, {"ends", WholeNumbers({std::numeric_limits<int32_t>::max()})}});
   }
   l.Result("output", l.Cast(eye, dtype));
 }

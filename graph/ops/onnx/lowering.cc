@@ -120,7 +120,8 @@ std::vector<Var*> Lowering::Emit(absl::string_view type, std::vector<Operand>& o
   for (const Operand& operand : operands) {
     const int slot = def->InputSlot(operand.slot);
     if (slot < 0) {
-      Fail(InternalError(absl::StrCat(Describe(op_), ": its lowering uses slot '", operand.slot, "' of '", type, "', which does not exist")));
+      Fail(InternalError(
+          absl::StrCat(Describe(op_), ": its lowering uses slot '", operand.slot, "' of '", type, "', which does not exist")));
       return vars;
     }
     op->SetInputs(slot, operand.vars);
@@ -182,9 +183,12 @@ Var* Lowering::Const(const std::vector<int64_t>& values) {
 Var* Lowering::ConstScalar(double value, DType dtype) {
   Var* known = ampc::Select<AllTypes>(dtype, [&](auto tag) -> Var* {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_same_v<T, bool>) return Const(HostTensor::Of<bool>({}, {value != 0}));
-    else if constexpr (std::is_arithmetic_v<T>) return Const(HostTensor::Of<T>({}, {static_cast<T>(value)}));
-    else return Const(HostTensor::Of<T>({}, {T(static_cast<float>(value))}));
+    if constexpr (std::is_same_v<T, bool>)
+      return Const(HostTensor::Of<bool>({}, {value != 0}));
+    else if constexpr (std::is_arithmetic_v<T>)
+      return Const(HostTensor::Of<T>({}, {static_cast<T>(value)}));
+    else
+      return Const(HostTensor::Of<T>({}, {T(static_cast<float>(value))}));
   });
   if (known != nullptr) return known;
   NeedsShape("an element type");
@@ -196,21 +200,15 @@ Var* Lowering::Cast(Var* x, DType dtype) {
   return Op("cast", {{"X", x}}, {{"in_dtype", x->type.dtype}, {"out_dtype", dtype}});
 }
 
-Var* Lowering::Reshape(Var* x, std::vector<int64_t> dims) {
-  return Op("reshape2", {{"X", x}}, {{"shape", std::move(dims)}});
-}
+Var* Lowering::Reshape(Var* x, std::vector<int64_t> dims) { return Op("reshape2", {{"X", x}}, {{"shape", std::move(dims)}}); }
 
 Var* Lowering::Transpose(Var* x, std::vector<int> perm) {
   return Op("transpose2", {{"X", x}}, {{"axis", std::vector<int32_t>(perm.begin(), perm.end())}});
 }
 
-Var* Lowering::Squeeze(Var* x, std::vector<int64_t> axes) {
-  return Op("squeeze2", {{"X", x}}, {{"axes", std::move(axes)}});
-}
+Var* Lowering::Squeeze(Var* x, std::vector<int64_t> axes) { return Op("squeeze2", {{"X", x}}, {{"axes", std::move(axes)}}); }
 
-Var* Lowering::Unsqueeze(Var* x, std::vector<int64_t> axes) {
-  return Op("unsqueeze2", {{"X", x}}, {{"axes", std::move(axes)}});
-}
+Var* Lowering::Unsqueeze(Var* x, std::vector<int64_t> axes) { return Op("unsqueeze2", {{"X", x}}, {{"axes", std::move(axes)}}); }
 
 Var* Lowering::Binary(absl::string_view type, Var* x, Var* y) { return Op(type, {{"X", x}, {"Y", y}}); }
 
@@ -262,8 +260,8 @@ void Lowering::Unsupported(absl::string_view what) { Fail(UnsupportedError(absl:
 bool Lowering::CanHold(DType dtype, absl::Span<const int64_t> dims) {
   const int64_t bytes = SpannedBytes(dtype, dims), most = MostBytes();
   if (bytes <= most) return ok();
-  Fail(BadInputError(absl::StrCat(Describe(op_), ": it asks for ", Name(dtype), " ", ShapeToString(dims), ", which takes more than the ", most,
-                                  " bytes that there can be")));
+  Fail(BadInputError(absl::StrCat(Describe(op_), ": it asks for ", Name(dtype), " ", ShapeToString(dims), ", which takes more than the ",
+                                  most, " bytes that there can be")));
   return false;
 }
 

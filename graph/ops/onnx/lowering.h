@@ -1,11 +1,12 @@
-// Lowering: how one op of the ONNX dialect becomes native ops. The same function serves execution (the pass lower-onnx), inference (the types
-// of the results are those of the native ops) and cost.
+// Lowering: how one op of the ONNX dialect becomes native ops. The same function serves execution (the pass lower-onnx), inference (the
+// types of the results are those of the native ops) and cost.
 //
 //   Var* y = l.Op("matmul_v2", {{"X", l.In("A")}, {"Y", l.In("B")}}, {{"trans_x", l.GetInt("transA") != 0}});
 //   if (l.Has("C")) y = l.Op("elementwise_add", {{"X", y}, {"Y", l.In("C")}});
 //   l.Result("Y", y);
 //
-// The first error, or the first thing that is not known, sticks and later calls do nothing sensible but stay safe: no var is ever null, so a function checks only what it branches on.
+// The first error, or the first thing that is not known, sticks and later calls do nothing sensible but stay safe: no var is ever null, so
+// a function checks only what it branches on.
 #pragma once
 
 #include <initializer_list>
@@ -82,18 +83,19 @@ class Lowering {
   // With `count` results in one variadic slot.
   std::vector<Var*> OpList(absl::string_view type, std::vector<Operand> operands, Attrs attrs, absl::string_view slot, int count);
   Var* Const(HostTensor value);
-  Var* Const(const std::vector<int64_t>& values);        // i64 [n]
-  Var* ConstScalar(double value, DType dtype);           // rank 0
+  Var* Const(const std::vector<int64_t>& values);  // i64 [n]
+  Var* ConstScalar(double value, DType dtype);     // rank 0
   // `x` in another type: itself, or a `cast`.
   Var* Cast(Var* x, DType dtype);
   // Shape changes by constants.
-  Var* Reshape(Var* x, std::vector<int64_t> dims);       // 0 and -1 as in reshape2
+  Var* Reshape(Var* x, std::vector<int64_t> dims);  // 0 and -1 as in reshape2
   Var* Transpose(Var* x, std::vector<int> perm);
   Var* Squeeze(Var* x, std::vector<int64_t> axes);
   Var* Unsqueeze(Var* x, std::vector<int64_t> axes);
   // Two operands, broadcast as in numpy.
   Var* Binary(absl::string_view type, Var* x, Var* y);
-  // Before operator set 7 the second operand of a node with `broadcast` lies along the dims of the first from `axis` on: `y` with ones behind it.
+  // Before operator set 7 the second operand of a node with `broadcast` lies along the dims of the first from `axis` on: `y` with ones
+  // behind it.
   Var* AlongAxis(Var* x, Var* y);
   // `value` is the result of that formal.
   void Result(absl::string_view formal, Var* value, int i = 0);
@@ -102,16 +104,16 @@ class Lowering {
 
   // States.
 
-  void Fail(absl::Status error);                 // the op is wrong, or does something that is not supported
-  void Unsupported(absl::string_view what);      // exit 4, with the op's place
-  void NeedsShape(absl::string_view what);       // it could be lowered if `what` were known
+  void Fail(absl::Status error);             // the op is wrong, or does something that is not supported
+  void Unsupported(absl::string_view what);  // exit 4, with the op's place
+  void NeedsShape(absl::string_view what);   // it could be lowered if `what` were known
   bool ok() const { return status_.ok() && !needs_shape_; }
   const absl::Status& status() const { return status_; }
   bool needs_shape() const { return needs_shape_; }
   const std::string& needed() const { return needed_; }
 
-  // Whether this process can hold such a tensor, unknown dims counting as 1; the state where not. Asked before anything is made whose size the
-  // op's operands or attributes tell.
+  // Whether this process can hold such a tensor, unknown dims counting as 1; the state where not. Asked before anything is made whose size
+  // the op's operands or attributes tell.
   bool CanHold(DType dtype, absl::Span<const int64_t> dims);
 
   // For who runs it: the ops in order, and what each result of the op is (null for one that was not set).

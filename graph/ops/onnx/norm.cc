@@ -51,8 +51,14 @@ struct Batch {
 
 Batch BatchOf(Lowering& l) {
   const bool named = l.since() >= 14;
-  Batch b{l.In("X"), l.In("scale"), l.In("B"), l.In(named ? "input_mean" : "mean"), l.In(named ? "input_var" : "var"), false,
-          named ? "running_mean" : "mean", named ? "running_var" : "var"};
+  Batch b{l.In("X"),
+          l.In("scale"),
+          l.In("B"),
+          l.In(named ? "input_mean" : "mean"),
+          l.In(named ? "input_var" : "var"),
+          false,
+          named ? "running_mean" : "mean",
+          named ? "running_var" : "var"};
   b.training = named ? l.GetInt("training_mode") != 0 : l.since() < 7 ? l.GetInt("is_test") == 0 : l.WantsResult("mean");
   return b;
 }
@@ -285,7 +291,8 @@ void AddNorm(OnnxOps& ops) {
   ops.Add("BatchNormalization")
       .Like("batch_norm")
       .Amp(AmpClass::kInfer,
-           "X and Y may be low; statistics, scale and bias stay fp32 from operator set 15 on, before, they have the type of X, and a variance may "
+           "X and Y may be low; statistics, scale and bias stay fp32 from operator set 15 on, before, they have the type of X, and a "
+           "variance may "
            "be beyond 65504 or below 2^-25: denied where they are not stored, and protected where such values are")
       .AmpWhen(&BatchClass)
       .Fp32({"scale", "B", "mean", "var", "input_mean", "input_var", "running_mean", "running_var"})
@@ -295,15 +302,19 @@ void AddNorm(OnnxOps& ops) {
       .Amp(AmpClass::kInfer, kRowReason)
       .Lower(&LowerInstanceNormalization)
       .Infer(&InferSameType);
-  ops.Add("LayerNormalization").Like("layer_norm").Amp(AmpClass::kInfer, kRowReason).Fp32({"Mean", "InvStdDev"}).Lower(&LowerLayerNormalization);
+  ops.Add("LayerNormalization")
+      .Like("layer_norm")
+      .Amp(AmpClass::kInfer, kRowReason)
+      .Fp32({"Mean", "InvStdDev"})
+      .Lower(&LowerLayerNormalization);
   ops.Add("RMSNormalization").Like("layer_norm").Amp(AmpClass::kInfer, kRowReason).Lower(&LowerRmsNormalization);
   // ONNX Runtime writes it into the default domain.
-  ops.Add("SimplifiedLayerNormalization").Like("layer_norm").Amp(AmpClass::kInfer, kRowReason).Fp32({"inv_std_var"}).Lower(&LowerRmsNormalization);
-  ops.Add("GroupNormalization")
-      .Like("group_norm")
+  ops.Add("SimplifiedLayerNormalization")
+      .Like("layer_norm")
       .Amp(AmpClass::kInfer, kRowReason)
-      .Lower(&LowerGroupNormalization)
-      .Infer(&InferSameType);
+      .Fp32({"inv_std_var"})
+      .Lower(&LowerRmsNormalization);
+  ops.Add("GroupNormalization").Like("group_norm").Amp(AmpClass::kInfer, kRowReason).Lower(&LowerGroupNormalization).Infer(&InferSameType);
   ops.Add("LpNormalization")
       .Amp(AmpClass::kInfer, "the norm is taken in fp32 inside; the result is at most 1, one rounding moves it by at most 2^-12")
       .Traits({OpTrait::kBounded, OpTrait::kNormalized})

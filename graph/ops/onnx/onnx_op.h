@@ -24,16 +24,16 @@ using LowerFn = void (*)(Lowering& l);
 
 struct OnnxOp {
   std::string type;
-  std::string native;         // the op of ours with the same or nearly the same meaning; "" for none
-  bool same = false;          // operands and results correspond one to one, and no attribute matters
+  std::string native;                            // the op of ours with the same or nearly the same meaning; "" for none
+  bool same = false;                             // operands and results correspond one to one, and no attribute matters
   std::vector<std::string> in_slots, out_slots;  // SameAs: names of the native record
-  LowerFn lower = nullptr;    // null: it cannot be executed
-  InferFn infer = nullptr;    // null: by lowering
-  AmpClass amp = AmpClass::kNever;  // without a native op
+  LowerFn lower = nullptr;                       // null: it cannot be executed
+  InferFn infer = nullptr;                       // null: by lowering
+  AmpClass amp = AmpClass::kNever;               // without a native op
   std::string amp_reason;
   AmpClassFn amp_when = nullptr;
   bool pure = true;
-  bool sequences = false;     // an operand may be a sequence of tensors, where the schema says so
+  bool sequences = false;                                        // an operand may be a sequence of tensors, where the schema says so
   std::vector<std::pair<std::string, SlotPrecision>> precision;  // of formals that do not follow the op's compute type
   uint32_t traits = 0;                                           // beside those of the native op
   BoundsFn bounds = nullptr;                                     // null: as the native op's
@@ -58,7 +58,8 @@ struct OnnxOp {
   OnnxOp& Use(std::string attr, AttrUse use);
 };
 
-// What one version of an operator becomes. Every OpDef whose name starts with "onnx." or "com.microsoft." and that is not opaque is one of these.
+// What one version of an operator becomes. Every OpDef whose name starts with "onnx." or "com.microsoft." and that is not opaque is one of
+// these.
 struct OnnxDef : OpDef {
   using OpDef::OpDef;
   const Schema* schema = nullptr;

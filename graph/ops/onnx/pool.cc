@@ -34,7 +34,8 @@ Var* FastPool(Lowering& l, Var* x, OnnxWindows w, const std::string& type, bool 
     w.strides = With(1, w.strides);
     w.pads = With(0, With(0, w.pads));
   }
-  Lowering::Attrs attrs = {{"pooling_type", type}, {"ksize", WholeNumbers(w.kernel)}, {"strides", WholeNumbers(w.strides)}, {"exclusive", exclusive}};
+  Lowering::Attrs attrs = {
+      {"pooling_type", type}, {"ksize", WholeNumbers(w.kernel)}, {"strides", WholeNumbers(w.strides)}, {"exclusive", exclusive}};
   w.same ? attrs.push_back({"padding_algorithm", std::string("SAME")}) : attrs.push_back({"paddings", WholeNumbers(w.pads)});
   Var* y = l.Op(n == 3 ? "pool3d" : "pool2d", {{"X", x}}, attrs);
   return n == 1 ? l.Squeeze(y, {2}) : y;
@@ -116,7 +117,8 @@ void LowerLpPool(Lowering& l) {
   const auto w = ReadOnnxWindows(l, x, kernel, false);
   if (!w) return;
   const double p = l.since() < 2 ? l.GetFloat("p") : static_cast<double>(l.GetInt("p"));
-  if (p != std::floor(p) || p < 1 || p > ops::kMostWindow) return l.Unsupported("p needs to be a positive integer of 32 bits to be executed");
+  if (p != std::floor(p) || p < 1 || p > ops::kMostWindow)
+    return l.Unsupported("p needs to be a positive integer of 32 bits to be executed");
   Lowering::Attrs attrs = WindowAttrs(l, *w, "lp");
   attrs.push_back({"p", static_cast<int32_t>(p)});
   l.Result("Y", l.Op("window_pool", {{"X", x}}, attrs));

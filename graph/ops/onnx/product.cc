@@ -33,8 +33,8 @@ void LowerDet(Lowering& l) { l.Result("Y", l.Op("determinant", {{"Input", l.In("
 }  // namespace
 
 Var* GemmProduct(Lowering& l) {
-  Var* y = l.Op("matmul_v2", {{"X", l.In("A")}, {"Y", l.In("B")}},
-                {{"trans_x", l.GetInt("transA") != 0}, {"trans_y", l.GetInt("transB") != 0}});
+  Var* y =
+      l.Op("matmul_v2", {{"X", l.In("A")}, {"Y", l.In("B")}}, {{"trans_x", l.GetInt("transA") != 0}, {"trans_y", l.GetInt("transB") != 0}});
   y = Scaled(l, y, "alpha");
   return l.Has("C") && l.GetFloat("beta") != 0 ? l.Binary("elementwise_add", y, Scaled(l, l.In("C"), "beta")) : y;
 }

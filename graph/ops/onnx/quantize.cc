@@ -235,8 +235,8 @@ std::vector<std::pair<Var*, double>> Parts(Lowering& l, Var* x, bool split) {
   return {{high, 16}, {low, 1}};
 }
 
-// The convolution of integers from -255 to 255 as i32. Whole numbers below 2^24 are exact in f32 whatever the order of their sum; parts make
-// room for more of them: 257 products of 255 * 255, 4096 of 255 * 16, 65536 of 16 * 16.
+// The convolution of integers from -255 to 255 as i32. Whole numbers below 2^24 are exact in f32 whatever the order of their sum; parts
+// make room for more of them: 257 products of 255 * 255, 4096 of 255 * 16, 65536 of 16 * 16.
 Var* ConvolvedIntegers(Lowering& l, Var* x, Var* w) {
   const std::optional<std::vector<int64_t>> filter = l.Shape(w);
   if (!filter.has_value()) return x;
@@ -302,8 +302,12 @@ void LowerQLinearConv(Lowering& l) {
 
 void AddQuantize(OnnxOps& ops) {
   const std::pair<const char*, LowerFn> rows[] = {
-      {"QuantizeLinear", &LowerQuantize},     {"DequantizeLinear", &LowerDequantize}, {"DynamicQuantizeLinear", &LowerDynamicQuantize},
-      {"MatMulInteger", &LowerMatMulInteger}, {"QLinearMatMul", &LowerQLinearMatMul}, {"ConvInteger", &LowerConvInteger},
+      {"QuantizeLinear", &LowerQuantize},
+      {"DequantizeLinear", &LowerDequantize},
+      {"DynamicQuantizeLinear", &LowerDynamicQuantize},
+      {"MatMulInteger", &LowerMatMulInteger},
+      {"QLinearMatMul", &LowerQLinearMatMul},
+      {"ConvInteger", &LowerConvInteger},
       {"QLinearConv", &LowerQLinearConv},
       {"com.microsoft.QuantizeLinear", &LowerQuantize},
       {"com.microsoft.DequantizeLinear", &LowerDequantize},

@@ -1,5 +1,5 @@
-// LSTM, GRU and RNN. The common forms are the native rnn, which has other orders of gates: weights and biases are put in its order, which is done
-// once where they are constants. The others are made step by step (recurrent_steps.cc).
+// LSTM, GRU and RNN. The common forms are the native rnn, which has other orders of gates: weights and biases are put in its order, which
+// is done once where they are constants. The others are made step by step (recurrent_steps.cc).
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,7 +16,7 @@ struct Defaults {
   double alpha, beta;
 };
 // Activations with parameters, and what these are where the op does not say.
-constexpr Defaults kParametric[] = {{"Affine", 1, 0},       {"LeakyRelu", 0.01, 0}, {"ThresholdedRelu", 1, 0},
+constexpr Defaults kParametric[] = {{"Affine", 1, 0},     {"LeakyRelu", 0.01, 0},    {"ThresholdedRelu", 1, 0},
                                     {"ScaledTanh", 1, 1}, {"HardSigmoid", 0.2, 0.5}, {"Elu", 1, 0}};
 
 bool HasBeta(absl::string_view name) { return name == "Affine" || name == "ScaledTanh" || name == "HardSigmoid"; }
@@ -103,13 +103,19 @@ bool Recurrent::ReadActivations(int count) {
 
 Var* Recurrent::Direction(Var* value, int64_t d) {
   if (directions == 1) return l.Squeeze(value, {0});
-  return l.Squeeze(l.OpList("split", {{"X", value}}, {{"num", static_cast<int32_t>(directions)}, {"axis", 0}}, "Out", static_cast<int>(directions))[d], {0});
+  return l.Squeeze(
+      l.OpList("split", {{"X", value}}, {{"num", static_cast<int32_t>(directions)}, {"axis", 0}}, "Out", static_cast<int>(directions))[d],
+      {0});
 }
 
 Var* Recurrent::Initial(const char* formal) {
   if (l.Has(formal)) return batch_first ? l.Transpose(l.In(formal), {1, 0, 2}) : l.In(formal);
   return l.Op("fill_constant_batch_size_like", {{"Input", x}},
-              {{"shape", std::vector<int64_t>{directions, -1, hidden}}, {"input_dim_idx", 1}, {"output_dim_idx", 1}, {"dtype", x->type.dtype}, {"value", 0.0f}});
+              {{"shape", std::vector<int64_t>{directions, -1, hidden}},
+               {"input_dim_idx", 1},
+               {"output_dim_idx", 1},
+               {"dtype", x->type.dtype},
+               {"value", 0.0f}});
 }
 
 void Recurrent::SetOutput(Var* all) {
@@ -172,9 +178,11 @@ void LowerToNative(Recurrent& r, const std::string& mode) {
   for (int64_t d = 0; d < r.directions; ++d) {
     for (const char* formal : {"W", "R"}) weights.push_back(Reorder(r, r.Direction(l.In(formal), d)));
     if (l.Has("B")) {
-      for (Var* bias : l.OpList("split", {{"X", r.Direction(l.In("B"), d)}}, {{"num", 2}, {"axis", 0}}, "Out", 2)) biases.push_back(Reorder(r, bias));
+      for (Var* bias : l.OpList("split", {{"X", r.Direction(l.In("B"), d)}}, {{"num", 2}, {"axis", 0}}, "Out", 2))
+        biases.push_back(Reorder(r, bias));
     } else {
-      Var* zero = l.Op("fill_constant", {}, {{"shape", std::vector<int64_t>{r.gates * r.hidden}}, {"dtype", l.In("X")->type.dtype}, {"value", 0.0f}});
+      Var* zero = l.Op("fill_constant", {},
+                       {{"shape", std::vector<int64_t>{r.gates * r.hidden}}, {"dtype", l.In("X")->type.dtype}, {"value", 0.0f}});
       biases.insert(biases.end(), {zero, zero});
     }
   }
@@ -191,7 +199,11 @@ void LowerToNative(Recurrent& r, const std::string& mode) {
   std::vector<absl::string_view> slots(1 + before.size(), "State");
   slots[0] = "Out";
   std::vector<Var*> out = l.Ops("rnn", std::move(operands),
-                                {{"mode", mode}, {"is_bidirec", r.directions == 2 || doubled}, {"hidden_size", WholeNumber(r.hidden)}, {"num_layers", 1}, {"is_test", true}},
+                                {{"mode", mode},
+                                 {"is_bidirec", r.directions == 2 || doubled},
+                                 {"hidden_size", WholeNumber(r.hidden)},
+                                 {"num_layers", 1},
+                                 {"is_test", true}},
                                 std::move(slots));
   if (doubled) out[0] = Second(l, out[0], 2);
   for (size_t i = 1; i < out.size() && doubled; ++i) out[i] = Second(l, out[i], 0);

@@ -60,7 +60,8 @@ class Stepper {
     if (input_bias_ != nullptr && !apart) input_bias_ = Add(input_bias_, state_bias_);
     Var* all = Times(r_.x, "W");
     if (input_bias_ != nullptr) all = Add(all, input_bias_);
-    const std::vector<Var*> steps = l_.OpList("split", {{"X", all}}, {{"num", static_cast<int32_t>(time)}, {"axis", 0}}, "Out", static_cast<int>(time));
+    const std::vector<Var*> steps =
+        l_.OpList("split", {{"X", all}}, {{"num", static_cast<int32_t>(time)}, {"axis", 0}}, "Out", static_cast<int>(time));
     std::vector<Var*> out(time, nullptr);
     const bool backward = r_.reversed || d_ == 1;
     for (int64_t i = 0; i < time && l_.ok(); ++i) {

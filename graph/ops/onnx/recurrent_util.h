@@ -24,7 +24,7 @@ struct Recurrent {
   bool reversed = false;  // the only direction is from the end
   bool batch_first = false;
   std::vector<std::vector<Activation>> activations;  // by direction
-  Var* x = nullptr;  // [time, batch, features]
+  Var* x = nullptr;                                  // [time, batch, features]
   // x times what the operand `weight` has for direction d; null: the transposed operand itself.
   using Product = Var* (*)(Recurrent& r, Var* x, const char* weight, int64_t d);
   Product product = nullptr;

@@ -42,8 +42,8 @@ std::optional<std::vector<int64_t>> ReducedAxes(Lowering& l) {
 }
 
 void LowerReduction(Lowering& l) {
-  const auto row = std::find_if(std::begin(kReductions), std::end(kReductions),
-                                [&](const Reduction& r) { return TypeName(l.op().def()) == r.type; });
+  const auto row =
+      std::find_if(std::begin(kReductions), std::end(kReductions), [&](const Reduction& r) { return TypeName(l.op().def()) == r.type; });
   Var* data = l.In("data");
   const DType dtype = TypeOf(l, data);
   const std::optional<std::vector<int64_t>> axes = ReducedAxes(l);

@@ -181,8 +181,7 @@ std::vector<ResizeAxis> Axes(const Request& r, const Dims& dims) {
     ResizeAxis& a = axes[d];
     a.in = dims[d];
     a.scale = !r.scales.empty() ? r.scales[d] : r.sizes[d] / static_cast<double>(std::max<int64_t>(a.in, 1));
-    a.out =
-        r.sizes.empty() ? SatInt(static_cast<float>(a.in) * static_cast<float>(a.scale)) : SatInt(r.sizes[d]);
+    a.out = r.sizes.empty() ? SatInt(static_cast<float>(a.in) * static_cast<float>(a.scale)) : SatInt(r.sizes[d]);
     if (!r.roi.empty()) a.roi_begin = r.roi[d], a.roi_end = r.roi[dims.size() + d];
   }
   return axes;
@@ -207,7 +206,9 @@ Var* Nearest(Lowering& l, Var* x, const ResizeMode& m, const std::vector<ResizeA
   for (size_t d = 0; d < axes.size(); ++d) {
     bool same = axes[d].in == axes[d].out;
     for (int64_t i = 0; i < axes[d].out; ++i) same = same && from[d][i] == i;
-    if (!same) x = TakeConst(l, x, axes[d].out, [&](int64_t i) { return from[d][i]; }, static_cast<int>(d));
+    if (!same)
+      x = TakeConst(
+          l, x, axes[d].out, [&](int64_t i) { return from[d][i]; }, static_cast<int>(d));
   }
   return x;
 }

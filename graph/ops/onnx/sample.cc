@@ -134,10 +134,10 @@ void LowerRoiAlign(Lowering& l) {
   if (!IsKnown(images)) return l.NeedsShape("the number of images");
   const bool aligned = l.since() >= 16 && l.GetString("coordinate_transformation_mode") == "half_pixel";
   Lowering::Attrs attrs = {{"pooled_height", WholeNumber(l.GetInt("output_height"))},
-                                 {"pooled_width", WholeNumber(l.GetInt("output_width"))},
-                                 {"spatial_scale", static_cast<float>(l.GetFloat("spatial_scale"))},
-                                 {"sampling_ratio", WholeNumber(l.GetInt("sampling_ratio"))},
-                                 {"aligned", aligned}};
+                           {"pooled_width", WholeNumber(l.GetInt("output_width"))},
+                           {"spatial_scale", static_cast<float>(l.GetFloat("spatial_scale"))},
+                           {"sampling_ratio", WholeNumber(l.GetInt("sampling_ratio"))},
+                           {"aligned", aligned}};
   if (mode == "max") attrs.push_back({"mode", mode});
   Var* boxes = l.Cast(rois, DType::kF32);
   std::vector<int64_t> numbers(images);
@@ -179,7 +179,8 @@ void LowerCenterCropPad(Lowering& l) {
     paddings[2 * axis] = (size - have) / 2;
     paddings[2 * axis + 1] = size - have - paddings[2 * axis];
   }
-  if (!cut.empty()) x = l.Op("slice", {{"Input", x}}, {{"axes", WholeNumbers(cut)}, {"starts", WholeNumbers(starts)}, {"ends", WholeNumbers(ends)}});
+  if (!cut.empty())
+    x = l.Op("slice", {{"Input", x}}, {{"axes", WholeNumbers(cut)}, {"starts", WholeNumbers(starts)}, {"ends", WholeNumbers(ends)}});
   l.Result("output_data", l.Op("pad", {{"X", x}}, {{"paddings", WholeNumbers(paddings)}}));
 }
 

@@ -164,7 +164,9 @@ bool DiffersInTypesAlone(absl::string_view type, int from, int to) {
   const auto same_attr = [](const FormalAttr& a, const FormalAttr& b) {
     return a.name == b.name && a.kind == b.kind && a.required == b.required && a.has_default == b.has_default && SameAttr(a.value, b.value);
   };
-  const auto same = [](const auto& a, const auto& b, const auto& equal) { return std::equal(a.begin(), a.end(), b.begin(), b.end(), equal); };
+  const auto same = [](const auto& a, const auto& b, const auto& equal) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), equal);
+  };
   return same(before->inputs, after->inputs, same_formal) && same(before->outputs, after->outputs, same_formal) &&
          same(before->attrs, after->attrs, same_attr);
 }

@@ -1,4 +1,5 @@
-// Sequences of tensors, which are arrays, and optional values, which are what they hold: whether one is there is known before the program runs.
+// Sequences of tensors, which are arrays, and optional values, which are what they hold: whether one is there is known before the program
+// runs.
 #include <utility>
 #include <vector>
 
@@ -13,20 +14,20 @@ void LowerSequenceEmpty(Lowering& l) {
   l.Result("output", l.Op("sequence_construct", {}, {{"dtype", l.HasAttr("dtype") ? l.GetDType("dtype", DType::kF32) : DType::kF32}}));
 }
 
-void LowerSequenceLength(Lowering& l) {
-  l.Result("length", l.Squeeze(l.Op("lod_array_length", {{"X", l.In("input_sequence")}}), {0}));
-}
+void LowerSequenceLength(Lowering& l) { l.Result("length", l.Squeeze(l.Op("lod_array_length", {{"X", l.In("input_sequence")}}), {0})); }
 
 void LowerConcatFromSequence(Lowering& l) {
   const int64_t stack = l.GetInt("new_axis");
   if (stack != 0 && stack != 1) return Wrong(l, absl::StrCat("new_axis is ", stack, ", needs 0 or 1"));
-  l.Result("concat_result", l.Op("tensor_array_to_tensor", {{"X", l.In("input_sequence")}}, {{"axis", WholeNumber(l.GetInt("axis"))}, {"use_stack", stack == 1}}));
+  l.Result("concat_result", l.Op("tensor_array_to_tensor", {{"X", l.In("input_sequence")}},
+                                 {{"axis", WholeNumber(l.GetInt("axis"))}, {"use_stack", stack == 1}}));
 }
 
 void LowerSplitToSequence(Lowering& l) {
   std::vector<Lowering::Operand> operands = {{"X", l.In("input")}};
   if (l.Has("split")) operands.emplace_back("Split", l.In("split"));
-  l.Result("output_sequence", l.Op("split_to_sequence", std::move(operands), {{"axis", l.GetInt("axis")}, {"keepdims", l.GetInt("keepdims") != 0}}));
+  l.Result("output_sequence",
+           l.Op("split_to_sequence", std::move(operands), {{"axis", l.GetInt("axis")}, {"keepdims", l.GetInt("keepdims") != 0}}));
 }
 
 void LowerOptional(Lowering& l) {

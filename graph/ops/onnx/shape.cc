@@ -14,7 +14,6 @@
 namespace ampc::onnx {
 namespace {
 
-
 // With allowzero a 0 is a size: such a shape has no elements to keep.
 void LowerReshape(Lowering& l) {
   Var* x = l.In("data");

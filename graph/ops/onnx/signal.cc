@@ -77,14 +77,16 @@ void LowerDft(Lowering& l) {
   const int64_t n = length > 0 ? length : to_real ? 2 * (size - 1) : size;
   const int64_t rows = std::min(size, to_real ? n / 2 + 1 : n), columns = onesided && !inverse ? n / 2 + 1 : n, outs = to_real ? 1 : 2;
   if (n <= 0 || parts < 1 || parts > 2) return l.Unsupported(absl::StrCat(n, " points of ", parts, " parts"));
-  if (SatMul(SatMul(std::max<int64_t>(rows, 1), parts), SatMul(columns, outs)) > kMostElements) return l.Unsupported(absl::StrCat("a transform of ", n, " points is too long"));
+  if (SatMul(SatMul(std::max<int64_t>(rows, 1), parts), SatMul(columns, outs)) > kMostElements)
+    return l.Unsupported(absl::StrCat("a transform of ", n, " points is too long"));
   // The axis goes next to the parts, so that one product does both.
   std::vector<int> swap;
   for (int i = 0; i < rank; ++i) swap.push_back(i);
   std::swap(swap[axis], swap[rank - 2]);
   if (axis != rank - 2) x = l.Transpose(x, swap);
   if (rows < size) {
-    x = l.Op("slice", {{"Input", x}}, {{"axes", std::vector<int64_t>{rank - 2}}, {"starts", std::vector<int64_t>{0}}, {"ends", std::vector<int64_t>{rows}}});
+    x = l.Op("slice", {{"Input", x}},
+             {{"axes", std::vector<int64_t>{rank - 2}}, {"starts", std::vector<int64_t>{0}}, {"ends", std::vector<int64_t>{rows}}});
   }
   const Transform t(n, inverse, to_real);
   Var* const matrix = Table(l, {rows * parts, columns * outs}, x->type.dtype, [&](int64_t i) {
@@ -115,8 +117,10 @@ void LowerStft(Lowering& l) {
   const int64_t parts = rank == 2 ? 1 : signal->type.dims[2];
   if (!IsKnown(parts)) return l.NeedsShape("whether the signal is complex");
   const int64_t bins = l.GetInt("onesided") != 0 ? n / 2 + 1 : n;
-  if (n < 0 || step <= 0 || parts < 1 || parts > 2) return l.Unsupported(absl::StrCat("frames of ", n, " every ", step, ", of ", parts, " parts"));
-  if (SatMul(SatMul(2, bins), SatMul(n, parts)) > kMostElements) return l.Unsupported(absl::StrCat("a transform of ", n, " points is too long"));
+  if (n < 0 || step <= 0 || parts < 1 || parts > 2)
+    return l.Unsupported(absl::StrCat("frames of ", n, " every ", step, ", of ", parts, " parts"));
+  if (SatMul(SatMul(2, bins), SatMul(n, parts)) > kMostElements)
+    return l.Unsupported(absl::StrCat("a transform of ", n, " points is too long"));
   const Transform t(n);
   Var* filter = Table(l, {2 * bins, parts, 1, n}, signal->type.dtype,
                       [&](int64_t i) { return t.At(i % n, i / n % parts, i / (n * parts) / 2, i / (n * parts) % 2); });
@@ -147,7 +151,8 @@ void LowerMelWeightMatrix(Lowering& l) {
   if (!low.has_value() || !high.has_value()) l.NeedsShape("the edges");
   if (!l.ok()) return;
   const int64_t bins = n / 2 + 1;
-  if (mels <= 0 || n <= 0 || rate <= 0 || bins > kMostElements / mels) return l.Unsupported(absl::StrCat(mels, " mel bins of ", n, " points at ", rate, " Hz"));
+  if (mels <= 0 || n <= 0 || rate <= 0 || bins > kMostElements / mels)
+    return l.Unsupported(absl::StrCat(mels, " mel bins of ", n, " points at ", rate, " Hz"));
   const auto to_mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
   const double from = to_mel(*low), step = (to_mel(*high) - from) / static_cast<double>(mels + 2);
   std::vector<int64_t> edges;

@@ -156,7 +156,9 @@ Var* Cut(Lowering& l, Var* x, Pads& p) {
     p.before[i] = std::max<int64_t>(p.before[i], 0);
     p.after[i] = std::max<int64_t>(p.after[i], 0);
   }
-  return axes.empty() ? x : l.Op("slice", {{"Input", x}}, {{"axes", WholeNumbers(axes)}, {"starts", WholeNumbers(starts)}, {"ends", WholeNumbers(ends)}});
+  return axes.empty() ? x
+                      : l.Op("slice", {{"Input", x}},
+                             {{"axes", WholeNumbers(axes)}, {"starts", WholeNumbers(starts)}, {"ends", WholeNumbers(ends)}});
 }
 
 Var* PadConstant(Lowering& l, Var* x, const Pads& p, double value) {
@@ -202,7 +204,8 @@ Var* PadByPositions(Lowering& l, Var* x, const Pads& p, absl::string_view mode) 
       break;
     }
     const int64_t before = p.before[d];
-    x = TakeConst(l, x, SatAdd(SatAdd(n, before), p.after[d]), [&](int64_t i) { return SourceOf(mode, i - before, n); }, static_cast<int>(d));
+    x = TakeConst(
+        l, x, SatAdd(SatAdd(n, before), p.after[d]), [&](int64_t i) { return SourceOf(mode, i - before, n); }, static_cast<int>(d));
   }
   return x;
 }

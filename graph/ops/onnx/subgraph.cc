@@ -50,8 +50,8 @@ absl::Status InferRound(const Subgraph& body, const Types& before, const std::ve
   return InferBlock(*body.block).status();
 }
 
-// Of a loop whose first entries, `given`, are the same in all iterations and whose others are the states: what it begins with, then what the body
-// gives from output `first` on.
+// Of a loop whose first entries, `given`, are the same in all iterations and whose others are the states: what it begins with, then what
+// the body gives from output `first` on.
 absl::Status InferLoopBody(const Subgraph& body, std::vector<TensorType> given, absl::Span<Var* const> states, size_t first) {
   const size_t fixed = given.size();
   if (body.inputs.size() != fixed + states.size() || body.outputs.size() < first + states.size()) return InferBlock(*body.block).status();

@@ -26,9 +26,9 @@ TensorType Union(const TensorType& a, const TensorType& b);
 // Takes from `inferred` what `have` leaves open: that it is a sequence, element type, rank, dims. Returns whether that is anything.
 bool Fill(const TensorType& inferred, TensorType* have);
 
-// Fills the types that are open in `block` and in the blocks of its ops, in program order: element types, ranks and dims that inference knows; what
-// is known stays. Entries of a Loop's body get what neither the first iteration nor a later one contradicts, which takes a few rounds of inference
-// over the body. Returns whether anything changed. Errors are those of inference.
+// Fills the types that are open in `block` and in the blocks of its ops, in program order: element types, ranks and dims that inference
+// knows; what is known stays. Entries of a Loop's body get what neither the first iteration nor a later one contradicts, which takes a few
+// rounds of inference over the body. Returns whether anything changed. Errors are those of inference.
 absl::StatusOr<bool> InferBlock(Block& block);
 // The same for the blocks of one op.
 absl::StatusOr<bool> InferSubBlocks(Op& op);

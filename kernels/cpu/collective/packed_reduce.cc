@@ -33,7 +33,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeFinish(const KernelSpec& kernel_spec
     const float factor = spec.average && job != nullptr ? 1.0f / static_cast<float>(job->size()) : 1.0f;
     for (size_t i = 0; i < spec.elements.size(); ++i) {
       const float* from = pack + spec.offsets[i];
-      std::transform(from, from + spec.elements[i], static_cast<float*>(args.outputs[spec.first_out + i]), [factor](float sum) { return sum * factor; });
+      std::transform(from, from + spec.elements[i], static_cast<float*>(args.outputs[spec.first_out + i]),
+                     [factor](float sum) { return sum * factor; });
     }
     return absl::OkStatus();
   });

@@ -43,28 +43,17 @@ RowFn RowFor(const BroadcastPlan& plan) {
 template <typename T>
 RowFn RowFor(Op2 op, const BroadcastPlan& plan) {
   switch (op) {
-    case Op2::kAdd:
-      return RowFor<T, Op2::kAdd>(plan);
-    case Op2::kSub:
-      return RowFor<T, Op2::kSub>(plan);
-    case Op2::kMul:
-      return RowFor<T, Op2::kMul>(plan);
-    case Op2::kDiv:
-      return RowFor<T, Op2::kDiv>(plan);
-    case Op2::kMax:
-      return RowFor<T, Op2::kMax>(plan);
-    case Op2::kMin:
-      return RowFor<T, Op2::kMin>(plan);
-    case Op2::kPow:
-      return RowFor<T, Op2::kPow>(plan);
-    case Op2::kFMax:
-      return RowFor<T, Op2::kFMax>(plan);
-    case Op2::kFMin:
-      return RowFor<T, Op2::kFMin>(plan);
-    case Op2::kMod:
-      return RowFor<T, Op2::kMod>(plan);
-    case Op2::kFloorDiv:
-      return RowFor<T, Op2::kFloorDiv>(plan);
+    case Op2::kAdd: return RowFor<T, Op2::kAdd>(plan);
+    case Op2::kSub: return RowFor<T, Op2::kSub>(plan);
+    case Op2::kMul: return RowFor<T, Op2::kMul>(plan);
+    case Op2::kDiv: return RowFor<T, Op2::kDiv>(plan);
+    case Op2::kMax: return RowFor<T, Op2::kMax>(plan);
+    case Op2::kMin: return RowFor<T, Op2::kMin>(plan);
+    case Op2::kPow: return RowFor<T, Op2::kPow>(plan);
+    case Op2::kFMax: return RowFor<T, Op2::kFMax>(plan);
+    case Op2::kFMin: return RowFor<T, Op2::kFMin>(plan);
+    case Op2::kMod: return RowFor<T, Op2::kMod>(plan);
+    case Op2::kFloorDiv: return RowFor<T, Op2::kFloorDiv>(plan);
     case Op2::kAtan2:
       if constexpr (std::is_floating_point_v<T>) return RowFor<T, Op2::kAtan2>(plan);
       break;

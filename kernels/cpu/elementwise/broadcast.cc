@@ -46,7 +46,8 @@ std::vector<Axis> JoinedAxes(const std::vector<int64_t>& x, const std::vector<in
 
 }  // namespace
 
-std::optional<AlignedDims> AlignDims(absl::Span<const int64_t> x, absl::Span<const int64_t> y, int64_t axis, absl::Span<const int64_t> out) {
+std::optional<AlignedDims> AlignDims(absl::Span<const int64_t> x, absl::Span<const int64_t> y, int64_t axis,
+                                     absl::Span<const int64_t> out) {
   const int64_t xr = static_cast<int64_t>(x.size()), yr = static_cast<int64_t>(y.size());
   const int64_t rank = std::max(xr, yr);
   if (static_cast<int64_t>(out.size()) != rank) return std::nullopt;

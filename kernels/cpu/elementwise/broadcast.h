@@ -24,7 +24,8 @@ struct BroadcastPlan {
 std::optional<BroadcastPlan> PlanBroadcast(absl::Span<const int64_t> x, absl::Span<const int64_t> y, int64_t axis,
                                            absl::Span<const int64_t> out);
 
-// Both operands' dims with 1 in every dimension of the result that they do not have, aligned by the same rule; nullopt where they do not fit.
+// Both operands' dims with 1 in every dimension of the result that they do not have, aligned by the same rule; nullopt where they do not
+// fit.
 struct AlignedDims {
   std::vector<int64_t> x, y;
 };

@@ -69,7 +69,8 @@ void Encode(const float* x, void* out, int64_t n, CastRounding rounding) {
       static_cast<To*>(out)[i] = To::Rounded(x[i], rounding.saturate, rounding.mode);
     } else {
       // f4e2m1 has no NaN: as in ONNX's own data it becomes -0.
-      static_cast<To*>(out)[i] = std::is_same_v<To, Float4E2M1> && std::isnan(x[i]) ? To::FromBits(8) : To::Rounded(x[i], rounding.saturate);
+      static_cast<To*>(out)[i] =
+          std::is_same_v<To, Float4E2M1> && std::isnan(x[i]) ? To::FromBits(8) : To::Rounded(x[i], rounding.saturate);
     }
   }
 }

@@ -37,9 +37,9 @@ class CastLoop {
   using EncodeFn = void (*)(const float* x, void* out, int64_t n, CastRounding rounding);
   void RunTile(const char* x, char* out, int64_t n) const;
 
-  Fn decode_ = nullptr;         // from a small float to float
-  Fn fn_ = nullptr;             // between types that are computed with
-  EncodeFn encode_ = nullptr;   // from float to a small float
+  Fn decode_ = nullptr;        // from a small float to float
+  Fn fn_ = nullptr;            // between types that are computed with
+  EncodeFn encode_ = nullptr;  // from float to a small float
   DType from_, to_;
   CastRounding rounding_;
   int64_t from_size_, to_size_;

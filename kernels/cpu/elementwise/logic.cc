@@ -91,23 +91,22 @@ constexpr MakeKernelFn kMake[] = {
     AMPC_COMPARISONS(AMPC_ENTRY)
 #undef AMPC_ENTRY
 #define AMPC_ENTRY(name) &MakeTwo<logic::name, false>,
-        AMPC_BIT_FUNCTORS(AMPC_ENTRY)
+            AMPC_BIT_FUNCTORS(AMPC_ENTRY)
 #undef AMPC_ENTRY
 #define AMPC_ENTRY(name) &MakeOne<logic::name, true>,
-            AMPC_TRUTH_FUNCTORS(AMPC_ENTRY)
+                AMPC_TRUTH_FUNCTORS(AMPC_ENTRY)
 #undef AMPC_ENTRY
-                &MakeOne<logic::BitNot, false>,
+        & MakeOne<logic::BitNot, false>,
 };
 
-bool ReadsFloats(LogicOp op) {
-  return op != LogicOp::kBitAnd && op != LogicOp::kBitOr && op != LogicOp::kBitXor && op != LogicOp::kBitNot;
-}
+bool ReadsFloats(LogicOp op) { return op != LogicOp::kBitAnd && op != LogicOp::kBitOr && op != LogicOp::kBitXor && op != LogicOp::kBitNot; }
 
 }  // namespace
 
 absl::Status RegisterLogic(KernelRegistry* registry) {
   for (const LogicRow& row : LogicRows()) {
-    AMPC_RETURN_IF_ERROR(registry->Add({row.op, kMake[static_cast<int>(row.functor)], ReadsFloats(row.functor) ? DeclaredTypes<NumbersAndBool>() : DeclaredTypes<IntegersAndBool>()}));
+    AMPC_RETURN_IF_ERROR(registry->Add({row.op, kMake[static_cast<int>(row.functor)],
+                                        ReadsFloats(row.functor) ? DeclaredTypes<NumbersAndBool>() : DeclaredTypes<IntegersAndBool>()}));
   }
   return absl::OkStatus();
 }

@@ -60,26 +60,16 @@ using PlainFn = void (*)(const void*, void*, int64_t, const Params<double>&, con
 template <typename T>
 PlainFn FindInteger(UnaryOp op) {
   switch (op) {
-    case UnaryOp::kRelu:
-      return &IntegerLoop<T, UnaryOp::kRelu>;
-    case UnaryOp::kAbs:
-      return &IntegerLoop<T, UnaryOp::kAbs>;
-    case UnaryOp::kSquare:
-      return &IntegerLoop<T, UnaryOp::kSquare>;
-    case UnaryOp::kTrunc:
-      return &IntegerLoop<T, UnaryOp::kTrunc>;
-    case UnaryOp::kSign:
-      return &IntegerLoop<T, UnaryOp::kSign>;
-    case UnaryOp::kClip:
-      return &IntegerLoop<T, UnaryOp::kClip>;
-    case UnaryOp::kPowScalar:
-      return &IntegerLoop<T, UnaryOp::kPowScalar>;
-    case UnaryOp::kScaleThenBias:
-      return &IntegerLoop<T, UnaryOp::kScaleThenBias>;
-    case UnaryOp::kBiasThenScale:
-      return &IntegerLoop<T, UnaryOp::kBiasThenScale>;
-    default:
-      return nullptr;
+    case UnaryOp::kRelu: return &IntegerLoop<T, UnaryOp::kRelu>;
+    case UnaryOp::kAbs: return &IntegerLoop<T, UnaryOp::kAbs>;
+    case UnaryOp::kSquare: return &IntegerLoop<T, UnaryOp::kSquare>;
+    case UnaryOp::kTrunc: return &IntegerLoop<T, UnaryOp::kTrunc>;
+    case UnaryOp::kSign: return &IntegerLoop<T, UnaryOp::kSign>;
+    case UnaryOp::kClip: return &IntegerLoop<T, UnaryOp::kClip>;
+    case UnaryOp::kPowScalar: return &IntegerLoop<T, UnaryOp::kPowScalar>;
+    case UnaryOp::kScaleThenBias: return &IntegerLoop<T, UnaryOp::kScaleThenBias>;
+    case UnaryOp::kBiasThenScale: return &IntegerLoop<T, UnaryOp::kBiasThenScale>;
+    default: return nullptr;
   }
 }
 
@@ -97,14 +87,14 @@ bool IsCheap(UnaryOp op) {
     AMPC_CHEAP_FUNCTORS(AMPC_CASE)
 #undef AMPC_CASE
     return true;
-    default:
-      return false;
+    default: return false;
   }
 }
 
 }  // namespace
 
-UnaryLoop::UnaryLoop(UnaryOp op, DType dtype, int64_t elements) : dtype_(dtype), elements_(elements), grain_(IsCheap(op) ? 1 << 15 : 1 << 12) {
+UnaryLoop::UnaryLoop(UnaryOp op, DType dtype, int64_t elements)
+    : dtype_(dtype), elements_(elements), grain_(IsCheap(op) ? 1 << 15 : 1 << 12) {
   const DType storage = StorageType(dtype);
   size_ = static_cast<int64_t>(SizeOf(storage));
   if (storage == DType::kF32) {

@@ -26,7 +26,8 @@ class UnaryLoop {
   KernelTraits traits() const;
 
  private:
-  using PlainFn = void (*)(const void* x, void* out, int64_t n, const functors::Params<double>& params, const functors::Params<int64_t>& integers);
+  using PlainFn = void (*)(const void* x, void* out, int64_t n, const functors::Params<double>& params,
+                           const functors::Params<int64_t>& integers);
   static PlainFn FindPlain(simd::UnaryOp op, DType storage);
 
   simd::UnaryFn vector_ = nullptr;  // f32

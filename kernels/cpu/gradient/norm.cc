@@ -24,9 +24,9 @@ constexpr int64_t kPartRows = 16 * simd::kProductRows;  // of a sum over rows wh
 
 // The groups of batch_norm go through all images, which then count as one when the channels lie last.
 struct Norm : NormShape {
-  bool batch = false;              // groups are channels, through all images
-  bool given = false;              // statistics do not depend on X
-  bool variance_inverted = false;  // the operand `variance` holds 1 / sqrt(variance + epsilon)
+  bool batch = false;                                  // groups are channels, through all images
+  bool given = false;                                  // statistics do not depend on X
+  bool variance_inverted = false;                      // the operand `variance` holds 1 / sqrt(variance + epsilon)
   int x, scale, mean, variance, g, dx, dscale, dbias;  // flat positions; -1 when absent
 
   int64_t parts() const { return last ? (spatial + kPartRows - 1) / kPartRows : 1; }

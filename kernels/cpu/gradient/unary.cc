@@ -94,7 +94,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeClip(const KernelSpec& spec) {
 absl::StatusOr<std::unique_ptr<Kernel>> MakePow(const KernelSpec& spec) {
   const SpecView view(spec);
   const ScalarInput factor(view, "FactorTensor", view.op().GetFloat("factor", 1));
-  return MakeLoop(view, PowerGradient(factor.is_fixed() ? factor.Get({}) : 0.25), [factor](const KernelArgs& args) { return Params<double>{factor.Get(args), 0, 0}; });
+  return MakeLoop(view, PowerGradient(factor.is_fixed() ? factor.Get({}) : 0.25), [factor](const KernelArgs& args) {
+    return Params<double>{factor.Get(args), 0, 0};
+  });
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeFlat(const KernelSpec& spec) {

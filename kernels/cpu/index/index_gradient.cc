@@ -149,9 +149,10 @@ struct AlongAxis {
         }
       }
     };
-    ParallelFor(args.threads, s.outer * blocks, std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(1, line)), [&](int64_t begin, int64_t end) {
-      for (int64_t b = begin; b < end; ++b) add_block(b / blocks, b % blocks * kBlock);
-    });
+    ParallelFor(args.threads, s.outer * blocks, std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(1, line)),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t b = begin; b < end; ++b) add_block(b / blocks, b % blocks * kBlock);
+                });
   }
 
   absl::Status Check(const KernelArgs& args) const {
@@ -213,18 +214,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeMaskedSelect(const KernelSpec& spec)
 
 absl::Status RegisterIndexGradient(KernelRegistry* registry) {
   const std::pair<const char*, MakeKernelFn> kernels[] = {
-      {"argsort_grad", &MakeAlongAxis},
-      {"gather_grad", &MakeSlices},
-      {"gather_nd_grad", &MakeGatherNd},
-      {"index_sample_grad", &MakeAlongAxis},
-      {"index_select_grad", &MakeSlices},
-      {"lookup_table_grad", &MakeSlices},
-      {"lookup_table_v2_grad", &MakeSlices},
-      {"masked_select_grad", &MakeMaskedSelect},
-      {"scatter_grad", &MakeScatter},
-      {"scatter_nd_add_grad", &MakeScatter},
-      {"take_along_axis_grad", &MakeAlongAxis},
-      {"top_k_grad", &MakeAlongAxis},
+      {"argsort_grad", &MakeAlongAxis},         {"gather_grad", &MakeSlices},
+      {"gather_nd_grad", &MakeGatherNd},        {"index_sample_grad", &MakeAlongAxis},
+      {"index_select_grad", &MakeSlices},       {"lookup_table_grad", &MakeSlices},
+      {"lookup_table_v2_grad", &MakeSlices},    {"masked_select_grad", &MakeMaskedSelect},
+      {"scatter_grad", &MakeScatter},           {"scatter_nd_add_grad", &MakeScatter},
+      {"take_along_axis_grad", &MakeAlongAxis}, {"top_k_grad", &MakeAlongAxis},
       {"top_k_v2_grad", &MakeAlongAxis},
   };
   for (const auto& [op, make] : kernels) {

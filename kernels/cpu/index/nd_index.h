@@ -26,7 +26,8 @@ class NdIndex {
   // The position of slice `row`, counted in slices.
   int64_t At(const KernelArgs& args, int64_t row) const {
     int64_t position = 0;
-    for (size_t k = 0; k < spec_.sizes.size(); ++k) position = position * spec_.sizes[k] + PositionIn(Number(args, row, k), spec_.sizes[k], spec_.from_end);
+    for (size_t k = 0; k < spec_.sizes.size(); ++k)
+      position = position * spec_.sizes[k] + PositionIn(Number(args, row, k), spec_.sizes[k], spec_.from_end);
     return position;
   }
 

@@ -85,8 +85,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 
 absl::Status RegisterScatter(KernelRegistry* registry) {
   AMPC_RETURN_IF_ERROR(registry->Add({"scatter", &Make, MovableTypes()}));
-  return registry->Add(
-      {"scatter_nd_add", &Make, DeclaredTypes<Numbers>()});
+  return registry->Add({"scatter_nd_add", &Make, DeclaredTypes<Numbers>()});
 }
 
 }  // namespace ampc

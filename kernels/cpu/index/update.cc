@@ -50,16 +50,11 @@ void JoinRow(const void* from, void* to, int64_t n) {
 template <typename T>
 JoinFn FindJoin(Join join) {
   switch (join) {
-    case Join::kAdd:
-      return &JoinRow<T, Join::kAdd>;
-    case Join::kMul:
-      return &JoinRow<T, Join::kMul>;
-    case Join::kMax:
-      return &JoinRow<T, Join::kMax>;
-    case Join::kMin:
-      return &JoinRow<T, Join::kMin>;
-    default:
-      return nullptr;
+    case Join::kAdd: return &JoinRow<T, Join::kAdd>;
+    case Join::kMul: return &JoinRow<T, Join::kMul>;
+    case Join::kMax: return &JoinRow<T, Join::kMax>;
+    case Join::kMin: return &JoinRow<T, Join::kMin>;
+    default: return nullptr;
   }
 }
 
@@ -94,8 +89,10 @@ struct Updater {
 
 absl::StatusOr<Updater> ReadUpdater(const SpecView& view, absl::string_view x, absl::string_view updates, absl::string_view reduce) {
   const TensorDesc& desc = view.InDesc(x);
-  Updater u{Describe(view.op()),        view.In(x),          view.In("Index"),       view.In(updates),
-            view.InDesc("Index").dtype, view.op().GetBool("from_end", true), desc.StorageBytes(), ElementSize(desc.dtype)};
+  Updater u{Describe(view.op()),        view.In(x),
+            view.In("Index"),           view.In(updates),
+            view.InDesc("Index").dtype, view.op().GetBool("from_end", true),
+            desc.StorageBytes(),        ElementSize(desc.dtype)};
   const Join join = ReadJoin(view.op().GetString(reduce));
   u.join = FindJoin(join, StorageType(desc.dtype));
   if (join != Join::kReplace && u.join == nullptr) return view.Unsupported("elements of this type cannot be joined, only replaced");

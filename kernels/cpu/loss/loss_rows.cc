@@ -27,7 +27,8 @@ absl::Status CheckLabels(const LossRows& rows, const void* labels) {
   for (int64_t r = 0; r < rows.outer * rows.inner && !rows.soft; ++r) {
     const int64_t label = ReadAsInt(labels, rows.label_type, r);
     if (label != rows.ignore && (label < 0 || label >= rows.size)) {
-      return UsageError(absl::StrCat(rows.name, ": label ", r, " is ", label, ", needs 0 to ", rows.size - 1, " or ignore_index ", rows.ignore));
+      return UsageError(
+          absl::StrCat(rows.name, ": label ", r, " is ", label, ", needs 0 to ", rows.size - 1, " or ignore_index ", rows.ignore));
     }
   }
   return absl::OkStatus();

@@ -123,18 +123,12 @@ void LongLine(const char* from, char* to, const Axis& axis, int64_t unit) {
 template <typename Axis>
 auto LineFor(int64_t unit) -> void (*)(const char*, char*, const Axis&, int64_t) {
   switch (unit) {
-    case 1:
-      return &Line<uint8_t, Axis>;
-    case 2:
-      return &Line<uint16_t, Axis>;
-    case 4:
-      return &Line<uint32_t, Axis>;
-    case 8:
-      return &Line<uint64_t, Axis>;
-    case 16:
-      return &Line<Bytes16, Axis>;
-    default:
-      return &LongLine<Axis>;
+    case 1: return &Line<uint8_t, Axis>;
+    case 2: return &Line<uint16_t, Axis>;
+    case 4: return &Line<uint32_t, Axis>;
+    case 8: return &Line<uint64_t, Axis>;
+    case 16: return &Line<Bytes16, Axis>;
+    default: return &LongLine<Axis>;
   }
 }
 
@@ -158,14 +152,10 @@ void Block(const char* from, char* to, const Axis& across, const Axis& along, in
 template <typename Axis>
 auto BlockFor(int64_t unit) -> void (*)(const char*, char*, const Axis&, const Axis&, int64_t, int64_t) {
   switch (unit) {
-    case 1:
-      return &Block<uint8_t, Axis>;
-    case 2:
-      return &Block<uint16_t, Axis>;
-    case 4:
-      return &Block<uint32_t, Axis>;
-    default:
-      return &Block<uint64_t, Axis>;
+    case 1: return &Block<uint8_t, Axis>;
+    case 2: return &Block<uint16_t, Axis>;
+    case 4: return &Block<uint32_t, Axis>;
+    default: return &Block<uint64_t, Axis>;
   }
 }
 

@@ -28,8 +28,13 @@ struct Schedule {
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeLrSchedule(const KernelSpec& spec) {
   const SpecView view(spec);
-  Schedule s{ReadLearningRate(*spec.op),     view.In("Step"),           view.In("SkipUpdate"), view.In("LearningRate"), view.Out("StepOut"),
-             view.Out("LearningRateOut"), view.InDesc("LearningRate").dtype == DType::kF64};
+  Schedule s{ReadLearningRate(*spec.op),
+             view.In("Step"),
+             view.In("SkipUpdate"),
+             view.In("LearningRate"),
+             view.Out("StepOut"),
+             view.Out("LearningRateOut"),
+             view.InDesc("LearningRate").dtype == DType::kF64};
   AMPC_RETURN_IF_ERROR(s.rule.Check());
   AMPC_RETURN_IF_ERROR(view.CheckType(view.InDesc("LearningRate").dtype, {DType::kF32, DType::kF64}));
   AMPC_RETURN_IF_ERROR(view.CheckType(view.InDesc("Step").dtype, {DType::kI64}));

@@ -48,12 +48,13 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRandom(const KernelSpec& spec) {
   AMPC_RETURN_IF_ERROR(view.CheckType(out.dtype, {DType::kF32, DType::kF64}));
   const Op& op = *spec.op;
   const bool uniform = op.type() == "uniform_random";
-  Draw draw{uniform ? Initializer::Uniform(op.GetFloat("min"), op.GetFloat("max")) : Initializer::Normal(op.GetFloat("mean"), op.GetFloat("std")),
-            op.type() == "truncated_gaussian_random",
-            StorageType(out.dtype),
-            out.dims,
-            static_cast<uint64_t>(op.GetInt("seed")),
-            op.outputs()[0]->name()};
+  Draw draw{
+      uniform ? Initializer::Uniform(op.GetFloat("min"), op.GetFloat("max")) : Initializer::Normal(op.GetFloat("mean"), op.GetFloat("std")),
+      op.type() == "truncated_gaussian_random",
+      StorageType(out.dtype),
+      out.dims,
+      static_cast<uint64_t>(op.GetInt("seed")),
+      op.outputs()[0]->name()};
   return MakeLambdaKernel({}, [draw = std::move(draw)](const KernelArgs& args) { return Run(draw, args); });
 }
 

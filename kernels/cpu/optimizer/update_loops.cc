@@ -107,13 +107,13 @@ HWY_INLINE void LambSecond(const LambRule<T>& rule, const UpdateRun<T>& run, int
   });
 }
 
-#define AMPC_UPDATE_LOOPS(suffix, T)                                                                                             \
-  void SgdLoop##suffix(const SgdRule<T>& rule, const UpdateRun<T>& run, int64_t n) { Sgd(rule, run, n); }                        \
-  void MomentumLoop##suffix(const MomentumRule<T>& rule, const UpdateRun<T>& run, int64_t n) { Momentum(rule, run, n); }         \
-  void AdamLoop##suffix(const AdamRule<T>& rule, const UpdateRun<T>& run, int64_t n) { Adam(rule, run, n); }                     \
-  void LambLoop##suffix(const LambRule<T>& rule, const UpdateRun<T>& run, int64_t n) { LambSecond(rule, run, n); }               \
-  void LambMomentsLoop##suffix(const LambRule<T>& rule, const UpdateRun<T>& run, T* direction, int64_t n) {                      \
-    LambFirst(rule, run, direction, n);                                                                                          \
+#define AMPC_UPDATE_LOOPS(suffix, T)                                                                                     \
+  void SgdLoop##suffix(const SgdRule<T>& rule, const UpdateRun<T>& run, int64_t n) { Sgd(rule, run, n); }                \
+  void MomentumLoop##suffix(const MomentumRule<T>& rule, const UpdateRun<T>& run, int64_t n) { Momentum(rule, run, n); } \
+  void AdamLoop##suffix(const AdamRule<T>& rule, const UpdateRun<T>& run, int64_t n) { Adam(rule, run, n); }             \
+  void LambLoop##suffix(const LambRule<T>& rule, const UpdateRun<T>& run, int64_t n) { LambSecond(rule, run, n); }       \
+  void LambMomentsLoop##suffix(const LambRule<T>& rule, const UpdateRun<T>& run, T* direction, int64_t n) {              \
+    LambFirst(rule, run, direction, n);                                                                                  \
   }
 AMPC_UPDATE_LOOPS(F32, float)
 AMPC_UPDATE_LOOPS(F64, double)
@@ -126,11 +126,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ampc::simd {
 
-#define AMPC_UPDATE(name, Rule, suffix, T)                                       \
-  HWY_EXPORT(name##Loop##suffix);                                                \
-  void Update(const Rule<T>& rule, const UpdateRun<T>& run, int64_t n) {         \
-    HWY_DYNAMIC_DISPATCH(name##Loop##suffix)(rule, run, n);                      \
-  }
+#define AMPC_UPDATE(name, Rule, suffix, T) \
+  HWY_EXPORT(name##Loop##suffix);          \
+  void Update(const Rule<T>& rule, const UpdateRun<T>& run, int64_t n) { HWY_DYNAMIC_DISPATCH(name##Loop##suffix)(rule, run, n); }
 AMPC_UPDATE(Sgd, SgdRule, F32, float)
 AMPC_UPDATE(Sgd, SgdRule, F64, double)
 AMPC_UPDATE(Momentum, MomentumRule, F32, float)

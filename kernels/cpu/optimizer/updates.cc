@@ -26,7 +26,7 @@ template <typename T>
 simd::UpdateRun<T> RunAt(const UpdateOperands& p, const KernelArgs& args, int64_t first) {
   const auto in = [&](int at) { return at < 0 ? nullptr : static_cast<const T*>(args.inputs[at]) + first; };
   const auto out = [&](int at) { return at < 0 ? nullptr : static_cast<T*>(args.outputs[at]) + first; };
-  return {in(p.weight),      in(p.grad),      in(p.moments[0]),      in(p.moments[1]),
+  return {in(p.weight),      in(p.grad),     in(p.moments[0]),      in(p.moments[1]),
           out(p.weight_out), out(p.low_out), out(p.moments_out[0]), out(p.moments_out[1])};
 }
 
@@ -93,8 +93,9 @@ void Adam(const UpdateSpec& spec, const UpdateOperands& p, const KernelArgs& arg
   const T beta1 = static_cast<T>(spec.beta1.Get(args)), beta2 = static_cast<T>(spec.beta2.Get(args));
   const Powers<T> powers(p, args);
   const T lr = static_cast<T>(spec.lr.Get(args)) * static_cast<T>(spec.lr_ratio);
-  UpdateAll<T>(spec, p, args,
-               MakeAdamRule<T>(beta1, beta2, static_cast<T>(spec.epsilon.Get(args)), lr, static_cast<T>(spec.coeff), powers.first, powers.second));
+  UpdateAll<T>(
+      spec, p, args,
+      MakeAdamRule<T>(beta1, beta2, static_cast<T>(spec.epsilon.Get(args)), lr, static_cast<T>(spec.coeff), powers.first, powers.second));
   StorePowers<T>(p, args, spec.own_powers ? powers.first * beta1 : powers.first, spec.own_powers ? powers.second * beta2 : powers.second);
 }
 
@@ -127,9 +128,9 @@ T LambMoments(const UpdateSpec& spec, const UpdateOperands& p, const KernelArgs&
 template <typename T>
 void Lamb(const UpdateSpec& spec, const UpdateOperands& p, const KernelArgs& args) {
   const Powers<T> powers(p, args);
-  LambRule<T> rule = MakeLambRule<T>(static_cast<T>(spec.beta1.Get(args)), static_cast<T>(spec.beta2.Get(args)),
-                                     static_cast<T>(spec.epsilon.Get(args)), static_cast<T>(spec.decay), static_cast<T>(spec.lr.Get(args)),
-                                     powers.first, powers.second);
+  LambRule<T> rule =
+      MakeLambRule<T>(static_cast<T>(spec.beta1.Get(args)), static_cast<T>(spec.beta2.Get(args)), static_cast<T>(spec.epsilon.Get(args)),
+                      static_cast<T>(spec.decay), static_cast<T>(spec.lr.Get(args)), powers.first, powers.second);
   rule.rate *= LambMoments<T>(spec, p, args, rule);
   ForTiles<T>(spec, p, args, [&rule](simd::UpdateRun<T>& run, int64_t n) {
     run.moment1 = run.moment1_out;
@@ -145,8 +146,9 @@ void UpdateParam(const UpdateSpec& spec, const UpdateOperands& p, const KernelAr
   switch (spec.kind) {
     case UpdateKind::kSgd: return UpdateAll<T>(spec, p, args, SgdRule<T>{lr});
     case UpdateKind::kMomentum:
-      return UpdateAll<T>(spec, p, args,
-                          MomentumRule<T>{lr, static_cast<T>(spec.mu), static_cast<T>(spec.rescale), static_cast<T>(spec.decay), spec.nesterov});
+      return UpdateAll<T>(
+          spec, p, args,
+          MomentumRule<T>{lr, static_cast<T>(spec.mu), static_cast<T>(spec.rescale), static_cast<T>(spec.decay), spec.nesterov});
     case UpdateKind::kAdam: return Adam<T>(spec, p, args);
     case UpdateKind::kLamb: return Lamb<T>(spec, p, args);
   }

@@ -97,18 +97,10 @@ void RnnKernel::Step(const KernelArgs& args, const Pass& pass, int64_t t) const 
         continue;
       }
       switch (s.mode) {
-        case RnnMode::kLstm:
-          simd::LstmRow(x, from_state, c, c, h, s.hidden);
-          break;
-        case RnnMode::kGru:
-          simd::GruRow(x, from_state, state_bias + 2 * s.hidden, h, h, s.hidden);
-          break;
-        case RnnMode::kTanh:
-          simd::TanhRow(x, from_state, h, s.hidden);
-          break;
-        case RnnMode::kRelu:
-          simd::ReluRow(x, from_state, h, s.hidden);
-          break;
+        case RnnMode::kLstm: simd::LstmRow(x, from_state, c, c, h, s.hidden); break;
+        case RnnMode::kGru: simd::GruRow(x, from_state, state_bias + 2 * s.hidden, h, h, s.hidden); break;
+        case RnnMode::kTanh: simd::TanhRow(x, from_state, h, s.hidden); break;
+        case RnnMode::kRelu: simd::ReluRow(x, from_state, h, s.hidden); break;
       }
       std::copy(h, h + s.hidden, out);
     }

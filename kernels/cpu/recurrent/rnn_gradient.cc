@@ -156,12 +156,8 @@ void RnnGradient::ForwardStep(const KernelArgs& args, const Cell& cell, int64_t 
         continue;
       }
       switch (s_.mode) {
-        case RnnMode::kLstm:
-          simd::LstmRow(x, from_state, c, c, h, n, kept);
-          break;
-        case RnnMode::kGru:
-          simd::GruRow(x, from_state, state_bias + 2 * n, h, h, n, kept);
-          break;
+        case RnnMode::kLstm: simd::LstmRow(x, from_state, c, c, h, n, kept); break;
+        case RnnMode::kGru: simd::GruRow(x, from_state, state_bias + 2 * n, h, h, n, kept); break;
         case RnnMode::kTanh:
           simd::TanhRow(x, from_state, h, n);
           std::copy_n(h, n, kept);
@@ -209,18 +205,10 @@ void RnnGradient::BackwardStep(const KernelArgs& args, const Cell& cell, int64_t
       const float *from = gradient + i * row, *kept = At(args, cell.kept) + i * kept_row();
       for (int64_t k = 0; k < n; ++k) h[k] += from[k];
       switch (s_.mode) {
-        case RnnMode::kLstm:
-          simd::LstmGradientRow(kept, At(args, cell.before_c) + i * n, h, At(args, c_) + b * n, gates, n);
-          break;
-        case RnnMode::kGru:
-          simd::GruGradientRow(kept, At(args, cell.before_h) + i * n, h, gates, state_gates, n);
-          break;
-        case RnnMode::kTanh:
-          simd::TanhGradientRow(kept, h, gates, n);
-          break;
-        case RnnMode::kRelu:
-          simd::ReluGradientRow(kept, h, gates, n);
-          break;
+        case RnnMode::kLstm: simd::LstmGradientRow(kept, At(args, cell.before_c) + i * n, h, At(args, c_) + b * n, gates, n); break;
+        case RnnMode::kGru: simd::GruGradientRow(kept, At(args, cell.before_h) + i * n, h, gates, state_gates, n); break;
+        case RnnMode::kTanh: simd::TanhGradientRow(kept, h, gates, n); break;
+        case RnnMode::kRelu: simd::ReluGradientRow(kept, h, gates, n); break;
       }
       if (s_.mode != RnnMode::kGru) std::fill_n(h, n, 0.0f);
     }

@@ -66,34 +66,24 @@ void FloatColumns(const void* x, int64_t rows, int64_t stride, int64_t columns, 
 template <typename T, typename Acc>
 PartialFn<Acc> FindPlain(Reduction op) {
   switch (op) {
-    case Reduction::kMax:
-      return &Plain<T, Acc, Reduction::kMax>;
-    case Reduction::kMin:
-      return &Plain<T, Acc, Reduction::kMin>;
-    case Reduction::kProd:
-      return &Plain<T, Acc, Reduction::kProd>;
-    case Reduction::kAny:
-      return &Plain<T, Acc, Reduction::kAny>;
-    case Reduction::kAll:
-      return &Plain<T, Acc, Reduction::kAll>;
-    default:
-      return &Plain<T, Acc, Reduction::kSum>;
+    case Reduction::kMax: return &Plain<T, Acc, Reduction::kMax>;
+    case Reduction::kMin: return &Plain<T, Acc, Reduction::kMin>;
+    case Reduction::kProd: return &Plain<T, Acc, Reduction::kProd>;
+    case Reduction::kAny: return &Plain<T, Acc, Reduction::kAny>;
+    case Reduction::kAll: return &Plain<T, Acc, Reduction::kAll>;
+    default: return &Plain<T, Acc, Reduction::kSum>;
   }
 }
 
 PartialFn<double> FindFloat(Reduction op, bool contiguous) {
   using simd::ReduceOp;
   switch (op) {
-    case Reduction::kMax:
-      return contiguous ? &FloatRun<ReduceOp::kMax> : &FloatColumns<ReduceOp::kMax, Reduction::kMax>;
-    case Reduction::kMin:
-      return contiguous ? &FloatRun<ReduceOp::kMin> : &FloatColumns<ReduceOp::kMin, Reduction::kMin>;
+    case Reduction::kMax: return contiguous ? &FloatRun<ReduceOp::kMax> : &FloatColumns<ReduceOp::kMax, Reduction::kMax>;
+    case Reduction::kMin: return contiguous ? &FloatRun<ReduceOp::kMin> : &FloatColumns<ReduceOp::kMin, Reduction::kMin>;
     case Reduction::kProd:
     case Reduction::kAny:
-    case Reduction::kAll:
-      return FindPlain<float, double>(op);
-    default:
-      return contiguous ? &FloatRun<ReduceOp::kSum> : &FloatColumns<ReduceOp::kSum, Reduction::kSum>;
+    case Reduction::kAll: return FindPlain<float, double>(op);
+    default: return contiguous ? &FloatRun<ReduceOp::kSum> : &FloatColumns<ReduceOp::kSum, Reduction::kSum>;
   }
 }
 

@@ -14,8 +14,8 @@ inline constexpr int64_t kChunkRun = 4096;    // elements of a contiguous chunk
 inline constexpr int64_t kChunkRows = 1024;   // rows of a column chunk
 inline constexpr int64_t kChunkColumns = 64;  // columns of a column chunk
 
-// Floats accumulate in double across runs (inside a run of float32 in float32), bool and integers in int64_t (u64 in uint64_t), which wraps.
-// out[c] is the chunk's result for column c.
+// Floats accumulate in double across runs (inside a run of float32 in float32), bool and integers in int64_t (u64 in uint64_t), which
+// wraps. out[c] is the chunk's result for column c.
 template <typename Acc>
 using PartialFn = void (*)(const void* x, int64_t rows, int64_t stride, int64_t columns, Acc* out);
 

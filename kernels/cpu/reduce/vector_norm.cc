@@ -28,20 +28,13 @@ struct Norm : VectorNorm {
 
   double Add(double acc, double x) const {
     switch (kind) {
-      case Kind::kCount:
-        return acc + (x != 0);
-      case Kind::kOne:
-        return acc + std::abs(x);
-      case Kind::kTwo:
-        return acc + x * x;
-      case Kind::kPower:
-        return acc + std::pow(std::abs(x), order);
-      case Kind::kLargest:
-        return Larger(acc, std::abs(x));
-      case Kind::kSmallest:
-        return Smaller(acc, std::abs(x));
-      case Kind::kLogSumExp:
-        break;
+      case Kind::kCount: return acc + (x != 0);
+      case Kind::kOne: return acc + std::abs(x);
+      case Kind::kTwo: return acc + x * x;
+      case Kind::kPower: return acc + std::pow(std::abs(x), order);
+      case Kind::kLargest: return Larger(acc, std::abs(x));
+      case Kind::kSmallest: return Smaller(acc, std::abs(x));
+      case Kind::kLogSumExp: break;
     }
     return acc;
   }

@@ -1,5 +1,5 @@
-// roi_align and its gradient: a bin of a box is the mean of bilinear samples, or the largest part of one; positions of a box are computed once
-// and used for every channel's bins.
+// roi_align and its gradient: a bin of a box is the mean of bilinear samples, or the largest part of one; positions of a box are computed
+// once and used for every channel's bins.
 #include <algorithm>
 #include <limits>
 

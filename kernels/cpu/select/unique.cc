@@ -72,7 +72,8 @@ Found Find(const HostTensor& x, const Slices& s, bool sorted) {
 }
 
 absl::StatusOr<Found> Find(const Op& op, const HostTensor& x, const Slices& s, bool sorted) {
-  std::optional<Found> found = Select<NumbersAndBool>(x.dtype(), [&](auto tag) { return std::make_optional(Find<typename decltype(tag)::type>(x, s, sorted)); });
+  std::optional<Found> found =
+      Select<NumbersAndBool>(x.dtype(), [&](auto tag) { return std::make_optional(Find<typename decltype(tag)::type>(x, s, sorted)); });
   if (found.has_value()) return *std::move(found);
   return UnsupportedError(absl::StrCat(Describe(op), ": the cpu kernel has no ", Name(x.dtype())));
 }

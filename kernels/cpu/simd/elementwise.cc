@@ -71,12 +71,9 @@ BinaryFn FindBinaryWith(BinaryOp op) {
 
 BinaryFn FindBinary(BinaryOp op, Spread spread) {
   switch (spread) {
-    case Spread::kX:
-      return FindBinaryWith<Spread::kX>(op);
-    case Spread::kY:
-      return FindBinaryWith<Spread::kY>(op);
-    case Spread::kNone:
-      break;
+    case Spread::kX: return FindBinaryWith<Spread::kX>(op);
+    case Spread::kY: return FindBinaryWith<Spread::kY>(op);
+    case Spread::kNone: break;
   }
   return FindBinaryWith<Spread::kNone>(op);
 }
@@ -84,16 +81,12 @@ BinaryFn FindBinary(BinaryOp op, Spread spread) {
 const char* FindTargetName() {
   switch (HWY_TARGET) {
 #if HWY_ARCH_X86
-    case HWY_AVX2:
-      return "avx2";
-    case HWY_AVX3:
-      return "avx3";
+    case HWY_AVX2: return "avx2";
+    case HWY_AVX3: return "avx3";
 #elif HWY_ARCH_ARM
-    case HWY_NEON:
-      return "neon";
+    case HWY_NEON: return "neon";
 #endif
-    default:
-      return "emu128";
+    default: return "emu128";
   }
 }
 

@@ -30,6 +30,7 @@ struct LibraryMath {
     for (size_t i = 0; i < hn::Lanes(d); ++i) xs[i] = f(xs[i]);
     return hn::Load(d, xs);
   }
+  // clang-format off
   HWY_INLINE V Log2(V x) const { return Each(x, [](T v) { return std::log2(v); }); }
   HWY_INLINE V Log10(V x) const { return Each(x, [](T v) { return std::log10(v); }); }
   HWY_INLINE V Sin(V x) const { return Each(x, [](T v) { return std::sin(v); }); }
@@ -43,6 +44,7 @@ struct LibraryMath {
   HWY_INLINE V Asinh(V x) const { return Each(x, [](T v) { return std::asinh(v); }); }
   HWY_INLINE V Acosh(V x) const { return Each(x, [](T v) { return std::acosh(v); }); }
   HWY_INLINE V Atanh(V x) const { return Each(x, [](T v) { return std::atanh(v); }); }
+  // clang-format on
 
   HWY_INLINE V Pow(V x, V y) const {
     constexpr size_t kMax = HWY_MAX_BYTES / sizeof(T);

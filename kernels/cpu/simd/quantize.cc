@@ -138,48 +138,32 @@ int32_t SumBytesLoop(DType type, const void* x, int64_t n) {
 
 QuantizeFn FindQuantize(DType to) {
   switch (to) {
-    case DType::kU8:
-      return &QuantizeLoop<uint8_t>;
-    case DType::kI8:
-      return &QuantizeLoop<int8_t>;
-    case DType::kU16:
-      return &QuantizeLoop<uint16_t>;
-    case DType::kI16:
-      return &QuantizeLoop<int16_t>;
-    default:
-      return nullptr;
+    case DType::kU8: return &QuantizeLoop<uint8_t>;
+    case DType::kI8: return &QuantizeLoop<int8_t>;
+    case DType::kU16: return &QuantizeLoop<uint16_t>;
+    case DType::kI16: return &QuantizeLoop<int16_t>;
+    default: return nullptr;
   }
 }
 
 FinishSumsFn FindFinishSums(DType to) {
   switch (to) {
-    case DType::kU8:
-      return &FinishSumsLoop<uint8_t>;
-    case DType::kI8:
-      return &FinishSumsLoop<int8_t>;
-    case DType::kF32:
-      return &FinishSumsLoop<float>;
-    case DType::kI32:
-      return &FinishSumsLoop<int32_t>;
-    default:
-      return nullptr;
+    case DType::kU8: return &FinishSumsLoop<uint8_t>;
+    case DType::kI8: return &FinishSumsLoop<int8_t>;
+    case DType::kF32: return &FinishSumsLoop<float>;
+    case DType::kI32: return &FinishSumsLoop<int32_t>;
+    default: return nullptr;
   }
 }
 
 DequantizeFn FindDequantize(DType from) {
   switch (from) {
-    case DType::kU8:
-      return &DequantizeLoop<uint8_t>;
-    case DType::kI8:
-      return &DequantizeLoop<int8_t>;
-    case DType::kU16:
-      return &DequantizeLoop<uint16_t>;
-    case DType::kI16:
-      return &DequantizeLoop<int16_t>;
-    case DType::kI32:
-      return &DequantizeLoop<int32_t>;
-    default:
-      return nullptr;
+    case DType::kU8: return &DequantizeLoop<uint8_t>;
+    case DType::kI8: return &DequantizeLoop<int8_t>;
+    case DType::kU16: return &DequantizeLoop<uint16_t>;
+    case DType::kI16: return &DequantizeLoop<int16_t>;
+    case DType::kI32: return &DequantizeLoop<int32_t>;
+    default: return nullptr;
   }
 }
 

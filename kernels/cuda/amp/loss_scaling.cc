@@ -41,16 +41,17 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeUnscale(const KernelSpec& spec) {
   AMPC_ASSIGN_OR_RETURN(Gradients g, ReadGradients(view, &traits));
   const DType scale_type = view.InDesc("Scale").dtype;
   if (scale_type != DType::kF32 && scale_type != DType::kF64) return view.Unsupported("the device's kernel takes a Scale of f32 or f64");
-  return MakeDeviceKernel(std::move(traits), [g = std::move(g), scale_type, scale = view.In("Scale"),
-                                              found = view.Out("FoundInfinite")](const KernelArgs& args, void* stream) {
+  return MakeDeviceKernel(std::move(traits), [g = std::move(g), scale_type, scale = view.In("Scale"), found = view.Out("FoundInfinite")](
+                                                 const KernelArgs& args, void* stream) {
     std::vector<UnscaleTensor> tensors;
     tensors.reserve(g.descs.size());
     for (size_t i = 0; i < g.descs.size(); ++i) {
       void* out = g.first_out < 0 ? nullptr : args.outputs[g.first_out + i];
       tensors.push_back({args.inputs[g.first_in + i], out, g.descs[i].NumElements(), g.descs[i].dtype});
     }
-    return LaunchUnscale(stream, tensors.data(), static_cast<int64_t>(tensors.size()),
-                         {{args.inputs[scale], scale_type, 0}, static_cast<bool*>(args.outputs[found]), static_cast<double*>(args.workspace)});
+    return LaunchUnscale(
+        stream, tensors.data(), static_cast<int64_t>(tensors.size()),
+        {{args.inputs[scale], scale_type, 0}, static_cast<bool*>(args.outputs[found]), static_cast<double*>(args.workspace)});
   });
 }
 
@@ -62,8 +63,14 @@ T* ResultOr(const KernelArgs& args, int result) {
 // Flat positions of operands and results of update_loss_scaling.
 struct ScalingOperands {
   explicit ScalingOperands(const SpecView& view)
-      : found(view.In("FoundInfinite")), stop(view.In("StopUpdate")), scale(view.In("PrevLossScaling")), good(view.In("InGoodSteps")),
-        bad(view.In("InBadSteps")), scale_out(view.Out("LossScaling")), good_out(view.Out("OutGoodSteps")), bad_out(view.Out("OutBadSteps")) {}
+      : found(view.In("FoundInfinite")),
+        stop(view.In("StopUpdate")),
+        scale(view.In("PrevLossScaling")),
+        good(view.In("InGoodSteps")),
+        bad(view.In("InBadSteps")),
+        scale_out(view.Out("LossScaling")),
+        good_out(view.Out("OutGoodSteps")),
+        bad_out(view.Out("OutBadSteps")) {}
   void Put(const KernelArgs& args, ScalingParams& p) const {
     p.found = static_cast<const bool*>(args.inputs[found]);
     p.stop = stop < 0 ? nullptr : static_cast<const bool*>(args.inputs[stop]);

@@ -22,8 +22,8 @@ struct UnscaleParams {
   double* inverse = nullptr;  // workspace of one number
 };
 
-// out = x * (1 / scale) for all tensors; found: whether a result, rounded to its type where there is an out, is not finite. Two launches for up to several hundred
-// tensors, the first of one thread. Threads that find something all write the same.
+// out = x * (1 / scale) for all tensors; found: whether a result, rounded to its type where there is an out, is not finite. Two launches
+// for up to several hundred tensors, the first of one thread. Threads that find something all write the same.
 int LaunchUnscale(void* stream, const UnscaleTensor* tensors, int64_t n, const UnscaleParams& p);
 
 struct ScalingTensor {
@@ -37,12 +37,12 @@ struct ScalingParams {
   const bool* found = nullptr;
   const bool* stop = nullptr;  // null: never
   bool always_stop = false;
-  bool is_double = false;      // the scale is f64, else f32
+  bool is_double = false;  // the scale is f64, else f32
   LossScalePolicy policy;
   const void* scale = nullptr;
   const int32_t* good = nullptr;
   const int32_t* bad = nullptr;
-  void* scale_out = nullptr;   // each null where the op has no such result, or the operand itself
+  void* scale_out = nullptr;  // each null where the op has no such result, or the operand itself
   int32_t* good_out = nullptr;
   int32_t* bad_out = nullptr;
 };

@@ -35,7 +35,8 @@ struct Exchange {
   }
   absl::Status Pack(const KernelArgs& args, float* pack) const {
     const std::vector<PackTensor> tensors = Tensors(args, true);  // whatever lies in the room behind one is added up, and read by nobody
-    return args.stream->device().LaunchStatus(LaunchPack(args.stream->native(), tensors.data(), static_cast<int64_t>(tensors.size()), pack), "pack");
+    return args.stream->device().LaunchStatus(LaunchPack(args.stream->native(), tensors.data(), static_cast<int64_t>(tensors.size()), pack),
+                                              "pack");
   }
   absl::Status Unpack(const KernelArgs& args, const float* pack) const {
     std::vector<PackTensor> tensors = Tensors(args, false);

@@ -11,8 +11,8 @@ struct PackTensor {
   const void* from = nullptr;  // of LaunchPack
   void* to = nullptr;          // of LaunchUnpack
   int64_t elements = 0;
-  int64_t offset = 0;          // of its first element in the buffer
-  DType type = DType::kF32;    // f32, f16 or bf16
+  int64_t offset = 0;        // of its first element in the buffer
+  DType type = DType::kF32;  // f32, f16 or bf16
 };
 
 // pack[offset + i] = from[i].

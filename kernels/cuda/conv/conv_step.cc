@@ -337,12 +337,9 @@ class LibraryStep final : public ConvStep {
       return absl::OkStatus();
     };
     switch (task_.type) {
-      case DType::kF16:
-        return copy(PackFilter<Half>(value, o, i, window, last_));
-      case DType::kBF16:
-        return copy(PackFilter<BFloat16>(value, o, i, window, last_));
-      default:
-        return copy(PackFilter<float>(value, o, i, window, last_));
+      case DType::kF16: return copy(PackFilter<Half>(value, o, i, window, last_));
+      case DType::kBF16: return copy(PackFilter<BFloat16>(value, o, i, window, last_));
+      default: return copy(PackFilter<float>(value, o, i, window, last_));
     }
   }
 

@@ -75,14 +75,10 @@ bool IsDepthwisePacked(const DirectConv& conv) {
 
 int LaunchDepthwisePacked(void* stream, const DirectConv& conv, bool forward, const ConvEpilogue& epilogue, const float* filter) {
   switch (conv.y.type) {
-    case DType::kF32:
-      return Run<float>(stream, conv, forward, epilogue, filter);
-    case DType::kF16:
-      return Run<Half>(stream, conv, forward, epilogue, filter);
-    case DType::kBF16:
-      return Run<BFloat16>(stream, conv, forward, epilogue, filter);
-    default:
-      return -1;
+    case DType::kF32: return Run<float>(stream, conv, forward, epilogue, filter);
+    case DType::kF16: return Run<Half>(stream, conv, forward, epilogue, filter);
+    case DType::kBF16: return Run<BFloat16>(stream, conv, forward, epilogue, filter);
+    default: return -1;
   }
 }
 

@@ -95,7 +95,8 @@ struct TeamChunk {
     const int64_t chunk = i / p.kept.count, result = i % p.kept.count;
     const Term<C> term{p, OffsetsIn(p.kept, result)};
     const int64_t first = chunk * p.chunk;
-    const double sum = team.Reduce(TermsOf(p, chunk), 0.0, [&](int64_t k) { return term(first + k); }, Plus{});
+    const double sum = team.Reduce(
+        TermsOf(p, chunk), 0.0, [&](int64_t k) { return term(first + k); }, Plus{});
     team.Once([&] { p.parts[i] = sum; });
   }
 };
@@ -117,7 +118,8 @@ struct Finish {
   }
   template <class T>
   AMPC_DEVICE void operator()(T& team, int64_t result) const {
-    const double sum = team.Reduce(p.chunks, 0.0, [&](int64_t c) { return p.parts[c * p.kept.count + result]; }, Plus{});
+    const double sum = team.Reduce(
+        p.chunks, 0.0, [&](int64_t c) { return p.parts[c * p.kept.count + result]; }, Plus{});
     team.Once([&] { Put(result, sum); });
   }
 };

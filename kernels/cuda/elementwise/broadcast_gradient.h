@@ -1,6 +1,6 @@
-// Launcher of gradients of maps of two broadcast operands: a functor of x, y and g (functors::RowGradient, those of broadcasts), summed where
-// the operand that it belongs to repeats. Sums are taken in double in an order that depends on the shape only: first chunks of terms, then
-// the chunks' sums.
+// Launcher of gradients of maps of two broadcast operands: a functor of x, y and g (functors::RowGradient, those of broadcasts), summed
+// where the operand that it belongs to repeats. Sums are taken in double in an order that depends on the shape only: first chunks of terms,
+// then the chunks' sums.
 #pragma once
 
 #include "kernels/common/functor_ids.h"
@@ -21,8 +21,8 @@ struct BroadcastGradientParams {
   // Without sums: x, y and g as a map. Of the other case only types, data and the result.
   MapParams<3> map;
   bool sums = false;
-  GradientAxes kept, summed;  // where the operand has its own elements, and where it repeats
-  bool columns = false;       // neighbours in memory belong to different results
+  GradientAxes kept, summed;      // where the operand has its own elements, and where it repeats
+  bool columns = false;           // neighbours in memory belong to different results
   int64_t chunk = 1, chunks = 1;  // terms of one chunk; how many
   double* parts = nullptr;        // kept.count * chunks of them
 };

@@ -25,7 +25,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   for (size_t i = 0; i < spec.inputs.size(); ++i) {
     const DType from = spec.inputs[i].dtype, to = spec.outputs[i].dtype;
     if (!CanCast(from) || !CanCast(to)) {
-      return view.Unsupported(absl::StrCat("there is no device kernel that casts ", std::string(Name(from)), " to ", std::string(Name(to))));
+      return view.Unsupported(
+          absl::StrCat("there is no device kernel that casts ", std::string(Name(from)), " to ", std::string(Name(to))));
     }
     items.push_back({from, to, spec.outputs[i].NumElements()});
   }
@@ -35,7 +36,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   if (items.size() == 1 && items[0].from == items[0].to) traits.alias_input = 0;
   return MakeDeviceKernel(std::move(traits), [items](const KernelArgs& args, void* stream) {
     for (size_t i = 0; i < items.size(); ++i) {
-      if (const int code = LaunchCast(stream, items[i].from, args.inputs[i], items[i].to, args.outputs[i], items[i].elements); code != 0) return code;
+      if (const int code = LaunchCast(stream, items[i].from, args.inputs[i], items[i].to, args.outputs[i], items[i].elements); code != 0)
+        return code;
     }
     return 0;
   });

@@ -87,9 +87,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeFlat(const KernelSpec& spec) {
 struct Part {
   BroadcastGradientParams params;
   int x, y, g, out;
-  int64_t workspace_bytes() const {
-    return params.sums ? params.kept.count * params.chunks * static_cast<int64_t>(sizeof(double)) : 0;
-  }
+  int64_t workspace_bytes() const { return params.sums ? params.kept.count * params.chunks * static_cast<int64_t>(sizeof(double)) : 0; }
 };
 
 // How many terms a chunk has: enough chunks to fill a device, few enough that adding them is cheap.
@@ -154,8 +152,8 @@ std::unique_ptr<Kernel> MakeParts(const KernelSpec& spec, std::vector<Part> part
 }
 
 // Adds the gradient of x or y, if it is wanted.
-absl::Status AddPart(const SpecView& view, const BinaryGradientRow& row, bool second, const AlignedDims& dims, absl::Span<const int64_t> whole,
-                     std::vector<Part>* parts) {
+absl::Status AddPart(const SpecView& view, const BinaryGradientRow& row, bool second, const AlignedDims& dims,
+                     absl::Span<const int64_t> whole, std::vector<Part>* parts) {
   const KernelSpec& spec = view.spec();
   const int out = view.Out(absl::StrCat(second ? row.y : row.x, "@GRAD"));
   if (out < 0) return absl::OkStatus();

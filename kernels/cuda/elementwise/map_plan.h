@@ -14,8 +14,8 @@
 
 namespace ampc::cuda {
 
-// Joins dimensions and fills `shape` and the strides of `in`. `operands`: dims of the result's rank, 1 where one repeats. False when more than
-// kMaxMapRank dimensions remain.
+// Joins dimensions and fills `shape` and the strides of `in`. `operands`: dims of the result's rank, 1 where one repeats. False when more
+// than kMaxMapRank dimensions remain.
 bool PlanMap(absl::Span<const std::vector<int64_t>> operands, absl::Span<const int64_t> out, MapShape* shape, absl::Span<MapOperand> in);
 
 // A map whose operands have the result's very dims: the flat inputs `from`, to result `to`.

@@ -23,7 +23,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeWhere(const KernelSpec& spec) {
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.inputs[0].dtype, {DType::kBool}));
   const DType dtype = spec.outputs[0].dtype;
   const int64_t n = spec.outputs[0].NumElements();
-  if (spec.inputs[1].dtype != dtype || spec.inputs[2].dtype != dtype) return view.Unsupported("operands of several types have no device kernel");
+  if (spec.inputs[1].dtype != dtype || spec.inputs[2].dtype != dtype)
+    return view.Unsupported("operands of several types have no device kernel");
   for (const TensorDesc& in : spec.inputs) {
     if (in.NumElements() != n) return view.Internal("an operand has another size than the result");
   }
@@ -98,7 +99,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeParts(const SpecView& view, int mask
   AMPC_RETURN_IF_ERROR(view.CheckType(view.spec().inputs[mask].dtype, {mask_type}));
   if (view.spec().inputs[mask].NumElements() != from.NumElements()) return view.Internal("the mask has another size than the gradient");
   for (const Part& part : parts) {
-    if (view.spec().outputs[part.out].dtype != from.dtype) return view.Unsupported("a gradient of another type than its source has no device kernel");
+    if (view.spec().outputs[part.out].dtype != from.dtype)
+      return view.Unsupported("a gradient of another type than its source has no device kernel");
   }
   KernelTraits traits = Traits("cuda:mask");
   if (!parts.empty()) traits.in_place_input = g;

@@ -36,7 +36,8 @@ template <class T>
 int Where(void* stream, const void* condition, const void* x, const void* y, void* out, int64_t n) {
   const bool aligned = IsAligned(condition) && IsAligned(x) && IsAligned(y) && IsAligned(out);
   return ForEach(stream, (n + WhereStep<T>::kN - 1) / WhereStep<T>::kN,
-                 WhereStep<T>{static_cast<const bool*>(condition), static_cast<const T*>(x), static_cast<const T*>(y), static_cast<T*>(out), n, aligned});
+                 WhereStep<T>{static_cast<const bool*>(condition), static_cast<const T*>(x), static_cast<const T*>(y), static_cast<T*>(out),
+                              n, aligned});
 }
 
 // The mask's values for [first, first + count).

@@ -19,8 +19,8 @@ struct MaskParams {
 };
 int LaunchMask(void* stream, const MaskParams& p);
 
-// out = factor * x where the hash of the seed and the position keeps an element (kernels/common/keep_mask.h), else 0. `mask`, unless null, gets
-// what was kept. `out` may be x.
+// out = factor * x where the hash of the seed and the position keeps an element (kernels/common/keep_mask.h), else 0. `mask`, unless null,
+// gets what was kept. `out` may be x.
 struct DropoutParams {
   const void* x;
   void *out, *mask;

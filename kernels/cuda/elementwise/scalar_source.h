@@ -10,7 +10,7 @@ namespace ampc::cuda {
 
 struct ScalarSource {
   double fixed = 0;
-  int64_t fixed_integer = 0;  // the same with every bit of an integer
+  int64_t fixed_integer = 0;   // the same with every bit of an integer
   const void* data = nullptr;  // null: fixed
   DType dtype = DType::kF32;
 

@@ -48,7 +48,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeClip(const KernelSpec& spec) {
   const SpecView view(spec);
-  return MakeMap(spec, UnaryOp::kClip, {DeviceScalar(view, "Min", spec.op->GetFloat("min")), DeviceScalar(view, "Max", spec.op->GetFloat("max")), {}});
+  return MakeMap(spec, UnaryOp::kClip,
+                 {DeviceScalar(view, "Min", spec.op->GetFloat("min")), DeviceScalar(view, "Max", spec.op->GetFloat("max")), {}});
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakePow(const KernelSpec& spec) {

@@ -28,7 +28,8 @@ std::unique_ptr<Kernel> MakeTake(const TakeParams& params, int index, int x) {
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGather(const KernelSpec& spec) {
   AMPC_ASSIGN_OR_RETURN(const SliceIndexSpec s, ReadSliceIndex(SpecView(spec)));
   const DType type = spec.inputs[s.table].dtype;
-  return MakeTake({PositionsOf(s), s.outer, s.count, s.slots, s.width * static_cast<int64_t>(SizeOf(type)), MissingValue(type)}, s.flat, s.table);
+  return MakeTake({PositionsOf(s), s.outer, s.count, s.slots, s.width * static_cast<int64_t>(SizeOf(type)), MissingValue(type)}, s.flat,
+                  s.table);
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGatherNd(const KernelSpec& spec) {
@@ -36,8 +37,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGatherNd(const KernelSpec& spec) {
   const TensorDesc& x = view.InDesc("X");
   AMPC_ASSIGN_OR_RETURN(const NdIndexSpec s, ReadNdIndex(view, "Index", x.dims));
   AMPC_ASSIGN_OR_RETURN(const Positions at, PositionsOf(view, s));
-  if (s.rows * s.row_elements != view.OutDesc("Out").NumElements()) return view.Internal("the gathered slices and the result differ in size");
-  return MakeTake({at, 1, s.rows, s.slots(), s.row_elements * static_cast<int64_t>(SizeOf(x.dtype)), MissingValue(x.dtype)}, s.flat, view.In("X"));
+  if (s.rows * s.row_elements != view.OutDesc("Out").NumElements())
+    return view.Internal("the gathered slices and the result differ in size");
+  return MakeTake({at, 1, s.rows, s.slots(), s.row_elements * static_cast<int64_t>(SizeOf(x.dtype)), MissingValue(x.dtype)}, s.flat,
+                  view.In("X"));
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeAlongAxis(const KernelSpec& spec) {

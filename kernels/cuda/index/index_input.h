@@ -29,6 +29,8 @@ inline absl::StatusOr<Positions> PositionsOf(const SpecView& view, const NdIndex
   return p;
 }
 
-inline AlongAxis AlongOf(const AlongAxisSpec& s, const KernelArgs& args) { return {args.inputs[s.flat], s.type, s.from_end, s.outer, s.slots, s.count, s.inner}; }
+inline AlongAxis AlongOf(const AlongAxisSpec& s, const KernelArgs& args) {
+  return {args.inputs[s.flat], s.type, s.from_end, s.outer, s.slots, s.count, s.inner};
+}
 
 }  // namespace ampc::cuda

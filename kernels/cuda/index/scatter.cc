@@ -33,7 +33,9 @@ struct SliceSum {
   int in = 0, out = 0;
   Ordering ordering;
 
-  SortedRows Rows(void* workspace) const { return {ordering.sorted_keys(workspace), ordering.order(workspace), outer, slots, count, width}; }
+  SortedRows Rows(void* workspace) const {
+    return {ordering.sorted_keys(workspace), ordering.order(workspace), outer, slots, count, width};
+  }
   int64_t workspace_bytes() const { return ordering.workspace_bytes() + SumBytes(type, outer, count, width); }
   // The keys are written.
   int Launch(const KernelArgs& args, void* stream) const {
@@ -76,18 +78,20 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGatherNd(const KernelSpec& spec) {
   AMPC_ASSIGN_OR_RETURN(const Positions positions, PositionsOf(view, s));
   if (s.row_elements == 0) return MakeNothing();
   const SliceSum sum{x.dtype, 1, s.slots(), s.rows, s.row_elements, view.In("Out@GRAD"), view.Out("X@GRAD"), {}};
-  return MakeSliceSum(view, sum, [positions, index = s.flat, n = s.rows, slots = s.slots()](const KernelArgs& args, void* stream, uint32_t* keys) {
-    Positions at = positions;
-    at.index = args.inputs[index];
-    return LaunchKeys(stream, at, n, slots, keys);
-  });
+  return MakeSliceSum(view, sum,
+                      [positions, index = s.flat, n = s.rows, slots = s.slots()](const KernelArgs& args, void* stream, uint32_t* keys) {
+                        Positions at = positions;
+                        at.index = args.inputs[index];
+                        return LaunchKeys(stream, at, n, slots, keys);
+                      });
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeAlongAxis(const KernelSpec& spec) {
   const SpecView view(spec);
   AMPC_ASSIGN_OR_RETURN(const AlongAxisSpec s, ReadAlongAxis(view));
   const SliceSum sum{spec.outputs[s.table].dtype, 1, s.outer * s.slots * s.inner, s.outer * s.count * s.inner, 1, s.gradient, s.table, {}};
-  return MakeSliceSum(view, sum, [s](const KernelArgs& args, void* stream, uint32_t* keys) { return LaunchKeysAlong(stream, AlongOf(s, args), keys); });
+  return MakeSliceSum(
+      view, sum, [s](const KernelArgs& args, void* stream, uint32_t* keys) { return LaunchKeysAlong(stream, AlongOf(s, args), keys); });
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeScatter(const KernelSpec& spec) {
@@ -185,7 +189,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeMaskedSelect(const KernelSpec& spec)
     if (code == 0) code = ordering.Launch(stream, args.workspace);
     if (code == 0) code = FillZeros(stream, args.outputs[out], n * size);
     if (code != 0) return code;
-    return LaunchUnselect(stream, ordering.sorted_keys(args.workspace), ordering.order(args.workspace), count, size, args.inputs[in], args.outputs[out]);
+    return LaunchUnselect(stream, ordering.sorted_keys(args.workspace), ordering.order(args.workspace), count, size, args.inputs[in],
+                          args.outputs[out]);
   });
 }
 
@@ -197,13 +202,10 @@ absl::Status RegisterScatter(KernelRegistry* registry) {
   AMPC_RETURN_IF_ERROR(
       registry->Add({"scatter_nd_add", &MakeScatter, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32, DType::kI64}}));
   const std::pair<const char*, MakeKernelFn> gradients[] = {
-      {"argsort_grad", &MakeAlongAxis},      {"gather_grad", &MakeSlices},
-      {"gather_nd_grad", &MakeGatherNd},     {"index_sample_grad", &MakeAlongAxis},
-      {"index_select_grad", &MakeSlices},    {"lookup_table_grad", &MakeSlices},
-      {"lookup_table_v2_grad", &MakeSlices},
-      {"scatter_grad", &MakeScatterGradient}, {"scatter_nd_add_grad", &MakeScatterGradient},
-      {"take_along_axis_grad", &MakeAlongAxis}, {"top_k_grad", &MakeAlongAxis},
-      {"top_k_v2_grad", &MakeAlongAxis},
+      {"argsort_grad", &MakeAlongAxis},         {"gather_grad", &MakeSlices},           {"gather_nd_grad", &MakeGatherNd},
+      {"index_sample_grad", &MakeAlongAxis},    {"index_select_grad", &MakeSlices},     {"lookup_table_grad", &MakeSlices},
+      {"lookup_table_v2_grad", &MakeSlices},    {"scatter_grad", &MakeScatterGradient}, {"scatter_nd_add_grad", &MakeScatterGradient},
+      {"take_along_axis_grad", &MakeAlongAxis}, {"top_k_grad", &MakeAlongAxis},         {"top_k_v2_grad", &MakeAlongAxis},
   };
   for (const auto& [op, make] : gradients) AMPC_RETURN_IF_ERROR(registry->Add({op, make, floats}));
   return absl::OkStatus();

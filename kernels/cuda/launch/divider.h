@@ -19,7 +19,8 @@ class Divider {
       return;
     }
     while ((int64_t{1} << shift_) < divisor) ++shift_;
-    multiplier_ = static_cast<uint32_t>((((uint64_t{1} << shift_) - static_cast<uint64_t>(divisor)) << 32) / static_cast<uint64_t>(divisor) + 1);
+    multiplier_ =
+        static_cast<uint32_t>((((uint64_t{1} << shift_) - static_cast<uint64_t>(divisor)) << 32) / static_cast<uint64_t>(divisor) + 1);
   }
 
   AMPC_HOST_DEVICE int64_t Quotient(int64_t n) const {

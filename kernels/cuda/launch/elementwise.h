@@ -55,9 +55,11 @@ AMPC_HOST_DEVICE inline int64_t OffsetOf(const MapShape& shape, const MapOperand
 
 // The operand's values for the result's elements [first, first + count), count <= kLanes<C>; zeros behind them. `aligned`: of a.data.
 template <class C>
-AMPC_HOST_DEVICE inline void ReadLanes(const MapShape& shape, const MapOperand& a, bool aligned, int64_t first, int count, C (&v)[kLanes<C>]) {
+AMPC_HOST_DEVICE inline void ReadLanes(const MapShape& shape, const MapOperand& a, bool aligned, int64_t first, int count,
+                                       C (&v)[kLanes<C>]) {
   const bool dense = a.along == Along::kSame || a.along == Along::kRow;
-  const int64_t offset = a.along == Along::kSame ? first : a.along == Along::kRow || a.along == Along::kRepeat ? OffsetOf(shape, a, first) : 0;
+  int64_t offset = a.along == Along::kSame ? first : 0;
+  if (a.along == Along::kRow || a.along == Along::kRepeat) offset = OffsetOf(shape, a, first);
   if (dense && aligned && count == kLanes<C>) return LoadPack(a.dtype, a.data, offset, v);
   if (a.along == Along::kOne || a.along == Along::kRepeat) {
     const C value = LoadOne<C>(a.dtype, a.data, offset);
@@ -75,9 +77,8 @@ template <class C>
 AMPC_HOST_DEVICE inline void WriteLanes(const MapResult& out, bool aligned, int64_t first, int count, const C (&v)[kLanes<C>]) {
   if (aligned && count == kLanes<C>) return StorePack(out.dtype, out.data, first, v);
   AMPC_UNROLL
-  for (int k = 0; k < kLanes<C>; ++k) {
+  for (int k = 0; k < kLanes<C>; ++k)
     if (k < count) StoreOne(out.dtype, out.data, first + k, v[k]);
-  }
 }
 
 AMPC_HOST_DEVICE inline int LanesAt(int64_t first, int64_t n, int lanes) { return n - first < lanes ? static_cast<int>(n - first) : lanes; }
@@ -132,9 +133,8 @@ struct MapStep {
         return;
       }
       AMPC_UNROLL
-      for (int k = 0; k < kLanes<C>; ++k) {
+      for (int k = 0; k < kLanes<C>; ++k)
         if (k < count) to[k] = r.v[k];
-      }
     }
   }
 };

@@ -13,7 +13,9 @@ namespace ampc::cuda {
 
 // Neighbours of a thread: 8 halves, 2 doubles.
 template <class C>
-inline constexpr int kLanes = std::is_same_v<C, float> ? 8 : std::is_same_v<C, double> ? 2 : 4;
+inline constexpr int kLanes = std::is_same_v<C, float>    ? 8
+                              : std::is_same_v<C, double> ? 2
+                                                          : 4;
 inline constexpr int kMaxLanes = 8;
 
 // f(T()) for the stored type T of the class C; nothing for a type of another class.

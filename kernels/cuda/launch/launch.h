@@ -29,8 +29,9 @@ int ForEach(void* stream, int64_t n, F f) {
   return n == 0 ? 0 : LaunchForEach(stream, n, f);
 }
 
-// f(team, int64_t t) for each t in [0, teams), where f's operator() is a template over the team's type: all threads of a team run f together, see Team. `work` is about how many items a
-// team's loops have; it decides the number of threads. `shared_bytes`: Team::shared, at most kSharedBytes.
+// f(team, int64_t t) for each t in [0, teams), where f's operator() is a template over the team's type: all threads of a team run f
+// together, see Team. `work` is about how many items a team's loops have; it decides the number of threads. `shared_bytes`: Team::shared,
+// at most kSharedBytes.
 template <class F>
 int ForEachTeam(void* stream, int64_t teams, int64_t work, F f, int shared_bytes = 0) {
   return teams == 0 ? 0 : LaunchForEachTeam(stream, teams, work, shared_bytes, f);
@@ -40,7 +41,8 @@ int ForEachTeam(void* stream, int64_t teams, int64_t work, F f, int shared_bytes
 //   team.For(n, f)                        f(int64_t i) for each i, shared among the threads; everyone sees the results behind it
 //   team.Reduce(n, identity, load, combine)  combine over load(0..n-1), the same value for every thread; the order depends only on n and
 //                                         the team's size. `combine` is associative and commutative but for rounding
-//   team.Scan(n, identity, load, combine, store)  store(i, before, after) for each i, where `before` is combine over load(0..i-1) and `after`
+//   team.Scan(n, identity, load, combine, store)  store(i, before, after) for each i, where `before` is combine over load(0..i-1) and
+//   `after`
 //                                         that with load(i), which is read before the store; `combine` is associative but for rounding
 //   team.Once(f)                          one thread runs f(); everyone sees the results behind it
 //   team.shared()                         the team's memory of shared_bytes, 16-byte aligned

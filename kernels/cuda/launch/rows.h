@@ -71,8 +71,11 @@ AMPC_DEVICE void ForRow(Team& team, int64_t n, bool packs, F f) {
 // combine over load(i, Width<w>()).
 template <class T, class Team, class Acc, class L, class Combine>
 AMPC_DEVICE Acc ReduceRow(Team& team, int64_t n, bool packs, Acc identity, L load, Combine combine) {
-  if (packs) return team.Reduce(n / kPack<T>, identity, [&](int64_t p) { return load(p * kPack<T>, Width<kPack<T>>()); }, combine);
-  return team.Reduce(n, identity, [&](int64_t i) { return load(i, Width<1>()); }, combine);
+  if (packs)
+    return team.Reduce(
+        n / kPack<T>, identity, [&](int64_t p) { return load(p * kPack<T>, Width<kPack<T>>()); }, combine);
+  return team.Reduce(
+      n, identity, [&](int64_t i) { return load(i, Width<1>()); }, combine);
 }
 
 // A row in memory; packs only where the stride is 1.

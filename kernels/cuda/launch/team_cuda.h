@@ -1,5 +1,5 @@
-// Team on a device; include kernels/cuda/launch/launch.h. It uses nothing of CUDA but __device__, threadIdx, barriers and shuffles, for which a
-// test has threads of the host (tests/cuda/launch/team_test.cc).
+// Team on a device; include kernels/cuda/launch/launch.h. It uses nothing of CUDA but __device__, threadIdx, barriers and shuffles, for
+// which a test has threads of the host (tests/cuda/launch/team_test.cc).
 #pragma once
 
 #include <cstdint>

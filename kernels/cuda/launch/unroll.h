@@ -1,4 +1,5 @@
-// AMPC_UNROLL in front of a loop of device code whose count the compiler knows: without it an array that the loop walks through lies in local memory.
+// AMPC_UNROLL in front of a loop of device code whose count the compiler knows: without it an array that the loop walks through lies in
+// local memory.
 #pragma once
 
 #if defined(__CUDA_ARCH__)

@@ -41,8 +41,10 @@ int LaunchTranspose(void* stream, const TransposeParams& p) {
   if (p.rows == 0 || p.cols == 0) return 0;
   return VisitWidth(p.width, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    TransposeTile<T> tile{static_cast<const T*>(p.in), static_cast<T*>(p.out), p.rows, p.cols, (p.rows + kTile - 1) / kTile, (p.cols + kTile - 1) / kTile};
-    return ForEachTeam(stream, p.batch * tile.tiles_down * tile.tiles_across, kTile * kTile, tile, static_cast<int>(kTile * (kTile + 1) * sizeof(T)));
+    TransposeTile<T> tile{static_cast<const T*>(p.in),  static_cast<T*>(p.out),      p.rows, p.cols,
+                          (p.rows + kTile - 1) / kTile, (p.cols + kTile - 1) / kTile};
+    return ForEachTeam(stream, p.batch * tile.tiles_down * tile.tiles_across, kTile * kTile, tile,
+                       static_cast<int>(kTile * (kTile + 1) * sizeof(T)));
   });
 }
 

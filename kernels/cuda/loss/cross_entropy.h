@@ -13,18 +13,18 @@
 namespace ampc::cuda {
 
 struct CrossEntropyParams {
-  AxisRows rows = {};           // of classes
-  DType dtype = DType::kF32;    // of x, softmax and dx; a float
-  bool normalise = true;        // x is logits
-  bool stable = true;           // the loss comes from logits, not from probabilities
-  bool soft = false;            // a label for each class
+  AxisRows rows = {};         // of classes
+  DType dtype = DType::kF32;  // of x, softmax and dx; a float
+  bool normalise = true;      // x is logits
+  bool stable = true;         // the loss comes from logits, not from probabilities
+  bool soft = false;          // a label for each class
   int64_t ignore = -100;
   AnyInput label = {};
-  const void* x = nullptr;      // of the gradient of softmax_with_cross_entropy: its softmax
-  void* softmax = nullptr;      // null: not wanted
+  const void* x = nullptr;  // of the gradient of softmax_with_cross_entropy: its softmax
+  void* softmax = nullptr;  // null: not wanted
   AnyOutput loss = {};
-  AnyInput g = {};              // of the loss
-  void* dx = nullptr;           // may be x
+  AnyInput g = {};     // of the loss
+  void* dx = nullptr;  // may be x
 };
 int LaunchCrossEntropy(void* stream, const CrossEntropyParams& p);
 int LaunchCrossEntropyGradient(void* stream, const CrossEntropyParams& p);

@@ -84,27 +84,19 @@ int LinearGradientAs(void* stream, const LinearParams& p, const void* reserve) {
 
 int LaunchLinear(void* stream, const LinearParams& p, const void* bias, void* reserve) {
   switch (p.type) {
-    case DType::kF32:
-      return LinearAs<float>(stream, p, bias, reserve);
-    case DType::kF16:
-      return LinearAs<Half>(stream, p, bias, reserve);
-    case DType::kBF16:
-      return LinearAs<BFloat16>(stream, p, bias, reserve);
-    default:
-      return -1;
+    case DType::kF32: return LinearAs<float>(stream, p, bias, reserve);
+    case DType::kF16: return LinearAs<Half>(stream, p, bias, reserve);
+    case DType::kBF16: return LinearAs<BFloat16>(stream, p, bias, reserve);
+    default: return -1;
   }
 }
 
 int LaunchLinearGradient(void* stream, const LinearParams& p, const void* reserve) {
   switch (p.type) {
-    case DType::kF32:
-      return LinearGradientAs<float>(stream, p, reserve);
-    case DType::kF16:
-      return LinearGradientAs<Half>(stream, p, reserve);
-    case DType::kBF16:
-      return LinearGradientAs<BFloat16>(stream, p, reserve);
-    default:
-      return -1;
+    case DType::kF32: return LinearGradientAs<float>(stream, p, reserve);
+    case DType::kF16: return LinearGradientAs<Half>(stream, p, reserve);
+    case DType::kBF16: return LinearGradientAs<BFloat16>(stream, p, reserve);
+    default: return -1;
   }
 }
 

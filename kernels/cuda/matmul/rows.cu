@@ -86,25 +86,18 @@ struct ScaleOne {
 
 int LaunchFinish(void* stream, const FinishParams& p) {
   switch (p.out_type) {
-    case DType::kF32:
-      return FinishAs<float>(stream, p);
-    case DType::kF16:
-      return FinishAs<Half>(stream, p);
-    case DType::kBF16:
-      return FinishAs<BFloat16>(stream, p);
-    default:
-      return -1;
+    case DType::kF32: return FinishAs<float>(stream, p);
+    case DType::kF16: return FinishAs<Half>(stream, p);
+    case DType::kBF16: return FinishAs<BFloat16>(stream, p);
+    default: return -1;
   }
 }
 
 int LaunchDot(void* stream, DType type, const void* x, const void* y, void* out, int64_t rows, int64_t size) {
   switch (type) {
-    case DType::kI32:
-      return DotAs<int32_t>(stream, x, y, out, rows, size);
-    case DType::kI64:
-      return DotAs<int64_t>(stream, x, y, out, rows, size);
-    default:
-      return VisitFloat(type, [&](auto tag) { return DotAs<typename decltype(tag)::Type>(stream, x, y, out, rows, size); });
+    case DType::kI32: return DotAs<int32_t>(stream, x, y, out, rows, size);
+    case DType::kI64: return DotAs<int64_t>(stream, x, y, out, rows, size);
+    default: return VisitFloat(type, [&](auto tag) { return DotAs<typename decltype(tag)::Type>(stream, x, y, out, rows, size); });
   }
 }
 

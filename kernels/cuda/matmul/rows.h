@@ -8,8 +8,8 @@
 
 namespace ampc::cuda {
 
-// out[r, c] = activation(product[r, c] + bias[c] + factor * addend[r * row_stride + c * col_stride]) in float32, rounded once. `product` and `out`
-// are 16-byte aligned.
+// out[r, c] = activation(product[r, c] + bias[c] + factor * addend[r * row_stride + c * col_stride]) in float32, rounded once. `product`
+// and `out` are 16-byte aligned.
 struct FinishParams {
   const float* product = nullptr;  // null: zeros; may be `out`
   void* out = nullptr;

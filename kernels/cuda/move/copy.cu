@@ -27,7 +27,10 @@ struct alignas(16) Aligned16 {
 template <class F>
 int VisitUnit(int64_t bytes, F f) {
   if (bytes == sizeof(Aligned16)) return f(TypeTag<Aligned16>{});
-  return bytes == 8 ? f(TypeTag<uint64_t>{}) : bytes == 4 ? f(TypeTag<uint32_t>{}) : bytes == 2 ? f(TypeTag<uint16_t>{}) : f(TypeTag<uint8_t>{});
+  return bytes == 8   ? f(TypeTag<uint64_t>{})
+         : bytes == 4 ? f(TypeTag<uint32_t>{})
+         : bytes == 2 ? f(TypeTag<uint16_t>{})
+                      : f(TypeTag<uint8_t>{});
 }
 
 // In units of T.
@@ -77,7 +80,8 @@ struct MoveTile {
     const int64_t along_from = c.along_from, across_to = c.across_to;
     team.For(kTile * kLine, [=](int64_t i) {
       const int k = static_cast<int>(i) / kLine, a = static_cast<int>(i) % kLine * kPack;
-      if (k < along && a < across) *reinterpret_cast<Pack*>(tile + k * kPitch + a) = *reinterpret_cast<const Pack*>(source + k * along_from + a);
+      if (k < along && a < across)
+        *reinterpret_cast<Pack*>(tile + k * kPitch + a) = *reinterpret_cast<const Pack*>(source + k * along_from + a);
     });
     team.For(kTile * kLine, [=](int64_t i) {
       const int a = static_cast<int>(i) / kLine, k = static_cast<int>(i) % kLine * kPack;
@@ -114,7 +118,8 @@ int MoveTilesOf(void* stream, const TileCopy& c, int64_t size, const void* from,
     both.Add(from);
     both.Add(to);
     const bool even = (c.across | c.along | c.across_to | c.along_from) % 2 == 0 && Even(c.outer_from) && Even(c.outer_to);
-    return even && both.unit() >= 4 ? MoveTiles<uint16_t, uint32_t, 64, 2>(stream, c, f, t) : MoveTiles<uint16_t, uint16_t, 64, 2>(stream, c, f, t);
+    return even && both.unit() >= 4 ? MoveTiles<uint16_t, uint32_t, 64, 2>(stream, c, f, t)
+                                    : MoveTiles<uint16_t, uint16_t, 64, 2>(stream, c, f, t);
   }
   if (size == 1) return MoveTiles<uint8_t, uint8_t, 64, 4>(stream, c, static_cast<const uint8_t*>(from), static_cast<uint8_t*>(to));
   return VisitWidth(size, [&](auto tag) {
@@ -261,7 +266,8 @@ int LaunchRows(void* stream, const RowsPart* parts, int count) {
       table.entries[table.count++] = {p.from, p.to, units, Divider(p.width / unit), p.from_row, p.to_row};
       units += p.rows * (p.width / unit);
     }
-    const int code = table.count == 0 ? 0 : VisitUnit(unit, [&](auto tag) { return CopyRows<typename decltype(tag)::Type>(stream, table, units); });
+    const int code =
+        table.count == 0 ? 0 : VisitUnit(unit, [&](auto tag) { return CopyRows<typename decltype(tag)::Type>(stream, table, units); });
     if (code != 0) return code;
   }
   return 0;

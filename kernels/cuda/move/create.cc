@@ -28,9 +28,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeFillLike(const KernelSpec& spec) {
   FillElement element;
   const std::vector<char> bytes = DeclaredElement(value, out.dtype);
   std::copy(bytes.begin(), bytes.end(), element.bytes);
-  return MakeDeviceKernel(Named("cuda:fill"), [element, n = out.NumElements(), size = Width(out.dtype)](const KernelArgs& args, void* stream) {
-    return LaunchFill(stream, args.outputs[0], n, size, element);
-  });
+  return MakeDeviceKernel(Named("cuda:fill"),
+                          [element, n = out.NumElements(), size = Width(out.dtype)](const KernelArgs& args, void* stream) {
+                            return LaunchFill(stream, args.outputs[0], n, size, element);
+                          });
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeFill(const KernelSpec& spec) {
@@ -76,7 +77,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeShape(const KernelSpec& spec) {
   return MakeLiteral(out.dtype == DType::kI64 ? BytesOf<int64_t>(dims) : BytesOf<int32_t>(dims));
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeSize(const KernelSpec& spec) { return MakeLiteral(BytesOf<int64_t>({spec.inputs[0].NumElements()})); }
+absl::StatusOr<std::unique_ptr<Kernel>> MakeSize(const KernelSpec& spec) {
+  return MakeLiteral(BytesOf<int64_t>({spec.inputs[0].NumElements()}));
+}
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeRange(const KernelSpec& spec) {
   const SpecView view(spec);
@@ -114,20 +117,23 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeLinspace(const KernelSpec& spec) {
   const NumberInput start(view, "Start"), stop(view, "Stop");
   for (const NumberInput& n : {start, stop}) {
     const DType t = n.number.type;
-    if (!IsFloat(t) && t != DType::kI32 && t != DType::kI64) return view.Unsupported("the device's kernel needs Start and Stop as floats, i32 or i64");
+    if (!IsFloat(t) && t != DType::kI32 && t != DType::kI64)
+      return view.Unsupported("the device's kernel needs Start and Stop as floats, i32 or i64");
   }
   const TensorDesc& out = spec.outputs[0];
-  return MakeDeviceKernel(Named("cuda:linspace"), [start, stop, type = out.dtype, n = out.NumElements()](const KernelArgs& args, void* stream) {
-    return LaunchLinspace(stream, type, start.Get(args), stop.Get(args), n, args.outputs[0]);
-  });
+  return MakeDeviceKernel(Named("cuda:linspace"),
+                          [start, stop, type = out.dtype, n = out.NumElements()](const KernelArgs& args, void* stream) {
+                            return LaunchLinspace(stream, type, start.Get(args), stop.Get(args), n, args.outputs[0]);
+                          });
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeEye(const KernelSpec& spec) {
   const TensorDesc& out = spec.outputs[0];
   if (out.dims.size() != 2) return SpecView(spec).Internal("the result needs two dimensions");
-  return MakeDeviceKernel(Named("cuda:eye"), [type = out.dtype, rows = out.dims[0], columns = out.dims[1]](const KernelArgs& args, void* stream) {
-    return LaunchEye(stream, type, rows, columns, args.outputs[0]);
-  });
+  return MakeDeviceKernel(Named("cuda:eye"),
+                          [type = out.dtype, rows = out.dims[0], columns = out.dims[1]](const KernelArgs& args, void* stream) {
+                            return LaunchEye(stream, type, rows, columns, args.outputs[0]);
+                          });
 }
 
 // Where the op calls an index out of range an error, its row is zeros here: nobody on the host sees it.
@@ -153,7 +159,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeTriangle(const KernelSpec& spec) {
   const size_t rank = x.dims.size();
   if (rank < 2) return view.Internal("the operand is no matrix");
   if (x.dtype != spec.outputs[0].dtype) return view.Internal("the result has another type than X");
-  const TriangleParams p{Width(x.dtype), x.NumElements(), x.dims[rank - 2], x.dims[rank - 1], view.op().GetInt("diagonal"), view.op().GetBool("lower")};
+  const TriangleParams p{
+      Width(x.dtype), x.NumElements(), x.dims[rank - 2], x.dims[rank - 1], view.op().GetInt("diagonal"), view.op().GetBool("lower")};
   return MakeDeviceKernel(Named("cuda:tril_triu"), [p, from](const KernelArgs& args, void* stream) {
     return LaunchTriangle(stream, p, args.inputs[from], args.outputs[0]);
   });
@@ -181,12 +188,9 @@ absl::Status RegisterCreate(KernelRegistry* registry) {
   std::vector<DType> real = floats;
   real.insert(real.end(), {DType::kBool, DType::kU8, DType::kI8, DType::kI16, DType::kI32, DType::kI64});
   const KernelEntry entries[] = {
-      {"fill_any_like", &MakeFillLike, MovableTypes()},
-      {"fill_constant_batch_size_like", &MakeFillLike, MovableTypes()},
-      {"fill_zeros_like", &MakeFillLike, MovableTypes()},
-      {"one_hot_v2", &MakeOneHot, real},
-      {"tril_triu", &MakeTriangle, MovableTypes()},
-      {"tril_triu_grad", &MakeTriangle, floats},
+      {"fill_any_like", &MakeFillLike, MovableTypes()},   {"fill_constant_batch_size_like", &MakeFillLike, MovableTypes()},
+      {"fill_zeros_like", &MakeFillLike, MovableTypes()}, {"one_hot_v2", &MakeOneHot, real},
+      {"tril_triu", &MakeTriangle, MovableTypes()},       {"tril_triu_grad", &MakeTriangle, floats},
   };
   for (const KernelEntry& entry : entries) AMPC_RETURN_IF_ERROR(registry->Add(entry));
   return absl::OkStatus();

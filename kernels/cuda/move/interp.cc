@@ -52,9 +52,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   if (out.dims == x.dims) return MakeSame(spec, in, to);
   if (out.NumElements() == 0) return MakeDeviceKernel(Named("cuda:interp"), [](const KernelArgs&, void*) { return 0; });
   AMPC_ASSIGN_OR_RETURN(const InterpParams p, Params(view, x, out));
-  return MakeDeviceKernel(Named("cuda:interp"), [=](const KernelArgs& args, void* stream) {
-    return LaunchInterp(stream, p, args.inputs[in], args.outputs[to]);
-  });
+  return MakeDeviceKernel(Named("cuda:interp"),
+                          [=](const KernelArgs& args, void* stream) { return LaunchInterp(stream, p, args.inputs[in], args.outputs[to]); });
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {

@@ -42,7 +42,8 @@ AMPC_HOST_DEVICE inline void Sample(const InterpParams& p, const Place& place, c
   using C = ComputeType<T>;
   const InterpAxis &depth = p.axes[0], &height = p.axes[1], &width = p.axes[2];
   C deep[kMaxTaps] = {}, high[kMaxTaps] = {}, wide[kMaxTaps] = {};
-  const int64_t z = InterpTaps<C>(depth, place.at[0], deep), y = InterpTaps<C>(height, place.at[1], high), x = InterpTaps<C>(width, place.at[2], wide);
+  const int64_t z = InterpTaps<C>(depth, place.at[0], deep), y = InterpTaps<C>(height, place.at[1], high),
+                x = InterpTaps<C>(width, place.at[2], wide);
   int64_t column[kTaps];
   for (int k = 0; k < kTaps; ++k) column[k] = InterpPosition(width, x + k) * p.channels;
   C sum = 0;

@@ -49,7 +49,8 @@ struct Move {
       }
       code = LaunchRows(stream, parts.data(), n);
     }
-    for (size_t i = 0; code == 0 && i < copies.size(); ++i) code = LaunchCopy(stream, copies[i].params, from(copies[i].place), to(copies[i].place));
+    for (size_t i = 0; code == 0 && i < copies.size(); ++i)
+      code = LaunchCopy(stream, copies[i].params, from(copies[i].place), to(copies[i].place));
     return code;
   }
 };
@@ -73,7 +74,8 @@ absl::Status AddPart(const SpecView& view, const MovePart& part, Move* move) {
     move->rows.push_back({place, row.size, p.run, row.from * size, row.to * size});
     return absl::OkStatus();
   }
-  if (axes.size() > kMaxCopyRank) return view.Unsupported(absl::StrCat("the device copies at most ", kMaxCopyRank, " dimensions that do not join"));
+  if (axes.size() > kMaxCopyRank)
+    return view.Unsupported(absl::StrCat("the device copies at most ", kMaxCopyRank, " dimensions that do not join"));
   for (const StridedAxis& a : axes) p.axes[p.rank++] = {a.size, a.from * size, a.to * size};
   move->copies.push_back({place, p});
   return absl::OkStatus();
@@ -83,12 +85,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   AMPC_ASSIGN_OR_RETURN(const MoveSpec read, ReadMove(spec));
   Move move;
   move.zeroed = read.zeroed;
-  if (read.zeroed >= 0) move.zeroed_bytes = spec.outputs[read.zeroed].NumElements() * static_cast<int64_t>(SizeOf(spec.outputs[read.zeroed].dtype));
+  if (read.zeroed >= 0)
+    move.zeroed_bytes = spec.outputs[read.zeroed].NumElements() * static_cast<int64_t>(SizeOf(spec.outputs[read.zeroed].dtype));
   for (const MovePart& part : read.parts) AMPC_RETURN_IF_ERROR(AddPart(SpecView(spec), part, &move));
   KernelTraits traits;
   traits.alias_input = read.alias_input;
   traits.implementation = "cuda:copy";
-  return MakeDeviceKernel(std::move(traits), [move = std::move(move)](const KernelArgs& args, void* stream) { return move.Launch(args, stream); });
+  return MakeDeviceKernel(std::move(traits),
+                          [move = std::move(move)](const KernelArgs& args, void* stream) { return move.Launch(args, stream); });
 }
 
 }  // namespace

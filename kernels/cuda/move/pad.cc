@@ -92,9 +92,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
     p.axes[d] = {Divider(axes[d].in), axes[d].before, axes[d].out, step};
     step *= axes[d].out;
   }
-  return MakeDeviceKernel(Named("cuda:pad"), [p, from = view.In("Out@GRAD"), to = view.Out("X@GRAD")](const KernelArgs& args, void* stream) {
-    return LaunchPadGradient(stream, p, args.inputs[from], args.outputs[to]);
-  });
+  return MakeDeviceKernel(Named("cuda:pad"),
+                          [p, from = view.In("Out@GRAD"), to = view.Out("X@GRAD")](const KernelArgs& args, void* stream) {
+                            return LaunchPadGradient(stream, p, args.inputs[from], args.outputs[to]);
+                          });
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // ForEachChunk and ForEachTensor: one launch for the elements of many tensors, large and small. All tensors are cut into chunks of kChunk
 // elements, each chunk is one team's, and teams take chunks of all tensors in a row, so the device is busy whatever the sizes are.
 //
-// The tensors' pointers are known only when a kernel is enqueued, and a table of them in device memory would need a copy. They travel as the
-// kernel's parameters instead, of which there may be 32,764 bytes: as many tensors as fit are one launch (about 240 of an Adam
-// update with masters, 900 gradients to be checked), more are several. Few tensors are a small launch.
+// The tensors' pointers are known only when a kernel is enqueued, and a table of them in device memory would need a copy. They travel as
+// the kernel's parameters instead, of which there may be 32,764 bytes: as many tensors as fit are one launch (about 240 of an Adam update
+// with masters, 900 gradients to be checked), more are several. Few tensors are a small launch.
 #pragma once
 
 #include <algorithm>

@@ -15,15 +15,15 @@ struct GroupNormParams {
   bool last = false;
   bool inverted = false;  // `variance` is 1 / sqrt(variance + epsilon)
   double epsilon = 1e-5;
-  DType dtype = DType::kF32;       // of x, y, g and dx: f32, f16 or bf16
-  ReduceShape of_groups = {};      // X over the elements of a group; results [images, groups]
-  ReduceShape of_channels = {};    // X over the elements of a channel; results [images, channels]; for gradients
+  DType dtype = DType::kF32;     // of x, y, g and dx: f32, f16 or bf16
+  ReduceShape of_groups = {};    // X over the elements of a group; results [images, groups]
+  ReduceShape of_channels = {};  // X over the elements of a channel; results [images, channels]; for gradients
   const void* x = nullptr;
-  AnyInput scale = {}, bias = {};  // data null: ones, zeros
-  void* y = nullptr;               // may be x
+  AnyInput scale = {}, bias = {};      // data null: ones, zeros
+  void* y = nullptr;                   // may be x
   AnyOutput mean = {}, variance = {};  // data null: not wanted
 
-  const void* g = nullptr;  // of a gradient
+  const void* g = nullptr;                        // of a gradient
   AnyInput saved_mean = {}, saved_variance = {};  // data null: computed from x
   void* dx = nullptr;                             // null: not wanted; may be g
   AnyOutput dscale = {}, dbias = {};

@@ -14,8 +14,8 @@ struct LayerNormParams {
   double epsilon = 1e-5;
   DType dtype = DType::kF32;  // of x, y, g and dx: f32, f16 or bf16
   const void* x = nullptr;
-  AnyInput scale = {}, bias = {};  // data null: ones, zeros
-  void* y = nullptr;               // may be x
+  AnyInput scale = {}, bias = {};      // data null: ones, zeros
+  void* y = nullptr;                   // may be x
   AnyOutput mean = {}, variance = {};  // data null: not wanted
 };
 int LaunchLayerNorm(void* stream, const LayerNormParams& p);

@@ -43,17 +43,17 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeLrSchedule(const KernelSpec& spec) {
   p.is_double = type == DType::kF64;
   KernelTraits traits;
   traits.implementation = "cuda:lr_schedule";
-  return MakeDeviceKernel(std::move(traits), [p, step = view.In("Step"), skip = view.In("SkipUpdate"), rate = view.In("LearningRate"),
-                                              step_out = view.Out("StepOut"),
-                                              rate_out = view.Out("LearningRateOut")](const KernelArgs& args, void* stream) {
-    LrScheduleParams now = p;
-    now.step = static_cast<const int64_t*>(args.inputs[step]);
-    now.skip = skip < 0 ? nullptr : static_cast<const bool*>(args.inputs[skip]);
-    now.rate = args.inputs[rate];
-    now.step_out = static_cast<int64_t*>(args.outputs[step_out]);
-    now.rate_out = args.outputs[rate_out];
-    return LaunchLrSchedule(stream, now);
-  });
+  return MakeDeviceKernel(std::move(traits),
+                          [p, step = view.In("Step"), skip = view.In("SkipUpdate"), rate = view.In("LearningRate"),
+                           step_out = view.Out("StepOut"), rate_out = view.Out("LearningRateOut")](const KernelArgs& args, void* stream) {
+                            LrScheduleParams now = p;
+                            now.step = static_cast<const int64_t*>(args.inputs[step]);
+                            now.skip = skip < 0 ? nullptr : static_cast<const bool*>(args.inputs[skip]);
+                            now.rate = args.inputs[rate];
+                            now.step_out = static_cast<int64_t*>(args.outputs[step_out]);
+                            now.rate_out = args.outputs[rate_out];
+                            return LaunchLrSchedule(stream, now);
+                          });
 }
 
 }  // namespace

@@ -54,10 +54,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeClipByNorm(const KernelSpec& spec) {
   traits.implementation = "cuda:clip_by_norm";
   traits.in_place_input = 0;
   AMPC_ASSIGN_OR_RETURN(std::vector<NormTensor> tensors, ReadTensors(spec, &traits));
-  return MakeDeviceKernel(std::move(traits), [tensors = std::move(tensors), most = spec.op->GetFloat("max_norm")](const KernelArgs& args, void* stream) {
-    const std::vector<NormTensor> now = At(tensors, args);
-    return LaunchClipByNorm(stream, now.data(), 1, most, static_cast<double*>(args.workspace));
-  });
+  return MakeDeviceKernel(std::move(traits),
+                          [tensors = std::move(tensors), most = spec.op->GetFloat("max_norm")](const KernelArgs& args, void* stream) {
+                            const std::vector<NormTensor> now = At(tensors, args);
+                            return LaunchClipByNorm(stream, now.data(), 1, most, static_cast<double*>(args.workspace));
+                          });
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ struct TensorSquares {
   template <class Team>
   AMPC_DEVICE void operator()(Team& team, const NormTensor& t, const TensorPlace& place) const {
     const double* sums = workspace + tensors + place.first_chunk;
-    const double total = team.Reduce(ChunksOf(t.elements), 0.0, [=](int64_t i) { return sums[i]; }, Plus());
+    const double total = team.Reduce(
+        ChunksOf(t.elements), 0.0, [=](int64_t i) { return sums[i]; }, Plus());
     double* to = workspace + place.index;
     const bool store = stores;
     void* out = t.out;

@@ -55,8 +55,8 @@ AMPC_HOST_DEVICE inline void StoreTo(void* array, DType type, int64_t i, const R
 
 AMPC_HOST_DEVICE inline bool IsAligned(const UpdateTensor& t) {
   uintptr_t bits = 0;
-  for (const void* at : {t.grad, t.weight, static_cast<const void*>(t.weight_out), static_cast<const void*>(t.low_out), t.moments[0], t.moments[1],
-                         static_cast<const void*>(t.moments_out[0]), static_cast<const void*>(t.moments_out[1])}) {
+  for (const void* at : {t.grad, t.weight, static_cast<const void*>(t.weight_out), static_cast<const void*>(t.low_out), t.moments[0],
+                         t.moments[1], static_cast<const void*>(t.moments_out[0]), static_cast<const void*>(t.moments_out[1])}) {
     bits |= reinterpret_cast<uintptr_t>(at);
   }
   return bits % kAccessBytes == 0;
@@ -260,7 +260,9 @@ struct SquaresOfRun {
 };
 
 // The workspace of lamb: the ratio of each tensor, then two sums per chunk.
-AMPC_HOST_DEVICE inline double* SumsOfChunk(const UpdateParams& p, int64_t tensors, int64_t chunk) { return p.workspace + tensors + 2 * chunk; }
+AMPC_HOST_DEVICE inline double* SumsOfChunk(const UpdateParams& p, int64_t tensors, int64_t chunk) {
+  return p.workspace + tensors + 2 * chunk;
+}
 
 template <class Types>
 struct LambNorms {
@@ -274,11 +276,13 @@ struct LambNorms {
     const bool aligned = IsAligned(t);
     const LambRule<T> rule = MakeRule(p, t, -1, LambRule<T>());
     const T factor = GradFactor<T>(p);
-    const Squares total = team.Reduce((n + kRun - 1) / kRun, Squares(), [&](int64_t i) {
-      Squares sum;
-      ForRun<2, Types>(aligned, i * kRun, n, SquaresOfRun<T>{p, t, rule, factor, begin, &sum});
-      return sum;
-    }, AddSquares());
+    const Squares total = team.Reduce((n + kRun - 1) / kRun, Squares(),
+                                      [&](int64_t i) {
+                                        Squares sum;
+                                        ForRun<2, Types>(aligned, i * kRun, n, SquaresOfRun<T>{p, t, rule, factor, begin, &sum});
+                                        return sum;
+                                      },
+                                      AddSquares());
     double* to = SumsOfChunk(p, tensors, place.first_chunk + begin / kChunk);
     team.Once([=] {
       to[0] = total.param;
@@ -295,9 +299,12 @@ struct LambRatio {
   AMPC_DEVICE void operator()(Team& team, const UpdateTensor& t, const TensorPlace& place) const {
     if (p.skip != nullptr && *p.skip) return;
     const double* sums = SumsOfChunk(p, tensors, place.first_chunk);
-    const Squares total = team.Reduce(p.adapts ? ChunksOf(t.elements) : 0, Squares(), [=](int64_t i) {
-      return Squares{sums[2 * i], sums[2 * i + 1]};
-    }, AddSquares());
+    const Squares total = team.Reduce(
+        p.adapts ? ChunksOf(t.elements) : 0, Squares(),
+        [=](int64_t i) {
+          return Squares{sums[2 * i], sums[2 * i + 1]};
+        },
+        AddSquares());
     double* to = p.workspace + place.index;
     team.Once([=] { *to = static_cast<double>(TrustRatio<T>(total.param, total.direction)); });
   }
@@ -363,7 +370,8 @@ int LaunchUpdate(void* stream, const UpdateTensor* tensors, int64_t n, const Upd
     if (wide) return LaunchTyped<Types<float, BFloat16, float, float>>(stream, tensors, n, p);
     return LaunchTyped<Types<float, BFloat16, BFloat16, float>>(stream, tensors, n, p);
   }
-  if (wide && p.weight == DType::kF32 && p.moment == DType::kF32) return LaunchTyped<Types<float, float, float, float>>(stream, tensors, n, p);
+  if (wide && p.weight == DType::kF32 && p.moment == DType::kF32)
+    return LaunchTyped<Types<float, float, float, float>>(stream, tensors, n, p);
   return LaunchTyped<Types<AnyFloat, AnyFloat, AnyFloat, AnyFloat>>(stream, tensors, n, p);
 }
 

@@ -70,18 +70,10 @@ struct Forward {
     float h = 0;
     if (!Rests(p.at, sample)) {
       switch (p.at.mode) {
-        case RnnMode::kLstm:
-          h = Lstm(sample, row, j, state);
-          break;
-        case RnnMode::kGru:
-          h = Gru(sample, row, j, state);
-          break;
-        case RnnMode::kTanh:
-          h = Tanh(Gate(row, 0, j));
-          break;
-        case RnnMode::kRelu:
-          h = Relu(Gate(row, 0, j));
-          break;
+        case RnnMode::kLstm: h = Lstm(sample, row, j, state); break;
+        case RnnMode::kGru: h = Gru(sample, row, j, state); break;
+        case RnnMode::kTanh: h = Tanh(Gate(row, 0, j)); break;
+        case RnnMode::kRelu: h = Relu(Gate(row, 0, j)); break;
       }
       if (p.at.mode == RnnMode::kTanh || p.at.mode == RnnMode::kRelu) Keep(sample, 0, j, 1, h);
       p.h[state] = h;
@@ -135,16 +127,10 @@ struct Backward {
     const int64_t count = p.at.mode == RnnMode::kLstm ? 5 : p.at.mode == RnnMode::kGru ? 4 : 1;
     const float* const kept = p.kept + sample * count * p.at.hidden + j;
     switch (p.at.mode) {
-      case RnnMode::kLstm:
-        return Lstm(kept, row, j, state, dh);
-      case RnnMode::kGru:
-        return Gru(kept, row, j, state, dh);
-      case RnnMode::kTanh:
-        Give(p.gates, row, 0, j, dh * (1 - kept[0] * kept[0]));
-        break;
-      case RnnMode::kRelu:
-        Give(p.gates, row, 0, j, kept[0] > 0 ? dh : 0.0f);
-        break;
+      case RnnMode::kLstm: return Lstm(kept, row, j, state, dh);
+      case RnnMode::kGru: return Gru(kept, row, j, state, dh);
+      case RnnMode::kTanh: Give(p.gates, row, 0, j, dh * (1 - kept[0] * kept[0])); break;
+      case RnnMode::kRelu: Give(p.gates, row, 0, j, kept[0] > 0 ? dh : 0.0f); break;
     }
     p.h[state] = 0;
   }

@@ -108,7 +108,9 @@ struct ProductGradientRow {
           const double factor = k == 0 ? before : in(p.x, zero + k);
           return Affine{factor, in(p.g, zero + k) * factor};
         },
-        [](Affine a, Affine b) { return Affine{a.factor * b.factor, a.sum + a.factor * b.sum}; },
+        [](Affine a, Affine b) {
+          return Affine{a.factor * b.factor, a.sum + a.factor * b.sum};
+        },
         [&](int64_t k, Affine, Affine after) {
           if (k == size - zero - 1) set(zero, after.sum);
         });

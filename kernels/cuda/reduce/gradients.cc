@@ -42,18 +42,12 @@ ReductionGradient GradientOf(const std::string& type, const VectorNorm& norm) {
   if (type == "reduce_max_grad" || type == "reduce_min_grad") return ReductionGradient::kExtreme;
   if (type != "frobenius_norm_grad" && type != "logsumexp_grad" && type != "p_norm_grad") return ReductionGradient::kScaled;
   switch (norm.kind) {
-    case VectorNormKind::kCount:
-      return ReductionGradient::kScaled;  // flat
-    case VectorNormKind::kOne:
-      return ReductionGradient::kNormOne;
-    case VectorNormKind::kTwo:
-      return ReductionGradient::kNormTwo;
-    case VectorNormKind::kPower:
-      return ReductionGradient::kNormPower;
-    case VectorNormKind::kLogSumExp:
-      return ReductionGradient::kLogSumExp;
-    default:
-      return ReductionGradient::kNormExtreme;
+    case VectorNormKind::kCount: return ReductionGradient::kScaled;  // flat
+    case VectorNormKind::kOne: return ReductionGradient::kNormOne;
+    case VectorNormKind::kTwo: return ReductionGradient::kNormTwo;
+    case VectorNormKind::kPower: return ReductionGradient::kNormPower;
+    case VectorNormKind::kLogSumExp: return ReductionGradient::kLogSumExp;
+    default: return ReductionGradient::kNormExtreme;
   }
 }
 

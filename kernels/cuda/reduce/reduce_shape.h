@@ -31,8 +31,8 @@ struct Loops {
 };
 
 // As ReducePlan (kernels/spec/reduce_plan.h): around a unit of `rows` x `columns` elements, whose columns are each reduced over the rows,
-// the loops that are kept and those that are reduced. A result is cut into `slices` of `slice` elements, whose results are combined in their
-// order; both depend on the shape only.
+// the loops that are kept and those that are reduced. A result is cut into `slices` of `slice` elements, whose results are combined in
+// their order; both depend on the shape only.
 struct ReduceShape {
   Loops kept = {}, reduced = {};
   int64_t rows = 1, columns = 1;

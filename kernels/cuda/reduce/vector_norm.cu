@@ -26,14 +26,10 @@ struct NormOf {
   }
   AMPC_DEVICE double Map(double v) const {
     switch (kind) {
-      case Kind::kCount:
-        return v != 0 ? 1 : 0;
-      case Kind::kTwo:
-        return v * v;
-      case Kind::kPower:
-        return std::pow(std::fabs(v), order);
-      default:
-        return std::fabs(v);
+      case Kind::kCount: return v != 0 ? 1 : 0;
+      case Kind::kTwo: return v * v;
+      case Kind::kPower: return std::pow(std::fabs(v), order);
+      default: return std::fabs(v);
     }
   }
   template <int w>

@@ -43,7 +43,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRoiAlign(const KernelSpec& spec) {
   if (num < 0 && r.images > 1) return view.Unsupported("without RoisNum the boxes of several images cannot be told apart");
   if (spec.outputs[0].NumElements() == 0) return MakeNothing("cuda:roi_align");
   if (r.images * r.in_h * r.in_w == 0) return view.Unsupported("there is no position to sample");
-  const DType type = spec.outputs[0].dtype, rois_type = view.InDesc("ROIs").dtype, num_type = num < 0 ? DType::kI32 : spec.inputs[num].dtype;
+  const DType type = spec.outputs[0].dtype, rois_type = view.InDesc("ROIs").dtype,
+              num_type = num < 0 ? DType::kI32 : spec.inputs[num].dtype;
   AMPC_RETURN_IF_ERROR(view.CheckType(num_type, {DType::kI32, DType::kI64}));
   return MakeDeviceKernel(Named("cuda:roi_align"), [=, x = view.In("X"), rois = view.In("ROIs")](const KernelArgs& args, void* stream) {
     const RoiInputs in{rois_type, args.inputs[rois], num < 0 ? nullptr : args.inputs[num], num_type};
@@ -79,11 +80,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakePriorBox(const KernelSpec& spec) {
   AMPC_RETURN_IF_ERROR(CheckOneType(view));
   AMPC_ASSIGN_OR_RETURN(const PriorBoxes prior, ReadPriorBoxes(view));
   const int b = view.Out("Boxes"), v = view.Out("Variances");
-  return MakeDeviceKernel(Named("cuda:prior_box"), [b, v, boxes = DeclaredFloats(prior.boxes, spec.outputs[b].dtype),
-                                                    variances = DeclaredFloats(prior.variances, spec.outputs[v].dtype)](const KernelArgs& args, void* stream) {
-    const int code = LaunchLiteral(stream, args.outputs[b], boxes.data(), static_cast<int64_t>(boxes.size()));
-    return code != 0 ? code : LaunchLiteral(stream, args.outputs[v], variances.data(), static_cast<int64_t>(variances.size()));
-  });
+  return MakeDeviceKernel(
+      Named("cuda:prior_box"), [b, v, boxes = DeclaredFloats(prior.boxes, spec.outputs[b].dtype),
+                                variances = DeclaredFloats(prior.variances, spec.outputs[v].dtype)](const KernelArgs& args, void* stream) {
+        const int code = LaunchLiteral(stream, args.outputs[b], boxes.data(), static_cast<int64_t>(boxes.size()));
+        return code != 0 ? code : LaunchLiteral(stream, args.outputs[v], variances.data(), static_cast<int64_t>(variances.size()));
+      });
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBoxCoder(const KernelSpec& spec) {
@@ -92,8 +94,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeBoxCoder(const KernelSpec& spec) {
   AMPC_ASSIGN_OR_RETURN(const BoxCoderSpec s, ReadBoxCoder(view));
   BoxCoder coder{spec.outputs[0].dtype, s.encode, s.rows, s.n, s.m, s.more, {}};
   std::copy(s.variance.begin(), s.variance.end(), coder.variance);
-  return MakeDeviceKernel(Named("cuda:box_coder"), [coder, p = view.In("PriorBox"), t = view.In("TargetBox"),
-                                                    v = view.In("PriorBoxVar")](const KernelArgs& args, void* stream) {
+  return MakeDeviceKernel(Named("cuda:box_coder"), [coder, p = view.In("PriorBox"), t = view.In("TargetBox"), v = view.In("PriorBoxVar")](
+                                                       const KernelArgs& args, void* stream) {
     return LaunchBoxCoder(stream, coder, args.inputs[p], v < 0 ? nullptr : args.inputs[v], args.inputs[t], args.outputs[0]);
   });
 }
@@ -102,7 +104,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeBoxCoder(const KernelSpec& spec) {
 
 absl::Status RegisterBoxes(KernelRegistry* registry) {
   const std::pair<const char*, MakeKernelFn> kernels[] = {
-      {"box_coder", &MakeBoxCoder}, {"prior_box", &MakePriorBox},    {"roi_align", &MakeRoiAlign},
+      {"box_coder", &MakeBoxCoder},      {"prior_box", &MakePriorBox}, {"roi_align", &MakeRoiAlign},
       {"roi_align_grad", &MakeRoiAlign}, {"yolo_box", &MakeYoloBox},
   };
   for (const auto& [op, make] : kernels) AMPC_RETURN_IF_ERROR(registry->Add({op, make, {DType::kF32, DType::kF16, DType::kBF16}}));

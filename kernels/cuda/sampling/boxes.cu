@@ -64,7 +64,8 @@ int LaunchYoloBox(void* stream, const YoloBox& y, const YoloInputs& in, void* bo
 int LaunchBoxCoder(void* stream, const BoxCoder& b, const void* priors, const void* variances, const void* targets, void* out) {
   return VisitFloat(b.type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return Code<T>(stream, b, static_cast<const T*>(priors), static_cast<const T*>(variances), static_cast<const T*>(targets), static_cast<T*>(out));
+    return Code<T>(stream, b, static_cast<const T*>(priors), static_cast<const T*>(variances), static_cast<const T*>(targets),
+                   static_cast<T*>(out));
   });
 }
 

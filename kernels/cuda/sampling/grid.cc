@@ -71,7 +71,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeAffine(const KernelSpec& spec) {
   const int from = view.In("Output@GRAD");
   const TensorDesc& grid = from < 0 ? spec.outputs[0] : spec.inputs[from];
   AffineGrid a{.type = grid.dtype, .rank = static_cast<int>(grid.dims.back()), .images = grid.dims[0]};
-  if (spec.inputs[0].dtype != a.type || spec.outputs[0].dtype != a.type) return view.Unsupported("the device's kernel needs one type on both sides");
+  if (spec.inputs[0].dtype != a.type || spec.outputs[0].dtype != a.type)
+    return view.Unsupported("the device's kernel needs one type on both sides");
   for (int k = 0; k < a.rank; ++k) {
     a.size[k] = grid.dims[a.rank - k];
     a.points *= a.size[k];

@@ -56,7 +56,8 @@ int Keys(void* stream, const GridSampler& s, const GridPositions& grid, uint32_t
 
 // Item [channel, sorted corner]: the first corner of each key does the work.
 template <class T>
-int Spread(void* stream, const GridSampler& s, const uint32_t* keys, const uint32_t* order, const ComputeType<T>* weights, const T* gradient, T* out) {
+int Spread(void* stream, const GridSampler& s, const uint32_t* keys, const uint32_t* order, const ComputeType<T>* weights,
+           const T* gradient, T* out) {
   const int64_t corners = int64_t{1} << s.rank, count = s.images * s.points * corners;
   return ForEach(stream, s.channels * count, [=] AMPC_DEVICE(int64_t i) {
     const int64_t channel = i / count, first = i - channel * count, none = s.images * s.plane;
@@ -187,11 +188,13 @@ int LaunchGridSpread(void* stream, DType type, const GridSampler& s, const uint3
                      const void* gradient, void* out) {
   return VisitFloat(type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    return Spread<T>(stream, s, keys, order, static_cast<const ComputeType<T>*>(weights), static_cast<const T*>(gradient), static_cast<T*>(out));
+    return Spread<T>(stream, s, keys, order, static_cast<const ComputeType<T>*>(weights), static_cast<const T*>(gradient),
+                     static_cast<T*>(out));
   });
 }
 
-int LaunchGridSlopes(void* stream, DType type, const GridSampler& s, const void* x, const GridPositions& grid, const void* gradient, void* out) {
+int LaunchGridSlopes(void* stream, DType type, const GridSampler& s, const void* x, const GridPositions& grid, const void* gradient,
+                     void* out) {
   return VisitFloat(type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     return Slopes<T>(stream, s, static_cast<const T*>(x), grid, static_cast<const T*>(gradient), out);

@@ -24,7 +24,8 @@ int LaunchGridKeys(void* stream, DType type, const GridSampler& s, const GridPos
 int LaunchGridSpread(void* stream, DType type, const GridSampler& s, const uint32_t* keys, const uint32_t* order, const void* weights,
                      const void* gradient, void* out);
 // Of the positions.
-int LaunchGridSlopes(void* stream, DType type, const GridSampler& s, const void* x, const GridPositions& grid, const void* gradient, void* out);
+int LaunchGridSlopes(void* stream, DType type, const GridSampler& s, const void* x, const GridPositions& grid, const void* gradient,
+                     void* out);
 
 // affine_grid: [images, points, rank] from matrices [images, rank, rank + 1]; sizes innermost first.
 struct AffineGrid {

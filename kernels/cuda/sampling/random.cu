@@ -29,7 +29,8 @@ AMPC_HOST_DEVICE inline double ValueAt(const RandomParams& p, uint64_t i) {
 
 template <class T>
 int Random(void* stream, const RandomParams& p, int64_t n, T* out) {
-  return ForEach(stream, n, [=] AMPC_DEVICE(int64_t i) { Store(out[i], static_cast<ComputeType<T>>(ValueAt(p, static_cast<uint64_t>(i)))); });
+  return ForEach(stream, n,
+                 [=] AMPC_DEVICE(int64_t i) { Store(out[i], static_cast<ComputeType<T>>(ValueAt(p, static_cast<uint64_t>(i)))); });
 }
 
 }  // namespace

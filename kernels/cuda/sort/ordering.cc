@@ -8,7 +8,8 @@
 namespace ampc::cuda {
 
 absl::StatusOr<Ordering> Ordering::Plan(const SpecView& view, int64_t n, int64_t keys) {
-  if (n > INT32_MAX || keys > INT32_MAX) return view.Unsupported(absl::StrCat("the device orders less than 2^31 positions, needed ", n, " of ", keys));
+  if (n > INT32_MAX || keys > INT32_MAX)
+    return view.Unsupported(absl::StrCat("the device orders less than 2^31 positions, needed ", n, " of ", keys));
   Ordering o;
   o.n_ = n;
   while ((int64_t{1} << o.bits_) < keys) ++o.bits_;

@@ -69,7 +69,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   traits.implementation = "cuda:radix_sort";
   traits.workspace_bytes = plan.bytes();
   return MakeDeviceKernel(std::move(traits), [=](const KernelArgs& args, void* stream) {
-    return plan.Launch(stream, args.inputs[x], static_cast<char*>(args.workspace), args.outputs[out], static_cast<int64_t*>(args.outputs[indices]));
+    return plan.Launch(stream, args.inputs[x], static_cast<char*>(args.workspace), args.outputs[out],
+                       static_cast<int64_t*>(args.outputs[indices]));
   });
 }
 

@@ -16,14 +16,10 @@ namespace {
 
 cudaDataType TypeOf(DType type) {
   switch (type) {
-    case DType::kF16:
-      return CUDA_R_16F;
-    case DType::kBF16:
-      return CUDA_R_16BF;
-    case DType::kF64:
-      return CUDA_R_64F;
-    default:
-      return CUDA_R_32F;
+    case DType::kF16: return CUDA_R_16F;
+    case DType::kBF16: return CUDA_R_16BF;
+    case DType::kF64: return CUDA_R_64F;
+    default: return CUDA_R_32F;
   }
 }
 
@@ -34,34 +30,20 @@ cublasComputeType_t ComputeTypeOf(const MatmulDesc& desc) {
 
 cublasLtEpilogue_t EpilogueOf(MatmulEpilogue epilogue) {
   switch (epilogue) {
-    case MatmulEpilogue::kNone:
-      return CUBLASLT_EPILOGUE_DEFAULT;
-    case MatmulEpilogue::kBias:
-      return CUBLASLT_EPILOGUE_BIAS;
-    case MatmulEpilogue::kRelu:
-      return CUBLASLT_EPILOGUE_RELU;
-    case MatmulEpilogue::kReluBias:
-      return CUBLASLT_EPILOGUE_RELU_BIAS;
-    case MatmulEpilogue::kGelu:
-      return CUBLASLT_EPILOGUE_GELU;
-    case MatmulEpilogue::kGeluBias:
-      return CUBLASLT_EPILOGUE_GELU_BIAS;
-    case MatmulEpilogue::kReluAux:
-      return CUBLASLT_EPILOGUE_RELU_AUX;
-    case MatmulEpilogue::kReluAuxBias:
-      return CUBLASLT_EPILOGUE_RELU_AUX_BIAS;
-    case MatmulEpilogue::kGeluAux:
-      return CUBLASLT_EPILOGUE_GELU_AUX;
-    case MatmulEpilogue::kGeluAuxBias:
-      return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
-    case MatmulEpilogue::kDRelu:
-      return CUBLASLT_EPILOGUE_DRELU;
-    case MatmulEpilogue::kDGelu:
-      return CUBLASLT_EPILOGUE_DGELU;
-    case MatmulEpilogue::kBiasGradA:
-      return CUBLASLT_EPILOGUE_BGRADA;
-    case MatmulEpilogue::kBiasGradB:
-      return CUBLASLT_EPILOGUE_BGRADB;
+    case MatmulEpilogue::kNone: return CUBLASLT_EPILOGUE_DEFAULT;
+    case MatmulEpilogue::kBias: return CUBLASLT_EPILOGUE_BIAS;
+    case MatmulEpilogue::kRelu: return CUBLASLT_EPILOGUE_RELU;
+    case MatmulEpilogue::kReluBias: return CUBLASLT_EPILOGUE_RELU_BIAS;
+    case MatmulEpilogue::kGelu: return CUBLASLT_EPILOGUE_GELU;
+    case MatmulEpilogue::kGeluBias: return CUBLASLT_EPILOGUE_GELU_BIAS;
+    case MatmulEpilogue::kReluAux: return CUBLASLT_EPILOGUE_RELU_AUX;
+    case MatmulEpilogue::kReluAuxBias: return CUBLASLT_EPILOGUE_RELU_AUX_BIAS;
+    case MatmulEpilogue::kGeluAux: return CUBLASLT_EPILOGUE_GELU_AUX;
+    case MatmulEpilogue::kGeluAuxBias: return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+    case MatmulEpilogue::kDRelu: return CUBLASLT_EPILOGUE_DRELU;
+    case MatmulEpilogue::kDGelu: return CUBLASLT_EPILOGUE_DGELU;
+    case MatmulEpilogue::kBiasGradA: return CUBLASLT_EPILOGUE_BGRADA;
+    case MatmulEpilogue::kBiasGradB: return CUBLASLT_EPILOGUE_BGRADB;
   }
   return CUBLASLT_EPILOGUE_DEFAULT;
 }

@@ -116,10 +116,11 @@ absl::StatusOr<int> CountDevices(const std::string& name) {
   const absl::Status known = CudaStatus(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
   if (!known.ok()) return UnsupportedError(absl::StrCat(name, ": ", known.message()));
   if (code == cudaErrorInsufficientDriver || (code == cudaSuccess && driver < kNeeded)) {
-    return UnsupportedError(absl::StrCat(name, ": the NVIDIA driver is for CUDA ", driver / 1000, ".", driver % 1000 / 10, ", this build needs one for CUDA ",
-                                         kNeeded / 1000, ".", kNeeded % 1000 / 10, " or newer"));
+    return UnsupportedError(absl::StrCat(name, ": the NVIDIA driver is for CUDA ", driver / 1000, ".", driver % 1000 / 10,
+                                         ", this build needs one for CUDA ", kNeeded / 1000, ".", kNeeded % 1000 / 10, " or newer"));
   }
-  if (code == cudaErrorNoDevice || (code == cudaSuccess && count == 0)) return UnsupportedError(absl::StrCat(name, ": the NVIDIA driver finds no device"));
+  if (code == cudaErrorNoDevice || (code == cudaSuccess && count == 0))
+    return UnsupportedError(absl::StrCat(name, ": the NVIDIA driver finds no device"));
   const absl::Status status = CudaStatus(code, "cudaGetDeviceCount");
   if (!status.ok()) return UnsupportedError(absl::StrCat(name, ": ", status.message()));
   return count;
@@ -144,7 +145,8 @@ absl::StatusOr<DeviceInfo> InfoOf(int index) {
 absl::StatusOr<std::shared_ptr<Device>> OpenCudaDevice(int index) {
   const std::string name = absl::StrCat("cuda:", index);
   AMPC_ASSIGN_OR_RETURN(const int count, CountDevices(name));
-  if (index >= count) return UnsupportedError(absl::StrCat(name, ": this machine has ", count, count == 1 ? " device, cuda:0" : " devices, from cuda:0 on"));
+  if (index >= count)
+    return UnsupportedError(absl::StrCat(name, ": this machine has ", count, count == 1 ? " device, cuda:0" : " devices, from cuda:0 on"));
   AMPC_ASSIGN_OR_RETURN(DeviceInfo info, InfoOf(index));
   AMPC_RETURN_IF_ERROR(CheckCapability(name, info));
   return std::make_shared<CudaDevice>(index, std::move(info));

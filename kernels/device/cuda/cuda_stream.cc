@@ -75,8 +75,12 @@ class CudaStream : public Stream {
     return stream_;
   }
 
-  absl::Status CopyToDevice(void* to, const void* from, int64_t bytes) override { return CopyHost(to, from, bytes, cudaMemcpyHostToDevice, from); }
-  absl::Status CopyToHost(void* to, const void* from, int64_t bytes) override { return CopyHost(to, from, bytes, cudaMemcpyDeviceToHost, to); }
+  absl::Status CopyToDevice(void* to, const void* from, int64_t bytes) override {
+    return CopyHost(to, from, bytes, cudaMemcpyHostToDevice, from);
+  }
+  absl::Status CopyToHost(void* to, const void* from, int64_t bytes) override {
+    return CopyHost(to, from, bytes, cudaMemcpyDeviceToHost, to);
+  }
   absl::Status CopyOnDevice(void* to, const void* from, int64_t bytes) override { return Copy(to, from, bytes, cudaMemcpyDeviceToDevice); }
   absl::Status FillBytes(void* to, int value, int64_t bytes) override {
     if (bytes == 0) return absl::OkStatus();

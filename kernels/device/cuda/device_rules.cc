@@ -32,7 +32,8 @@ bool HasTensorCores(int major, int minor, const std::string& name) {
 
 absl::Status CheckCapability(const std::string& name, const DeviceInfo& info) {
   if (info.major > 7 || (info.major == 7 && info.minor >= 5)) return absl::OkStatus();
-  return UnsupportedError(absl::StrCat(name, " is a ", info.name, " of compute capability ", info.major, ".", info.minor, ", and 7.5 is needed"));
+  return UnsupportedError(
+      absl::StrCat(name, " is a ", info.name, " of compute capability ", info.major, ".", info.minor, ", and 7.5 is needed"));
 }
 
 }  // namespace ampc

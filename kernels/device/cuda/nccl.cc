@@ -37,7 +37,8 @@ struct Functions {
   absl::Status Status(ncclResult_t code, const char* call, ncclComm_t comm = nullptr) const {
     if (code == ncclSuccess || code == ncclInProgress) return absl::OkStatus();
     const char* const detail = get_last_error(comm);
-    return InternalError(absl::StrCat(call, ": ", get_error_string(code), detail == nullptr || *detail == '\0' ? "" : ": ", detail == nullptr ? "" : detail));
+    return InternalError(absl::StrCat(call, ": ", get_error_string(code), detail == nullptr || *detail == '\0' ? "" : ": ",
+                                      detail == nullptr ? "" : detail));
   }
 };
 
@@ -75,8 +76,8 @@ absl::StatusOr<ncclDataType_t> TypeOf(DType type) {
 
 cudaStream_t Native(Stream& stream) { return static_cast<cudaStream_t>(stream.native()); }
 
-// Work that waits for a rank that died would never end. A thread asks the library for such errors and gives the work up, so that who waits for
-// the stream goes on, and Check says why.
+// Work that waits for a rank that died would never end. A thread asks the library for such errors and gives the work up, so that who waits
+// for the stream goes on, and Check says why.
 class NcclCollectives : public Collectives {
  public:
   NcclCollectives(const Functions& functions, ncclComm_t comm, int rank, int size)
@@ -97,7 +98,8 @@ class NcclCollectives : public Collectives {
     AMPC_RETURN_IF_ERROR(Check());
     AMPC_ASSIGN_OR_RETURN(const ncclDataType_t nccl_type, TypeOf(type));
     const ncclRedOp_t nccl_op = op == ReduceOp::kSum ? ncclSum : ncclMax;
-    return f_.Status(f_.all_reduce(from, to, static_cast<size_t>(count), nccl_type, nccl_op, comm_, Native(stream)), "ncclAllReduce", comm_);
+    return f_.Status(f_.all_reduce(from, to, static_cast<size_t>(count), nccl_type, nccl_op, comm_, Native(stream)), "ncclAllReduce",
+                     comm_);
   }
   absl::Status Broadcast(void* data, int64_t bytes, int root, Stream& stream) override {
     AMPC_RETURN_IF_ERROR(Check());
@@ -135,8 +137,8 @@ class NcclCollectives : public Collectives {
   const int rank_, size_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  bool leaving_ = false;   // these two under the mutex
-  absl::Status failed_;    // the communicator is gone
+  bool leaving_ = false;  // these two under the mutex
+  absl::Status failed_;   // the communicator is gone
   std::thread watchdog_;
 };
 

@@ -47,7 +47,8 @@ void AddPython(const std::string& prefix, std::vector<std::string>* folders) {
   }
 }
 
-// "/opt/env/bin/.." for the first python3 in $PATH, /opt/env/bin/python3, and for what it links to in turn: a link may lead into an environment.
+// "/opt/env/bin/.." for the first python3 in $PATH, /opt/env/bin/python3, and for what it links to in turn: a link may lead into an
+// environment.
 std::vector<std::string> PythonPrefixes() {
   std::vector<std::string> prefixes;
   std::filesystem::path python;
@@ -116,7 +117,7 @@ absl::StatusOr<SharedLibrary> SharedLibrary::Open(const std::vector<std::string>
     if (absl::StrCat(":", Env("AMPC_CUDA_LIBS"), ":").find(absl::StrCat(":", folder, ":")) == std::string::npos) places.push_back(folder);
   }
   return MissingLibraryError(absl::StrCat(wanted, " was not found; looked in ", absl::StrJoin(places, ", "),
-                                       " and the nvidia packages of python3; AMPC_CUDA_LIBS may name its folder"));
+                                          " and the nvidia packages of python3; AMPC_CUDA_LIBS may name its folder"));
 }
 
 absl::StatusOr<void*> SharedLibrary::Symbol(const char* name) const {

@@ -89,7 +89,8 @@ class ProcessGroup : public Group {
     std::vector<float> sum(count * ranks);
     for (size_t i = 0; i < count; ++i) sum[static_cast<size_t>(rank) * count + i] = static_cast<float>(mine[i]);
     AMPC_RETURN_IF_ERROR(job.AllReduceSum(absl::MakeSpan(sum)));
-    for (size_t r = 0; r < ranks; ++r) all->emplace_back(sum.begin() + static_cast<int64_t>(r * count), sum.begin() + static_cast<int64_t>((r + 1) * count));
+    for (size_t r = 0; r < ranks; ++r)
+      all->emplace_back(sum.begin() + static_cast<int64_t>(r * count), sum.begin() + static_cast<int64_t>((r + 1) * count));
     return absl::OkStatus();
   }
 };

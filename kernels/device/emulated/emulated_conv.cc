@@ -118,14 +118,10 @@ void Accumulate(ConvKind kind, const Geometry& g, int64_t groups, Tensor& x, Ten
 
 double Activate(const ConvDesc& d, double v) {
   switch (d.activation) {
-    case ConvActivation::kNone:
-      break;
-    case ConvActivation::kRelu:
-      return v < 0 ? 0 : v;
-    case ConvActivation::kClip:
-      return v < d.lower ? d.lower : v > d.upper ? d.upper : v;
-    case ConvActivation::kSwish:
-      return v / (1 + std::exp(-v));
+    case ConvActivation::kNone: break;
+    case ConvActivation::kRelu: return v < 0 ? 0 : v;
+    case ConvActivation::kClip: return v < d.lower ? d.lower : v > d.upper ? d.upper : v;
+    case ConvActivation::kSwish: return v / (1 + std::exp(-v));
   }
   return v;
 }
@@ -150,13 +146,9 @@ void Run(const ConvDesc& d, const ConvArgs& args) {
   Accumulate(d.kind, g, d.groups, x, w, y);
   const DType result = d.f32_result ? DType::kF32 : d.type;
   switch (d.kind) {
-    case ConvKind::kForward:
-      Finish(d, args, y);
-      return Write(result, d.channels_last, y, args.y);
-    case ConvKind::kInputGradient:
-      return Write(result, d.channels_last, x, args.x);
-    case ConvKind::kFilterGradient:
-      return Write(result, d.filter_channels_last, w, args.w);
+    case ConvKind::kForward: Finish(d, args, y); return Write(result, d.channels_last, y, args.y);
+    case ConvKind::kInputGradient: return Write(result, d.channels_last, x, args.x);
+    case ConvKind::kFilterGradient: return Write(result, d.filter_channels_last, w, args.w);
   }
 }
 

@@ -51,7 +51,8 @@ class EmulatedDevice : public Device, public EmulatedMemory {
     if (bytes == 0) return nullptr;
     AMPC_RETURN_IF_ERROR(engine_->RefuseDuringCapture("memory is allocated by the driver"));
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (in_use_ + bytes > info_.memory_bytes) return absl::ResourceExhaustedError(absl::StrCat("emulated device: no ", bytes, " bytes left"));
+    if (in_use_ + bytes > info_.memory_bytes)
+      return absl::ResourceExhaustedError(absl::StrCat("emulated device: no ", bytes, " bytes left"));
     AMPC_ASSIGN_OR_RETURN(void* memory, NewMemory(bytes, sizes_));
     in_use_ += bytes;
     return memory;

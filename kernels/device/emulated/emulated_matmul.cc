@@ -78,8 +78,7 @@ Scalar<TD> Finish(const MatmulDesc& d, const EpilogueTraits& traits, const Matmu
   uint8_t* const mask = static_cast<uint8_t*>(args.aux);
   if (traits.reads_bias) value += cuda::Load(static_cast<const TD*>(args.bias)[i]);
   switch (traits.function) {
-    case EpilogueTraits::kIdentity:
-      return value;
+    case EpilogueTraits::kIdentity: return value;
     case EpilogueTraits::kRelu: {
       if (traits.gradient) return (mask[at / 8] >> (at % 8) & 1) != 0 ? value : Scalar<TD>(0);
       if (traits.aux) mask[at / 8] = static_cast<uint8_t>((mask[at / 8] & ~(1 << (at % 8))) | ((value > 0 ? 1 : 0) << (at % 8)));

@@ -30,7 +30,7 @@ class EmulatedEvent : public Event {
   const std::shared_ptr<Engine> engine_;
   const bool timing_;
   int asked_ = 0;
-  std::shared_ptr<Point> point_;      // of the last Record, unless a capture recorded it:
+  std::shared_ptr<Point> point_;  // of the last Record, unless a capture recorded it:
   std::shared_ptr<Capture> capture_;
   int captured_ = -1;
 };

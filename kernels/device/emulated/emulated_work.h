@@ -65,12 +65,12 @@ struct Capture {
 // One per device.
 struct Engine {
   std::mutex data;
-  std::recursive_mutex running;                     // held while work runs
-  std::vector<std::weak_ptr<Line>> lines;           // under data
-  std::vector<std::shared_ptr<Capture>> captures;   // under way; under data
+  std::recursive_mutex running;                    // held while work runs
+  std::vector<std::weak_ptr<Line>> lines;          // under data
+  std::vector<std::shared_ptr<Capture>> captures;  // under way; under data
   std::atomic<int64_t> synchronizations = 0;
-  std::atomic<int64_t> launches = 0;                // EmulatedLaunches
-  std::atomic<int> delay = 0;                       // SetEmulatedDelay
+  std::atomic<int64_t> launches = 0;  // EmulatedLaunches
+  std::atomic<int> delay = 0;         // SetEmulatedDelay
 
   void Push(Line& line, Item item);
   // An error, which also spoils the capture, while the calling thread captures.

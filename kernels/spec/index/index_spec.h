@@ -13,10 +13,10 @@ namespace ampc {
 struct NdIndexSpec {
   int flat = 0;  // operand
   DType type = DType::kI64;
-  bool from_end = false;  // of PositionIn (kernels/common/position.h), as below
-  std::vector<int64_t> sizes;              // of the leading dimensions
-  int64_t rows = 1, row_elements = 1;      // slices named; elements of a slice
-  int64_t slots() const;                   // slices that the tensor has
+  bool from_end = false;               // of PositionIn (kernels/common/position.h), as below
+  std::vector<int64_t> sizes;          // of the leading dimensions
+  int64_t rows = 1, row_elements = 1;  // slices named; elements of a slice
+  int64_t slots() const;               // slices that the tensor has
 };
 // The operand in `slot` indexes a tensor of `dims`.
 absl::StatusOr<NdIndexSpec> ReadNdIndex(const SpecView& view, absl::string_view slot, const Dims& dims);
@@ -26,10 +26,10 @@ absl::StatusOr<NdIndexSpec> ReadRowIndex(const SpecView& view, absl::string_view
 // gather, index_select, lookup_table, lookup_table_v2 and their gradients: `outer` times `count` slices of `width` elements, taken out of
 // `outer` times `slots`.
 struct SliceIndexSpec {
-  int flat = 0;       // operand: the index
+  int flat = 0;  // operand: the index
   DType type = DType::kI64;
   bool from_end = false;
-  int table = 0;      // operand that has the slots; for a gradient the result
+  int table = 0;  // operand that has the slots; for a gradient the result
   int64_t outer = 1, slots = 0, width = 1, count = 0;
   int64_t padding = -1;  // a number from 0 on that names no slice; -1 for none
 };
@@ -41,8 +41,8 @@ struct AlongAxisSpec {
   int flat = 0;  // operand: the index
   DType type = DType::kI64;
   bool from_end = false;
-  int table = 0;     // operand that has the slots; for a gradient the result
-  int gradient = -1; // operand, for a gradient
+  int table = 0;      // operand that has the slots; for a gradient the result
+  int gradient = -1;  // operand, for a gradient
   int64_t outer = 1, slots = 1, count = 1, inner = 1;
 };
 absl::StatusOr<AlongAxisSpec> ReadAlongAxis(const SpecView& view);

@@ -102,7 +102,8 @@ Result ReadMeshgrid(const SpecView& view) {
     if (static_cast<int>(out.dims.size()) != n || x.NumElements() != out.dims[i])
       return view.Internal("a result is no grid of the operands");
     const AxisSplit s = SplitAt(out.dims, i);
-    move.parts.push_back({view.In("X", i), 0, view.Out("Out", i), 0, {s.outer, s.size, s.inner}, {0, 1, 0}, {s.size * s.inner, s.inner, 1}});
+    move.parts.push_back(
+        {view.In("X", i), 0, view.Out("Out", i), 0, {s.outer, s.size, s.inner}, {0, 1, 0}, {s.size * s.inner, s.inner, 1}});
   }
   return move;
 }

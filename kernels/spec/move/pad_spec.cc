@@ -33,10 +33,10 @@ absl::StatusOr<PadSpec> ReadAttributes(const SpecView& view, size_t rank) {
   const size_t first = ops::ChannelsLast(view.op().GetString("data_format")) ? 1 : 2;
   for (size_t i = 0; i < rank - 2; ++i) p.before[first + i] = pads[2 * (backward ? rank - 3 - i : i)];
   const std::string mode = view.op().GetString("mode", "constant");
-  p.mode = mode == "constant"                        ? PadMode::kConstant
+  p.mode = mode == "constant"                      ? PadMode::kConstant
            : mode == "replicate" || mode == "edge" ? PadMode::kEdge
-           : mode == "circular"                      ? PadMode::kCircular
-                                                     : PadMode::kReflect;
+           : mode == "circular"                    ? PadMode::kCircular
+                                                   : PadMode::kReflect;
   p.value = view.op().GetFloat(backward ? "value" : "pad_value", 0);
   return p;
 }

@@ -17,8 +17,8 @@ absl::StatusOr<std::vector<RepeatSpec>> ReadGrids(const SpecView& view) {
     if (gradient.dims.size() != static_cast<size_t>(view.NumOut("X@GRAD"))) return view.Unsupported("Out@GRAD needs a dim for each X");
     std::vector<bool> summed(gradient.dims.size(), true);
     summed[i] = false;
-    repeats.push_back(
-        {view.In("Out@GRAD", i), view.Out("X@GRAD", i), std::vector<int64_t>(gradient.dims.begin(), gradient.dims.end()), std::move(summed)});
+    repeats.push_back({view.In("Out@GRAD", i), view.Out("X@GRAD", i), std::vector<int64_t>(gradient.dims.begin(), gradient.dims.end()),
+                       std::move(summed)});
   }
   return repeats;
 }

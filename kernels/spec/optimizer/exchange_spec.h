@@ -14,9 +14,9 @@ namespace ampc {
 struct ExchangeSpec {
   int first_in = 0, first_out = 0;  // X and Out in flat order
   std::vector<int64_t> elements;
-  std::vector<int64_t> offsets;     // in the buffer; each tensor begins at a multiple of 4 elements
+  std::vector<int64_t> offsets;  // in the buffer; each tensor begins at a multiple of 4 elements
   std::vector<DType> types;
-  int64_t total = 0;                // elements of the buffer
+  int64_t total = 0;  // elements of the buffer
   int64_t bucket = 0;
   bool average = false;
 };

@@ -42,7 +42,8 @@ absl::StatusOr<YoloBox> ReadYoloBox(const SpecView& view) {
   const std::vector<int64_t> anchors = view.op().GetInts("anchors");
   YoloBox y;
   y.anchor_count = static_cast<int64_t>(anchors.size()) / 2;
-  if (anchors.size() > 2 * kMaxAnchors) return view.Unsupported(absl::StrCat("has ", y.anchor_count, " anchors, at most ", kMaxAnchors, " are supported"));
+  if (anchors.size() > 2 * kMaxAnchors)
+    return view.Unsupported(absl::StrCat("has ", y.anchor_count, " anchors, at most ", kMaxAnchors, " are supported"));
   std::copy(anchors.begin(), anchors.end(), y.anchors);
   y.images = x.dims[0];
   y.height = x.dims[2];

@@ -15,7 +15,8 @@ namespace {
 absl::Status CheckFetches(const AmpDecision& decision, const Program& program) {
   for (const Var* fetch : program.fetches) {
     if (IsRetyped(*fetch) && AmpDecision::Has(decision.keep_var, fetch->id())) {
-      return InternalError(absl::StrCat("fetch '", fetch->name(), "' became ", Name(fetch->type.dtype), ", needs to stay ", Name(fetch->was)));
+      return InternalError(
+          absl::StrCat("fetch '", fetch->name(), "' became ", Name(fetch->type.dtype), ", needs to stay ", Name(fetch->was)));
     }
   }
   return absl::OkStatus();
@@ -25,14 +26,16 @@ absl::Status CheckOp(const AmpDecision& decision, const PrecisionSupport& suppor
   const OpDecision& d = decision.For(op);
   const auto supports = [&](const OpDef& def) { return support.Supports(def.name, decision.low); };
   if (d.low && decision.own_slots && !supported->Of(op.def(), supports)) {
-    return InternalError(absl::StrCat(Describe(op), " is low, but target '", support.target(), "' has no ", Name(decision.low), " kernel for it"));
+    return InternalError(
+        absl::StrCat(Describe(op), " is low, but target '", support.target(), "' has no ", Name(decision.low), " kernel for it"));
   }
   if (d.low || d.untouched) return absl::OkStatus();
   for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
     const Var& var = *op.inputs()[i];
     if (!IsRetyped(var) || !IsLowPrecision(var.type.dtype)) continue;
     if (InputPrecision(decision, op, op.InputSlotOf(i)) == SlotPrecision::kAsIs) continue;
-    return InternalError(absl::StrCat(Describe(op), " stays fp32 (", d.rule, "), but reads '", var.name(), "', which is ", Name(var.type.dtype)));
+    return InternalError(
+        absl::StrCat(Describe(op), " stays fp32 (", d.rule, "), but reads '", var.name(), "', which is ", Name(var.type.dtype)));
   }
   return absl::OkStatus();
 }

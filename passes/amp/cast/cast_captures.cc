@@ -33,7 +33,8 @@ bool Materializer::BodiesRead(const Op& op, const Var& operand, bool low) const 
       for (int i = 0; i < static_cast<int>(inner->inputs().size()); ++i) {
         const auto cast = capture_casts_.find(inner->inputs()[i]->id());
         if (inner->inputs()[i] != &operand && (cast == capture_casts_.end() || cast->second != &operand)) continue;
-        const SlotPrecision precision = inner->SubBlocks().empty() ? InputPrecision(decision_, *inner, inner->InputSlotOf(i)) : SlotPrecision::kFollow;
+        const SlotPrecision precision =
+            inner->SubBlocks().empty() ? InputPrecision(decision_, *inner, inner->InputSlotOf(i)) : SlotPrecision::kFollow;
         const bool reads_low = d.low && precision == SlotPrecision::kFollow;
         if (d.untouched || precision == SlotPrecision::kAsIs || reads_low != low) return false;
       }

@@ -45,7 +45,8 @@ Var* Materializer::ResultFor(const Var& source, DType type) {
     return again;
   }
   changed_ = true;
-  Var* fresh = block_->AddVar(block_->UniqueName(absl::StrCat(source.name(), ".", Name(type))), VarKind::kTemp, source.type.WithDType(type));
+  Var* fresh =
+      block_->AddVar(block_->UniqueName(absl::StrCat(source.name(), ".", Name(type))), VarKind::kTemp, source.type.WithDType(type));
   fresh->stop_gradient = source.stop_gradient;
   return fresh;
 }

@@ -20,7 +20,8 @@ Materializer::Materializer(const AmpDecision& decision, Program& program)
 absl::StatusOr<bool> Materializer::Run() {
   if (cast_def_ == nullptr) return InternalError("there is no record of 'cast'");
   ForEachVar(program_, [this](const Var& var) {
-    if (AmpDecision::Has(decision_.low_var, var.id()) && var.type.dtype == DType::kF32 && var.kind != VarKind::kTemp) Retype(const_cast<Var&>(var), decision_.low);
+    if (AmpDecision::Has(decision_.low_var, var.id()) && var.type.dtype == DType::kF32 && var.kind != VarKind::kTemp)
+      Retype(const_cast<Var&>(var), decision_.low);
   });
   if (program_.num_blocks() > 1) FindCaptureCasts();
   for (int b = 0; b < program_.num_blocks(); ++b) AMPC_RETURN_IF_ERROR(RewriteBlock(program_.block(b)));
@@ -104,7 +105,8 @@ void Materializer::DropUnreadCasts() {
   for (int b = 0; b < program_.num_blocks(); ++b) {
     std::vector<std::unique_ptr<Op>> ops = program_.block(b).TakeOps();
     std::erase_if(ops, [&](const std::unique_ptr<Op>& op) {
-      if (!IsInserted(*op) || IsListedCast(*op) || op->outputs()[0]->kind != VarKind::kTemp || reads[op->outputs()[0]->id()] > 0) return false;
+      if (!IsInserted(*op) || IsListedCast(*op) || op->outputs()[0]->kind != VarKind::kTemp || reads[op->outputs()[0]->id()] > 0)
+        return false;
       dead[op->outputs()[0]->id()] = any = true;
       return true;
     });

@@ -18,7 +18,10 @@ namespace {
 class ParameterCaster {
  public:
   ParameterCaster(const AmpDecision& decision, WeightTransform transform, Program& program)
-      : decision_(decision), transform_(transform), program_(program), replacement_(program.num_var_ids(), nullptr),
+      : decision_(decision),
+        transform_(transform),
+        program_(program),
+        replacement_(program.num_var_ids(), nullptr),
         dead_(program.num_var_ids(), false) {}
 
   absl::StatusOr<bool> Run() {
@@ -105,7 +108,8 @@ class ParameterCaster {
       copy->kind = source->kind;
     } else {
       Block& home = source->block();
-      copy = home.AddVar(home.UniqueName(absl::StrCat(source->name(), ".", Name(decision_.low))), source->kind, result->type.WithDType(decision_.low));
+      copy = home.AddVar(home.UniqueName(absl::StrCat(source->name(), ".", Name(decision_.low))), source->kind,
+                         result->type.WithDType(decision_.low));
     }
     copy->stop_gradient = source->stop_gradient;
     copy->was = source->type.dtype;
@@ -166,7 +170,8 @@ class ParameterCaster {
   }
 
   static Var* Widen(Block& block, Var* var, std::vector<std::unique_ptr<Op>>& out) {
-    Var* wide = block.AddVar(block.UniqueName(absl::StrCat(var->name(), ".", Name(var->was))), VarKind::kTemp, var->type.WithDType(var->was));
+    Var* wide =
+        block.AddVar(block.UniqueName(absl::StrCat(var->name(), ".", Name(var->was))), VarKind::kTemp, var->type.WithDType(var->was));
     wide->stop_gradient = var->stop_gradient;
     std::unique_ptr<Op> cast = block.NewOp(Ops().Find("cast"));
     cast->SetInputs(0, {&var, 1});

@@ -60,7 +60,8 @@ void Materializer::LowerResults(Op& op) {
   for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
     Var* var = op.outputs()[i];
     const bool keep = var->kind == VarKind::kTemp && AmpDecision::Has(decision_.keep_var, var->id());
-    if (keep && var->type.dtype == decision_.low && var->was == DType::kF32) Retype(*var, DType::kF32);  // an earlier decision did not keep it
+    if (keep && var->type.dtype == decision_.low && var->was == DType::kF32)
+      Retype(*var, DType::kF32);  // an earlier decision did not keep it
     if (!var->type.IsFloat() || var->type.dtype != DType::kF32) continue;
     if (OutputPrecision(decision_, op, op.OutputSlotOf(i)) != SlotPrecision::kFollow) continue;
     if (var->kind != VarKind::kTemp || keep) {

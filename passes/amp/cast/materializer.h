@@ -99,21 +99,21 @@ class Materializer {
   Program& program_;
   const OpDef* cast_def_;
   Block* block_ = nullptr;
-  std::vector<std::unique_ptr<Op>> out_;            // the block being built
-  std::vector<std::pair<Var*, Var*>> trailing_;     // casts behind the current op
-  absl::flat_hash_map<Key, Copy> copies_;           // casts of this block by (source, type)
-  absl::flat_hash_map<int, Copy> sources_;          // by result of an inserted cast of this block
-  absl::flat_hash_map<int, Var*> outdated_;         // by result of an op: the fetch that it defines again
-  absl::flat_hash_map<Key, std::deque<Var*>> returned_;  // results of casts that were taken back
-  absl::flat_hash_set<int> implicit_;               // of those, what the runtime was to do
-  absl::flat_hash_map<int, Var*> earlier_;          // what its readers read instead
-  std::vector<int> gone_;                           // their results
-  absl::flat_hash_map<int, Var*> capture_casts_;    // by result of an earlier decision's cast for bodies: its source
+  std::vector<std::unique_ptr<Op>> out_;                   // the block being built
+  std::vector<std::pair<Var*, Var*>> trailing_;            // casts behind the current op
+  absl::flat_hash_map<Key, Copy> copies_;                  // casts of this block by (source, type)
+  absl::flat_hash_map<int, Copy> sources_;                 // by result of an inserted cast of this block
+  absl::flat_hash_map<int, Var*> outdated_;                // by result of an op: the fetch that it defines again
+  absl::flat_hash_map<Key, std::deque<Var*>> returned_;    // results of casts that were taken back
+  absl::flat_hash_set<int> implicit_;                      // of those, what the runtime was to do
+  absl::flat_hash_map<int, Var*> earlier_;                 // what its readers read instead
+  std::vector<int> gone_;                                  // their results
+  absl::flat_hash_map<int, Var*> capture_casts_;           // by result of an earlier decision's cast for bodies: its source
   absl::flat_hash_map<std::pair<int, Key>, Var*> around_;  // by block and (source, type)
-  std::vector<bool> overwritten_;                   // by Var::id: an op writes it again
-  std::vector<Var*> given_;                         // operands of the current op as they came
+  std::vector<bool> overwritten_;                          // by Var::id: an op writes it again
+  std::vector<Var*> given_;                                // operands of the current op as they came
   Versions versions_;
-  std::vector<bool> fetched_;                       // by Var::id
+  std::vector<bool> fetched_;  // by Var::id
   // With the type before, each once: widened results may follow their operands down again.
   std::vector<std::pair<const Var*, DType>> retyped_;
   std::vector<bool> is_retyped_;  // by Var::id

@@ -94,7 +94,8 @@ class Stripper {
   static bool IsHalfCast(const Op& op) {
     const DType from = op.inputs()[0]->type.dtype;
     const DType to = op.outputs()[0]->type.dtype;
-    return (IsLowPrecision(from) && to == DType::kF32) || (from == DType::kF32 && IsLowPrecision(to)) || (IsLowPrecision(from) && IsLowPrecision(to));
+    return (IsLowPrecision(from) && to == DType::kF32) || (from == DType::kF32 && IsLowPrecision(to)) ||
+           (IsLowPrecision(from) && IsLowPrecision(to));
   }
 
   // Params and consts `w.f16` beside an fp32 `w`.
@@ -105,7 +106,9 @@ class Stripper {
         if (!IsStored(*var) || !IsRetyped(*var)) continue;
         const size_t at = var->name().rfind(absl::StrCat(".", Name(var->type.dtype)));
         Var* base = at == std::string::npos ? nullptr : block.FindVar(var->name().substr(0, at));
-        if (base == nullptr || base->kind != var->kind || base->type.dtype != var->was || IsRetyped(*base) || base->type.dims != var->type.dims) continue;
+        if (base == nullptr || base->kind != var->kind || base->type.dtype != var->was || IsRetyped(*base) ||
+            base->type.dims != var->type.dims)
+          continue;
         target_[var->id()] = base;
         dead_[var->id()] = true;
       }

@@ -17,7 +17,8 @@ absl::StatusOr<DecideOptions> ReadOptions(const PassOptions& options) {
   DecideOptions out;
   AMPC_ASSIGN_OR_RETURN(out.level, ChoiceOption(options, "level", {"O0", "OD", "O1", "O2"}, "O2"));
   AMPC_ASSIGN_OR_RETURN(out.low, LowDTypeOption(options, "dtype", DType::kF16));
-  AMPC_ASSIGN_OR_RETURN(out.mode, ChoiceOption(options, "mode", {"own", "paddle-2.0", "paddle-2.4", "paddle-2.6", "paddle-inference-2.6"}, "own"));
+  AMPC_ASSIGN_OR_RETURN(out.mode,
+                        ChoiceOption(options, "mode", {"own", "paddle-2.0", "paddle-2.4", "paddle-2.6", "paddle-inference-2.6"}, "own"));
   AMPC_ASSIGN_OR_RETURN(out.guard, BoolOption(options, "guard", false));
   AMPC_ASSIGN_OR_RETURN(out.promote, BoolOption(options, "promote", false));
   AMPC_ASSIGN_OR_RETURN(out.low_io, BoolOption(options, "low-io", false));
@@ -31,7 +32,8 @@ absl::StatusOr<DecideOptions> ReadOptions(const PassOptions& options) {
   AMPC_ASSIGN_OR_RETURN(out.exclude, SelectorOption(options, "exclude"));
   const NameSet white(out.white_list.begin(), out.white_list.end());
   for (const std::string& type : out.black_list) {
-    if (white.contains(type)) return UsageError(absl::StrCat("op '", type, "' is in the white list and in the black list, needs to be in one"));
+    if (white.contains(type))
+      return UsageError(absl::StrCat("op '", type, "' is in the white list and in the black list, needs to be in one"));
   }
   return out;
 }

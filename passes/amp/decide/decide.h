@@ -24,12 +24,12 @@ struct DecideOptions {
   // Feeds and fetches become low where low ops touch them; those in keep_io never do, those in low_io_names always.
   bool low_io = false;
   std::vector<std::string> keep_io, low_io_names;  // exact names; own mode only
-  std::vector<std::string> white_list;  // op types
-  std::vector<std::string> black_list;  // op types
-  std::vector<std::string> black_vars;  // exact names of values
-  std::vector<ClassRule> classes;       // own mode only: instead of what the records say
-  std::vector<Selector> include, exclude;  // own mode only; which request wins: tools/docs/convert.md
-  const PlannedOps* plan = nullptr;        // own mode only; counts more than any request
+  std::vector<std::string> white_list;             // op types
+  std::vector<std::string> black_list;             // op types
+  std::vector<std::string> black_vars;             // exact names of values
+  std::vector<ClassRule> classes;                  // own mode only: instead of what the records say
+  std::vector<Selector> include, exclude;          // own mode only; which request wins: tools/docs/convert.md
+  const PlannedOps* plan = nullptr;                // own mode only; counts more than any request
 };
 
 using DecisionOr = absl::StatusOr<std::unique_ptr<AmpDecision>>;
@@ -39,7 +39,8 @@ std::unique_ptr<AmpDecision> DecideNothing(const DecideOptions& options, const P
 // What a Paddle policy says for a whole program; every op is left alone.
 std::unique_ptr<AmpDecision> NewDecision(const DecideOptions& options, const PaddlePolicy& policy, const Program& program);
 // ampc's own: classes and slot precisions of the records, kernels of the target.
-DecisionOr DecideOwn(const DecideOptions& options, const PrecisionSupport& support, const Program& program, std::vector<std::string>* notes);
+DecisionOr DecideOwn(const DecideOptions& options, const PrecisionSupport& support, const Program& program,
+                     std::vector<std::string>* notes);
 // Paddle 2.5 and later: one algorithm for OD, O1 and O2, over all blocks.
 DecisionOr DecideUnified(const DecideOptions& options, const PaddlePolicy& policy, const Program& program);
 // Paddle's converter for deployment: what has a low kernel and is not on its black list, and what the writers of a value agree on.

@@ -201,7 +201,8 @@ DecisionOr DecideLegacyO2(const DecideOptions& options, const PaddlePolicy& poli
       if (var.type.dtype != DType::kF32) continue;
       if (!SlotMayBeLow(policy.inputs, op.type(), op.def().inputs[op.InputSlotOf(i)].name)) continue;
       if (var.kind == VarKind::kParam) out->low_param[var.id()] = true;
-      if ((var.kind == VarKind::kFeed && !keep_feeds) || var.kind == VarKind::kCarry || var.kind == VarKind::kState) out->low_var[var.id()] = true;
+      if ((var.kind == VarKind::kFeed && !keep_feeds) || var.kind == VarKind::kCarry || var.kind == VarKind::kState)
+        out->low_var[var.id()] = true;
     }
   });
   return out;

@@ -69,8 +69,8 @@ class OwnDecider {
   absl::Status Report(std::vector<std::string>* notes) const {
     notes->insert(notes->end(), notes_.begin(), notes_.end());
     for (const std::string& type : without_kernel_) {
-      notes->push_back(absl::StrCat("op '", type, "' is in the white list, but the target '", support_.target(), "' has no ", Name(options_.low),
-                                    " kernel for it: it stays fp32"));
+      notes->push_back(absl::StrCat("op '", type, "' is in the white list, but the target '", support_.target(), "' has no ",
+                                    Name(options_.low), " kernel for it: it stays fp32"));
     }
     plan_.Report(notes);
     return choices_.Finish(notes);
@@ -87,7 +87,8 @@ class OwnDecider {
       if (out_->For(op).rule == kLogRule) kept += flops;
     });
     if (kept <= all / 2) return;
-    notes_.push_back(absl::StrCat("most of the work leads to a logarithm of small values and stays fp32: ", Name(options_.low), " brings this model little"));
+    notes_.push_back(absl::StrCat("most of the work leads to a logarithm of small values and stays fp32: ", Name(options_.low),
+                                  " brings this model little"));
   }
 
   static OpDecision Fp32(absl::string_view rule, absl::string_view reason) { return {false, false, rule, reason}; }
@@ -116,7 +117,8 @@ class OwnDecider {
   // Ops that no request makes low.
   OpDecision Impossible(const Op& op) {
     if (HasF64(op)) return Fp32("f64", "an operand is f64");
-    if (const Var* unknown = UnknownOperand(op)) return Fp32("unknown", out_->Keep(absl::StrCat("nothing says which type ", unknown->name(), " has")));
+    if (const Var* unknown = UnknownOperand(op))
+      return Fp32("unknown", out_->Keep(absl::StrCat("nothing says which type ", unknown->name(), " has")));
     if (!HasFloatOperand(op)) return Fp32("creation", "it makes a value of the type that the program asks for");
     if (OverwritesFloatState(op)) return Fp32("state", "it overwrites a value that is kept between runs");
     const auto supports = [this](const OpDef& def) { return support_.Supports(def.name, options_.low); };
@@ -145,7 +147,9 @@ class OwnDecider {
   }
   bool IsOwnOp(const Op& op) const { return Names(own_ops_, op); }
   // A list names an op by its type, in ONNX's words or ours.
-  static bool Names(const NameSet& list, const Op& op) { return !list.empty() && (list.contains(op.type()) || list.contains(onnx::TypeName(op.def()))); }
+  static bool Names(const NameSet& list, const Op& op) {
+    return !list.empty() && (list.contains(op.type()) || list.contains(onnx::TypeName(op.def())));
+  }
   // The level of the innermost amp::Scope that the op stands in, else the program's.
   absl::string_view Level(const Op& op) {
     if (op.attrs().empty()) return options_.level;
@@ -210,7 +214,8 @@ class OwnDecider {
   }
 
   bool Votes(const Op& op, int flat) const {
-    return op.inputs()[flat]->type.IsFloat() && (IsOwnOp(op) || InputPrecisionFor(op.def(), op.InputSlotOf(flat), options_.low) == SlotPrecision::kFollow);
+    return op.inputs()[flat]->type.IsFloat() &&
+           (IsOwnOp(op) || InputPrecisionFor(op.def(), op.InputSlotOf(flat), options_.low) == SlotPrecision::kFollow);
   }
 
   bool OnlyWeights(const Op& op) const {
@@ -353,7 +358,8 @@ absl::Status CheckLists(const DecideOptions& options, const Program& program) {
       if (known.contains(type)) continue;
       std::vector<std::string> names(known.begin(), known.end());
       // Of names that are equally near the program's own kind is meant.
-      const bool onnx = std::any_of(program.main().ops().begin(), program.main().ops().end(), [](const auto& op) { return onnx::DefOf(op->def()) != nullptr; });
+      const bool onnx = std::any_of(program.main().ops().begin(), program.main().ops().end(),
+                                    [](const auto& op) { return onnx::DefOf(op->def()) != nullptr; });
       std::stable_partition(names.begin(), names.end(), [onnx](const std::string& name) { return absl::ascii_isupper(name[0]) == onnx; });
       return UsageError(absl::StrCat(list == &options.white_list ? "white" : "black", "-list names the op '", type, "', which is unknown",
                                      Suggest(type, names)));
@@ -372,7 +378,8 @@ std::unique_ptr<AmpDecision> DecideNothing(const DecideOptions& options, const P
   return out;
 }
 
-DecisionOr DecideOwn(const DecideOptions& options, const PrecisionSupport& support, const Program& program, std::vector<std::string>* notes) {
+DecisionOr DecideOwn(const DecideOptions& options, const PrecisionSupport& support, const Program& program,
+                     std::vector<std::string>* notes) {
   if (options.level == "OD") return UsageError("level OD exists with a Paddle mode only; use O0, O1 or O2");
   AMPC_RETURN_IF_ERROR(CheckLists(options, program));
   // What selectors said stands in the plan; in a model with other names they may find nothing.

@@ -209,9 +209,9 @@ class UnifiedDecider {
   CastRoots roots_;
   PaddleNames names_;
   NameSet white_, black_, gray_, kernels_, custom_black_, black_vars_;
-  std::vector<Set> set_;     // by Op::id
-  std::vector<DType> type_;  // by cell: the declared type so far
-  std::vector<bool> dense_;  // by cell
+  std::vector<Set> set_;       // by Op::id
+  std::vector<DType> type_;    // by cell: the declared type so far
+  std::vector<bool> dense_;    // by cell
   std::vector<bool> created_;  // by cell: an op whose attribute is the type writes it
   std::unique_ptr<AmpDecision> out_;
 };

@@ -35,7 +35,7 @@ struct AmpDecision {
   std::string mode = "own";
   std::vector<OpDecision> ops;  // by Op::id
   // By Var::id. Each vector may be shorter than the program's ids: what lies beyond is false.
-  std::vector<bool> keep_var;    // keeps its type whatever the ops around it do: fetched values, named exclusions
+  std::vector<bool> keep_var;  // keeps its type whatever the ops around it do: fetched values, named exclusions
   // A feed or carry that changes its declared type to `low`, and a fetched temp that is cast to it where its op computes fp32.
   std::vector<bool> low_var;
   std::vector<bool> low_param;   // a param or const to store low offline; fp32 readers get a cast

@@ -41,7 +41,8 @@ absl::StatusOr<IoChoice> IoChoice::Make(const DecideOptions& options, const Prog
     if (out.keep_.contains(name)) return UsageError(absl::StrCat("keep-io and low-io both name '", name, "'"));
     const Var& var = *signature.at(name);
     if (var.type.dtype == DType::kF32 || IsLowPrecision(var.type.dtype)) continue;
-    return UsageError(absl::StrCat("low-io names '", name, "', which is ", Name(var.type.dtype), ", only what is f32 can become ", Name(options.low)));
+    return UsageError(
+        absl::StrCat("low-io names '", name, "', which is ", Name(var.type.dtype), ", only what is f32 can become ", Name(options.low)));
   }
   return out;
 }

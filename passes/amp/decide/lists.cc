@@ -17,8 +17,11 @@
 namespace ampc {
 namespace {
 
-constexpr std::pair<absl::string_view, AmpClass> kClasses[] = {{"allow", AmpClass::kAllow}, {"infer", AmpClass::kInfer}, {"clear", AmpClass::kClear},
-                                                               {"deny", AmpClass::kDeny},   {"widest", AmpClass::kWidest}};
+constexpr std::pair<absl::string_view, AmpClass> kClasses[] = {{"allow", AmpClass::kAllow},
+                                                               {"infer", AmpClass::kInfer},
+                                                               {"clear", AmpClass::kClear},
+                                                               {"deny", AmpClass::kDeny},
+                                                               {"widest", AmpClass::kWidest}};
 
 // An attribute as the lists write it.
 std::string ValueText(const AttrValue& value) {
@@ -90,7 +93,9 @@ std::string ClassRulesText(const std::vector<ClassRule>& rules) {
 
 absl::Status ParseClassRules(absl::string_view text, std::vector<ClassRule>* rules) {
   for (absl::string_view part : absl::StrSplit(text, ';', absl::SkipWhitespace())) {
-    const auto error = [part] { return UsageError(absl::StrCat("class rule '", part, "' needs the form op=allow|infer|clear|deny|widest[:attr=value|value]")); };
+    const auto error = [part] {
+      return UsageError(absl::StrCat("class rule '", part, "' needs the form op=allow|infer|clear|deny|widest[:attr=value|value]"));
+    };
     ClassRule rule;
     const std::vector<absl::string_view> sides = absl::StrSplit(part, absl::MaxSplits(':', 1));
     const std::vector<absl::string_view> head = absl::StrSplit(sides[0], absl::MaxSplits('=', 1));
@@ -138,7 +143,8 @@ absl::Status AutoMixedPrecisionLists::Check() const {
   for (const ClassRule& rule : functions) known.insert(rule.op);
   const std::vector<std::string> names(known.begin(), known.end());
   const auto add = [&](const std::string& op, absl::string_view list) -> absl::Status {
-    if (!known.contains(op)) return UsageError(absl::StrCat("the ", list, " names the op '", op, "', which is unknown", Suggest(op, names)));
+    if (!known.contains(op))
+      return UsageError(absl::StrCat("the ", list, " names the op '", op, "', which is unknown", Suggest(op, names)));
     const auto [it, fresh] = seen.try_emplace(op, list);
     if (!fresh && it->second != list) {
       return UsageError(absl::StrCat("op '", op, "' is in the ", it->second, " and in the ", list, ", needs to be in one"));
@@ -155,7 +161,9 @@ absl::Status AutoMixedPrecisionLists::Check() const {
   }
   for (const Conditional& c : conditional_fp32_list) status.Update(add(c.op, "conditional fp32 list"));
   for (const ClassRule& rule : functions) {
-    status.Update(add(rule.op, rule.amp == AmpClass::kAllow ? "half functions" : rule.amp == AmpClass::kDeny ? "float functions" : "promote functions"));
+    status.Update(add(rule.op, rule.amp == AmpClass::kAllow  ? "half functions"
+                               : rule.amp == AmpClass::kDeny ? "float functions"
+                                                             : "promote functions"));
   }
   return status;
 }

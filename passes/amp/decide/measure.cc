@@ -40,7 +40,8 @@ Ranges Probe(int runs, PassContext& ctx, const Program& program) {
     ranges.clear();
     ProgramExecutor::Made made;
     const absl::Status status = ctx.executor->RunOnMade(
-        program, runs, choice, [&ranges](absl::string_view name, absl::Span<const float> values) { ranges[std::string(name)].Add(values); }, &made);
+        program, runs, choice, [&ranges](absl::string_view name, absl::Span<const float> values) { ranges[std::string(name)].Add(values); },
+        &made);
     if (status.ok() && made.left_out.empty()) {
       report->text = absl::StrCat(runs, runs == 1 ? " run" : " runs", " on made inputs (", absl::StrJoin(made.kinds, "; "), ")");
     } else if (!made.left_out.empty()) {

@@ -29,10 +29,10 @@ class PaddleNames {
 
   const bool rebuilt_;
   int num_cells_ = 0;
-  std::vector<int> cell_;                // by Var::id
-  std::vector<const Op*> producer_;      // by cell
+  std::vector<int> cell_;                        // by Var::id
+  std::vector<const Op*> producer_;              // by cell
   std::vector<std::vector<const Op*>> writers_;  // by cell, in build order
-  std::vector<int> order_;               // by Op::id
+  std::vector<int> order_;                       // by Op::id
 };
 
 // A program with feed and fetch ops comes from a file of Paddle's, one without has just been built.

@@ -28,14 +28,13 @@ struct PlanEntry {
 
 struct Plan {
   std::vector<PlanEntry> entries;
-  std::string digest;   // of the decisions as they are; written with them
-  bool edited = false;  // the file's digest is another: somebody changed a decision
+  std::string digest;     // of the decisions as they are; written with them
+  bool edited = false;    // the file's digest is another: somebody changed a decision
   bool measured = false;  // ranges that a user gave or measured were among the reasons
 };
 
 // Of a program as it was decided, not yet rewritten. `write_config` writes the member "config".
-std::string PlanJson(const Program& program, const AmpDecision& decision, bool measured,
-                     absl::FunctionRef<void(JsonWriter&)> write_config);
+std::string PlanJson(const Program& program, const AmpDecision& decision, bool measured, absl::FunctionRef<void(JsonWriter&)> write_config);
 // BadInput says what is wrong.
 absl::StatusOr<Plan> ParsePlan(absl::string_view text);
 

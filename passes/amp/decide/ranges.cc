@@ -33,7 +33,8 @@ std::string Reason(const Op& op, const Ranges& ranges, const OriginalNames& name
   };
   const auto say = [low](const Var& var, const ValueRange& range) {
     if (Overflows(range, low)) return absl::StrCat("protect.measured: '", var.exported(), "' reached ", range.largest);
-    return absl::StrCat("protect.measured: '", var.exported(), "' reached only ", range.largest, ", ", range.vanishing, " of ", range.nonzero, " values are 0 in f16");
+    return absl::StrCat("protect.measured: '", var.exported(), "' reached only ", range.largest, ", ", range.vanishing, " of ",
+                        range.nonzero, " values are 0 in f16");
   };
   for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
     const Var& var = *op.outputs()[i];
@@ -53,7 +54,8 @@ std::string Reason(const Op& op, const Ranges& ranges, const OriginalNames& name
 }
 
 absl::Status ReadRange(const JsonValue& value, ValueRange* range) {
-  const std::pair<const char*, int64_t*> counts[] = {{"nonzero", &range->nonzero}, {"vanishing", &range->vanishing}, {"not_finite", &range->not_finite}};
+  const std::pair<const char*, int64_t*> counts[] = {
+      {"nonzero", &range->nonzero}, {"vanishing", &range->vanishing}, {"not_finite", &range->not_finite}};
   const std::pair<const char*, double*> numbers[] = {{"largest", &range->largest}, {"smallest", &range->smallest}};
   for (const auto& [key, out] : counts) {
     const JsonValue* member = value.Find(key);

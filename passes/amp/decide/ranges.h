@@ -13,10 +13,10 @@
 namespace ampc {
 
 struct ValueRange {
-  double largest = 0;      // magnitude of the finite values
-  double smallest = 0;     // magnitude of those that are not zero; 0 where all are
-  int64_t nonzero = 0;     // finite values that are not zero
-  int64_t vanishing = 0;   // of those: that f16 rounds to zero
+  double largest = 0;     // magnitude of the finite values
+  double smallest = 0;    // magnitude of those that are not zero; 0 where all are
+  int64_t nonzero = 0;    // finite values that are not zero
+  int64_t vanishing = 0;  // of those: that f16 rounds to zero
   int64_t not_finite = 0;
 
   void Add(absl::Span<const float> values);

@@ -11,8 +11,8 @@
 namespace ampc {
 namespace {
 
-absl::StatusOr<std::vector<int>> FirstSelectors(const std::vector<Selector>& selectors, const Program& program, const std::vector<int>& taken,
-                                                std::vector<bool>* works) {
+absl::StatusOr<std::vector<int>> FirstSelectors(const std::vector<Selector>& selectors, const Program& program,
+                                                const std::vector<int>& taken, std::vector<bool>* works) {
   std::vector<int> first;
   if (selectors.empty()) return first;
   first.assign(program.num_op_ids(), -1);
@@ -77,12 +77,16 @@ absl::Status SelectorChoices::Finish(std::vector<std::string>* notes) const {
   for (size_t s = 0; s < outcomes_.size(); ++s) {
     const Outcome& o = outcomes_[s];
     const std::string who = absl::StrCat("include selector '", (*include_)[s].text, "'");
-    if (o.low == 0 && o.impossible > 0) return UsageError(absl::StrCat(who, " matches no op that can be low, the first is ", o.first_impossible));
-    if (o.left_fp32 > 0) notes->push_back(absl::StrCat(who, " leaves ", Ops(o.left_fp32), " fp32 that cannot be low, the first is ", o.first_left_fp32));
-    if (o.overruled > 0) notes->push_back(absl::StrCat(who, " lowers ", Ops(o.overruled), " against protection, the first is ", o.first_overruled));
+    if (o.low == 0 && o.impossible > 0)
+      return UsageError(absl::StrCat(who, " matches no op that can be low, the first is ", o.first_impossible));
+    if (o.left_fp32 > 0)
+      notes->push_back(absl::StrCat(who, " leaves ", Ops(o.left_fp32), " fp32 that cannot be low, the first is ", o.first_left_fp32));
+    if (o.overruled > 0)
+      notes->push_back(absl::StrCat(who, " lowers ", Ops(o.overruled), " against protection, the first is ", o.first_overruled));
   }
   for (size_t s = 0; s < exclude_works_.size(); ++s) {
-    if (!exclude_works_[s]) notes->push_back(absl::StrCat("exclude selector '", (*exclude_)[s].text, "' changes nothing: include selectors take all its ops"));
+    if (!exclude_works_[s])
+      notes->push_back(absl::StrCat("exclude selector '", (*exclude_)[s].text, "' changes nothing: include selectors take all its ops"));
   }
   return absl::OkStatus();
 }

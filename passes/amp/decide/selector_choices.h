@@ -15,7 +15,8 @@ namespace ampc {
 class SelectorChoices {
  public:
   // A usage error for a selector that matches no op. The selectors have to outlive the choices.
-  static absl::StatusOr<SelectorChoices> Make(const std::vector<Selector>& include, const std::vector<Selector>& exclude, const Program& program);
+  static absl::StatusOr<SelectorChoices> Make(const std::vector<Selector>& include, const std::vector<Selector>& exclude,
+                                              const Program& program);
 
   // The first selector of that kind that chose the op, or null.
   const Selector* Included(const Op& op) const { return At(include_, by_include_, op); }
@@ -32,8 +33,8 @@ class SelectorChoices {
   struct Outcome {
     int low = 0;
     int impossible = 0;
-    int left_fp32 = 0;               // of these, the ones that compute a float
-    int overruled = 0;               // protections
+    int left_fp32 = 0;                                               // of these, the ones that compute a float
+    int overruled = 0;                                               // protections
     std::string first_impossible, first_left_fp32, first_overruled;  // the op and why
   };
   static const Selector* At(const std::vector<Selector>* selectors, const std::vector<int>& by, const Op& op) {

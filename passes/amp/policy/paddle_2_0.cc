@@ -6,16 +6,19 @@ namespace {
 
 constexpr char kWhite[] = R"(conv2d matmul matmul_v2 mul)";
 
-constexpr char kBlack[] = R"(cos_sim cross_entropy cross_entropy2 exp log lookup_table lookup_table_v2 mean sigmoid_cross_entropy_with_logits softmax
+constexpr char kBlack[] =
+    R"(cos_sim cross_entropy cross_entropy2 exp log lookup_table lookup_table_v2 mean sigmoid_cross_entropy_with_logits softmax
 softmax_with_cross_entropy square sum)";
 
-constexpr char kGray[] = R"(batch_norm cast dropout elementwise_add elementwise_div elementwise_floordiv elementwise_max elementwise_min elementwise_mod
+constexpr char kGray[] =
+    R"(batch_norm cast dropout elementwise_add elementwise_div elementwise_floordiv elementwise_max elementwise_min elementwise_mod
 elementwise_mul elementwise_pow elementwise_sub fill_constant flatten2 fused_bn_add_activation gather gaussian_random
 gaussian_random_batch_size_like get_tensor_from_selected_rows layer_norm leaky_relu pool2d pool3d rank relu relu6 reshape2 scale
 sigmoid sign slice soft_relu stack tanh top_k transpose2 uniform_random uniform_random_batch_size_like unstack)";
 
 // Written by hand in that release.
-constexpr char kUnsupported[] = R"(add_position_encoding affine_channel affine_grid anchor_generator beam_search beam_search_decode bilinear_tensor_product
+constexpr char kUnsupported[] =
+    R"(add_position_encoding affine_channel affine_grid anchor_generator beam_search beam_search_decode bilinear_tensor_product
 bpr_loss brelu chunk_eval conditional_block conv3d conv_transposed2d conv_transposed3d create_double_buffer_reader
 create_py_reader crf_decoding crop ctc_align cudnn_lstm cvm data_norm depthwise_conv2d depthwise_conv2d_transpose edit_distance
 elu equal expand fetch_barrier fsp generate_mask_labels generate_proposal_labels generate_proposals greater_equal greater_than

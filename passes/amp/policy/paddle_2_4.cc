@@ -6,17 +6,20 @@ namespace {
 
 constexpr char kWhite[] = R"(conv2d matmul matmul_v2 mul)";
 
-constexpr char kBlack[] = R"(bicubic_interp_v2 bilinear_interp_v2 c_softmax_with_cross_entropy cos_sim cross_entropy cross_entropy2 exp linear_interp_v2 log
+constexpr char kBlack[] =
+    R"(bicubic_interp_v2 bilinear_interp_v2 c_softmax_with_cross_entropy cos_sim cross_entropy cross_entropy2 exp linear_interp_v2 log
 lookup_table lookup_table_v2 mean nearest_interp_v2 reduce_sum sigmoid_cross_entropy_with_logits softmax
 softmax_with_cross_entropy square sum trilinear_interp_v2)";
 
-constexpr char kGray[] = R"(batch_norm c_allreduce_sum c_concat c_identity cast concat dropout elementwise_add elementwise_div elementwise_floordiv
+constexpr char kGray[] =
+    R"(batch_norm c_allreduce_sum c_concat c_identity cast concat dropout elementwise_add elementwise_div elementwise_floordiv
 elementwise_max elementwise_min elementwise_mod elementwise_mul elementwise_pow elementwise_sub fill_constant flatten2
 fused_attention fused_bn_add_activation fused_feedforward fused_multi_transformer gather gaussian_random
 gaussian_random_batch_size_like get_tensor_from_selected_rows layer_norm leaky_relu pool2d pool3d rank relu relu6 reshape2 scale
 sigmoid sign slice soft_relu split stack tanh top_k transpose2 uniform_random uniform_random_batch_size_like unstack)";
 
-constexpr char kKernelsF16[] = R"(abs accuracy acos acosh adam adamw allreduce alltoall arg_max arg_min argsort asin asinh assign atan atan2 atanh batch_norm
+constexpr char kKernelsF16[] =
+    R"(abs accuracy acos acosh adam adamw allreduce alltoall arg_max arg_min argsort asin asinh assign atan atan2 atanh batch_norm
 beam_search_decode bicubic_interp_v2 bilinear_interp_v2 bmm brelu broadcast broadcast_tensors c_allgather c_allreduce_max
 c_allreduce_min c_allreduce_prod c_allreduce_sum c_broadcast c_concat c_embedding c_identity c_reduce_max c_reduce_min
 c_reduce_prod c_reduce_sum c_reducescatter c_scatter c_softmax_with_cross_entropy c_split cast ceil celu

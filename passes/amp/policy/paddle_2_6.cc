@@ -7,28 +7,33 @@ namespace {
 constexpr char kWhite[] = R"(conv2d einsum fake_quantize_dequantize_abs_max fake_quantize_dequantize_moving_average_abs_max fused_attention
 fused_bn_add_activation fused_feedforward fused_gemm_epilogue matmul matmul_v2 max_pool2d_with_index mul resnet_unit)";
 
-constexpr char kWhiteBf16[] = R"(conv2d einsum fake_quantize_dequantize_abs_max fake_quantize_dequantize_moving_average_abs_max fused_attention fused_feedforward
+constexpr char kWhiteBf16[] =
+    R"(conv2d einsum fake_quantize_dequantize_abs_max fake_quantize_dequantize_moving_average_abs_max fused_attention fused_feedforward
 fused_gemm_epilogue matmul matmul_v2 max_pool2d_with_index mul)";
 
-constexpr char kBlack[] = R"(acos asin atanh bicubic_interp_v2 bilinear_interp_v2 c_softmax_with_cross_entropy cosh cross_entropy cross_entropy2 cumprod
+constexpr char kBlack[] =
+    R"(acos asin atanh bicubic_interp_v2 bilinear_interp_v2 c_softmax_with_cross_entropy cosh cross_entropy cross_entropy2 cumprod
 cumsum dist erfinv exp expm1 frobenius_norm group_norm hsigmoid_loss huber_loss layer_norm linear_interp_v2 log log10 log2
 log_loss log_softmax lookup_table lookup_table_v2 margin_cross_entropy mean nearest_interp_v2 nll_loss pnorm pow reciprocal
 reduce_mean reduce_prod reduce_sum renorm rsqrt scatter sigmoid_cross_entropy_with_logits sinh softmax
 softmax_with_cross_entropy softmin softplus square tan tanh_shrink trilinear_interp_v2 triplet_margin_loss)";
 
-constexpr char kGray[] = R"(batch_norm c_allreduce_sum c_concat c_identity cast concat dropout elementwise_add elementwise_div elementwise_floordiv
+constexpr char kGray[] =
+    R"(batch_norm c_allreduce_sum c_concat c_identity cast concat dropout elementwise_add elementwise_div elementwise_floordiv
 elementwise_max elementwise_min elementwise_mod elementwise_mul elementwise_pow elementwise_sub fill_constant flatten2
 fused_attention fused_bn_add_activation fused_feedforward fused_multi_transformer gather gaussian_random
 get_tensor_from_selected_rows layer_norm leaky_relu pool2d pool3d rank relu relu6 reshape2 scale sigmoid sign slice soft_relu
 split stack tanh top_k transpose2 uniform_random uniform_random_batch_size_like unstack)";
 
 // Sensitive, but trusted at O2.
-constexpr char kBlackO1Only[] = R"(acos asin atanh c_softmax_with_cross_entropy cosh cross_entropy cross_entropy2 cumprod cumsum dist erfinv exp expm1
+constexpr char kBlackO1Only[] =
+    R"(acos asin atanh c_softmax_with_cross_entropy cosh cross_entropy cross_entropy2 cumprod cumsum dist erfinv exp expm1
 frobenius_norm group_norm hsigmoid_loss huber_loss layer_norm log log10 log2 log_loss log_softmax margin_cross_entropy mean
 nll_loss pnorm pow reciprocal reduce_mean reduce_prod reduce_sum renorm rsqrt sigmoid_cross_entropy_with_logits sinh softmax
 softmax_with_cross_entropy softmin softplus square tan tanh_shrink triplet_margin_loss)";
 
-constexpr char kKernelsF16[] = R"(abs accuracy acos acosh adadelta adagrad adam adamax adamw addmm all_gather all_reduce all_to_all allclose alltoall angle
+constexpr char kKernelsF16[] =
+    R"(abs accuracy acos acosh adadelta adagrad adam adamax adamw addmm all_gather all_reduce all_to_all allclose alltoall angle
 arg_max arg_min argsort as_strided asin asinh assign atan atan2 atanh batch_norm bce_loss beam_search_decode bernoulli
 bicubic_interp_v2 bilinear_interp_v2 block_multihead_attention bmm brelu broadcast broadcast_tensors c_allgather c_allreduce_max
 c_allreduce_min c_allreduce_prod c_allreduce_sum c_broadcast c_concat c_embedding c_identity c_reduce_max c_reduce_min
@@ -68,7 +73,8 @@ triplet_margin_loss trunc unbind unfold uniform_random uniform_random_inplace un
 update_loss_scaling variable_length_memory_efficient_attention view_dtype view_shape weight_dequantize weight_only_linear
 weight_quantize where where_index while write_to_array)";
 
-constexpr char kKernelsBf16[] = R"(abs accuracy acos acosh adam adamw addmm all_gather all_reduce all_to_all alltoall angle arg_max arg_min argsort as_strided asin
+constexpr char kKernelsBf16[] =
+    R"(abs accuracy acos acosh adam adamw addmm all_gather all_reduce all_to_all alltoall angle arg_max arg_min argsort as_strided asin
 asinh assign atan atan2 atanh batch_norm bernoulli bicubic_interp_v2 bilinear_interp_v2 bmm brelu broadcast broadcast_tensors
 c_allgather c_allreduce_max c_allreduce_sum c_broadcast c_concat c_embedding c_identity c_reducescatter c_split cast ceil celu
 channel_shuffle check_finite_and_unscale check_numerics clip clip_by_norm coalesce_tensor concat conditional_block

@@ -9,9 +9,11 @@ constexpr char kBlack[] = R"(c_softmax_with_cross_entropy cast conv2d_transpose 
 sigmoid_cross_entropy_with_logits softmax_with_cross_entropy square sum)";
 
 // Static AMP lets these pass though no kernel of theirs computes.
-constexpr char kWithoutKernels[] = R"(conditional_block conditional_block_infer lod_array_length select_input tensor_array_to_tensor while write_to_array)";
+constexpr char kWithoutKernels[] =
+    R"(conditional_block conditional_block_infer lod_array_length select_input tensor_array_to_tensor while write_to_array)";
 
-constexpr char kKernelsF32Only[] = R"(affine_channel affine_grid anchor_generator as_complex assign_value auc average_accumulates batch_fc beam_search bicubic_interp
+constexpr char kKernelsF32Only[] =
+    R"(affine_channel affine_grid anchor_generator as_complex assign_value auc average_accumulates batch_fc beam_search bicubic_interp
 bilateral_slice bilinear_interp bilinear_tensor_product bincount box_clip box_coder box_decoder_and_assign c_sync_comm_stream
 cholesky cholesky_solve collect_fpn_proposals complex conv2d_inception_fusion correlation crop crop_tensor cudnn_lstm cummax
 cummin cvm data_norm decayed_adagrad deformable_conv_v1 deformable_psroi_pooling density_prior_box depthwise_conv2d_transpose
@@ -31,7 +33,8 @@ sequence_unpad shuffle_batch shuffle_channel sigmoid_cross_entropy_with_logits s
 spectral_norm spp stft svd triangular_solve trilinear_interp truncated_gaussian_random uniform_random_batch_size_like
 unique_consecutive unpool unpool3d viterbi_decode warpctc warprnnt yolo_box yolo_box_head yolo_box_post)";
 
-constexpr char kKernelsLowOnly[] = R"(block_multihead_attention flash_attn flash_attn_unpadded fused_bn_add_activation llm_int8_linear resnet_unit weight_dequantize
+constexpr char kKernelsLowOnly[] =
+    R"(block_multihead_attention flash_attn flash_attn_unpadded fused_bn_add_activation llm_int8_linear resnet_unit weight_dequantize
 weight_only_linear weight_quantize)";
 
 constexpr SlotRule kInputs[] = {

@@ -58,7 +58,8 @@ struct Fact {
   friend bool operator==(const Fact& a, const Fact& b) {
     const bool same_loss =
         a.lost.loss == b.lost.loss && a.lost.value == b.lost.value && a.lost.least == b.lost.least && a.lost.many == b.lost.many;
-    return same_loss && a.bounds == b.bounds && a.size_hint == b.size_hint && a.power == b.power && a.origin == b.origin && a.traits == b.traits;
+    return same_loss && a.bounds == b.bounds && a.size_hint == b.size_hint && a.power == b.power && a.origin == b.origin &&
+           a.traits == b.traits;
   }
 };
 

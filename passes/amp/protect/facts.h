@@ -71,7 +71,7 @@ class Facts {
   const DType low_;
   const double largest_, smallest_;
   const ValueFlow flow_;
-  std::vector<bool> asks_;       // by Op::id
+  std::vector<bool> asks_;  // by Op::id
   bool may_round_ = false;
   std::vector<LostValue> lost_;          // of stored values, by Var::id
   std::vector<bool> fetched_, numbers_;  // by Var::id

@@ -26,7 +26,8 @@ double Narrowed(float value, DType low, OnTiny on_tiny) {
   const LowRange& range = LowRangeOf(low);
   const uint32_t magnitude = std::bit_cast<uint32_t>(std::fabs(value));
   if (on_tiny == OnTiny::kFlush && magnitude < range.normal_min) return 0;
-  if (on_tiny == OnTiny::kKeep && magnitude > 0 && magnitude <= range.zero_max) return std::copysign(FloatOfBits(range.min_subnormal), value);
+  if (on_tiny == OnTiny::kKeep && magnitude > 0 && magnitude <= range.zero_max)
+    return std::copysign(FloatOfBits(range.min_subnormal), value);
   return Rounded(value, low);
 }
 

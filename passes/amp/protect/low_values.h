@@ -40,8 +40,8 @@ LostValue LossOf(absl::Span<const float> values, DType low, OnTiny on_tiny = OnT
 // Of the numbers that an op such as fill_constant, assign_value or ConstantOfShape makes; none for another op.
 LostValue LossOfCreated(const Op& op, DType low);
 
-// What many values lose by being small: the norm of the error beside the norm of the values. Few small ones among others are the rounding of
-// any weight.
+// What many values lose by being small: the norm of the error beside the norm of the values. Few small ones among others are the rounding
+// of any weight.
 class ShareLost {
  public:
   ShareLost(DType low, OnTiny on_tiny, uint64_t count);
@@ -55,9 +55,9 @@ class ShareLost {
   DType low_;
   OnTiny on_tiny_;
   double enough_;
-  double seen_ = 0;                          // sums of squares
+  double seen_ = 0;  // sums of squares
   double all_ = 0, error_ = 0, zeroed_ = 0;
-  double largest_ = 0, least_ = 0;           // magnitudes
+  double largest_ = 0, least_ = 0;  // magnitudes
   bool positive_ = false, negative_ = false;
 };
 

@@ -29,8 +29,8 @@ bool EndsExact(const BackwardVisit& v) {
 bool IsTransform(const BackwardVisit& v) {
   if (v.Is(OpTrait::kSelection) || v.Is(OpTrait::kRectifier) || v.Is(OpTrait::kExp)) return false;
   const AmpClass amp = ClassOf(v.op);
-  return v.facts.PropagatesLoss(v.op) || amp == AmpClass::kAllow || amp == AmpClass::kDeny || v.Is(OpTrait::kPower) || v.Is(OpTrait::kRoot) ||
-         v.Is(OpTrait::kExtremum);
+  return v.facts.PropagatesLoss(v.op) || amp == AmpClass::kAllow || amp == AmpClass::kDeny || v.Is(OpTrait::kPower) ||
+         v.Is(OpTrait::kRoot) || v.Is(OpTrait::kExtremum);
 }
 
 // The one operand that is not stored or made from constants.

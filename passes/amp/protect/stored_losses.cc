@@ -11,15 +11,16 @@
 namespace ampc {
 namespace {
 
-constexpr uint64_t kWindow = 16384;                      // elements looked at at once
-constexpr uint64_t kReleaseBytes = uint64_t{4} << 20;    // of a file: not kept in memory
+constexpr uint64_t kWindow = 16384;                    // elements looked at at once
+constexpr uint64_t kReleaseBytes = uint64_t{4} << 20;  // of a file: not kept in memory
 
 // The bytes of a weight stored as f32.
 absl::Span<const char> StoredFloats(const Var& var) {
   const WeightRef* ref = var.weight.get();
   if (ref == nullptr || ref->source == nullptr || ref->dtype != DType::kF32) return {};
   const absl::Span<const char> all = ref->source->bytes();
-  return ref->offset > all.size() || ref->bytes > all.size() - ref->offset ? absl::Span<const char>() : all.subspan(ref->offset, ref->bytes);
+  return ref->offset > all.size() || ref->bytes > all.size() - ref->offset ? absl::Span<const char>()
+                                                                           : all.subspan(ref->offset, ref->bytes);
 }
 
 // Values beyond the range.

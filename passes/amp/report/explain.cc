@@ -92,7 +92,8 @@ std::string ExplainOpText(const Explanation& e, int op) {
   if (!explained.starts.empty()) absl::StrAppend(&out, "  the rule starts here: ", explained.starts, "\n");
   if (!explained.chain.empty()) absl::StrAppend(&out, "  because\n");
   for (const ExplainedStep& step : explained.chain) {
-    if (explained.left_out > 0 && &step == &explained.chain.back()) absl::StrAppend(&out, "    and so on, ", explained.left_out, " more, to\n");
+    if (explained.left_out > 0 && &step == &explained.chain.back())
+      absl::StrAppend(&out, "    and so on, ", explained.left_out, " more, to\n");
     absl::StrAppend(&out, "    ", Sentence(e, step), "\n");
   }
   for (const int cast : explained.casts) absl::StrAppend(&out, "  reads a cast: ", CastLine(e.report.casts[cast]), "\n");

@@ -169,7 +169,8 @@ bool IsConverted(const Var& var) { return IsStored(var) && IsRetyped(var) && IsL
 
 absl::StatusOr<WeightDamage> DamageOfLiteral(const Var& var) {
   WeightDamage damage;
-  if (var.literal != nullptr && var.weight != nullptr && !var.weight->transforms.empty()) AMPC_RETURN_IF_ERROR(Measure(*var.weight, &damage));
+  if (var.literal != nullptr && var.weight != nullptr && !var.weight->transforms.empty())
+    AMPC_RETURN_IF_ERROR(Measure(*var.weight, &damage));
   return damage;
 }
 

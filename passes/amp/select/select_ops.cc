@@ -90,11 +90,14 @@ class OpSelection::Impl {
     return out;
   }
 
-  static bool Named(const SelectorTerm& term, const Var& var) { return term.pattern->Matches(var.exported()) || term.pattern->Matches(var.name()); }
+  static bool Named(const SelectorTerm& term, const Var& var) {
+    return term.pattern->Matches(var.exported()) || term.pattern->Matches(var.name());
+  }
 
   // `Conv` and `onnx.Conv.11` name the same op.
   static bool OfType(const SelectorTerm& term, const Op& op) {
-    return term.pattern->Matches(op.type()) || (onnx::DefOf(op.def()) != nullptr && term.pattern->Matches(std::string(onnx::TypeName(op.def()))));
+    return term.pattern->Matches(op.type()) ||
+           (onnx::DefOf(op.def()) != nullptr && term.pattern->Matches(std::string(onnx::TypeName(op.def()))));
   }
 
   bool AnyNamed(const SelectorTerm& term, absl::Span<Var* const> vars) const {
@@ -199,7 +202,8 @@ absl::StatusOr<std::vector<int>> OpSelection::Select(const Selector& selector) {
   std::vector<int> out;
   for (const SelectorTerm& term : selector.terms) {
     std::vector<int> some = impl_->Select(term);
-    if (some.empty()) return UsageError(absl::StrCat("selector '", selector.text, "' matches no op of the program", SelectorHint(term, impl_->program())));
+    if (some.empty())
+      return UsageError(absl::StrCat("selector '", selector.text, "' matches no op of the program", SelectorHint(term, impl_->program())));
     if (&term == selector.terms.data()) {
       out = std::move(some);
     } else {

@@ -19,8 +19,9 @@ struct KindName {
   absl::string_view name;
   Kind kind;
 };
-constexpr KindName kKinds[] = {{"type", Kind::kType},     {"name", Kind::kName},   {"reads", Kind::kReads},       {"regex", Kind::kRegex},          {"block", Kind::kBlock},
-                               {"scope", Kind::kScope},   {"region", Kind::kRegion}, {"upstream", Kind::kUpstream}, {"downstream", Kind::kDownstream}};
+constexpr KindName kKinds[] = {{"type", Kind::kType},     {"name", Kind::kName},         {"reads", Kind::kReads},
+                               {"regex", Kind::kRegex},   {"block", Kind::kBlock},       {"scope", Kind::kScope},
+                               {"region", Kind::kRegion}, {"upstream", Kind::kUpstream}, {"downstream", Kind::kDownstream}};
 
 constexpr int kMaxDepth = 16;
 
@@ -32,7 +33,8 @@ absl::StatusOr<Kind> FindKind(absl::string_view name, absl::string_view whole) {
   }
   std::string suggestion = Suggest(name, names);
   if (suggestion.empty()) suggestion = absl::StrCat("; a value with a colon in its name is written name:", whole);
-  return UsageError(absl::StrCat("kind '", name, "' is unknown, needs type, name, reads, regex, block, scope, region, upstream or downstream", suggestion));
+  return UsageError(absl::StrCat("kind '", name,
+                                 "' is unknown, needs type, name, reads, regex, block, scope, region, upstream or downstream", suggestion));
 }
 
 absl::StatusOr<SelectorTerm> ParseTerm(absl::string_view text, int depth) {

@@ -21,8 +21,8 @@ namespace {
 using Kind = SelectorTerm::Kind;
 using Words = std::set<std::string>;
 
-constexpr size_t kNear = 3;    // names that are offered
-constexpr size_t kThere = 8;   // names that are listed
+constexpr size_t kNear = 3;   // names that are offered
+constexpr size_t kThere = 8;  // names that are listed
 
 struct Vocabulary {
   Words types, defined, read, blocks, scopes, regions;
@@ -94,8 +94,10 @@ const std::string* FirstMatch(const SelectorTerm& term, const Words& words) {
 std::string NameHint(const SelectorTerm& term, const Vocabulary& has) {
   const bool takes_types = term.kind == Kind::kType || term.kind == Kind::kTypeOrName || term.kind == Kind::kRegex;
   const bool takes_names = term.kind == Kind::kName || term.kind == Kind::kTypeOrName || term.kind == Kind::kRegex;
-  if (const std::string* type = FirstMatch(term, has.types); type != nullptr && !takes_types) return absl::StrCat("; '", *type, "' is an op type: type:", term.text);
-  if (const std::string* name = FirstMatch(term, has.defined); name != nullptr && !takes_names) return absl::StrCat("; '", *name, "' is a value: name:", term.text);
+  if (const std::string* type = FirstMatch(term, has.types); type != nullptr && !takes_types)
+    return absl::StrCat("; '", *type, "' is an op type: type:", term.text);
+  if (const std::string* name = FirstMatch(term, has.defined); name != nullptr && !takes_names)
+    return absl::StrCat("; '", *name, "' is a value: name:", term.text);
   if (const std::string* name = FirstMatch(term, has.read); name != nullptr && term.kind != Kind::kReads) {
     return absl::StrCat("; no op defines '", *name, "', but some read it: reads:", *name);
   }
@@ -115,7 +117,8 @@ std::string SelectorHint(const SelectorTerm& term, const Program& program) {
   if (!term.of.empty()) {
     const SelectorTerm& of = term.of[0];
     const std::string* start = of.pattern == nullptr ? nullptr : FirstMatch(of, has.read);
-    if (term.kind == Kind::kUpstream && start != nullptr) return absl::StrCat("; '", *start, "' is a feed or a weight, nothing leads to it");
+    if (term.kind == Kind::kUpstream && start != nullptr)
+      return absl::StrCat("; '", *start, "' is a feed or a weight, nothing leads to it");
     return SelectorHint(of, program);
   }
   switch (term.kind) {

@@ -93,32 +93,35 @@ absl::Status Rewrite(Block& block, const Group& group, std::vector<VarGradient>&
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Var*>> Check(Block& block, const LossScaler& scaler, const std::vector<Group>& groups, std::vector<VarGradient>& gradients) {
+absl::StatusOr<std::vector<Var*>> Check(Block& block, const LossScaler& scaler, const std::vector<Group>& groups,
+                                        std::vector<VarGradient>& gradients) {
   std::vector<Var*> flags;
   for (const Group& group : groups) {
     Var* flag = NewTemp(block, "find_infinite_scale.tmp_0");
     flag->stop_gradient = true;
     AMPC_RETURN_IF_ERROR(Rewrite(block, group, gradients, [&](const std::vector<Var*>& x, const std::vector<Var*>& out) {
-      return AppendOp(block, "check_finite_and_unscale", {{"X", x}, {"Scale", {scaler.scale}}}, {{"Out", out}, {"FoundInfinite", {flag}}}, {},
-                      kRoleOptimize);
+      return AppendOp(block, "check_finite_and_unscale", {{"X", x}, {"Scale", {scaler.scale}}}, {{"Out", out}, {"FoundInfinite", {flag}}},
+                      {}, kRoleOptimize);
     }));
     flags.push_back(flag);
   }
   return flags;
 }
 
-absl::Status Update(Block& block, const LossScaler& scaler, Var* found, const std::vector<Group>& groups, std::vector<VarGradient>& gradients) {
+absl::Status Update(Block& block, const LossScaler& scaler, Var* found, const std::vector<Group>& groups,
+                    std::vector<VarGradient>& gradients) {
   bool stop = false;  // the state moves once
   for (const Group& group : groups) {
     AMPC_RETURN_IF_ERROR(Rewrite(block, group, gradients, [&](const std::vector<Var*>& x, const std::vector<Var*>& out) {
-      return AppendOp(block, "update_loss_scaling",
-                      {{"X", x},
-                       {"FoundInfinite", {found}},
-                       {"PrevLossScaling", {scaler.scale}},
-                       {"InGoodSteps", {scaler.good_steps}},
-                       {"InBadSteps", {scaler.bad_steps}}},
-                      {{"Out", out}, {"LossScaling", {scaler.scale}}, {"OutGoodSteps", {scaler.good_steps}}, {"OutBadSteps", {scaler.bad_steps}}},
-                      UpdateAttrs(scaler.options, stop), kRoleOptimize);
+      return AppendOp(
+          block, "update_loss_scaling",
+          {{"X", x},
+           {"FoundInfinite", {found}},
+           {"PrevLossScaling", {scaler.scale}},
+           {"InGoodSteps", {scaler.good_steps}},
+           {"InBadSteps", {scaler.bad_steps}}},
+          {{"Out", out}, {"LossScaling", {scaler.scale}}, {"OutGoodSteps", {scaler.good_steps}}, {"OutBadSteps", {scaler.bad_steps}}},
+          UpdateAttrs(scaler.options, stop), kRoleOptimize);
     }));
     stop = true;
   }
@@ -132,7 +135,8 @@ absl::StatusOr<LossScaler> AddLossScaler(Program& program, Program& startup, con
   LossScaler scaler;
   scaler.options = options;
   const int k = FreeNumber(program);
-  AMPC_ASSIGN_OR_RETURN(scaler.scale, AddState(program, startup, absl::StrCat("loss_scaling_", k), TensorType(DType::kF32, {1}), options.init));
+  AMPC_ASSIGN_OR_RETURN(scaler.scale,
+                        AddState(program, startup, absl::StrCat("loss_scaling_", k), TensorType(DType::kF32, {1}), options.init));
   if (!options.dynamic) return scaler;
   AMPC_ASSIGN_OR_RETURN(scaler.good_steps, AddState(program, startup, absl::StrCat("num_good_steps_", k), TensorType(DType::kI32, {1}), 0));
   AMPC_ASSIGN_OR_RETURN(scaler.bad_steps, AddState(program, startup, absl::StrCat("num_bad_steps_", k), TensorType(DType::kI32, {1}), 0));
@@ -147,8 +151,8 @@ absl::StatusOr<Var*> ScaleLoss(Program& program, Var& loss, const LossScaler& sc
   Var* wide = &loss;
   if (IsLowPrecision(loss.type.dtype)) {
     wide = NewTemp(block, absl::StrCat(loss.name(), ".f32"));
-    AMPC_ASSIGN_OR_RETURN(Op * cast, AppendOp(block, "cast", {{"X", {&loss}}}, {{"Out", {wide}}}, {{"in_dtype", loss.type.dtype}, {"out_dtype", DType::kF32}},
-                                              kRoleForward));
+    AMPC_ASSIGN_OR_RETURN(Op * cast, AppendOp(block, "cast", {{"X", {&loss}}}, {{"Out", {wide}}},
+                                              {{"in_dtype", loss.type.dtype}, {"out_dtype", DType::kF32}}, kRoleForward));
     cast->marks.amp = AmpMark::kInserted;
   }
   if (!scaler.active()) {
@@ -156,8 +160,8 @@ absl::StatusOr<Var*> ScaleLoss(Program& program, Var& loss, const LossScaler& sc
     return wide;
   }
   Var* scaled = NewTemp(block, absl::StrCat(loss.name(), ".scaled"));
-  AMPC_RETURN_IF_ERROR(AppendOp(block, "elementwise_mul", {{"X", {wide}}, {"Y", {scaler.scale}}}, {{"Out", {scaled}}}, {{"axis", int32_t{-1}}},
-                                kRoleForward | kRoleLoss)
+  AMPC_RETURN_IF_ERROR(AppendOp(block, "elementwise_mul", {{"X", {wide}}, {"Y", {scaler.scale}}}, {{"Out", {scaled}}},
+                                {{"axis", int32_t{-1}}}, kRoleForward | kRoleLoss)
                            .status());
   return scaled;
 }
@@ -174,7 +178,8 @@ absl::StatusOr<Var*> JoinFlags(Program& program, const std::vector<Var*>& flags)
   return any;
 }
 
-absl::StatusOr<Var*> UnscaleGradients(Program& program, const LossScaler& scaler, const UnscaleRules& rules, std::vector<VarGradient>& gradients) {
+absl::StatusOr<Var*> UnscaleGradients(Program& program, const LossScaler& scaler, const UnscaleRules& rules,
+                                      std::vector<VarGradient>& gradients) {
   const std::vector<Group> groups = Groups(rules, gradients);
   if (!scaler.active() || groups.empty()) return nullptr;
   AMPC_ASSIGN_OR_RETURN(const std::vector<Var*> flags, Check(program.main(), scaler, groups, gradients));

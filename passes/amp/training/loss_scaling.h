@@ -51,7 +51,8 @@ absl::StatusOr<Var*> ScaleLoss(Program& program, Var& loss, const LossScaler& sc
 
 // Appends the check and the update; the entries' gradients become the unscaled ones. Returns the flag, null where the scaler is not
 // active or nothing has a gradient.
-absl::StatusOr<Var*> UnscaleGradients(Program& program, const LossScaler& scaler, const UnscaleRules& rules, std::vector<VarGradient>& gradients);
+absl::StatusOr<Var*> UnscaleGradients(Program& program, const LossScaler& scaler, const UnscaleRules& rules,
+                                      std::vector<VarGradient>& gradients);
 
 // One flag for several: the or of them. Appends a concat and a reduce_any.
 absl::StatusOr<Var*> JoinFlags(Program& program, const std::vector<Var*>& flags);

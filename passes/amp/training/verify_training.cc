@@ -59,7 +59,8 @@ class Sets {
 
 class TrainingVerifier {
  public:
-  explicit TrainingVerifier(const Program& program) : program_(program), is_scale_(program.num_var_ids(), false), facts_(program.num_var_ids()) {
+  explicit TrainingVerifier(const Program& program)
+      : program_(program), is_scale_(program.num_var_ids(), false), facts_(program.num_var_ids()) {
     for (const std::unique_ptr<Op>& op : program.main().ops()) {
       if (op->type() == kCheck && op->input("Scale") != nullptr) is_scale_[op->input("Scale")->id()] = any_ = true;
     }
@@ -76,10 +77,10 @@ class TrainingVerifier {
 
  private:
   struct Facts {
-    const Var* scale = nullptr;       // the value is multiplied by it
-    const Op* unscaled = nullptr;     // the op that took the scale out
-    int checks = 0;                   // set of checks that its gradients went through
-    int flags = 0;                    // a flag: set of checks whose result it has
+    const Var* scale = nullptr;    // the value is multiplied by it
+    const Op* unscaled = nullptr;  // the op that took the scale out
+    int checks = 0;                // set of checks that its gradients went through
+    int flags = 0;                 // a flag: set of checks whose result it has
   };
   Facts& Of(const Var& var) { return facts_[var.id()]; }
 
@@ -113,8 +114,8 @@ class TrainingVerifier {
                                     " has unscaled already; it needs to be done once"));
       }
       if (from.scale != nullptr && from.scale != scale) {
-        return NoError(absl::StrCat(Describe(op), " unscales '", operands[i]->name(), "' by '", scale->name(), "', needs '", from.scale->name(),
-                                    "', which its loss was multiplied with"));
+        return NoError(absl::StrCat(Describe(op), " unscales '", operands[i]->name(), "' by '", scale->name(), "', needs '",
+                                    from.scale->name(), "', which its loss was multiplied with"));
       }
       const int checks = sets_.Union(from.checks, sets_.Single(check));
       Of(*results[i]) = {nullptr, &op, checks, 0};
@@ -127,8 +128,8 @@ class TrainingVerifier {
     const Var& gradient = *op.input("Grad");
     const Facts& facts = Of(gradient);
     if (facts.scale != nullptr) {
-      return NoError(absl::StrCat(Describe(op), " updates '", op.input("Param")->name(), "' by '", gradient.name(), "', which is still multiplied by '",
-                                  facts.scale->name(), "'; it needs to be unscaled before"));
+      return NoError(absl::StrCat(Describe(op), " updates '", op.input("Param")->name(), "' by '", gradient.name(),
+                                  "', which is still multiplied by '", facts.scale->name(), "'; it needs to be unscaled before"));
     }
     const Var* skip = op.input("SkipUpdate");
     if (skip == nullptr && op.origin >= 0) return absl::OkStatus();  // the program was written that way
@@ -171,7 +172,7 @@ class TrainingVerifier {
   const Program& program_;
   std::vector<bool> is_scale_;  // by Var::id
   bool any_ = false;
-  std::vector<Facts> facts_;    // by Var::id
+  std::vector<Facts> facts_;  // by Var::id
   std::vector<const Op*> checks_;
   std::map<const Var*, const Op*> moved_;
   Sets sets_;
@@ -182,7 +183,8 @@ class TrainingVerifier {
 absl::Status VerifyTraining(const Program& program) { return TrainingVerifier(program).Run(); }
 
 PassInfo VerifyTrainingPass() {
-  return SimplePass("verify-training", "checks that gradients are unscaled once, before clip and update, and that every update sees what was found",
+  return SimplePass("verify-training",
+                    "checks that gradients are unscaled once, before clip and update, and that every update sees what was found",
                     [](PassContext&, Program& program) -> absl::StatusOr<bool> {
                       AMPC_RETURN_IF_ERROR(VerifyTraining(program));
                       return false;

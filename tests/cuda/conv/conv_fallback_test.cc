@@ -59,7 +59,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeConvolution(Device& device) {
   }();
   Program program;
   std::unique_ptr<Op> op = program.main().NewOp(Ops().Find("conv2d"));
-  const auto var = [&](const char* name, const Dims& dims, VarKind kind) { return program.main().AddVar(name, kind, TensorType(DType::kF32, dims)); };
+  const auto var = [&](const char* name, const Dims& dims, VarKind kind) {
+    return program.main().AddVar(name, kind, TensorType(DType::kF32, dims));
+  };
   op->SetInputs(op->def().InputSlot("Input"), {var("x", {1, 4, 5, 5}, VarKind::kFeed)});
   op->SetInputs(op->def().InputSlot("Filter"), {var("w", {6, 4, 3, 3}, VarKind::kFeed)});
   op->SetOutputs(op->def().OutputSlot("Output"), {var("y", {1, 6, 3, 3}, VarKind::kTemp)});
@@ -79,7 +81,8 @@ TEST(ConvFallback, WithoutAPlanDeviceCodeComputesItAndSaysWhy) {
 }
 
 TEST(ConvFallback, AFailureOfTheLibraryIsTheOps) {
-  for (const absl::Status& failure : {InternalError("cudnnBackendFinalize: CUDNN_STATUS_EXECUTION_FAILED"), absl::ResourceExhaustedError("no memory")}) {
+  for (const absl::Status& failure :
+       {InternalError("cudnnBackendFinalize: CUDNN_STATUS_EXECUTION_FAILED"), absl::ResourceExhaustedError("no memory")}) {
     DeviceWithFailingConv device(absl::OkStatus(), failure);
     const absl::Status status = MakeConvolution(device).status();
     EXPECT_EQ(ExitCodeOf(status), ExitCode::kInternal);

@@ -149,7 +149,8 @@ TEST_F(AllocatorTest, OutOfMemoryIsOneSentence) {
   const absl::StatusOr<DeviceBuffer> y = allocator().Allocate(4 * kMiB, *a_, "tensor 'y'");
   EXPECT_TRUE(absl::IsResourceExhausted(y.status()));
   EXPECT_EQ(y.status().message(),
-            "tensor 'y': no 4194304 bytes of memory are left on emulated:0, where 8388608 bytes are in use, 0 more lie between them, and the device has "
+            "tensor 'y': no 4194304 bytes of memory are left on emulated:0, where 8388608 bytes are in use, 0 more lie between them, and "
+            "the device has "
             "10485760 bytes");
   EXPECT_TRUE(absl::IsResourceExhausted(allocator().Allocate(int64_t{1} << 62, *a_, "huge").status()));
 }
@@ -159,7 +160,9 @@ TEST_F(AllocatorTest, LimitCountsWhatIsInUseAndCached) {
   DeviceBuffer x = Get(5 * kMiB, *a_);
   const absl::StatusOr<DeviceBuffer> y = allocator().Allocate(5 * kMiB, *a_, "y");
   EXPECT_TRUE(absl::IsResourceExhausted(y.status()));
-  EXPECT_THAT(std::string(y.status().message()), AllOf(HasSubstr("5242880 bytes are in use, 1048576 more"), HasSubstr("the limit is 8388608 bytes"))) << y.status();
+  EXPECT_THAT(std::string(y.status().message()),
+              AllOf(HasSubstr("5242880 bytes are in use, 1048576 more"), HasSubstr("the limit is 8388608 bytes")))
+      << y.status();
   x = DeviceBuffer();
   const DeviceBuffer z = Get(7 * kMiB, *a_);  // a segment of 8 MiB
   EXPECT_EQ(z.bytes(), 7 * kMiB);

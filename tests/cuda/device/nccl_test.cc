@@ -14,7 +14,8 @@ using ::testing::HasSubstr;
 TEST(Nccl, OpensOrSaysWhyNot) {
   const absl::StatusOr<CollectiveId> id = Nccl().NewId();
   if (ExitCodeOf(id.status()) != ExitCode::kUnsupported) return;
-  ASSERT_THAT(std::string(id.status().message()), AnyOf(HasSubstr("libnccl.so.2 was not found; looked in"), HasSubstr("libnccl.so.2 cannot be opened")));
+  ASSERT_THAT(std::string(id.status().message()),
+              AnyOf(HasSubstr("libnccl.so.2 was not found; looked in"), HasSubstr("libnccl.so.2 cannot be opened")));
   GTEST_SKIP() << id.status().message();
 }
 

@@ -19,7 +19,8 @@ using ::testing::StartsWith;
 using testing::StatusIs;
 
 TEST(OpenDevice, NamesOfAnotherForm) {
-  for (const char* name : {"", "tpu", "cuda:", "cuda:x", "cuda:-1", "cuda:+1", "cuda: 1", "cuda:1:2", "cuda:99999999999", "CUDA", "cpu:0"}) {
+  for (const char* name :
+       {"", "tpu", "cuda:", "cuda:x", "cuda:-1", "cuda:+1", "cuda: 1", "cuda:1:2", "cuda:99999999999", "CUDA", "cpu:0"}) {
     EXPECT_THAT(OpenDevice(name), StatusIs(ExitCode::kUsage, std::string("device '") + name + "' is not of the form cpu, cuda or cuda:N"));
   }
 }
@@ -63,11 +64,14 @@ class NoTensorCores : public Device {
 };
 
 TEST(OpenDevice, WarnsWithoutTensorCores) {
-  AddDeviceBackend("old", [](int) -> absl::StatusOr<DeviceTarget> { return DeviceTarget{std::make_shared<NoTensorCores>(), nullptr, nullptr}; });
+  AddDeviceBackend("old", [](int) -> absl::StatusOr<DeviceTarget> {
+    return DeviceTarget{std::make_shared<NoTensorCores>(), nullptr, nullptr};
+  });
   std::vector<std::string> warnings;
   ASSERT_OK(OpenDevice("old", [&](const std::string& warning) { warnings.push_back(warning); }));
-  EXPECT_THAT(warnings, ::testing::ElementsAre(
-                            "old:0 is a NVIDIA GeForce GTX 1650, which has no tensor cores: float16 will not be faster than float32 on it"));
+  EXPECT_THAT(warnings,
+              ::testing::ElementsAre(
+                  "old:0 is a NVIDIA GeForce GTX 1650, which has no tensor cores: float16 will not be faster than float32 on it"));
 }
 
 // What this machine answers depends on the build and on the machine; each answer is one sentence.
@@ -78,8 +82,9 @@ TEST(OpenDevice, CudaOrOneSentenceWhyNot) {
     return;
   }
 #if defined(AMPC_TEST_CUDA)
-  EXPECT_THAT(target, StatusIs(ExitCode::kUnsupported, AnyOf(StartsWith("cuda:0: there is no NVIDIA driver on this machine (libcuda.so.1: cannot open"),
-                                                             StartsWith("cuda:0: the NVIDIA driver "), HasSubstr("and 7.5 is needed"))));
+  EXPECT_THAT(target, StatusIs(ExitCode::kUnsupported,
+                               AnyOf(StartsWith("cuda:0: there is no NVIDIA driver on this machine (libcuda.so.1: cannot open"),
+                                     StartsWith("cuda:0: the NVIDIA driver "), HasSubstr("and 7.5 is needed"))));
 #else
   EXPECT_THAT(target, StatusIs(ExitCode::kUnsupported, "device 'cuda:0': this build has no CUDA, build with --config=cuda"));
 #endif
@@ -93,7 +98,8 @@ TEST(DeviceRules, MinimalComputeCapability) {
 }
 
 TEST(DeviceRules, TensorCores) {
-  for (const char* name : {"NVIDIA GeForce GTX 1660 Ti", "NVIDIA GeForce GTX 1650", "NVIDIA T600", "NVIDIA T1000 8GB", "NVIDIA GeForce MX450", "T400"}) {
+  for (const char* name :
+       {"NVIDIA GeForce GTX 1660 Ti", "NVIDIA GeForce GTX 1650", "NVIDIA T600", "NVIDIA T1000 8GB", "NVIDIA GeForce MX450", "T400"}) {
     EXPECT_FALSE(HasTensorCores(7, 5, name)) << name;
   }
   for (const char* name : {"Tesla T4", "T4G", "NVIDIA GeForce RTX 2080 Ti", "NVIDIA TITAN RTX", "Quadro RTX 4000", "NVIDIA T10"}) {

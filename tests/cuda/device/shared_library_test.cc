@@ -26,7 +26,8 @@ class SharedLibraryTest : public ::testing::Test {
   std::string Install(const std::string& folder, const std::string& name = "libampc_any.so.7") {
     const std::string path = root_ + "/" + folder;
     std::filesystem::create_directories(path);
-    std::filesystem::copy_file("/usr/lib/x86_64-linux-gnu/libstdc++.so.6", path + "/" + name, std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::copy_file("/usr/lib/x86_64-linux-gnu/libstdc++.so.6", path + "/" + name,
+                               std::filesystem::copy_options::overwrite_existing);
     return path;
   }
   std::string root_;
@@ -67,7 +68,8 @@ TEST_F(SharedLibraryTest, PackagesOfThePythonThatIsFound) {
   Install("bin", "python3");
   std::filesystem::permissions(root_ + "/bin/python3", std::filesystem::perms::owner_all);
   ASSERT_OK_AND_ASSIGN(const SharedLibrary library, SharedLibrary::Open({"libampc_any.so.7"}));
-  EXPECT_EQ(std::filesystem::canonical(library.path()), std::filesystem::canonical(root_ + "/lib/python3.9/site-packages/nvidia/cublas/lib/libampc_any.so.7"));
+  EXPECT_EQ(std::filesystem::canonical(library.path()),
+            std::filesystem::canonical(root_ + "/lib/python3.9/site-packages/nvidia/cublas/lib/libampc_any.so.7"));
 }
 
 TEST_F(SharedLibraryTest, PackagesOfAPythonThatIsALinkIntoAnEnvironment) {
@@ -87,8 +89,10 @@ TEST_F(SharedLibraryTest, NothingFoundNamesWhatAndWhere) {
   const std::string toolkit = Install("toolkit/lib64", "other");
   setenv("CUDA_HOME", (root_ + "/toolkit").c_str(), 1);
   EXPECT_THAT(SharedLibrary::Open({"libampc_none.so.2", "libampc_none.so.1"}),
-              StatusIs(ExitCode::kUnsupported, AllOf(HasSubstr("libampc_none.so.2 or libampc_none.so.1 was not found; looked in the loader's paths, /ampc/none, " + toolkit),
-                                                     HasSubstr("AMPC_CUDA_LIBS"))));
+              StatusIs(ExitCode::kUnsupported,
+                       AllOf(HasSubstr("libampc_none.so.2 or libampc_none.so.1 was not found; looked in the loader's paths, /ampc/none, " +
+                                       toolkit),
+                             HasSubstr("AMPC_CUDA_LIBS"))));
 }
 
 TEST_F(SharedLibraryTest, AFileThatIsNoLibraryNamesTheReason) {

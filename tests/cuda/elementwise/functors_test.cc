@@ -37,8 +37,8 @@ using ::testing::IsEmpty;
 const KernelRegistry& Kernels() {
   static const KernelRegistry* const kernels = [] {
     auto* r = new KernelRegistry;
-    for (auto add : {&cuda::RegisterBinary, &cuda::RegisterCast, &cuda::RegisterElementwiseGradient, &cuda::RegisterFused, &cuda::RegisterSum,
-                     &cuda::RegisterUnary}) {
+    for (auto add : {&cuda::RegisterBinary, &cuda::RegisterCast, &cuda::RegisterElementwiseGradient, &cuda::RegisterFused,
+                     &cuda::RegisterSum, &cuda::RegisterUnary}) {
       EXPECT_OK(add(r));
     }
     return r;

@@ -43,7 +43,8 @@ TEST(FusedSession, KeepsEveryBit) {
   for (int i = 0; i < 80; ++i) x[i] = 0.37f * static_cast<float>(i - 40) + 1e-4f * static_cast<float>(i * i);
   for (int i = 0; i < 8; ++i) b.push_back(Half(0.1f * static_cast<float>(i - 3)));
   x[7] = 70000;  // infinite as a half
-  const TensorMap feeds = {{"x", F({2, 8, 5}, x)}, {"b", HostTensor::FromValues<Half>({8}, b)}, {"g", HostTensor::Of<Half>({1}, {Half(1.7f)})}};
+  const TensorMap feeds = {
+      {"x", F({2, 8, 5}, x)}, {"b", HostTensor::FromValues<Half>({8}, b)}, {"g", HostTensor::Of<Half>({1}, {Half(1.7f)})}};
   ASSERT_OK_AND_ASSIGN(const Session cpu, FromText(kChain, {.threads = 1, .strict_rounding = true}));
   ASSERT_OK_AND_ASSIGN(const Session device, FromText(kChain, {.device = "emulated:0", .threads = 1}));
   ASSERT_OK_AND_ASSIGN(const TensorMap want, cpu.Run(feeds));

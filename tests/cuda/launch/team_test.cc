@@ -1,4 +1,5 @@
-// The device's Team (kernels/cuda/launch/team_cuda.h) with a thread of the host for each of its threads, and barriers and shuffles among them.
+// The device's Team (kernels/cuda/launch/team_cuda.h) with a thread of the host for each of its threads, and barriers and shuffles among
+// them.
 #include <barrier>
 #include <cmath>
 #include <cstdint>
@@ -77,7 +78,8 @@ void CheckTeam(int64_t n) {
   const auto compose = [](Affine a, Affine b) { return Affine{a.factor * b.factor, a.sum + a.factor * b.sum}; };
   RunTeam<kTeamThreads>([&](auto& team, int t) {
     const auto plus = [](int64_t a, int64_t b) { return a + b; };
-    sums[t] = team.Reduce(n, int64_t{0}, [](int64_t i) { return i; }, plus);
+    sums[t] = team.Reduce(
+        n, int64_t{0}, [](int64_t i) { return i; }, plus);
     team.Scan(
         n, int64_t{0}, [](int64_t i) { return i + 1; }, plus,
         [&](int64_t i, int64_t b, int64_t a) {
@@ -85,7 +87,8 @@ void CheckTeam(int64_t n) {
           after[i] = a;
         });
     team.Scan(n, Affine{1, 0}, affine, compose, [&](int64_t i, Affine, Affine a) { composed[i] = a; });
-    largest[t] = team.Reduce(n, int64_t{-1}, [](int64_t i) { return i; }, [](int64_t a, int64_t b) { return a > b ? a : b; });
+    largest[t] = team.Reduce(
+        n, int64_t{-1}, [](int64_t i) { return i; }, [](int64_t a, int64_t b) { return a > b ? a : b; });
   });
   EXPECT_EQ(sums, std::vector<int64_t>(kTeamThreads, n * (n - 1) / 2));
   EXPECT_EQ(largest, std::vector<int64_t>(kTeamThreads, n - 1));

@@ -38,14 +38,10 @@ Bytes Numbers(int64_t n, int64_t seed) {
 
 Bytes Numbers(DType type, int64_t n, int64_t seed) {
   switch (type) {
-    case DType::kF16:
-      return Numbers<Half>(n, seed);
-    case DType::kBF16:
-      return Numbers<BFloat16>(n, seed);
-    case DType::kF64:
-      return Numbers<double>(n, seed);
-    default:
-      return Numbers<float>(n, seed);
+    case DType::kF16: return Numbers<Half>(n, seed);
+    case DType::kBF16: return Numbers<BFloat16>(n, seed);
+    case DType::kF64: return Numbers<double>(n, seed);
+    default: return Numbers<float>(n, seed);
   }
 }
 
@@ -55,14 +51,10 @@ double At(const Bytes& bytes, DType type, size_t i) {
     return value;
   };
   switch (type) {
-    case DType::kF16:
-      return static_cast<float>(read(Half()));
-    case DType::kBF16:
-      return static_cast<float>(read(BFloat16()));
-    case DType::kF64:
-      return read(0.0);
-    default:
-      return read(0.0f);
+    case DType::kF16: return static_cast<float>(read(Half()));
+    case DType::kBF16: return static_cast<float>(read(BFloat16()));
+    case DType::kF64: return read(0.0);
+    default: return read(0.0f);
   }
 }
 

@@ -38,7 +38,9 @@ TEST(Constants, FillOfEveryType) {
       EXPECT_OK(run.Run().status()) << Name(dtype) << " " << n;
     }
   }
-  ASSERT_OK_AND_ASSIGN(const auto out, OpRun("fill_constant").Attr("shape", std::vector<int64_t>{3}).Attr("dtype", DType::kF16).Attr("value", 0.1f).Out("Out").Run());
+  ASSERT_OK_AND_ASSIGN(
+      const auto out,
+      OpRun("fill_constant").Attr("shape", std::vector<int64_t>{3}).Attr("dtype", DType::kF16).Attr("value", 0.1f).Out("Out").Run());
   EXPECT_EQ(out[0].floats()[2], 0.0999755859375f);
 }
 
@@ -52,12 +54,17 @@ TEST(Constants, FillWithATensor) {
 TEST(Constants, EyeAndLinspace) {
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32, DType::kI64}) {
     OpRun run("eye");
-    EXPECT_OK(run.Attr("num_rows", int64_t{5}).Attr("num_columns", int64_t{7}).Attr("dtype", dtype).Out("Out").Run().status()) << Name(dtype);
+    EXPECT_OK(run.Attr("num_rows", int64_t{5}).Attr("num_columns", int64_t{7}).Attr("dtype", dtype).Out("Out").Run().status())
+        << Name(dtype);
   }
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
     for (const int n : {1, 2, 9}) {
       OpRun run("linspace");
-      run.In("Start", In(dtype, F32({1}, {-1}))).In("Stop", In(dtype, F32({1}, {2}))).Const("Num", I32({1}, {n})).Attr("dtype", dtype).Out("Out");
+      run.In("Start", In(dtype, F32({1}, {-1})))
+          .In("Stop", In(dtype, F32({1}, {2})))
+          .Const("Num", I32({1}, {n}))
+          .Attr("dtype", dtype)
+          .Out("Out");
       EXPECT_OK(run.Run().status()) << Name(dtype) << " " << n;
     }
   }
@@ -132,7 +139,11 @@ TEST(Index, ScatterOfIntegers) {
   std::vector<int64_t> updates = Numbers(600, 1000, 7), x = Numbers(20, 100, 3);
   for (const bool overwrite : {false, true}) {
     OpRun run("scatter");
-    run.In("X", I64({10, 2}, x)).In("Ids", I64({300}, Numbers(300, 10, 3))).In("Updates", I64({300, 2}, updates)).Attr("overwrite", overwrite).Out("Out");
+    run.In("X", I64({10, 2}, x))
+        .In("Ids", I64({300}, Numbers(300, 10, 3)))
+        .In("Updates", I64({300, 2}, updates))
+        .Attr("overwrite", overwrite)
+        .Out("Out");
     EXPECT_OK(run.Run().status());
   }
   OpRun add("scatter_nd_add");
@@ -185,7 +196,11 @@ TEST(Sampling, GradientsWhereManyPointsFallOnOneEdge) {
   for (const char* outside : {"zeros", "border", "reflection"}) {
     for (const char* mode : {"bilinear", "nearest"}) {
       OpRun run("grid_sampler_grad");
-      run.In("X", x).In("Grid", grid).In("Output@GRAD", gradient).Attr("mode", std::string(mode)).Attr("padding_mode", std::string(outside));
+      run.In("X", x)
+          .In("Grid", grid)
+          .In("Output@GRAD", gradient)
+          .Attr("mode", std::string(mode))
+          .Attr("padding_mode", std::string(outside));
       EXPECT_OK(run.Out("X@GRAD").Out("Grid@GRAD").Run().status()) << outside << " " << mode;
     }
   }

@@ -110,7 +110,8 @@ const KernelRegistry& LazyKernels() {
     auto* registry = new KernelRegistry;
     for (const KernelEntry* entry : CpuKernels().All()) {
       if (entry->op.starts_with("fused_gemm_epilogue")) continue;  // a step that has them rounds less often than on the CPU
-      if (entry->make != nullptr) registry->Add({.op = entry->op, .make = &MakeLazy, .dtypes = entry->dtypes, .layouts = entry->layouts}).IgnoreError();
+      if (entry->make != nullptr)
+        registry->Add({.op = entry->op, .make = &MakeLazy, .dtypes = entry->dtypes, .layouts = entry->layouts}).IgnoreError();
     }
     registry->Add({.op = "convert_layout", .make = &MakeConvert, .dtypes = {DType::kF16, DType::kBF16}}).IgnoreError();
     return registry;

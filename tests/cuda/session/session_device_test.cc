@@ -25,7 +25,8 @@ class OnDevice : public ::testing::TestWithParam<const char*> {
   bool Is(absl::string_view kernels) const { return GetParam() == kernels; }
   void SetUp() override { AddEmulatedDevice(Is("device") ? CudaKernels() : Is("lazy") ? LazyKernels() : NoKernels()); }
 };
-INSTANTIATE_TEST_SUITE_P(Kernels, OnDevice, ::testing::Values("device", "lazy", "host"), [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Kernels, OnDevice, ::testing::Values("device", "lazy", "host"),
+                         [](const auto& info) { return std::string(info.param); });
 
 SessionOptions Device(bool strict = false) { return {.device = "emulated:0", .threads = 1, .strict_rounding = strict}; }
 
@@ -76,7 +77,8 @@ b = cast(y) in_dtype=f16 out_dtype=bf16 : bf16 [3]
 z = cast(b) in_dtype=bf16 out_dtype=f32 : f32 [3]
 k = scale(z) scale=3.0 : f32 [3]
 fetch y, b, k, l, c
-)", {{"x", F({3}, {2049, 1e-8f, 40000})}, {"l", HostTensor::Of<Half>({3}, {Half(1.0f), Half(-2.5f), Half(30000.0f)})}});
+)",
+          {{"x", F({3}, {2049, 1e-8f, 40000})}, {"l", HostTensor::Of<Half>({3}, {Half(1.0f), Half(-2.5f), Half(30000.0f)})}});
 }
 
 TEST_P(OnDevice, ReuseKeepsLiveValues) {
@@ -89,7 +91,8 @@ d = elementwise_add(b, c) : f32 [4]
 e = elementwise_add(a, d) : f32 [4]
 r, r.xshape = reshape2(e) shape=[2, 2] : f32 [2, 2], f32 [0, 4]
 fetch e, a, x, r
-)", {{"x", F({4}, {-1, 1, 2, 3})}});
+)",
+          {{"x", F({4}, {-1, 1, 2, 3})}});
 }
 
 // f16 convolutions lie channels-last on the device.
@@ -102,8 +105,10 @@ conv2d(Input=x, Filter=w) -> Output=c : f16 [1, 2, 2, 2]
 s = elementwise_add(c, one) : f16 [1, 2, 2, 2]
 r, r.xshape = reshape2(s) shape=[1, 8] : f16 [1, 8], f16 [0, 1, 2, 2, 2]
 fetch r, c
-)", {{"x", HostTensor::Of<Half>({1, 2, 3, 3}, {Half(0.0f), Half(1.0f), Half(2.0f), Half(3.0f), Half(4.0f), Half(5.0f), Half(6.0f), Half(7.0f), Half(8.0f),
-                                               Half(9.0f), Half(1.0f), Half(2.0f), Half(3.0f), Half(4.0f), Half(5.0f), Half(6.0f), Half(7.0f), Half(8.0f)})}});
+)",
+          {{"x", HostTensor::Of<Half>({1, 2, 3, 3}, {Half(0.0f), Half(1.0f), Half(2.0f), Half(3.0f), Half(4.0f), Half(5.0f), Half(6.0f),
+                                                     Half(7.0f), Half(8.0f), Half(9.0f), Half(1.0f), Half(2.0f), Half(3.0f), Half(4.0f),
+                                                     Half(5.0f), Half(6.0f), Half(7.0f), Half(8.0f)})}});
 }
 
 TEST_P(OnDevice, ThreadsShareASession) {
@@ -144,7 +149,8 @@ block body parent=main {
   i <- increment(i)
   more <- less_than(i, n)
 }
-)", {{"x", HostTensor::Of<Half>({2}, {Half(1.0f), Half(-1.5f)})}, {"n", I(12)}});
+)",
+          {{"x", HostTensor::Of<Half>({2}, {Half(1.0f), Half(-1.5f)})}, {"n", I(12)}});
 }
 
 // A result whose dims depend on values.
@@ -157,7 +163,8 @@ where_index(Condition=c) -> Out=at : i64 [?, 1]
 y = cast(at) in_dtype=i64 out_dtype=f32 : f32 [?, 1]
 z = scale(y) scale=2.0 : f32 [?, 1]
 fetch z
-)", {{"x", F({5}, {1, -1, 0, 2, 3})}});
+)",
+          {{"x", F({5}, {1, -1, 0, 2, 3})}});
 }
 
 struct Seen : StepObserver {
@@ -274,7 +281,8 @@ feed x : f32 [?, 1024]
 big = scale(x) scale=2.0 : f32 [?, 1024]
 y = relu(big) : f32 [?, 1024]
 fetch y
-)", {.device = "emulated:1", .threads = 1, .memory_limit_bytes = 1 << 20}));
+)",
+                                                       {.device = "emulated:1", .threads = 1, .memory_limit_bytes = 1 << 20}));
   ASSERT_OK(session.Run({{"x", F({1, 1024}, std::vector<float>(1024))}}).status());
   const absl::Status status = session.Run({{"x", F({1024, 1024}, std::vector<float>(1 << 20))}}).status();
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;

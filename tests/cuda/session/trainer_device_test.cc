@@ -175,7 +175,9 @@ param w : f16 [1]
 y = elementwise_mul(w, x) : f16 [1]
 w <- elementwise_add(w, x)
 fetch y
-)", "", {{"w", F({1}, {1.5f})}}), {.device = kDevice, .threads = 1}));
+)",
+                                                                      "", {{"w", F({1}, {1.5f})}}),
+                                                        {.device = kDevice, .threads = 1}));
   ParseOptions parse;
   parse.bare = true;
   ASSERT_OK_AND_ASSIGN(Program test, ParseProgram("param w : f32 [1]\ny = scale(w) scale=2.0 : f32 [1]\nfetch y\n", parse));
@@ -210,7 +212,8 @@ block body parent=main {
 )";
   ParseOptions parse;
   parse.bare = true;
-  ASSERT_OK_AND_ASSIGN(Trainer trainer, Trainer::Create(ParseTraining(kLoop, "", {{"w", F({2}, {1, 2})}}), {.device = kDevice, .threads = 1}));
+  ASSERT_OK_AND_ASSIGN(Trainer trainer,
+                       Trainer::Create(ParseTraining(kLoop, "", {{"w", F({2}, {1, 2})}}), {.device = kDevice, .threads = 1}));
   ASSERT_OK_AND_ASSIGN(Program test, ParseProgram("state s : f16 [2]\ny = scale(s) scale=2.0 : f16 [2]\nfetch y\n", parse));
   ASSERT_OK(trainer.SetTestProgram(std::move(test)));
   for (int i = 0; i < 4; ++i) {
@@ -227,7 +230,8 @@ TEST_P(ExactTrainer, TheFirstResultThatIsNotFinite) {
   ASSERT_OK(trainer.Step(Batch(0, 4)));
   TensorMap batch = Batch(1, 4);
   batch.at("t").mutable_values<float>()[2] = std::numeric_limits<float>::infinity();
-  EXPECT_THAT(trainer.Step(batch), StatusIs(ExitCode::kNo, HasSubstr("op 'elementwise_sub' -> 'd': result 'd' (f32 [4, 1]) has 0 NaN and 1 infinite")));
+  EXPECT_THAT(trainer.Step(batch),
+              StatusIs(ExitCode::kNo, HasSubstr("op 'elementwise_sub' -> 'd': result 'd' (f32 [4, 1]) has 0 NaN and 1 infinite")));
   EXPECT_THAT(trainer.Enqueue(batch), StatusIs(ExitCode::kUsage, HasSubstr("check_nan_inf needs Step")));
 }
 
@@ -316,7 +320,8 @@ TEST(DeviceKernels, AStepOfAnMlpDoesNotWait) {
     ProgramBuilder b("mlp", 1);
     Value h = b.Relu(b.FullyConnected(b.Feed("x", DType::kF32, {-1, 6}), 8));
     Value loss = b.Mean(b.SoftmaxWithCrossEntropy(b.FullyConnected(h, 4), b.Feed("y", DType::kI64, {-1, 1})));
-    absl::StatusOr<Trainer> made = Build(b, loss, Momentum({.lr = 0.01, .momentum = 0.9, .multi_precision = true}), level, {.device = kDevice, .threads = 1});
+    absl::StatusOr<Trainer> made =
+        Build(b, loss, Momentum({.lr = 0.01, .momentum = 0.9, .multi_precision = true}), level, {.device = kDevice, .threads = 1});
     ASSERT_OK(made.status());
     std::string missing;
     ForEachOp(made->program(), [&missing](const Op& op) {
@@ -338,9 +343,10 @@ TEST(DeviceKernels, AStepOfAnMlpDoesNotWait) {
 
 class Networks : public ::testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(Examples, Networks,
-                         ::testing::Values(Case{"guarded", "FP32"}, Case{"guarded", "O1"}, Case{"guarded", "O2"}, Case{"lenet", "FP32"}, Case{"lenet", "O1"},
-                                           Case{"lenet", "O2"}, Case{"resnet18", "O1"}, Case{"resnet18", "O2"}, Case{"lstm", "FP32"}, Case{"lstm", "O1"},
-                                           Case{"lstm", "O2"}, Case{"transformer", "FP32"}, Case{"transformer", "O1"}, Case{"transformer", "O2"}),
+                         ::testing::Values(Case{"guarded", "FP32"}, Case{"guarded", "O1"}, Case{"guarded", "O2"}, Case{"lenet", "FP32"},
+                                           Case{"lenet", "O1"}, Case{"lenet", "O2"}, Case{"resnet18", "O1"}, Case{"resnet18", "O2"},
+                                           Case{"lstm", "FP32"}, Case{"lstm", "O1"}, Case{"lstm", "O2"}, Case{"transformer", "FP32"},
+                                           Case{"transformer", "O1"}, Case{"transformer", "O2"}),
                          [](const auto& info) { return absl::StrCat(info.param.network, "_", info.param.level); });
 
 // But for f32 convolutions, which lie channels-last on the CPU only: sums over their results are then in another order.

@@ -1,6 +1,6 @@
-// Shims in place of the CUDA runtime, the driver, cuBLASLt and cuDNN: a program that links them has `cuda:0` and `cuda:1` on the host, with the
-// project's own backend (kernels/device/cuda) and kernels as for the emulated device. Work is done at once, in the order of the calls. Any
-// call of a function can be made to fail with a code of its library.
+// Shims in place of the CUDA runtime, the driver, cuBLASLt and cuDNN: a program that links them has `cuda:0` and `cuda:1` on the host, with
+// the project's own backend (kernels/device/cuda) and kernels as for the emulated device. Work is done at once, in the order of the calls.
+// Any call of a function can be made to fail with a code of its library.
 #pragma once
 
 #include <cstdint>

@@ -94,7 +94,8 @@ onnx::ModelProto External(const std::string& location, const std::string& offset
   tensor->set_data_type(testing::kOnnxF32);
   tensor->add_dims(4);
   tensor->set_data_location(1);
-  for (const auto& [key, value] : {std::make_pair("location", location), std::make_pair("offset", offset), std::make_pair("length", length)}) {
+  for (const auto& [key, value] :
+       {std::make_pair("location", location), std::make_pair("offset", offset), std::make_pair("length", length)}) {
     if (value.empty()) continue;
     onnx::StringStringEntryProto* entry = tensor->add_external_data();
     entry->set_key(key);
@@ -117,7 +118,8 @@ TEST(OnnxErrors, ExternalData) {
   }
   EXPECT_THAT(load(External("w.bin", "21", "16")), StatusIs(ExitCode::kBadInput, HasSubstr("at offset 21")));
   EXPECT_THAT(load(External("w.bin", "8", "16")), StatusIs(ExitCode::kBadInput, HasSubstr("external data of 16 bytes at offset 8")));
-  EXPECT_THAT(load(External("w.bin", "18446744073709551615", "16")), StatusIs(ExitCode::kBadInput, HasSubstr("at offset 18446744073709551615")));
+  EXPECT_THAT(load(External("w.bin", "18446744073709551615", "16")),
+              StatusIs(ExitCode::kBadInput, HasSubstr("at offset 18446744073709551615")));
   EXPECT_THAT(load(External("w.bin", "minus", "16")), StatusIs(ExitCode::kBadInput, HasSubstr("needs a number")));
   EXPECT_THAT(load(External("w.bin", "0", "8")), StatusIs(ExitCode::kBadInput, HasSubstr("needs 16 bytes, its value has 8")));
   EXPECT_THAT(load(External("", "", "")), StatusIs(ExitCode::kBadInput, HasSubstr("without a location")));
@@ -152,7 +154,7 @@ TEST(OnnxErrors, NestingIsLimited) {
   onnx::ModelProto model = NewModel();
   std::string bytes = model.SerializeAsString();
   std::string size;
-  for (size_t n = graph.size(); ; n >>= 7) {
+  for (size_t n = graph.size();; n >>= 7) {
     size.push_back(static_cast<char>(n >= 128 ? n | 128 : n));
     if (n < 128) break;
   }

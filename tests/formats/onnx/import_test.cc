@@ -226,7 +226,8 @@ TEST(OnnxImport, PackedElements) {
   g.Out("large", {1025}, testing::kOnnxU4);
   ASSERT_OK_AND_ASSIGN(Program program, Load(model));
   const HostTensor& literal = *program.main().FindVar("typed")->literal;
-  EXPECT_EQ(std::vector<int8_t>(static_cast<const int8_t*>(literal.data()), static_cast<const int8_t*>(literal.data()) + 3), (std::vector<int8_t>{-8, 7, -1}));
+  EXPECT_EQ(std::vector<int8_t>(static_cast<const int8_t*>(literal.data()), static_cast<const int8_t*>(literal.data()) + 3),
+            (std::vector<int8_t>{-8, 7, -1}));
   const WeightRef& weight = *program.main().FindVar("large")->weight;
   EXPECT_EQ(weight.bytes, 513u);
   ASSERT_OK_AND_ASSIGN(const HostTensor value, LoadWeight(weight, {1025}));

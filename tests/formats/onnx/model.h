@@ -11,7 +11,18 @@
 namespace ampc::testing {
 
 // Element types by ONNX's numbers.
-enum : int { kOnnxF32 = 1, kOnnxI32 = 6, kOnnxI64 = 7, kOnnxString = 8, kOnnxBool = 9, kOnnxF16 = 10, kOnnxF64 = 11, kOnnxBF16 = 16, kOnnxU4 = 21, kOnnxI4 = 22 };
+enum : int {
+  kOnnxF32 = 1,
+  kOnnxI32 = 6,
+  kOnnxI64 = 7,
+  kOnnxString = 8,
+  kOnnxBool = 9,
+  kOnnxF16 = 10,
+  kOnnxF64 = 11,
+  kOnnxBF16 = 16,
+  kOnnxU4 = 21,
+  kOnnxI4 = 22
+};
 
 inline void SetType(onnx::ValueInfoProto* info, const std::string& name, int type, const std::vector<int64_t>& dims) {
   info->set_name(name);
@@ -25,7 +36,8 @@ std::string RawBytes(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-inline void SetTensor(onnx::TensorProto* tensor, const std::string& name, int type, const std::vector<int64_t>& dims, const std::string& raw) {
+inline void SetTensor(onnx::TensorProto* tensor, const std::string& name, int type, const std::vector<int64_t>& dims,
+                      const std::string& raw) {
   for (const int64_t dim : dims) tensor->add_dims(dim);
   tensor->set_data_type(type);
   if (!name.empty()) tensor->set_name(name);
@@ -51,8 +63,12 @@ class GraphBuilder {
     SetTensor(attribute->mutable_t(), "", type, dims, raw);
     return node;
   }
-  void In(const std::string& name, const std::vector<int64_t>& dims = {2, 3}, int type = kOnnxF32) { SetType(graph_->add_input(), name, type, dims); }
-  void Out(const std::string& name, const std::vector<int64_t>& dims = {2, 3}, int type = kOnnxF32) { SetType(graph_->add_output(), name, type, dims); }
+  void In(const std::string& name, const std::vector<int64_t>& dims = {2, 3}, int type = kOnnxF32) {
+    SetType(graph_->add_input(), name, type, dims);
+  }
+  void Out(const std::string& name, const std::vector<int64_t>& dims = {2, 3}, int type = kOnnxF32) {
+    SetType(graph_->add_output(), name, type, dims);
+  }
   onnx::TensorProto* Initializer(const std::string& name, const std::vector<int64_t>& dims, const std::vector<float>& values) {
     onnx::TensorProto* tensor = graph_->add_initializer();
     SetTensor(tensor, name, kOnnxF32, dims, RawBytes(values));

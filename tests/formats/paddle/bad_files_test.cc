@@ -32,7 +32,8 @@ void ExpectNoSurprise(const std::string& path, const LoadOptions& options) {
 }
 
 TEST(BadProgram, Absent) {
-  EXPECT_THAT(LoadModel("nowhere/x.pdmodel"), StatusIs(ExitCode::kBadInput, AllOf(HasSubstr("nowhere/x.pdmodel"), HasSubstr("no such file"))));
+  EXPECT_THAT(LoadModel("nowhere/x.pdmodel"),
+              StatusIs(ExitCode::kBadInput, AllOf(HasSubstr("nowhere/x.pdmodel"), HasSubstr("no such file"))));
 }
 
 TEST(BadProgram, EveryTruncation) {
@@ -136,7 +137,8 @@ TEST_F(BadParams, InflatedSizes) {
               StatusIs(ExitCode::kBadInput, HasSubstr("the file has 0 left")));
   // Shapes whose size overflows, and one that is only too large.
   const std::vector<int64_t> huge(4, int64_t{1} << 32);
-  EXPECT_THAT(LoadWith(Stream(paddle::TensorDescBytes(DType::kF16, huge))), StatusIs(ExitCode::kBadInput, HasSubstr("more than 2^64 bytes")));
+  EXPECT_THAT(LoadWith(Stream(paddle::TensorDescBytes(DType::kF16, huge))),
+              StatusIs(ExitCode::kBadInput, HasSubstr("more than 2^64 bytes")));
   EXPECT_THAT(LoadWith(Stream(paddle::TensorDescBytes(DType::kF16, {1 << 20, 1 << 20}))),
               StatusIs(ExitCode::kBadInput, HasSubstr("the file has 0 left")));
   EXPECT_THAT(LoadWith(Stream(paddle::TensorDescBytes(DType::kF16, {-2, 2}))), StatusIs(ExitCode::kBadInput, HasSubstr("dimension -2")));
@@ -154,7 +156,8 @@ TEST_F(BadParams, WrongShapeOrType) {
 // A program that was rewritten before its parameters were cast.
 TEST_F(BadParams, Float32UnderADeclaredLowType) {
   const float values[] = {1.0f, 65520.0f, 0.5f, -3.0f};
-  ASSERT_OK(LoadWith(Stream(paddle::TensorDescBytes(DType::kF32, {2, 2})) + std::string(reinterpret_cast<const char*>(values), sizeof(values))));
+  ASSERT_OK(
+      LoadWith(Stream(paddle::TensorDescBytes(DType::kF32, {2, 2})) + std::string(reinterpret_cast<const char*>(values), sizeof(values))));
   const absl::StatusOr<Program> program = LoadModel(folder_ / "m.pdmodel");
   ASSERT_OK(program);
   EXPECT_OK(Verify(*program));

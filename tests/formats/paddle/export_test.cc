@@ -71,7 +71,8 @@ block main {
 
 TEST(FromText, AmpCastIsACast) {
   const TempFolder folder;
-  absl::StatusOr<Program> program = ParseProgram("program p version=1\nblock main {\n  feed x : f32 [2]\n  y = amp_cast(x) dtype=f16 : f16 [2]\n  fetch y\n}\n");
+  absl::StatusOr<Program> program =
+      ParseProgram("program p version=1\nblock main {\n  feed x : f32 [2]\n  y = amp_cast(x) dtype=f16 : f16 [2]\n  fetch y\n}\n");
   ASSERT_OK(program);
   ASSERT_OK(SaveModel(*program, folder / "m.pdmodel"));
   absl::StatusOr<Program> back = LoadModel(folder / "m.pdmodel");
@@ -84,15 +85,18 @@ TEST(FromText, AmpCastIsACast) {
 
 TEST(FromText, WhatPaddleDoesNotHave) {
   const TempFolder folder;
-  absl::StatusOr<Program> program = ParseProgram("program p version=1\nblock main {\n  feed x : f32 [2]\n  onnx.Foo(X=[x]) -> Y=[y] !opaque : f32 [2]\n  fetch y\n}\n");
+  absl::StatusOr<Program> program =
+      ParseProgram("program p version=1\nblock main {\n  feed x : f32 [2]\n  onnx.Foo(X=[x]) -> Y=[y] !opaque : f32 [2]\n  fetch y\n}\n");
   ASSERT_OK(program);
-  EXPECT_THAT(SaveModel(*program, folder / "m.pdmodel"), StatusIs(ExitCode::kUnsupported, HasSubstr("op 'onnx.Foo' has no form in a Paddle program")));
+  EXPECT_THAT(SaveModel(*program, folder / "m.pdmodel"),
+              StatusIs(ExitCode::kUnsupported, HasSubstr("op 'onnx.Foo' has no form in a Paddle program")));
   EXPECT_EQ(ReadFile(folder / "m.pdmodel"), "");
 }
 
 TEST(FromText, AParameterWithoutValue) {
   const TempFolder folder;
-  absl::StatusOr<Program> program = ParseProgram("program p version=1\nblock main {\n  param w : f32 [2]\n  y = relu(w) : f32 [2]\n  fetch y\n}\n");
+  absl::StatusOr<Program> program =
+      ParseProgram("program p version=1\nblock main {\n  param w : f32 [2]\n  y = relu(w) : f32 [2]\n  fetch y\n}\n");
   ASSERT_OK(program);
   EXPECT_THAT(SaveModel(*program, folder / "m.pdmodel"), StatusIs(ExitCode::kBadInput, HasSubstr("param 'w' has no value to write")));
   EXPECT_EQ(ReadFile(folder / "m.pdmodel"), "");

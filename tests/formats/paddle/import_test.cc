@@ -46,8 +46,9 @@ class Import : public ::testing::Test {
 
 // Paddle's numbers of element types.
 TEST_F(Import, ElementTypes) {
-  const std::vector<std::pair<int, DType>> numbers = {{0, DType::kBool}, {1, DType::kI16}, {2, DType::kI32},  {3, DType::kI64},   {4, DType::kF16},  {5, DType::kF32},
-                                                      {6, DType::kF64},  {20, DType::kU8}, {21, DType::kI8}, {22, DType::kBF16}, {23, DType::kC64}, {24, DType::kC128}};
+  const std::vector<std::pair<int, DType>> numbers = {{0, DType::kBool}, {1, DType::kI16},   {2, DType::kI32},  {3, DType::kI64},
+                                                      {4, DType::kF16},  {5, DType::kF32},   {6, DType::kF64},  {20, DType::kU8},
+                                                      {21, DType::kI8},  {22, DType::kBF16}, {23, DType::kC64}, {24, DType::kC128}};
   DescBuilder builder;
   for (const auto& [number, dtype] : numbers) builder.Var(0, absl::StrCat("v", number), {2, 2}, number).set_persistable(true);
   ASSERT_OK_AND_ASSIGN(const Program program, Load(builder));
@@ -206,7 +207,9 @@ TEST_F(Import, OldFieldsAndUnknownOnesAreKept) {
   b.Var(0, "y");
   b.Var(0, "unused");
   b.Op(0, "relu", {{"X", {"x"}}}, {{"Out", {"y"}}}).set_is_target(true);
-  b.desc().set_op_compatible_map("\x12\x05" "1.5.0");
+  b.desc().set_op_compatible_map(
+      "\x12\x05"
+      "1.5.0");
   b.desc().mutable_version()->set_version(1008004);
   b.desc().mutable_blocks(0)->set_forward_block_idx(-1);
   *b.desc().mutable_blocks(0)->mutable_unknown_fields() = "\xc2\x3e\x03new";

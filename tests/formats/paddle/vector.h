@@ -25,8 +25,6 @@ inline std::string VectorProgram() {
 }
 
 // Float16 [2, 2] = 1, -2, 0.5, 65504.
-inline std::string VectorParams() {
-  return absl::HexStringToBytes("0000000000000000000000000000000006000000080410021002003c00c00038ff7b");
-}
+inline std::string VectorParams() { return absl::HexStringToBytes("0000000000000000000000000000000006000000080410021002003c00c00038ff7b"); }
 
 }  // namespace ampc::testing

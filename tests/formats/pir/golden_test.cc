@@ -84,7 +84,8 @@ TEST_P(Golden, IsWrittenAsItWasRead) {
   ASSERT_OK_AND_ASSIGN(const Program program, LoadModel(Folder(GetParam())));
   ASSERT_OK(SaveModel(program, folder / "copy.json", {.no_sync = true}));
   ASSERT_OK(SaveModel(program, folder / "copy/", {.no_sync = true}));
-  for (const char* file : {"copy.json", "copy/inference.json"}) EXPECT_TRUE(ReadFile(folder / file) == ReadFile(Folder(GetParam()) + "/inference.json"));
+  for (const char* file : {"copy.json", "copy/inference.json"})
+    EXPECT_TRUE(ReadFile(folder / file) == ReadFile(Folder(GetParam()) + "/inference.json"));
   if (!HasParams(GetParam())) return;
   EXPECT_TRUE(ReadFile(folder / "copy.pdiparams") == ReadFile(Folder(GetParam()) + "/inference.pdiparams"));
 }

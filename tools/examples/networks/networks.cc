@@ -10,12 +10,14 @@ namespace ampc {
 namespace {
 
 constexpr NetworkInfo kNetworks[] = {
-    {"guarded", "convolution, batch norm, pooling, product: the example of Paddle's fp16 guard", NetworkData::kImages, 64, "momentum", 0.01, 0, BuildGuarded},
+    {"guarded", "convolution, batch norm, pooling, product: the example of Paddle's fp16 guard", NetworkData::kImages, 64, "momentum", 0.01,
+     0, BuildGuarded},
     {"lenet", "two convolutions, three products", NetworkData::kImages, 64, "momentum", 0.01, 0, BuildLeNet},
     {"resnet18", "eight residual blocks of 64 to 512 channels", NetworkData::kImages, 64, "momentum", 0.01, 0, BuildResNet18},
     {"lstm", "an LSTM of 128 units over the rows of an image", NetworkData::kImages, 64, "adam", 0.001, 0, BuildLstm},
     {"transformer", "two encoder layers over the rows of an image", NetworkData::kImages, 64, "adam", 0.001, 0, BuildTransformer},
-    {"simplenet", "three products of 4096 x 4096 on random data", NetworkData::kRandom, 512, "sgd", 0.0001, kSimpleNetFeatures, BuildSimpleNet},
+    {"simplenet", "three products of 4096 x 4096 on random data", NetworkData::kRandom, 512, "sgd", 0.0001, kSimpleNetFeatures,
+     BuildSimpleNet},
 };
 
 }  // namespace

@@ -25,10 +25,10 @@ struct NetworkInfo {
   const char* name;
   const char* summary;
   NetworkData data;
-  int batch;       // a sensible batch
+  int batch;  // a sensible batch
   const char* optimizer;
   double learning_rate;
-  int features;    // of random data, else 0
+  int features;  // of random data, else 0
   Network (*build)(ProgramBuilder& builder);
 };
 
