@@ -7,10 +7,9 @@
 #include "graph/base/status_macros.h"
 #include "graph/formats/format.h"
 #include "graph/verify.h"
-#include "passes/onnx/lower_onnx.h"
 #include "runtime/exec/choose_device.h"
-#include "runtime/exec/program_runner.h"
-#include "runtime/exec/shaped_runners.h"
+#include "runtime/exec/feed_checks.h"
+#include "runtime/exec/model_runner.h"
 
 namespace ampc {
 namespace {
@@ -27,8 +26,7 @@ struct Session::State {
   absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor* const> feeds, StepObserver* observer);
 
   DeviceChoice where;
-  std::shared_ptr<ProgramRunner> runner;  // of the program as it was loaded
-  std::unique_ptr<ShapedRunners> shaped;  // where that cannot run; otherwise null
+  std::unique_ptr<ModelRunner> runner;
 };
 
 absl::StatusOr<TensorMap> Session::State::Run(const TensorMap& feeds, StepObserver* observer) {
@@ -43,9 +41,7 @@ absl::StatusOr<TensorMap> Session::State::Run(const TensorMap& feeds, StepObserv
 absl::StatusOr<std::vector<HostTensor>> Session::State::Run(absl::Span<const HostTensor* const> feeds, StepObserver* observer) {
   std::optional<ObservedRun> observed;
   if (observer != nullptr) observed.emplace(*observer);
-  if (shaped == nullptr) return runner->Run(feeds, observed.has_value() ? &*observed : nullptr);
-  AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<ProgramRunner> ready, shaped->Get(feeds));
-  return ready->Run(feeds, observed.has_value() ? &*observed : nullptr);
+  return runner->Run(feeds, observed.has_value() ? &*observed : nullptr);
 }
 
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -76,11 +72,7 @@ absl::StatusOr<Session> Session::State::Create(DeviceChoice where, Program progr
                     .excess_precision = options.excess_precision && !options.strict_rounding,
                     .in_place = options.in_place};
   if (state->where.target.has_value()) how.target = &*state->where.target;
-  std::optional<Program> original;
-  if (HasOnnxOps(program)) original = program.Clone();
-  AMPC_ASSIGN_OR_RETURN(state->runner, ProgramRunner::Create(std::move(program), how));
-  if (original.has_value() && HasOnnxOps(state->runner->program()))
-    state->shaped = std::make_unique<ShapedRunners>(*std::move(original), how, ShapedRunners::Left::kDeferred);
+  AMPC_ASSIGN_OR_RETURN(state->runner, ModelRunner::Create(std::move(program), how, ModelRunner::Left::kDeferred));
   return Session(std::move(state));
 }
 
@@ -95,11 +87,7 @@ absl::StatusOr<TensorMap> Session::Run(const TensorMap& feeds, StepObserver& obs
 
 absl::StatusOr<std::string> Session::PlanText(const TensorMap& feeds) const {
   AMPC_ASSIGN_OR_RETURN(const std::vector<const HostTensor*> values, OrderFeeds(program(), feeds));
-  std::shared_ptr<ProgramRunner> ready = state_->runner;
-  if (state_->shaped != nullptr) {
-    AMPC_ASSIGN_OR_RETURN(ready, state_->shaped->Get(values));
-  }
-  return ready->PlanText(values);
+  return state_->runner->PlanText(values);
 }
 
 std::vector<ValueInfo> Session::inputs() const {
@@ -116,8 +104,8 @@ std::vector<ValueInfo> Session::outputs() const {
 
 const Program& Session::program() const { return state_->runner->program(); }
 
-int Session::num_plans() const { return state_->shaped != nullptr ? state_->shaped->num_plans() : state_->runner->num_plans(); }
+int Session::num_plans() const { return state_->runner->num_plans(); }
 
-int64_t Session::arena_bytes() const { return state_->shaped != nullptr ? state_->shaped->arena_bytes() : state_->runner->arena_bytes(); }
+int64_t Session::arena_bytes() const { return state_->runner->arena_bytes(); }
 
 }  // namespace ampc

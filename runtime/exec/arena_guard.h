@@ -39,8 +39,8 @@ class ArenaGuard {
     for (int i = 0; i < step.inputs + step.outputs; ++i) Visit(plan_.operands[step.first + i], visit);
     Visit(step.workspace, visit);
   }
-  void Visit(const Place& place, void (*visit)(const char*, int64_t)) const {
-    if (place.kind == Place::kArena) visit(arena_ + place.offset, place.bytes);
+  void Visit(const Address& address, void (*visit)(const char*, int64_t)) const {
+    if (address.kind == Address::kArena) visit(arena_ + address.offset, address.bytes);
   }
 #else
   static void Open(const char*, int64_t) {}

@@ -14,7 +14,7 @@
 namespace ampc {
 namespace {
 
-// Plans kept per place: of the main block for the shapes in use; in loops, where sizes may grow from one iteration to the next, and
+// Plans kept per entry: of the main block for the shapes in use; in loops, where sizes may grow from one iteration to the next, and
 // of single ops, which are small, for many.
 constexpr size_t kMainPlans = 16;
 constexpr size_t kInnerPlans = 256;
@@ -88,20 +88,21 @@ std::vector<BlockRunner::Segment> BlockRunner::Cut(const Block& block) const {
 }
 
 std::unique_ptr<BlockRunner::Entry> BlockRunner::MakeEntry(const Block& block, int begin, int end, bool values) const {
-  Region region;
-  region.block = &block;
-  region.begin = begin;
-  region.end = end;
-  region.inner = true;
-  region.feeds = context_.liveness.Reads(block, begin, end);
-  auto entry = std::make_unique<Entry>(std::move(region), block.index() == 0 && !values ? kMainPlans : kInnerPlans);
-  entry->by_value.assign(entry->region.feeds.size(), false);
+  OpRange range;
+  range.block = &block;
+  range.begin = begin;
+  range.end = end;
+  range.inner = true;
+  range.feeds = context_.liveness.Reads(block, begin, end);
+  auto entry = std::make_unique<Entry>(context_, std::move(range), block.index() == 0 && !values ? kMainPlans : kInnerPlans);
+  const std::vector<const Var*>& feeds = entry->plans.range().feeds;
+  entry->by_value.assign(feeds.size(), false);
   if (!values) return entry;
   const Op& op = *block.ops()[begin];
   const std::vector<bool> host = HostOperands(op);
   for (size_t i = 0; i < host.size(); ++i) {
-    const auto at = std::find(entry->region.feeds.begin(), entry->region.feeds.end(), op.inputs()[i]);
-    if (host[i] && at != entry->region.feeds.end()) entry->by_value[at - entry->region.feeds.begin()] = true;
+    const auto at = std::find(feeds.begin(), feeds.end(), op.inputs()[i]);
+    if (host[i] && at != feeds.end()) entry->by_value[at - feeds.begin()] = true;
   }
   return entry;
 }
@@ -117,13 +118,13 @@ BlockRunner::Entries& BlockRunner::At(const Block& block, int begin, int end) co
   return *at;
 }
 
-absl::StatusOr<std::vector<SharedTensor>> BlockRunner::ReadFeeds(const Region& region, const Environment& env) const {
+absl::StatusOr<std::vector<SharedTensor>> BlockRunner::ReadFeeds(const OpRange& range, const Environment& env) const {
   std::vector<SharedTensor> feeds;
-  feeds.reserve(region.feeds.size());
-  for (const Var* var : region.feeds) {
+  feeds.reserve(range.feeds.size());
+  for (const Var* var : range.feeds) {
     feeds.push_back(env.Find(*var));
-    for (int i = region.begin; feeds.back() == nullptr; ++i) {
-      const Op& op = *region.block->ops()[i];
+    for (int i = range.begin; feeds.back() == nullptr; ++i) {
+      const Op& op = *range.block->ops()[i];
       const bool reads = std::find(op.inputs().begin(), op.inputs().end(), var) != op.inputs().end();
       if (reads) return env.Read(op, *var).status();
     }
@@ -133,57 +134,49 @@ absl::StatusOr<std::vector<SharedTensor>> BlockRunner::ReadFeeds(const Region& r
 
 absl::StatusOr<std::shared_ptr<const Executor>> BlockRunner::PlanFor(Entry& entry, absl::Span<const SharedTensor> feeds,
                                                                      const Environment& env) const {
-  const auto known = [&](size_t i) {
-    return (entry.by_value[i] && feeds[i]->size_bytes() <= kMaxKeyBytes) || env.IsFixed(*entry.region.feeds[i]);
-  };
-  PlanCache::Key key;
+  std::vector<KnownFeed> known;
+  known.reserve(feeds.size());
   for (size_t i = 0; i < feeds.size(); ++i) {
-    AppendDims(feeds[i]->dims(), &key);
-    key.push_back(known(i) ? 1 : 0);
-    if (known(i)) AppendBytes(*feeds[i], &key);
+    const bool value = (entry.by_value[i] && feeds[i]->size_bytes() <= kMaxKeyBytes) || env.IsFixed(*entry.plans.range().feeds[i]);
+    known.push_back({feeds[i]->dims(), value ? feeds[i].get() : nullptr});
   }
-  return entry.plans.Get(key, [&]() -> absl::StatusOr<std::unique_ptr<const ExecutionPlan>> {
-    std::vector<KnownFeed> facts;
-    for (size_t i = 0; i < feeds.size(); ++i) {
-      facts.push_back({{feeds[i]->dims().begin(), feeds[i]->dims().end()}, known(i) ? feeds[i].get() : nullptr});
-    }
-    return BuildPlan(context_, entry.region, facts);
-  });
+  return entry.plans.Get(known);
 }
 
-// Runs the plan that `start` has for the present values. Returns where it ends; `*stopped` says why not further.
-absl::StatusOr<int> BlockRunner::RunEntry(Entry& entry, Frame& frame, absl::Status* stopped) const {
-  AMPC_ASSIGN_OR_RETURN(const std::vector<SharedTensor> feeds, ReadFeeds(entry.region, frame.env));
+// Runs the plan that `entry` has for the present values, and returns it: its outcome says how far that was.
+absl::StatusOr<std::shared_ptr<const Executor>> BlockRunner::RunEntry(Entry& entry, Frame& frame) const {
+  AMPC_ASSIGN_OR_RETURN(const std::vector<SharedTensor> feeds, ReadFeeds(entry.plans.range(), frame.env));
   AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<const Executor> executor, PlanFor(entry, feeds, frame.env));
   const Specialized& s = executor->plan().specialized;
-  *stopped = s.stopped;
-  if (s.region.end == s.region.begin) return s.region.end;
+  if (s.outcome == Outcome::kNeedsValues) return executor;
   AMPC_ASSIGN_OR_RETURN(std::vector<SharedTensor> fetches, executor->RunInner(feeds, frame.observed));
   const bool by_value = std::find(entry.by_value.begin(), entry.by_value.end(), true) != entry.by_value.end();
   for (size_t i = 0; i < fetches.size(); ++i) {
-    const Var& var = *s.region.fetches[i];
+    const Var& var = *s.range.fetches[i];
     // What a plan for certain values computed is data again for others: they would need a plan per value, too.
     const bool fixed = !by_value && var.kind == VarKind::kTemp && s.values[s.fetches[i]] != nullptr && !var.type.IsFloat() &&
                        fetches[i]->size_bytes() <= kMaxFixedBytes;
     frame.env.Set(var, std::move(fetches[i]), fixed);
   }
-  return s.region.end;
+  return executor;
 }
 
 absl::Status BlockRunner::RunSpan(const Block& block, const Segment& segment, Frame& frame) const {
   for (int at = segment.begin; at < segment.end;) {
     Entries& entries = At(block, at, segment.end);
-    int end = at;
-    absl::Status stopped;
-    if (!entries.needs_values.load(std::memory_order_relaxed)) {
-      AMPC_ASSIGN_OR_RETURN(end, RunEntry(*entries.span, frame, &stopped));
-      if (end == at) entries.needs_values.store(true, std::memory_order_relaxed);
+    std::shared_ptr<const Executor> ran;
+    bool needs_values = entries.needs_values.load(std::memory_order_relaxed);
+    if (!needs_values) {
+      AMPC_ASSIGN_OR_RETURN(ran, RunEntry(*entries.span, frame));
+      needs_values = ran->plan().specialized.outcome == Outcome::kNeedsValues;
+      if (needs_values) entries.needs_values.store(true, std::memory_order_relaxed);
     }
-    if (end == at) {
-      AMPC_ASSIGN_OR_RETURN(end, RunEntry(*entries.op, frame, &stopped));
-      if (end == at) return stopped;
+    if (needs_values) {
+      AMPC_ASSIGN_OR_RETURN(ran, RunEntry(*entries.op, frame));
     }
-    at = end;
+    const Specialized& s = ran->plan().specialized;
+    if (s.outcome == Outcome::kNeedsValues) return s.stopped;
+    at = s.range.end;
   }
   return absl::OkStatus();
 }
@@ -313,14 +306,14 @@ absl::StatusOr<std::vector<HostTensor>> BlockRunner::Run(absl::Span<const HostTe
 int BlockRunner::num_plans() const {
   MutexLock lock(mutex_);
   int n = 0;
-  for (const auto& [place, entries] : entries_) n += entries->span->plans.size() + entries->op->plans.size();
+  for (const auto& [at, entries] : entries_) n += entries->span->plans.size() + entries->op->plans.size();
   return n;
 }
 
 int64_t BlockRunner::arena_bytes() const {
   MutexLock lock(mutex_);
   int64_t bytes = 0;
-  for (const auto& [place, entries] : entries_)
+  for (const auto& [at, entries] : entries_)
     bytes = std::max({bytes, entries->span->plans.arena_bytes(), entries->op->plans.arena_bytes()});
   return bytes;
 }

@@ -18,7 +18,7 @@
 #include "runtime/exec/deferred_op.h"
 #include "runtime/exec/environment.h"
 #include "runtime/exec/host_ops.h"
-#include "runtime/exec/plan_cache.h"
+#include "runtime/exec/range_plans.h"
 
 namespace ampc {
 
@@ -50,15 +50,14 @@ class BlockRunner {
   };
   // Plans that start at one op: of the whole span behind it, or of this op alone for the values that its shapes depend on.
   struct Entry {
-    Entry(Region r, size_t capacity) : region(std::move(r)), plans(capacity) {}
-    Region region;               // as far as a plan may get
-    std::vector<bool> by_value;  // as region.feeds
-    PlanCache plans;
+    Entry(const PlanContext& context, OpRange range, size_t capacity) : plans(context, std::move(range), capacity) {}
+    RangePlans plans;
+    std::vector<bool> by_value;  // as the range's feeds
   };
   struct Entries {
     std::unique_ptr<Entry> span;
     std::unique_ptr<Entry> op;
-    std::atomic<bool> needs_values = false;  // the op's shapes do not follow from dims
+    std::atomic<bool> needs_values = false;  // the span came out as kNeedsValues
   };
   struct Frame {
     Environment env;
@@ -71,8 +70,8 @@ class BlockRunner {
   std::unique_ptr<Entry> MakeEntry(const Block& block, int begin, int end, bool values) const;
   Entries& At(const Block& block, int begin, int end) const;
   absl::StatusOr<std::shared_ptr<const Executor>> PlanFor(Entry& entry, absl::Span<const SharedTensor> feeds, const Environment& env) const;
-  absl::StatusOr<std::vector<SharedTensor>> ReadFeeds(const Region& region, const Environment& env) const;
-  absl::StatusOr<int> RunEntry(Entry& entry, Frame& frame, absl::Status* stopped) const;
+  absl::StatusOr<std::vector<SharedTensor>> ReadFeeds(const OpRange& range, const Environment& env) const;
+  absl::StatusOr<std::shared_ptr<const Executor>> RunEntry(Entry& entry, Frame& frame) const;
 
   absl::Status RunBlock(const Block& block, Frame& frame) const;
   absl::Status RunSegment(const Block& block, const Segment& segment, Frame& frame) const;

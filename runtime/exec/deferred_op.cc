@@ -5,12 +5,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/ops/onnx/dialect.h"
 #include "kernels/storage.h"
-#include "runtime/exec/shaped_runners.h"
+#include "runtime/exec/model_runner.h"
 
 namespace ampc {
 namespace {
@@ -78,13 +76,13 @@ bool DeferredOp::Is(const Op& op) { return onnx::DefOf(op.def()) != nullptr && o
 DeferredOp::DeferredOp(const Op& op, Rounding rounding) : op_(op), rounding_(rounding) {}
 DeferredOp::~DeferredOp() = default;
 
-ShapedRunners& DeferredOp::Runners(int threads) const {
+absl::StatusOr<ModelRunner*> DeferredOp::Runner(int threads) const {
   MutexLock lock(mutex_);
-  if (runners_ == nullptr) {
+  if (runner_ == nullptr) {
     const RunnerOptions options{.threads = threads, .fuse = rounding_.fuse, .excess_precision = rounding_.excess_precision};
-    runners_ = std::make_unique<ShapedRunners>(Alone(op_).Take(), options, ShapedRunners::Left::kRefused);
+    AMPC_ASSIGN_OR_RETURN(runner_, ModelRunner::Create(Alone(op_).Take(), options, ModelRunner::Left::kRefused));
   }
-  return *runners_;
+  return runner_.get();
 }
 
 absl::Status DeferredOp::Run(const HostCall& call) const {
@@ -100,12 +98,8 @@ absl::Status DeferredOp::Run(const HostCall& call) const {
     AMPC_ASSIGN_OR_RETURN(HostTensor declared, FromStorage(*read.back(), var->type.dtype));
     feeds.back() = &owned.emplace_back(std::move(declared));
   }
-  ShapedRunners& runners = Runners(call.threads);
-  absl::StatusOr<std::shared_ptr<ProgramRunner>> runner = runners.Get(feeds);
-  if (ExitCodeOf(runner.status()) == ExitCode::kBadInput)
-    return UsageError(absl::StrCat("the feeds do not fit the model: ", runner.status().message()));
-  AMPC_RETURN_IF_ERROR(runner.status());
-  AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, (*runner)->Run(feeds, nullptr));
+  AMPC_ASSIGN_OR_RETURN(ModelRunner * runner, Runner(call.threads));
+  AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, runner->Run(feeds, nullptr));
   for (size_t i = 0; i < results.size(); ++i) {
     AMPC_ASSIGN_OR_RETURN(HostTensor stored, ToStorage(std::move(results[i])));
     call.env.Set(*op_.outputs()[i], std::make_shared<const HostTensor>(std::move(stored)));

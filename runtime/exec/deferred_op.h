@@ -5,12 +5,13 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "graph/base/mutex.h"
 #include "runtime/exec/host_ops.h"
 
 namespace ampc {
 
-class ShapedRunners;
+class ModelRunner;
 
 // The op is alone in a program of its own, which is lowered for what the operands are when it runs: their dims, where these are not enough
 // the values of those that steer shapes, and at last all values. What was lowered is kept, so that equal operands find it. Thread-safe.
@@ -34,12 +35,12 @@ class DeferredOp {
   absl::Status Run(const HostCall& call) const;
 
  private:
-  ShapedRunners& Runners(int threads) const;
+  absl::StatusOr<ModelRunner*> Runner(int threads) const;
 
   const Op& op_;
   const Rounding rounding_;
   mutable Mutex mutex_;
-  mutable std::unique_ptr<ShapedRunners> runners_ ABSL_GUARDED_BY(mutex_);  // made by the first run
+  mutable std::unique_ptr<ModelRunner> runner_ ABSL_GUARDED_BY(mutex_);  // made by the first run
 };
 
 }  // namespace ampc

@@ -16,7 +16,7 @@ constexpr int kRunsAhead = 8;
 
 int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-// Adds a piece of `bytes` to a block; its place in it.
+// Adds a piece of `bytes` to a block; its offset in it.
 int64_t Reserve(int64_t bytes, int64_t* total) { return std::exchange(*total, *total + Aligned(bytes)); }
 
 }  // namespace
@@ -54,11 +54,11 @@ absl::StatusOr<std::unique_ptr<DeviceArena>> DeviceArena::Create(const Execution
   }
   AMPC_RETURN_IF_ERROR(memory.status());
   arena->memory_ = *std::move(memory);
-  for (const Place& place : plan.operands) arena->operands_.push_back(arena->Find(place));
+  for (const Address& address : plan.operands) arena->operands_.push_back(arena->Find(address));
   for (const Step& step : plan.steps) arena->workspaces_.push_back(arena->Find(step.workspace));
   const Specialized& s = plan.specialized;
   for (const FeedCopy& copy : plan.feed_copies) {
-    arena->feed_offsets_.push_back(Reserve(plan.BytesOf(s.descs[plan.region().feeds[copy.feed]->id()]), &arena->slot_bytes_));
+    arena->feed_offsets_.push_back(Reserve(plan.BytesOf(s.descs[plan.range().feeds[copy.feed]->id()]), &arena->slot_bytes_));
   }
   arena->staging_.emplace(device, plan.target->stream != nullptr ? kRunsAhead : 1);
   int64_t fetch_bytes = 0;
@@ -71,13 +71,13 @@ DeviceArena::~DeviceArena() {
   if (stream_ != nullptr) stream_->Synchronize().IgnoreError();  // the memory must not go before; errors come with the calls that wait
 }
 
-void* DeviceArena::Find(const Place& place) const {
-  switch (place.kind) {
-    case Place::kArena: return at(place.offset);
-    case Place::kConstant: return const_cast<void*>(place.constant);
-    case Place::kState: return place.state;
-    case Place::kFeed:
-    case Place::kNone: break;
+void* DeviceArena::Find(const Address& address) const {
+  switch (address.kind) {
+    case Address::kArena: return at(address.offset);
+    case Address::kConstant: return const_cast<void*>(address.constant);
+    case Address::kState: return address.state;
+    case Address::kFeed:
+    case Address::kNone: break;
   }
   return nullptr;
 }
@@ -87,7 +87,7 @@ absl::Status DeviceArena::CopyFeeds(const ExecutionPlan& plan, absl::Span<const 
   AMPC_ASSIGN_OR_RETURN(const PinnedRing::Slot slot, staging_->Acquire(slot_bytes_));
   for (size_t i = 0; i < plan.feed_copies.size(); ++i) {
     const FeedCopy& copy = plan.feed_copies[i];
-    const TensorDesc& desc = plan.specialized.descs[plan.region().feeds[copy.feed]->id()];
+    const TensorDesc& desc = plan.specialized.descs[plan.range().feeds[copy.feed]->id()];
     const int64_t bytes = plan.BytesOf(desc);
     if (bytes == 0) continue;
     char* staged = static_cast<char*>(slot.data) + feed_offsets_[i];
@@ -99,10 +99,10 @@ absl::Status DeviceArena::CopyFeeds(const ExecutionPlan& plan, absl::Span<const 
 
 absl::Status DeviceArena::CopyFetches(const ExecutionPlan& plan) {
   for (size_t i = 0; i < plan.fetches.size(); ++i) {
-    const Place& place = plan.fetches[i];
+    const Address& address = plan.fetches[i];
     const int64_t bytes = plan.BytesOf(plan.specialized.descs[plan.specialized.fetches[i]]);
-    if (place.kind == Place::kConstant || bytes == 0) continue;  // the host has it
-    AMPC_RETURN_IF_ERROR(stream_->CopyToHost(fetched_.at(fetch_offsets_[i]), Find(place), bytes));
+    if (address.kind == Address::kConstant || bytes == 0) continue;  // the host has it
+    AMPC_RETURN_IF_ERROR(stream_->CopyToHost(fetched_.at(fetch_offsets_[i]), Find(address), bytes));
   }
   return absl::OkStatus();
 }

@@ -42,7 +42,7 @@ class DeviceArena {
   void* workspace(size_t step) const { return workspaces_[step]; }
   void* at(int64_t offset) const { return static_cast<char*>(memory_.data()) + offset; }
   // Where a value of the plan lies.
-  void* Find(const Place& place) const;
+  void* Find(const Address& address) const;
 
   // Enqueues the copy of `feeds`, which are in declared or storage types. They may change afterwards: the copy is made from pinned
   // memory, of which there are a few pieces where runs are not waited for; the host waits when the device is that many runs behind.

@@ -174,9 +174,9 @@ absl::StatusOr<std::vector<HostTensor>> DeviceExecutor::Run(absl::Span<const Hos
   for (size_t i = 0; i < plan().fetches.size(); ++i) {
     const TensorDesc& desc = plan().specialized.descs[plan().specialized.fetches[i]];
     AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(desc.dtype, desc.dims));
-    const Place& place = plan().fetches[i];
-    if (place.kind == Place::kConstant) {
-      Narrow(place.constant, plan().threads, t);
+    const Address& address = plan().fetches[i];
+    if (address.kind == Address::kConstant) {
+      Narrow(address.constant, plan().threads, t);
     } else {
       FromDeclared(arena->FetchData(i), desc.dtype, t);
     }
@@ -200,9 +200,9 @@ absl::StatusOr<std::vector<SharedTensor>> DeviceExecutor::RunInner(absl::Span<co
     }
     const TensorDesc& desc = s.descs[s.fetches[i]];
     AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(StorageType(desc.dtype), desc.dims));
-    const Place& place = plan().fetches[i];
-    if (place.kind == Place::kConstant) {
-      FromDeclared(place.constant, t.dtype(), t);
+    const Address& address = plan().fetches[i];
+    if (address.kind == Address::kConstant) {
+      FromDeclared(address.constant, t.dtype(), t);
     } else {
       FromDeclared(arena->FetchData(i), desc.dtype, t);
     }

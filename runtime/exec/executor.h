@@ -20,10 +20,10 @@ class Executor : public std::enable_shared_from_this<Executor> {
  public:
   virtual ~Executor() = default;
 
-  // For a whole program: `feeds` follow region.feeds in their declared types and must have the dims that the plan was built for;
+  // For a whole program: `feeds` follow range.feeds in their declared types and must have the dims that the plan was built for;
   // the fetches are in declared types. `observed` may be null.
   virtual absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor* const> feeds, ObservedRun* observed) const = 0;
-  // For an inner region: the same in storage types. A fetch that is a feed or a constant is handed on, not copied.
+  // For an inner range: the same in storage types. A fetch that is a feed or a constant is handed on, not copied.
   virtual absl::StatusOr<std::vector<SharedTensor>> RunInner(absl::Span<const SharedTensor> feeds, ObservedRun* observed) const = 0;
   // Run without fetches. On a device the host does not wait: errors of the work come with the next call that does.
   virtual absl::Status Enqueue(absl::Span<const HostTensor* const> feeds) const = 0;

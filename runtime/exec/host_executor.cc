@@ -33,7 +33,7 @@ struct HostExecutor::Arena {
 
 HostExecutor::HostExecutor(std::unique_ptr<const ExecutionPlan> p) : Executor(std::move(p)) {
   for (size_t i = 0; i < plan().operands.size(); ++i) {
-    if (plan().operands[i].kind == Place::kFeed) feed_operands_.emplace_back(static_cast<int>(i), plan().operands[i].feed);
+    if (plan().operands[i].kind == Address::kFeed) feed_operands_.emplace_back(static_cast<int>(i), plan().operands[i].feed);
   }
 }
 
@@ -50,15 +50,15 @@ absl::StatusOr<std::unique_ptr<HostExecutor::Arena>> HostExecutor::TakeArena() c
   }
   auto arena = std::make_unique<Arena>();
   AMPC_ASSIGN_OR_RETURN(arena->memory, HostTensor::CreateUninitialized(DType::kU8, {plan().arena_bytes}));
-  for (const Place& place : plan().operands) {
+  for (const Address& address : plan().operands) {
     void* p = nullptr;
-    if (place.kind == Place::kArena) p = arena->at(place.offset);
-    if (place.kind == Place::kConstant) p = const_cast<void*>(place.constant);
-    if (place.kind == Place::kState) p = place.state;
+    if (address.kind == Address::kArena) p = arena->at(address.offset);
+    if (address.kind == Address::kConstant) p = const_cast<void*>(address.constant);
+    if (address.kind == Address::kState) p = address.state;
     arena->operands.push_back(p);
   }
   for (const Step& step : plan().steps) {
-    arena->workspaces.push_back(step.workspace.kind == Place::kArena ? arena->at(step.workspace.offset) : nullptr);
+    arena->workspaces.push_back(step.workspace.kind == Address::kArena ? arena->at(step.workspace.offset) : nullptr);
   }
   return arena;
 }
@@ -112,10 +112,10 @@ absl::StatusOr<std::vector<HostTensor>> HostExecutor::CopyFetches(const Arena& a
   for (size_t i = 0; i < plan().fetches.size(); ++i) {
     const TensorDesc& desc = plan().specialized.descs[plan().specialized.fetches[i]];
     AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(desc.dtype, desc.dims));
-    const Place& place = plan().fetches[i];
-    switch (place.kind) {
-      case Place::kArena: {
-        const char* const from = static_cast<const char*>(arena.memory.data()) + place.offset;
+    const Address& address = plan().fetches[i];
+    switch (address.kind) {
+      case Address::kArena: {
+        const char* const from = static_cast<const char*>(arena.memory.data()) + address.offset;
         if (!desc.half) {
           Narrow(from, plan().threads, t);
         } else if (t.size_bytes() > 0) {
@@ -123,12 +123,12 @@ absl::StatusOr<std::vector<HostTensor>> HostExecutor::CopyFetches(const Arena& a
         }
         break;
       }
-      case Place::kConstant: Narrow(place.constant, plan().threads, t); break;
-      case Place::kState: Narrow(place.state, plan().threads, t); break;
-      case Place::kFeed:
-        if (t.size_bytes() > 0) std::memcpy(t.mutable_data(), feeds[place.feed]->data(), t.size_bytes());
+      case Address::kConstant: Narrow(address.constant, plan().threads, t); break;
+      case Address::kState: Narrow(address.state, plan().threads, t); break;
+      case Address::kFeed:
+        if (t.size_bytes() > 0) std::memcpy(t.mutable_data(), feeds[address.feed]->data(), t.size_bytes());
         break;
-      case Place::kNone: break;
+      case Address::kNone: break;
     }
     out.push_back(std::move(t));
   }
@@ -138,13 +138,13 @@ absl::StatusOr<std::vector<HostTensor>> HostExecutor::CopyFetches(const Arena& a
 absl::StatusOr<SharedTensor> HostExecutor::ShareFetch(size_t i, const Arena& arena, absl::Span<const SharedTensor> feeds) const {
   const Specialized& s = plan().specialized;
   const TensorDesc& desc = s.descs[s.fetches[i]];
-  const Place& place = plan().fetches[i];
+  const Address& address = plan().fetches[i];
   if (const HostTensor* value = s.values[s.fetches[i]]; value != nullptr) return SharedTensor(shared_from_this(), value);
-  if (place.kind == Place::kFeed && feeds[place.feed]->dims() == absl::MakeConstSpan(desc.dims)) return feeds[place.feed];
+  if (address.kind == Address::kFeed && feeds[address.feed]->dims() == absl::MakeConstSpan(desc.dims)) return feeds[address.feed];
   AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(StorageType(desc.dtype), desc.dims));
-  const void* from = place.constant;
-  if (place.kind == Place::kArena) from = static_cast<const char*>(arena.memory.data()) + place.offset;
-  if (place.kind == Place::kFeed) from = feeds[place.feed]->data();
+  const void* from = address.constant;
+  if (address.kind == Address::kArena) from = static_cast<const char*>(arena.memory.data()) + address.offset;
+  if (address.kind == Address::kFeed) from = feeds[address.feed]->data();
   if (t.size_bytes() > 0) std::memcpy(t.mutable_data(), from, t.size_bytes());
   return std::make_shared<const HostTensor>(std::move(t));
 }

@@ -1,4 +1,4 @@
-// PlanCache: the plans of one region, by what they were built for.
+// PlanCache: what was made for feeds, by the dims of all of them and the values of those whose values are known.
 #pragma once
 
 #include <cstdint>
@@ -7,41 +7,52 @@
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/functional/function_ref.h"
-#include "absl/status/statusor.h"
-#include "graph/base/mutex.h"
-#include "runtime/exec/executor.h"
+#include "absl/types/span.h"
+#include "runtime/plan/specialize.h"
 
 namespace ampc {
 
-// Thread-safe. Keeps the `capacity` plans that were used last.
+using PlanKey = std::vector<int64_t>;
+
+// Equal where the dims, which values are known, and these values are.
+PlanKey KeyOf(absl::Span<const KnownFeed> feeds);
+
+// Keeps the `capacity` entries that were used last. Not thread-safe.
+template <typename T>
 class PlanCache {
  public:
-  using Key = std::vector<int64_t>;
-  using BuildFn = absl::FunctionRef<absl::StatusOr<std::unique_ptr<const ExecutionPlan>>()>;
-
   explicit PlanCache(size_t capacity) : capacity_(capacity) {}
 
-  // One thread builds, others that ask meanwhile wait for it.
-  absl::StatusOr<std::shared_ptr<const Executor>> Get(const Key& key, BuildFn build);
-  int size() const;
-  // Of the newest plan; 0 before there is one.
-  int64_t arena_bytes() const;
+  // Null where there is none.
+  std::shared_ptr<T> Find(const PlanKey& key) {
+    const auto at = by_key_.find(key);
+    if (at == by_key_.end()) return nullptr;
+    entries_.splice(entries_.begin(), entries_, at->second);
+    return at->second->second;
+  }
+
+  // `key` is not there yet.
+  void Insert(PlanKey key, std::shared_ptr<T> value) {
+    entries_.emplace_front(std::move(key), std::move(value));
+    by_key_[entries_.front().first] = entries_.begin();
+    if (entries_.size() <= capacity_) return;
+    by_key_.erase(entries_.back().first);
+    entries_.pop_back();
+  }
+
+  void Clear() {
+    by_key_.clear();
+    entries_.clear();
+  }
+
+  using Entry = std::pair<PlanKey, std::shared_ptr<T>>;
+  const std::list<Entry>& newest_first() const { return entries_; }
 
  private:
-  using Entry = std::pair<Key, std::shared_ptr<const Executor>>;
-
   const size_t capacity_;
-  mutable Mutex mutex_;
-  std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // newest use first
-  absl::flat_hash_map<Key, std::list<Entry>::iterator> by_key_ ABSL_GUARDED_BY(mutex_);
-  int64_t arena_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::list<Entry> entries_;  // newest use first
+  absl::flat_hash_map<PlanKey, typename std::list<Entry>::iterator> by_key_;
 };
-
-// Appends what tells one shape, or one small value, from another.
-void AppendDims(absl::Span<const int64_t> dims, PlanCache::Key* key);
-void AppendBytes(const HostTensor& value, PlanCache::Key* key);
 
 }  // namespace ampc

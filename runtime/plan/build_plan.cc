@@ -1,3 +1,5 @@
+#include "runtime/plan/build_plan.h"
+
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -8,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/lib/cpu_numbers.h"
-#include "runtime/plan/execution_plan.h"
 #include "runtime/plan/host_fallback.h"
 #include "runtime/plan/layout_plan.h"
 #include "runtime/plan/memory_plan.h"
@@ -26,7 +27,7 @@ const OpInstance kNoOp;
 // Ops of one list of operands and one of results, where result i may lie where operand i did.
 bool ComputesInPairs(const Op& op) { return op.type() == "check_finite_and_unscale" || op.type() == "update_loss_scaling"; }
 
-// Time is the index of an op in Specialized::ops. A buffer is a live range; a value has a buffer, or a place outside the arena.
+// Time is the index of an op in Specialized::ops. A buffer is a live range; a value has a buffer, or an address outside the arena.
 class PlanBuilder {
  public:
   PlanBuilder(const PlanContext& context, Specialized specialized) : context_(context), plan_(std::make_unique<ExecutionPlan>()) {
@@ -41,7 +42,7 @@ class PlanBuilder {
     PlaceFeedsAndConstants();
     PlaceStates();
     for (size_t i = 0; i < s().ops.size(); ++i) AMPC_RETURN_IF_ERROR(AddStep(s().ops[i], static_cast<int>(i)));
-    for (ValueId v : s().fetches) plan_->fetches.push_back(ValuePlace(v));
+    for (ValueId v : s().fetches) plan_->fetches.push_back(ValueAddress(v));
     AssignOffsets();
     if (on_device()) DescribeLargest();
     return std::move(plan_);
@@ -51,7 +52,7 @@ class PlanBuilder {
   struct ValueState {
     int last_use = -1;
     int buffer = -1;
-    Place outside;                         // kConstant, kFeed or kState when buffer is -1
+    Address outside;                       // kConstant, kFeed or kState when buffer is -1
     const HostTensor* constant = nullptr;  // kConstant: the value, on the host
     int overwritten = kNeverDies;          // kState: the op that puts another value there
   };
@@ -71,21 +72,21 @@ class PlanBuilder {
   void PlaceFeedsAndConstants() {
     for (size_t v = 0; v < values_.size(); ++v) {
       if (s().values[v] == nullptr) continue;
-      values_[v].outside.kind = Place::kConstant;
+      values_[v].outside.kind = Address::kConstant;
       values_[v].outside.constant = s().values[v]->data();
       values_[v].constant = s().values[v];
     }
-    const Region& region = s().region;
-    for (size_t i = 0; i < region.feeds.size(); ++i) {
-      const ValueId v = region.feeds[i]->id();
+    const OpRange& range = s().range;
+    for (size_t i = 0; i < range.feeds.size(); ++i) {
+      const ValueId v = range.feeds[i]->id();
       ValueState& value = values_[v];
       const TensorDesc& desc = s().descs[v];
       if (s().values[v] != nullptr) continue;
-      if (on_device() ? value.last_use >= 0 : IsLowPrecision(desc.dtype) && !region.inner) {
+      if (on_device() ? value.last_use >= 0 : IsLowPrecision(desc.dtype) && !range.inner) {
         value.buffer = NewBuffer(BytesOf(v), 0, std::max(0, value.last_use));
-        plan_->feed_copies.push_back({static_cast<int>(i), BufferPlace(value.buffer)});
+        plan_->feed_copies.push_back({static_cast<int>(i), BufferAddress(value.buffer)});
       } else {
-        value.outside.kind = Place::kFeed;
+        value.outside.kind = Address::kFeed;
         value.outside.feed = static_cast<int>(i);
       }
     }
@@ -96,7 +97,7 @@ class PlanBuilder {
     for (size_t v = 0; v < s().states.size(); ++v) {
       HostTensor* state = s().states[v];
       if (state == nullptr) continue;
-      values_[v].outside.kind = Place::kState;
+      values_[v].outside.kind = Address::kState;
       values_[v].outside.state = on_device() ? context_.states->DeviceMemory(state) : state->mutable_data();
       newest.emplace(state, static_cast<ValueId>(v));  // the version that a run begins with comes first
     }
@@ -115,15 +116,15 @@ class PlanBuilder {
     return static_cast<int>(ranges_.size()) - 1;
   }
 
-  // Until AssignOffsets, an arena place holds its buffer's index in `offset`.
-  static Place BufferPlace(int buffer) {
-    Place place;
-    place.kind = Place::kArena;
-    place.offset = buffer;
-    return place;
+  // Until AssignOffsets, an arena address holds its buffer's index in `offset`.
+  static Address BufferAddress(int buffer) {
+    Address address;
+    address.kind = Address::kArena;
+    address.offset = buffer;
+    return address;
   }
 
-  Place ValuePlace(ValueId v) const { return values_[v].buffer >= 0 ? BufferPlace(values_[v].buffer) : values_[v].outside; }
+  Address ValueAddress(ValueId v) const { return values_[v].buffer >= 0 ? BufferAddress(values_[v].buffer) : values_[v].outside; }
 
   absl::StatusOr<std::unique_ptr<Kernel>> Bind(const OpInstance& op) const {
     if (op.op == nullptr) return MakeLayoutConversion(context_.target, s().descs[op.inputs[0]], s().descs[op.outputs[0]]);
@@ -135,17 +136,17 @@ class PlanBuilder {
   }
 
   // Where the kernel finds an operand: constants are uploaded unless the kernel has what it needs of them.
-  absl::StatusOr<Place> OperandPlace(const OpInstance& op, const Kernel& kernel, int input) {
+  absl::StatusOr<Address> OperandAddress(const OpInstance& op, const Kernel& kernel, int input) {
     const ValueId v = op.inputs[input];
-    Place place = ValuePlace(v);
-    if (!on_device() || place.kind != Place::kConstant) return place;
-    place.constant = nullptr;
-    if (kernel.consumes(input)) return place;
+    Address address = ValueAddress(v);
+    if (!on_device() || address.kind != Address::kConstant) return address;
+    address.constant = nullptr;
+    if (kernel.consumes(input)) return address;
     const std::string what = absl::StrCat("constant '", op.op == nullptr ? "" : op.op->inputs()[input]->name(), "'");
     AMPC_ASSIGN_OR_RETURN(DeviceConstants::Buffer buffer, context_.target->constants->Get(*values_[v].constant, s().descs[v].dtype, what));
-    place.constant = buffer->data();
+    address.constant = buffer->data();
     plan_->constants.push_back(std::move(buffer));
-    return place;
+    return address;
   }
 
   absl::Status AddStep(const OpInstance& op, int now) {
@@ -163,24 +164,24 @@ class PlanBuilder {
     step.inputs = static_cast<int>(op.inputs.size());
     step.outputs = static_cast<int>(op.outputs.size());
     for (int i = 0; i < step.inputs; ++i) {
-      AMPC_ASSIGN_OR_RETURN(Place place, OperandPlace(op, *kernel, i));
-      plan_->operands.push_back(place);
+      AMPC_ASSIGN_OR_RETURN(Address address, OperandAddress(op, *kernel, i));
+      plan_->operands.push_back(address);
     }
-    const Place aside = NeedsMemoryAside(op, *kernel) ? BufferPlace(NewBuffer(BytesOf(op.outputs[0]), now, now)) : Place();
+    const Address aside = NeedsMemoryAside(op, *kernel) ? BufferAddress(NewBuffer(BytesOf(op.outputs[0]), now, now)) : Address();
     FindReadTwice(op);
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       const ValueId v = op.outputs[i];
       PlaceResult(op, *kernel, static_cast<int>(i), now);
-      plan_->operands.push_back(aside.kind != Place::kNone ? aside : ValuePlace(v));
+      plan_->operands.push_back(aside.kind != Address::kNone ? aside : ValueAddress(v));
       if (!on_device() && Rounds(v) && !kernel->rounds_results()) {
         step.roundings.push_back({static_cast<int>(i), s().descs[v].NumElements(), s().descs[v].dtype});
       }
     }
-    if (kernel->workspace_bytes() > 0) step.workspace = BufferPlace(NewBuffer(kernel->workspace_bytes(), now, now));
+    if (kernel->workspace_bytes() > 0) step.workspace = BufferAddress(NewBuffer(kernel->workspace_bytes(), now, now));
     step.bytes_through_host = BytesThroughHost(*kernel);
     step.kernel = std::move(kernel);
     plan_->steps.push_back(std::move(step));
-    if (aside.kind != Place::kNone) AddCopy(aside, op.outputs[0]);
+    if (aside.kind != Address::kNone) AddCopy(aside, op.outputs[0]);
     return absl::OkStatus();
   }
 
@@ -188,24 +189,24 @@ class PlanBuilder {
   bool Rounds(ValueId v) const {
     if (!IsLowPrecision(s().descs[v].dtype) || s().descs[v].half) return false;
     if (!context_.excess_precision || s().StateOf(v) != nullptr) return true;
-    return s().region.inner && values_[v].last_use == kNeverDies;
+    return s().range.inner && values_[v].last_use == kNeverDies;
   }
 
-  void AddCopy(const Place& from, ValueId to) {
+  void AddCopy(const Address& from, ValueId to) {
     Step step;
     step.instance = &kNoOp;
     step.first = static_cast<int>(plan_->operands.size());
     step.inputs = 1;
     step.outputs = 1;
     plan_->operands.push_back(from);
-    plan_->operands.push_back(ValuePlace(to));
+    plan_->operands.push_back(ValueAddress(to));
     step.kernel = MakeCopy(0, BytesOf(to));
     plan_->steps.push_back(std::move(step));
   }
 
   void PlaceResult(const OpInstance& op, const Kernel& kernel, int result, int now) {
     const ValueId v = op.outputs[result];
-    if (values_[v].outside.kind == Place::kState) return;
+    if (values_[v].outside.kind == Address::kState) return;
     const int reused = ReusableInput(op, kernel, result, now);
     if (reused >= 0) return ShareBuffer(v, op.inputs[reused]);
     values_[v].buffer = NewBuffer(BytesOf(v), now, std::max(now, values_[v].last_use));
@@ -214,17 +215,17 @@ class PlanBuilder {
   // A state has memory of its own; and a value may lie where a state does only while that is not overwritten.
   bool MayShare(ValueId result, ValueId input) const {
     const int overwritten = values_[input].overwritten;
-    return values_[result].outside.kind != Place::kState && (overwritten == kNeverDies || values_[result].last_use < overwritten);
+    return values_[result].outside.kind != Address::kState && (overwritten == kNeverDies || values_[result].last_use < overwritten);
   }
 
   // The one result overwrites a state that the kernel reads in another way than element by element.
   bool NeedsMemoryAside(const OpInstance& op, const Kernel& kernel) const {
-    if (op.outputs.size() != 1 || values_[op.outputs[0]].outside.kind != Place::kState) return false;
+    if (op.outputs.size() != 1 || values_[op.outputs[0]].outside.kind != Address::kState) return false;
     const void* state = values_[op.outputs[0]].outside.state;
     const int in_place = kernel.in_place_input();
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       const ValueState& input = values_[op.inputs[i]];
-      if (input.buffer >= 0 || input.outside.kind != Place::kState || input.outside.state != state) continue;
+      if (input.buffer >= 0 || input.outside.kind != Address::kState || input.outside.state != state) continue;
       if (in_place < 0 || op.inputs[i] != op.inputs[in_place]) return true;
     }
     return false;
@@ -281,13 +282,13 @@ class PlanBuilder {
   void AssignOffsets() {
     const MemoryPlan memory = PlanMemory(ranges_);
     plan_->arena_bytes = memory.arena_bytes;
-    const auto resolve = [&](Place& place) {
-      if (place.kind != Place::kArena) return;
-      place.bytes = ranges_[place.offset].bytes;
-      place.offset = memory.offsets[place.offset];
+    const auto resolve = [&](Address& address) {
+      if (address.kind != Address::kArena) return;
+      address.bytes = ranges_[address.offset].bytes;
+      address.offset = memory.offsets[address.offset];
     };
-    for (Place& place : plan_->operands) resolve(place);
-    for (Place& place : plan_->fetches) resolve(place);
+    for (Address& address : plan_->operands) resolve(address);
+    for (Address& address : plan_->fetches) resolve(address);
     for (FeedCopy& copy : plan_->feed_copies) resolve(copy.to);
     for (Step& step : plan_->steps) resolve(step.workspace);
   }
@@ -315,23 +316,12 @@ class PlanBuilder {
   absl::flat_hash_set<int> read_twice_;  // buffers that several operands of the present op lie in
 };
 
-std::string PlaceText(const Place& place) {
-  switch (place.kind) {
-    case Place::kNone: return "-";
-    case Place::kArena: return absl::StrCat("+", place.offset);
-    case Place::kConstant: return "const";
-    case Place::kFeed: return absl::StrCat("feed", place.feed);
-    case Place::kState: return "state";
-  }
-  return "?";
-}
-
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<const ExecutionPlan>> BuildPlan(const PlanContext& context, Region region,
+absl::StatusOr<std::unique_ptr<const ExecutionPlan>> BuildPlan(const PlanContext& context, OpRange range,
                                                                absl::Span<const KnownFeed> feeds) {
-  AMPC_ASSIGN_OR_RETURN(Specialized specialized, Specialize(context, std::move(region), feeds));
-  if (!specialized.stopped.ok() && !specialized.region.inner) {
+  AMPC_ASSIGN_OR_RETURN(Specialized specialized, Specialize(context, std::move(range), feeds));
+  if (specialized.outcome != Outcome::kPlan && !specialized.range.inner) {
     auto nothing = std::make_unique<ExecutionPlan>();
     nothing->specialized = std::move(specialized);
     return nothing;
@@ -339,26 +329,6 @@ absl::StatusOr<std::unique_ptr<const ExecutionPlan>> BuildPlan(const PlanContext
   AMPC_RETURN_IF_ERROR(AssignLayouts(context, specialized));
   AMPC_RETURN_IF_ERROR(AssignStorage(context, onednn::CpuNumbers(), specialized));
   return PlanBuilder(context, std::move(specialized)).Build();
-}
-
-std::string ToString(const ExecutionPlan& plan) {
-  std::string out;
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    const Step& step = plan.steps[i];
-    absl::StrAppend(&out, i, "  ", step.instance->op == nullptr ? "move" : step.instance->op->type(), "  ", step.kernel->implementation(),
-                    " ");
-    for (int k = 0; k < step.inputs + step.outputs; ++k) {
-      absl::StrAppend(&out, k == step.inputs ? " -> " : " ", PlaceText(plan.operands[step.first + k]));
-      if (k < step.inputs || step.instance->outputs.empty()) continue;
-      const TensorDesc& desc = plan.specialized.descs[step.instance->outputs[k - step.inputs]];
-      absl::StrAppend(&out, ":", Name(plan.target.has_value() ? desc.dtype : desc.storage()),
-                      desc.layout == Layout::kChannelsLast ? ":nhwc" : "");
-    }
-    if (step.bytes_through_host > 0) absl::StrAppend(&out, "  on the host, ", step.bytes_through_host, " bytes copied");
-    absl::StrAppend(&out, "\n");
-  }
-  absl::StrAppend(&out, "arena ", plan.arena_bytes, " bytes\n");
-  return out;
 }
 
 }  // namespace ampc

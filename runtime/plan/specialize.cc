@@ -17,30 +17,31 @@ namespace {
 
 class Specializer {
  public:
-  Specializer(const PlanContext& context, Region region)
+  Specializer(const PlanContext& context, OpRange range)
       : context_(context), types_(context.program.num_var_ids()), value_of_(context.program.num_var_ids()) {
-    s_.region = std::move(region);
+    s_.range = std::move(range);
     s_.descs.resize(value_of_.size());
     s_.values.resize(value_of_.size(), nullptr);
     s_.states.resize(value_of_.size(), nullptr);
     std::iota(value_of_.begin(), value_of_.end(), 0);
-    for (int i = s_.region.begin; i < s_.region.end; ++i) {
-      const Op& op = *s_.region.block->ops()[i];
+    for (int i = s_.range.begin; i < s_.range.end; ++i) {
+      const Op& op = *s_.range.block->ops()[i];
       for (absl::Span<Var* const> side : {op.inputs(), op.outputs()}) {
         for (const Var* var : side) Declare(*var);
       }
     }
-    for (const Var* var : s_.region.fetches) Declare(*var);
+    for (const Var* var : s_.range.fetches) Declare(*var);
   }
 
   absl::StatusOr<Specialized> Run(absl::Span<const KnownFeed> feeds) {
-    for (size_t i = 0; i < feeds.size(); ++i) SetFeed(*s_.region.feeds[i], feeds[i]);
-    for (int i = s_.region.begin; i < s_.region.end; ++i) {
-      AMPC_RETURN_IF_ERROR(Visit(*s_.region.block->ops()[i]));
-      if (!s_.stopped.ok()) s_.region.end = i;
+    for (size_t i = 0; i < feeds.size(); ++i) SetFeed(*s_.range.feeds[i], feeds[i]);
+    for (int i = s_.range.begin; i < s_.range.end; ++i) {
+      AMPC_RETURN_IF_ERROR(Visit(*s_.range.block->ops()[i]));
+      if (!s_.stopped.ok()) s_.range.end = i;
     }
-    if (s_.region.inner) s_.region.fetches = context_.liveness.Writes(*s_.region.block, s_.region.begin, s_.region.end);
-    for (const Var* fetch : s_.region.fetches) s_.fetches.push_back(value_of_[fetch->id()]);
+    if (!s_.stopped.ok()) s_.outcome = s_.range.inner && s_.range.end == s_.range.begin ? Outcome::kNeedsValues : Outcome::kSplitHere;
+    if (s_.range.inner) s_.range.fetches = context_.liveness.Writes(*s_.range.block, s_.range.begin, s_.range.end);
+    for (const Var* fetch : s_.range.fetches) s_.fetches.push_back(value_of_[fetch->id()]);
     DropUnused();
     return std::move(s_);
   }
@@ -60,7 +61,7 @@ class Specializer {
     const Specializer& s_;
   };
 
-  // What is known of a variable before the first op. An inner region is given the values that others may have overwritten.
+  // Sets type and value of a variable in front of the first op. An inner range is given the values that others may have overwritten.
   void Declare(const Var& var) {
     if (HostTensor* state = StateOf(var)) {
       s_.states[var.id()] = state;
@@ -68,10 +69,10 @@ class Specializer {
       return;
     }
     SetType(var, var.type);
-    if (!s_.region.inner || context_.liveness.IsConstant(var)) s_.values[var.id()] = context_.constants.Find(var);
+    if (!s_.range.inner || context_.liveness.IsConstant(var)) s_.values[var.id()] = context_.constants.Find(var);
   }
 
-  HostTensor* StateOf(const Var& var) const { return context_.states == nullptr || s_.region.inner ? nullptr : context_.states->Find(var); }
+  HostTensor* StateOf(const Var& var) const { return context_.states == nullptr || s_.range.inner ? nullptr : context_.states->Find(var); }
 
   void SetFeed(const Var& var, const KnownFeed& feed) {
     SetType(var, TensorType(var.type.dtype, Dims(feed.dims.begin(), feed.dims.end())));
@@ -98,7 +99,7 @@ class Specializer {
         return UsageError(absl::StrCat(Describe(op), ": '", var.name(), "' is declared ", ToString(type), ", which takes more than the ",
                                        most_bytes_, " bytes that there can be"));
       }
-      if (type.IsStatic() && !(s_.region.inner && ReadsUnknownHostValue(op))) continue;
+      if (type.IsStatic() && !(s_.range.inner && ReadsUnknownHostValue(op))) continue;
       s_.stopped = UnsupportedError(absl::StrCat(Describe(op), ": the shape of '", var.name(), "' depends on data, ", ToString(type),
                                                  " is known; only shapes that follow from the feeds' can be executed"));
       return absl::OkStatus();
@@ -206,8 +207,8 @@ KernelSpec SpecOf(const OpInstance& op, const Specialized& s, const PlanContext&
   return spec;
 }
 
-absl::StatusOr<Specialized> Specialize(const PlanContext& context, Region region, absl::Span<const KnownFeed> feeds) {
-  return Specializer(context, std::move(region)).Run(feeds);
+absl::StatusOr<Specialized> Specialize(const PlanContext& context, OpRange range, absl::Span<const KnownFeed> feeds) {
+  return Specializer(context, std::move(range)).Run(feeds);
 }
 
 }  // namespace ampc

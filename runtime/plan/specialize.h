@@ -1,42 +1,32 @@
-// Specialize: a region with concrete feed dims. Inference runs op by op with known values, and what depends only on
+// Specialize: a range of ops with concrete feed dims. Inference runs op by op with known values, and what depends only on
 // constants and shapes (shape arithmetic, reshaped weights) is computed right there, so that dynamic dims become numbers.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "kernels/kernel.h"
-#include "runtime/plan/constants.h"
-#include "runtime/plan/liveness.h"
-#include "runtime/plan/plan_target.h"
-#include "runtime/plan/region.h"
-#include "runtime/plan/state_table.h"
+#include "runtime/plan/op_range.h"
+#include "runtime/plan/plan_context.h"
 
 namespace ampc {
 
-// What all plans of a session share. The plan of a whole program reads and overwrites the variables of `states` in their memory; an
-// inner region is given them like any value and gives them back.
-struct PlanContext {
-  const Program& program;
-  const Constants& constants;
-  const Liveness& liveness;
-  const KernelRegistry& kernels;
-  WeightCache* weights = nullptr;  // may be null
-  int threads = 1;
-  const StateTable* states = nullptr;  // may be null: then states are written for the rest of the run only
-  bool excess_precision = false;  // on the CPU a low value that no state, region or fetch takes over keeps what float32 computed, unless
-                                  // the plan stores it as a half (storage_plan.h)
-  bool in_place = true;           // a result may take the memory of an operand that dies
-  bool fuse = true;               // for ops that are lowered while the program runs: they may be joined
-  const PlanTarget* target = nullptr;  // null: the CPU. Otherwise `kernels` fold constants and stand in for what the device lacks
+// A feed as far as it is known before the run; refers to what it is made of.
+struct KnownFeed {
+  absl::Span<const int64_t> dims;
+  const HostTensor* value = nullptr;  // null unless what is made holds for this value alone; a plan's is in storage type
 };
 
-// What is known of a feed before the run.
-struct KnownFeed {
-  std::vector<int64_t> dims;
-  const HostTensor* value = nullptr;  // in storage type; null unless the plan holds for this value alone
+// How far what is known of the feeds takes a program, or a range of its ops, and with it what is tried next.
+enum class Outcome : uint8_t {
+  kPlan,         // to the end: one plan runs it
+  kSplitHere,    // up to an op that no plan holds, or whose dims follow from values that are computed: plans in front of it and behind it
+  kNeedsValues,  // not past its first op, whose dims follow from the values of operands: a plan of this op alone, for these values
+  kNeedsShapes,  // not to native ops: a program is lowered again for the shapes of its feeds (runtime/exec/model_runner.h)
 };
 
 // A value of one run: each variable is one, and each time that a param, state or carry is written again is another.
@@ -49,12 +39,13 @@ struct OpInstance {
 };
 
 struct Specialized {
-  Region region;                          // with the end that was reached, and its fetches
-  absl::Status stopped;                   // why region.end lies in front of the end that was asked for
+  OpRange range;                          // with the end that was reached, and its fetches
+  Outcome outcome = Outcome::kPlan;       // never kNeedsShapes
+  absl::Status stopped;                   // why range.end lies in front of the end that was asked for
   std::vector<TensorDesc> descs;          // by ValueId; empty for values that no run computes
   std::vector<const HostTensor*> values;  // by ValueId; storage type; null: computed at run time
   std::vector<OpInstance> ops;            // what remains to run, in order
-  std::vector<ValueId> fetches;           // as region.fetches
+  std::vector<ValueId> fetches;           // as range.fetches
   std::deque<HostTensor> folded;          // owns the values that were computed here
   std::vector<HostTensor*> states;        // by ValueId: the memory of the state that the value is a version of; null for others
 
@@ -62,10 +53,10 @@ struct Specialized {
   HostTensor* StateOf(ValueId v) const { return static_cast<size_t>(v) < states.size() ? states[v] : nullptr; }
 };
 
-// `feeds` follow region.feeds; a feed's ValueId is its Var::id. Stops in front of the first op with a result whose dims do not
-// follow from what is known: an inner region ends there, a whole program has nothing to run then. Errors: dims that an op
+// `feeds` follow range.feeds; a feed's ValueId is its Var::id. Stops in front of the first op with a result whose dims do not
+// follow from what is known: an inner range ends there, a whole program has nothing to run then. Errors: dims that an op
 // refuses (usage, exit code 2: the feeds do not fit the model), an op without a kernel (unsupported, exit code 4).
-absl::StatusOr<Specialized> Specialize(const PlanContext& context, Region region, absl::Span<const KnownFeed> feeds);
+absl::StatusOr<Specialized> Specialize(const PlanContext& context, OpRange range, absl::Span<const KnownFeed> feeds);
 
 // "there is no cpu kernel for this op", exit code 4.
 absl::Status NoKernel(const Op& op);

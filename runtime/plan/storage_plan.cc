@@ -67,12 +67,12 @@ class StorageAssigner {
   }
 
   void FixValues() {
-    for (const Var* feed : s_.region.feeds) Fix(feed->id());
+    for (const Var* feed : s_.range.feeds) Fix(feed->id());
     for (size_t v = 0; v < s_.states.size(); ++v) {
       if (s_.states[v] != nullptr) Fix(static_cast<ValueId>(v));
     }
     for (ValueId v : s_.fetches) {
-      if (s_.region.inner) Fix(v);
+      if (s_.range.inner) Fix(v);
     }
   }
 

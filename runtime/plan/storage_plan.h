@@ -8,7 +8,7 @@ namespace ampc {
 
 // After AssignLayouts, on the CPU, where `device` has instructions for bf16 and context.excess_precision lets a plan choose what is
 // rounded. Values that ops only move from one to the other are a class, of one storage; so are values that a feed, a state or another
-// region keeps in float32. A class is stored in 16 bits where that costs no more time by `device`:
+// range keeps in float32. A class is stored in 16 bits where that costs no more time by `device`:
 //   a convolution or product reads float32   it is converted first, or multiplied as float32, whichever is faster
 //   any other op that takes halves           bytes that it reads and writes, and what it widens and rounds on the way
 //   an op that takes none (HalfSupport)      operands are widened and results rounded by a sweep of their own

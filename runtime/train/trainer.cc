@@ -10,6 +10,7 @@
 #include "graph/verify.h"
 #include "runtime/exec/check_finite.h"
 #include "runtime/exec/choose_device.h"
+#include "runtime/exec/feed_checks.h"
 #include "runtime/exec/program_runner.h"
 #include "runtime/train/init_scope.h"
 #include "runtime/train/join_devices.h"

@@ -66,16 +66,13 @@ class Comparison {
     AMPC_ASSIGN_OR_RETURN(const Constants constants, Constants::Load(program));
     const Liveness liveness(program);
     const PlanContext context{program, constants, liveness, CpuKernels()};
-    const Block& main = program.main();
-    Region region{&main, 0, static_cast<int>(main.ops().size()), {program.feeds.begin(), program.feeds.end()}, {}, false};
-    region.fetches.assign(program.fetches.begin(), program.fetches.end());
     std::vector<KnownFeed> known;
     for (const Var* feed : program.feeds) {
       const auto at = feeds.find(feed->exported());
       if (at == feeds.end()) return InternalError(absl::StrCat("feed ", feed->exported(), " is missing"));
-      known.push_back({{at->second.dims().begin(), at->second.dims().end()}, nullptr});
+      known.push_back({at->second.dims()});
     }
-    AMPC_ASSIGN_OR_RETURN(const Specialized s, Specialize(context, std::move(region), known));
+    AMPC_ASSIGN_OR_RETURN(const Specialized s, Specialize(context, WholeRange(program), known));
     AMPC_RETURN_IF_ERROR(s.stopped);
     values_.resize(s.descs.size());
     for (size_t v = 0; v < s.values.size(); ++v) {

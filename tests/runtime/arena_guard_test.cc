@@ -12,12 +12,12 @@ namespace {
 
 #ifdef ABSL_HAVE_ADDRESS_SANITIZER
 
-Place At(int64_t offset, int64_t bytes) {
-  Place place;
-  place.kind = Place::kArena;
-  place.offset = offset;
-  place.bytes = bytes;
-  return place;
+Address At(int64_t offset, int64_t bytes) {
+  Address address;
+  address.kind = Address::kArena;
+  address.offset = offset;
+  address.bytes = bytes;
+  return address;
 }
 
 // The offsets of an arena of 256 bytes that may be touched, as [first, last) after each other.
@@ -35,7 +35,7 @@ std::vector<int> OpenIn(const char* arena) {
 TEST(ArenaGuard, AStepTouchesItsOperandsAndItsWorkspace) {
   ExecutionPlan plan;
   plan.arena_bytes = 256;
-  plan.operands = {At(0, 64), Place(), At(64, 12), At(64, 12), At(192, 4)};
+  plan.operands = {At(0, 64), Address(), At(64, 12), At(64, 12), At(192, 4)};
   Step reads, works;
   reads.first = 0, reads.inputs = 2, reads.outputs = 1;
   works.first = 3, works.inputs = 1, works.outputs = 1, works.workspace = At(128, 1);

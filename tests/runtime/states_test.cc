@@ -7,6 +7,7 @@
 #include "graph/base/half.h"
 #include "graph/text/parser.h"
 #include "graph/verify.h"
+#include "runtime/exec/feed_checks.h"
 #include "runtime/exec/program_runner.h"
 #include "tests/testlib/status.h"
 

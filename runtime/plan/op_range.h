@@ -1,4 +1,4 @@
-// Region: a span of one block's ops that one plan executes.
+// OpRange: some ops of a block, one behind the other, that one plan executes.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace ampc {
 
-struct Region {
+struct OpRange {
   const Block* block = nullptr;
   int begin = 0;  // ops [begin, end) of the block
   int end = 0;
@@ -17,5 +17,7 @@ struct Region {
   // declared types of its signature.
   bool inner = false;
 };
+
+OpRange WholeRange(const Program& program);
 
 }  // namespace ampc

@@ -1,0 +1,21 @@
+// Feeds held against a program's signature.
+#pragma once
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/base/host_tensor.h"
+#include "graph/program.h"
+#include "runtime/tensor_map.h"
+
+namespace ampc {
+
+// The feeds of `program` in its order. UsageError for one that is missing, unknown, or of another type;
+// UnsupportedError where the program wants anything but a tensor.
+absl::StatusOr<std::vector<const HostTensor*>> OrderFeeds(const Program& program, const TensorMap& feeds);
+// The same errors for feeds that are in order.
+absl::Status CheckFeeds(const Program& program, absl::Span<const HostTensor* const> feeds);
+
+}  // namespace ampc
