@@ -134,14 +134,14 @@ class Conversion {
   }
 
   absl::Status Load() {
-    AMPC_RETURN_IF_ERROR(Tell("loading"));
+    AMPC_RETURN_IF_ERROR(SetStage("loading"));
     const MemoryFiles::Scope memory(options_.from);
     AMPC_ASSIGN_OR_RETURN(program_, LoadModel(options_.model, {.params = options_.params, .program_only = options_.program_only}));
     return absl::OkStatus();
   }
 
   absl::Status VerifyLoaded() {
-    AMPC_RETURN_IF_ERROR(Tell("verifying"));
+    AMPC_RETURN_IF_ERROR(SetStage("verifying"));
     AMPC_RETURN_IF_ERROR(Annotate(Verify(program_), options_.model));
     AMPC_RETURN_IF_ERROR(CheckCompat(program_, options_));
     if (options_.plan.empty()) AMPC_RETURN_IF_ERROR(CheckBlackVars(program_, options_.black_vars));
@@ -191,7 +191,7 @@ class Conversion {
   }
 
   absl::Status Export() {
-    AMPC_RETURN_IF_ERROR(Tell("saving"));
+    AMPC_RETURN_IF_ERROR(SetStage("saving"));
     AMPC_RETURN_IF_ERROR(MeasureLiterals());
     SaveOptions save;
     save.params = options_.params_output;
@@ -289,12 +289,12 @@ class Conversion {
     plan_ = PlanJson(program, *decision, options_.ranged, [this](JsonWriter& json) { WriteConvertConfig(options_, json); });
   }
 
-  absl::Status Tell(absl::string_view stage) const {
+  absl::Status SetStage(absl::string_view stage) const {
     return !options_.progress || options_.progress({stage, 0, 0}) ? absl::OkStatus() : absl::CancelledError("cancelled by the caller");
   }
   PipelineOptions Telling() const {
     PipelineOptions options;
-    options.before = [this](const PipelineStep& step) { return Tell(step.pass); };
+    options.before = [this](const PipelineStep& step) { return SetStage(step.pass); };
     return options;
   }
 

@@ -74,7 +74,7 @@ absl::Status CheckFiles(const StripOptions& options) {
   return CheckOutputs(SavedFiles(options.output, "", options.program_only), inputs);
 }
 
-absl::Status Tell(const StripOptions& options, absl::string_view stage) {
+absl::Status SetStage(const StripOptions& options, absl::string_view stage) {
   return !options.progress || options.progress({stage, 0, 0}) ? absl::OkStatus() : absl::CancelledError("cancelled by the caller");
 }
 
@@ -92,7 +92,7 @@ absl::Status Save(const StripOptions& options, const Program& program, const Fil
 absl::StatusOr<StripResult> Strip(const StripOptions& options) {
   const FilesRead read;
   AMPC_RETURN_IF_ERROR(CheckFiles(options));
-  AMPC_RETURN_IF_ERROR(Tell(options, "loading"));
+  AMPC_RETURN_IF_ERROR(SetStage(options, "loading"));
   Program program, original;
   {
     const MemoryFiles::Scope memory(options.from);
@@ -107,16 +107,16 @@ absl::StatusOr<StripResult> Strip(const StripOptions& options) {
   const bool marked = IsConverted(program);
   PassContext ctx;
   AMPC_ASSIGN_OR_RETURN(ctx.support, TargetSupport("cuda"));
-  PipelineOptions telling;
-  telling.before = [&options](const PipelineStep& step) { return Tell(options, step.pass); };
-  const absl::Status status = RunPipeline(StripPipeline(!same), telling, ctx, program);
+  PipelineOptions pipeline_options;
+  pipeline_options.before = [&options](const PipelineStep& step) { return SetStage(options, step.pass); };
+  const absl::Status status = RunPipeline(StripPipeline(!same), pipeline_options, ctx, program);
   AMPC_RETURN_IF_ERROR(marked ? BlameMarks(options.model, status) : status);
   if (options.weights.empty()) {
     result.notes = std::move(ctx.notes);
   } else {
     AMPC_RETURN_IF_ERROR(TakeWeights(original, options.weights, program));
   }
-  AMPC_RETURN_IF_ERROR(Tell(options, "saving"));
+  AMPC_RETURN_IF_ERROR(SetStage(options, "saving"));
   AMPC_RETURN_IF_ERROR(Save(options, program, read));
   result.after = FactsOf(program);
   return result;

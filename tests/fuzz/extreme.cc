@@ -16,7 +16,7 @@ namespace ampc::fuzz {
 namespace {
 
 // An op that ended with this sentence, or with such results.
-void Tell(const extreme::OddModel& model, const extreme::Attempt& attempt) {
+void Print(const extreme::OddModel& model, const extreme::Attempt& attempt) {
   std::string ending = absl::StrCat(model.def->name, " ", attempt.stage, " ", attempt.status.message());
   for (const auto& [name, tensor] : attempt.fetches) {
     absl::StrAppend(&ending, " ", Name(tensor.dtype()), std::string(tensor.dims().size(), '-'), tensor.num_elements() == 0 ? " none" : "");
@@ -46,7 +46,7 @@ absl::Status ExtremeModel(absl::string_view bytes) {
   const int changes = 1 + static_cast<int>(choices.Below(3));
   const extreme::OddModel model = extreme::MakeModel(def, changes, choices);
   const extreme::Attempt attempt = extreme::Try(model, folder);
-  Tell(model, attempt);
+  Print(model, attempt);
   return extreme::CheckPolite(attempt);
 }
 

@@ -63,7 +63,7 @@ void Summarize(std::vector<double> runs, BenchLine* line) {
 }
 
 // "O2, batch 8: timing"
-void Tell(const BenchRequest& request, const BenchLine& line, absl::string_view what) {
+void ReportLineStage(const BenchRequest& request, const BenchLine& line, absl::string_view what) {
   if (request.stage == nullptr) return;
   request.stage(absl::StrCat(line.level.empty() ? "" : line.level + ", ", "batch ", line.batch, ": ", what));
 }
@@ -81,18 +81,18 @@ absl::StatusOr<std::vector<double>> Measure(double seconds, const std::function<
 
 absl::Status BenchSession(const BenchRequest& request, const Session& session, const TensorMap& feeds, BenchLine* line) {
   const auto run = [&] { return session.Run(feeds).status(); };
-  Tell(request, *line, "first run");
+  ReportLineStage(request, *line, "first run");
   const Clock::time_point start = Clock::now();
   AMPC_RETURN_IF_ERROR(run());
   line->first_run_seconds = SecondsSince(start);
   for (int i = 1; i < kWarmUp; ++i) AMPC_RETURN_IF_ERROR(run());
-  Tell(request, *line, "timing");
+  ReportLineStage(request, *line, "timing");
   AMPC_ASSIGN_OR_RETURN(std::vector<double> runs, Measure(request.seconds, run));
   line->arena_bytes = session.arena_bytes();
   for (const auto& [name, t] : feeds) line->dims[name].assign(t.dims().begin(), t.dims().end());
   Summarize(std::move(runs), line);
   if (request.profile) {
-    Tell(request, *line, "where the time goes");
+    ReportLineStage(request, *line, "where the time goes");
     AMPC_ASSIGN_OR_RETURN(line->profile.emplace(), ProfileSession(session, feeds, kProfileRuns));
   }
   return absl::OkStatus();
@@ -110,7 +110,7 @@ SessionOptions OptionsOf(const BenchRequest& request) {
 
 absl::Status BenchFile(const BenchRequest& request, const std::function<void(const BenchLine&)>& report) {
   if (request.train) return UsageError(absl::StrCat("--train: found a model in a file, needed one of ", BenchNetworkNames()));
-  TellStage(request.stage, "loading");
+  ReportStage(request.stage, "loading");
   const Clock::time_point start = Clock::now();
   AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(request.model, OptionsOf(request)));
   const double load_seconds = SecondsSince(start);
@@ -129,7 +129,7 @@ absl::Status BenchFile(const BenchRequest& request, const std::function<void(con
 
 absl::Status BenchInference(const BenchRequest& request, const BenchNetwork& network, const std::string& level,
                             const std::function<void(const BenchLine&)>& report) {
-  TellStage(request.stage, absl::StrCat("building ", network.name));
+  ReportStage(request.stage, absl::StrCat("building ", network.name));
   const Clock::time_point start = Clock::now();
   ProgramBuilder b(network.name);
   b.Fetch(network.build(b).output);
@@ -198,7 +198,7 @@ absl::Status BenchTraining(const BenchRequest& request, const BenchNetwork& netw
     BenchLine line;
     line.level = level;
     line.batch = batch;
-    Tell(request, line, "building");
+    ReportLineStage(request, line, "building");
     AMPC_ASSIGN_OR_RETURN(Trainer trainer, MakeTrainer(request, network, level));
     line.load_seconds = SecondsSince(start);
     AMPC_ASSIGN_OR_RETURN(const TensorMap feeds, network.feeds(batch, true));
@@ -215,12 +215,12 @@ absl::Status BenchTraining(const BenchRequest& request, const BenchNetwork& netw
       for (int64_t i = 0; i < enqueued; ++i) AMPC_RETURN_IF_ERROR(trainer.Enqueue(feeds));
       return trainer.Wait();
     };
-    Tell(request, line, "first step");
+    ReportLineStage(request, line, "first step");
     const Clock::time_point first = Clock::now();
     AMPC_RETURN_IF_ERROR(step());
     line.first_run_seconds = SecondsSince(first);
     for (int i = 1; i < kWarmUp * request.accumulate; ++i) AMPC_RETURN_IF_ERROR(burst());
-    Tell(request, line, "timing");
+    ReportLineStage(request, line, "timing");
     AMPC_ASSIGN_OR_RETURN(std::vector<double> runs, Measure(request.seconds, burst));
     if (enqueued > 0) AMPC_RETURN_IF_ERROR(step());
     for (double& seconds : runs) seconds /= static_cast<double>(std::max<int64_t>(1, enqueued));

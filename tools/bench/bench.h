@@ -32,7 +32,7 @@ struct BenchRequest {
   bool in_place = true;                  // results may take the memory of operands
   double seconds = 1;                    // of timed runs for each line, at least
   bool profile = false;                  // not of training
-  StageTeller stage;                     // loading, first run, timing
+  StageCallback stage;                   // loading, first run, timing
   std::function<absl::Status()> loaded;  // or null: of a file, after all is read and before anything is timed; an error ends it there
 };
 

@@ -1,4 +1,4 @@
-// Names of what a command is doing, for whoever waits.
+// The stage of a long command, reported while it runs.
 #pragma once
 
 #include <functional>
@@ -7,10 +7,10 @@
 
 namespace ampc {
 
-using StageTeller = std::function<void(absl::string_view stage)>;  // null: nobody waits
+using StageCallback = std::function<void(absl::string_view stage)>;  // may be null
 
-inline void TellStage(const StageTeller& tell, absl::string_view stage) {
-  if (tell != nullptr) tell(stage);
+inline void ReportStage(const StageCallback& report, absl::string_view stage) {
+  if (report != nullptr) report(stage);
 }
 
 }  // namespace ampc

@@ -31,7 +31,7 @@ int TypedForm(absl::string_view tensor_bytes) {
   return tensor::kRaw;
 }
 
-std::string ExternalFields(const ExternalLayout& layout, const ExternalLayout::Region& region) {
+std::string ExternalFields(const ExternalLayout& layout, const ExternalLayout::Extent& extent) {
   std::string out, entry;
   const auto add = [&](absl::string_view key, absl::string_view value) {
     entry.clear();
@@ -40,8 +40,8 @@ std::string ExternalFields(const ExternalLayout& layout, const ExternalLayout::R
     AppendBytesField(tensor::kExternal, entry, &out);
   };
   add("location", layout.location);
-  if (region.says_offset) add("offset", absl::StrCat(region.offset));
-  if (region.says_length) add("length", absl::StrCat(region.bytes));
+  if (extent.says_offset) add("offset", absl::StrCat(extent.offset));
+  if (extent.says_length) add("length", absl::StrCat(extent.bytes));
   AppendVarintField(tensor::kLocation, 1, &out);
   return out;
 }
@@ -62,10 +62,10 @@ bool IsData(int number) {
 }
 
 // The tensor says that its data lies where the layout has it.
-bool SamePlace(const TensorView& view, const ExternalLayout& layout, const ExternalLayout::Region& region) {
+bool SameLocation(const TensorView& view, const ExternalLayout& layout, const ExternalLayout::Extent& extent) {
   const auto same = [](absl::string_view text, bool says, uint64_t value) { return says ? text == absl::StrCat(value) : text.empty(); };
-  return view.is_external && view.location == layout.location && same(view.offset, region.says_offset, region.offset) &&
-         same(view.length, region.says_length, region.bytes);
+  return view.is_external && view.location == layout.location && same(view.offset, extent.says_offset, extent.offset) &&
+         same(view.length, extent.says_length, extent.bytes);
 }
 
 // Both give the same bytes.
@@ -79,14 +79,14 @@ bool SameValue(const Var& a, const Var& b) {
 }
 
 // Regions in ascending order share no byte, but where they are the same.
-bool Disjoint(const std::vector<ExternalLayout::Region>& regions) {
+bool Disjoint(const std::vector<ExternalLayout::Extent>& extents) {
   uint64_t end = 0;
-  for (size_t i = 0; i < regions.size(); ++i) {
-    if (regions[i].offset < end) {
-      const ExternalLayout::Region& before = regions[i - 1];
-      if (before.offset != regions[i].offset || before.bytes != regions[i].bytes || !SameValue(*before.var, *regions[i].var)) return false;
+  for (size_t i = 0; i < extents.size(); ++i) {
+    if (extents[i].offset < end) {
+      const ExternalLayout::Extent& before = extents[i - 1];
+      if (before.offset != extents[i].offset || before.bytes != extents[i].bytes || !SameValue(*before.var, *extents[i].var)) return false;
     }
-    end = std::max(end, regions[i].offset + regions[i].bytes);
+    end = std::max(end, extents[i].offset + extents[i].bytes);
   }
   return true;
 }
@@ -110,9 +110,9 @@ bool Exporter::Unchanged(const Var& var) const {
   return var.weight->transforms.empty() && var.weight->source.get() == stored->source && var.weight->offset == stored->offset;
 }
 
-const ExternalLayout::Region* Exporter::RegionOf(const Var& var) const {
-  const int index = external_.region_of.empty() ? -1 : external_.region_of[var.id()];
-  return index < 0 ? nullptr : &external_.regions[index];
+const ExternalLayout::Extent* Exporter::ExtentOf(const Var& var) const {
+  const int index = external_.extent_of.empty() ? -1 : external_.extent_of[var.id()];
+  return index < 0 ? nullptr : &external_.extents[index];
 }
 
 std::optional<ValueMarks::External> Exporter::Before(const Var& var) const {
@@ -130,56 +130,56 @@ std::optional<ValueMarks::External> Exporter::Before(const Var& var) const {
 // Of a program that a conversion was taken back from: the file as it was.
 bool Exporter::LayOutAsBefore() {
   if (converted_ || origin_ == nullptr || !origin_->undo.found()) return false;
-  std::vector<ExternalLayout::Region> packed = external_.regions;
+  std::vector<ExternalLayout::Extent> packed = external_.extents;
   uint64_t most = 0;  // a file with marks that nobody wrote in earnest must not fill the disk
-  for (const ExternalLayout::Region& region : packed) most += 2 * region.bytes + kMostGap;
-  for (ExternalLayout::Region& region : external_.regions) {
-    const std::optional<ValueMarks::External> at = Before(*region.var);
+  for (const ExternalLayout::Extent& extent : packed) most += 2 * extent.bytes + kMostGap;
+  for (ExternalLayout::Extent& extent : external_.extents) {
+    const std::optional<ValueMarks::External> at = Before(*extent.var);
     if (!at.has_value() || at->offset > most || at->size > most) {
-      external_.regions = std::move(packed);
+      external_.extents = std::move(packed);
       return false;
     }
-    region.offset = at->offset;
-    region.says_offset = at->has_offset;
-    region.says_length = at->has_length;
+    extent.offset = at->offset;
+    extent.says_offset = at->has_offset;
+    extent.says_length = at->has_length;
     external_.size = std::max(external_.size, at->size);
   }
-  std::stable_sort(external_.regions.begin(), external_.regions.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
-  if (Disjoint(external_.regions)) return true;
-  external_.regions = std::move(packed);
+  std::stable_sort(external_.extents.begin(), external_.extents.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  if (Disjoint(external_.extents)) return true;
+  external_.extents = std::move(packed);
   external_.size = 0;
   return false;
 }
 
-// Gives every region its offset: that of the file it came from, or the next one that is aligned.
+// Gives every extent its offset: that of the file it came from, or the next one that is aligned.
 void Exporter::LayOut(bool keep_offsets) {
-  std::vector<ExternalLayout::Region>& regions = external_.regions;
+  std::vector<ExternalLayout::Extent>& extents = external_.extents;
   const bool as_before = LayOutAsBefore();
   if (!as_before && keep_offsets) {
-    for (ExternalLayout::Region& region : regions) {
-      const OnnxOrigin::Constant& stored = *origin_->ConstantOf(origin_->values[region.var->origin]);
-      region.offset = stored.offset;
-      region.says_offset = stored.says_offset;
-      region.says_length = stored.says_length;
+    for (ExternalLayout::Extent& extent : extents) {
+      const OnnxOrigin::Constant& stored = *origin_->ConstantOf(origin_->values[extent.var->origin]);
+      extent.offset = stored.offset;
+      extent.says_offset = stored.says_offset;
+      extent.says_length = stored.says_length;
       external_.size = stored.file_size;
     }
-    std::stable_sort(regions.begin(), regions.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
-    keep_offsets = Disjoint(regions);
+    std::stable_sort(extents.begin(), extents.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
+    keep_offsets = Disjoint(extents);
   }
   uint64_t end = 0;
   if (!as_before && !keep_offsets) {
     external_.size = 0;
-    for (ExternalLayout::Region& region : regions) {
-      region = {region.var, AlignUp(end, region.bytes), region.bytes};
-      end = region.offset + region.bytes;
+    for (ExternalLayout::Extent& extent : extents) {
+      extent = {extent.var, AlignUp(end, extent.bytes), extent.bytes};
+      end = extent.offset + extent.bytes;
     }
   }
-  for (size_t i = 0; i < regions.size(); ++i) external_.region_of[regions[i].var->id()] = static_cast<int>(i);
+  for (size_t i = 0; i < extents.size(); ++i) external_.extent_of[extents[i].var->id()] = static_cast<int>(i);
 }
 
 absl::Status Exporter::PlanValues(std::string location, uint64_t most_in_file) {
   external_.location = std::move(location);
-  std::vector<ExternalLayout::Region> all;
+  std::vector<ExternalLayout::Extent> all;
   uint64_t total = 0;
   absl::Status status;
   ForEachVar(program_, [&](const Var& var) {
@@ -201,15 +201,15 @@ absl::Status Exporter::PlanValues(std::string location, uint64_t most_in_file) {
   const bool came_external = origin_ != nullptr && origin_->external;
   if (total <= most_in_file && !came_external) return absl::OkStatus();
   bool keep_offsets = came_external && origin_->one_file;
-  for (const ExternalLayout::Region& value : all) {
+  for (const ExternalLayout::Extent& value : all) {
     const OnnxOrigin::Value* origin = value.var->origin < 0 || origin_ == nullptr ? nullptr : &origin_->values[value.var->origin];
     const bool was = origin != nullptr && origin_->IsExternal(*origin);
     if (!was && (value.bytes < kLeastExternal || (total <= most_in_file && origin != nullptr))) continue;
     keep_offsets = keep_offsets && was && value.var->type.NumElements() == origin_->TypeOf(*origin).NumElements() &&
                    value.var->type.dtype == origin_->TypeOf(*origin).dtype;
-    external_.regions.push_back(value);
+    external_.extents.push_back(value);
   }
-  external_.region_of.assign(program_.num_var_ids(), -1);
+  external_.extent_of.assign(program_.num_var_ids(), -1);
   LayOut(keep_offsets);
   return absl::OkStatus();
 }
@@ -230,15 +230,15 @@ void Exporter::MarkValue(const Var& var, Location location) {
 }
 
 absl::StatusOr<Rope> Exporter::Tensor(const Var& var, absl::string_view had, absl::string_view name) {
-  const ExternalLayout::Region* region = RegionOf(var);
+  const ExternalLayout::Extent* extent = ExtentOf(var);
   AMPC_ASSIGN_OR_RETURN(const uint64_t bytes, StoredBytes(var));
   const int form = FormMark(var, had);
   const bool typed =
       (form == tensor::kFloats && var.type.dtype == DType::kF32) || (form == tensor::kDoubles && var.type.dtype == DType::kF64);
   const int number = typed ? form : tensor::kRaw;
   Rope data, out;
-  if (region != nullptr) {
-    data.Text(ExternalFields(external_, *region));
+  if (extent != nullptr) {
+    data.Text(ExternalFields(external_, *extent));
   } else {
     data.Text(BytesFieldHead(number, bytes));
     data.Weight(&var, bytes);
@@ -254,7 +254,7 @@ absl::StatusOr<Rope> Exporter::Tensor(const Var& var, absl::string_view had, abs
     if (!name.empty()) AppendBytesField(tensor::kName, name, &text);
     out.Text(text);
   }
-  const int at = region != nullptr ? tensor::kExternal : number;
+  const int at = extent != nullptr ? tensor::kExternal : number;
   bool written = false;
   WireReader reader(had);
   for (WireField field; reader.Next(&field);) {
@@ -271,12 +271,12 @@ absl::Status Exporter::WriteInitializer(const Var& var, absl::string_view had, G
   WireReader reader(had);
   WireField field;
   (void)reader.Next(&field);
-  const ExternalLayout::Region* region = RegionOf(var);
+  const ExternalLayout::Extent* extent = ExtentOf(var);
   const int form = IsLowPrecision(var.type.dtype) ? FormMark(var, field.bytes) : 0;
   undo_.Add(location, EncodeValueMarks({.was = var.was, .form = had.empty() ? 0 : form, .at = converted_ ? Before(var) : std::nullopt}));
   if (Unchanged(var)) {
     TensorView view;
-    const bool same = region == nullptr || (ReadTensor(field.bytes, &view) && SamePlace(view, external_, *region));
+    const bool same = extent == nullptr || (ReadTensor(field.bytes, &view) && SameLocation(view, external_, *extent));
     if (same) {
       out->Keep(had);
       return absl::OkStatus();
@@ -300,7 +300,7 @@ absl::Status Exporter::WriteConstantNode(const Var& var, absl::string_view had, 
   const int form = IsLowPrecision(var.type.dtype) ? FormMark(var, attribute.t) : 0;
   undo_.Add(location, EncodeValueMarks({.was = var.was, .form = form, .at = converted_ ? Before(var) : std::nullopt}));
   const bool renamed = view.outputs[0] != NameOf(var);
-  if (Unchanged(var) && !renamed && RegionOf(var) == nullptr) {
+  if (Unchanged(var) && !renamed && ExtentOf(var) == nullptr) {
     out->Keep(had);
     return absl::OkStatus();
   }

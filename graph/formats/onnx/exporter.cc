@@ -242,12 +242,12 @@ namespace {
 
 absl::Status WriteExternal(const ExternalLayout& layout, const std::string& path, const SaveOptions& options, SaveProgress* progress,
                            AtomicFileSet* files) {
-  if (layout.regions.empty() || options.program_only) return absl::OkStatus();
+  if (layout.extents.empty() || options.program_only) return absl::OkStatus();
   AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Create(path, {.no_sync = options.no_sync, .memory = options.memory}));
-  for (const ExternalLayout::Region& region : layout.regions) {
-    if (region.offset < file.size()) continue;  // the same bytes as another one
-    AMPC_RETURN_IF_ERROR(file.AppendZeros(region.offset - file.size()));
-    AMPC_RETURN_IF_ERROR(AppendWeight(*region.var, options, progress, [&file](absl::string_view bytes) { return file.Append(bytes); }));
+  for (const ExternalLayout::Extent& extent : layout.extents) {
+    if (extent.offset < file.size()) continue;  // the same bytes as another one
+    AMPC_RETURN_IF_ERROR(file.AppendZeros(extent.offset - file.size()));
+    AMPC_RETURN_IF_ERROR(AppendWeight(*extent.var, options, progress, [&file](absl::string_view bytes) { return file.Append(bytes); }));
   }
   if (layout.size > file.size()) AMPC_RETURN_IF_ERROR(file.AppendZeros(layout.size - file.size()));
   return files->Add(std::move(file));
@@ -256,11 +256,11 @@ absl::Status WriteExternal(const ExternalLayout& layout, const std::string& path
 // The weights of another model must not be replaced.
 absl::Status CheckDataFile(const ExternalLayout& layout, const OnnxOrigin* origin, const std::string& path, const std::string& data) {
   std::error_code error;
-  if (layout.regions.empty() || !std::filesystem::exists(data, error)) return absl::OkStatus();
+  if (layout.extents.empty() || !std::filesystem::exists(data, error)) return absl::OkStatus();
   if (origin != nullptr && std::filesystem::equivalent(origin->source->path(), path, error)) return absl::OkStatus();
-  for (const ExternalLayout::Region& region : layout.regions) {
-    if (region.var->weight == nullptr || region.var->weight->source->path().empty()) continue;
-    if (std::filesystem::equivalent(region.var->weight->source->path(), data, error)) {
+  for (const ExternalLayout::Extent& extent : layout.extents) {
+    if (extent.var->weight == nullptr || extent.var->weight->source->path().empty()) continue;
+    if (std::filesystem::equivalent(extent.var->weight->source->path(), data, error)) {
       return UsageError(absl::StrCat(data, " holds the weights of the model that was read; another name is needed"));
     }
   }
@@ -282,7 +282,7 @@ absl::Status ExportModel(const Program& program, const std::string& path, const 
   const OnnxOrigin* origin = OriginOf(program);
   AMPC_RETURN_IF_ERROR(CheckDataFile(exporter.external(), origin, path, data));
   uint64_t total = model.size();
-  for (const ExternalLayout::Region& region : exporter.external().regions) total += region.bytes;
+  for (const ExternalLayout::Extent& extent : exporter.external().extents) total += extent.bytes;
   SaveProgress progress(options, total);
   AMPC_RETURN_IF_ERROR(WriteExternal(exporter.external(), data, options, &progress, set));
   AMPC_ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Create(path, {.no_sync = options.no_sync, .memory = options.memory}));

@@ -115,7 +115,7 @@ class Exporter {
   absl::StatusOr<Rope> Tensor(const Var& var, absl::string_view had, absl::string_view name);  // `had`: the TensorProto that it was, or ""
   void MarkValue(const Var& var, Location location);
   int FormMark(const Var& var, absl::string_view had_tensor) const;
-  const ExternalLayout::Region* RegionOf(const Var& var) const;
+  const ExternalLayout::Extent* ExtentOf(const Var& var) const;
   // Where the value lay in the external file before any conversion, where that is known.
   std::optional<ValueMarks::External> Before(const Var& var) const;
   bool LayOutAsBefore();

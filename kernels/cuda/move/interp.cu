@@ -7,25 +7,25 @@
 namespace ampc::cuda {
 namespace {
 
-// Positions of the dimensions by which an element is numbered.
-struct Place {
-  int64_t plane, at[3], channel;
+// The coordinates of an element in the dimensions by which it is numbered.
+struct Coordinates {
+  int64_t plane, of[3], channel;
 };
 
 struct Numbering {
   Divider channels, sizes[3];
 
-  AMPC_HOST_DEVICE Place Of(int64_t i) const {
-    Place place;
+  AMPC_HOST_DEVICE Coordinates Of(int64_t i) const {
+    Coordinates at;
     int64_t rest = channels.Quotient(i);
-    place.channel = i - rest * channels.divisor();
+    at.channel = i - rest * channels.divisor();
     for (int d = 2; d >= 0; --d) {
       const int64_t next = sizes[d].Quotient(rest);
-      place.at[d] = rest - next * sizes[d].divisor();
+      at.of[d] = rest - next * sizes[d].divisor();
       rest = next;
     }
-    place.plane = rest;
-    return place;
+    at.plane = rest;
+    return at;
   }
 };
 
@@ -38,12 +38,12 @@ Numbering NumberingOf(const InterpParams& p, bool operand) {
 
 // kTaps along the width, and along those of depth and height that are not of size 1 on both sides.
 template <int kTaps, class T>
-AMPC_HOST_DEVICE inline void Sample(const InterpParams& p, const Place& place, const T* plane, T& out) {
+AMPC_HOST_DEVICE inline void Sample(const InterpParams& p, const Coordinates& at, const T* plane, T& out) {
   using C = ComputeType<T>;
   const InterpAxis &depth = p.axes[0], &height = p.axes[1], &width = p.axes[2];
   C deep[kMaxTaps] = {}, high[kMaxTaps] = {}, wide[kMaxTaps] = {};
-  const int64_t z = InterpTaps<C>(depth, place.at[0], deep), y = InterpTaps<C>(height, place.at[1], high),
-                x = InterpTaps<C>(width, place.at[2], wide);
+  const int64_t z = InterpTaps<C>(depth, at.of[0], deep), y = InterpTaps<C>(height, at.of[1], high),
+                x = InterpTaps<C>(width, at.of[2], wide);
   int64_t column[kTaps];
   for (int k = 0; k < kTaps; ++k) column[k] = InterpPosition(width, x + k) * p.channels;
   C sum = 0;
@@ -68,8 +68,8 @@ int Interp(void* stream, const InterpParams& p, const T* x, T* out) {
   const int64_t plane = p.axes[0].in * p.axes[1].in * p.axes[2].in * p.channels;
   const int64_t n = p.planes * p.axes[0].out * p.axes[1].out * p.axes[2].out * p.channels;
   return ForEach(stream, n, [=] AMPC_DEVICE(int64_t i) {
-    const Place place = numbering.Of(i);
-    Sample<kTaps>(p, place, x + place.plane * plane + place.channel, out[i]);
+    const Coordinates at = numbering.Of(i);
+    Sample<kTaps>(p, at, x + at.plane * plane + at.channel, out[i]);
   });
 }
 
@@ -100,24 +100,24 @@ AMPC_HOST_DEVICE inline Reach ReachOf(const InterpAxis& axis, int64_t at) {
 }
 
 template <class T>
-AMPC_HOST_DEVICE inline void Gather(const InterpParams& p, const Place& place, const T* gradient, T& out) {
+AMPC_HOST_DEVICE inline void Gather(const InterpParams& p, const Coordinates& at, const T* gradient, T& out) {
   using C = ComputeType<T>;
   const InterpAxis &depth = p.axes[0], &height = p.axes[1], &width = p.axes[2];
-  const Reach zs = ReachOf<C>(depth, place.at[0]), ys = ReachOf<C>(height, place.at[1]), xs = ReachOf<C>(width, place.at[2]);
+  const Reach zs = ReachOf<C>(depth, at.of[0]), ys = ReachOf<C>(height, at.of[1]), xs = ReachOf<C>(width, at.of[2]);
   C wz[kMaxTaps], wy[kMaxTaps], wx[kMaxTaps], sum = 0;
   for (int64_t z = zs.begin; z < zs.end; ++z) {
     const int64_t z0 = InterpTaps<C>(depth, z, wz);
     for (int64_t y = ys.begin; y < ys.end; ++y) {
       const int64_t y0 = InterpTaps<C>(height, y, wy);
       for (int i = 0; i < depth.taps; ++i) {
-        if (InterpPosition(depth, z0 + i) != place.at[0]) continue;
+        if (InterpPosition(depth, z0 + i) != at.of[0]) continue;
         for (int j = 0; j < height.taps; ++j) {
-          if (InterpPosition(height, y0 + j) != place.at[1]) continue;
+          if (InterpPosition(height, y0 + j) != at.of[1]) continue;
           for (int64_t x = xs.begin; x < xs.end; ++x) {
             const int64_t x0 = InterpTaps<C>(width, x, wx);
             const C value = Load(gradient[((z * height.out + y) * width.out + x) * p.channels]);
             for (int k = 0; k < width.taps; ++k) {
-              if (InterpPosition(width, x0 + k) == place.at[2]) sum += value * ((wz[i] * wy[j]) * wx[k]);
+              if (InterpPosition(width, x0 + k) == at.of[2]) sum += value * ((wz[i] * wy[j]) * wx[k]);
             }
           }
         }
@@ -133,8 +133,8 @@ int InterpGradient(void* stream, const InterpParams& p, const T* gradient, T* ou
   const int64_t plane = p.axes[0].out * p.axes[1].out * p.axes[2].out * p.channels;
   const int64_t n = p.planes * p.axes[0].in * p.axes[1].in * p.axes[2].in * p.channels;
   return ForEach(stream, n, [=] AMPC_DEVICE(int64_t i) {
-    const Place place = numbering.Of(i);
-    Gather(p, place, gradient + place.plane * plane + place.channel, out[i]);
+    const Coordinates at = numbering.Of(i);
+    Gather(p, at, gradient + at.plane * plane + at.channel, out[i]);
   });
 }
 

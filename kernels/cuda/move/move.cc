@@ -14,18 +14,18 @@
 namespace ampc::cuda {
 namespace {
 
-struct Place {
+struct Transfer {
   int input, output;
   int64_t from, to;  // bytes
 };
 
 struct Rows {
-  Place place;
+  Transfer transfer;
   int64_t rows, width, from_row, to_row;
 };
 
 struct Copy {
-  Place place;
+  Transfer transfer;
   CopyParams params;
 };
 
@@ -37,20 +37,20 @@ struct Move {
   int64_t zeroed_bytes = 0;
 
   int Launch(const KernelArgs& args, void* stream) const {
-    const auto from = [&args](const Place& p) { return static_cast<const char*>(args.inputs[p.input]) + p.from; };
-    const auto to = [&args](const Place& p) { return static_cast<char*>(args.outputs[p.output]) + p.to; };
+    const auto from = [&args](const Transfer& p) { return static_cast<const char*>(args.inputs[p.input]) + p.from; };
+    const auto to = [&args](const Transfer& p) { return static_cast<char*>(args.outputs[p.output]) + p.to; };
     int code = zeroed < 0 ? 0 : LaunchFill(stream, args.outputs[zeroed], zeroed_bytes, 1, FillElement());
     for (size_t first = 0; code == 0 && first < rows.size(); first += kMaxRowsParts) {
       std::array<RowsPart, kMaxRowsParts> parts;
       int n = 0;
       for (size_t i = first; i < rows.size() && n < kMaxRowsParts; ++i) {
         const Rows& r = rows[i];
-        parts[n++] = {from(r.place), to(r.place), r.rows, r.width, r.from_row, r.to_row};
+        parts[n++] = {from(r.transfer), to(r.transfer), r.rows, r.width, r.from_row, r.to_row};
       }
       code = LaunchRows(stream, parts.data(), n);
     }
     for (size_t i = 0; code == 0 && i < copies.size(); ++i)
-      code = LaunchCopy(stream, copies[i].params, from(copies[i].place), to(copies[i].place));
+      code = LaunchCopy(stream, copies[i].params, from(copies[i].transfer), to(copies[i].transfer));
     return code;
   }
 };
@@ -60,7 +60,7 @@ absl::Status AddPart(const SpecView& view, const MovePart& part, Move* move) {
   const DType dtype = view.spec().inputs[part.input].dtype;
   if (view.spec().outputs[part.output].dtype != dtype) return view.Unsupported("the device's copy needs one type on both sides");
   const int64_t size = static_cast<int64_t>(SizeOf(dtype));
-  const Place place{part.input, part.output, part.from * size, part.to * size};
+  const Transfer transfer{part.input, part.output, part.from * size, part.to * size};
   std::vector<StridedAxis> axes = JoinAxes(part.dims, part.from_strides, part.to_strides);
   if (!axes.empty() && axes[0].size == 0) return absl::OkStatus();
   CopyParams p;
@@ -71,13 +71,13 @@ absl::Status AddPart(const SpecView& view, const MovePart& part, Move* move) {
   }
   if (axes.empty() || (axes.size() == 1 && p.run > size)) {
     const StridedAxis row = axes.empty() ? StridedAxis{1, 0, 0} : axes[0];
-    move->rows.push_back({place, row.size, p.run, row.from * size, row.to * size});
+    move->rows.push_back({transfer, row.size, p.run, row.from * size, row.to * size});
     return absl::OkStatus();
   }
   if (axes.size() > kMaxCopyRank)
     return view.Unsupported(absl::StrCat("the device copies at most ", kMaxCopyRank, " dimensions that do not join"));
   for (const StridedAxis& a : axes) p.axes[p.rank++] = {a.size, a.from * size, a.to * size};
-  move->copies.push_back({place, p});
+  move->copies.push_back({transfer, p});
   return absl::OkStatus();
 }
 

@@ -163,7 +163,7 @@ Effect AngleRule(BackwardVisit& v) {
   return std::max(step, FollowSource(v));
 }
 
-Effect PlaceRule(BackwardVisit& v) {
+Effect CoordinateRule(BackwardVisit& v) {
   const bool samples = v.Is(OpTrait::kSampler) && v.op.inputs().size() > 1;
   if (samples) WantFloat(v, *v.op.inputs()[1]);
   return std::max(samples ? Effect::kStarts : Effect::kNone, FollowSource(v));

@@ -134,7 +134,7 @@ Effect IndexRule(BackwardVisit& v);
 Effect ScaleRule(BackwardVisit& v);
 Effect LogRule(BackwardVisit& v);
 Effect AngleRule(BackwardVisit& v);
-Effect PlaceRule(BackwardVisit& v);
+Effect CoordinateRule(BackwardVisit& v);
 Effect ResultRule(BackwardVisit& v);
 // Bits of LogRule.
 enum LogWay : uint32_t {
