@@ -23,7 +23,7 @@ struct ExplainFlags {
   std::string cast;
 };
 
-// What is to be shown of an explanation.
+// The parts of an explanation that are shown.
 struct Shown {
   std::vector<int> ops, casts;
 };

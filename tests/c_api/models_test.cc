@@ -97,7 +97,7 @@ TEST_F(ModelsTest, SaysWhatIsInAModelAndWhetherItIsWhole) {
   EXPECT_THAT(ampc_error_text(), HasSubstr("none of the files is named 'other.prog'"));
 }
 
-// Whatever is being done when the callback says so.
+// A stage at which the callback stops.
 TEST_F(ModelsTest, ACallbackStopsAConversion) {
   const ampc_model model = {model_.c_str(), nullptr, 0};
   std::vector<std::string> stages;

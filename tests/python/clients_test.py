@@ -8,7 +8,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 
 
 class InferenceSession(ampc.Session):
-    """What these programs call, with ONNX Runtime's arguments."""
+    """The calls of these programs, with ONNX Runtime's arguments."""
 
     convert = None  # or the dtype to which models are converted first
 
@@ -49,7 +49,7 @@ def test_rapidocr(on_ampc, tmp_path):
 
 
 def test_magika(on_ampc):
-    """What kind of file some bytes are."""
+    """The kind of file of some bytes."""
     magika = pytest.importorskip("magika")
     files = [b"#include <stdio.h>\nint main(void) { return 0; }\n" * 8, b"def f(x):\n    return x + 1\n\nimport os\n" * 8, b"<html><body>hello</body></html>" * 8,
              b'{"a": [1, 2, 3], "b": null}' * 8, bytes(range(256)) * 8]  # fmt: skip

@@ -1,4 +1,4 @@
-// Where a verb that runs a model gets its feeds from: files, or values that are made up.
+// The feeds of a verb that runs a model: files, or values that are made up.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ absl::Status CheckFeedFlags(const Options& options, const FeedFlags& flags);
 
 // The feeds of a session. Those of --random are as runtime/made_feeds.h makes them.
 absl::StatusOr<TensorMap> FeedsOf(const FeedFlags& flags, const Session& session);
-// What a run says of feeds that do not fit; with --random also which dims were made up.
+// The error of a run whose feeds do not fit; with --random also which dims were made up.
 absl::Status WithMadeDims(const absl::Status& status, const FeedFlags& flags, const TensorMap& feeds);
 
 }  // namespace ampc

@@ -51,7 +51,7 @@ class Comparison:
 
 
 def _path(model: _lib.ModelLike, folder: str) -> str:
-    """Where the model lies; one in memory is written to `folder`."""
+    """The path of the model; one in memory is written to `folder`."""
     given = _lib.GivenModel(model)
     if not given.in_memory:
         return given.name
