@@ -27,7 +27,7 @@ constexpr double kPixelScale = 16;  // and divided by less
 
 enum class Kind : uint8_t { kIds, kMask, kPositions, kTypes, kRate, kLength, kCount, kImage, kPixels, kAudio, kState, kScale, kNormal };
 
-// The sizes that the model leaves open.
+// What the model leaves open.
 struct Sizes {
   int64_t height, width, sequence, samples, frames;
 };
@@ -341,8 +341,36 @@ absl::StatusOr<HostTensor> Maker::Typed(const HostTensor& values, const Var& fee
   }
 }
 
+// "x=1,3,224,224, ids=1,32", as --dims takes them; without those that have none.
+std::string DimsText(const TensorMap& feeds) {
+  std::vector<std::string> texts;
+  for (const auto& [name, feed] : feeds) {
+    if (feed.rank() > 0) texts.push_back(absl::StrCat(name, "=", absl::StrJoin(feed.dims(), ",")));
+  }
+  return absl::StrJoin(texts, ", ");
+}
+
 }  // namespace
 
 absl::StatusOr<MadeFeeds> MakeFeeds(const Program& program, const MadeFeedOptions& options) { return Maker(program, options).Make(); }
+
+absl::Status UseFeedsThatFit(const Program& program, MadeFeedOptions options,
+                             const std::function<absl::Status(const TensorMap& feeds)>& use, std::string* note) {
+  absl::Status first;
+  std::vector<std::string> tried;
+  for (options.size = 0; options.size < kMadeSizes; ++options.size) {
+    AMPC_ASSIGN_OR_RETURN(const MadeFeeds made, MakeFeeds(program, options));
+    const std::string dims = DimsText(made.feeds);
+    if (std::find(tried.begin(), tried.end(), dims) != tried.end()) continue;
+    const absl::Status used = use(made.feeds);
+    if (ExitCodeOf(used) != ExitCode::kUsage) {
+      if (!tried.empty()) *note = absl::StrCat("the model takes no feeds of ", absl::StrJoin(tried, " or "), "; they are of ", dims);
+      return used;
+    }
+    if (tried.empty()) first = used;
+    tried.push_back(dims);
+  }
+  return Annotate(first, absl::StrCat("with feeds of ", absl::StrJoin(tried, " or "), ", which --dims changes"));
+}
 
 }  // namespace ampc

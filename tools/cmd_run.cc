@@ -105,15 +105,20 @@ absl::Status Run(const Options& declared, const RunFlags& flags, Console& consol
   options.excess_precision = !flags.check_nan_inf;  // what leaves the range of a low type is to be seen
   AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(flags.model, options));
   timing.load = SecondsSince(start);
-  AMPC_ASSIGN_OR_RETURN(const TensorMap feeds, FeedsOf(flags.feeds, session));
-  AMPC_RETURN_IF_ERROR(CheckNotRead({flags.output, flags.profile}, read));
-  const Clock::time_point first = Clock::now();
-  progress.Stage("first run");
+  TensorMap feeds, fetches;
   RunObserver observer({.check_nan_inf = flags.check_nan_inf, .verbose = flags.verbose, .trace = !flags.profile.empty()}, console);
-  absl::StatusOr<TensorMap> ran = observer.needed() ? session.Run(feeds, observer) : session.Run(feeds);
-  if (!ran.ok()) return WithMadeDims(ran.status(), flags.feeds, feeds);
-  TensorMap fetches = *std::move(ran);
-  timing.first = SecondsSince(first);
+  const auto run_first = [&](const TensorMap& given) -> absl::Status {
+    AMPC_RETURN_IF_ERROR(CheckNotRead({flags.output, flags.profile}, read));
+    const Clock::time_point first = Clock::now();
+    progress.Stage("first run");
+    AMPC_ASSIGN_OR_RETURN(fetches, observer.needed() ? session.Run(given, observer) : session.Run(given));
+    timing.first = SecondsSince(first);
+    feeds = given;
+    return absl::OkStatus();
+  };
+  std::string note;
+  AMPC_RETURN_IF_ERROR(UseFeeds(flags.feeds, session, run_first, &note));
+  if (!note.empty()) console.Note(note);
   progress.Stage("running");
   for (int i = 1; i < flags.repeat; ++i) {
     const Clock::time_point begin = Clock::now();

@@ -34,7 +34,7 @@ std::vector<Command> AllCommands() {
 const std::vector<std::string> kLaterVerbs = {"tune"};
 
 int Fail(Console& console, absl::string_view verb, const absl::Status& status) {
-  console.Note(absl::StrCat("ampc", verb.empty() ? "" : " ", verb, ": ", status.message()));
+  if (!status.message().empty()) console.Note(absl::StrCat("ampc", verb.empty() ? "" : " ", verb, ": ", status.message()));
   return static_cast<int>(ExitCodeOf(status));
 }
 
@@ -161,7 +161,7 @@ int Main(int argc, char** argv) {
     NameInSentence(sub->get_name());
     const absl::Status status = action(console);
     if (!status.ok()) return Fail(console, sub->get_name(), status);
-    // A reader that closed the stream does not miss the summary of a command whose files are whole.
+    // Who closed the stream does not miss the summary of a command whose files are whole.
     if (!console.ok() && !console.has_enough() && !(console.unread() && FilesReplaced() > 0))
       return Fail(console, sub->get_name(), NotWritten());
   }

@@ -1,4 +1,4 @@
-// Common parts of adam, adamw and lamb.
+// What adam, adamw and lamb share.
 #pragma once
 
 #include <string>

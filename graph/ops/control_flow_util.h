@@ -1,4 +1,4 @@
-// Common parts of ops with a nested block.
+// What ops with a nested block share.
 #pragma once
 
 #include "graph/infer_context.h"

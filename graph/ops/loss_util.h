@@ -1,4 +1,4 @@
-// Common parts of the classification losses.
+// What the classification losses share.
 #pragma once
 
 #include "absl/status/statusor.h"

@@ -1,4 +1,4 @@
-// Common parts of the optimizer ops (sgd, momentum, adam).
+// What the optimizer ops (sgd, momentum, adam) share.
 #pragma once
 
 #include <string>

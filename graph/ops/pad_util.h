@@ -1,4 +1,4 @@
-// Common parts of pad, pad2d and pad3d.
+// What pad, pad2d and pad3d share.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Common parts of pool2d and pool3d.
+// What pool2d and pool3d share.
 #pragma once
 
 #include <string>

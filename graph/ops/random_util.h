@@ -1,4 +1,4 @@
-// Common parts of the ops that draw random numbers.
+// What the ops that draw random numbers share.
 #pragma once
 
 #include <string>

@@ -151,7 +151,7 @@ absl::Status InferFlattenAt(InferContext& ctx) {
   return absl::OkStatus();
 }
 
-// The common record of views.
+// What every view is.
 OpDef View(std::string name, std::string doc) {
   return OpDef(std::move(name)).Doc(std::move(doc)).CostIs(FreeCost).Amp(kClear, "a view of its operand: no value changes");
 }

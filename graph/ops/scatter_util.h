@@ -1,4 +1,4 @@
-// Common parts of the ops that join updates with elements at given positions.
+// What the ops share that join updates with elements at given positions.
 #pragma once
 
 #include "absl/status/status.h"

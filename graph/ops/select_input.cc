@@ -5,7 +5,7 @@
 namespace ampc::ops {
 namespace {
 
-// The type on which the operands agree.
+// What the operands agree on.
 absl::Status InferSelectInput(InferContext& ctx) {
   AMPC_RETURN_IF_ERROR(NeedMask(ctx, 1));
   TensorType out = ctx.In("X", 0);

@@ -1,4 +1,4 @@
-// Common parts of convolutions and products that keep NaN where oneDNN's fused activation does not.
+// What convolutions and products share that keep NaN where oneDNN's fused activation does not.
 #pragma once
 
 #include <algorithm>

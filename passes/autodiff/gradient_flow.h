@@ -1,4 +1,4 @@
-// The way of gradients: from the ends back to the wanted variables, past nothing that stops them.
+// Where gradients go: from the ends back to the wanted variables, past nothing that stops them.
 #pragma once
 
 #include <string>

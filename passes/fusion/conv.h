@@ -1,4 +1,4 @@
-// Convolutions as fusions see them and put things into them.
+// What fusions ask of convolutions and put into them.
 #pragma once
 
 #include "absl/strings/string_view.h"

@@ -13,7 +13,7 @@
 namespace ampc {
 namespace {
 
-// The readers of a gradient.
+// Where a gradient goes.
 struct Path {
   Var* scaled;  // what the update is to read
   Op* dead;     // the cast that nothing reads then, or null

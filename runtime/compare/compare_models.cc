@@ -119,6 +119,19 @@ std::optional<Loss> FindLoss(const std::vector<ComparedValue>& values) {
   return found;
 }
 
+bool Diverges(const ComparedValue& v, const std::optional<double>& of_largest) {
+  if (v.fetch) return !v.verdict.passed;
+  return !v.same_dims || v.difference.mismatched_non_finite > 0 || (of_largest.has_value() && !(v.difference.max_rel <= *of_largest));
+}
+
+void FindDivergences(const std::optional<double>& of_largest, ModelComparison* comparison) {
+  for (size_t i = 0; i < comparison->values.size(); ++i) {
+    ComparedValue& v = comparison->values[i];
+    v.diverges = Diverges(v, of_largest);
+    if (v.diverges && !comparison->first_divergence.has_value()) comparison->first_divergence = i;
+  }
+}
+
 void Conclude(bool by_table, ModelComparison* comparison) {
   int64_t outputs = 0, failed = 0;
   for (const ComparedValue& v : comparison->values) {
@@ -163,13 +176,13 @@ std::string ComparedModel::OpOf(const std::string& value) const {
   return at == ops_.end() ? "" : at->second;
 }
 
-// CompareModels in parts.
+// What CompareModels does, in parts.
 struct Comparison {
   const ComparedModel &a, &b;
   const CompareOptions& options;
 
-  void Stage(const std::string& stage) const {
-    if (options.on_stage) options.on_stage(stage);
+  absl::Status Stage(const std::string& stage) const {
+    return !options.on_stage || options.on_stage(stage) ? absl::OkStatus() : absl::CancelledError("cancelled by the caller");
   }
 
   absl::StatusOr<ComparedValue> CompareOutput(const std::string& name, DType lowest, const TensorMap& of_a, const HostTensor& value) const {
@@ -196,10 +209,10 @@ struct Comparison {
     ModelComparison result;
     result.lowest = Lowest(a.lowest(), b.lowest());
     Recorder recorder;
-    Stage(absl::StrCat("running ", a.name()));
+    AMPC_RETURN_IF_ERROR(Stage(absl::StrCat("running ", a.name())));
     AMPC_ASSIGN_OR_RETURN(const TensorMap of_a, options.outputs_only ? a.session().Run(feeds_a) : a.session().Run(feeds_a, recorder));
     Comparer comparer(recorder, a, b, b.threads_);
-    Stage(absl::StrCat("running ", b.name()));
+    AMPC_RETURN_IF_ERROR(Stage(absl::StrCat("running ", b.name())));
     AMPC_ASSIGN_OR_RETURN(const TensorMap of_b, options.outputs_only ? b.session().Run(feeds_b) : b.session().Run(feeds_b, comparer));
     result.values = std::move(comparer.values);
     result.lost_most = FindLoss(result.values);
@@ -208,6 +221,7 @@ struct Comparison {
       AMPC_ASSIGN_OR_RETURN(ComparedValue value, CompareOutput(output.name, result.lowest, of_a, of_b.at(output.name)));
       result.values.push_back(std::move(value));
     }
+    FindDivergences(options.of_largest, &result);
     Conclude(!options.of_largest.has_value() && !options.rtol.has_value() && !options.atol.has_value(), &result);
     return result;
   }

@@ -24,7 +24,7 @@ class ComparedModel {
 
   const Session& session() const { return session_; }
   const std::string& name() const { return name_; }
-  // The operation that makes a value, as the model's file names it ("Conv"); "" for one that the file has not.
+  // What the model's file calls the operation that makes a value ("Conv"); "" for one that the file has not.
   std::string OpOf(const std::string& value) const;
   DType lowest() const { return lowest_; }  // the narrowest type that it computes in
 
@@ -47,6 +47,7 @@ struct ComparedValue {
   bool fetch = false;
   Difference difference;
   OutputVerdict verdict;  // of a fetch
+  bool diverges = false;  // a fetch that fails; of other values what is no number in one only, has other dims, or is beyond `of_largest`
 };
 
 // The value at which the difference grew most, over all that came before it.
@@ -59,6 +60,7 @@ struct ModelComparison {
   std::vector<ComparedValue> values;  // as they are computed, then the outputs in the second model's order
   DType lowest = DType::kF32;         // the narrowest type that either model computes in
   std::optional<Loss> lost_most;
+  std::optional<size_t> first_divergence;  // in `values`
   bool passed = false;
   std::string reason;  // one sentence
 };
@@ -66,7 +68,8 @@ struct ModelComparison {
 struct CompareOptions {
   bool outputs_only = false;                                    // runs both models as they run otherwise, and compares outputs only
   std::optional<double> of_largest = {}, rtol = {}, atol = {};  // see JudgeOptions
-  std::function<void(const std::string& stage)> on_stage = {};
+  // Called before each of the two runs; false stops the comparison: absl::StatusCode::kCancelled.
+  std::function<bool(const std::string& stage)> on_stage = {};
 };
 
 // `feeds_b` are those of `feeds_a` in the types of b. A usage error where b has an output that a does not have.

@@ -104,7 +104,7 @@ absl::Status ResolveLevel(ConvertOptions* o) {
   return absl::OkStatus();
 }
 
-// Measured ranges and range files only count if ampc decides itself.
+// What is measured and what ranges are read only counts where ampc decides itself.
 absl::Status CheckRanges(const ConvertOptions& o) {
   if (!o.save_ranges.empty() && o.calibrate.empty()) return UsageError("--save-ranges needs --calibrate: it writes what was measured");
   if (o.calibrate.empty() && o.ranges.empty()) return absl::OkStatus();

@@ -24,7 +24,7 @@ std::string TextOf(const std::vector<std::string>& value, const PassUse& use) {
   return *use.between == '\0' ? JoinItems(value) : absl::StrJoin(value, use.between);
 }
 
-// The row of `pass`.
+// What the table says of `pass`.
 PassOptions For(absl::string_view pass, const ConvertOptions& options) {
   const ConvertOptions defaults;
   PassOptions out;

@@ -119,6 +119,7 @@ absl::StatusOr<StripResult> Strip(const StripOptions& options) {
   AMPC_RETURN_IF_ERROR(SetStage(options, "saving"));
   AMPC_RETURN_IF_ERROR(Save(options, program, read));
   result.after = FactsOf(program);
+  result.program = std::make_shared<const Program>(std::move(program));
   return result;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct StripOptions {
 struct StripResult {
   ModelFacts before, after;
   std::vector<std::string> notes;
+  std::shared_ptr<const Program> program;
 };
 
 // Errors leave no output behind. Exit codes as Convert's.

@@ -72,7 +72,7 @@ def arguments():
 
 
 def earlier(path):
-    """The results that the file has already."""
+    """What the file has already."""
     if not path or not os.path.exists(path):
         return {}
     with open(path) as f:

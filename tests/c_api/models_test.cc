@@ -75,6 +75,24 @@ TEST_F(ModelsTest, ModelsLieInMemory) {
   ampc_free_outcome(converted);
 }
 
+// All files get the name, and nothing is written over what was read.
+TEST_F(ModelsTest, AModelInMemoryIsSaved) {
+  const ampc_model model = {model_.c_str(), nullptr, 0};
+  ampc_outcome* outcome = nullptr;
+  ASSERT_EQ(ampc_convert_model(&model, "any.pdmodel", 1, nullptr, 0, nullptr, &outcome), AMPC_OK) << ampc_error_text();
+  ASSERT_EQ(ampc_outcome_save(outcome, (folder_ / "low.pdmodel").c_str()), AMPC_OK) << ampc_error_text();
+  EXPECT_EQ(Content(Files(outcome)[0]), ReadFile(folder_ / "low.pdmodel"));
+  EXPECT_EQ(Content(Files(outcome)[1]), ReadFile(folder_ / "low.pdiparams"));
+  const std::string weights = ReadFile(folder_ / "m.pdiparams");
+  EXPECT_EQ(ampc_outcome_save(outcome, model_.c_str()), AMPC_USAGE);
+  EXPECT_THAT(ampc_error_text(), HasSubstr("is the input; another name is needed"));
+  EXPECT_EQ(ReadFile(folder_ / "m.pdiparams"), weights);
+  ampc_free_outcome(outcome);
+  ASSERT_EQ(ampc_verify_model(&model, &outcome), AMPC_OK);
+  EXPECT_EQ(ampc_outcome_save(outcome, (folder_ / "low.pdmodel").c_str()), AMPC_USAGE);
+  ampc_free_outcome(outcome);
+}
+
 TEST_F(ModelsTest, SaysWhatIsInAModelAndWhetherItIsWhole) {
   const ampc_model model = {model_.c_str(), nullptr, 0};
   ampc_outcome* outcome = nullptr;
@@ -97,7 +115,39 @@ TEST_F(ModelsTest, SaysWhatIsInAModelAndWhetherItIsWhole) {
   EXPECT_THAT(ampc_error_text(), HasSubstr("none of the files is named 'other.prog'"));
 }
 
-// A stage at which the callback stops.
+TEST_F(ModelsTest, ComparesAndExplains) {
+  const std::string low = folder_ / "low.pdmodel";
+  ASSERT_EQ(ampc_convert(model_.c_str(), low.c_str(), nullptr, 0), AMPC_OK) << ampc_error_text();
+  const ampc_model a = {model_.c_str(), nullptr, 0}, b = {low.c_str(), nullptr, 0};
+  const ampc_tensor input = Input();
+  const ampc_option exact = {"rtol", "0"}, random = {"random", "true"}, unknown = {"rtoll", "0"};
+  ampc_outcome* outcome = nullptr;
+  const char* text = nullptr;
+  ASSERT_EQ(ampc_compare_models(&a, &b, &input, 1, nullptr, 0, nullptr, &outcome), AMPC_OK) << ampc_error_text();
+  ASSERT_EQ(ampc_outcome_json(outcome, &text), AMPC_OK);
+  EXPECT_THAT(text, HasSubstr("\"passed\": true"));
+  ampc_free_outcome(outcome);
+  ASSERT_EQ(ampc_compare_models(&a, &b, &input, 1, &exact, 1, nullptr, &outcome), AMPC_NO);
+  EXPECT_THAT(ampc_error_text(), HasSubstr("output 'p'"));
+  ASSERT_EQ(ampc_outcome_json(outcome, &text), AMPC_OK);
+  EXPECT_THAT(text, HasSubstr("\"passed\": false"));
+  ampc_free_outcome(outcome);
+  ASSERT_EQ(ampc_compare_models(&a, &b, nullptr, 0, &random, 1, nullptr, &outcome), AMPC_OK) << ampc_error_text();
+  ampc_free_outcome(outcome);
+  EXPECT_EQ(ampc_compare_models(&a, &b, &input, 1, &random, 1, nullptr, &outcome), AMPC_USAGE);
+  EXPECT_EQ(ampc_compare_models(&a, &b, nullptr, 0, nullptr, 0, nullptr, &outcome), AMPC_USAGE);
+  EXPECT_THAT(ampc_error_text(), HasSubstr("feed 'x' is missing"));
+  EXPECT_EQ(ampc_compare_models(&a, &b, &input, 1, &unknown, 1, nullptr, &outcome), AMPC_USAGE);
+  EXPECT_THAT(ampc_error_text(), HasSubstr("did you mean 'rtol'?"));
+
+  const ampc_option of_softmax = {"op", "type:softmax"};
+  ASSERT_EQ(ampc_explain_model(&a, &of_softmax, 1, nullptr, &outcome), AMPC_OK) << ampc_error_text();
+  ASSERT_EQ(ampc_outcome_json(outcome, &text), AMPC_OK);
+  EXPECT_THAT(text, ::testing::AllOf(HasSubstr("\"op\": \"softmax\""), ::testing::Not(HasSubstr("\"op\": \"matmul_v2\""))));
+  ampc_free_outcome(outcome);
+}
+
+// Whatever is being done when the callback says so.
 TEST_F(ModelsTest, ACallbackStopsAConversion) {
   const ampc_model model = {model_.c_str(), nullptr, 0};
   std::vector<std::string> stages;

@@ -1,4 +1,4 @@
-// Faults that the comparison of kernels must notice.
+// What the comparison of kernels must notice.
 #include "tests/cuda/kernel_compare.h"
 
 #include <gtest/gtest.h>

@@ -46,6 +46,13 @@ TEST_P(RunOnnxModel, NumbersAndAnswersAreThoseOfOnnxRuntime) {
   }
 }
 
+// Without --dims: sizes that fit each other are found.
+TEST_P(RunOnnxModel, TakesFeedsThatAreMadeUp) {
+  const TempFolder folder;
+  const Outcome outcome = RunProcess("tools/ampc", {"run", model_.path, "--random", "--threads", "1"}, folder.path());
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
 // One Session sees both sets of feeds, whose sizes differ; each gives what a new Session gives, with any number of threads.
 TEST_P(RunOnnxModel, NeitherEarlierRunsNorThreadsChangeTheNumbers) {
   ASSERT_OK_AND_ASSIGN(const Session session, Session::Load(model_.path, {.threads = 1}));
@@ -90,7 +97,7 @@ TEST_P(ConvertedOnnxModel, StripRestoresTheOriginal) {
       RunProcess("tools/ampc", {"strip", model_.path, "-o", "back.onnx", "--no-sync", "--weights", original()}, folder.path());
   ASSERT_EQ(strip.code, 0) << strip.err;
   if (ReadFile(folder / "back.onnx") == ReadFile(original())) return;
-  // If bf16 needed a newer operator set, an attribute may have become an operand: the same numbers then, bit for bit.
+  // Where bf16 needed a newer operator set, an attribute may have become an operand: the same numbers then, bit for bit.
   EXPECT_EQ(GetParam().dtype, DType::kBF16);
   ASSERT_OK_AND_ASSIGN(const TensorMap feeds, StoredInputs(GetParam().name, 0));
   ASSERT_OK_AND_ASSIGN(const Session back, Session::Load(folder / "back.onnx", {.threads = 1}));

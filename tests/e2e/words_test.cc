@@ -1,4 +1,4 @@
-// Words that people type out of habit, and files of another kind: the answer names the way.
+// What people type out of habit, and files that are something else: the answer says the way.
 #include <filesystem>
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// The oddities of a model.
+// What is odd about a model.
 #include <cmath>
 #include <limits>
 

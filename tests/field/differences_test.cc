@@ -1,4 +1,4 @@
-// Losses where large values meet: exponentials, and differences of feeds.
+// What is lost where large values meet: exponentials, and differences of feeds.
 #include <gtest/gtest.h>
 
 #include "tests/field/field.h"

@@ -1,4 +1,4 @@
-// Faults of a converted model, seen from its file and from its program.
+// What is wrong with a converted model, seen from its file and from the program that it is.
 #include <map>
 #include <set>
 

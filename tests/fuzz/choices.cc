@@ -1,4 +1,4 @@
-// Requests of users, and files that a training keeps.
+// What a user asks for, and what a training keeps.
 #include <string>
 #include <vector>
 

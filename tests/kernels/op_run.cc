@@ -210,7 +210,7 @@ absl::StatusOr<std::vector<Tensor>> RunOnce(const KernelSpec& spec, const Kernel
   return results;
 }
 
-// The choice of RunOpsOn.
+// What RunOpsOn chose.
 struct ChosenDevice {
   const KernelRegistry* kernels = nullptr;
   Device* device = nullptr;

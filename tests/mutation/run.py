@@ -68,7 +68,7 @@ class Results:
 
 
 class Sitting:
-    """The tools with which one call of run.sh judges."""
+    """What one call of run.sh judges with."""
 
     def __init__(self, known, place, combined, results, limit, root=_ROOT):
         self._root = root

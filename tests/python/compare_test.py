@@ -33,6 +33,39 @@ def test_tolerances(mlp, x):
     assert not ampc.compare(mlp, near, {"x": x}, atol=1e-7).passed
 
 
+def test_feeds_are_made_up(mlp):
+    c = ampc.compare(mlp, mlp)
+    assert c.passed and c.notes == []
+    assert ampc.compare(mlp, mlp, dims={"x": (7, 4)}, seed=3).passed
+    with pytest.raises(ampc.UsageError, match="one of the two is needed"):
+        ampc.compare(mlp, mlp, {"x": numpy.ones((2, 4), numpy.float32)}, random=True)
+    with pytest.raises(ampc.UsageError, match="x"):
+        ampc.compare(mlp, mlp, dims={"x": (7, 5)})
+
+
+def test_options_of_the_command(mlp, x):
+    assert len(ampc.compare(mlp, mlp, {"x": x}, outputs_only=True, threads=1)) == 1
+    with pytest.raises(ampc.UsageError, match="there is no option 'tolerence', did you mean 'tolerance'?"):
+        ampc.compare(mlp, mlp, {"x": x}, tolerence=1)
+    with pytest.raises(ampc.UsageError, match="there is no option 'input'"):
+        ampc.compare(mlp, mlp, {"x": x}, input="in.npz")
+
+
+def test_progress_and_cancelling(mlp, x):
+    stages = []
+    ampc.compare(mlp, mlp, {"x": x}, progress=lambda stage, done, total: stages.append(stage))
+    assert [s.split()[0] for s in stages] == ["running", "running"]
+    with pytest.raises(ampc.Cancelled):
+        ampc.compare(mlp, mlp, {"x": x}, progress=lambda stage, done, total: False)
+
+
+def test_feeds_of_any_layout(mlp, x):
+    assert ampc.compare(mlp, mlp, {"x": numpy.asfortranarray(x)}).passed
+    assert ampc.compare(mlp, mlp, {"x": x.astype(numpy.float64)}).passed
+    with pytest.raises(ampc.Unsupported, match="<U1"):
+        ampc.compare(mlp, mlp, {"x": numpy.array([["a"] * 4])})
+
+
 def test_errors(mlp, x):
     with pytest.raises(ampc.UsageError, match="feed 'x' is missing"):
         ampc.compare(mlp, mlp, {"z": x})

@@ -50,3 +50,17 @@ def small():
 def program(text):
     """A session of a program that is text: `text` stands in its block main."""
     return ampc.Session({"p.prog": ("program p version=1\n\nblock main {\n%s\n}\n" % text).encode()})
+
+
+@pytest.fixture
+def page_of_text(tmp_path):
+    """The path of a picture of three lines of text."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    page = Image.new("RGB", (640, 240), "white")
+    draw = ImageDraw.Draw(page)
+    font = ImageFont.load_default(size=36)
+    for i, line in enumerate(["Mixed precision 2026", "No. 65504", "static graph"]):
+        draw.text((40, 30 + 60 * i), line, "black", font=font)
+    page.save(tmp_path / "page.png")
+    return str(tmp_path / "page.png")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -44,10 +45,9 @@ def test_models_of_several_files(tmp_path):
     assert r.model == r.files
     s = ampc.Session(r.model)
     r.save(tmp_path / "low.pdmodel")
-    with pytest.raises(ampc.BadInput):
-        ampc.Session(str(tmp_path / "low.pdmodel"))  # its weights kept their name
-    t = ampc.Session(str(tmp_path / "low.pdmodel"), params=str(tmp_path / "recogniser.pdiparams"))
-    assert s.get_inputs() == t.get_inputs()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["low.pdiparams", "low.pdmodel"]
+    assert (tmp_path / "low.pdiparams").read_bytes() == r.files["recogniser.pdiparams"]
+    assert s.get_inputs() == ampc.Session(tmp_path / "low.pdmodel").get_inputs()
     stripped = ampc.strip(r.model)
     with open(folder / "recogniser.pdmodel", "rb") as file:
         assert stripped.files["recogniser.pdmodel"] == file.read()
@@ -58,6 +58,24 @@ def test_external_data(tmp_path):
     r = ampc.convert(path)
     assert list(r.files)[0] == "external.onnx"
     assert ampc.Session(r.model).get_inputs() == ampc.Session(path).get_inputs()
+
+
+def test_saving_writes_over_nothing_that_was_read(tmp_path):
+    for file in (TREE / "tests/golden/onnx").glob("external*"):
+        shutil.copy(file, tmp_path)
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    r = ampc.convert(tmp_path / "external.onnx")
+    r.save(tmp_path / "low.onnx")
+    assert {file.name for file in tmp_path.iterdir()} - set(before) == {"low.onnx", "low.onnx.data"}
+    assert {name: (tmp_path / name).read_bytes() for name in before} == before
+    feeds = {v.name: numpy.ones([d or 1 for d in v.shape], v.dtype) for v in ampc.Session(r.model).get_inputs()}
+    for a, b in zip(ampc.Session(tmp_path / "low.onnx").run(None, feeds), ampc.Session(r.model).run(None, feeds)):
+        numpy.testing.assert_array_equal(a, b)
+    with pytest.raises(ampc.UsageError, match="is the input; another name is needed"):
+        r.save(tmp_path / "external.onnx")
+    with pytest.raises(ampc.UsageError, match="known format"):
+        r.save(tmp_path / "low.txt")
+    assert {name: (tmp_path / name).read_bytes() for name in before} == before
 
 
 def test_strip_gives_the_original_back(small):
@@ -148,6 +166,22 @@ def test_protos():
     assert isinstance(r.model, onnx.ModelProto)
     onnx.checker.check_model(r.model)
     assert ampc.Session(r.model).get_inputs() == ampc.Session(proto).get_inputs()
+
+
+def test_explain(small):
+    path, _, _ = small
+    e = ampc.explain(path)
+    r = ampc.convert(path)
+    assert (e["low_ops"], e["dtype"], e["level"]) == (r.summary["after"]["low_ops"], "fp16", "O2")
+    assert len(e["casts"]) == r.summary["after"]["inserted_casts"]
+    assert all(op["rule"] for op in e["ops"])
+    (softmax,) = (op for op in ampc.explain(r.model, op="type:Softmax", dtype="fp16")["ops"] if op["precision"] == "fp32")
+    assert "Softmax" in softmax["op"] and softmax["reason"]
+    assert ampc.explain(path, op_block_list=["Conv"])["low_ops"] < e["low_ops"]
+    with pytest.raises(ampc.UsageError, match="type:NoSuch"):
+        ampc.explain(path, op="type:NoSuch")
+    with pytest.raises(ampc.UsageError, match="the model has no value 'nothing'"):
+        ampc.explain(path, why_cast="nothing")
 
 
 def test_inspect_and_verify(small, tmp_path):

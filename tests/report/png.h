@@ -1,4 +1,4 @@
-// A screenshot in numbers.
+// What a screenshot shows, in numbers.
 #pragma once
 
 #include <string>

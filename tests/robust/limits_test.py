@@ -75,7 +75,7 @@ class ThreadsTest(LimitsTest):
 
 
 class ManyTest(LimitsTest):
-    """The cost of many is that of one, as often."""
+    """What there may be many of costs what one costs, as often."""
 
     def write(self, name, lines):
         with open(self.path(name), "w", encoding="utf-8") as file:

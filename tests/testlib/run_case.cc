@@ -22,7 +22,7 @@
 namespace ampc::testing {
 namespace {
 
-// The result of running a case.
+// What running a case gives.
 struct Outcome {
   std::string before, text;  // the program before and after
   std::string table;         // of the decision, when a pass made one

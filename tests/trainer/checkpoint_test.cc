@@ -86,7 +86,7 @@ TEST(Checkpoint, AResumedTrainingEndsAtTheSameBits) {
   fs::remove_all(dir);
 }
 
-// The work of a child process of the next test.
+// What a child process of the next test does.
 TEST(Checkpoint, Child) {
   const char* dir = std::getenv(kChild);
   if (dir == nullptr) GTEST_SKIP() << "runs inside KilledAtAnyMoment";
@@ -248,7 +248,7 @@ speed <- assign(x)
   fs::remove_all(dir);
 }
 
-// The value of a state in front of an update that has begun: a version that did not keep it saved none, a program that skips nothing needs
+// What a state was in front of an update that has begun: a version that did not keep it saved none, a program that skips nothing needs
 // none.
 TEST(Checkpoint, KeptStatesMayBeMissingOrExtra) {
   const std::string dir = NewDirectory("kept");

@@ -16,6 +16,7 @@ cc_library(name = "benchmark", linkopts = ["-lbenchmark"], deps = [":pthread"])
 cc_library(name = "zlib", linkopts = ["-lz"])
 cc_library(name = "cli11")  # headers only: /usr/include/CLI
 cc_library(name = "pthread", linkopts = ["-lpthread"])
+cc_library(name = "python", hdrs = glob(["python/**/*.h"]), includes = ["python"])  # headers only: an interpreter has the functions
 
 # Highway; :hwy_contrib adds the sources behind <hwy/contrib/...> (the maths and dot headers need only :hwy).
 cc_library(name = "hwy", linkopts = ["-lhwy"])
@@ -62,8 +63,21 @@ def _absl_build(ctx):
             out += _absl_target(name, ctx.read(path))
     return out + 'alias(name = "random", actual = ":random_random")\n'
 
+def _minor_version(path):
+    """11 for /usr/include/python3.11 where headers are in it; 0 for anything else."""
+    minor = path.basename[len("python3."):]
+    return int(minor) if path.basename.startswith("python3.") and minor.isdigit() and path.get_child("Python.h").exists else 0
+
+def _python_headers(ctx):
+    """The folder of the newest Python that has headers, which Debian names by the version; None without one."""
+    folders = sorted([(_minor_version(path), str(path)) for path in ctx.path("/usr/include").readdir()])
+    return folders[-1][1] if folders and folders[-1][0] else None
+
 def _system_libraries_impl(ctx):
     ctx.file("BUILD", _BUILD.format(dnnl = _DEBIAN_DNNL))
+    python = _python_headers(ctx)
+    if python:
+        ctx.symlink(python, "python")
     ctx.file("absl/BUILD", _absl_build(ctx))
 
 system_libraries = repository_rule(implementation = _system_libraries_impl, local = True)

@@ -99,9 +99,9 @@ const char* ampc_error_text(void);
 size_t ampc_dtype_size(int32_t dtype);      /* bytes of an element, 0 for no ampc_dtype */
 const char* ampc_dtype_name(int32_t dtype); /* "f32", "invalid" for no ampc_dtype */
 
-/* Reads the model in the file or folder `path` (.pdmodel, .onnx, .ampc, .prog, a folder with __model__). Options: device ("cpu", "cuda:0"),
- * threads (of one run; "0": all processors), strict-rounding, tf32, params (the file with the weights where the model's name does not imply
- * it). ampc_free_session frees it. */
+/* Reads the model in the file or folder `path` (.pdmodel, .json, .onnx, .ampc, .prog, a folder with __model__ or inference.json). Options:
+ * device ("cpu", "cuda:0"), threads (of one run; "0": all processors), strict-rounding, tf32, params (the file with the weights where the
+ * model's name does not imply it). ampc_free_session frees it. */
 ampc_code ampc_load(const char* path, const ampc_option* options, size_t num_options, ampc_session** session);
 void ampc_free_session(ampc_session* session);
 
@@ -158,6 +158,9 @@ size_t ampc_num_files(const ampc_outcome* outcome);
 ampc_code ampc_outcome_file(const ampc_outcome* outcome, size_t index, ampc_file* file); /* the model's program first */
 size_t ampc_num_notes(const ampc_outcome* outcome);
 const char* ampc_note(const ampc_outcome* outcome, size_t index); /* NULL for an index that is not below the number */
+/* Writes the model that a conversion or a strip made, also where it is in memory: all of its files get their names from `path`, whose
+ * ending chooses the format. The model that it was made of still has to be there, and is not written over: AMPC_USAGE. */
+ampc_code ampc_outcome_save(const ampc_outcome* outcome, const char* path);
 /* What there is to say, as JSON; of a conversion also the whole report, as JSON and as a page. Made at the first call for it. */
 ampc_code ampc_outcome_json(ampc_outcome* outcome, const char** text);
 ampc_code ampc_outcome_report(ampc_outcome* outcome, const char** text);
@@ -180,6 +183,14 @@ ampc_code ampc_convert_model(const ampc_model* model, const char* name, int in_m
 /* `ampc strip`: takes a conversion back; `weights` is the model that has the exact weights, or NULL. */
 ampc_code ampc_strip_model(const ampc_model* model, const ampc_model* weights, const char* name, int in_memory,
                            const ampc_callbacks* callbacks, ampc_outcome** outcome);
+/* `ampc compare A B --json`, whose options are taken but for those that name files of feeds: rtol, atol, tolerance, outputs-only, device,
+ * ... The feeds by name, floats in either's types; or none, and the options random, seed and dims. AMPC_NO for FAIL: the sentence is the
+ * reason, and the outcome is there. */
+ampc_code ampc_compare_models(const ampc_model* a, const ampc_model* b, const ampc_tensor* feeds, size_t num_feeds,
+                              const ampc_option* options, size_t num_options, const ampc_callbacks* callbacks, ampc_outcome** outcome);
+/* `ampc explain --json`, with its options: those of a conversion that decide, op and why-cast. */
+ampc_code ampc_explain_model(const ampc_model* model, const ampc_option* options, size_t num_options, const ampc_callbacks* callbacks,
+                             ampc_outcome** outcome);
 /* `ampc inspect --json`: signature, ops, types, weights and casts. */
 ampc_code ampc_inspect_model(const ampc_model* model, ampc_outcome** outcome);
 /* `ampc verify --json`: AMPC_NO for a model that is not well formed; the sentence says why. */

@@ -1,9 +1,7 @@
-// Conversion and its inverse. Options are those of the command line, declared and checked by the same code.
-#include <algorithm>
+// What becomes of models besides running them. Options are those of the command line, declared and checked by the same code.
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -11,16 +9,19 @@
 #include "graph/base/error.h"
 #include "graph/base/memory_files.h"
 #include "graph/base/status_macros.h"
+#include "graph/formats/files_read.h"
 #include "graph/formats/format.h"
 #include "graph/verify.h"
 #include "passes/amp/training/verify_training.h"
 #include "runtime/convert/convert.h"
+#include "runtime/convert/explain.h"
 #include "runtime/convert/model_facts.h"
 #include "runtime/convert/report.h"
 #include "runtime/convert/strip.h"
 #include "tools/c_api/ampc.h"
 #include "tools/c_api/errors.h"
 #include "tools/c_api/model.h"
+#include "tools/c_api/options.h"
 #include "tools/c_api/outcome.h"
 #include "tools/cli/convert_flags.h"
 #include "tools/cli/options.h"
@@ -28,30 +29,6 @@
 
 namespace ampc::c_api {
 namespace {
-
-// These are not the caller's to give: arguments of ampc_convert, and what only a command line has.
-bool IsReserved(const std::string& key) { return key == "output" || key == "help" || key.size() < 2; }
-
-std::vector<std::string> Keys(const Options& options) {
-  std::vector<std::string> keys = options.LongNames();
-  keys.erase(std::remove_if(keys.begin(), keys.end(), IsReserved), keys.end());
-  return keys;
-}
-
-// The command line that says the same.
-absl::StatusOr<std::vector<std::string>> Words(const Options& known, const std::string& input, const std::string& output,
-                                               absl::Span<const ampc_option> options) {
-  std::vector<std::string> words = {"--output=" + output};
-  const std::vector<std::string> keys = Keys(known);
-  for (const ampc_option& option : options) {
-    if (std::find(keys.begin(), keys.end(), option.key) == keys.end())
-      return UsageError(absl::StrCat("there is no option '", option.key, "'", Suggest(option.key, keys)));
-    words.push_back(absl::StrCat("--", option.key, "=", option.value));
-  }
-  words.push_back("--");
-  words.push_back(input);
-  return words;
-}
 
 absl::StatusOr<Program> Load(const ampc_model& model) {
   const MemoryFiles files = FilesOf(model);
@@ -66,11 +43,20 @@ absl::StatusOr<ConvertOptions> ReadOptions(const std::string& input, const std::
   ConvertFlags flags;
   const Options known("convert");
   AddConvertOptions(known, flags);
-  AMPC_ASSIGN_OR_RETURN(std::vector<std::string> words, Words(known, input, output, absl::MakeConstSpan(options, num_options)));
-  AMPC_RETURN_IF_ERROR(known.Parse(std::move(words)));
+  AMPC_RETURN_IF_ERROR(ParseOptions(known, {input}, absl::MakeConstSpan(options, num_options), {"--output=" + output}));
   flags.options.command = known.CommandLine();
   AMPC_RETURN_IF_ERROR(ResolveConvertFlags(known, flags));
   return std::move(flags.options);
+}
+
+absl::StatusOr<ExplainOptions> ReadExplainOptions(const std::string& model, const ampc_option* options, size_t num_options) {
+  AMPC_RETURN_IF_ERROR(CheckOptions(options, num_options));
+  ExplainFlags flags;
+  const Options known("explain");
+  AddExplainOptions(known, flags);
+  AMPC_RETURN_IF_ERROR(ParseOptions(known, {model}, absl::MakeConstSpan(options, num_options)));
+  AMPC_RETURN_IF_ERROR(ResolveConvertFlags(known, flags.convert));
+  return ExplainOptions{std::move(flags.convert.options), std::move(flags.ops), std::move(flags.cast)};
 }
 
 }  // namespace
@@ -99,15 +85,36 @@ ampc_code ampc_convert_model(const ampc_model* model, const char* name, int in_m
     if (model->num_files > 0) convert.from = &files;
     if (in_memory != 0) convert.into = &made->files;
     convert.progress = ProgressOf(callbacks);
+    const ampc::FilesRead read;
     AMPC_ASSIGN_OR_RETURN(ampc::ConvertResult converted, ampc::Convert(convert));
     converted.options.from = nullptr;  // these end with this call
     converted.options.into = nullptr;
     const auto result = std::make_shared<const ampc::ConvertResult>(std::move(converted));
     made->head = name;
+    made->program = result->program;
+    if (model->num_files == 0) made->read = {read.paths().begin(), read.paths().end()};
     made->notes = result->notes;
     made->json.make = [result] { return ampc::SummaryJson(*result); };
     made->report.make = [result] { return ampc::ReportJson(*result); };
     made->page.make = [result] { return ampc::ReportHtml(*result); };
+    Give(std::move(made), callbacks, outcome);
+    return absl::OkStatus();
+  });
+}
+
+ampc_code ampc_explain_model(const ampc_model* model, const ampc_option* options, size_t num_options, const ampc_callbacks* callbacks,
+                             ampc_outcome** outcome) {
+  return Call("ampc_explain_model", [=]() -> absl::Status {
+    AMPC_RETURN_IF_ERROR(CheckModel(model, "model"));
+    AMPC_RETURN_IF_ERROR(Need(outcome, "outcome"));
+    AMPC_ASSIGN_OR_RETURN(ampc::ExplainOptions explain, ReadExplainOptions(model->path, options, num_options));
+    const ampc::MemoryFiles files = FilesOf(*model);
+    if (model->num_files > 0) explain.convert.from = &files;
+    explain.convert.progress = ProgressOf(callbacks);
+    AMPC_ASSIGN_OR_RETURN(const ampc::ExplainedConversion explained, ampc::ExplainConversion(explain));
+    auto made = std::make_unique<ampc_outcome>();
+    made->notes = explained.result.notes;
+    made->json.make = [text = ampc::ExplainJson(explained)] { return text; };
     Give(std::move(made), callbacks, outcome);
     return absl::OkStatus();
   });
@@ -129,8 +136,11 @@ ampc_code ampc_strip_model(const ampc_model* model, const ampc_model* weights, c
     ampc::StripOptions strip{.model = model->path, .output = name, .weights = weights == nullptr ? "" : weights->path, .from = &files};
     if (in_memory != 0) strip.into = &made->files;
     strip.progress = ProgressOf(callbacks);
+    const ampc::FilesRead read;
     AMPC_ASSIGN_OR_RETURN(const ampc::StripResult stripped, ampc::Strip(strip));
     made->head = name;
+    made->program = stripped.program;
+    if (files.files().empty()) made->read = {read.paths().begin(), read.paths().end()};
     made->notes = stripped.notes;
     made->json.make = [stripped, from = std::string(model->path), to = std::string(name)] { return ampc::StripJson(from, to, stripped); };
     Give(std::move(made), callbacks, outcome);

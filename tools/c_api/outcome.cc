@@ -3,8 +3,11 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/atomic_file_set.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/formats/format.h"
+#include "graph/formats/outputs.h"
 #include "tools/c_api/errors.h"
 
 namespace ampc::c_api {
@@ -66,6 +69,18 @@ size_t ampc_num_notes(const ampc_outcome* outcome) { return outcome == nullptr ?
 
 const char* ampc_note(const ampc_outcome* outcome, size_t index) {
   return index < ampc_num_notes(outcome) ? outcome->notes[index].c_str() : nullptr;
+}
+
+ampc_code ampc_outcome_save(const ampc_outcome* outcome, const char* path) {
+  return Call("ampc_outcome_save", [=]() -> absl::Status {
+    AMPC_RETURN_IF_ERROR(Need(outcome, "outcome"));
+    AMPC_RETURN_IF_ERROR(Need(path, "path"));
+    if (outcome->program == nullptr) return ampc::UsageError("this outcome has no model");
+    ampc::AtomicFileSet files;
+    AMPC_RETURN_IF_ERROR(ampc::AddModel(*outcome->program, path, {}, &files));
+    AMPC_RETURN_IF_ERROR(ampc::CheckOutputs(files.targets(), outcome->read));
+    return files.Commit();
+  });
 }
 
 ampc_code ampc_outcome_json(ampc_outcome* outcome, const char** text) {

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/base/memory_files.h"
+#include "graph/program.h"
 #include "runtime/convert/options.h"
 #include "tools/c_api/ampc.h"
 
@@ -24,6 +25,8 @@ struct ampc_outcome {
   std::vector<std::string> order;
   std::vector<std::string> notes;
   ampc_text json, report, page;
+  std::shared_ptr<const ampc::Program> program;  // that was made
+  std::vector<std::string> read;                 // files of the disk that its weights are in
 };
 
 namespace ampc::c_api {

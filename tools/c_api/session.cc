@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "tools/c_api/ampc.h"
 #include "tools/c_api/errors.h"
 #include "tools/c_api/model.h"
+#include "tools/c_api/tensors.h"
 #include "tools/c_api/types.h"
 #include "tools/cli/version.h"
 
@@ -73,38 +73,6 @@ absl::Status SetOption(const std::string& key, const std::string& value, Session
     return UsageError(absl::StrCat("there is no option '", key, "'", Suggest(key, keys)));
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<HostTensor> Copy(const ampc_tensor& tensor) {
-  const DType dtype = FromC(tensor.dtype);
-  if (dtype == DType::kInvalid) return UsageError(absl::StrCat("its dtype is ", tensor.dtype, ", an ampc_dtype is needed"));
-  if (tensor.rank < 0) return UsageError(absl::StrCat("its rank is ", tensor.rank, ", 0 or more is needed"));
-  AMPC_RETURN_IF_ERROR(NeedArray(tensor.dims, static_cast<size_t>(tensor.rank), "its dims"));
-  // The size first: nothing is allocated for dims that the data cannot have.
-  const absl::Span<const int64_t> dims(tensor.dims, static_cast<size_t>(tensor.rank));
-  const std::optional<int64_t> bytes = NumBytes(dtype, dims);
-  if (!bytes.has_value())
-    return UsageError(absl::StrCat("its shape is ", ShapeToString(dims), ", known dims and less than 2^63 bytes are needed"));
-  if (static_cast<uint64_t>(*bytes) != tensor.bytes) {
-    return UsageError(absl::StrCat("it has ", tensor.bytes, " bytes, ", Name(dtype), " ", ShapeToString(dims), " needs ", *bytes));
-  }
-  AMPC_ASSIGN_OR_RETURN(HostTensor out, HostTensor::CreateUninitialized(dtype, dims));
-  if (*bytes == 0) return out;
-  AMPC_RETURN_IF_ERROR(Need(tensor.data, "its data"));
-  std::memcpy(out.mutable_data(), tensor.data, tensor.bytes);
-  return out;
-}
-
-absl::StatusOr<TensorMap> Feeds(absl::Span<const ampc_tensor> inputs) {
-  TensorMap feeds;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].name == nullptr) return UsageError(absl::StrCat("the name of input ", i, " is NULL"));
-    absl::StatusOr<HostTensor> tensor = Copy(inputs[i]);
-    if (!tensor.ok()) return Annotate(tensor.status(), absl::StrCat("input '", inputs[i].name, "'"));
-    if (!feeds.emplace(inputs[i].name, *std::move(tensor)).second)
-      return UsageError(absl::StrCat("input '", inputs[i].name, "' is given twice"));
-  }
-  return feeds;
 }
 
 absl::Status Load(const ampc_model& model, const ampc_option* options, size_t num_options, ampc_session** session) {

@@ -44,7 +44,7 @@ absl::Status ResolveIo(ConvertFlags& flags) {
   return absl::OkStatus();
 }
 
-// The result of an op depends on it, or the position of the program's weights.
+// What an op becomes depends on it, or where the program's weights are.
 bool DecidesSomething(const ConvertOption& row) {
   return row.scope != OptionScope::kRun || *row.chosen_by != '\0' || absl::string_view(row.name) == "params";
 }
@@ -109,9 +109,11 @@ void AddConvertOptions(const Options& options, ConvertFlags& flags) {
   AddRows(options, true, flags);
 }
 
-void AddDecisionOptions(const Options& options, ConvertFlags& flags) {
-  options.Add("model", flags.options.model, kModelHelp).Required();
-  AddRows(options, false, flags);
+void AddExplainOptions(const Options& options, ExplainFlags& flags) {
+  options.Add("model", flags.convert.options.model, kModelHelp).Required();
+  AddRows(options, false, flags.convert);
+  options.Add("--op", flags.ops, "only these ops, in full: a selector, several times or with commas").OneValueEach();
+  options.Add("--why-cast", flags.cast, "only the casts of this value");
 }
 
 absl::Status ResolveConvertFlags(const Options& options, ConvertFlags& flags) {

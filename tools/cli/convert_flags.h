@@ -17,9 +17,16 @@ struct ConvertFlags {
   bool json = false;
 };
 
-// Declares the options; `flags` has to outlive them. Those that decide are a part of them: what `ampc explain` has.
+// Those of `ampc explain`.
+struct ExplainFlags {
+  ConvertFlags convert;
+  std::vector<std::string> ops;  // selectors
+  std::string cast;
+};
+
+// Declares the options; `flags` has to outlive them. Those of explain are the ones that decide, and two of its own.
 void AddConvertOptions(const Options& options, ConvertFlags& flags);
-void AddDecisionOptions(const Options& options, ConvertFlags& flags);
+void AddExplainOptions(const Options& options, ExplainFlags& flags);
 
 // After parsing, on the same `flags`: reads --config and fills in what `flags.options` takes from several options. Usage errors; exit code
 // 3 for a bad config file, 4 for options that are known and not supported.

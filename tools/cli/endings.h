@@ -1,4 +1,4 @@
-// The kind of a file by the ending of its name.
+// What a file's name says that it is.
 #pragma once
 
 #include <string>

@@ -4,7 +4,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -51,21 +50,16 @@ absl::Status CheckFeedFlags(const Options& options, const FeedFlags& flags) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<TensorMap> FeedsOf(const FeedFlags& flags, const Session& session) {
-  if (!flags.random) return ReadFeeds(flags.inputs, session.inputs());
+absl::Status UseFeeds(const FeedFlags& flags, const Session& session, const std::function<absl::Status(const TensorMap& feeds)>& use,
+                      std::string* note) {
+  if (!flags.random) {
+    AMPC_ASSIGN_OR_RETURN(const TensorMap feeds, ReadFeeds(flags.inputs, session.inputs()));
+    return use(feeds);
+  }
   MadeFeedOptions options;
   options.seed = flags.seed;
   for (const std::string& text : flags.dims) AMPC_RETURN_IF_ERROR(ParseDims(text, &options));
-  AMPC_ASSIGN_OR_RETURN(MadeFeeds made, MakeFeeds(session.program(), options));
-  return std::move(made.feeds);
-}
-
-absl::Status WithMadeDims(const absl::Status& status, const FeedFlags& flags, const TensorMap& feeds) {
-  if (!flags.random || ExitCodeOf(status) != ExitCode::kUsage) return status;
-  const std::string dims = absl::StrJoin(feeds, ", ", [](std::string* out, const auto& feed) {
-    absl::StrAppend(out, feed.first, "=", absl::StrJoin(feed.second.dims(), ","));
-  });
-  return Annotate(status, absl::StrCat("with feeds of ", dims, ", which --dims changes"));
+  return UseFeedsThatFit(session.program(), options, use, note);
 }
 
 }  // namespace ampc

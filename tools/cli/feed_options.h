@@ -1,7 +1,8 @@
-// The feeds of a verb that runs a model: files, or values that are made up.
+// Where a verb that runs a model gets its feeds from: files, or values that are made up.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,9 @@ void AddFeedOptions(const Options& options, FeedFlags* flags);
 // A usage error where neither files nor --random are given, or both, or --seed and --dims without --random.
 absl::Status CheckFeedFlags(const Options& options, const FeedFlags& flags);
 
-// The feeds of a session. Those of --random are as runtime/made_feeds.h makes them.
-absl::StatusOr<TensorMap> FeedsOf(const FeedFlags& flags, const Session& session);
-// The error of a run whose feeds do not fit; with --random also which dims were made up.
-absl::Status WithMadeDims(const absl::Status& status, const FeedFlags& flags, const TensorMap& feeds);
+// Calls `use` with the feeds of a session: those of the files, or, of --random, the first of runtime/made_feeds.h that it takes; `note` is
+// a sentence about these, or "".
+absl::Status UseFeeds(const FeedFlags& flags, const Session& session, const std::function<absl::Status(const TensorMap& feeds)>& use,
+                      std::string* note);
 
 }  // namespace ampc

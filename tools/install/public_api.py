@@ -1,4 +1,4 @@
-"""The public headers of a shared library, and the symbols that they declare.
+"""What a shared library's public headers are, and which symbols they mean.
 
   public_api.py --public HEADER... --generated FOLDER --headers OUT --exports OUT ARCHIVE...
 

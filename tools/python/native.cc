@@ -3,7 +3,7 @@
 // and 2 have in common.
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x03090000
-#include <python3.11/Python.h>
+#include <Python.h>
 
 #include <cstdint>
 #include <cstring>
@@ -33,7 +33,7 @@ struct Array {
 // From the package, once: the class of arrays, numpy.empty, what makes an array over memory, and the exceptions by code.
 PyObject *array_class = nullptr, *make_empty = nullptr, *make_view = nullptr, *raise_error = nullptr;
 
-// The buffers of one session's runs.
+// What one session's runs need.
 struct Runner {
   const ampc_session* session;
   PyObject* inputs;  // the dtypes of NumPy, in order

@@ -1,4 +1,4 @@
-// The name of the node in an ONNX file that an op of a program was.
+// What an ONNX file calls the node that an op of a program was.
 #pragma once
 
 #include <string>

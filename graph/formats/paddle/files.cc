@@ -48,7 +48,7 @@ absl::StatusOr<std::string> FindModel(const std::string& folder) {
     if (absl::EndsWith(path, kModelSuffix)) found.push_back(path);
   }
   if (found.size() == 1) return found[0];
-  if (found.empty()) return BadInputError(absl::StrCat(folder, ": a folder without __model__ or x.pdmodel"));
+  if (found.empty()) return BadInputError(absl::StrCat(folder, ": a folder without __model__, x.pdmodel or inference.json"));
   std::sort(found.begin(), found.end());
   return BadInputError(absl::StrCat(folder, ": a folder with ", found.size(), " programs, name one of them: ", found[0]));
 }

@@ -1,4 +1,4 @@
-// Operators that ONNX Runtime's optimizer makes of activations, embeddings and normalisations with their neighbours.
+// What ONNX Runtime's optimizer makes of activations, embeddings and normalisations with what stands beside them.
 #include <optional>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Operators that ONNX Runtime's optimizer makes of matrix products and convolutions with their readers.
+// What ONNX Runtime's optimizer makes of matrix products and convolutions with what follows them.
 #include <optional>
 #include <string>
 #include <utility>

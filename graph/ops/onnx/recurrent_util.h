@@ -1,4 +1,4 @@
-// Common parts of LSTM, GRU and RNN, and their lowering step by step.
+// What LSTM, GRU and RNN share, and their lowering step by step.
 #pragma once
 
 #include <string>

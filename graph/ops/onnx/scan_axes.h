@@ -1,4 +1,4 @@
-// The operands and attributes of a Scan: which operands are states, along which axes the others are cut.
+// What the operands and attributes of a Scan say: which operands are states, along which axes the others are cut.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Common parts of the kernels that only move values.
+// What the kernels that only move values share.
 #pragma once
 
 #include <memory>

@@ -8,7 +8,7 @@
 
 namespace ampc::cuda {
 
-// The result of Prepare: the parameters in the class of the values.
+// What Prepare makes: the parameters in the class of the values.
 template <class C, class F>
 struct Prepared {
   functors::Params<C> params;

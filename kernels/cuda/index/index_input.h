@@ -1,4 +1,4 @@
-// Specs of indexes in the terms of the launchers.
+// What specs of indexes are in the terms of the launchers.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Common parts of rows of normalisations, in device code.
+// What rows of normalisations share, in device code.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Common parts of the device kernels of rnn and its gradient: sizes, operands as f32, the forward steps of a cell.
+// What the device kernels of rnn and its gradient share: sizes, operands as f32, the forward steps of a cell.
 #pragma once
 
 #include <cstdint>

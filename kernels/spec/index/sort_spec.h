@@ -1,4 +1,4 @@
-// Parameters of argsort, top_k and top_k_v2.
+// What argsort, top_k and top_k_v2 say.
 #pragma once
 
 #include "absl/status/statusor.h"

@@ -1,4 +1,4 @@
-// Parameters of {linear,bilinear,trilinear,bicubic,nearest}_interp_v2 and their gradients.
+// What {linear,bilinear,trilinear,bicubic,nearest}_interp_v2 and their gradients say.
 #pragma once
 
 #include <array>

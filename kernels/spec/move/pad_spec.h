@@ -1,4 +1,4 @@
-// Parameters of pad, pad2d, pad3d and their gradients.
+// What pad, pad2d, pad3d and their gradients say.
 #pragma once
 
 #include <cstdint>

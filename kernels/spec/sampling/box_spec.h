@@ -1,4 +1,4 @@
-// Parameters of yolo_box, prior_box and box_coder.
+// What yolo_box, prior_box and box_coder say.
 #pragma once
 
 #include <array>

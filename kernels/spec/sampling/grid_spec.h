@@ -1,4 +1,4 @@
-// Parameters of grid_sampler and its gradient.
+// What grid_sampler and its gradient say.
 #pragma once
 
 #include "absl/status/statusor.h"

@@ -1,4 +1,4 @@
-// Parameters of roi_align and its gradient.
+// What roi_align and its gradient say.
 #pragma once
 
 #include "kernels/common/roi_align.h"

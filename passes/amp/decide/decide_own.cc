@@ -65,7 +65,7 @@ class OwnDecider {
     return std::move(out_);
   }
 
-  // The results of the user's requests.
+  // What came of the user's requests.
   absl::Status Report(std::vector<std::string>* notes) const {
     notes->insert(notes->end(), notes_.begin(), notes_.end());
     for (const std::string& type : without_kernel_) {
@@ -260,7 +260,7 @@ class OwnDecider {
     return false;
   }
 
-  // The types of results, for the ops that follow them. A value made from no data has none to tell.
+  // What the results say to the ops that follow them. A value made from no data says nothing.
   void VoteForResults(const Op& op, const OpDecision& d) {
     if (IsInserted(op)) return;
     const bool from_float = IsCast(op) ? op.inputs()[0]->type.IsFloat() : HasFloatOperand(op);
@@ -382,7 +382,7 @@ DecisionOr DecideOwn(const DecideOptions& options, const PrecisionSupport& suppo
                      std::vector<std::string>* notes) {
   if (options.level == "OD") return UsageError("level OD exists with a Paddle mode only; use O0, O1 or O2");
   AMPC_RETURN_IF_ERROR(CheckLists(options, program));
-  // The plan has the results of selectors; in a model with other names they may find nothing.
+  // What selectors said stands in the plan; in a model with other names they may find nothing.
   static const std::vector<Selector>* const kNone = new std::vector<Selector>;
   const bool plan = options.plan != nullptr;
   AMPC_ASSIGN_OR_RETURN(SelectorChoices choices,

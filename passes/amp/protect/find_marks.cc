@@ -21,8 +21,7 @@ void RunForward(Facts& facts, Marks* marks, std::vector<RuleStep>* steps) {
   }
 }
 
-// The ops that lead to logarithms: all of them, or if they are more than half of the work, those behind which no function of a network
-// lies.
+// What leads to logarithms: all of it, or where that is more than half of the work, what no function of a network lies behind.
 class LogSlice {
  public:
   void Add(const Op& op, bool leads, bool direct) {

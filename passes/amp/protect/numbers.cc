@@ -7,7 +7,7 @@
 namespace ampc {
 namespace {
 
-// The effect of a rule at arithmetic on a value that was an integer.
+// What a rule does with arithmetic on what was an integer.
 enum class OfIntegers { kNothing, kAlone, kDivides };
 
 OfIntegers ArithmeticOf(const Visit& v) {

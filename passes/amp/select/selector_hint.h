@@ -1,4 +1,4 @@
-// A hint about a selector that matches nothing.
+// What to say about a selector that matches nothing.
 #pragma once
 
 #include <string>

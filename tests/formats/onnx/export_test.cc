@@ -1,4 +1,4 @@
-// The files of the exporter: patches for what changed, and the original again when the changes are taken back.
+// What the exporter writes: patches for what changed, and the original again when the changes are taken back.
 #include "graph/formats/onnx/export.h"
 
 #include <algorithm>

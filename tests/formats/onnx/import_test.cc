@@ -1,4 +1,4 @@
-// Programs that the importer makes of models.
+// What the importer makes of a model.
 #include "graph/base/half.h"
 #include "graph/formats/format.h"
 #include "graph/verify.h"

@@ -75,7 +75,7 @@ TEST(BadProgram, RandomDamageToControlFlow) {
 
 TEST(BadProgram, FolderWithoutOne) {
   const TempFolder folder;
-  EXPECT_THAT(LoadModel(folder.path()), StatusIs(ExitCode::kBadInput, HasSubstr("without __model__ or x.pdmodel")));
+  EXPECT_THAT(LoadModel(folder.path()), StatusIs(ExitCode::kBadInput, HasSubstr("without __model__, x.pdmodel or inference.json")));
 }
 
 TEST(BadProgram, UnknownFormat) {

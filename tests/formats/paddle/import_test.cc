@@ -1,4 +1,4 @@
-// A Paddle program in the IR.
+// What the IR makes of a Paddle program.
 #include <string>
 #include <utility>
 #include <vector>

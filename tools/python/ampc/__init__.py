@@ -8,7 +8,7 @@
 """
 
 from ._compare import Comparison, compare
-from ._convert import ConvertResult, StripResult, convert, strip
+from ._convert import ConvertResult, StripResult, convert, explain, strip
 from ._errors import BadInput, Cancelled, Error, Unsupported, UsageError
 from ._inspect import inspect, verify
 from ._lib import version as _version
@@ -17,5 +17,5 @@ from ._session import NodeArg, Session
 __version__ = _version().decode()
 __all__ = [
     "BadInput", "Cancelled", "Comparison", "ConvertResult", "Error", "NodeArg", "Session", "StripResult", "Unsupported", "UsageError", "compare",
-    "convert", "inspect", "strip", "verify",
+    "convert", "explain", "inspect", "strip", "verify",
 ]  # fmt: skip

@@ -7,31 +7,21 @@ import html
 import json
 import os
 import tempfile
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy
 
 from . import _lib
 from ._errors import Unsupported, UsageError
 
-Progress = Callable[[str, float, float], Any]
-
-# Names that other converters have for the same.
-_ALIASES = {
-    "op_block_list": "op_types_to_exclude",
-    "node_block_list": "nodes_to_exclude",
-    "low_precision_type": "dtype",
-    "output": "out",
-}
-
-
 class _Made:
     """A model that a call made: in a file, or in memory."""
 
-    def __init__(self, output: _lib.Output, out: Optional[str], given: _lib.GivenModel):
+    def __init__(self, output: _lib.Output, out: Optional[str], given: _lib.GivenModel, *kept: Any):
         self._output = output
         self._out = out
         self._given = given
+        self._kept = kept  # what `output` reads, too
         self._files: Optional[Dict[str, bytes]] = None
         self.notes: List[str] = output.notes()
 
@@ -44,7 +34,7 @@ class _Made:
 
     @property
     def model(self) -> Any:
-        """The model for Session, compare and the others: the path where `out` was given; an onnx.ModelProto where one was converted; else bytes, or a dict
+        """What Session, compare and the others take: the path where `out` was given; an onnx.ModelProto where one was converted; else bytes, or a dict
         {name: bytes} where the model has several files."""
         if self._out is not None:
             return self._out
@@ -59,21 +49,15 @@ class _Made:
         return onnx.ModelProto.FromString(data)
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes the model's files into the folder of `path`; the program gets this name, the others keep theirs."""
-        if self._out is not None:
-            raise UsageError("the model was written to '%s' already" % self._out)
-        path = os.fspath(path)
-        folder = os.path.dirname(path)
-        for name, data in reversed(list(self.files.items())):  # the program last
-            target = path if name == next(iter(self.files)) else os.path.join(folder, os.path.basename(name))
-            part = "%s.%d.part" % (target, os.getpid())
-            with open(part, "wb") as file:
-                file.write(data)
-            os.replace(part, target)
+        """Writes the model to `path`, whose ending chooses the format; where it has several files, all of them get their names from it.
+
+        The model that this one was made of still has to be there, and is not written over. Raises UsageError for its name or an unknown ending.
+        """
+        self._output.save(os.fspath(path))
 
 
 class ConvertResult(_Made):
-    """The result of convert: `model`, `files`, `save(path)`; `notes`, sentences that the user should read; `summary` and `report` as dicts."""
+    """What convert made: `model`, `files`, `save(path)`; `notes`, sentences that the user should read; `summary` and `report` as dicts."""
 
     @property
     def summary(self) -> Dict[str, Any]:
@@ -100,7 +84,7 @@ class ConvertResult(_Made):
 
 
 class StripResult(_Made):
-    """The result of strip: `model`, `files`, `save(path)`, `notes`."""
+    """What strip made: `model`, `files`, `save(path)`, `notes`."""
 
 
 def _words(value: Union[str, Iterable[str]]) -> List[str]:
@@ -135,12 +119,40 @@ def _calibration(data: Any, folder: str) -> List[str]:
 
 
 def _default_name(given: _lib.GivenModel) -> str:
-    """The name of a model in memory, in the format of the one that it is made of."""
+    """What a model in memory is called, in the format of the one that it is made of."""
     name = os.path.basename(given.name.rstrip("/"))
     if os.path.isdir(given.name):
         names = os.listdir(given.name)
         return "inference.json" if "inference.json" in names and not any(n.endswith(".pdmodel") for n in names) else "inference.pdmodel"
     return name if os.path.splitext(name)[1] else name + ".onnx"
+
+
+def _decision(
+    dtype: Any = "fp16",
+    level: Optional[str] = "O2",
+    keep_io_types: Union[bool, Sequence[str]] = True,
+    nodes_to_exclude: Sequence[str] = (),
+    op_types_to_exclude: Sequence[str] = (),
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    **options: Any,
+) -> List[Tuple[str, str]]:
+    """The options of the command that say the same, names of onnxconverter-common among them."""
+    dtype = options.pop("low_precision_type", dtype)
+    nodes = [*_words(nodes_to_exclude), *_words(options.pop("node_block_list", None) or ())]
+    types = [*_words(op_types_to_exclude), *_words(options.pop("op_block_list", None) or ())]
+    words: List[Tuple[str, str]] = [("dtype", _dtype(dtype))]
+    if level is not None and not ("compat" in options and level == "O2"):
+        words.append(("level", level))
+    if keep_io_types is False:
+        words.append(("low-io", "true"))
+    elif keep_io_types is not True:
+        words.append(("keep-io", ",".join(_words(keep_io_types))))
+    words += [("exclude", _exactly(name)) for name in nodes]
+    words += [("exclude", "type:" + name) for name in types]
+    words += [("include", selector) for selector in _words(include)]
+    words += [("exclude", selector) for selector in _words(exclude)]
+    return words + _lib.words_of(options)
 
 
 def convert(
@@ -156,7 +168,7 @@ def convert(
     exclude: Sequence[str] = (),
     calibration_data: Any = None,
     runtime: Optional[str] = None,
-    progress: Optional[Progress] = None,
+    progress: Optional[_lib.Progress] = None,
     **options: Any,
 ) -> ConvertResult:
     """Converts a trained model to mixed precision.
@@ -179,35 +191,10 @@ def convert(
     Raises UsageError for options that contradict, BadInput for a bad model, Unsupported for what cannot be converted. A failed conversion leaves no
     output.
     """
-    for alias, name in _ALIASES.items():
-        if alias not in options:
-            continue
-        value = options.pop(alias)
-        if name == "op_types_to_exclude":
-            op_types_to_exclude = [*_words(op_types_to_exclude), *_words(value or ())]
-        elif name == "nodes_to_exclude":
-            nodes_to_exclude = [*_words(nodes_to_exclude), *_words(value or ())]
-        elif name == "dtype":
-            dtype = value
-        else:
-            out = value
+    out = options.pop("output", out)
     if runtime is not None:
         raise Unsupported("runtime='%s': trying candidates on another runtime is not in this version" % runtime)
-    words: List[Tuple[str, str]] = [("dtype", _dtype(dtype))]
-    if level is not None and not ("compat" in options and level == "O2"):
-        words.append(("level", level))
-    if keep_io_types is False:
-        words.append(("low-io", "true"))
-    elif keep_io_types is not True:
-        words.append(("keep-io", ",".join(_words(keep_io_types))))
-    words += [("exclude", _exactly(name)) for name in _words(nodes_to_exclude)]
-    words += [("exclude", "type:" + name) for name in _words(op_types_to_exclude)]
-    words += [("include", selector) for selector in _words(include)]
-    words += [("exclude", selector) for selector in _words(exclude)]
-    for key, value in options.items():
-        key = key.replace("_", "-")
-        for word in _words(value) if isinstance(value, (list, tuple)) else [value]:
-            words.append((key, ("true" if word else "false") if isinstance(word, bool) else str(word)))
+    words = _decision(dtype, level, keep_io_types, nodes_to_exclude, op_types_to_exclude, include, exclude, **options)
     given = _lib.GivenModel(model)
     path = None if out is None else os.fspath(out)
     handle = ctypes.c_void_p()
@@ -220,12 +207,39 @@ def convert(
     return ConvertResult(_lib.Output(handle), path, given)
 
 
+def explain(
+    model: _lib.ModelLike,
+    *,
+    op: Union[str, Sequence[str]] = (),
+    why_cast: Optional[str] = None,
+    progress: Optional[_lib.Progress] = None,
+    **options: Any,
+) -> Dict[str, Any]:
+    """Why each operator of a conversion would compute in its type: the rule, and what led to it, as `ampc explain --json` prints it.
+
+    Args:
+      model: as convert's; also a converted one.
+      op: selectors: only these operators. The dict has "ops", each with its type, precision, rule, reason and causes, and "casts".
+      why_cast: a value: only its casts.
+      progress: as convert's.
+      options: those of convert that decide: dtype, level, nodes_to_exclude, include, white_list, ...
+
+    Raises what convert raises. Nothing is written.
+    """
+    words = _decision(**options) + _lib.words_of({"op": list(_words(op)), "why_cast": why_cast})
+    given = _lib.GivenModel(model)
+    handle = ctypes.c_void_p()
+    with _lib.callbacks_of(progress) as callbacks:
+        _lib.check(_lib.explain_model(ctypes.byref(given.c), *_lib.options_of(words), callbacks, ctypes.byref(handle)))
+    return json.loads(_lib.Output(handle).text("json"))
+
+
 def strip(
     model: _lib.ModelLike,
     out: Union[str, "os.PathLike[str]", None] = None,
     *,
     weights: Optional[_lib.ModelLike] = None,
-    progress: Optional[Progress] = None,
+    progress: Optional[_lib.Progress] = None,
 ) -> StripResult:
     """Takes a conversion back. The weights are widened from what is stored, or, byte for byte, those of the model `weights`, the original."""
     given = _lib.GivenModel(model)
@@ -236,4 +250,4 @@ def strip(
         source = None if original is None else ctypes.byref(original.c)
         name = os.fsencode(path or _default_name(given))
         _lib.check(_lib.strip_model(ctypes.byref(given.c), source, name, path is None, callbacks, ctypes.byref(handle)))
-    return StripResult(_lib.Output(handle), path, given)
+    return StripResult(_lib.Output(handle), path, given, original)

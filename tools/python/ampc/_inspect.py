@@ -1,4 +1,4 @@
-"""The contents of a model, and whether it is well formed."""
+"""What is in a model, and whether it is well formed."""
 
 from __future__ import annotations
 

@@ -8,11 +8,15 @@ import os
 from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_void_p
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
+import numpy
+
 from . import _native
 from ._errors import Cancelled, raise_for
+from ._types import code_of
 
 _C = ctypes.CDLL(_native.__file__)
 
+Progress = Callable[[str, float, float], Any]
 PROGRESS = ctypes.CFUNCTYPE(c_int, c_void_p, c_char_p, c_double, c_double)
 LOG = ctypes.CFUNCTYPE(None, c_void_p, c_char_p)
 
@@ -61,9 +65,13 @@ _num_files = _declare("ampc_num_files", c_size_t, c_void_p)
 _output_file = _declare("ampc_outcome_file", c_int, c_void_p, c_size_t, POINTER(File))
 _num_notes = _declare("ampc_num_notes", c_size_t, c_void_p)
 _note = _declare("ampc_note", c_char_p, c_void_p, c_size_t)
+_save = _declare("ampc_outcome_save", c_int, c_void_p, c_char_p)
 _TEXTS = {kind: _declare("ampc_outcome_" + kind, c_int, c_void_p, POINTER(c_char_p)) for kind in ("json", "report", "page")}
 convert_model = _declare("ampc_convert_model", c_int, POINTER(Model), c_char_p, c_int, *_OPTIONS, POINTER(Callbacks), POINTER(c_void_p))
 strip_model = _declare("ampc_strip_model", c_int, POINTER(Model), POINTER(Model), c_char_p, c_int, POINTER(Callbacks), POINTER(c_void_p))
+compare_models = _declare(
+    "ampc_compare_models", c_int, POINTER(Model), POINTER(Model), POINTER(Tensor), c_size_t, *_OPTIONS, POINTER(Callbacks), POINTER(c_void_p))  # fmt: skip
+explain_model = _declare("ampc_explain_model", c_int, POINTER(Model), *_OPTIONS, POINTER(Callbacks), POINTER(c_void_p))
 inspect_model = _declare("ampc_inspect_model", c_int, POINTER(Model), POINTER(c_void_p))
 verify_model = _declare("ampc_verify_model", c_int, POINTER(Model), POINTER(c_void_p))
 
@@ -81,6 +89,27 @@ def options_of(options: Sequence[Tuple[str, str]]) -> Tuple[Any, int]:
     return array, len(options)
 
 
+def words_of(options: Mapping[str, Any]) -> List[Tuple[str, str]]:
+    """Keywords as options: `_` is `-`, a list gives an option several times, None leaves it out."""
+    words = []
+    for key, value in options.items():
+        for word in value if isinstance(value, (list, tuple)) else [] if value is None else [value]:
+            words.append((key.replace("_", "-"), ("true" if word else "false") if isinstance(word, bool) else str(word)))
+    return words
+
+
+def tensors_of(arrays: Mapping[str, Any]) -> Tuple[Any, int, List[Any]]:
+    """An array of tensors over the memory of NumPy's arrays, its length, and what has to be kept meanwhile."""
+    tensors, kept = (Tensor * max(1, len(arrays)))(), []
+    for slot, (name, value) in zip(tensors, arrays.items()):
+        array = numpy.require(value.detach() if hasattr(value, "detach") else value, requirements=["C", "A"])
+        dims = (c_int64 * array.ndim)(*array.shape)
+        slot.name, slot.dtype, slot.rank, slot.dims = name.encode(), code_of(array.dtype), array.ndim, dims
+        slot.data, slot.bytes = array.ctypes.data, array.nbytes
+        kept += [array, dims]
+    return tensors, len(arrays), kept
+
+
 # A model that a caller may name or hand over.
 ModelLike = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, Mapping[str, Any], Any]
 
@@ -91,8 +120,6 @@ def _address(data: Any) -> Tuple[int, int, Any]:
         return ctypes.cast(c_char_p(data), c_void_p).value or 0, len(data), data
     view = memoryview(data).cast("B")
     if view.readonly:
-        import numpy
-
         array = numpy.frombuffer(view, numpy.uint8)
         return array.ctypes.data, array.size, array
     buffer = (ctypes.c_char * len(view)).from_buffer(view)
@@ -129,7 +156,7 @@ class GivenModel:
 
 
 class Output:
-    """The result of a call."""
+    """What a call made."""
 
     def __init__(self, handle: c_void_p):
         self._handle = handle
@@ -141,6 +168,9 @@ class Output:
         text = c_char_p()
         check(_TEXTS[kind](self._handle, byref(text)))
         return (text.value or b"").decode("utf-8", "replace")
+
+    def save(self, path: str) -> None:
+        check(_save(self._handle, os.fsencode(path)))
 
     def notes(self) -> List[str]:
         return [_note(self._handle, i).decode("utf-8", "replace") for i in range(_num_notes(self._handle))]
@@ -155,7 +185,7 @@ class Output:
 
 
 @contextlib.contextmanager
-def callbacks_of(progress: Optional[Callable[[str, float, float], Any]]) -> Iterator[Any]:
+def callbacks_of(progress: Optional[Progress]) -> Iterator[Any]:
     """The callbacks for a call. An exception of `progress` stops the call and is raised in its place."""
     raised: List[BaseException] = []
 

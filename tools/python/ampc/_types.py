@@ -34,6 +34,14 @@ def dtype_of(code: int) -> numpy.dtype:
     return numpy.dtype(getattr(ml_dtypes, name))
 
 
+def code_of(dtype: numpy.dtype) -> int:
+    """The number of a dtype, in whatever byte order that is the machine's."""
+    for code, (_, name) in _TYPES.items():
+        if dtype.name == name and dtype.isnative:
+            return code
+    raise Unsupported("an array of %s cannot be a feed" % dtype)
+
+
 def onnx_name(code: int) -> str:
     """As ONNX Runtime says it: tensor(float)."""
     return "tensor(%s)" % _TYPES[code][0]

@@ -1,0 +1,59 @@
+#include "tools/cli/compare_flags.h"
+
+#include "graph/base/status_macros.h"
+#include "runtime/feeds.h"
+
+namespace ampc {
+
+void AddCompareOptions(const Options& options, CompareFlags& flags) {
+  options.Add("a", flags.a, "the reference model").Required();
+  options.Add("b", flags.b, "the model to judge").Required();
+  AddFeedOptions(options, &flags.feeds);
+  options.Add("--params-a", flags.params_a, "file with the weights of the first model");
+  options.Add("--params-b", flags.params_b, "file with the weights of the second model");
+  options.Add("--tolerance", flags.options.of_largest, "largest allowed max rel of every output").NotNegative();
+  options.Add("--rtol", flags.options.rtol, "each element may differ by ATOL + RTOL |a|").NotNegative();
+  options.Add("--atol", flags.options.atol, "as --rtol").NotNegative();
+  options.Flag("--outputs-only", flags.options.outputs_only, "only outputs; the models run fused, as they run otherwise");
+  options.Add("--device", flags.device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
+  options.Add("--device-b", flags.device_b, "where the second model runs; default: --device");
+  options.Add("--threads", flags.threads, "threads of one run; 0: all processors").ShowDefault();
+}
+
+SessionOptions SessionOfA(const CompareFlags& flags) {
+  SessionOptions options{
+      .device = flags.device, .threads = flags.threads, .strict_rounding = !flags.options.outputs_only, .params = flags.params_a};
+  options.excess_precision = false;
+  return options;
+}
+
+SessionOptions SessionOfB(const CompareFlags& flags) {
+  SessionOptions options = SessionOfA(flags);
+  options.params = flags.params_b;
+  if (!flags.device_b.empty()) options.device = flags.device_b;
+  return options;
+}
+
+absl::StatusOr<ModelComparison> CompareOnFeeds(const CompareFlags& flags, const ComparedModel& a, const ComparedModel& b,
+                                               const TensorMap* given, std::string* note) {
+  ModelComparison comparison;
+  const auto compare = [&](const TensorMap& of_a, const TensorMap& of_b) -> absl::Status {
+    AMPC_ASSIGN_OR_RETURN(comparison, CompareModels(a, of_a, b, of_b, flags.options));
+    return absl::OkStatus();
+  };
+  if (given != nullptr) {
+    AMPC_ASSIGN_OR_RETURN(const TensorMap of_a, InTypesOf(*given, a.session().inputs()));
+    AMPC_ASSIGN_OR_RETURN(const TensorMap of_b, InTypesOf(*given, b.session().inputs()));
+    AMPC_RETURN_IF_ERROR(compare(of_a, of_b));
+    return comparison;
+  }
+  const auto compare_on = [&](const TensorMap& of_a) -> absl::Status {
+    AMPC_ASSIGN_OR_RETURN(const TensorMap of_b,
+                          flags.feeds.random ? InTypesOf(of_a, b.session().inputs()) : ReadFeeds(flags.feeds.inputs, b.session().inputs()));
+    return compare(of_a, of_b);
+  };
+  AMPC_RETURN_IF_ERROR(UseFeeds(flags.feeds, a.session(), compare_on, note));
+  return comparison;
+}
+
+}  // namespace ampc
