@@ -175,7 +175,7 @@ class Workplace:
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=lambda: _limit(seconds))  # fmt: skip
         found = None
         try:
-            output = process.communicate(timeout=4 * seconds + 30)[0].decode("utf-8", "replace")
+            output = process.communicate(timeout=10 * seconds + 60)[0].decode("utf-8", "replace")
             if process.returncode != 0:
                 found = _said(output) or _ended(process.returncode)
         except subprocess.TimeoutExpired:

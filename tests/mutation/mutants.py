@@ -117,14 +117,16 @@ def _changes(text, enums):
     return sorted(result)
 
 
-def mutants(path, text, enums, seed):
-    """Every mutant of a source; of two that one token could become, the seed takes one. Keys stay the same while the lines concerned do."""
-    result, seen = [], {}
+def mutants(path, text, enums, seed, seen=None):
+    """Every mutant of a source; of two that one token could become, the seed takes one. Keys stay the same while the lines concerned and the file's name
+    do, in whichever folder it lies and however a line is indented. `seen` counts what several files have alike."""
+    result, seen = [], {} if seen is None else seen
     for start, end, choices, kind in _changes(text, enums):
         line_start = text.rfind("\n", 0, start) + 1
         line_end = text.find("\n", start)
-        line = text[line_start : line_end if line_end >= 0 else len(text)].strip()
-        where = "%s|%s|%d|%s" % (path, line, start - line_start, kind)
+        line = text[line_start : line_end if line_end >= 0 else len(text)]
+        column = start - line_start - (len(line) - len(line.lstrip()))
+        where = "%s|%s|%d|%s" % (os.path.basename(path), line.strip(), column, kind)
         seen[where] = seen.get(where, 0) + 1
         digest = hashlib.sha256(("%s|%s|%d" % (seed, where, seen[where])).encode()).hexdigest()
         after = choices[int(digest[-2:], 16) % len(choices)]
@@ -157,10 +159,10 @@ def draw(root, folders, seed):
                     with open(os.path.join(where, name), encoding="utf-8") as source:
                         texts[os.path.relpath(os.path.join(where, name), root)] = source.read()
     enums = enumerations(texts.values())
-    result = []
+    result, seen = [], {}
     for path, text in texts.items():
         if path.endswith(".cc") and any(path == f or path.startswith(f.rstrip("/") + "/") for f in folders):
-            result += mutants(path, text, enums, seed)
+            result += mutants(path, text, enums, seed, seen)
     return sorted(result, key=lambda mutant: mutant.key)
 
 

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -94,6 +95,14 @@ class MutantsTest(unittest.TestCase):
         self.assertEqual({m.key for m in self.drawn(_SOURCE.replace("namespace ampc {", "namespace ampc {\n\n", 1))}, keys)
         self.assertEqual(len(keys), len(self.drawn(_SOURCE)))
         self.assertFalse(keys & {m.key for m in self.drawn(_SOURCE, "2")})
+
+    def test_keys_name_the_file_not_its_folder(self):
+        enums, seen = mutants.enumerations([_SOURCE]), {}
+        here, there = ({m.key for m in mutants.mutants(path, _SOURCE, enums, "1")} for path in ("x/a.cc", "y/z/a.cc"))
+        self.assertEqual(here, there)
+        self.assertEqual(here, {m.key for m in self.drawn(_SOURCE.replace("\n  ", "\n      "))})
+        both = [m.key for path in ("x/a.cc", "y/a.cc") for m in mutants.mutants(path, _SOURCE, enums, "1", seen)]
+        self.assertEqual(len(both), len(set(both)))
 
     def test_a_changed_text_differs_in_the_mutant_only(self):
         for mutant in self.drawn(_SOURCE):
@@ -203,6 +212,19 @@ class ToyTest(unittest.TestCase):
         self.assertEqual(run.summary(rows, {}).split("\n")[-1], "| all | 4 | 2 | 1 | 0 | 1 | 0 | 1 | 67 % |")
         known = {("src/toy.cc", "while (x < -7) {", "while (x < -8) {"): "nobody asks"}
         self.assertEqual(run.summary(rows, known).split("\n")[-1], "| all | 4 | 2 | 0 | 0 | 1 | 1 | 1 | 100 % |")
+
+    def test_only_runs_with_the_mutant_count_against_the_limit(self):
+        self.judged(("3", "4"))
+        place = judge.Workplace(self.build, os.path.join(self.root, "work"), {}, "")
+        sitting = run.Sitting(self.build, place, self.combined, self.results, 1, self.root)
+        self.build.tests["//out:other"] = self.build.tests["//out:toy"]
+        self.build._users = {"src/toy.cc": {"//out:toy": 1, "//out:other": 1}}
+        verdicts = []
+        for seconds in (0, 2):
+            row = {"key": "none", "path": "src/toy.cc"}
+            finds = lambda label: judge.Outcome(None, seconds)  # noqa: B023, E731
+            verdicts.append(sitting._held(row, _TOY.replace("3", "4"), lambda label: time.sleep(1) is None, finds)["verdict"])
+        self.assertEqual(verdicts, [run.LIVES, run.OPEN])
 
     def test_a_test_that_does_not_come_to_the_place_is_not_run(self):
         (row,) = self.judged(("++x", "x += 2"))

@@ -20,7 +20,6 @@ import mutants  # noqa: E402
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 _FOLDERS = ("graph", "passes", "runtime")
-_DOUBTFUL = 3  # after so many tests a mutant is worth an optimised compilation, which tells whether it changes anything
 _UNKNOWN_SECONDS = 10  # of a test that has not run yet
 FOUND, LIVES, OPEN, SAME, REFUSED, BY_HAND = "found", "lives", "open", "same object", "does not compile", "equivalent"
 
@@ -135,27 +134,25 @@ class Sitting:
             return self._held(row, mutated, has_it, lambda label: self._place.finds(label, mutant.path, changed))
 
     def _held(self, row, mutated, concerns, finds):
-        """The row with the verdict of the tests that the mutant concerns, by what the functions say of a test."""
-        path, start = row["path"], time.time()
-        tried = self._results.rows.get(row["key"], {}).get("tried", {})
-        tried = {label: stamp for label, stamp in tried.items() if label in self._build.tests and self._combined.stamp(label) == stamp}
-        left, doubted = set(self._build.users(path)) - set(tried), len(tried) >= _DOUBTFUL
-        while left and not (self._limit and time.time() - start > self._limit):
+        """The row with the verdict of the tests that the mutant concerns, by what the functions say of a test. Only runs with the mutant count
+        against the limit: what tells which places a test comes to is done once for all mutants."""
+        path, spent, before = row["path"], 0, self._results.rows.get(row["key"], {})
+        tried = {label: stamp for label, stamp in before.get("tried", {}).items() if label in self._build.tests and self._combined.stamp(label) == stamp}
+        left = set(self._build.users(path)) - set(tried)
+        while left and not (self._limit and spent > self._limit):
             label = self._order(path, left)[0]
             left.discard(label)
             if not concerns(label):
                 continue
             outcome = finds(label)
+            spent += outcome.seconds
             if outcome.found:
-                return dict(row, verdict=FOUND, by=label, how=outcome.found, tried=tried, seconds=round(time.time() - start, 1))
+                return dict(row, verdict=FOUND, by=label, how=outcome.found, tried=tried, seconds=round(spent, 1))
             tried[label] = self._combined.stamp(label)
-            if len(tried) >= _DOUBTFUL and not doubted:
-                doubted = True
-                if self._place.is_same(path, mutated):
-                    return dict(row, verdict=SAME, tried=tried)
-        if not doubted and not left and self._place.is_same(path, mutated):
+        # What no test found is worth an optimised compilation, which tells whether it changes anything.
+        if not left and before.get("verdict") != LIVES and self._place.is_same(path, mutated):
             return dict(row, verdict=SAME, tried=tried)
-        return dict(row, verdict=OPEN if left else LIVES, tried=tried, left=len(left), seconds=round(time.time() - start, 1))
+        return dict(row, verdict=OPEN if left else LIVES, tried=tried, left=len(left), seconds=round(spent, 1))
 
     def has_more(self, row):
         """Whether a test is left for it, or has changed since it was tried."""
@@ -196,7 +193,7 @@ def _arguments():
     parser.add_argument("folders", nargs="*", metavar="FOLDER", help="a folder or a source of this tree (default: %s)" % " ".join(_FOLDERS))
     parser.add_argument("--count", type=int, default=24, help="how many mutants that compile are judged (default 24)")
     parser.add_argument("--seed", default="1", help="draws others (default 1)")
-    parser.add_argument("--limit", type=float, default=0, help="seconds for one mutant; the tests that are left then are run by a later --resume")
+    parser.add_argument("--limit", type=float, default=0, help="seconds of tests for one mutant; those that are left then are run by a later --resume")
     parser.add_argument("--jobs", type=int, default=1, help="compilations, and then tests, at the same time (default 1)")
     parser.add_argument("--until", metavar="HH:MM", help="starts no further mutant after this time")
     parser.add_argument("--resume", action="store_true", help="keeps the verdicts of the state folder, and goes on with mutants whose tests were limited")
@@ -261,7 +258,7 @@ def main():
     results, known = Results(path), equivalents(os.path.join(os.path.dirname(os.path.realpath(__file__)), "equivalent.txt"))
     if not arguments.survivors:
         _judge_all(arguments, state, drawn, results)
-    rows = [results.rows[m.key] for m in drawn if m.key in results.rows]
+    rows = [dict(results.rows[m.key], path=m.path) for m in drawn if m.key in results.rows]
     lived = [row for row in rows if _verdict(row, known) in (LIVES, OPEN)]
     print("\n".join(row["diff"] + "\n  %s, %d tests" % (row["verdict"], len(row["tried"])) for row in lived))
     print(summary(rows, known))
