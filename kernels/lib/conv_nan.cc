@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 #include "kernels/halves.h"
 #include "kernels/layout.h"
@@ -50,14 +49,14 @@ class NanKeepingConv final : public NanKeeping<Conv, ConvSpec, ConvBuffers, Make
  public:
   NanKeepingConv(std::unique_ptr<Conv> fused, const ConvSpec& spec) : NanKeeping(std::move(fused), SumOf(spec)), s_(spec) {}
   bool may_add_in_place() const override { return fused().may_add_in_place(); }
+  int64_t workspace_bytes() const override { return BiasOffset() + BiasLanes() * static_cast<int64_t>(sizeof(float)); }
 
   absl::Status Run(const ConvBuffers& b) const override {
     const bool in_place = s_.has_residual && b.residual == b.out;
     // The residual is gone when NaN is met; one that is finite is not missed.
     if (in_place && !AllFinite(s_.threads, b.residual, s_.residual_storage, elements())) return StoreByItself(b);
     ConvBuffers padded = b;
-    const std::vector<float> bias = PaddedBias(b.bias);
-    if (!bias.empty()) padded.bias = bias.data();
+    if (BiasLanes() > 0) padded.bias = PaddedBias(b);
     AMPC_ASSIGN_OR_RETURN(const bool met_nan, RunFused(padded));
     if (!met_nan) return absl::OkStatus();
     if (in_place) return PutNan(b);
@@ -69,14 +68,17 @@ class NanKeepingConv final : public NanKeeping<Conv, ConvSpec, ConvBuffers, Make
   }
 
  private:
-  // oneDNN reads a whole vector where there are fewer channels; what lies behind the bias then may look like NaN. Empty where that can't
-  // be.
-  std::vector<float> PaddedBias(const float* bias) const {
+  // oneDNN reads whole vectors of the bias; what lies behind it where channels fill none may look like NaN. Then a copy lies behind the
+  // workspace of the fused step, with zeros behind it. Floats of the copy; 0 where none is needed.
+  int64_t BiasLanes() const {
     constexpr int64_t kLanes = 16;
-    if (bias == nullptr || s_.out_c % kLanes == 0) return {};
-    std::vector<float> padded((s_.out_c / kLanes + 1) * kLanes);
-    std::copy_n(bias, s_.out_c, padded.begin());
-    return padded;
+    return s_.has_bias && s_.out_c % kLanes != 0 ? (s_.out_c / kLanes + 1) * kLanes : 0;
+  }
+  int64_t BiasOffset() const { return Aligned(fused().workspace_bytes()); }
+  const float* PaddedBias(const ConvBuffers& b) const {
+    float* const bias = reinterpret_cast<float*>(static_cast<char*>(b.workspace) + BiasOffset());
+    std::fill(std::copy_n(b.bias, s_.out_c, bias), bias + BiasLanes(), 0.0f);
+    return bias;
   }
 
   int64_t elements() const { return s_.batch * s_.out_c * s_.out_positions(); }
