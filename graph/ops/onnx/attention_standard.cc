@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "graph/base/size.h"
 #include "graph/ops/onnx/attention_util.h"
 #include "graph/ops/onnx/move_util.h"
 #include "graph/ops/onnx/onnx_op.h"
@@ -149,6 +152,109 @@ void LowerSwiGlu(Lowering& l) {
   l.Result("Y", l.Cast(l.Binary("elementwise_mul", gate, Widened(l, l.In("B"))), TypeOf(l, x)));
 }
 
+constexpr int64_t kMostSteps = 1 << 16;  // each is a dozen ops
+
+// Sizes of the operands: every step has `heads` keys and values, each for `group` queries.
+struct Heads {
+  int64_t batch, steps, heads, group, key, value;
+};
+
+std::optional<Heads> ReadHeads(Lowering& l) {
+  const std::optional<std::vector<int64_t>> q = l.Shape(l.In("query")), k = l.Shape(l.In("key")), v = l.Shape(l.In("value"));
+  if (!q.has_value() || !k.has_value() || !v.has_value()) return std::nullopt;
+  if (q->size() != 3 || k->size() != 3 || v->size() != 3) return Wrong(l, "query, key and value need rank 3"), std::nullopt;
+  const int64_t queries = l.GetInt("q_num_heads"), heads = l.GetInt("kv_num_heads");
+  if (heads <= 0 || queries <= 0 || queries % heads != 0) {
+    return Wrong(l, absl::StrCat("q_num_heads is ", queries, ", needs to be a positive multiple of kv_num_heads, ", heads)), std::nullopt;
+  }
+  const Heads h{(*q)[0], (*q)[1], heads, queries / heads, (*q)[2] / queries, (*v)[2] / heads};
+  const bool fit = (*q)[2] == h.key * queries && (*k)[2] == h.key * heads && (*v)[2] == h.value * heads && (*k)[0] == h.batch &&
+                   (*v)[0] == h.batch && (*k)[1] == h.steps && (*v)[1] == h.steps && h.key > 0 && h.value > 0 && h.batch > 0;
+  if (!fit) return Wrong(l, "query, key and value do not fit each other and the numbers of heads"), std::nullopt;
+  if (h.steps < 1 || h.steps > kMostSteps)
+    return l.Unsupported(absl::StrCat("a sequence of ", h.steps, " steps; 1 to ", kMostSteps, " are supported")), std::nullopt;
+  return h;
+}
+
+// The steps of an operand, each [batch, dims...].
+std::vector<Var*> StepsOf(Lowering& l, const Heads& h, Var* x, std::vector<int64_t> dims) {
+  dims.insert(dims.begin(), h.batch);
+  std::vector<Var*> steps = l.OpList("split", {{"X", l.Transpose(Widened(l, x), {1, 0, 2})}},
+                                     {{"num", static_cast<int32_t>(h.steps)}, {"axis", 0}}, "Out", static_cast<int>(h.steps));
+  for (Var*& step : steps) step = l.Reshape(step, dims);
+  return steps;
+}
+
+// The last dim of an operand [batch, steps, n], which has to be one of two; 0 and the error otherwise.
+int64_t LastOf(Lowering& l, const Heads& h, absl::string_view formal, int64_t one, int64_t other) {
+  const std::optional<std::vector<int64_t>> dims = l.Shape(l.In(formal));
+  if (!dims.has_value()) return 0;
+  const bool fits = dims->size() == 3 && (*dims)[0] == h.batch && (*dims)[1] == h.steps && ((*dims)[2] == one || (*dims)[2] == other);
+  if (!fits) Wrong(l, absl::StrCat(formal, " does not fit query and the numbers of heads"));
+  return fits ? (*dims)[2] : 0;
+}
+
+void LowerLinearAttention(Lowering& l) {
+  const std::string rule = l.GetString("update_rule");
+  const bool delta = rule == "delta" || rule == "gated_delta", gated = rule == "gated" || rule == "gated_delta";
+  if (!delta && !gated && rule != "linear")
+    return Wrong(l, absl::StrCat("update_rule is '", rule, "', needs linear, gated, delta or gated_delta"));
+  if (l.Has("decay") != gated) return Wrong(l, absl::StrCat("update_rule ", rule, gated ? " needs decay" : " has no decay"));
+  if (l.Has("beta") != delta) return Wrong(l, absl::StrCat("update_rule ", rule, delta ? " needs beta" : " has no beta"));
+  const std::optional<Heads> found = ReadHeads(l);
+  if (!found.has_value()) return;
+  const Heads& h = *found;
+  const int64_t decays = gated ? LastOf(l, h, "decay", h.heads, h.heads * h.key) : 0, betas = delta ? LastOf(l, h, "beta", h.heads, 1) : 0;
+  if (!l.ok()) return;
+  const std::vector<Var*> q = StepsOf(l, h, l.In("query"), {h.heads, h.group, h.key}), k = StepsOf(l, h, l.In("key"), {h.heads, h.key, 1});
+  const std::vector<Var*> v = StepsOf(l, h, l.In("value"), {h.heads, 1, h.value});
+  std::vector<Var*> decay, beta, outputs;
+  if (gated) decay = StepsOf(l, h, Map(l, "exp", Widened(l, l.In("decay"))), {h.heads, decays / h.heads, 1});
+  if (delta) beta = StepsOf(l, h, l.In("beta"), {betas, 1, 1});
+  const double given = l.GetFloat("scale"), scale = given != 0 ? given : 1 / std::sqrt(static_cast<double>(h.key));
+  const auto product = [&](Var* x, Var* y, bool trans_x) { return l.Op("matmul_v2", {{"X", x}, {"Y", y}}, {{"trans_x", trans_x}}); };
+  Var* state = l.Has("past_state") ? Widened(l, l.In("past_state")) : nullptr;
+  for (int64_t t = 0; t < h.steps && l.ok(); ++t) {
+    Var* value = v[t];
+    if (state != nullptr && gated) state = l.Binary("elementwise_mul", state, decay[t]);
+    if (state != nullptr && delta) value = l.Binary("elementwise_sub", value, product(k[t], state, true));
+    if (delta) value = l.Binary("elementwise_mul", value, beta[t]);
+    Var* step = l.Binary("elementwise_mul", k[t], value);
+    state = state == nullptr ? step : l.Binary("elementwise_add", state, step);
+    outputs.push_back(WithNumber(l, "elementwise_mul", product(q[t], state, false), scale));
+  }
+  if (!l.ok()) return;
+  Var* y = l.Reshape(l.Op("stack", {{"X", outputs}}, {{"axis", 1}}, "Y"), {h.batch, h.steps, h.heads * h.group * h.value});
+  const DType dtype = TypeOf(l, l.In("query"));
+  l.Result("output", l.Cast(y, dtype));
+  l.Result("present_state", l.Cast(state, l.Has("past_state") ? TypeOf(l, l.In("past_state")) : dtype));
+}
+
+void LowerCausalConvWithState(Lowering& l) {
+  const std::string activation = l.GetString("activation");
+  if (activation != "none" && activation != "silu" && activation != "swish") {
+    return Wrong(l, absl::StrCat("activation is '", activation, "', needs none, silu or swish"));
+  }
+  Var *x = l.In("input"), *weight = l.In("weight");
+  if (l.Rank(x) >= 0 && l.Rank(x) != 3) return Wrong(l, absl::StrCat("input has rank ", l.Rank(x), ", needs 3"));
+  if (l.Rank(weight) >= 0 && l.Rank(weight) != 3) return Wrong(l, absl::StrCat("weight has rank ", l.Rank(weight), ", needs 3"));
+  const int64_t channels = DimOf(l, weight, 0), size = DimOf(l, weight, 2), length = DimOf(l, x, 2);
+  if (!l.ok()) return;
+  if (size < 1) return Wrong(l, "weight has no elements");
+  if (l.Has("past_state")) {
+    x = l.Op("concat", {{"X", {l.In("past_state"), x}}}, {{"axis", int32_t{2}}});
+  } else {
+    x = l.Op("pad", {{"X", x}}, {{"paddings", WholeNumbers({0, 0, 0, 0, size - 1, 0})}});
+  }
+  std::vector<Lowering::Operand> operands = {{"Input", l.Unsqueeze(x, {2})}, {"Filter", l.Unsqueeze(weight, {2})}};
+  if (l.Has("bias")) operands.push_back({"Bias", l.In("bias")});
+  Var* y = l.Squeeze(l.Op("conv2d", operands, {{"groups", WholeNumber(channels)}}, "Output"), {2});
+  l.Result("output", activation == "none" ? y : Map(l, "silu", y));
+  if (DimOf(l, x, 2) != SatAdd(length, size - 1)) return Wrong(l, absl::StrCat("past_state needs ", size - 1, " steps"));
+  l.Result("present_state",
+           l.Op("slice", {{"Input", x}}, {{"axes", Ints{2}}, {"starts", WholeNumbers({length})}, {"ends", Ints{kToTheEnd}}}));
+}
+
 }  // namespace
 
 void AddStandardAttention(OnnxOps& ops) {
@@ -156,6 +262,10 @@ void AddStandardAttention(OnnxOps& ops) {
       .Amp(AmpClass::kAllow,
            "its two matrix products run at the rate of f16 with fp32 sums; scores are masked, and softmax is taken, in fp32 inside")
       .Lower(&LowerStandardAttention);
+  ops.Add("LinearAttention")
+      .Amp(AmpClass::kDeny, "every step adds to one state: in f16 a sum of ones stops at 2048")
+      .Lower(&LowerLinearAttention);
+  ops.Add("CausalConvWithState").Like("conv2d").Lower(&LowerCausalConvWithState);
   ops.Add("TensorScatter").Amp(AmpClass::kClear, "moves values without arithmetic").Lower(&LowerTensorScatter);
   ops.Add("CumProd").Like("cumprod").Lower(&LowerCumProd).Infer(&InferSameType);
   ops.Add("SwiGLU").Like("swish").Lower(&LowerSwiGlu);

@@ -10,6 +10,7 @@
 #include "graph/ops/onnx/lowering.h"
 #include "graph/ops/onnx/move_util.h"
 #include "graph/ops/onnx/onnx_op.h"
+#include "graph/ops/onnx/steps.h"
 #include "graph/ops/onnx/window_util.h"
 
 namespace ampc::onnx {
@@ -160,6 +161,99 @@ void LowerCol2Im(Lowering& l) {
   l.Result("output", n == 1 ? l.Squeeze(y, {2}) : y);
 }
 
+// Of a deformable convolution, whose filter reads X away from its places, each element by an offset of its own.
+// Sizes: X [n, c, h, w], W [m, c / groups, kh, kw], the result [n, m, rows, columns].
+struct Deformed {
+  int64_t n = 0, c = 0, h = 0, w = 0, m = 0, rows = 0, columns = 0;
+  int64_t groups = 1, parts = 1;  // parts: of the channels, each with offsets of its own
+  int64_t taps = 0;               // kh * kw
+  OnnxWindows windows = {};
+};
+
+// The operand has these dims; unknown ones are asked for.
+bool HasDims(Lowering& l, absl::string_view formal, const std::vector<int64_t>& want) {
+  const std::optional<std::vector<int64_t>> have = l.Shape(l.In(formal));
+  if (have.has_value() && *have != want) Wrong(l, absl::StrCat(formal, " does not fit X, W and the attributes"));
+  return l.ok();
+}
+
+std::optional<Deformed> ReadDeformed(Lowering& l) {
+  const std::optional<std::vector<int64_t>> x = l.Shape(l.In("X")), w = l.Shape(l.In("W"));
+  if (!x.has_value() || !w.has_value()) return std::nullopt;
+  if (x->size() != 4) return l.Unsupported(absl::StrCat("X of rank ", x->size(), " cannot be executed, only images")), std::nullopt;
+  const std::optional<std::vector<int64_t>> kernel = Kernel(l, l.In("W"));
+  if (!kernel.has_value()) return std::nullopt;
+  std::optional<OnnxWindows> windows = ReadOnnxWindows(l, l.In("X"), *kernel, false);
+  if (!windows.has_value()) return std::nullopt;
+  if (std::min({(*x)[0], (*x)[1], (*x)[2], (*x)[3], (*w)[0]}) < 1) return l.Unsupported("X or W without elements"), std::nullopt;
+  Deformed d{
+      .n = (*x)[0], .c = (*x)[1], .h = (*x)[2], .w = (*x)[3], .m = (*w)[0], .groups = l.GetInt("group"), .parts = l.GetInt("offset_group")};
+  if (d.groups < 1 || d.c % d.groups != 0 || d.m % d.groups != 0 || (*w)[1] != d.c / d.groups) {
+    return Wrong(l, absl::StrCat("W of ", d.m, " times ", (*w)[1], " channels does not fit ", d.c, " channels in ", d.groups, " groups")),
+           std::nullopt;
+  }
+  if (d.parts < 1 || d.c % d.parts != 0)
+    return Wrong(l, absl::StrCat("offset_group is ", d.parts, " for ", d.c, " channels")), std::nullopt;
+  int64_t out[2];
+  for (int i = 0; i < 2; ++i) {
+    const int64_t reach = SatAdd(SatMul(windows->kernel[i] - 1, windows->dilations[i]), 1);
+    const int64_t room = SatSub(SatAdd((*x)[2 + i], SatAdd(windows->pads[2 * i], windows->pads[2 * i + 1])), reach);
+    if (room < 0) return Wrong(l, "the filter does not fit X"), std::nullopt;
+    out[i] = room / windows->strides[i] + 1;
+  }
+  d.rows = out[0];
+  d.columns = out[1];
+  d.taps = SatMul(windows->kernel[0], windows->kernel[1]);
+  d.windows = *std::move(windows);
+  return d;
+}
+
+// Of one coordinate (0: row, 1: column) of every element that is read, from -1 to 1 across X: [n * parts, taps, rows, columns].
+Var* Coordinate(Lowering& l, const Deformed& d, Var* offsets, int i) {
+  const double size = static_cast<double>(i == 0 ? d.h : d.w);
+  Var* moved =
+      l.Op("slice", {{"Input", offsets}}, {{"axes", Ints{2}}, {"starts", Ints{i}}, {"ends", Ints{i + 1}}, {"decrease_axis", Ints{2}}});
+  const int64_t dims[] = {d.taps, i == 0 ? d.rows : 1, i == 0 ? 1 : d.columns};
+  if (!l.CanHold(DType::kF32, dims)) return moved;
+  std::vector<float> places;
+  for (int64_t tap = 0; tap < d.taps; ++tap) {
+    const int64_t inside = i == 0 ? tap / d.windows.kernel[1] : tap % d.windows.kernel[1];
+    for (int64_t o = 0; o < dims[1] * dims[2]; ++o) {
+      const int64_t at = o * d.windows.strides[i] - d.windows.pads[2 * i] + inside * d.windows.dilations[i];
+      places.push_back(static_cast<float>((2.0 * static_cast<double>(at) + 1) / size - 1));
+    }
+  }
+  return l.Binary("elementwise_add", WithNumber(l, "elementwise_mul", moved, 2 / size),
+                  l.Const(HostTensor::FromValues<float>(dims, places)));
+}
+
+// What every element of the filter reads, times the mask: columns [n, groups, c / groups * taps, rows * columns].
+Var* Columns(Lowering& l, const Deformed& d) {
+  Var* offsets = l.Reshape(l.Cast(l.In("offset"), DType::kF32), {d.n * d.parts, d.taps, 2, d.rows, d.columns});
+  Var* row = Coordinate(l, d, offsets, 0);
+  Var* column = Coordinate(l, d, offsets, 1);
+  Var* grid = l.Reshape(l.Op("stack", {{"X", {column, row}}}, {{"axis", 4}}, "Y"), {d.n * d.parts, d.taps * d.rows, d.columns, 2});
+  Var* x = l.Reshape(l.In("X"), {d.n * d.parts, d.c / d.parts, d.h, d.w});
+  Var* read = l.Op("grid_sampler", {{"X", x}, {"Grid", grid}}, {{"mode", "bilinear"}, {"padding_mode", "zeros"}, {"align_corners", false}},
+                   "Output");
+  if (l.Has("mask")) read = l.Binary("elementwise_mul", read, l.Reshape(l.In("mask"), {d.n * d.parts, 1, d.taps * d.rows, d.columns}));
+  return l.Reshape(read, {d.n, d.groups, d.c / d.groups * d.taps, d.rows * d.columns});
+}
+
+void LowerDeformConv(Lowering& l) {
+  const std::optional<Deformed> d = ReadDeformed(l);
+  if (!d.has_value()) return;
+  if (TypeOf(l, l.In("X")) == DType::kF64) return l.Unsupported("there is no cpu kernel for f64");
+  const int64_t reads = SatMul(d->parts, d->taps);
+  if (!HasDims(l, "offset", {d->n, SatMul(2, reads), d->rows, d->columns})) return;
+  if (l.Has("mask") && !HasDims(l, "mask", {d->n, reads, d->rows, d->columns})) return;
+  if (l.Has("B") && !HasDims(l, "B", {d->m})) return;
+  Var* filter = l.Reshape(l.In("W"), {1, d->groups, d->m / d->groups, d->c / d->groups * d->taps});
+  Var* y = l.Reshape(l.Op("matmul_v2", {{"X", filter}, {"Y", Columns(l, *d)}}), {d->n, d->m, d->rows, d->columns});
+  if (l.Has("B")) y = l.Binary("elementwise_add", y, l.Reshape(l.In("B"), {1, d->m, 1, 1}));
+  l.Result("Y", y);
+}
+
 }  // namespace
 
 Var* Convolved(Lowering& l, Var* x, Var* filter, Var* bias) {
@@ -173,6 +267,9 @@ void AddConv(OnnxOps& ops) {
   ops.Add("Conv").Like("conv2d").Lower(&LowerConv);
   ops.Add("ConvTranspose").Like("conv2d_transpose").Lower(&LowerConvTranspose);
   ops.Add("com.microsoft.ConvTransposeWithDynamicPads").Like("conv2d_transpose").Lower(&LowerConvTranspose);
+  ops.Add("DeformConv")
+      .Amp(AmpClass::kDeny, "its offsets have the type of X, and an f16 coordinate above 2048 loses whole pixels")
+      .Lower(&LowerDeformConv);
   ops.Add("Col2Im")
       .Amp(AmpClass::kDeny, "adds up as many values as blocks overlap: a sum of ones in f16 stops at 2048")
       .Lower(&LowerCol2Im);

@@ -369,6 +369,38 @@ def views(d):
     return op, 13, [x], 1, {"perm": d.one(None, [2, 0, 1], [1, 0, 2], [2, 1, 0])}
 
 
+@family
+def deformable(d):
+    group, parts, (kh, kw), n = d.randint(1, 2), d.randint(1, 2), d.dims(1, 3, 2), d.randint(1, 2)
+    few, more, (h, w) = 2 * d.randint(1, 2), group * d.randint(1, 2), d.dims(3, 5, 2)
+    attrs = {"group": group, "offset_group": parts, "pads": d.dims(0, 2, 4), "strides": d.maybe(d.dims(1, 2, 2)), "dilations": d.maybe(d.dims(1, 2, 2)),
+             "kernel_shape": d.maybe([kh, kw])}
+    (sh, sw), (dh, dw), pads = attrs["strides"] or [1, 1], attrs["dilations"] or [1, 1], attrs["pads"]
+    rows = (h + pads[0] + pads[2] - (kh - 1) * dh - 1) // sh + 1
+    columns = (w + pads[1] + pads[3] - (kw - 1) * dw - 1) // sw + 1
+    if rows < 1 or columns < 1:
+        return deformable(d)
+    inputs = [d.f32(n, few, h, w), d.known(d.f32(more, few // group, kh, kw)), d.f32(n, 2 * parts * kh * kw, rows, columns) / 2,
+              d.maybe(d.known(d.f32(more))), d.maybe(d.positive(n, parts * kh * kw, rows, columns))]
+    return "DeformConv", d.one(19, 22), inputs, 1, attrs
+
+
+@family
+def states(d):
+    batch, steps = d.randint(1, 2), d.randint(1, 4)
+    if d.random() < 0.4:
+        channels, size = d.randint(1, 3), d.randint(1, 4)
+        past = d.maybe(d.f32(batch, channels, size - 1)) if size > 1 else None
+        return "CausalConvWithState", 27, [d.f32(batch, channels, steps), d.known(d.f32(channels, 1, size)), d.maybe(d.known(d.f32(channels))), past], 2, {
+            "activation": d.one(None, "none", "silu", "swish")}
+    heads, group, key, value = d.randint(1, 2), d.randint(1, 2), d.randint(1, 3), d.randint(1, 3)
+    rule = d.one("linear", "gated", "delta", "gated_delta")
+    inputs = [d.f32(batch, steps, heads * group * key), d.f32(batch, steps, heads * key), d.f32(batch, steps, heads * value),
+              d.maybe(d.f32(batch, heads, key, value)), -d.positive(batch, steps, heads * d.one(1, key)) if "gated" in rule else None,
+              d.positive(batch, steps, d.one(1, heads)) / 8 if "delta" in rule else None]
+    return "LinearAttention", 27, inputs, 2, {"q_num_heads": heads * group, "kv_num_heads": heads, "update_rule": rule, "scale": d.one(None, 0.5)}
+
+
 def answer(op, opset, inputs, outputs, attrs):
     """What ONNX Runtime gives, None where it refuses the node."""
     names = ["" if a is None else f"x{i}" for i, a in enumerate(inputs)]
