@@ -59,8 +59,11 @@ void EndBySignal(int number) {
     if (undisturbed.load() > 0 || waiting.exchange(0) == 0) return;
   }
   for (Entry* entry = entries.load(); entry != nullptr; entry = entry->next) {
-    const char* path = entry->path.exchange(nullptr);
-    if (path != nullptr) unlink(path);
+    if (const char* path = entry->path.load(); path != nullptr) unlink(path);
+  }
+  // Folders are empty now.
+  for (Entry* entry = entries.load(); entry != nullptr; entry = entry->next) {
+    if (const char* path = entry->path.exchange(nullptr); path != nullptr) rmdir(path);
   }
   struct sigaction usual = {};
   usual.sa_handler = SIG_DFL;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -17,6 +18,7 @@
 #include "graph/base/error.h"
 #include "graph/base/mapped_file.h"
 #include "graph/base/shape.h"
+#include "graph/base/signal_cleanup.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/tensor_io/safetensors.h"
 #include "runtime/train/checkpoint_files.h"
@@ -204,13 +206,14 @@ absl::Status Fill(const std::string& path, const Content& content, Scope& scope,
   return absl::OkStatus();
 }
 
-// A folder under the name of a save that is not finished; removed unless it got another name.
+// A folder under the name of a save that is not finished; removed unless it got another name, by a signal that ends the process too.
 class Unfinished {
  public:
   explicit Unfinished(const std::string& directory) : directory_(directory), path_(In(directory, absl::StrCat(kUnfinished, getpid()))) {}
   ~Unfinished() {
     std::error_code ignored;
     fs::remove_all(path_, ignored);
+    for (const std::string& path : Paths()) KeepOnSignal(path);
     if (made_) fs::remove(directory_, ignored);  // stays where it has a checkpoint
   }
   absl::Status Make() {
@@ -218,12 +221,15 @@ class Unfinished {
     RemoveUnfinished(directory_);
     std::error_code error;
     made_ = fs::create_directories(directory_, error);
+    for (const std::string& path : Paths()) RemoveOnSignal(path);
     if (!error) fs::create_directory(path_, error);
     return error ? Failed("created", path_, error) : absl::OkStatus();
   }
   const std::string& path() const { return path_; }
 
  private:
+  std::vector<std::string> Paths() const { return {In(path_, kState), In(path_, kTraining), In(path_, kManifest), path_}; }
+
   std::string directory_, path_;
   bool made_ = false;
 };

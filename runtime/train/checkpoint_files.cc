@@ -17,8 +17,6 @@
 namespace ampc {
 namespace {
 
-constexpr char kManifest[] = "manifest.json";
-
 std::string Crc(const MappedFile& file) {
   const auto crc = static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(file.bytes().data()), file.bytes().size()));
   return absl::StrCat(absl::Hex(crc, absl::kZeroPad8));

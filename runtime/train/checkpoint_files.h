@@ -26,7 +26,8 @@ struct ManifestEntry {
 };
 absl::StatusOr<std::vector<ManifestEntry>> ParseManifest(absl::string_view text);
 
-// Writes manifest.json for the files `names` of `directory`.
+inline constexpr char kManifest[] = "manifest.json";
+// Writes it for the files `names` of `directory`.
 absl::Status WriteManifest(const std::string& directory, const std::vector<std::string>& names);
 // BadInputError when the manifest is absent, malformed, or not one of just the files `names`, or a file is absent, of another size or
 // another checksum.

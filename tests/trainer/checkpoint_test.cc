@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "graph/base/signal_cleanup.h"
 #include "tests/testlib/status.h"
 #include "tests/trainer/text_trainer.h"
 
@@ -90,6 +91,7 @@ TEST(Checkpoint, AResumedTrainingEndsAtTheSameBits) {
 TEST(Checkpoint, Child) {
   const char* dir = std::getenv(kChild);
   if (dir == nullptr) GTEST_SKIP() << "runs inside KilledAtAnyMoment";
+  signal(SIGTERM, &EndBySignal);
   ASSERT_OK_AND_ASSIGN(Trainer trainer, MakeTrainer());
   if (fs::exists(dir)) {
     absl::StatusOr<RestoredCheckpoint> restored = trainer.Restore(dir);
@@ -104,8 +106,8 @@ TEST(Checkpoint, Child) {
   }
 }
 
-// 0, or the signal that ended it.
-int RunChild(const std::string& dir, int kill_after_ms) {
+// 0, or the signal that ended it; SIGTERM is sent in the middle of a save.
+int RunChild(const std::string& dir, int kill_after_ms, int signal = SIGKILL) {
   const std::string variable = absl::StrCat(kChild, "=", dir);
   std::vector<char*> env;
   for (char** e = environ; *e != nullptr; ++e) {
@@ -120,12 +122,26 @@ int RunChild(const std::string& dir, int kill_after_ms) {
   EXPECT_EQ(posix_spawn(&pid, self.c_str(), nullptr, nullptr, args, env.data()), 0);
   if (kill_after_ms > 0) {
     usleep(static_cast<useconds_t>(kill_after_ms) * 1000);
-    kill(pid, SIGKILL);
+    for (int i = 0; i < 1000 && signal == SIGTERM && !fs::exists(absl::StrCat(dir, "/.unfinished-", pid)); ++i) usleep(100);
+    kill(pid, signal);
   }
   int status = 0;
   waitpid(pid, &status, 0);
   EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
   return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+TEST(Checkpoint, ASignalLeavesNoUnfinishedFolder) {
+  const std::string dir = NewDirectory("ended");
+  int ended = 0;
+  for (int i = 0; i < 6; ++i) {
+    ended += RunChild(dir, 20 + 10 * i, SIGTERM) == SIGTERM ? 1 : 0;
+    for (const fs::directory_entry& entry : fs::directory_iterator(dir)) {
+      EXPECT_THAT(entry.path().filename().string(), ::testing::Not(HasSubstr("unfinished"))) << i;
+    }
+  }
+  EXPECT_GT(ended, 0);
+  fs::remove_all(dir);
 }
 
 TEST(Checkpoint, KilledAtAnyMoment) {
