@@ -155,8 +155,7 @@ class Maker {
     MadeFeeds made;
     for (const Var* feed : program_.feeds) {
       const Use use = UseOf(flow_, *feed);
-      const std::string name = absl::AsciiStrToLower(feed->exported());
-      const Kind kind = feed->type.IsFloat() ? FloatKind(*feed, name, use) : IntegerKind(*feed, name, use);
+      const Kind kind = KindOf(*feed, use);
       AMPC_ASSIGN_OR_RETURN(const std::vector<int64_t> dims, DimsOf(*feed, kind));
       std::string what;
       random_.seed(options_.seed * 1000003 + static_cast<uint64_t>(options_.run) * 1009 + made.kinds.size());
@@ -166,7 +165,21 @@ class Maker {
     return made;
   }
 
+  absl::StatusOr<std::map<std::string, std::vector<int64_t>>> MakeDims() {
+    AMPC_RETURN_IF_ERROR(CheckDims());
+    std::map<std::string, std::vector<int64_t>> dims;
+    for (const Var* feed : program_.feeds) {
+      AMPC_ASSIGN_OR_RETURN(dims[feed->exported()], DimsOf(*feed, KindOf(*feed, UseOf(flow_, *feed))));
+    }
+    return dims;
+  }
+
  private:
+  static Kind KindOf(const Var& feed, const Use& use) {
+    const std::string name = absl::AsciiStrToLower(feed.exported());
+    return feed.type.IsFloat() ? FloatKind(feed, name, use) : IntegerKind(feed, name, use);
+  }
+
   absl::Status CheckDims() const {
     for (const auto& [name, dims] : options_.dims) {
       const auto same = [&name = name](const Var* feed) { return feed->exported() == name; };
@@ -351,6 +364,10 @@ std::string DimsText(const TensorMap& feeds) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::map<std::string, std::vector<int64_t>>> MadeDims(const Program& program, const MadeFeedOptions& options) {
+  return Maker(program, options).MakeDims();
+}
 
 absl::StatusOr<MadeFeeds> MakeFeeds(const Program& program, const MadeFeedOptions& options) { return Maker(program, options).Make(); }
 

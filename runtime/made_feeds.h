@@ -34,6 +34,8 @@ struct MadeFeeds {
 // The same options give the same values, on every machine. Dims that a symbol names are equal; a batch that is open is 1. UsageError:
 // `dims` that do not fit a feed, or name none; UnsupportedError: a feed of a type that no value can be made of.
 absl::StatusOr<MadeFeeds> MakeFeeds(const Program& program, const MadeFeedOptions& options = {});
+// Their dims alone, by the name of the feed.
+absl::StatusOr<std::map<std::string, std::vector<int64_t>>> MadeDims(const Program& program, const MadeFeedOptions& options = {});
 
 // Calls `use` with feeds of one size after the other until it takes them: a usage error says that a model's dims have to fit each other in
 // a way that its signature does not say. Returns what `use` said of the feeds that it took, with `note` about them unless they were the

@@ -203,7 +203,7 @@ Command OptCommand() {
             options.Add("--output,-o", flags->output, "where to write the result; without it the result is printed");
             options.Add("--params", flags->params, "file with the weights");
             options.Flag("--program-only", flags->program_only, "a program without its weights");
-            options.Add("--target", flags->target, "which device's support for low precision counts").OneOf({"cuda", "cpu"}).ShowDefault();
+            options.Add("--target", flags->target, "which device's support for low precision counts").OneOf(TargetNames()).ShowDefault();
             options.Add("--print-after", flags->print_after, "print the program after this pass (or all) when it changed it");
             options.Add("--stop-after", flags->stop_after, "run only the first N passes").NotNegative();
             options.Add("--verify-each", flags->verify_each, "verify after every pass").OneOf({"on", "off", "full"}).ShowDefault();

@@ -1,7 +1,12 @@
 #include "passes/analysis/target_support.h"
 
+#include <memory>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/base/error.h"
+#include "graph/device_numbers.h"
 #include "graph/op_registry.h"
 #include "passes/analysis/schema_support.h"
 
@@ -12,7 +17,7 @@ namespace {
 // executes in both of them. CUDA has them natively where the record says so.
 class Target : public PrecisionSupport {
  public:
-  Target(absl::string_view name, bool is_cuda) : name_(name), is_cuda_(is_cuda) {}
+  Target(std::string name, bool is_cuda) : name_(std::move(name)), is_cuda_(is_cuda) {}
 
   absl::string_view target() const override { return name_; }
 
@@ -24,18 +29,30 @@ class Target : public PrecisionSupport {
   }
 
  private:
-  absl::string_view name_;
+  std::string name_;
   bool is_cuda_;
 };
 
 }  // namespace
 
+std::vector<std::string> TargetNames() {
+  std::vector<std::string> names = {"cuda", "cpu"};
+  for (const DeviceNumbers& device : AllDeviceNumbers()) {
+    if (absl::StartsWith(device.name, "cuda:")) names.emplace_back(device.name);
+  }
+  return names;
+}
+
 absl::StatusOr<const PrecisionSupport*> TargetSupport(absl::string_view target) {
-  static const Target* const kCuda = new Target("cuda", true);
-  static const Target* const kCpu = new Target("cpu", false);
-  if (target == "cuda") return kCuda;
-  if (target == "cpu") return kCpu;
-  return UsageError(absl::StrCat("target '", target, "' is unknown, it is cuda or cpu"));
+  static const auto* const kTargets = new std::vector<std::unique_ptr<Target>>([] {
+    std::vector<std::unique_ptr<Target>> targets;
+    for (const std::string& name : TargetNames()) targets.push_back(std::make_unique<Target>(name, name != "cpu"));
+    return targets;
+  }());
+  for (const std::unique_ptr<Target>& known : *kTargets) {
+    if (known->target() == target) return known.get();
+  }
+  return UsageError(absl::StrCat("target '", target, "' is unknown, it is one of ", absl::StrJoin(TargetNames(), ", ")));
 }
 
 }  // namespace ampc

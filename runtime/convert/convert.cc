@@ -1,5 +1,6 @@
 #include "runtime/convert/convert.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <set>
@@ -24,6 +25,7 @@
 #include "runtime/convert/made_with.h"
 #include "runtime/convert/measure_executor.h"
 #include "runtime/convert/report.h"
+#include "runtime/convert/sizes.h"
 #include "runtime/feeds.h"
 
 namespace ampc {
@@ -112,6 +114,20 @@ void ForgetReasons(Program& program) {
   }
 }
 
+bool LowersAny(const AmpDecision& decision) {
+  return std::any_of(decision.ops.begin(), decision.ops.end(), [](const OpDecision& op) { return op.low; });
+}
+
+constexpr absl::string_view kUpgradePass = "upgrade-onnx-opset";
+
+Pipeline Without(absl::string_view pass, const Pipeline& pipeline) {
+  Pipeline out;
+  for (const PipelineStep& step : pipeline.steps()) {
+    if (step.pass != pass) out.Add(step.pass, step.options);
+  }
+  return out;
+}
+
 // The steps of one conversion, in order.
 class Conversion {
  public:
@@ -167,7 +183,17 @@ class Conversion {
 
   absl::Status Decide() {
     if (kept_) return DecideAgain();
-    AMPC_RETURN_IF_ERROR(Run(DecidePipeline(options_)));
+    ctx_.Put(std::make_unique<FindsSizes>(FindsSizes{MadeSizes}));
+    Pipeline decide = DecidePipeline(options_);
+    Program original;
+    if (MayUpgrade()) original = program_.Clone();
+    const size_t notes = ctx_.notes.size();
+    AMPC_RETURN_IF_ERROR(Run(decide));
+    if (MayUpgrade() && !LowersAny(*ctx_.Find<AmpDecision>())) {  // another operator set alone is no conversion
+      program_ = std::move(original);
+      ctx_.notes.resize(notes);
+      AMPC_RETURN_IF_ERROR(Run(Without(kUpgradePass, decide)));
+    }
     TellDecision(program_, ctx_);
     return absl::OkStatus();
   }
@@ -275,10 +301,15 @@ class Conversion {
     PassContext ctx;
     ctx.support = ctx_.support;
     ctx.evaluator = ctx_.evaluator;
+    ctx.Put(std::make_unique<FindsSizes>(FindsSizes{MadeSizes}));
     AMPC_RETURN_IF_ERROR(BlameMarks(options_.model, RunPipeline(DecidePipeline(options_), Telling(), ctx, program)));
     TellDecision(program, ctx);
     if (options_.decide_only) ctx_ = std::move(ctx);
     return absl::OkStatus();
+  }
+
+  bool MayUpgrade() const {
+    return options_.dtype == DType::kBF16 && options_.level != "O0" && program_.origin != nullptr && program_.origin->format() == "onnx";
   }
 
   void TellDecision(const Program& program, const PassContext& ctx) {

@@ -6,7 +6,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/kernel.h"
-#include "passes/pipeline.h"
+#include "runtime/convert/sizes.h"
 #include "runtime/exec/observer.h"
 #include "runtime/feeds.h"
 #include "runtime/made_feeds.h"
@@ -44,18 +44,6 @@ double Flops(const Program& program) {
   return flops;
 }
 
-// The program for feeds of these dims, all types known.
-absl::StatusOr<Program> Fixed(const Program& program, const TensorMap& feeds) {
-  Program fixed = program.Clone();
-  for (Var* feed : fixed.feeds) {
-    const auto at = feeds.find(feed->exported());
-    if (at != feeds.end()) feed->type = TensorType(feed->type.dtype, Dims(at->second.dims().begin(), at->second.dims().end()));
-  }
-  PassContext ctx;
-  AMPC_RETURN_IF_ERROR(RunPipeline(Pipeline().Add("infer-types"), {}, ctx, fixed));
-  return fixed;
-}
-
 absl::Status RunOnce(const Session& session, const TensorMap& feeds, const ProgramExecutor::OnValue& on_value) {
   for (const auto& [name, tensor] : feeds) {
     if (tensor.dtype() == DType::kF32) on_value(name, tensor.values<float>());
@@ -74,7 +62,7 @@ absl::Status MeasureExecutor::RunOnMade(const Program& program, int runs, int ch
   }
   AMPC_ASSIGN_OR_RETURN(MadeFeeds first, MakeFeeds(program, {.size = choice}));
   made->kinds = std::move(first.kinds);
-  AMPC_ASSIGN_OR_RETURN(Program fixed, Fixed(program, first.feeds));
+  AMPC_ASSIGN_OR_RETURN(Program fixed, WithMadeDims(program, choice));
   if (const double flops = Flops(fixed); flops > kMostProbeFlops) {
     made->left_out = absl::StrFormat("a run is %.0f GFLOP, of a probe at most %.0f GFLOP", flops / 1e9, kMostProbeFlops / 1e9);
     return absl::OkStatus();

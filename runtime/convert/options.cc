@@ -7,6 +7,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "passes/amp/select/selector.h"
+#include "passes/analysis/target_support.h"
 
 namespace ampc {
 namespace {
@@ -26,7 +27,7 @@ std::vector<ConvertOption> MakeTable() {
        {{kDecide, "dtype", true}, {kUpgrade, "dtype", true}, {kProtect, "dtype", true}, {kMeasure, "dtype", true}}},
       {"level", kText, kDecides, &O::level,
        "O0: nothing; O1: matrix products and what follows them; O2: all that is safe; OD, with paddle-2.6: the white list alone. "
-       "Default O2, with --compat that release's own: O1",
+       "auto: of O2 what is predicted to be fastest on the target. Default O2, with --compat that release's own: O1",
        {"O0", "OD", "O1", "O2", "auto"}, {{kDecide, "level", true}}},
       {"compat", kText, kDecides, &O::mode, "decide as this Paddle release does; its lists and levels, not ampc's",
        {"paddle-2.0", "paddle-2.4", "paddle-2.6", "paddle-inference-2.6"}, {{kDecide, "mode"}}},
@@ -53,7 +54,9 @@ std::vector<ConvertOption> MakeTable() {
        {{kCast, "on_overflow", true}}},
       {"on-tiny", kText, kDecides, &O::on_tiny, "weights below the smallest normal value: subnormal, flush or keep (never zero)",
        {"subnormal", "flush", "keep"}, {{kCast, "on_tiny", true}, {kProtect, "on_tiny"}}},
-      {"target", kText, kDecides, &O::target, "the device whose support for low precision counts", {"cuda", "cpu"}},
+      {"target", kText, kDecides, &O::target,
+       "the device whose support for low precision counts, and whose time: this machine's CPU, or a GPU by its compute capability (cuda: 8.0)",
+       TargetNames()},
       {"probe", kNumber, kDecides, &O::probe,
        "run the model so often on made inputs, and keep fp32 what leaves the range or vanishes on them", {},
        {{kMeasure, "probe"}}},
@@ -80,7 +83,6 @@ std::vector<ConvertOption> MakeTable() {
 // clang-format on
 
 absl::Status CheckSupported(const ConvertOptions& o) {
-  if (o.level == "auto") return UnsupportedError("--level auto is not supported by this version; O0, O1 and O2 are");
   const bool page = absl::EndsWith(o.report, ".html") && o.page != nullptr;
   if (o.report.empty() || absl::EndsWith(o.report, ".json") || page) return absl::OkStatus();
   return UsageError(absl::StrCat("--report is '", o.report, "', a .json ", o.page == nullptr ? "" : "or .html ", "file is needed"));
@@ -90,12 +92,15 @@ absl::Status CheckSupported(const ConvertOptions& o) {
 absl::Status ResolveLevel(ConvertOptions* o) {
   if (o->mode == "own") {
     if (o->level.empty()) o->level = "O2";
-    return absl::OkStatus();
+    if (o->level != "auto" || !o->promote) return absl::OkStatus();
+    return UsageError("--promote contradicts --level auto, which decides by what casts cost");
   }
   if (o->target != "cuda") {
     return UsageError(absl::StrCat("--target ", o->target, " contradicts --compat ", o->mode,
                                    ", which decides by the kernels of that release's GPU build"));
   }
+  if (o->level == "auto")
+    return UsageError(absl::StrCat("--level auto contradicts --compat ", o->mode, ", whose decisions are not ampc's"));
   const bool levels = o->mode != "paddle-inference-2.6";
   if (!levels && (o->level == "O1" || o->level == "OD")) {
     return UsageError(absl::StrCat("--level ", o->level, ": ", o->mode, " has one way to convert and no levels"));

@@ -36,7 +36,7 @@ struct ConvertOptions {
   MemoryFiles* into = nullptr;
 
   DType dtype = DType::kF16;
-  std::string level = "O2";                                  // O0, O1, O2; OD with a Paddle mode
+  std::string level = "O2";                                  // O0, O1, O2, auto; OD with a Paddle mode
   std::string mode = "own";                                  // or a release of --compat
   bool low_io = false;                                       // feeds and fetches that low ops touch become low
   std::vector<std::string> keep_io = {}, low_io_names = {};  // by name: never, always
@@ -47,7 +47,7 @@ struct ConvertOptions {
   std::vector<std::string> include = {}, exclude = {};  // selectors, passes/amp/select/selector.h
   std::string on_overflow = "clamp";                    // clamp, keep, error
   std::string on_tiny = "subnormal";                    // subnormal, flush, keep
-  std::string target = "cuda";                          // whose support for low precision counts
+  std::string target = "cuda";                          // whose support for low precision counts, and whose time; a name of TargetNames
   bool program_only = false;
   bool no_sync = false;
   bool decide_only = false;                   // nothing is written: for whoever only wants to know

@@ -1,11 +1,13 @@
 // The passes of a conversion: straight lists with a reason per line; what each is told stands in the table of options.
 #include <string>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "passes/option_text.h"
 #include "runtime/convert/options.h"
+#include "runtime/convert/target_numbers.h"
 
 namespace ampc {
 namespace {
@@ -78,7 +80,9 @@ Pipeline DecidePipeline(const ConvertOptions& o) {
   if (own && o.dtype == DType::kBF16) Add(p, "upgrade-onnx-opset", o);  // before deciding: what an op may be says its version
   if (o.mode == "paddle-inference-2.6") p.Add("fold-constants", {{"shapes", "false"}});  // as that converter does in front
   if (!o.plan.empty()) Add(p, "use-plan", o);                                            // last before deciding: it names ops
-  Add(p, "amp-decide", o);
+  PassOptions decide = For("amp-decide", o);
+  if (o.level == "auto") decide["device"] = std::string(NumbersOfTarget(o.target).name);
+  p.Add("amp-decide", std::move(decide));
   return p;
 }
 

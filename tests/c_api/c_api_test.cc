@@ -229,7 +229,6 @@ TEST_F(CApiTest, RefusesConversions) {
   EXPECT_EQ(convert(model_, "", "dtype", "fp16"), AMPC_USAGE);
   EXPECT_EQ(convert("", out, "dtype", "fp16"), AMPC_BAD_INPUT) << ampc_error_text();
   EXPECT_EQ(convert(folder_ / "absent.pdmodel", out, "dtype", "fp16"), AMPC_BAD_INPUT);
-  EXPECT_EQ(convert(model_, out, "level", "auto"), AMPC_UNSUPPORTED);
   EXPECT_EQ(convert(model_, folder_ / "no/such/folder/o.pdmodel", "dtype", "fp16"), AMPC_INTERNAL) << ampc_error_text();
   EXPECT_EQ(convert(model_, out, "write-config", "/dev/full"), AMPC_INTERNAL) << ampc_error_text();
   EXPECT_FALSE(std::filesystem::exists(out));

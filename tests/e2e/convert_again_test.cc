@@ -83,6 +83,8 @@ const std::vector<Args>& Options() {
       {"--black-vars", "x"},
       {"--on-tiny", "flush", "--on-overflow", "keep"},
       {"--target", "cpu"},
+      {"--level", "auto"},
+      {"--level", "auto", "--dtype", "bf16", "--target", "cpu"},
       {"--compat", "paddle-2.0"},
       {"--compat", "paddle-2.4", "--level", "O2"},
       {"--compat", "paddle-2.6"},

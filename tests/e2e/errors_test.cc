@@ -250,13 +250,6 @@ TEST_F(FailingTest, ReportsHaveTwoEndings) {
 }
 
 TEST_F(FailingTest, WhatBelongsToLaterVersions) {
-  const Args convert = {"convert", "mlp.pdmodel", "-o", "o.pdmodel"};
-  const std::vector<Args> later = {{"--level", "auto"}};
-  for (const Args& option : later) {
-    Args args = convert;
-    args.insert(args.end(), option.begin(), option.end());
-    ExpectFailure(args, 4, option[0]);
-  }
   for (const char* verb : {"tune"}) {
     ExpectFailure({verb}, 4, verb);
     ExpectFailure({verb, "mlp.pdmodel"}, 4, verb);

@@ -174,7 +174,9 @@ TEST_F(InstallTest, ShellsCompleteVerbsOptionsAndValues) {
       "export HOME=$PWD; fish --no-config -c \"source $P/share/fish/vendor_completions.d/ampc.fish; complete -C 'ampc ";
   EXPECT_THAT(Bash(fish + "conv'\""), StartsWith("convert\t"));
   EXPECT_THAT(Bash(fish + "convert --dty'\""), StartsWith("--dtype"));
-  EXPECT_EQ(Words(Bash(fish + "convert --target '\" | cut -f1")), (std::set<std::string>{"cpu", "cuda"}));
+  EXPECT_EQ(Words(Bash(fish + "convert --target '\" | cut -f1")),
+            (std::set<std::string>{"cpu", "cuda", "cuda:7.0", "cuda:7.5", "cuda:8.0", "cuda:8.6", "cuda:8.9", "cuda:9.0", "cuda:10.0",
+                                   "cuda:12.0"}));
 }
 
 TEST_F(InstallTest, AnInstallationForTheCpuSaysSo) {

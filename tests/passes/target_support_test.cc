@@ -41,7 +41,16 @@ TEST(TargetSupport, FindsAnOpOfOnnxByWhatItMeans) {
   EXPECT_TRUE((*support)->Supports("no_such_op", DType::kF32));
 }
 
-TEST(TargetSupport, KnowsTwoTargets) { EXPECT_EQ(TargetSupport("tpu").status().message(), "target 'tpu' is unknown, it is cuda or cpu"); }
+TEST(TargetSupport, KnowsGpusByTheirComputeCapability) {
+  EXPECT_EQ(
+      TargetSupport("tpu").status().message(),
+      "target 'tpu' is unknown, it is one of cuda, cpu, cuda:7.0, cuda:7.5, cuda:8.0, cuda:8.6, cuda:8.9, cuda:9.0, cuda:10.0, cuda:12.0");
+  for (const std::string& name : TargetNames()) {
+    ASSERT_TRUE(TargetSupport(name).ok()) << name;
+    EXPECT_EQ((*TargetSupport(name))->target(), name);
+    EXPECT_EQ((*TargetSupport(name))->Supports("rnn", DType::kF16), name == "cpu") << name;
+  }
+}
 
 }  // namespace
 }  // namespace ampc

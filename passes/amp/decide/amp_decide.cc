@@ -1,21 +1,35 @@
 #include "passes/amp/decide/amp_decide.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/amp_region.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/decide/decide.h"
+#include "passes/analysis/time_model.h"
 #include "passes/make_pass.h"
 
 namespace ampc {
 namespace {
 
+// Which device level auto decides for; null at other levels.
+absl::StatusOr<const DeviceNumbers*> DeviceOption(const PassOptions& options, absl::string_view level) {
+  if (level != "auto") return nullptr;
+  const auto it = options.find("device");
+  const std::string name = it == options.end() ? "" : it->second;
+  if (const DeviceNumbers* device = FindDeviceNumbers(name)) return device;
+  std::vector<absl::string_view> known;
+  for (const DeviceNumbers& device : AllDeviceNumbers()) known.push_back(device.name);
+  return UsageError(absl::StrCat("level auto: device is '", name, "', one of ", absl::StrJoin(known, ", "), " is needed"));
+}
+
 absl::StatusOr<DecideOptions> ReadOptions(const PassOptions& options) {
   DecideOptions out;
-  AMPC_ASSIGN_OR_RETURN(out.level, ChoiceOption(options, "level", {"O0", "OD", "O1", "O2"}, "O2"));
+  AMPC_ASSIGN_OR_RETURN(out.level, ChoiceOption(options, "level", {"O0", "OD", "O1", "O2", "auto"}, "O2"));
   AMPC_ASSIGN_OR_RETURN(out.low, LowDTypeOption(options, "dtype", DType::kF16));
   AMPC_ASSIGN_OR_RETURN(out.mode,
                         ChoiceOption(options, "mode", {"own", "paddle-2.0", "paddle-2.4", "paddle-2.6", "paddle-inference-2.6"}, "own"));
@@ -43,6 +57,7 @@ absl::Status CheckForPolicy(const DecideOptions& o, const PaddlePolicy& policy, 
   const auto error = [&o](absl::string_view what) { return UsageError(absl::StrCat(o.mode, " ", what)); };
   bool foreign = false;
   ForEachOp(program, [&foreign](const Op& op) { foreign = foreign || onnx::DefOf(op.def()) != nullptr; });
+  if (o.level == "auto") return error("knows no level auto");
   if (foreign) return error("decides about Paddle's programs, this one has ONNX's operators");
   if (o.low == DType::kBF16 && !policy.has_bf16) return error("knows fp16 only, not bf16");
   if (!o.exclude.empty() || !o.include.empty()) {
@@ -62,8 +77,14 @@ absl::Status CheckForPolicy(const DecideOptions& o, const PaddlePolicy& policy, 
   return absl::OkStatus();
 }
 
-DecisionOr Decide(DecideOptions options, PassContext& ctx, const Program& program) {
+DecisionOr Decide(DecideOptions options, const DeviceNumbers* device, PassContext& ctx, const Program& program) {
   options.plan = ctx.Find<PlannedOps>();
+  std::optional<ProgramSizes> sizes;
+  std::optional<TimeModel> time;
+  if (device != nullptr) {
+    if (const FindsSizes* finds = ctx.Find<FindsSizes>()) sizes = finds->of(program);
+    options.time = &time.emplace(program, sizes.has_value() ? &*sizes : nullptr, *device, options.low);
+  }
   if (options.level == "O0" && !(options.mode == "own" && HasAmpRegions(program))) return DecideNothing(options, program);
   if (options.mode == "own") return DecideOwn(options, *ctx.support, program, &ctx.notes);
   const PaddlePolicy& policy = *FindPaddlePolicy(options.mode);
@@ -84,7 +105,8 @@ PassInfo AmpDecidePass() {
   PassInfo info;
   info.name = "amp-decide";
   info.summary = "decides which ops compute in low precision, and says why";
-  info.options = {{"level", "O0, O1, O2 (default), or OD with a Paddle mode"},
+  info.options = {{"level", "O0, O1, O2 (default), auto, or OD with a Paddle mode"},
+                  {"device", "which level auto decides for, such as cuda:8.0 or avx512_bf16"},
                   {"dtype", "f16 (default) or bf16"},
                   {"mode", "own (default), paddle-2.0, paddle-2.4, paddle-2.6 or paddle-inference-2.6"},
                   {"guard", "only ops inside an fp16_guard may become low"},
@@ -100,8 +122,9 @@ PassInfo AmpDecidePass() {
                   {"exclude", "selectors of ops that stay fp32"}};
   info.make = [](const PassOptions& text) -> absl::StatusOr<std::unique_ptr<Pass>> {
     AMPC_ASSIGN_OR_RETURN(DecideOptions options, ReadOptions(text));
-    return MakePass([options](PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
-      AMPC_ASSIGN_OR_RETURN(std::unique_ptr<AmpDecision> decision, Decide(options, ctx, program));
+    AMPC_ASSIGN_OR_RETURN(const DeviceNumbers* device, DeviceOption(text, options.level));
+    return MakePass([options, device](PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
+      AMPC_ASSIGN_OR_RETURN(std::unique_ptr<AmpDecision> decision, Decide(options, device, ctx, program));
       decision->mode = options.mode;
       ctx.Put(std::move(decision));
       return false;

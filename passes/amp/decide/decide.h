@@ -12,11 +12,12 @@
 #include "passes/amp/decide/plan.h"
 #include "passes/amp/policy/policy.h"
 #include "passes/amp/select/selector.h"
+#include "passes/analysis/time_model.h"
 
 namespace ampc {
 
 struct DecideOptions {
-  std::string level = "O2";  // O0, OD, O1, O2
+  std::string level = "O2";  // O0, OD, O1, O2, auto
   DType low = DType::kF16;
   std::string mode = "own";
   bool guard = false;    // only ops inside an fp16_guard may become low
@@ -30,6 +31,7 @@ struct DecideOptions {
   std::vector<ClassRule> classes;                  // own mode only: instead of what the records say
   std::vector<Selector> include, exclude;          // own mode only; which request wins: tools/docs/convert.md
   const PlannedOps* plan = nullptr;                // own mode only; counts more than any request
+  const TimeModel* time = nullptr;                 // at level auto, never null
 };
 
 using DecisionOr = absl::StatusOr<std::unique_ptr<AmpDecision>>;

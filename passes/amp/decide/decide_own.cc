@@ -1,21 +1,22 @@
 // ampc's own decision: the AMP class of each record, with O1 and O2 as in Paddle 2.6: O1 makes the allow list low and lets the
-// neutral ops follow it, O2 makes everything low that is not denied and has a kernel.
+// neutral ops follow it, O2 makes everything low that is not denied and has a kernel. auto keeps of these fp32 what is slower low.
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "graph/amp_region.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "graph/op_registry.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/function_body.h"
 #include "passes/amp/decide/cast_roots.h"
 #include "passes/amp/decide/decide.h"
+#include "passes/amp/decide/fastest.h"
 #include "passes/amp/decide/io_choice.h"
 #include "passes/amp/decide/plan_choices.h"
+#include "passes/amp/decide/predicted_time.h"
 #include "passes/amp/decide/selector_choices.h"
 #include "passes/amp/protect/rules.h"
 #include "passes/analysis/per_record.h"
@@ -61,6 +62,7 @@ class OwnDecider {
       keeps_logs_ = keeps_logs_ || out_->ops[op.id()].rule == kLogRule;
     });
     DecideVars();
+    if (options_.level == "auto") MakeFastest();
     if (keeps_logs_) NoteLogs();
     return std::move(out_);
   }
@@ -77,6 +79,27 @@ class OwnDecider {
   }
 
  private:
+  // What the user asked for stays.
+  bool MayBeFp32(const Op& op) {
+    const absl::string_view rule = out_->For(op).rule;
+    const bool planned = options_.plan != nullptr && options_.plan->For(op) != nullptr;
+    return !planned && rule != "include" && rule != "white-list" && Level(op) == "auto";
+  }
+
+  void MakeFastest() {
+    const PredictedTime o2 = Predict(program_, *out_, *options_.time);
+    ChooseFastest(
+        program_, *options_.time, io_, [this](const Op& op) { return MayBeFp32(op); }, out_.get());
+    DecideVars();
+    const PredictedTime chosen = Predict(program_, *out_, *options_.time);
+    const std::string& feeds = options_.time->feeds();
+    notes_.push_back(
+        absl::StrFormat("auto: a run on %s%s is predicted to take %.3g ms in fp32, %.3g ms at O2 (%d casts) and %.3g ms as "
+                        "chosen (%d casts)",
+                        options_.time->device().name, feeds.empty() ? "" : absl::StrCat(" with ", feeds), o2.fp32 * 1e3, o2.mixed * 1e3,
+                        o2.casts, chosen.mixed * 1e3, chosen.casts));
+  }
+
   // A model that is a spectrum's front and little else.
   void NoteLogs() {
     double all = 0, kept = 0;
@@ -181,7 +204,7 @@ class OwnDecider {
 
   OpDecision ByClass(const Op& op, AmpClass amp) {
     const absl::string_view reason = op.def().amp_reason;
-    const bool o2 = Level(op) == "O2";
+    const bool o2 = Level(op) != "O1";
     switch (amp) {
       case AmpClass::kAllow: return Low("allow", reason);
       case AmpClass::kDeny: return Fp32("deny", reason);
@@ -344,30 +367,6 @@ class OwnDecider {
   std::unique_ptr<AmpDecision> out_;
 };
 
-absl::Status CheckLists(const DecideOptions& options, const Program& program) {
-  if (options.white_list.empty() && options.black_list.empty()) return absl::OkStatus();
-  std::set<std::string> known;
-  for (const OpDef* def : Ops().All()) known.insert(def->name);
-  for (const OpDef* def : onnx::AllOps()) known.insert(std::string(onnx::TypeName(*def)));
-  ForEachOp(program, [&](const Op& op) { known.insert(op.type()); });
-  for (const ClassRule& rule : options.classes) {
-    if (rule.own_op) known.insert(rule.op);
-  }
-  for (const std::vector<std::string>* list : {&options.white_list, &options.black_list}) {
-    for (const std::string& type : *list) {
-      if (known.contains(type)) continue;
-      std::vector<std::string> names(known.begin(), known.end());
-      // Of names that are equally near the program's own kind is meant.
-      const bool onnx = std::any_of(program.main().ops().begin(), program.main().ops().end(),
-                                    [](const auto& op) { return onnx::DefOf(op->def()) != nullptr; });
-      std::stable_partition(names.begin(), names.end(), [onnx](const std::string& name) { return absl::ascii_isupper(name[0]) == onnx; });
-      return UsageError(absl::StrCat(list == &options.white_list ? "white" : "black", "-list names the op '", type, "', which is unknown",
-                                     Suggest(type, names)));
-    }
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 std::unique_ptr<AmpDecision> DecideNothing(const DecideOptions& options, const Program& program) {
@@ -381,7 +380,7 @@ std::unique_ptr<AmpDecision> DecideNothing(const DecideOptions& options, const P
 DecisionOr DecideOwn(const DecideOptions& options, const PrecisionSupport& support, const Program& program,
                      std::vector<std::string>* notes) {
   if (options.level == "OD") return UsageError("level OD exists with a Paddle mode only; use O0, O1 or O2");
-  AMPC_RETURN_IF_ERROR(CheckLists(options, program));
+  AMPC_RETURN_IF_ERROR(CheckKnown(options.white_list, options.black_list, options.classes, program));
   // What selectors said stands in the plan; in a model with other names they may find nothing.
   static const std::vector<Selector>* const kNone = new std::vector<Selector>;
   const bool plan = options.plan != nullptr;

@@ -1,8 +1,10 @@
 #include "passes/amp/decide/lists.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -174,6 +176,31 @@ std::vector<ClassRule> AutoMixedPrecisionLists::Rules() const {
   for (const std::string& op : widest_list) out.push_back({op, AmpClass::kWidest});
   for (const Conditional& c : conditional_fp32_list) out.push_back({c.op, AmpClass::kDeny, c.attr, c.values});
   return out;
+}
+
+absl::Status CheckKnown(const std::vector<std::string>& white_list, const std::vector<std::string>& black_list,
+                        const std::vector<ClassRule>& classes, const Program& program) {
+  if (white_list.empty() && black_list.empty()) return absl::OkStatus();
+  std::set<std::string> known;
+  for (const OpDef* def : Ops().All()) known.insert(def->name);
+  for (const OpDef* def : onnx::AllOps()) known.insert(std::string(onnx::TypeName(*def)));
+  ForEachOp(program, [&](const Op& op) { known.insert(op.type()); });
+  for (const ClassRule& rule : classes) {
+    if (rule.own_op) known.insert(rule.op);
+  }
+  for (const std::vector<std::string>* list : {&white_list, &black_list}) {
+    for (const std::string& type : *list) {
+      if (known.contains(type)) continue;
+      std::vector<std::string> names(known.begin(), known.end());
+      // Of names that are equally near the program's own kind is meant.
+      const bool onnx = std::any_of(program.main().ops().begin(), program.main().ops().end(),
+                                    [](const auto& op) { return onnx::DefOf(op->def()) != nullptr; });
+      std::stable_partition(names.begin(), names.end(), [onnx](const std::string& name) { return absl::ascii_isupper(name[0]) == onnx; });
+      return UsageError(
+          absl::StrCat(list == &white_list ? "white" : "black", "-list names the op '", type, "', which is unknown", Suggest(type, names)));
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace ampc

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "graph/op_def.h"
+#include "graph/program.h"
 
 namespace ampc {
 
@@ -38,6 +38,10 @@ const AmpClass* FindClass(const std::vector<ClassRule>& rules, const Op& op);
 // One text for all, and back: `op=allow;op=deny:attr=v|w;!own_op=widest`.
 std::string ClassRulesText(const std::vector<ClassRule>& rules);
 absl::Status ParseClassRules(absl::string_view text, std::vector<ClassRule>* rules);
+
+// Usage errors: a list names an op type that is neither in the program, nor has a record or a rule of its own; with a suggestion.
+absl::Status CheckKnown(const std::vector<std::string>& white_list, const std::vector<std::string>& black_list,
+                        const std::vector<ClassRule>& classes, const Program& program);
 
 // Paddle's three lists, MXNet's further kinds and Apex's functions. Each list holds op types, the third one names of values. An op in
 // two of them is an error that names it (Check); a value's name wins over the type of the op that touches it.

@@ -1,0 +1,16 @@
+// Sizes of a program whose feeds leave dims open, and the device that it is meant for.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/program.h"
+#include "passes/analysis/time_model.h"
+
+namespace ampc {
+
+// A clone for feeds of made dims (runtime/made_feeds.h), all types known. `choice` of the dims: below kMadeSizes.
+absl::StatusOr<Program> WithMadeDims(const Program& program, int choice);
+// With the first choice that fits the program; as it is declared where none does, and where no dim but a batch is open.
+ProgramSizes MadeSizes(const Program& program);
+
+}  // namespace ampc
