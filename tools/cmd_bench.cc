@@ -174,8 +174,9 @@ void AddBenchOptions(const Options& options, BenchFlags& f) {
       .Between(1, 1 << 20)
       .ShowDefault();
   options.Add("--input,-i", r.inputs, "feeds of a model's file: .npz, .safetensors, or NAME=file.npy; default: random values");
-  options.Add("--dims", r.dims, "NAME=1,3,48,320: dims of a feed; given again for the same feed: another line of the same session");
-  options.Add("--params", r.params, "file with the weights");
+  options.Add("--dims", r.dims, "NAME=1,3,48,320: dims of a feed; given again for the same feed: another line of the same session")
+      .Values("NAME=DIMS");
+  options.Add("--params", r.params, "file with the weights").Values("FILE");
   options.Add("--level", r.levels, "O0, O1, O2 of a network; several, separated by commas")
       .SplitAtCommas()
       .OneOf({"O0", "O1", "O2"})
@@ -193,7 +194,7 @@ void AddBenchOptions(const Options& options, BenchFlags& f) {
   options.Add("--ops", f.ops, "rows in the table of where a run's time goes, by op and implementation; 0: no table")
       .Between(0, 1000)
       .ShowDefault();
-  options.Add("--profile", f.profile, "write a Chrome trace of a run of the last line: a .json file");
+  options.Add("--profile", f.profile, "write a Chrome trace of a run of the last line: a .json file").Values("FILE");
   AddJsonFlag(options, &f.json);
 }
 

@@ -72,8 +72,8 @@ Command DotCommand() {
           [](Options options) -> Action {
             auto flags = std::make_shared<DotFlags>();
             options.Add("model", flags->model, kModelHelp).Required();
-            options.Add("--output,-o", flags->output, "a .dot or .svg file").Required();
-            options.Add("--params", flags->params, "file with the weights");
+            options.Add("--output,-o", flags->output, "a .dot or .svg file").Required().Values("FILE");
+            options.Add("--params", flags->params, "file with the weights").Values("FILE");
             options.Flag("--group,!--no-group", flags->options.group, "blocks that repeat are drawn once (the default)");
             options.Add("--depth", flags->options.depth, "levels of blocks inside of blocks").Positive().ShowDefault();
             options.Add("--max-nodes", flags->options.max_nodes, "what follows these is left out, with a note").Positive().ShowDefault();

@@ -113,11 +113,11 @@ Command InspectCommand() {
       [](Options options) -> Action {
         auto flags = std::make_shared<InspectFlags>();
         options.Add("model", flags->model, kModelHelp).Required();
-        options.Add("--params", flags->params, "file with the weights");
+        options.Add("--params", flags->params, "file with the weights").Values("FILE");
         options.Flag("--weights", flags->weights, "list every weight too");
         options.Flag("--text", flags->text, "print the program as text instead");
         options.Flag("--plan", flags->plan, "print the steps of a run instead: op, kernel, places, the type in which each result lies");
-        options.Add("--dims", flags->dims, "of --plan: NAME=1,3,48,320, dims of a feed");
+        options.Add("--dims", flags->dims, "of --plan: NAME=1,3,48,320, dims of a feed").Values("NAME=DIMS");
         options.Add("--threads", flags->threads, "of --plan; 0: all processors");
         AddJsonFlag(options, &flags->json);
         return [flags](Console& console) { return Run(*flags, console); };

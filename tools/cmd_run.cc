@@ -152,8 +152,8 @@ Command RunCommand() {
             auto flags = std::make_shared<RunFlags>();
             options.Add("model", flags->model, kModelHelp).Required();
             AddFeedOptions(options, &flags->feeds);
-            options.Add("--output,-o", flags->output, "fetches: .npz or .safetensors");
-            options.Add("--params", flags->session.params, "file with the weights");
+            options.Add("--output,-o", flags->output, "fetches: .npz or .safetensors").Values("FILE");
+            options.Add("--params", flags->session.params, "file with the weights").Values("FILE");
             options.Add("--device", flags->session.device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
             options.Add("--threads", flags->session.threads, "threads of one run; 0: all processors").ShowDefault();
             options.Add("--repeat", flags->repeat, "run this often and print latencies").Between(1, 1000000).ShowDefault();
@@ -162,7 +162,7 @@ Command RunCommand() {
             options.Flag("--check-nan-inf", flags->check_nan_inf,
                          "stop at the first result that is not finite (exit 1), each rounded to its type");
             options.Flag("--verbose", flags->verbose, "a line per step: op, implementation, types, time");
-            options.Add("--profile", flags->profile, "write a Chrome trace of the first run: a .json file");
+            options.Add("--profile", flags->profile, "write a Chrome trace of the first run: a .json file").Values("FILE");
             AddJsonFlag(options, &flags->json);
             return [options, flags](Console& console) { return Run(options, *flags, console); };
           }};

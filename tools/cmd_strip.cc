@@ -40,10 +40,10 @@ Command StripCommand() {
           [](Options options) -> Action {
             auto flags = std::make_shared<StripFlags>();
             options.Add("model", flags->options.model, "a converted model").Required();
-            options.Add("--output,-o", flags->options.output, "where to write the fp32 model").Required();
-            options.Add("--params", flags->options.params, "file with the weights");
-            options.Add("--weights", flags->options.weights, "model to take the exact weights from");
-            options.Add("--weights-params", flags->options.weights_params, "file with that model's weights");
+            options.Add("--output,-o", flags->options.output, "where to write the fp32 model").Required().Values("FILE");
+            options.Add("--params", flags->options.params, "file with the weights").Values("FILE");
+            options.Add("--weights", flags->options.weights, "model to take the exact weights from").Values("MODEL");
+            options.Add("--weights-params", flags->options.weights_params, "file with that model's weights").Values("FILE");
             options.Flag("--program-only", flags->options.program_only, "a program without its weights").Excludes("--weights");
             options.Flag("--no-sync", flags->options.no_sync, "do not wait for the disk");
             AddJsonFlag(options, &flags->json);

@@ -183,16 +183,16 @@ void AddTrainOptions(const Options& options, TrainFlags& f) {
   options.Add("--device", r.device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
   options.Add("--threads", r.threads, "0: all processors").ShowDefault();
   options.Add("--data", r.data, absl::StrCat("folder with the data set; default ", kFashionMnist));
-  options.Add("--checkpoint", r.checkpoint, "folder for checkpoints: one per epoch, the last three are kept");
+  options.Add("--checkpoint", r.checkpoint, "folder for checkpoints: one per epoch, the last three are kept").Values("FOLDER");
   options.Add("--checkpoint-every", r.checkpoint_every, "also every so many steps").Between(int64_t{1}, int64_t{1} << 40);
   options.Flag("--resume", r.resume, "go on from the newest checkpoint");
   options.Flag("!--no-test", r.test, "no test after an epoch");
   options.Flag("--check-nan-inf", r.check_nan_inf, "stop at the first result that is not finite (exit 1)");
   options.Flag("--keep-going", r.keep_going,
                "leave out steps without a finite loss, and save what is not finite with a note; else either ends training (exit 1)");
-  options.Add("--output,-o", f.output, "save the trained network for inference: .ampc, .pdmodel or .prog");
+  options.Add("--output,-o", f.output, "save the trained network for inference: .ampc, .pdmodel or .prog").Values("FILE");
   options.Flag("--keep-casts", f.keep_casts, "save it in mixed precision; else it is fp32 without casts");
-  options.Add("--plot", f.plot, "picture of loss, accuracy and scale: an .svg file");
+  options.Add("--plot", f.plot, "picture of loss, accuracy and scale: an .svg file").Values("FILE");
   options.Add("--log-every", f.log_every, "a line every so many steps; default none, 100 with --json").Between(1, 1 << 30);
   options.Flag("--verbose", f.verbose, "every cast and who wanted it, every skipped step");
   options.Flag("--json", f.json, "a JSON object per line instead of a table");

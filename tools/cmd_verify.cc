@@ -43,7 +43,7 @@ Command VerifyCommand() {
           [](Options options) -> Action {
             auto flags = std::make_shared<VerifyFlags>();
             options.Add("model", flags->model, kModelHelp).Required();
-            options.Add("--params", flags->params, "file with the weights");
+            options.Add("--params", flags->params, "file with the weights").Values("FILE");
             options.Flag("--program-only", flags->program_only, "do not look for weights");
             AddJsonFlag(options, &flags->json);
             return [flags](Console& console) { return Run(*flags, console); };

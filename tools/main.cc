@@ -10,6 +10,7 @@
 #include "graph/base/atomic_file.h"
 #include "graph/base/error.h"
 #include "tools/cli/command.h"
+#include "tools/cli/help.h"
 #include "tools/cli/peer_options.h"
 #include "tools/cli/uncaught.h"
 #include "tools/cli/version.h"
@@ -131,12 +132,13 @@ int Main(int argc, char** argv) {
   CLI::App app("ampc compiles trained models to mixed precision (fp16, bf16) and runs them.\n", "ampc");
   app.set_version_flag("--version", absl::StrCat("ampc ", Version()));
   app.require_subcommand(1);
+  app.formatter(HelpFormatter());
   const std::vector<Command> commands = AllCommands();
   std::vector<std::pair<CLI::App*, Action>> verbs;
   for (const Command& command : commands) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);
     sub->footer(absl::StrCat("Examples:\n", command.examples));
-    sub->get_formatter()->column_width(36);
+    sub->formatter(HelpFormatter());
     verbs.emplace_back(sub, command.setup(Options(*sub)));
   }
   app.footer("Exit codes: 0 done; 1 the answer is no; 2 usage; 3 absent or bad input; 4 not supported; 5 internal or a failed write.");

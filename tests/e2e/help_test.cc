@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <regex>
 #include <set>
+#include <sstream>
 
 #include "tests/e2e/cli.h"
 
@@ -49,6 +50,29 @@ TEST_F(HelpTest, ExamplesUseOptionsThatExist) {
     const std::set<std::string> known = Options(help.substr(0, examples));
     for (const std::string& option : Options(help.substr(examples))) EXPECT_TRUE(known.contains(option)) << verb << " " << option;
   }
+}
+
+std::string WithoutExamples(const std::string& help) { return help.substr(0, help.find("Examples:")); }
+
+// What a value looks like, not what the library calls it; in lines of a terminal.
+TEST_F(HelpTest, OptionsSayWhatTheirValuesAre) {
+  for (const std::string& verb : kVerbs) {
+    const std::string options = WithoutExamples(Ok({verb, "--help"}));
+    for (const char* word : {"TEXT", " INT", "UINT", "FLOAT", "REQUIRED", "{false}", "NONNEGATIVE"})
+      EXPECT_THAT(options, ::testing::Not(HasSubstr(word))) << verb;
+    std::istringstream lines(options);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120u) << verb << "\n" << line;
+  }
+  EXPECT_THAT(Ok({"convert", "--help"}), HasSubstr("Usage: ampc convert [OPTIONS] model -o FILE\n"));
+  EXPECT_THAT(Ok({"run", "--help"}), HasSubstr("\n  --device DEVICE                 cpu, or cuda:N in a build with CUDA (default: cpu)\n"));
+}
+
+// The last heading has what every verb has, and nothing of convert's own.
+TEST_F(HelpTest, OptionsOfConvertHaveHeadings) {
+  const std::string help = WithoutExamples(Ok({"convert", "--help"}));
+  for (const char* heading : {"Basic", "Selection of ops", "Values of runs", "Weights", "Files", "Paddle"})
+    EXPECT_THAT(help, HasSubstr("\n" + std::string(heading) + ":\n"));
+  EXPECT_THAT(Options(help.substr(help.find("\nOptions:\n"))), ::testing::UnorderedElementsAre("--help", "--json"));
 }
 
 TEST_F(HelpTest, VerbsThatPrintAResultHaveJson) {

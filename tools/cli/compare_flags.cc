@@ -9,8 +9,8 @@ void AddCompareOptions(const Options& options, CompareFlags& flags) {
   options.Add("a", flags.a, "the reference model").Required();
   options.Add("b", flags.b, "the model to judge").Required();
   AddFeedOptions(options, &flags.feeds);
-  options.Add("--params-a", flags.params_a, "file with the weights of the first model");
-  options.Add("--params-b", flags.params_b, "file with the weights of the second model");
+  options.Add("--params-a", flags.params_a, "file with the weights of the first model").Values("FILE");
+  options.Add("--params-b", flags.params_b, "file with the weights of the second model").Values("FILE");
   options.Add("--tolerance", flags.options.of_largest, "largest allowed max rel of every output").NotNegative();
   options.Add("--rtol", flags.options.rtol, "each element may differ by ATOL + RTOL |a|").NotNegative();
   options.Add("--atol", flags.options.atol, "as --rtol").NotNegative();

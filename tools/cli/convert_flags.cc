@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "tools/cli/command.h"
@@ -63,57 +64,115 @@ std::set<std::string> GivenOptions(const Options& options) {
   return given;
 }
 
+// How --help shows an option: under which heading, and what its value is called where the table has no list of values.
+struct Shown {
+  const char* name;
+  const char* heading;
+  const char* value = "";
+};
+constexpr Shown kShown[] = {
+    {"dtype", "Basic"},
+    {"level", "Basic"},
+    {"low-io", "Basic"},
+    {"keep-io", "Basic"},
+    {"promote", "Selection of ops"},
+    {"include", "Selection of ops", "SELECTOR"},
+    {"exclude", "Selection of ops", "SELECTOR"},
+    {"white-list", "Selection of ops", "TYPES"},
+    {"black-list", "Selection of ops", "TYPES"},
+    {"black-vars", "Selection of ops", "NAMES"},
+    {"target", "Selection of ops"},
+    {"calibrate", "Values of runs", "FILE"},
+    {"probe", "Values of runs"},
+    {"save-ranges", "Values of runs", "FILE"},
+    {"ranges", "Values of runs", "FILE"},
+    {"on-overflow", "Weights"},
+    {"on-tiny", "Weights"},
+    {"params", "Weights", "FILE"},
+    {"params-output", "Weights", "FILE"},
+    {"program-only", "Weights"},
+    {"report", "Files", "FILE"},
+    {"plan-out", "Files", "FILE"},
+    {"plan", "Files", "FILE"},
+    {"write-config", "Files", "FILE"},
+    {"no-sync", "Files"},
+    {"compat", "Paddle"},
+    {"guard", "Paddle"},
+};
+
 struct Declare {
   const Options& options;
   const ConvertOption& row;
+  const Shown& shown;
   ConvertFlags& flags;
 
   std::string Name() const { return absl::StrCat("--", row.name); }
-  void operator()(DType ConvertOptions::*) const {
-    options.Add(Name(), flags.dtype, row.help).AnyCaseOf({"fp16", "bf16"}).Values("{fp16,bf16}").ShowDefault();
+  DeclaredOption AsShown(const DeclaredOption& declared) const {
+    if (*shown.value != '\0') declared.Values(shown.value);
+    return declared.Under(shown.heading);
   }
-  void operator()(int ConvertOptions::*member) const { options.Add(Name(), flags.options.*member, row.help).NotNegative().ShowDefault(); }
-  void operator()(bool ConvertOptions::*member) const { options.Flag(Name(), flags.options.*member, row.help); }
+  void operator()(DType ConvertOptions::*) const {
+    AsShown(options.Add(Name(), flags.dtype, row.help)).AnyCaseOf({"fp16", "bf16"}).Values("{fp16,bf16}").ShowDefault();
+  }
+  void operator()(int ConvertOptions::*member) const {
+    AsShown(options.Add(Name(), flags.options.*member, row.help)).NotNegative().ShowDefault();
+  }
+  void operator()(bool ConvertOptions::*member) const { AsShown(options.Flag(Name(), flags.options.*member, row.help)); }
   void operator()(std::string ConvertOptions::*member) const {
     std::string& value = flags.options.*member;
-    const DeclaredOption declared = options.Add(Name(), value, row.help);
+    const DeclaredOption declared = AsShown(options.Add(Name(), value, row.help));
     if (row.values.empty()) return;
     declared.OneOf(row.values);
     if (std::find(row.values.begin(), row.values.end(), value) != row.values.end()) declared.ShowDefault();
   }
   void operator()(std::vector<std::string> ConvertOptions::*member) const {
-    const DeclaredOption declared = options.Add(Name(), flags.options.*member, row.help).OneValueEach();
+    const DeclaredOption declared = AsShown(options.Add(Name(), flags.options.*member, row.help)).OneValueEach();
     if (row.split) declared.SplitAtCommas();
+  }
+  void operator()() const {
+    if (row.form == OptionForm::kFlagOrNames) {
+      AsShown(options.Flag(Name(), absl::string_view(row.name) == "low-io" ? flags.low_io : flags.keep_io, row.help));
+    } else {
+      std::visit(*this, row.member);
+    }
   }
 };
 
 // `all`: also those that only say what is written.
 void AddRows(const Options& options, bool all, ConvertFlags& flags) {
   flags.options.level.clear();  // the default is the mode's
-  for (const ConvertOption& row : ConvertOptionTable()) {
-    if (row.form == OptionForm::kNone || (!all && !DecidesSomething(row))) continue;
-    if (row.form == OptionForm::kFlagOrNames) {
-      options.Flag(absl::StrCat("--", row.name), absl::string_view(row.name) == "low-io" ? flags.low_io : flags.keep_io, row.help);
-    } else {
-      std::visit(Declare{options, row, flags}, row.member);
+  const auto add = [&](const ConvertOption& row, const Shown& shown) {
+    if (row.form != OptionForm::kNone && (all || DecidesSomething(row))) Declare{options, row, shown, flags}();
+  };
+  std::set<absl::string_view> added;
+  for (const Shown& shown : kShown) {
+    for (const ConvertOption& row : ConvertOptionTable()) {
+      if (absl::string_view(row.name) == shown.name) add(row, shown);
     }
+    added.insert(shown.name);
   }
-  options.Add("--config", flags.config, "take options from this JSON file; those of the command line win");
+  for (const ConvertOption& row : ConvertOptionTable()) {
+    if (!added.contains(row.name)) add(row, {row.name, "Options"});
+  }
+  options.Add("--config", flags.config, "take options from this JSON file; those of the command line win").Values("FILE").Under("Files");
 }
 
 }  // namespace
 
 void AddConvertOptions(const Options& options, ConvertFlags& flags) {
   options.Add("model", flags.options.model, kModelHelp).Required();
-  options.Add("--output,-o", flags.options.output, "the converted model; the ending chooses the format").Required();
+  options.Add("--output,-o", flags.options.output, "the converted model; the ending chooses the format")
+      .Required()
+      .Values("FILE")
+      .Under("Basic");
   AddRows(options, true, flags);
 }
 
 void AddExplainOptions(const Options& options, ExplainFlags& flags) {
   options.Add("model", flags.convert.options.model, kModelHelp).Required();
   AddRows(options, false, flags.convert);
-  options.Add("--op", flags.ops, "only these ops, in full: a selector, several times or with commas").OneValueEach();
-  options.Add("--why-cast", flags.cast, "only the casts of this value");
+  options.Add("--op", flags.ops, "only these ops, in full: a selector, several times or with commas").OneValueEach().Values("SELECTOR");
+  options.Add("--why-cast", flags.cast, "only the casts of this value").Values("VALUE");
 }
 
 absl::Status ResolveConvertFlags(const Options& options, ConvertFlags& flags) {

@@ -30,12 +30,18 @@ absl::Status ParseDims(const std::string& text, MadeFeedOptions* options) {
 }  // namespace
 
 void AddFeedOptions(const Options& options, FeedFlags* flags) {
-  options.Add("inputs,--input,-i", flags->inputs,
-              "feeds: .npz, .safetensors, NAME=file.npy, or a .npy file for a model with one feed; several files add up");
-  options.Flag("--random", flags->random,
-               "feeds that are made up: ids within their tables, masks of ones, images, else numbers in [-1, 1)");
-  options.Add("--seed", flags->seed, "other values of --random").ShowDefault();
-  options.Add("--dims", flags->dims, "NAME=1,3,224,224: dims of a feed of --random, where the model leaves them open");
+  const std::string heading = "Feeds";
+  options
+      .Add("inputs,--input,-i", flags->inputs,
+           "feeds: .npz, .safetensors, NAME=file.npy, or a .npy file for a model with one feed; several files add up")
+      .Values("FILE")
+      .Under(heading);
+  options.Flag("--random", flags->random, "feeds that are made up: ids within their tables, masks of ones, images, else numbers in [-1, 1)")
+      .Under(heading);
+  options.Add("--seed", flags->seed, "other values of --random").ShowDefault().Under(heading);
+  options.Add("--dims", flags->dims, "NAME=1,3,224,224: dims of a feed of --random, where the model leaves them open")
+      .Values("NAME=DIMS")
+      .Under(heading);
 }
 
 absl::Status CheckFeedFlags(const Options& options, const FeedFlags& flags) {

@@ -48,6 +48,7 @@ DeclaredOption DeclaredOption::Excludes(const std::string& other) const { return
 DeclaredOption DeclaredOption::SplitAtCommas() const { return DeclaredOption(option_->delimiter(',')); }
 DeclaredOption DeclaredOption::OneValueEach() const { return DeclaredOption(option_->allow_extra_args(false)); }
 DeclaredOption DeclaredOption::Values(const std::string& shown) const { return DeclaredOption(option_->type_name(shown)); }
+DeclaredOption DeclaredOption::Under(const std::string& heading) const { return DeclaredOption(option_->group(heading)); }
 
 Options::Options(CLI::App& verb) : app_(&verb, [](CLI::App*) {}) {}
 Options::Options(const std::string& name) : app_(std::make_shared<CLI::App>("", name)) {}

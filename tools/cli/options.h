@@ -31,7 +31,8 @@ class DeclaredOption {
   DeclaredOption Excludes(const std::string& other) const;  // an option that was declared before
   DeclaredOption SplitAtCommas() const;
   DeclaredOption OneValueEach() const;  // a list gets one value each time that the option is given, not all words behind it
-  DeclaredOption Values(const std::string& shown) const;  // "{a,b}": for --help and completion, without a check
+  DeclaredOption Values(const std::string& shown) const;   // "FILE", or "{a,b}", which completion offers: for --help, without a check
+  DeclaredOption Under(const std::string& heading) const;  // of --help
 
  private:
   CLI::Option* option_;
