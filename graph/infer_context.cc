@@ -36,7 +36,7 @@ absl::Status CheckSlots(const Op& op, const std::vector<SlotDef>& slots, bool in
   return absl::OkStatus();
 }
 
-// What is wrong with the attribute of that definition, if anything is.
+// The fault of the attribute of that definition, if there is one.
 absl::Status CheckAttr(const Op& op, const AttrDef& def) {
   const AttrValue* value = op.explicit_attr(def.name);
   if (value == nullptr) {

@@ -76,7 +76,7 @@ void ToFloats(DType from, const char* in, size_t n, bool exact, std::vector<char
   }
 }
 
-// What the transforms would do to the whole weight if no value were refused.
+// The effect of the transforms on the whole weight if no value were refused.
 WeightDamage DamageOf(WeightRef ref) {
   for (WeightTransform& t : ref.transforms) t.on_overflow = OnOverflow::kKeep;
   WeightDamage damage;

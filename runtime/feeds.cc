@@ -59,7 +59,7 @@ std::string NamesOf(const std::vector<ValueInfo>& inputs) {
   return absl::StrJoin(inputs, ", ", [](std::string* out, const ValueInfo& input) { absl::StrAppend(out, "'", input.name, "'"); });
 }
 
-// Where a feed is missing and another name is offered, one is meant by the other.
+// If one feed is missing and one unknown name is offered, that name is taken to mean the feed.
 absl::Status CheckNames(const TensorMap& feeds, const std::vector<ValueInfo>& inputs) {
   for (const ValueInfo& input : inputs) {
     if (feeds.contains(input.name)) continue;

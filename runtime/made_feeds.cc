@@ -27,7 +27,7 @@ constexpr double kPixelScale = 16;  // and divided by less
 
 enum class Kind : uint8_t { kIds, kMask, kPositions, kTypes, kRate, kLength, kCount, kImage, kPixels, kAudio, kState, kScale, kNormal };
 
-// What the model leaves open.
+// The sizes that the model leaves open.
 struct Sizes {
   int64_t height, width, sequence, samples, frames;
 };

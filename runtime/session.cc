@@ -53,7 +53,7 @@ absl::StatusOr<Session> Session::Load(const std::string& path, const SessionOpti
   AMPC_ASSIGN_OR_RETURN(DeviceChoice where, ChooseDevice(DeviceOptionsOf(options)));  // before a large file is read
   AMPC_ASSIGN_OR_RETURN(Program program, LoadModel(path, {.params = options.params}));
   absl::StatusOr<Session> session = State::Create(std::move(where), std::move(program), options);
-  // What is wrong with a file is said with its name; options and feeds are not the file's.
+  // An error of a file names the file; options and feeds are not the file's.
   if (ExitCodeOf(session.status()) == ExitCode::kBadInput) return Annotate(session.status(), path);
   return session;
 }

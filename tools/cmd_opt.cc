@@ -114,7 +114,7 @@ void PrintDecision(const OptResult& result, JsonWriter& json) {
   json.EndArray();
 }
 
-// What was saved is in its file; else the decision is the result, or the program.
+// A saved program is in its file; otherwise the decision is the result, or the program.
 void PrintJson(const OptFlags& flags, const OptResult& result, Console& console) {
   JsonWriter json(JsonWriter::kIndented);
   json.BeginObject().Field("model", flags.model).Key("passes").BeginArray();

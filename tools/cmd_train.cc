@@ -115,7 +115,7 @@ absl::Status Check(const TrainFlags& flags) {
   return r.checkpoint.empty() ? absl::OkStatus() : CheckFolder(r.checkpoint);
 }
 
-// What was trained is worth more than its picture: an error of that comes last.
+// The trained model is worth more than its picture: an error of the picture comes last.
 absl::Status Write(const TrainFlags& flags, TrainJob& job, const std::string& picture) {
   AtomicFileSet files;
   if (!flags.output.empty()) AMPC_RETURN_IF_ERROR(AddTrained(job, flags.output, !flags.keep_casts, &files));

@@ -163,7 +163,7 @@ int Main(int argc, char** argv) {
     NameInSentence(sub->get_name());
     const absl::Status status = action(console);
     if (!status.ok()) return Fail(console, sub->get_name(), status);
-    // Who closed the stream does not miss the summary of a command whose files are whole.
+    // A reader that closed the stream does not miss the summary of a command whose files are whole.
     if (!console.ok() && !console.has_enough() && !(console.unread() && FilesReplaced() > 0))
       return Fail(console, sub->get_name(), NotWritten());
   }

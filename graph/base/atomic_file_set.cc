@@ -178,7 +178,7 @@ absl::Status AtomicFileSet::Commit() {
   const DeferSignals whole;
   absl::Status status = WriteJournals(parts);
   if (status.ok()) status = Replace(parts);
-  // What the head's journal says holds for the others: after a save it goes last, after a failure first.
+  // The head's journal holds for the others: after a save it goes last, after a failure first.
   if (!status.ok()) std::reverse(parts.begin(), parts.end());
   for (Part& part : parts) part.RemoveJournal();
   return status;

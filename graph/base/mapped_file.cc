@@ -18,7 +18,7 @@
 namespace ampc {
 namespace {
 
-// What the system has no more of is not the file's fault.
+// A resource that the system lacks is not the file's fault.
 absl::Status OpenError(const std::string& path, int error) {
   if (error == ENOMEM || error == EMFILE || error == ENFILE || error == EIO) return SystemError(path, "be read", error);
   if (error == ENOENT) return BadInputError(absl::StrCat(path, ": no such file"));

@@ -40,7 +40,7 @@ class WeightFile {
 // it too.
 std::vector<std::string> WeightKeys(const Program& program);
 
-// What a file that was just written is known by.
+// The identity of a file that was just written.
 struct WrittenWeights {
   uint64_t size = 0;
   uint64_t header_hash = 0;

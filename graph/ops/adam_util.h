@@ -1,4 +1,4 @@
-// What adam, adamw and lamb share.
+// Common parts of adam, adamw and lamb.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What ops with a nested block share.
+// Common parts of ops with a nested block.
 #pragma once
 
 #include "graph/infer_context.h"

@@ -10,7 +10,7 @@ namespace {
 // A row of relu's mask: one bit per column, so many rows as matrix units want.
 int64_t MaskBytes(int64_t cols) { return IsKnown(cols) ? (cols + 127) / 128 * 16 : kUnknownDim; }
 
-// What the gradient of the function needs, for a result of type `of`.
+// The value that the gradient of the function needs, for a result of type `of`.
 TensorType ReserveType(const TensorType& of, bool mask) {
   if (!mask || !of.has_rank || of.rank() == 0) return mask ? TensorType::Unranked(DType::kU8) : of;
   TensorType reserve = of.WithDType(DType::kU8);

@@ -1,4 +1,4 @@
-// What fused_elementwise is made of, for its record, the pass that makes it and the kernels that run it.
+// The steps of fused_elementwise, for its record, the pass that makes it and the kernels that run it.
 //
 //   X = v0, v1, ...; each of `steps` is one op in program text and defines the next value; `results` numbers the values that are Out.
 //   o = fused_elementwise(x, b) axes=[0, 1] results=[3] steps=["v2 = elementwise_add(v0, v1) axis=1 : f16 [*]", "v3 = relu(v2) : f16 [*]"]

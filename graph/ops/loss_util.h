@@ -1,4 +1,4 @@
-// What the classification losses share.
+// Common parts of the classification losses.
 #pragma once
 
 #include "absl/status/statusor.h"

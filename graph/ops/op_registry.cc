@@ -20,7 +20,7 @@ namespace ops {
 
 namespace {
 
-// What Paddle's front end and its CPU library add to every op. Listed so that the default does not print.
+// The attributes that Paddle's front end and its CPU library add to every op. Listed so that the default does not print.
 OpDef WithCommonExtras(OpDef def) {
   static const std::pair<const char*, AttrValue> kExtras[] = {
       {"op_role", int32_t{0}},

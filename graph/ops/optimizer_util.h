@@ -1,4 +1,4 @@
-// What the optimizer ops (sgd, momentum, adam) share.
+// Common parts of the optimizer ops (sgd, momentum, adam).
 #pragma once
 
 #include <string>

@@ -23,7 +23,7 @@ absl::Status InferPad(InferContext& ctx) {
   return absl::OkStatus();
 }
 
-// What was there before the padding.
+// The part that was there before the padding.
 absl::Status InferPadGradient(InferContext& ctx) {
   TensorType type = ctx.In("Out@GRAD");
   const std::vector<int64_t> paddings = ctx.op().GetInts("paddings");

@@ -1,4 +1,4 @@
-// What pad, pad2d and pad3d share.
+// Common parts of pad, pad2d and pad3d.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What pool2d and pool3d share.
+// Common parts of pool2d and pool3d.
 #pragma once
 
 #include <string>

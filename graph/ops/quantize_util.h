@@ -1,4 +1,4 @@
-// What the records of quantised arithmetic share: integers of 8 or 16 bits that stand for (x - zero point) * scale.
+// Common parts of the records of quantised arithmetic: integers of 8 or 16 bits that stand for (x - zero point) * scale.
 #pragma once
 
 #include "absl/status/status.h"

@@ -1,4 +1,4 @@
-// What the ops that draw random numbers share.
+// Common parts of the ops that draw random numbers.
 #pragma once
 
 #include <string>

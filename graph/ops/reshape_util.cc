@@ -151,7 +151,7 @@ absl::Status InferFlattenAt(InferContext& ctx) {
   return absl::OkStatus();
 }
 
-// What every view is.
+// The common record of views.
 OpDef View(std::string name, std::string doc) {
   return OpDef(std::move(name)).Doc(std::move(doc)).CostIs(FreeCost).Amp(kClear, "a view of its operand: no value changes");
 }

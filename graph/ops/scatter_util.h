@@ -1,4 +1,4 @@
-// What the ops share that join updates with elements at given positions.
+// Common parts of the ops that join updates with elements at given positions.
 #pragma once
 
 #include "absl/status/status.h"

@@ -5,7 +5,7 @@
 namespace ampc::ops {
 namespace {
 
-// What the operands agree on.
+// The type on which the operands agree.
 absl::Status InferSelectInput(InferContext& ctx) {
   AMPC_RETURN_IF_ERROR(NeedMask(ctx, 1));
   TensorType out = ctx.In("X", 0);

@@ -34,7 +34,7 @@ std::vector<std::string> Names(const std::vector<OpText::Slot>& slots) {
   return names;
 }
 
-// Where name `i` of the short form goes: its own slot, or slot 0 for all when that is variadic. -1: nowhere.
+// The slot of name `i` of the short form: its own, or slot 0 for all when that is variadic. -1: nowhere.
 int ShortSlot(const std::vector<SlotDef>& slots, size_t i) {
   if (slots.empty()) return -1;
   if (slots[0].variadic) return 0;

@@ -18,7 +18,7 @@ class WeightReader {
  public:
   explicit WeightReader(const ParseOptions& options) : options_(options), fill_left_(options.max_fill_bytes) {}
 
-  // What stands after `=` in the declaration of `var`: sets its literal (a const without a data type in front or transforms
+  // The text after `=` in the declaration of `var`: sets its literal (a const without a data type in front or transforms
   // behind) or its weight.
   absl::Status ParseValue(Cursor& cursor, Var& var);
 

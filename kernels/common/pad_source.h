@@ -1,4 +1,4 @@
-// Where a position of a padded dimension comes from, and the other way round.
+// The source of a position of a padded dimension, and the other way round.
 #pragma once
 
 #include <cstdint>

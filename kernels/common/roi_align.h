@@ -90,7 +90,7 @@ AMPC_HOST_DEVICE inline RoiBox MakeRoiBox(const RoiAlign& r, float x0, float y0,
   return b;
 }
 
-// What the sum of a bin's samples is divided by.
+// The divisor of the sum of a bin's samples.
 AMPC_HOST_DEVICE inline float RoiDivisor(const RoiSamples& y, const RoiSamples& x) {
   return static_cast<float>(std::max(1.0, y.count * x.count));
 }

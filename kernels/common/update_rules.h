@@ -57,7 +57,7 @@ AMPC_HOST_DEVICE inline T TrustRatio(double squares_of_param, double squares_of_
   return p > 0 && d > 0 ? p / d : T(1);
 }
 
-// What an update changes of an element.
+// The state of an element that an update changes.
 template <typename T>
 struct UpdateElement {
   T param;

@@ -40,7 +40,7 @@ Loops LoopsOf(const Equation& e) {
   return loops;
 }
 
-// Where element `index`, counted over `sizes`, lies.
+// The offset of element `index`, counted over `sizes`.
 int64_t OffsetAt(int64_t index, const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides) {
   int64_t offset = 0;
   for (size_t d = sizes.size(); d-- > 0; index /= sizes[d]) offset += index % sizes[d] * strides[d];

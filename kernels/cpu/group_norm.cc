@@ -57,7 +57,7 @@ void RunGroup(const GroupNorm& n, const KernelArgs& args, int64_t i) {
   RoundTo(n.type, y, size);
 }
 
-// What is kept between the passes over an image whose channels lie last.
+// The sums that are kept between the passes over an image whose channels lie last.
 struct Scratch {
   double* sums;                 // [images, parts, channels]
   float *mean, *factor, *bias;  // [images, channels]

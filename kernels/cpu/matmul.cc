@@ -99,7 +99,7 @@ std::unique_ptr<Kernel> MakeEmptySum(const MatmulSpec& s, Slots slots, int64_t t
   });
 }
 
-// What integers are added and multiplied in, to wrap.
+// The type in which integers are added and multiplied, to wrap.
 template <typename T>
 using Wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::common_type<T>>::type;
 

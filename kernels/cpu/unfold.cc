@@ -15,7 +15,7 @@ namespace {
 struct Axis {
   int64_t in, windows, kernel, stride, dilation, before;
 
-  // Where window `window` has its element `at`; -1 in the padding.
+  // The offset of element `at` of window `window`; -1 in the padding.
   int64_t Position(int64_t window, int64_t at) const {
     const int64_t i = window * stride - before + at * dilation;
     return i < in ? std::max<int64_t>(i, -1) : -1;

@@ -88,7 +88,7 @@ void CachingAllocator::State::AdoptIdle(const Stream& stream) {
   Disown([&](const Block& block) { return !block.in_use && block.stream != nullptr && idle.contains(block.stream); });
 }
 
-// What `whose` selects is nobody's from now on.
+// The memory that `whose` selects is nobody's from now on.
 void CachingAllocator::State::Disown(const std::function<bool(const Block&)>& whose) {
   std::vector<char*> disowned;
   for (auto at = blocks.begin(); at != blocks.end(); ++at) {

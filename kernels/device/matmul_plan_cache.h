@@ -21,8 +21,8 @@ class MatmulPlanCache {
   using Plan = std::shared_ptr<const MatmulPlan>;
   explicit MatmulPlanCache(size_t capacity = 4096) : capacity_(capacity) {}
 
-  // What `make` gave for this desc and limit before, or gives now; a failure is not kept. `make` runs without a lock, in two threads at the
-  // same time perhaps: then both get the plan of the first that is done.
+  // The plan that `make` gave for this desc and limit before, or gives now; a failure is not kept. `make` runs without a lock, in two
+  // threads at the same time perhaps: then both get the plan of the first that is done.
   absl::StatusOr<Plan> Find(const MatmulDesc& desc, int64_t workspace_limit, const std::function<absl::StatusOr<Plan>()>& make);
 
  private:

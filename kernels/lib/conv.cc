@@ -238,7 +238,7 @@ class OneDnnConv final : public Conv {
     parts_.push_back({std::move(primitive), rows.in, rows.out, rows.before, in, out});
   }
 
-  // What a part of these rows runs; null before the first one.
+  // The primitive that a part of these rows runs; null before the first one.
   std::shared_ptr<const Primitive> SamePart(const ConvSpec::Axis& rows) const {
     for (const Part& p : parts_) {
       if (p.in_rows == rows.in && p.out_rows == rows.out && p.before == rows.before) return p.primitive;

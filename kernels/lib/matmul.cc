@@ -122,7 +122,7 @@ bool DependsOnThreads(const MatmulSpec& s, const Choice& c, bool packed_b) {
   return s.k >= 16384 || (s.trans_a && s.k >= 2048) || (c.bf16() && s.k >= 1024 && !(packed_b && s.a_batch.empty()));
 }
 
-// Where the product is cut then, by the shapes alone; each part runs on one thread. brgemm writes whole rows only: a cut goes between
+// The cut of the product then, by the shapes alone; each part runs on one thread. brgemm writes whole rows only: a cut goes between
 // matrices, between rows, or through a result of one row.
 std::vector<Part> Cut(const MatmulSpec& s, bool whole_rows, bool bf16) {
   constexpr double kLeastWork = 4e5;  // multiply-adds of a part: 5 to 10 us

@@ -1,4 +1,4 @@
-// What convolutions and products share that keep NaN where oneDNN's fused activation does not.
+// Common parts of convolutions and products that keep NaN where oneDNN's fused activation does not.
 #pragma once
 
 #include <algorithm>

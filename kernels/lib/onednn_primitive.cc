@@ -39,7 +39,7 @@ std::vector<Step> Steps(const Activation& act) {
   return {};
 }
 
-// Where oneDNN's code generator gets no memory, it writes through null. A primitive takes up to 2 MB, in pieces of 256 kB; so many more are
+// If oneDNN's code generator gets no memory, it writes through null. A primitive takes up to 2 MB, in pieces of 256 kB; so many more are
 // asked for that what it needs besides is there, too. Free memory of a limited address space is all that this can see, and all that is
 // refused here.
 constexpr size_t kRoomForPrimitive = size_t{16} << 20;

@@ -10,7 +10,7 @@ namespace ampc {
 template <typename T>
 class PerRecord {
  public:
-  // What `make(def)` gave when the record was asked for first.
+  // The result of `make(def)`, called the first time that the record is asked for.
   template <typename Make>
   T Of(const OpDef& def, const Make& make) {
     const auto [it, added] = facts_.try_emplace(&def);

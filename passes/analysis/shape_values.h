@@ -15,7 +15,7 @@ class ShapeValues {
   // Follows one op, behind those that compute its operands: shape, cast, slice, concat, gather, squeeze, unsqueeze and identity, with
   // types as they are declared. Of ONNX and native.
   void Add(const Op& op);
-  // What the shape operand of a reshape, an expand or a fill says about the result; absent where that is nothing.
+  // The dims that the shape operand of a reshape, an expand or a fill gives the result; absent if it gives none.
   std::optional<Dims> ResultDims(const Op& op);
 
  private:

@@ -114,7 +114,7 @@ class Backward {
 
   static std::string PartSuffix(size_t i) { return absl::StrCat("@RENAME@block0@", i); }
 
-  // What came together for `var` so far, added up; null for nothing.
+  // The gradients of `var` so far, added up; null for none.
   absl::StatusOr<Var*> GradientOf(const Var& var) {
     if (var.id() >= static_cast<int>(parts_.size()) || parts_[var.id()].empty()) return nullptr;
     std::vector<Var*>& parts = parts_[var.id()];

@@ -1,4 +1,4 @@
-// Where gradients go: from the ends back to the wanted variables, past nothing that stops them.
+// The way of gradients: from the ends back to the wanted variables, past nothing that stops them.
 #pragma once
 
 #include <string>

@@ -21,7 +21,7 @@ absl::StatusOr<bool> InferAgain(Op& op) {
   for (size_t i = 0; i < results.size(); ++i) {
     Var& var = *op.outputs()[i];
     if (!results[i].has_value() || var.kind != VarKind::kTemp || (var.type.kind != results[i]->kind && !var.type.LacksDType())) continue;
-    // What an ONNX model declares is a hint.
+    // A declaration in an ONNX model is a hint.
     const bool refuted = onnx::DefOf(op.def()) != nullptr && !Compatible(*results[i], var.type);
     if (refuted) var.type = *results[i];
     changed = onnx::Fill(*results[i], &var.type) || refuted || changed;

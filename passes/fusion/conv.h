@@ -1,4 +1,4 @@
-// What fusions ask of convolutions and put into them.
+// Convolutions as fusions see them and put things into them.
 #pragma once
 
 #include "absl/strings/string_view.h"

@@ -15,7 +15,7 @@
 namespace ampc {
 namespace {
 
-// What an op is the last step of.
+// The activation that an op is the last step of.
 struct Found {
   const char* type = nullptr;  // null: nothing
   Var* x = nullptr;
@@ -86,7 +86,7 @@ class ActivationFuser {
 
   // number * gate * x.
   Found FindGate(const Op& last, double number, const Var& gate, Var* x) const {
-    // Whoever multiplies it is the gate's only reader.
+    // The op that multiplies it is the gate's only reader.
     const Op* op = gate.kind == VarKind::kTemp && uses_.single_use(gate) ? uses_.producer(gate) : nullptr;
     if (op == nullptr || &op->block() != &last.block()) return {};
     if (op->type() == "sigmoid" && number == 1 && op->inputs()[0] == x) return {"swish", x};

@@ -120,7 +120,7 @@ class LinearFuser {
     return b.type.rank() == 1 && IsKnown(columns) && b.type.dims[0] == columns && (axis == -1 || axis == y.type.rank() - 1);
   }
 
-  // Who reads the product: the addition, and its gradient where that goes into the layer's.
+  // The readers of the product: the addition, and its gradient where that goes into the layer's.
   bool MatchReaders(Layer& layer) const {
     const Var& y = *layer.add->input("X");
     if (!IsTemp(y) || uses_.fetched(y) || uses_.uses(y).size() > 2) return false;

@@ -17,7 +17,7 @@
 namespace ampc {
 namespace {
 
-// What an operand of a product is dequantised from.
+// The integers that an operand of a product is dequantised from.
 struct Integers {
   Var* x = nullptr;  // null: it is not
   Var* scale = nullptr;

@@ -42,7 +42,7 @@ void Narrow(const TensorType& known, TensorType* type) {
   }
 }
 
-// What became known of the operands on the way says more of the results, too.
+// Types of operands that became known on the way tell more of the results, too.
 absl::Status NarrowResults(Op& op) {
   AMPC_ASSIGN_OR_RETURN(const std::vector<std::optional<TensorType>> types, InferOp(op, TypeEnv()));
   for (size_t i = 0; i < types.size(); ++i) {
@@ -74,7 +74,7 @@ absl::Status CheckTensors(const Op& op) {
   return absl::OkStatus();
 }
 
-// What ONNX Runtime's optimizer writes for the machine that it runs on has the layout of that machine's kernels.
+// A model that ONNX Runtime's optimizer wrote for its own machine has the layout of that machine's kernels.
 absl::Status CheckDomain(const Op& op) {
   if (!op.def().opaque || !absl::StartsWith(op.type(), "com.microsoft.nchwc.")) return absl::OkStatus();
   return UnsupportedError(absl::StrCat(

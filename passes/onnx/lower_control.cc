@@ -26,7 +26,7 @@ std::vector<Var*> Captures(const Op& op) {
   return {vars.begin(), vars.end()};
 }
 
-// What a file declares of the values of a block is a hint that ONNX Runtime does not insist on; of a loop's states it is often wrong,
+// A file's declaration of the values of a block is a hint that ONNX Runtime does not insist on; of a loop's states it is often wrong,
 // because the first iteration takes another shape than those that follow. So shapes are what follows from those around the block.
 void ForgetShapes(Block& block) {
   for (const std::unique_ptr<Var>& var : block.vars()) {

@@ -53,7 +53,7 @@ class LoopMaker {
     counter_ = Carry("iteration", zero->type, zero);
     return counter_;
   }
-  // What the body reads of the block around it besides what the op captures.
+  // The values that the body reads of the block around it besides those that the op captures.
   void Reads(Var* var) { reads_.push_back(var); }
 
   // After what the body begins with: its own ops.

@@ -20,7 +20,7 @@ namespace ampc {
 PassInfo LowerOnnxPass();
 
 bool HasOnnxOps(const Program& program);
-// What the first op that stayed needs, as a sentence; "" when none did.
+// The need of the first op that stayed, as a sentence; "" if none did.
 std::string LeftUnlowered(const Program& program);
 
 }  // namespace ampc

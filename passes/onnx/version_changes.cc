@@ -246,7 +246,7 @@ const OnnxDef* NextVersion(const OnnxDef& def, int opset) {
   return nullptr;
 }
 
-// Where the operator is gone at `opset`: the change that says what took its place.
+// If the operator is gone at `opset`: the change that names its successor.
 const Change* Successor(const OnnxDef& def, int opset) {
   for (const Change& change : kChanges) {
     if (change.becomes != nullptr && change.type == def.schema->type && change.since <= opset) return &change;

@@ -49,7 +49,7 @@ class Distributor {
   }
 
  private:
-  // What the optimizer part reads of the backward part.
+  // The values of the backward part that the optimizer part reads.
   void FindGradients() {
     std::vector<bool> backward(program_.num_var_ids(), false);
     for (const std::unique_ptr<Op>& op : block_.ops()) {

@@ -13,7 +13,7 @@
 namespace ampc {
 namespace {
 
-// Where a gradient goes.
+// The readers of a gradient.
 struct Path {
   Var* scaled;  // what the update is to read
   Op* dead;     // the cast that nothing reads then, or null

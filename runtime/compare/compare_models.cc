@@ -176,7 +176,7 @@ std::string ComparedModel::OpOf(const std::string& value) const {
   return at == ops_.end() ? "" : at->second;
 }
 
-// What CompareModels does, in parts.
+// CompareModels in parts.
 struct Comparison {
   const ComparedModel &a, &b;
   const CompareOptions& options;

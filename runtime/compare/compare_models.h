@@ -24,7 +24,7 @@ class ComparedModel {
 
   const Session& session() const { return session_; }
   const std::string& name() const { return name_; }
-  // What the model's file calls the operation that makes a value ("Conv"); "" for one that the file has not.
+  // The operation that makes a value, as the model's file names it ("Conv"); "" for one that the file has not.
   std::string OpOf(const std::string& value) const;
   DType lowest() const { return lowest_; }  // the narrowest type that it computes in
 

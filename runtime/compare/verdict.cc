@@ -69,7 +69,7 @@ OutputVerdict JudgeElements(const std::vector<double>& a, const std::vector<doub
   return {outside == 0, absl::StrCat(outside, " of ", a.size(), " elements beyond atol ", Number(atol), " + rtol ", Number(rtol))};
 }
 
-// What there is to say where numbers say nothing; "" where they do.
+// The verdict's text if numbers say nothing; "" if they do.
 std::string Degenerate(const HostTensor& a, const Difference& d) {
   if (a.num_elements() == 0) return "empty in both";
   if (d.both_non_finite == d.elements) return "nowhere finite in either: nothing can be said of it";

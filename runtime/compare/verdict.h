@@ -11,8 +11,9 @@
 
 namespace ampc {
 
-// What computing in a type may do to a model's output. A result is rounded by half a unit of 2^-11 (f16) or 2^-8 (bf16); the roundings of a
-// network's layers come together, and 64 units (f16) or 32 (bf16) are several times what is measured on models whose answers stay the same.
+// The error that computing in a type may leave in a model's output. A result is rounded by half a unit of 2^-11 (f16) or 2^-8 (bf16); the
+// roundings of a network's layers come together, and 64 units (f16) or 32 (bf16) are several times what is measured on models whose answers
+// stay the same.
 struct OutputTolerance {
   double of_largest = 0;   // the largest difference, over the output's largest value
   double disagreeing = 0;  // of rows of class probabilities: the share whose first class may be another one

@@ -104,7 +104,7 @@ bool HasMarks(const Program& program) {
   return marks;
 }
 
-// What was not changed is written as it was: reasons to stay fp32 are worth no other file.
+// A model that was not changed is written as it was: reasons to stay fp32 are worth no other file.
 void ForgetReasons(Program& program) {
   for (int b = 0; b < program.num_blocks(); ++b) {
     for (const std::unique_ptr<Op>& op : program.block(b).ops()) {
@@ -291,8 +291,8 @@ class Conversion {
     return absl::OkStatus();
   }
 
-  // What was decided of a model that was converted before, its casts say. Why, and what of its other ops, the decision of its original
-  // says, which is made again for whoever asks.
+  // The casts of a model that was converted before tell its decision; the reasons, and its other ops, come from the decision of its
+  // original, which is made again if somebody asks.
   absl::Status DecideAgain() {
     if (!options_.decide_only && options_.plan_out.empty()) return absl::OkStatus();
     Program copy;

@@ -1,4 +1,4 @@
-// What a converted model says of its conversion, and what a second conversion makes of that.
+// The record of a conversion in the converted model, and its use by a second conversion.
 //
 //   dtype=fp16;level=O2;low-io=true;exclude=softmax,reads:w     type and level, and each further option that is not its default
 //

@@ -109,7 +109,7 @@ absl::Status ResolveLevel(ConvertOptions* o) {
   return absl::OkStatus();
 }
 
-// What is measured and what ranges are read only counts where ampc decides itself.
+// Measured ranges and range files only count if ampc decides itself.
 absl::Status CheckRanges(const ConvertOptions& o) {
   if (!o.save_ranges.empty() && o.calibrate.empty()) return UsageError("--save-ranges needs --calibrate: it writes what was measured");
   if (o.calibrate.empty() && o.ranges.empty()) return absl::OkStatus();

@@ -26,7 +26,7 @@ std::string TextOf(const std::vector<std::string>& value, const PassUse& use) {
   return *use.between == '\0' ? JoinItems(value) : absl::StrJoin(value, use.between);
 }
 
-// What the table says of `pass`.
+// The row of `pass`.
 PassOptions For(absl::string_view pass, const ConvertOptions& options) {
   const ConvertOptions defaults;
   PassOptions out;

@@ -153,7 +153,7 @@ absl::StatusOr<std::shared_ptr<const Executor>> BlockRunner::RunEntry(Entry& ent
   const bool by_value = std::find(entry.by_value.begin(), entry.by_value.end(), true) != entry.by_value.end();
   for (size_t i = 0; i < fetches.size(); ++i) {
     const Var& var = *s.range.fetches[i];
-    // What a plan for certain values computed is data again for others: they would need a plan per value, too.
+    // The results of a plan for certain values are data again for others: they would need a plan per value, too.
     const bool fixed = !by_value && var.kind == VarKind::kTemp && s.values[s.fetches[i]] != nullptr && !var.type.IsFloat() &&
                        fetches[i]->size_bytes() <= kMaxFixedBytes;
     frame.env.Set(var, std::move(fetches[i]), fixed);

@@ -40,7 +40,7 @@ class Alone {
   Program Take() { return std::move(program_); }
 
  private:
-  // What a run brings decides, not what is declared.
+  // The operands of a run decide, not their declarations.
   static TensorType Unshaped(const Var& var) { return TensorType::Unranked(var.type.dtype); }
 
   Var* Operand(const Var& var) {

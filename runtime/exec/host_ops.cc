@@ -77,7 +77,7 @@ absl::Status AssignArray(const HostCall& call) {
   return absl::OkStatus();
 }
 
-// What a run brings to an op: dims and values as they are, element types as declared where memory has them like that.
+// The operands of an op in a run: dims and values as they are, element types as declared where memory has them like that.
 class Brought final : public TypeEnv {
  public:
   Brought(const Op& op, absl::Span<const HostTensor* const> operands) : op_(op), operands_(operands) {

@@ -25,7 +25,7 @@ absl::Status CheckElements(const Op& op, const TensorArray& array, int64_t axis)
   return absl::OkStatus();
 }
 
-// What no elements give: nothing along the axis, and 0 for the dims that the array's type leaves open.
+// The tensor of an empty array: nothing along the axis, and 0 for the dims that the array's type leaves open.
 absl::Status NoElements(const HostCall& call, int64_t axis, bool stack) {
   const TensorType& element = call.op.input("X")->type;
   if (!element.has_rank) return UsageError(absl::StrCat(Describe(call.op), ": array '", call.op.input("X")->name(), "' is empty"));

@@ -135,7 +135,7 @@ class PlanBuilder {
     return MakeKernel(*entry, spec);
   }
 
-  // Where the kernel finds an operand: constants are uploaded unless the kernel has what it needs of them.
+  // The memory in which the kernel finds an operand: constants are uploaded unless the kernel has what it needs of them.
   absl::StatusOr<Address> OperandAddress(const OpInstance& op, const Kernel& kernel, int input) {
     const ValueId v = op.inputs[input];
     Address address = ValueAddress(v);

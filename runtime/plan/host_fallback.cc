@@ -48,7 +48,7 @@ class HostFallbackKernel : public Kernel {
   int64_t bytes() const { return bytes_; }
 
  private:
-  // What shares memory as f32 need not as declared.
+  // Operands that share memory as f32 need not share it in their declared types.
   int SameOnDevice(int input) const { return input >= 0 && SizeOf(inputs_[input].dtype) == SizeOf(outputs_[0].dtype) ? input : -1; }
 
   absl::Status CopyOut(const KernelArgs& args, std::vector<HostTensor>& in) const {

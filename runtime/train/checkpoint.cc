@@ -119,7 +119,7 @@ void Prune(const std::string& directory, const std::string& latest, int keep) {
   for (size_t i = static_cast<size_t>(std::max(1, keep)) - 1; i < old.size(); ++i) fs::remove_all(In(directory, old[i]), ignored);
 }
 
-// What earlier saves left that did not come to their end.
+// The files of earlier saves that did not come to their end.
 void RemoveUnfinished(const std::string& directory) {
   std::error_code ignored;
   std::vector<fs::path> left;

@@ -1,4 +1,4 @@
-// Where a training program scales its loss, and how its optimizers get their rates: what logs show of a step.
+// The loss scales of a training program and the learning rates of its optimizers: the values that logs show of a step.
 #pragma once
 
 #include <string>

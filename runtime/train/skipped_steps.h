@@ -1,4 +1,4 @@
-// What a training step that is skipped leaves as it was: everything but scales and their counters.
+// The states that a skipped training step leaves as they were: all but scales and their counters.
 //
 //   mean <- batch_norm(x, ..)                     mean.kept = assign(mean)
 //   w <- sgd(w, .., SkipUpdate=found)             mean <- batch_norm(x, ..)
@@ -38,7 +38,7 @@ std::vector<PutBackState> StatesToPutBack(const Program& main, const std::string
 // Keeps the values at the start of `program` and puts them back at its end.
 absl::Status PutBackSkipped(const std::vector<PutBackState>& states, Program& program);
 
-// What such a state's name has behind that of the state that it keeps.
+// Such a state's name is that of the state that it keeps, with this behind it.
 inline constexpr char kKeptSuffix[] = "@KEPT";
 
 // The same where a step takes several calls: `keep`, to run before the first of them, stores the values in states of `program`, which are

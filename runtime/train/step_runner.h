@@ -43,7 +43,7 @@ class StepRunner {
   // The same without fetches and without found_inf(); on a device the host does not wait, as far as the programs let it.
   absl::Status Enqueue(absl::Span<const HostTensor* const> feeds, StepPart part);
 
-  // What the last update of a Run found, by scaler of main in the order of FindScalers.
+  // The overflows that the last update of a Run found, by scaler of main in the order of FindScalers.
   const std::vector<bool>& found_inf() const { return found_inf_; }
   // Of the last call of Run, and of the calls of the last update, on all processes; true without StepOptions::loss.
   bool loss_was_finite() const { return loss_was_finite_; }

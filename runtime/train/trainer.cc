@@ -148,7 +148,7 @@ bool Trainer::State::SkippedForGood() const {
   return true;
 }
 
-// What is not finite in the state is older than the step.
+// A state that is not finite is older than the step.
 std::string Trainer::State::BadState() const {
   for (const auto& [name, variable] : scope.variables()) {
     const absl::Status finite = CheckFinite(name, variable.dtype, variable.value);

@@ -267,7 +267,7 @@ TEST_F(File, FullDiskIsReportedAndSticks) {
   EXPECT_EQ(writer->Commit(), full);
 }
 
-// What a child that dies by SIGTERM within `body` leaves: how it ended, and its files.
+// The remains of a child that dies by SIGTERM within `body`: how it ended, and its files.
 int EndedBy(const std::function<void()>& body) {
   const pid_t child = fork();
   if (child == 0) {

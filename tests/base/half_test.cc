@@ -11,7 +11,7 @@
 namespace ampc {
 namespace {
 
-// What a 16-bit float format with the given field widths means, from its definition.
+// The value of a 16-bit float format with the given field widths, from its definition.
 double Decode(uint16_t bits, int exponent_bits, int mantissa_bits) {
   const int bias = (1 << (exponent_bits - 1)) - 1;
   const int exponent = (bits & 0x7fff) >> mantissa_bits;

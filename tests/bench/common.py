@@ -1,4 +1,4 @@
-"""What the benchmarks share: processes and their peak memory, ampc's verbs, engines measured in turn, tables, and what machine this is.
+"""Common parts of the benchmarks: processes and their peak memory, ampc's verbs, engines measured in turn, tables, and what machine this is.
 
 A section is a function (args, work) that prints its table and returns what goes into the JSON file; args.ampc is the binary, work a folder
 that is deleted afterwards. A script that has jobs for processes of their own gives a table of functions to serve_child.
@@ -56,7 +56,7 @@ def child_command(script, job, words, python=sys.executable):
 
 
 def run_child(script, job, *words, python=sys.executable):
-    """What the job returns, its peak memory and seconds; or "failed"."""
+    """The job's result, its peak memory and seconds; or "failed"."""
     result = run_process(child_command(script, job, words, python))
     if result["code"] != 0:
         return {"failed": why(result["code"], result["err"]), "peak_bytes": result["peak_bytes"]}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a conversion costs by itself, on generated models; onnx_peers.py has it beside a peer.
+"""The cost of a conversion by itself, on generated models; onnx_peers.py has it beside a peer.
 
   python3 tests/bench/convert.py [--sections pipeline,streams,limit] [--ampc bazel-bin/tools/ampc] [--json FILE]
 
@@ -29,7 +29,7 @@ MEMORY = 128 << 20  # of the control group
 
 
 def copy_seconds(paths, target, runs=3):
-    """What cp takes for the files, best of `runs`; the copies are deleted."""
+    """Seconds of cp for the files, best of `runs`; the copies are deleted."""
     best = 1e9
     for _ in range(runs):
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What the reference ONNX models answer, and whether two answers are the same: the rules of tools/quickstart/task.h, in numpy.
+"""The answers of the reference ONNX models, and whether two answers are the same: the rules of tools/quickstart/task.h, in numpy.
 
 answer(name, feeds, fetches) decodes; same(name, a, b) compares; error(want, got) is the largest difference over the largest value.
 """

@@ -189,7 +189,7 @@ NEAR = {"fp16": 1e-2, "bf16": 8e-2}  # of each value or of the largest: twenty u
 
 
 def difference(want, got, near):
-    """What is wrong with the second list of tensors, "" for nothing."""
+    """The fault of the second list of tensors, "" for none."""
     for a, b in zip(want, got):
         if a.shape != b.shape or a.dtype != b.dtype:
             return f"{a.dtype} {a.shape} became {b.dtype} {b.shape}"
@@ -244,7 +244,7 @@ class Case:
         return wrong and "output: " + wrong
 
     def converted(self, dtype, engines_that_run):
-        """What became of the conversion: "" if all is well."""
+        """The fault of the conversion: "" if all is well."""
         low = os.path.join(self.work, "low.onnx")
         result = convert_ampc(self.args, self.path, low, dtype)
         if "failed" in result:

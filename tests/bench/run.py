@@ -72,7 +72,7 @@ def arguments():
 
 
 def earlier(path):
-    """What the file has already."""
+    """The results that the file has already."""
     if not path or not os.path.exists(path):
         return {}
     with open(path) as f:

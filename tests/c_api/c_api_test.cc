@@ -182,7 +182,7 @@ TEST_F(CApiTest, RefusesBadFiles) {
   EXPECT_EQ(session, nullptr);
   ASSERT_OK_AND_ASSIGN(const Program program, ParseProgram(kUnknownOp));
   ASSERT_OK(SaveModel(program, folder_ / "unknown.pdmodel"));
-  // What cannot be computed is said by the run.
+  // The run names an op that cannot be computed.
   ASSERT_EQ(ampc_load((folder_ / "unknown.pdmodel").c_str(), nullptr, 0, &session), AMPC_OK) << ampc_error_text();
   const ampc_tensor input = Input();
   ampc_results* results = nullptr;

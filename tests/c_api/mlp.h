@@ -1,4 +1,4 @@
-// What the tests of ampc.h run: kMlp in a file, one input, and what Session makes of it.
+// The model that the tests of ampc.h run: kMlp in a file, one input, and the results of Session.
 #pragma once
 
 #include <ampc.h>
@@ -35,7 +35,7 @@ class MlpTest : public ::testing::Test {
   const std::vector<int64_t> dims_ = {2, 4};
 };
 
-// What Session gives for the model at `path` and the values of Input().
+// The results of Session for the model at `path` and the values of Input().
 inline std::vector<float> Expected(const std::string& path, const std::vector<float>& x) {
   absl::StatusOr<Session> session = Session::Load(path);
   EXPECT_OK(session);

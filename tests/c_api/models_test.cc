@@ -147,7 +147,7 @@ TEST_F(ModelsTest, ComparesAndExplains) {
   ampc_free_outcome(outcome);
 }
 
-// Whatever is being done when the callback says so.
+// A stage at which the callback stops.
 TEST_F(ModelsTest, ACallbackStopsAConversion) {
   const ampc_model model = {model_.c_str(), nullptr, 0};
   std::vector<std::string> stages;

@@ -11,7 +11,8 @@ namespace ampc::testing {
 // attributes (defaults filled in), its role, which parameters' gradients it writes, and what its operands hold, by the ops that
 // computed that. So names of temporaries and an order that the data flow does not ask for do not count; casts, and copies of a flag to
 // the host, are looked through, with declared types compared. What is kept between runs has the same name, type and dims in both.
-// What passes/amp/policy/DIFFERENCES.md lists for training programs is allowed, and SkipUpdate is needed of ours on every update.
+// The differences that passes/amp/policy/DIFFERENCES.md lists for training programs are allowed, and SkipUpdate is needed of ours on every
+// update.
 std::string CompareTraining(const paddle::ProgramDesc& ours, const paddle::ProgramDesc& theirs);
 
 // The same for startup programs: every op with the names that it reads and writes.

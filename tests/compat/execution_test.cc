@@ -1,4 +1,4 @@
-// What `ampc convert --compat` makes computes what its input computes: with float32 in the place of every low type, bit for bit. This
+// The program of `ampc convert --compat` computes the results of its input: with float32 in the place of every low type, bit for bit. This
 // is what the programs marked broken in cases.txt do not.
 #include <fstream>
 #include <map>

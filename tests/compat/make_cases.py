@@ -25,7 +25,7 @@ def flags(case, config):
 
 
 def status(entry):
-    """What executing the recorded program with float32 in the place of every low type gave."""
+    """The results of the recorded program with float32 in the place of every low type."""
     if "raises" in entry:
         return "raises"
     return "same" if entry.get("low_as_fp32_execution", "same") == "same" else "broken"

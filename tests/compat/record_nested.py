@@ -36,7 +36,7 @@ def count(n):
     return paddle.full([1], n, "int64")
 
 
-# What a level of nesting is: a while of two rounds or a cond that is taken where the feed n is below 2. `body(h)` gives the new value of `h`.
+# A level of nesting: a while of two rounds or a cond that is taken where the feed n is below 2. `body(h)` gives the new value of `h`.
 def in_while(h, body, g):
     def step(i, h):
         return [i + 1, body(h)]
@@ -83,7 +83,7 @@ def distribution(g):  # fp32 at O1
     return paddle.nn.functional.softmax(g["x"])
 
 
-# What the innermost block reads of the outermost: a feed, a weight, values that AMP makes low.
+# The innermost block reads of the outermost a feed, a weight, values that AMP makes low.
 def reads_feed(h, g):
     return h + g["z"]
 
@@ -126,7 +126,7 @@ def cleaned(bytes_):
 
 
 def run(bytes_, startup, fetch):
-    """What the program gives with float32 in the place of float16, with all conditions true and with none."""
+    """The results of the program with float32 in the place of float16, with all conditions true and with none."""
     desc = framework_pb2.ProgramDesc.FromString(bytes_)
     for block in desc.blocks:
         for var in block.vars:

@@ -50,7 +50,7 @@ class PaddleRewrite : public ::testing::TestWithParam<RewriteCase> {
   TempFolder folder_;
 };
 
-// What the release made, where that is a program to have.
+// The program of the release, if it made a valid one.
 TEST_P(PaddleRewrite, IsReproduced) {
   const Outcome outcome = Convert();
   ASSERT_EQ(outcome.code, 0) << outcome.err;
@@ -67,7 +67,7 @@ TEST_P(PaddleRewrite, IsReproduced) {
   }
 }
 
-// Whatever the mode decided, without its casts and types the program is the one it was made of, and it is well formed.
+// Without the casts and types of the mode, the program is the one it was made of, and it is well formed.
 TEST_P(PaddleRewrite, IsTakenBack) {
   ASSERT_EQ(Convert().code, 0);
   const Outcome verified = Ampc({"verify", "out.pdmodel", "--program-only"});

@@ -35,7 +35,7 @@ absl::Status RegisterKernelsUnderTest(KernelRegistry* registry);
 
 namespace {
 
-// What a mixed-precision program adds to its network, and what it becomes: `--cases=amp` runs these alone.
+// The ops that a mixed-precision program adds to its network, and those that they become: `--cases=amp` runs these alone.
 const std::set<std::string>& AmpOps() {
   static const auto* const ops = new std::set<std::string>{"adam",
                                                            "adamw",

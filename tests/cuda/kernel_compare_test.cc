@@ -1,4 +1,4 @@
-// What the comparison of kernels must notice.
+// Faults that the comparison of kernels must notice.
 #include "tests/cuda/kernel_compare.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What Decorate makes of its options, and the training programs of ampc's own mode.
+// The programs that Decorate makes by its options, and the training programs of ampc's own mode.
 #include "runtime/train/decorate.h"
 
 #include <gmock/gmock.h>

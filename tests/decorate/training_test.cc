@@ -51,7 +51,7 @@ TensorMap Batch(int step) {
 
 double First(const HostTensor& tensor) { return tensor.values<float>()[0]; }
 
-// What the release lost with momentum in fp32, by step.
+// The losses of the release with momentum in fp32, by step.
 std::vector<double> RecordedLosses() {
   const absl::StatusOr<JsonValue> json = ParseJson(testing::ReadFile(absl::StrCat(kTraces, "training.json")));
   EXPECT_OK(json);

@@ -6,7 +6,7 @@
 
 namespace ampc::testing {
 
-// What stands between two lines of three backquotes: ```console, ```cpp file=..., ```text new=...
+// The text between two lines of three backquotes: ```console, ```cpp file=..., ```text new=...
 struct Block {
   std::string kind, argument;
   std::vector<std::string> lines;

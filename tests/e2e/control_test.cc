@@ -60,7 +60,7 @@ class ControlTest : public CliTest {
     args.insert(args.end(), options.begin(), options.end());
     return args;
   }
-  // What an op that defines `value` became, by the report of a conversion with these options: "low: rule", "fp32: rule".
+  // The decision of the op that defines `value`, by the report of a conversion with these options: "low: rule", "fp32: rule".
   std::map<std::string, std::string> Decisions(const std::string& model, const Args& options, std::string* reason_of = nullptr) const {
     std::map<std::string, std::string> out;
     const Outcome outcome = Ampc(Convert(model, With(options, {"--report", "report.json"})));
@@ -120,7 +120,7 @@ TEST_F(ControlTest, ExcludeTakesSelectors) {
   EXPECT_EQ(Excluded("mlp", {"--exclude", "*", "--include", "matmul_v2"}), "p r s");
 }
 
-// What comes behind a list option is not taken for a part of the list.
+// A word behind a list option is not taken for a part of the list.
 TEST_F(ControlTest, ListsTakeOneArgument) {
   for (const char* list : {"--exclude", "--black-list", "--white-list"}) Ok({"convert", list, "relu", "mlp.pdmodel", "-o", "low.pdmodel"});
   Ok({"convert", "--exclude", "[r]el[u]", "mlp.pdmodel", "-o", "low.pdmodel"});

@@ -1,4 +1,4 @@
-// What goes wrong: exit code, one line on standard error that begins with "ampc", and no file left behind.
+// Errors: exit code, one line on standard error that begins with "ampc", and no file left behind.
 #include <sys/stat.h>
 
 #include <filesystem>

@@ -54,7 +54,7 @@ TEST_F(HelpTest, ExamplesUseOptionsThatExist) {
 
 std::string WithoutExamples(const std::string& help) { return help.substr(0, help.find("Examples:")); }
 
-// What a value looks like, not what the library calls it; in lines of a terminal.
+// The form of a value, not the library's name of it; in lines of a terminal.
 TEST_F(HelpTest, OptionsSayWhatTheirValuesAre) {
   for (const std::string& verb : kVerbs) {
     const std::string options = WithoutExamples(Ok({verb, "--help"}));

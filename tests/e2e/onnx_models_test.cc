@@ -97,7 +97,7 @@ TEST_P(ConvertedOnnxModel, StripRestoresTheOriginal) {
       RunProcess("tools/ampc", {"strip", model_.path, "-o", "back.onnx", "--no-sync", "--weights", original()}, folder.path());
   ASSERT_EQ(strip.code, 0) << strip.err;
   if (ReadFile(folder / "back.onnx") == ReadFile(original())) return;
-  // Where bf16 needed a newer operator set, an attribute may have become an operand: the same numbers then, bit for bit.
+  // If bf16 needed a newer operator set, an attribute may have become an operand: the same numbers then, bit for bit.
   EXPECT_EQ(GetParam().dtype, DType::kBF16);
   ASSERT_OK_AND_ASSIGN(const TensorMap feeds, StoredInputs(GetParam().name, 0));
   ASSERT_OK_AND_ASSIGN(const Session back, Session::Load(folder / "back.onnx", {.threads = 1}));

@@ -18,7 +18,7 @@ namespace ampc::testing {
 // The folder that $AMPC_MODELS names, else the quick start's; "" where neither can be told.
 std::string ModelsFolder();
 
-// Where the model's file is in it.
+// The path of the model's file in it.
 std::string OriginalPath(const std::string& name);
 
 // A model of the folder and its conversion, made once per process; `dtype` kF32 is the original.

@@ -28,7 +28,7 @@ class RunTest : public CliTest {
   }
 };
 
-// What kMlp computes, in double.
+// The result of kMlp, in double.
 std::vector<double> Reference(const std::vector<double>& x) {
   const double w1[4][3] = {{0.1, -0.2, 0.3}, {0.4, 0.7, -0.6}, {0.9, 0.11, -0.13}, {0.17, 0.19, 0.23}};
   const double b1[3] = {0.01, 0.02, -0.03};

@@ -1,4 +1,4 @@
-// What people type out of habit, and files that are something else: the answer says the way.
+// Words that people type out of habit, and files of another kind: the answer names the way.
 #include <filesystem>
 #include <string>
 #include <utility>

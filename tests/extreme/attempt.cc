@@ -62,7 +62,7 @@ Attempt Try(const OddModel& model, const std::string& folder, void (*begun)(cons
     }
   };
   stage("inspect", [&] { return Inspect(path); });
-  // What cannot be converted may run, and the other way round.
+  // A model that cannot be converted may run, and the other way round.
   const absl::Status inspected = attempt.status;
   stage("convert", [&] { return Convert(path, to); });
   if (inspected.ok() && CheckPolite(attempt).ok()) {

@@ -1,4 +1,4 @@
-// What inspect, convert and run make of a model: the library calls behind the verbs, in this process.
+// The answers of inspect, convert and run to a model: the library calls behind the verbs, in this process.
 #pragma once
 
 #include <string>

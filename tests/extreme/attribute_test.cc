@@ -105,7 +105,7 @@ SweepResult SweepOver(const std::vector<OddModel>& models) {
   return Sweep(options);
 }
 
-// What random ops draw is the same again and again.
+// Random ops draw the same values again and again.
 void Seed(OddModel* model) {
   const AttrDef* seed = model->def->FindAttr("seed");
   for (const Attr& given : model->attrs) seed = given.name == "seed" ? nullptr : seed;
@@ -167,7 +167,7 @@ struct Compared {
   std::vector<int64_t> with;
 };
 
-// What the rule compares the result of `value` with.
+// The value that the rule compares the result of `value` with.
 std::vector<int64_t> Relatives(const Line& line, int64_t value) {
   if (line.rule == "flag") return {1};
   if (line.rule == "clamps") return {line.numbers.at(value < 0 ? 1 : 0)};

@@ -1,4 +1,4 @@
-// What is odd about a model.
+// The oddities of a model.
 #include <cmath>
 #include <limits>
 

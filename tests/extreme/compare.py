@@ -45,7 +45,7 @@ def run(args):
 
 
 def difference(folder):
-    """What differs between the two results, or ""."""
+    """The difference between the two results, or ""."""
     import numpy as np  # noqa: E402 (only where it is needed)
     with np.load(folder + "/ort.npz", allow_pickle=True) as ours, np.load(folder + "/out.npz") as theirs:
         for name in ours.files:

@@ -47,8 +47,8 @@ TEST(Extreme, ModelsEndPolitely) {
   }
 }
 
-// What changes are made to does run unchanged, or is listed with the reason: a new operator whose operands the names of its slots do not
-// say gets a line in recipes.inc.
+// The models that changes are made to run unchanged, or are listed with the reason: a new operator whose operands the names of its slots do
+// not say gets a line in recipes.inc.
 void ExpectToRunUnchanged(const std::string& domain) {
   SweepOptions options = Options(0);
   options.only = domain;

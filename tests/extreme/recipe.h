@@ -1,4 +1,4 @@
-// What an op's operands and attributes look like when nothing is odd.
+// An op's operands and attributes when nothing is odd.
 #pragma once
 
 #include <string>

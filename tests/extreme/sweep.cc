@@ -30,7 +30,7 @@ namespace {
 
 enum class State : uint8_t { kNotTried, kBegun, kRan, kRefused, kShortOfMemory, kImpolite };
 
-// What a child tells its parent.
+// A child's message to its parent.
 struct Record {
   State state;
   Ending ending;

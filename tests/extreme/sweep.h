@@ -21,7 +21,7 @@ struct SweepOptions {
   std::function<OddModel(int64_t index)> model;  // where given, these models instead
 };
 
-// What became of one model.
+// The result of one model.
 struct Ending {
   bool ran = false;
   uint64_t results = 0;  // of one that ran: a hash of all that it gave

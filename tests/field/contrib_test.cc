@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(Contrib, FieldModelTest, ::testing::ValuesIn(kModels), 
 
 using FieldContrib = FieldTest;
 
-// What was written for one machine is carried, and not executed.
+// A model that was written for one machine is carried, and not executed.
 TEST_F(FieldContrib, TheLevelAllNamesItself) {
   Converts(R"(
 opset 17

@@ -1,4 +1,4 @@
-// What is lost where large values meet: exponentials, and differences of feeds.
+// Losses where large values meet: exponentials, and differences of feeds.
 #include <gtest/gtest.h>
 
 #include "tests/field/field.h"

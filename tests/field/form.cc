@@ -1,4 +1,4 @@
-// What is wrong with a converted model, seen from its file and from the program that it is.
+// Faults of a converted model, seen from its file and from its program.
 #include <map>
 #include <set>
 

@@ -272,7 +272,7 @@ y = MatMul(b, c)
 out y f32 [4, 16]
 )";
 
-// What a branch reads from outside is cast in the branch, its results have one type, and a weight may be low for a branch alone.
+// A value that a branch reads from outside is cast in the branch, its results have one type, and a weight may be low for a branch alone.
 TEST_F(FieldGraphs, Branches) {
   const Converted low = Converts(kIf);
   EXPECT_EQ(low.TypeOf("v"), 10);

@@ -77,7 +77,7 @@ p = Softmax(b)
 y = MatMul(p, w)
 out y f32 [4, 16]
 )"},
-    // Where of that version has no bf16: it stays fp32, and what reads it must not make the largest number infinite.
+    // The operator Where of that version has no bf16: it stays fp32, and what reads it must not make the largest number infinite.
     {.name = "RowsThatWhereMasksWhole", .text = R"(
 opset 15
 in x f32 [4, 16]
@@ -365,7 +365,7 @@ out y f32 [4, 600]
   ExpectFailure({"convert", "m.onnx", "-o", "o2.onnx", "--on-overflow", "error"}, 3, "'w'");
 }
 
-// What small weights lose follows from what --on-tiny makes of them.
+// The losses of small weights follow from --on-tiny.
 TEST_F(FieldWeights, BelowTheSmallestNormalValue) {
   const std::string text = R"(
 opset 17

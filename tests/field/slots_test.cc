@@ -284,7 +284,7 @@ out z f32 [4, 16]
   EXPECT_EQ(low.Line("c"), "c = Abs(b)");
 }
 
-// What an operator cannot take is said with the operator, its operand and the types.
+// The error of an operand that an operator cannot take names the operator, the operand and the types.
 TEST_F(FieldSlots, MixedOperandsAreRefused) {
   Converts(R"(
 opset 17

@@ -1,4 +1,4 @@
-// What a user asks for, and what a training keeps.
+// Requests of users, and files that a training keeps.
 #include <string>
 #include <vector>
 

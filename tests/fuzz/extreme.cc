@@ -26,7 +26,7 @@ void Print(const extreme::OddModel& model, const extreme::Attempt& attempt) {
 
 std::string MakeFolder() {
 #if !defined(ABSL_HAVE_ADDRESS_SANITIZER)
-  // What a model asks for beyond this is refused, as on a small machine; run.sh tells the sanitizer the same.
+  // A model that asks for more memory is refused, as on a small machine; run.sh tells the sanitizer the same.
   constexpr rlim_t kMost = rlim_t{2} << 30;
   const rlimit memory{kMost, kMost};
   setrlimit(RLIMIT_AS, &memory);

@@ -41,7 +41,7 @@ paddle::PaddleFiles NoParams(const char* model) {
   return files;
 }
 
-// What was read and is well formed can be written, and read again; `status` of that.
+// A model that was read and is well formed can be written, and read again; `status` of that.
 absl::Status Again(const absl::Status& status) {
   return status.ok() ? status : ampc::InternalError(absl::StrCat("what was written cannot be read: ", status.message()));
 }

@@ -45,7 +45,7 @@ TEST_P(Replay, Seeds) {
   Run("", "nothing");
 }
 
-// What libFuzzer does, without its knowledge of the code: the same few thousand edits on every run.
+// The work of libFuzzer without its knowledge of the code: the same few thousand edits on every run.
 class Damage : public Replay {};
 
 TEST_P(Damage, OfSeeds) {

@@ -7,7 +7,7 @@
 #     --runs N      N executions of each target; from an empty corpus they are the same every time
 #     --seconds N   N seconds for each target
 #     --jobs N      N targets at a time; 1 unless told
-# What it learns stays in $AMPC_FUZZ_CORPUS (default ~/.cache/ampc/fuzz), a folder per target, and is where the next run begins; what was executed is counted
+# The corpus stays in $AMPC_FUZZ_CORPUS (default ~/.cache/ampc/fuzz), a folder per target, and is where the next run begins; what was executed is counted
 # in its file `counts` (`counts_quick`, `counts_plain`), a line "target executions seconds coverage" per slice (300 seconds), so that little is lost when it is stopped. Inputs that broke
 # something are kept in fuzz_found/. $AMPC_FUZZ names a binary that is built already. The table has this call's executions and, last, all that were counted.
 # The last line is "N passed, N failed", counted by target; exit status 0 only if none failed.
@@ -51,7 +51,7 @@ trap 'rm -rf "$work"' EXIT
 # names of functions, no stack for every allocation (an input alone shows it). That is more than twice as many.
 quick=(-entropic=0 -use_cmp=0 -reduce_inputs=0 -print_funcs=0)
 export ASAN_OPTIONS=malloc_context_size=0:quarantine_size_mb=2:thread_local_quarantine_size_kb=64:allocator_release_to_os_interval_ms=-1:max_malloc_fill_size=0
-# What a model asks for is refused, not granted: as on a small machine.
+# Memory that a model asks for is refused, as on a small machine.
 ASAN_OPTIONS+=:max_allocation_size_mb=1500:allocator_may_return_null=1
 export UBSAN_OPTIONS=print_stacktrace=1
 

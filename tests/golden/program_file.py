@@ -1,4 +1,4 @@
-"""What the generators of programs share: files without traces of the machine that made them."""
+"""Common parts of the generators of programs: files without traces of the machine that made them."""
 from paddle.base.proto import framework_pb2
 
 DROPPED_ATTRS = {"op_callstack"}  # paths of the machine

@@ -51,7 +51,7 @@ const std::map<absl::string_view, absl::string_view>& Fp32Only() {
   return *kReasons;
 }
 
-// What vision, text and speech inference use beyond the first models.
+// Ops that vision, text and speech inference use beyond the first models.
 // clang-format off
 constexpr absl::string_view kCommon[] = {
     "conv3d", "conv3d_transpose", "depthwise_conv2d_transpose", "group_norm", "instance_norm", "bmm", "addmm", "elementwise_mod",

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What run.sh of the GPU bundle runs of kernels, on the emulated device: no test fails, and together the programs run every kernel that the device has.
+# The kernel tests of the GPU bundle's run.sh, on the emulated device: no test fails, and together the programs run every kernel that the device has.
 #   all_kernels_test.sh RUN_SH REPORT KERNELS_TEST OPS_TEST FUNCTORS_TEST
 set -u
 folder=$TEST_TMPDIR/bundle

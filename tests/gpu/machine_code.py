@@ -129,7 +129,7 @@ def rules(path):
 
 
 def breaches(kernel, matching):
-    """What is wrong with a kernel; `matching`: the rules whose pattern its name has."""
+    """The fault of a kernel; `matching`: the rules whose pattern its name has."""
     allowed = next((number for kind, number, _, _ in matching if kind == "local"), 0)
     if any(kind == "hot" for kind, *_ in matching):
         allowed = 0

@@ -86,7 +86,7 @@ class Report {
     return static_cast<int>(results.size());
   }
 
-  // What the test programs ran of the kernels that they have. All of them, where all programs ran.
+  // The kernels that the test programs ran, of those that they have. All of them, if all programs ran.
   void Kernels() {
     const KernelsRan kernels = ReadKernelsRan(folder_ / "tests");
     const std::string stages = "\n" + ReadAll(folder_ / "stages.txt");

@@ -1,4 +1,4 @@
-// What a device can do, measured by itself: copy bandwidth, and the products of a SimpleNet step through MatmulLibrary. One JSON object.
+// The limits of a device, measured by itself: copy bandwidth, and the products of a SimpleNet step through MatmulLibrary. One JSON object.
 //   roofline [DEVICE] [BATCH FEATURES LAYERS]     default: cuda:0 512 4096 3
 #include <algorithm>
 #include <cstdio>

@@ -173,7 +173,7 @@ stage_beside() {
   torch torch_resnet50 torch_models.py --models resnet50 --train 32 --run 1,8
   torch torch_bert torch_models.py --models bert --train 8 --run 1,8
 }
-# Where the time of a run goes, by events; with Nsight's tools where they are and may look.
+# The time of a run by events; with Nsight's tools where they are and may look.
 stage_profile() {
   local model level
   for model in resnet50 bert; do

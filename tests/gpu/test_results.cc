@@ -42,7 +42,7 @@ std::string HowItEnded(const std::string& code) {
   return absl::StrCat("ended the process with exit code ", code);
 }
 
-// What the status says beside the failures of tests; "" where all is said.
+// The errors of the status beside the failures of tests; "" for none.
 std::string OfTheProcess(const std::string& status, bool has_result, const TestResult& r) {
   if (status == "started") return "was stopped before it ended";
   if (status == kNoTimeLeft) return "was not started: no time was left";

@@ -1,6 +1,6 @@
-// What run.sh leaves of its test programs in a folder: NAME.status (an exit code, or "started"), NAME.json (GoogleTest's result, where
-// there is one), NAME.crashed (a line for each test that ended the process or took all the time: exit code, name), NAME.alone (a line for
-// each failure that was run once more alone: exit code, name); TOOL.sanitizer (an exit code, or "absent") and TOOL.log; kernels.txt
+// The files that run.sh leaves of its test programs in a folder: NAME.status (an exit code, or "started"), NAME.json (GoogleTest's result,
+// where there is one), NAME.crashed (a line for each test that ended the process or took all the time: exit code, name), NAME.alone (a line
+// for each failure that was run once more alone: exit code, name); TOOL.sanitizer (an exit code, or "absent") and TOOL.log; kernels.txt
 // (tests/testlib/kernels_ran.h).
 #pragma once
 

@@ -75,7 +75,7 @@ TEST_F(InferMemoTest, AnotherQuestionIsAsked) {
   EXPECT_EQ(AskedFor({.block = true}), 1);
 }
 
-// What the ops of a block are counts, too, and the memo does not look there.
+// The ops of a block count, too, and the memo does not look there.
 TEST_F(InferMemoTest, OpsWithBlocksAreAlwaysAsked) {
   InferMemo memo;
   ASSERT_OK(memo.Infer(Add({.block = true})).status());

@@ -1,4 +1,4 @@
-// What text cannot spell: the parser refuses it. Everything else is in tests/text/verifier.case.
+// Programs that text cannot spell: the parser refuses them. Everything else is in tests/text/verifier.case.
 #include "graph/verify.h"
 
 #include <gtest/gtest.h>

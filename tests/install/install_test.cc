@@ -192,7 +192,7 @@ TEST_F(InstallTest, AnInstallationForTheCpuSaysSo) {
   EXPECT_THAT(outcome.err, HasSubstr("has no cuda"));
 }
 
-// What Bazel built for the CPU, with something in the place of what a build with CUDA adds to it.
+// The files that Bazel built for the CPU, with something in the place of what a build with CUDA adds to it.
 TEST_F(InstallTest, AnInstallationWithTheGpuBackend) {
   if (HasGpuBackend()) GTEST_SKIP() << "all the other tests are of one";
   const std::string tree = fs::canonical(fs::current_path()).string(), built = folder_ / "built";

@@ -153,7 +153,7 @@ TEST(BadIndex, EveryRecordAtEveryEnd) {
   }
 }
 
-// What counts from the end is what it says.
+// Indexes that count from the end name the same elements.
 TEST(Index, FromTheEnd) {
   const auto run = [](OpRun op) { return op.Attr("from_end", true).Run(); };
   ASSERT_OK_AND_ASSIGN(const auto rows, run(OpRun("gather").In("X", kRows).In("Index", I64({3}, {-1, -3, 1})).Out("Out")));

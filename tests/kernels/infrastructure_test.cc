@@ -1,4 +1,4 @@
-// What kernels share: the registry, the evaluator, rounding, the cache of packed weights.
+// The common parts of kernels: the registry, the evaluator, rounding, the cache of packed weights.
 #include <gtest/gtest.h>
 
 #include <thread>

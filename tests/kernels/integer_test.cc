@@ -34,7 +34,7 @@ std::vector<int64_t> Apply(const OpDef& def, const std::vector<int64_t>& x) {
 
 bool TellsApart(const std::vector<int64_t>& results) { return results[0] != results[1] && results[2] != results[3]; }
 
-// What tells small neighbours apart tells large ones apart.
+// Results that differ for small neighbours differ for large ones.
 TEST(Integers, EveryKernelTellsNeighboursApart) {
   int checked = 0;
   for (const KernelEntry* entry : CpuKernels().All()) {
@@ -108,7 +108,7 @@ TEST(Integers, Powers) {
   }
 }
 
-// What is left of a fraction. Of 0 the end of the range: ONNX Runtime gives the other end, which is what its CPU makes of infinity; numpy
+// The rest of a fraction. Of 0 the end of the range: ONNX Runtime gives the other end, which is what its CPU makes of infinity; numpy
 // refuses all of them.
 TEST(Integers, PowersBelowZero) {
   const Tensor x = I64({9}, {0, 1, -1, 2, -2, 7, -7, kMost, kLeast});

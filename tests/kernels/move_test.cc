@@ -41,7 +41,7 @@ int64_t Position(const Shape& dims, const Shape& at) {
   return p;
 }
 
-// What the result at an index must be: the position in the operand.
+// The result that an index must give: the position in the operand.
 template <typename From>
 std::vector<int64_t> Expected(const Shape& in, const Shape& out, From from) {
   std::vector<int64_t> want;

@@ -1,4 +1,4 @@
-// Where NaN comes out: a table by kind of op. No path on the CPU (lengths, threads, layouts, types) loses one, or makes more of it.
+// Ops from which NaN comes out: a table by kind. No path on the CPU (lengths, threads, layouts, types) loses one, or makes more of it.
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -210,7 +210,7 @@ absl::StatusOr<std::vector<Tensor>> RunOnce(const KernelSpec& spec, const Kernel
   return results;
 }
 
-// What RunOpsOn chose.
+// The choice of RunOpsOn.
 struct ChosenDevice {
   const KernelRegistry* kernels = nullptr;
   Device* device = nullptr;

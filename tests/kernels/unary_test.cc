@@ -180,7 +180,7 @@ TEST_P(UnaryFunction, IsRightForEveryValueOf16Bits) {
       for (int i = 0; i < 65536; ++i) {
         const double exact = f().exact(x[i]);
         const double slack = t.ulps <= 0.5 ? 0 : t.ulps * std::ldexp(1.0, std::max(std::ilogb(exact), -126) - 23) + t.abs;
-        // What rounds from somewhere within the float32 tolerance; for correctly rounded functions exactly the rounded value.
+        // A number that a value within the float32 tolerance rounds to; for correctly rounded functions exactly the rounded value.
         const float low = Rounded(dtype, exact - slack), high = Rounded(dtype, exact + slack);
         const bool good =
             std::isnan(exact) ? std::isnan(found[i]) : (found[i] >= low && found[i] <= high) || found[i] == Rounded(dtype, exact);

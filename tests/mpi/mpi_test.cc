@@ -155,7 +155,7 @@ TEST_F(MpiTraining, AnOverflowOnOneProcessSkipsTheStepOnAll) {
     }
     EXPECT_EQ(Lines(out, "alarm 1 steps in a row were skipped; ").size(), 1u) << out;
   }
-  // What process 0 computes before the gradients meet is finite.
+  // The results of process 0 before the gradients meet are finite.
   EXPECT_THAT(two.out[0], HasSubstr("op 'c_allreduce_sum'"));
   EXPECT_THAT(two.out[1], Not(HasSubstr("op 'c_allreduce_sum'")));
 }

@@ -1,4 +1,4 @@
-"""What Bazel knows about the tests: how each source is compiled, what each binary is linked from, and what each test runs. Asked once, then kept."""
+"""Bazel's facts about the tests: how each source is compiled, what each binary is linked from, and what each test runs. Asked once, then kept."""
 
 import collections
 import json
@@ -13,7 +13,7 @@ _PARTS = 6  # of each of Bazel's shards
 
 
 class Build:
-    """What `ask` found.
+    """The result of `ask`.
 
     compiles: {unit: arguments}, a unit being what the compiler is given; unit_of: {source: its unit}, a unit of several sources joined or the source itself;
     archives: {archive: objects in it}; links: {binary: arguments}; tests: {label: {binary, args, data: binaries that it starts, shards}}.
@@ -148,7 +148,7 @@ def ask(root, folders, left_out):
 
 
 def joined_sources(unit):
-    """What a generated unit consists of, by the lines that name them; nothing for any other."""
+    """The sources of a generated unit, by the lines that name them; nothing for any other."""
     if "bazel-out" not in unit or not os.path.exists(unit):
         return []
     with open(unit, encoding="utf-8") as text:

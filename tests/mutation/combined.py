@@ -18,7 +18,7 @@ _NUMBERS = 1 << 24  # as selected.cc
 
 
 def number_of(mutant):
-    """What selects the mutant: of its key, so that others may come and go."""
+    """The number that selects the mutant: of its key, so that others may come and go."""
     return int(mutant.key[-6:], 16) or 1
 
 
@@ -113,7 +113,7 @@ class Combined:
             return output if mine else None
 
     def _test(self, label):
-        """What is known of a test: {seconds, reached, runfiles, replaced}; it runs once, with no mutant selected."""
+        """Facts of a test: {seconds, reached, runfiles, replaced}; it runs once, with no mutant selected."""
         with self._lock:
             lock = self._locks.setdefault(label, threading.Lock())
         with lock:
@@ -157,7 +157,7 @@ class Combined:
             return self._stamps[label]
 
     def seconds(self, label):
-        """What the test takes with no mutant selected; None where it fails."""
+        """Seconds of the test with no mutant selected; None if it fails."""
         return self._test(label)["seconds"]
 
     def reaches(self, label, number):

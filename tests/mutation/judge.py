@@ -126,14 +126,14 @@ class Workplace:
         return made
 
     def normal_seconds(self, label):
-        """What the unchanged test takes; None where it fails by itself and says nothing about mutants."""
+        """Seconds of the unchanged test; None if it fails by itself and tells nothing about mutants."""
         if label not in self.times:
             outcome = self.run(label, {}, 1200)
             self.times[label] = None if outcome.found else outcome.seconds
         return self.times[label]
 
     def finds(self, label, source, changed):
-        """What the test says of a source's changed object; one at a time."""
+        """The test's verdict on a source's changed object; one at a time."""
         start, replaced = time.time(), {}
         for binary in self._build.binaries_with(source, label):
             replaced[binary] = self._path("binary", binary)

@@ -1,4 +1,4 @@
-"""What can be changed in a source by one token, and which of it a seed draws."""
+"""Changes of a source by one token, and those that a seed draws."""
 
 import hashlib
 import os
@@ -18,7 +18,7 @@ _OPERATORS = {
 _BOUNDS = ("<", "<=", ">", ">=")
 _NAMES = {"min": "max", "max": "min", "any_of": "all_of", "all_of": "any_of", "front": "back", "back": "front", "true": "false", "false": "true"}
 _EMPTY_RETURNS = {"", "{}", "nullptr", "false", "true", "0", "std::nullopt", "absl::OkStatus()", '""'}
-# What starts a declaration, or a statement that says nothing about what is computed.
+# The start of a declaration, or of a statement that computes nothing.
 _NO_STATEMENT = {
     "using", "namespace", "typedef", "static_assert", "const", "constexpr", "static", "auto", "if", "for", "while", "switch", "case", "default", "goto",
     "public", "private", "protected", "struct", "class", "enum", "union", "template", "friend", "virtual", "explicit", "inline", "extern", "return",

@@ -67,7 +67,7 @@ class Results:
 
 
 class Sitting:
-    """What one call of run.sh judges with."""
+    """The tools with which one call of run.sh judges."""
 
     def __init__(self, known, place, combined, results, limit, root=_ROOT):
         self._root = root
@@ -149,7 +149,7 @@ class Sitting:
             if outcome.found:
                 return dict(row, verdict=FOUND, by=label, how=outcome.found, tried=tried, seconds=round(spent, 1))
             tried[label] = self._combined.stamp(label)
-        # What no test found is worth an optimised compilation, which tells whether it changes anything.
+        # A mutant that no test found is worth an optimised compilation, which tells whether it changes anything.
         if not left and before.get("verdict") != LIVES and self._place.is_same(path, mutated):
             return dict(row, verdict=SAME, tried=tried)
         return dict(row, verdict=OPEN if left else LIVES, tried=tried, left=len(left), seconds=round(spent, 1))

@@ -40,7 +40,7 @@ class Source:
                 stack.append(i)
 
     def places(self, mutant):
-        """Where the mutant's choice may stand, the most faithful first; a later one is for a compiler that refuses an earlier one."""
+        """Positions of the mutant's choice, the most faithful first; a later one is for a compiler that refuses an earlier one."""
         touched = [i for i, t in enumerate(self._found) if t.start < mutant.end and t.end > mutant.start]
         if not touched or not self._runs(touched[0]):
             return []

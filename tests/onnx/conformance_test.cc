@@ -4,7 +4,7 @@
 //
 // A line of FILE is "<folder>/<name>: <class>: <reason>": a model that does not pass. It fails the test when it passes, so the list says
 // what is so. Of the node models whose class is not one of kOutOfScope, the share kShare must pass. The last line of the output counts.
-// Where the data is not installed there is one test, which is skipped.
+// If the data is not installed, there is one test, which is skipped.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -96,7 +96,7 @@ bool InScope(const LeftOut& entry) {
   return std::find(std::begin(kOutOfScope), std::end(kOutOfScope), entry.kind) == std::end(kOutOfScope);
 }
 
-// What the list leaves is enough, and every line of it is about a model.
+// The list leaves enough models, and every line of it is about a model.
 class ListTest : public ::testing::Test {
  public:
   ListTest(int node_models, std::vector<std::string> unknown, const LeftOutList* list)

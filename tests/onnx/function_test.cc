@@ -19,7 +19,7 @@ class OnnxFunction : public ::testing::Test {
     WriteFile(folder_ / "m.onnx", ModelFromText(text).SerializeAsString());
     return folder_ / "m.onnx";
   }
-  // What the output y of the model is for x = 1, -2, 3.
+  // The output y of the model for x = 1, -2, 3.
   std::vector<float> Run(const std::string& text, const std::vector<float>& x = {1, -2, 3}) const {
     const absl::StatusOr<Session> session = Session::Load(Write(text), {.threads = 1});
     EXPECT_OK(session);

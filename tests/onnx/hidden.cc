@@ -92,7 +92,7 @@ class Hider {
   Var* flag_ = nullptr;
 };
 
-// What results were declared to be is no secret to keep.
+// The declared types of results are no secret to keep.
 void ForgetResults(Program& program) {
   for (const std::unique_ptr<Op>& op : program.main().ops()) {
     for (Var* var : op->outputs()) {

@@ -15,7 +15,7 @@
 namespace ampc::onnx {
 namespace {
 
-// What has no record of its own.
+// Operators without a record of their own.
 const std::map<absl::string_view, absl::string_view>& Others() {
   static const auto* const kOthers = new std::map<absl::string_view, absl::string_view>{
       {"Cast", "is the native op"},

@@ -1,4 +1,4 @@
-// What cases cannot show of the records: costs, classes that depend on attributes, windows that kernels read.
+// Parts of the records that cases cannot show: costs, classes that depend on attributes, windows that kernels read.
 #include <string>
 #include <utility>
 #include <vector>

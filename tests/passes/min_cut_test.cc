@@ -13,7 +13,7 @@
 namespace ampc {
 namespace {
 
-// What the best choice costs, and the most yes of a choice that costs that.
+// The cost of the best choice, and the most yes of a choice of that cost.
 std::pair<int64_t, int> BestOf(const MinCut& cut, int variables) {
   std::pair<int64_t, int> best = {std::numeric_limits<int64_t>::max(), 0};
   for (int bits = 0; bits < 1 << variables; ++bits) {

@@ -31,7 +31,7 @@ std::string Short(const Rule& rule) { return std::string(absl::StripPrefix(rule.
 // Measured ranges are a rule without an op in the program: tests/passes/ranges_test.cc.
 bool HasCases(const Rule& rule) { return rule.forward != nullptr || rule.backward != nullptr || rule.direction == Direction::kCycle; }
 
-// What the cases of a rule show, by the first words of their titles.
+// The tags of a rule's cases, the first words of their titles.
 struct Shown {
   std::set<std::string> tags;
   std::string Missing(const Rule& rule) const {
@@ -50,7 +50,7 @@ struct Shown {
   }
 };
 
-// What the rule does in a case, in the words of the tags.
+// The effects of the rule in a case, in the words of the tags.
 std::set<std::string> TagsOf(const testing::Case& c, int rule) {
   std::set<std::string> tags;
   ParseOptions parse;

@@ -8,7 +8,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 
 
 class InferenceSession(ampc.Session):
-    """What these programs call, with ONNX Runtime's arguments."""
+    """The calls of these programs, with ONNX Runtime's arguments."""
 
     convert = None  # or the dtype to which models are converted first
 
@@ -42,7 +42,7 @@ def test_rapidocr(on_ampc, page_of_text):
 
 
 def test_magika(on_ampc):
-    """What kind of file some bytes are."""
+    """The kind of file of some bytes."""
     magika = pytest.importorskip("magika")
     files = [b"#include <stdio.h>\nint main(void) { return 0; }\n" * 8, b"def f(x):\n    return x + 1\n\nimport os\n" * 8, b"<html><body>hello</body></html>" * 8,
              b'{"a": [1, 2, 3], "b": null}' * 8, bytes(range(256)) * 8]  # fmt: skip
@@ -57,7 +57,7 @@ def test_magika(on_ampc):
 
 
 def voice(seconds, pitch, rate=16000):
-    """What a voice detector takes for speech: a tone that glides, with the resonances of four vowels."""
+    """Speech for a voice detector: a tone that glides, with the resonances of four vowels."""
     t = numpy.arange(int(seconds * rate)) / rate
     tone = pitch * (1 + 0.08 * numpy.sin(2 * numpy.pi * 2.1 * t))
     phase = 2 * numpy.pi * numpy.cumsum(tone) / rate
@@ -71,7 +71,7 @@ def voice(seconds, pitch, rate=16000):
 
 
 def test_silero_vad(on_ampc):
-    """Where in a recording somebody speaks; the state goes from one run to the next."""
+    """The parts of a recording in which somebody speaks; the state goes from one run to the next."""
     silero = pytest.importorskip("silero_vad")
     torch = pytest.importorskip("torch")
     noise = numpy.random.default_rng(0)

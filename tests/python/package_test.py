@@ -55,7 +55,7 @@ def test_licences_come_with_it():
 
 
 def test_beside_other_packages(mlp, x, answer):
-    """Whatever is installed beside it: both orders of import, in processes of their own."""
+    """Beside any other package: both orders of import, in processes of their own."""
     others = [name for name in ("torch", "onnxruntime", "onnx", "ml_dtypes") if importlib.util.find_spec(name)]
     if not others:
         pytest.skip("no other package is installed")

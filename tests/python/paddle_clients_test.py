@@ -10,7 +10,7 @@ rapidocr = pytest.importorskip("rapidocr_paddle")
 
 
 class InferSession:
-    """What the program calls for each of its three models, with its arguments."""
+    """The calls of the program for each of its three models, with its arguments."""
 
     convert = None  # or the dtype to which models are converted first
 

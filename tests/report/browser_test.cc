@@ -45,7 +45,7 @@ class BrowserTest : public ::testing::Test {
     return RunProcess(browser_, all, folder_.path(), {"HOME=" + folder_.path()});
   }
 
-  // What stands behind `mark` in the document, up to `end`.
+  // The text behind `mark` in the document, up to `end`.
   static std::string After(const std::string& dom, const std::string& mark, const std::string& end) {
     const size_t at = dom.find(mark);
     if (at == std::string::npos) return "";
@@ -112,7 +112,7 @@ TEST_F(BrowserTest, ATableCanBeFiltered) {
 
 TEST_F(BrowserTest, RepeatedBlocksCanBeUnfolded) { EXPECT_THAT(After(Dom("fold=0"), "id=\"canvas\"", "</svg>"), Not(HasSubstr("×"))); }
 
-// What a reader does with mouse and keys, as a script behind those of the page; it writes down what failed.
+// The actions of a reader with mouse and keys, as a script behind those of the page; it writes down what failed.
 constexpr char kHands[] = R"JS(<script>
 const failed = [];
 const expect = (what, ok) => { if (!ok) failed.push(what); };

@@ -24,7 +24,7 @@ using testing::TempFolder;
 
 class HtmlReport : public ::testing::Test {
  protected:
-  // What a script element of the page holds.
+  // The contents of a script element of the page.
   static JsonValue Data(const std::string& page, const std::string& id) {
     const std::string open = "id=\"" + id + "\">";
     const size_t begin = page.find(open);

@@ -1,4 +1,4 @@
-// What a screenshot shows, in numbers.
+// A screenshot in numbers.
 #pragma once
 
 #include <string>

@@ -105,7 +105,7 @@ class Case:
 
 
 def problem(outcome):
-    """What is wrong with how it ended; None for nothing."""
+    """The fault of its end; None for none."""
     if outcome.seconds > SECONDS and outcome.cpu > SECONDS / 2:
         return "took %.1f s" % outcome.seconds
     if outcome.memory > MEMORY:

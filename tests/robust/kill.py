@@ -23,7 +23,7 @@ _TEMPORARY = re.compile(r"\.ampc-[0-9a-f]{8}-\d+-\d+\.(tmp|old)$|\.ampc-save-[0-
 
 
 class Problem(Exception):
-    """What a kill must not do."""
+    """Damage that a kill must not do."""
 
 
 def read_files(folder, names):
@@ -152,7 +152,7 @@ def small(name):
 
 
 def converts(models=None):
-    """What is converted, by name: the model, the options that say where to, and those to read it from there."""
+    """The conversions, by name: the model, the options that say where to, and those to read it from there."""
     rec = os.path.join(models, "rec/inference.pdmodel") if models else small("models/encoder.pdmodel")
     return {
         "paddle": (rec, ["out.pdmodel"], []),

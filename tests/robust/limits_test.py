@@ -75,7 +75,7 @@ class ThreadsTest(LimitsTest):
 
 
 class ManyTest(LimitsTest):
-    """What there may be many of costs what one costs, as often."""
+    """The cost of many is that of one, as often."""
 
     def write(self, name, lines):
         with open(self.path(name), "w", encoding="utf-8") as file:

@@ -169,7 +169,7 @@ class DiskTest(RobustTest):
         self.assertEqual(self.ampc(*train, "--steps", "6", "--resume").code, 0)
 
     def test_a_picture_on_a_full_disk(self):
-        # What was trained is worth more than its picture.
+        # The trained model is worth more than its picture.
         if not os.path.exists(FASHION):
             self.skipTest("the data set is not installed (package dataset-fashion-mnist)")
         where = self.mount(64 << 10)
@@ -229,7 +229,7 @@ class PipeTest(RobustTest):
                     self.assertEqual(outcome.code, 0, (args, outcome))
                 else:
                     self.assertEqual((outcome.code, outcome.one_sentence()), (5, True), (args, outcome))
-        # What was to be saved is saved.
+        # The checkpoint that was to be saved is saved.
         self.assertEqual(process.run([AMPC, "verify", "o.pdmodel"], self.folder).code, 0)
 
     def test_closed_pipe(self):

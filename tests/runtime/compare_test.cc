@@ -80,7 +80,7 @@ TEST(Verdict, OfClasses) {
   EXPECT_FALSE(Judge(a, Floats({2, 3}, {0.4f, 0.3f, 0.3f, 0.4f, 0.3f, 0.3f}), {.lowest = DType::kBF16}).passed);
   // No probabilities: by the largest difference.
   EXPECT_THAT(Judge(Floats({1, 2}, {0.2f, 3}), Floats({1, 2}, {3, 0.2f}), {.lowest = DType::kF16}).why, HasSubstr("max rel"));
-  // Who gives a tolerance is judged by that.
+  // A given tolerance is the one that judges.
   EXPECT_THAT(Judge(a, a, {.lowest = DType::kF16, .of_largest = 0.5}).why, HasSubstr("max rel 0 of 0.5"));
 }
 

@@ -186,7 +186,7 @@ TEST(Control, IfInsideWhile) {
   EXPECT_EQ(Floats(out.at("h")), std::vector<float>{4.5});  // 2 4 6 3 5 2.5 4.5
 }
 
-// What a body's own carries held in the last iteration is gone in the next.
+// The values of a body's own carries are gone in the next iteration.
 TEST(Control, EachIterationStartsWithoutLocals) {
   ASSERT_OK_AND_ASSIGN(const Session session, FromText(kIfInWhile));
   ExpectError(session.Run({{"x", F({1}, {1.5})}}).status(), ExitCode::kUsage, "operand 'down' has no value");  // 1.5 3 4.5
@@ -194,7 +194,7 @@ TEST(Control, EachIterationStartsWithoutLocals) {
 }
 
 // The length of range follows from a value; what stands behind it is planned for the dims that come out.
-// What is behind a place chosen by the loop's counter is planned once, not once per place.
+// The ops behind an index chosen by the loop's counter are planned once, not once per index.
 // A carry in f16 is rounded each time that it is written, and fetched as f16.
 TEST(Control, LowPrecisionCarries) {
   ASSERT_OK_AND_ASSIGN(const Session session, FromText(R"(

@@ -85,7 +85,7 @@ std::string Kinds(const HostTensor& t) {
   return kinds;
 }
 
-// What fusion joins gives what the single ops give, by kind. `odd`: the operand that holds NaN and infinities, -1 for none.
+// Fused ops give the results of the single ops, by kind. `odd`: the operand that holds NaN and infinities, -1 for none.
 void ExpectSame(const Case& c, int odd, bool feed_all, int threads) {
   const std::string text = Text(c, odd, feed_all);
   SCOPED_TRACE(absl::StrCat(c.name, ", odd: ", odd < 0 ? "none" : c.operands[odd].name, feed_all ? ", fed, " : ", ", threads, " threads"));

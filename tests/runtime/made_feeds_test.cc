@@ -1,4 +1,4 @@
-// What feeds are made for which models.
+// The feeds that are made for models.
 #include "runtime/made_feeds.h"
 
 #include <algorithm>
@@ -111,7 +111,7 @@ TEST(MadeFeeds, HaveTheDimsThatAreAskedFor) {
               HasSubstr("feed 'input_ids' is i64 [?, ?], found dims [2]"));
 }
 
-// Whatever the type of a feed, its values fit.
+// The values of feeds of all types fit.
 TEST(MadeFeeds, HaveTheTypesOfTheModel) {
   for (const char* type : {"bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"}) {
     const Program program = Parsed(absl::StrCat("feed x : ", type, " [3, ?]\nfetch x\n"));

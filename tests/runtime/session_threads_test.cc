@@ -14,7 +14,7 @@
 #include "tests/testlib/random_weights.h"
 #include "tests/testlib/status.h"
 
-// What the leak checker asks: OpenMP keeps what it made for threads that have ended.
+// The leak checker asks this: OpenMP keeps what it made for threads that have ended.
 extern "C" const char* __lsan_default_suppressions() { return "leak:libomp.so\n"; }
 
 namespace ampc {

@@ -97,7 +97,7 @@ size_t NameLength(absl::string_view line, size_t pos) {
   return end - pos;
 }
 
-// Where the match that starts at `pos` ends, with its new bindings.
+// The end of the match that starts at `pos`, with its new bindings.
 std::optional<size_t> MatchAt(const Check& check, absl::string_view line, size_t pos, Bindings& bindings) {
   for (const Piece& piece : check.pieces) {
     std::string want = piece.text;

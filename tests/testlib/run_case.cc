@@ -22,7 +22,7 @@
 namespace ampc::testing {
 namespace {
 
-// What running a case gives.
+// The result of running a case.
 struct Outcome {
   std::string before, text;  // the program before and after
   std::string table;         // of the decision, when a pass made one

@@ -5,7 +5,7 @@
 //   run: print         read, verified and printed; context: brief=true, loc=true
 //   run: a,b{x=1}      read, verified, the passes run (verified after each, claims checked), verified
 //
-// Whatever is run, each program that comes about is printed, parsed and compared with itself.
+// Each program that comes about is printed, parsed and compared with itself.
 // context: target=cuda (the default) or another that TargetSupport knows.
 #pragma once
 

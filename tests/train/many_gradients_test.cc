@@ -84,7 +84,7 @@ TEST(ManyGradients, AreOnlyLookedAt) {
   EXPECT_TRUE(beyond[0].As<bool>()[0]);
 }
 
-// What is tested is the result: a small scale makes large gradients overflow.
+// The test is of the result: a small scale makes large gradients overflow.
 TEST(ManyGradients, OverflowByTheScaleIsFound) {
   const std::vector<Tensor> gradients = {F32({3}, {1, 2, 3}), Low(DType::kF16, {9}, std::vector<float>(9, 40000))};
   ASSERT_OK_AND_ASSIGN(const auto fits, Unscale(gradients, 1));

@@ -35,7 +35,7 @@ AttrValue AttrOf(const JsonValue& v) {
   return std::bit_cast<float>(static_cast<uint32_t>(std::stoul(v.Find("bits")->text, nullptr, 16)));
 }
 
-// What the framework's kernel does not read.
+// Operands that the framework's kernel does not read.
 bool IsIgnored(const std::string& trace, const std::string& attr) {
   return attr == "rescale_grad" || (attr == "lr_ratio" && trace == "adamw_no_decay_lr_ratio");
 }

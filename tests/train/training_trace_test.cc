@@ -25,7 +25,7 @@ namespace {
 constexpr char kData[] = "tests/golden/paddle_numerics/";
 constexpr char kLoss[] = "mean_0.tmp_0";
 
-// What Paddle computed, by the name of the trace.
+// The results of Paddle, by the name of the trace.
 std::vector<float> Losses(const std::string& name) {
   std::ifstream file(absl::StrCat(kData, "training.json"));
   std::stringstream text;

@@ -87,7 +87,7 @@ TEST(Checkpoint, AResumedTrainingEndsAtTheSameBits) {
   fs::remove_all(dir);
 }
 
-// What a child process of the next test does.
+// The work of a child process of the next test.
 TEST(Checkpoint, Child) {
   const char* dir = std::getenv(kChild);
   if (dir == nullptr) GTEST_SKIP() << "runs inside KilledAtAnyMoment";
@@ -264,7 +264,7 @@ speed <- assign(x)
   fs::remove_all(dir);
 }
 
-// What a state was in front of an update that has begun: a version that did not keep it saved none, a program that skips nothing needs
+// The value of a state in front of an update that has begun: a version that did not keep it saved none, a program that skips nothing needs
 // none.
 TEST(Checkpoint, KeptStatesMayBeMissingOrExtra) {
   const std::string dir = NewDirectory("kept");

@@ -37,7 +37,7 @@ def worst(found, wanted):
 
 
 def describe(found, wanted, name):
-    """What an infinite difference is."""
+    """The number for an infinite difference."""
     if name not in found:
         return f"{name} is missing"
     a, b = found[name], wanted[name]

@@ -31,7 +31,7 @@ LAYERS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.ConvTranspose1d, nn.Con
 
 
 def spread(module, generator):
-    """What initialisation leaves constant (biases, scales of norms and of layers, tokens) gets values of its own."""
+    """Weights that initialisation leaves constant (biases, scales of norms and of layers, tokens) get values of their own."""
     for parameter in module.parameters():
         if not parameter.is_floating_point() or parameter.numel() < 2 or parameter.min() != parameter.max():
             continue

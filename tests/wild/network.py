@@ -1,4 +1,4 @@
-"""What a network of the collection is, and the list of all of them.
+"""A network of the collection, and the list of all of them.
 
 A family is a module of families/ with a function networks() that yields Network rows; nothing is built before its `build` is called.
 """

@@ -1,4 +1,4 @@
-"""What is made of a network's model: all of it, or with --breadth of some networks of each family."""
+"""The variants of a network's model: all of them, or with --breadth of some networks of each family."""
 import variants
 
 

@@ -1,4 +1,4 @@
-"""What was found, as tables: a line per network and exporter, what was not good with its sentence, and the sums that the bar asks for."""
+"""The results as tables: a line per network and exporter, what was not good with its sentence, and the sums that the bar asks for."""
 import collections
 import glob
 import json
@@ -76,7 +76,7 @@ def low_faults(results):
 
 
 def outside(results):
-    """What was no test of ampc, each with its sentence."""
+    """Models that were no test of ampc, each with its sentence."""
     for facts in results:
         if facts.get("exporter_says"):
             yield facts["name"], facts["exporter"], "export", facts["exporter_says"]

@@ -1,4 +1,4 @@
-"""What users make of an exported model: optimised by ONNX Runtime, quantised, weights in a file of their own."""
+"""Exported models as users change them: optimised by ONNX Runtime, quantised, weights in a file of their own."""
 import os
 
 import onnx

@@ -15,7 +15,7 @@ _HEADERS = [
 ]
 
 def precompiled_header(name, srcs, **kwargs):
-    """What `srcs` include, as parsed by the compiler with the options of this package's folder.
+    """The headers that `srcs` include, as parsed by the compiler with the options of this package's folder.
 
     Both GCC and Clang look for it beside the name that they are told, with .gch appended.
 

@@ -1,4 +1,4 @@
-// Where the time of a run goes: by type of operation and implementation, and as a trace.
+// The time of a run: by type of operation and implementation, and as a trace.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What becomes of models besides running them. Options are those of the command line, declared and checked by the same code.
+// Conversion and its inverse, comparison and explanation. Options are those of the command line, declared and checked by the same code.
 #include <memory>
 #include <string>
 #include <utility>

@@ -67,7 +67,7 @@ std::string FirstWords(const std::vector<VerbFacts>& verbs) {
   return absl::StrCat(absl::StrJoin(verbs, " ", [](std::string* out, const VerbFacts& v) { *out += v.name; }), " --help --version");
 }
 
-// What the branch of a value sets.
+// The lines that the branch of a value sets.
 std::string BashWords(const OptionFacts& option) {
   return absl::StrCat("words=", Quoted(absl::StrJoin(option.values, " ")), option.list ? " list=1" : "", option.files ? " files=1" : "");
 }

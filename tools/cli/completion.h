@@ -8,7 +8,7 @@
 
 namespace ampc {
 
-// What a value may be where its option's declaration has no list of them.
+// The values of an option whose declaration has no list of them.
 struct CompletionValues {
   std::string verb, option;  // "opt", "--passes"; "train", "network"
   std::vector<std::string> words;

@@ -32,7 +32,7 @@ const char* Needs(OptionForm form) {
   return "true, false or an array of names";
 }
 
-// What the option gets, piece by piece; empty for what is its default anyway.
+// The option's values, one by one; empty for its default.
 absl::StatusOr<std::vector<std::string>> Words(const ConvertOption& key, const JsonValue& value) {
   const absl::Status wrong = BadInputError(absl::StrCat("'", key.name, "' is ", Name(value.kind), ", needs ", Needs(key.form)));
   std::vector<std::string> out;

@@ -45,7 +45,7 @@ absl::Status ResolveIo(ConvertFlags& flags) {
   return absl::OkStatus();
 }
 
-// What an op becomes depends on it, or where the program's weights are.
+// The result of an op depends on it, or the position of the program's weights.
 bool DecidesSomething(const ConvertOption& row) {
   return row.scope != OptionScope::kRun || *row.chosen_by != '\0' || absl::string_view(row.name) == "params";
 }

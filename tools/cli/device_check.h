@@ -1,4 +1,4 @@
-// What a command does about its device before anything else.
+// The check of a command's device before anything else.
 #pragma once
 
 #include <string>

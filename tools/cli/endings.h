@@ -1,4 +1,4 @@
-// What a file's name says that it is.
+// The kind of a file by the ending of its name.
 #pragma once
 
 #include <string>

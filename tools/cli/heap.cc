@@ -18,7 +18,7 @@ constexpr size_t kLargePage = size_t{1} << 21;
 }  // namespace
 
 void PrepareHeapForLargeProgram() {
-  // Where addresses are limited, to take many means to be refused when few would do.
+  // If addresses are limited, a process that reserves many is refused when few would do.
   rlimit addresses = {};
   if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY) return;
   mallopt(M_MMAP_MAX, 0);  // what is freed is used again, large vectors too: pages are cleared once

@@ -1,4 +1,4 @@
-// What users of other converters and runtimes type out of habit, and what it is called here.
+// Options of other converters and runtimes, with their names here.
 #pragma once
 
 #include <span>

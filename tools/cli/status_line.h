@@ -13,7 +13,7 @@ namespace ampc::status_line {
 void Start();
 void Stop();
 
-// What the line says; cut to the width of a narrow terminal. Nothing is drawn here.
+// The text of the line; cut to the width of a narrow terminal. Nothing is drawn here.
 void Set(absl::string_view text);
 
 // Wipes the line and keeps it away until Resume: what is printed in between stands on lines of its own.

@@ -54,7 +54,7 @@ void EndWithSentence() {
     struct sigaction before = {}, ours = {};
     ours.sa_handler = EndBySignal;
     sigfillset(&ours.sa_mask);
-    // What the caller told to be ignored (nohup, jobs in the background) stays so.
+    // A signal that the caller ignores (nohup, jobs in the background) stays ignored.
     if (sigaction(number, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(number, &ours, nullptr);
   }
 }

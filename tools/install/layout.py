@@ -33,7 +33,7 @@ _ABSL = {"string_view": "strings"}
 
 
 def built(path):
-    """Where `path` of the tree lies: a source, an output beside it in runfiles, or one below bazel-bin."""
+    """The position of `path` of the tree: a source, an output beside it in runfiles, or one below bazel-bin."""
     return next((p for p in (os.path.join("bazel-bin", path), path) if os.path.exists(p)), path)
 
 

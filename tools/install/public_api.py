@@ -1,4 +1,4 @@
-"""What a shared library's public headers are, and which symbols they mean.
+"""The public headers of a shared library, and the symbols that they declare.
 
   public_api.py --public HEADER... --generated FOLDER --headers OUT --exports OUT ARCHIVE...
 

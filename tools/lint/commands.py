@@ -43,10 +43,10 @@ def has_target(root, folder, name):
 
 
 def known_flags(root, script):
-    """What the script knows: a shell script says it in its --help, which does nothing else."""
+    """The options of the script: a shell script prints them with --help, which does nothing else."""
     if not script.endswith(".sh"):
         return "\n".join(lines(root, script))
-    # Whatever is installed in this user's home, and where there is none, as in tests.
+    # With anything installed in this user's home, and without a home, as in tests.
     env = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
     asked = subprocess.run(["bash", script, "--help"], cwd=root, capture_output=True, text=True, timeout=60, check=False, env=env)
     return asked.stdout if asked.returncode == 0 else ""

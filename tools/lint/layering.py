@@ -4,7 +4,7 @@ import re
 
 from tree import FOLDERS, SOURCES, files, lines
 
-# What each folder may include; tests may include anything.
+# The folders that each folder may include; tests may include anything.
 ALLOWED = {
     "proto": {"proto"},
     "graph": {"proto", "graph"},

@@ -184,7 +184,8 @@ class LintTest(unittest.TestCase):
         self.assertIn("there is no passes/absent.cc", self.problems(flow)[-1])
 
     def test_words(self):
-        for text in ("// TO" "DO: more", "// a st" "ub", "// /wo" "rk/data", "TEST(A, DISABL" "ED_B)", "  std::cerr << 1;", "  exit(1);", "  std::abort();"):
+        for text in ("// TO" "DO: more", "// a st" "ub", "// /wo" "rk/data", "TEST(A, DISABL" "ED_B)", "  std::cerr << 1;", "  exit(1);", "  std::abort();",
+                     "  // Wh" "at a value becomes."):
             self.write("graph/a.cc", text + "\n")
             self.assertEqual(len(self.problems(words)), 1, text)
 

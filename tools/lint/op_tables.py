@@ -1,4 +1,4 @@
-"""What the compiler knows about an op stands in its record: a table of ops elsewhere is one place more to forget.
+"""Facts of an op stand in its record: a table of ops elsewhere is one place more to forget.
 
 A table is an initialiser with the names of four ops or more among its strings. graph, passes and runtime have none, and in kernels an op stands in one table for
 each device, which binds its kernel. Lists of other systems are data of their formats and policies. tools/lint/op_tables_allow.txt names the tables that are something else: a line `path name  # reason`.

@@ -1,4 +1,5 @@
-"""Words that do not belong into finished source: marks of unfinished work, paths of one machine, tests that were switched off, noisy libraries."""
+"""Words that do not belong into finished source: marks of unfinished work, paths of one machine, tests that were switched off, noisy libraries,
+comments that open with a relative clause for a thing that has a name."""
 
 import re
 
@@ -11,6 +12,9 @@ _DISABLED = re.compile(r"\bDISABL" r"ED_|GTEST_SK" r"IP\(\)\s*;")
 _NOISE = re.compile(r"\bstd::c(out|err)\b|(?<!\w)(std::)?f?printf\s*\(|\b(std::)?(exit|terminate)\s*\(")
 # Allowed with its reason on the same line: a mistake in the source itself that no input can cause.
 _ABORT = re.compile(r"\b(std::)?abort\s*\([^/]*$")
+# "The offset of ..." or "If ..." says the same. In sources: the comment of a header costs hundreds of objects.
+_CLAUSE = re.compile(r'^\s*(//|#|""")\s?(What|Whatever|Where|Who|Whoever) [a-z`]\w*')
+_COMMENTED = (".cc", ".cu", ".py", ".sh", ".bzl", ".case", "BUILD")
 _LIBRARIES = ("graph", "passes", "kernels", "runtime")
 _TEXT = SOURCES + (".py", ".sh", ".bzl", ".proto", ".md", ".case", ".prog", ".txt", ".inc", "BUILD")
 
@@ -27,6 +31,9 @@ def check(root):
                 found = pattern.search(line)
                 if found:
                     problems.append("%s:%d: '%s': %s" % (path, number, found.group(0), why))
+            found = _CLAUSE.match(line)
+            if found and path.endswith(_COMMENTED):
+                problems.append("%s:%d: '%s': subject, verb, object: the thing has a name" % (path, number, found.group(0).strip()))
             found = _NOISE.search(line.split("//")[0]) or _ABORT.search(line)
             if found and path.startswith(_LIBRARIES) and path.endswith(SOURCES):
                 problems.append("%s:%d: '%s': a library is silent and never ends the process" % (path, number, found.group(0)))

@@ -81,7 +81,7 @@ class DotWriter {
     }
   }
 
-  // What is inside of a node, as a cluster beside it that a dashed line leads to.
+  // The inside of a node, as a cluster beside it that a dashed line leads to.
   void Inside(const PictureNode& node, const std::string& id, const std::string& indent, int depth) {
     for (const int child : node.children) {
       const PictureScene& scene = picture_.scenes[child];

@@ -270,7 +270,7 @@ Layout LayOut(std::vector<LayoutBox> boxes, absl::Span<const std::pair<int, int>
     const int per_column = (num_rows + columns - 1) / columns;
     if (columns > 1 && per_column < kFewestRows) break;
     Layout layout = Layouter(boxes, edges, rows, per_column, options).Make();
-    // What does not fit into the window is made smaller.
+    // A picture that does not fit into the window is made smaller.
     const double size = std::max({layout.height, layout.width / options.aspect, options.window_height});
     if (columns == 1 || size < best_size * kBetter) {
       best_size = size;

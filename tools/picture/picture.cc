@@ -20,7 +20,7 @@ struct Item {
   std::vector<Item> inside;
 };
 
-// What a group consists of, in a few words: products and convolutions first, what only moves data last.
+// The contents of a group in a few words: products and convolutions first, what only moves data last.
 std::string Summary(absl::Span<const Op* const> ops) {
   constexpr size_t kMost = 2;
   constexpr int kRanks = 3;
@@ -68,7 +68,7 @@ class PictureMaker {
     constexpr int kRounds = 3;
     int next = first;
     const auto plain_to = [&](int stop) {
-      // What a run left over because its blocks are not wired alike may have shorter ones.
+      // The rest of a run whose blocks are not wired alike may have shorter runs.
       if (stop - next > kSmall && stop - next < end - first && round + 1 < kRounds) {
         Fold(next, stop, round + 1, items);
         next = stop;

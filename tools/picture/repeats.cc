@@ -33,7 +33,7 @@ bool Pick(absl::Span<const int> cut, int begin, int end, const std::vector<Repea
     return std::make_tuple(-a.period * a.count, cut[a.first], a.first) < std::make_tuple(-b.period * b.count, cut[b.first], b.first);
   });
   for (const Repeat& repeat : candidates) {
-    // What was picked before is at least as long, so an overlap includes one of the ends.
+    // Runs that were picked before are at least as long, so an overlap includes one of the ends.
     if ((*used)[repeat.first] || (*used)[repeat.end() - 1]) continue;
     std::fill(used->begin() + repeat.first, used->begin() + repeat.end(), true);
     picked->push_back(repeat);

@@ -35,7 +35,7 @@ install -m 755 bazel-bin/tools/ampc "$stage/tree/ampc/bin/ampc"
 strip --strip-unneeded "$stage/tree/ampc/_native.abi3.so" "$stage/tree/ampc/bin/ampc"
 install -m 755 tools/python/ampc_script.py "$stage/tree/ampc-$version.data/scripts/ampc"
 
-# What it is, and the licences of all that it carries: of this tree, and of the machine's packages that are linked into it or lie beside it.
+# The description, and the licences of all that the wheel carries: of this tree, and of the machine's packages that are linked into it or lie beside it.
 info=$stage/tree/ampc-$version.dist-info
 { sed "s/@VERSION@/$version/" tools/python/METADATA.in; cat tools/python/README.md; } > "$info/METADATA"
 printf 'Wheel-Version: 1.0\nGenerator: ampc\nRoot-Is-Purelib: false\nTag: py3-none-linux_x86_64\n' > "$info/WHEEL"

@@ -33,7 +33,7 @@ struct Array {
 // From the package, once: the class of arrays, numpy.empty, what makes an array over memory, and the exceptions by code.
 PyObject *array_class = nullptr, *make_empty = nullptr, *make_view = nullptr, *raise_error = nullptr;
 
-// What one session's runs need.
+// The buffers of one session's runs.
 struct Runner {
   const ampc_session* session;
   PyObject* inputs;  // the dtypes of NumPy, in order

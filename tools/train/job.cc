@@ -28,7 +28,7 @@ double ScalarOf(const TensorMap& tensors, const std::string& name) {
   return values.empty() ? NAN : values[0];
 }
 
-// Where training stands; travels in checkpoints as whole numbers.
+// The progress of the training; travels in checkpoints as whole numbers.
 struct Position {
   int64_t epoch = 0, batch = 0;  // the next ones
   double loss_sum = 0;           // of this epoch
@@ -47,7 +47,7 @@ struct Position {
   }
 };
 
-// What else decides the order of the data; a run that goes on has to have the same.
+// The other options that decide the order of the data; a run that is resumed must have the same.
 DataPosition OrderOf(const TrainRequest& request) {
   return {{"seed", std::bit_cast<int64_t>(request.seed)}, {"rows", request.batch}, {"accumulate", request.accumulate}};
 }

@@ -55,7 +55,7 @@ class TrainJob {
   absl::Status Run(const TrainEvents& events);
 
   Trainer& trainer();
-  // What of the state is not finite is an error (exit code 1) that names the first such variable; with keep_going a note.
+  // A state that is not finite is an error (exit code 1) that names the first such variable; with keep_going a note.
   absl::Status CheckState(absl::string_view file, const TrainEvents& events);
   // The program that tests: reads the trainer's scope; its feeds are x and y, its last fetch but one the output.
   const Program& test_program() const;

@@ -59,7 +59,7 @@ void ImportFree(const AttributeView& view, std::vector<Attr>* attrs) {
   }
 }
 
-// What the file says the kind is, or nothing, and what it should be.
+// The kind of the attribute by the file, or none, and the kind that is needed.
 bool IsKind(const AttributeView& view, attribute::Type kind) { return view.type == kind || view.type == 0; }
 
 // A graph attribute is imported with the node.

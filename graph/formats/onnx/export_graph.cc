@@ -233,7 +233,7 @@ void Exporter::WriteOutputs(Graph* graph, Rope* out) {
   }
 }
 
-// What is new comes behind the last of its kind, or where a serializer would put it: in front of the field `next`.
+// A new field comes behind the last of its kind, or where a serializer would put it: in front of the field `next`.
 absl::Status Exporter::WriteNewParts(int next, Graph* graph, Rope* out) {
   if (!graph->ops_done && graph->next_node == graph->view.nodes.size() && next > graph::kNode) {
     graph->ops_done = true;

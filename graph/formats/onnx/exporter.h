@@ -116,7 +116,7 @@ class Exporter {
   void MarkValue(const Var& var, Location location);
   int FormMark(const Var& var, absl::string_view had_tensor) const;
   const ExternalLayout::Extent* ExtentOf(const Var& var) const;
-  // Where the value lay in the external file before any conversion, where that is known.
+  // The position of the value in the external file before any conversion, if that is known.
   std::optional<ValueMarks::External> Before(const Var& var) const;
   bool LayOutAsBefore();
   void LayOut(bool keep_offsets);

@@ -152,7 +152,7 @@ bool CompleteTypes(const Op& op, InferMemo* memo) {
     if (!want.has_rank) continue;
     if (!have.has_rank) have = TensorType(have.dtype, Dims(want.dims.size(), kUnknownDim));
     for (int d = 0; d < want.rank(); ++d) {
-      // What the op computes names the same symbol wherever the dimension is the same; what the file declares often names a new one.
+      // Inference names the same symbol wherever the dimension is the same; the file's declarations often name a new one.
       if (!IsKnown(have.dims[d]) && want.dims[d] != kUnknownDim) have.dims[d] = want.dims[d];
     }
   }

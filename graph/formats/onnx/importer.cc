@@ -195,7 +195,7 @@ absl::StatusOr<Program> Importer::Run() {
 }
 
 absl::StatusOr<Program> ImportModel(std::shared_ptr<const WeightSource> source, const std::string& path, bool program_only) {
-  // What a file declares of its values is a hint: where it does not fit, it is read again without.
+  // A file's declarations of values are hints: if they do not fit, it is read again without them.
   for (const bool trusts_shapes : {true, false}) {
     auto origin = std::make_shared<OnnxOrigin>();
     origin->source = source;

@@ -1,4 +1,4 @@
-// What an ONNX file calls the node that an op of a program was.
+// The name of the node in an ONNX file that an op of a program was.
 #pragma once
 
 #include <string>

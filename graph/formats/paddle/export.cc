@@ -11,7 +11,7 @@
 namespace ampc::paddle {
 namespace {
 
-// What is written for a program without a Paddle origin: the version whose format this is.
+// The version that is written for a program without a Paddle origin: the one whose format this is.
 constexpr int64_t kPaddleVersion = 2006000;
 
 enum WireType { kVarint = 0, kLengthDelimited = 2 };

@@ -21,7 +21,7 @@ namespace {
 
 using Slots = google::protobuf::RepeatedPtrField<OpDesc_Var>;
 
-// What Paddle calls the op.
+// Paddle's name of the op.
 absl::StatusOr<std::string> PaddleType(const OpDef& def) {
   for (const auto& [format, name] : def.aliases) {
     if (format == "paddle") return name;

@@ -77,7 +77,7 @@ std::optional<std::vector<Attr>> ImportAttrs(const OpDef* def, const OpDesc& des
   return attrs;
 }
 
-// What several ops write has the dims on which they agree: the file has those of the last one that was added.
+// A value that several ops write has the dims on which they agree: the file has those of the last one that was added.
 void Widen(const TensorType& written, TensorType* type) {
   if (!type->has_rank || !written.has_rank || written.kind != type->kind) return;
   if (written.rank() != type->rank()) {
@@ -153,7 +153,7 @@ absl::Status Importer::GatherArgs(int block, const OpDesc& desc, ArgList* inputs
   return gather(desc.outputs(), false, outputs);
 }
 
-// What a control op means that lists the result of a listed cast.
+// The operands of a control op that lists the result of a listed cast.
 absl::string_view Importer::Unlisted(int block, const OpDesc& desc, absl::string_view name) {
   if (listed_.empty() || std::none_of(desc.attrs().begin(), desc.attrs().end(), IsBlocks)) return name;
   const auto it = listed_.find(scopes_.Resolve(block, name).current);

@@ -55,7 +55,7 @@ absl::Status Save(const Program& program, const std::string& path, const SaveOpt
   if (absl::EndsWith(path, "/")) AMPC_RETURN_IF_ERROR(set->MakeFolder(path));
   const paddle::PaddleFiles files = paddle::LocateForWriting(path, options, separate);
   const paddle::ExportNames names(program);
-  // Whatever can fail without a file fails before one is touched.
+  // An error that needs no file comes before one is touched.
   AMPC_ASSIGN_OR_RETURN(const std::string bytes, paddle::ExportProgram(program, names));
   if (files.layout != paddle::ParamsLayout::kNone) AMPC_RETURN_IF_ERROR(paddle::ExportParams(program, names, files, options, set));
   return set->Add(files.model, bytes);

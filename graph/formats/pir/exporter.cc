@@ -183,7 +183,7 @@ absl::StatusOr<std::string> Exporter::WriteBlock(const Block& block, JsonRef nod
     AMPC_RETURN_IF_ERROR(WriteUpTo(scope, scope.position[text.node()]));
     for (const Var* var : op->inputs()) AMPC_RETURN_IF_ERROR(NeedDefined(scope, *var));
     if (IsOp(text, "1.fetch")) {
-      // What is fetched as a copy has no op for that in the file.
+      // A fetched copy has no op of its own in the file.
       const Var& from = *op->inputs()[0];
       Assign(*op->outputs()[0], ids_[from.id()], types_[from.id()]);
       continue;
@@ -197,7 +197,7 @@ absl::StatusOr<std::string> Exporter::WriteBlock(const Block& block, JsonRef nod
   return std::move(scope.out);
 }
 
-// What the file has in front of `position` and the IR has no ops for.
+// The operations of the file in front of `position` for which the IR has no ops.
 absl::Status Exporter::WriteUpTo(Scope& scope, size_t position) {
   for (; scope.next < position; ++scope.next) {
     const JsonRef op = scope.ops[scope.next];

@@ -27,7 +27,7 @@ std::string LongName(absl::string_view name) {
   return absl::StrCat(kDialects[number], ".", parts.second);
 }
 
-// What values are named after: "batch_norm" for "1.batch_norm_".
+// The stem of names of values: "batch_norm" for "1.batch_norm_".
 std::string BaseName(JsonRef op) {
   const std::string name = op.Find("#").AsString().value_or("");
   const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(name, absl::MaxSplits('.', 1));
@@ -82,7 +82,7 @@ bool SetLiteral(JsonRef op, Op* native) {
   return true;
 }
 
-// What the table does not say.
+// The operations that the table does not have.
 bool Adjust(absl::string_view name, JsonRef op, Op* native) {
   const OpDef& def = native->def();
   if (def.FindAttr("reduce_all") != nullptr) {

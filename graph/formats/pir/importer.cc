@@ -43,8 +43,8 @@ absl::StatusOr<uint32_t> Importer::BlockOf(JsonRef region) const {
   return blocks[0].node();
 }
 
-// What only those further on say about the values in front: which constants must be tensors, which results are read, and the names that the
-// file has.
+// Facts of the values in front that only operations further on tell: which constants must be tensors, which results are read, and the names
+// that the file has.
 absl::Status Importer::Survey(JsonRef block) {
   for (const JsonRef op : block.Find("ops")) {
     if (!op.Find("#").Is(JsonKind::kString)) return Error(absl::StrCat("the op at byte ", op.begin_offset(), " has no name"));
@@ -155,7 +155,7 @@ absl::Status Importer::AddParam(JsonRef op) {
   if (!id.has_value() || !persistable.has_value()) return ErrorAt(op, "a parameter without a number or without its flags");
   absl::StatusOr<TensorType> type = ReadType(result.Find("TT"));
   if (!type.ok()) return ErrorAt(op, type.status().message());
-  // What is not kept has no data; nothing but the dropout of a recurrent layer in training needs it.
+  // A value that is not kept has no data; nothing but the dropout of a recurrent layer in training needs it.
   Var* var =
       AddVar(program_.main(), *id, *op.Find("A")[3].AsString(), *persistable != 0 ? VarKind::kParam : VarKind::kState, *std::move(type));
   const paddle::VarUndo undo = ValueUndo(UndoOf(op), 0);

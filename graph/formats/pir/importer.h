@@ -20,7 +20,7 @@ namespace ampc::pir {
 
 using Vars = std::vector<Var*>;
 
-// What a number of the file stands for.
+// The value that a number of the file stands for.
 struct Value {
   Vars vars;  // one, or the elements of a list
   bool list = false;

@@ -32,7 +32,7 @@ absl::StatusOr<Program> Load(const std::string& path, const LoadOptions& options
 absl::Status Save(const Program& program, const std::string& path, const SaveOptions& options, AtomicFileSet* set) {
   if (absl::EndsWith(path, "/")) AMPC_RETURN_IF_ERROR(set->MakeFolder(path));
   const pir::PirFiles files = pir::LocateForWriting(path, options);
-  // Whatever can fail without a file fails before one is touched.
+  // An error that needs no file comes before one is touched.
   AMPC_ASSIGN_OR_RETURN(const std::string text, pir::ExportProgram(program));
   if (!files.params.empty()) AMPC_RETURN_IF_ERROR(pir::ExportParams(program, files, options, set));
   return set->Add(files.model, text);

@@ -178,7 +178,7 @@ std::optional<AttrValue> Convert(const From& value) {
   } else if constexpr (kIsNumber<Element> && kIsNumber<WantElement>) {
     return ConvertList<WantElement, Element>(value);
   } else if constexpr (std::is_same_v<From, std::vector<int32_t>>) {
-    // What an empty list is a list of, the file does not say.
+    // The file does not tell the element type of an empty list.
     if constexpr (!std::is_void_v<WantElement>) {
       if (value.empty()) return AttrValue(Want());
     }

@@ -25,7 +25,7 @@ bool StaysInline(const WeightRef& ref) {
   return ref.source != nullptr && ref.source->path().empty() && ref.transforms.empty() && ref.bytes <= kInlineBytes;
 }
 
-// What the text says of a file that is not there yet.
+// The text for a file that is not there yet.
 class FileName : public WeightSource {
  public:
   explicit FileName(std::string path) : path_(std::move(path)) {}

@@ -22,7 +22,7 @@ constexpr TypeCode kTypeCodes[] = {
     {"i8", DType::kI64},  {"u2", DType::kU16}, {"u4", DType::kU32}, {"u8", DType::kU64},   {"f2", DType::kF16},
     {"f4", DType::kF32},  {"f8", DType::kF64}, {"c8", DType::kC64}, {"c16", DType::kC128},
 };
-// What numpy writes for the types that ml_dtypes adds to it: bfloat16, and those of one byte, which it does not tell apart.
+// The header that numpy writes for the types of ml_dtypes: bfloat16, and those of one byte, which it does not tell apart.
 constexpr TypeCode kForeignCodes[] = {{"V2", DType::kBF16}, {"V1", DType::kU8}};
 
 // Reads the Python dictionary {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }.

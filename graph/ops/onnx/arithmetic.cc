@@ -142,7 +142,7 @@ Bound BoundOf(Lowering& l, const char* name, float none) {
 void LowerClip(Lowering& l) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   Bound low = BoundOf(l, "min", -kInf), high = BoundOf(l, "max", kInf);
-  // Where the bounds are out of order the upper one wins.
+  // If the bounds are out of order, the upper one wins.
   if (low.var == nullptr && high.var == nullptr && low.number > high.number) low.number = high.number;
   std::vector<Lowering::Operand> operands = {{"X", l.In("input")}};
   if (low.var != nullptr) operands.emplace_back("Min", low.var);

@@ -104,7 +104,7 @@ Var* Present(Lowering& l, const GroupQuery& g, const char* formal, Var* now) {
   return l.Binary("elementwise_mul", taken, l.Unsqueeze(used, {1, 3}));
 }
 
-// What the scores get where the op is causal, and for its local window.
+// The mask of the scores if the op is causal, and for its local window.
 Var* GroupBias(Lowering& l, const GroupQuery& g, Var* scores) {
   if (l.GetInt("causal") == 0) return nullptr;
   Var* query = l.Binary("elementwise_add", Count(l, scores, 2, false), l.Reshape(g.before, {-1, 1, 1, 1}));

@@ -6,7 +6,7 @@
 
 namespace ampc::onnx {
 
-// What masked positions get where the standard says -inf: the least f32, so that a row of nothing else is no NaN.
+// The score of masked positions for the standard's -inf: the least f32, so that a row of nothing else is no NaN.
 inline constexpr double kLeastScore = -3.4028234663852886e38;
 
 // [batch, length, heads * size] as [batch, heads, length, size], and back.

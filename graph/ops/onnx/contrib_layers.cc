@@ -1,4 +1,4 @@
-// What ONNX Runtime's optimizer makes of activations, embeddings and normalisations with what stands beside them.
+// Operators that ONNX Runtime's optimizer makes of activations, embeddings and normalisations with their neighbours.
 #include <optional>
 #include <vector>
 

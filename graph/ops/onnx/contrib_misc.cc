@@ -51,7 +51,7 @@ struct Line {
   Var* grid;    // from -1 to 1
 };
 
-// Where `count` samples of each box lie along a dim of `size` pixels: from column `first` of the boxes to column first + 2.
+// The positions of `count` samples of each box along a dim of `size` pixels: from column `first` of the boxes to column first + 2.
 Line Samples(Lowering& l, Var* boxes, int32_t first, int64_t size, int64_t count, bool nearest) {
   const auto column = [&](int32_t i) {
     return l.Op("slice", {{"Input", boxes}}, {{"axes", Ints{1}}, {"starts", Ints{i}}, {"ends", Ints{i + 1}}});

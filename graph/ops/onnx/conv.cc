@@ -227,7 +227,7 @@ Var* Coordinate(Lowering& l, const Deformed& d, Var* offsets, int i) {
                   l.Const(HostTensor::FromValues<float>(dims, places)));
 }
 
-// What every element of the filter reads, times the mask: columns [n, groups, c / groups * taps, rows * columns].
+// The values that every element of the filter reads, times the mask: columns [n, groups, c / groups * taps, rows * columns].
 Var* Columns(Lowering& l, const Deformed& d) {
   Var* offsets = l.Reshape(l.Cast(l.In("offset"), DType::kF32), {d.n * d.parts, d.taps, 2, d.rows, d.columns});
   Var* row = Coordinate(l, d, offsets, 0);

@@ -41,7 +41,7 @@ SlotPrecision PrecisionOf(const OnnxOp& op, const Formal& formal, TypeSet types)
   return (types & kLow) == 0 ? SlotPrecision::kFp32 : SlotPrecision::kFollow;
 }
 
-// What has one type with an operand or result that follows the op's compute type follows it, too.
+// A slot of one type with an operand or result that follows the op's compute type follows it, too.
 void FollowTogether(const Schema& schema, OnnxDef& def) {
   std::vector<bool> follows(schema.types.size(), false);
   const auto each = [&](auto&& f) {
@@ -86,7 +86,7 @@ void AddAttrs(const Schema& schema, OnnxDef& def) {
   }
 }
 
-// What the native op does to values, and what the operator's own record adds.
+// The native op's effect on values, and additions of the operator's own record.
 void AddFunction(const OnnxOp& op, const OpDef* native, OnnxDef& def) {
   def.traits = op.traits | (native == nullptr ? 0 : native->traits);
   def.bounds = op.bounds != nullptr || native == nullptr ? op.bounds : native->bounds;

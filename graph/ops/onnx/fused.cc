@@ -1,4 +1,4 @@
-// What ONNX Runtime's optimizer makes of matrix products and convolutions with what follows them.
+// Operators that ONNX Runtime's optimizer makes of matrix products and convolutions with their readers.
 #include <optional>
 #include <string>
 #include <utility>

@@ -9,7 +9,7 @@
 namespace ampc::onnx {
 namespace {
 
-// What each element counts, [n, 1, ...]: the weight of its class, 0 where its label is to be ignored. Null where all count 1.
+// The weight of each element, [n, 1, ...]: that of its class, 0 if its label is to be ignored. Null if all count 1.
 Var* Counts(Lowering& l, Var* logs, Var* labels, Var* weight, Var* valid) {
   Var* counts = valid == nullptr ? nullptr : l.Cast(valid, logs->type.dtype);
   if (weight == nullptr) return counts;

@@ -250,7 +250,7 @@ void Lowering::SameAs(absl::string_view type) {
   results_ = Emit(type, operands, attrs, std::move(results));
 }
 
-// What is wrong behind something that is not known may be so only because that is not known.
+// An error behind a value that is not known may stem from that alone.
 void Lowering::Fail(absl::Status error) {
   if (status_.ok() && !needs_shape_) status_ = std::move(error);
 }

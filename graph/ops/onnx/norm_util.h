@@ -7,8 +7,8 @@
 
 namespace ampc::onnx {
 
-// What a normalisation gives; null for what was not asked for. `mean` and `inverse` (one by the standard deviation) are in fp32, or f64 of
-// f64.
+// The results of a normalisation; null for those that were not asked for. `mean` and `inverse` (one by the standard deviation) are in fp32,
+// or f64 of f64.
 struct Normalized {
   Var* y = nullptr;
   Var* mean = nullptr;

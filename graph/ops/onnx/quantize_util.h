@@ -16,7 +16,7 @@ struct Quantized {
 Quantized QuantizedOperand(Lowering& l, const char* x, const char* scale, const char* zero_point);
 // (x - zero_point) as i32.
 Var* Centered(Lowering& l, Var* x, Var* zero_point);
-// What `q` stands for, in fp32; scale and zero point broadcast.
+// The numbers that `q` stands for, in fp32; scale and zero point broadcast.
 Var* Dequantized(Lowering& l, const Quantized& q);
 // That, and the inverse, in one op, where the target has it and scale and zero point are one number each, or one for each index along
 // `axis`; else null.

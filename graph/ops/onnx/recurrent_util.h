@@ -1,4 +1,4 @@
-// What LSTM, GRU and RNN share, and their lowering step by step.
+// Common parts of LSTM, GRU and RNN, and their lowering step by step.
 #pragma once
 
 #include <string>

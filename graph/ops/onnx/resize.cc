@@ -45,7 +45,7 @@ std::optional<Doubles> Given(Lowering& l, absl::string_view formal) {
   return numbers;
 }
 
-// What a node asks for; per dim of X.
+// The request of a node; per dim of X.
 struct Request {
   Doubles scales, sizes, roi;  // either may be empty; roi: begin of each dim, then end of each
   ResizeMode mode;

@@ -1,4 +1,4 @@
-// Where the positions of a resized dim come from, as the standard computes it for Resize and Upsample.
+// The source of each position of a resized dim, as the standard computes it for Resize and Upsample.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the operands and attributes of a Scan say: which operands are states, along which axes the others are cut.
+// The operands and attributes of a Scan: which operands are states, along which axes the others are cut.
 #pragma once
 
 #include <vector>

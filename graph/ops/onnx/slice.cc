@@ -15,7 +15,7 @@ namespace {
 
 using Longs = std::optional<std::vector<int64_t>>;
 
-// What steers a slice; bounds that are not known are operands.
+// The bounds and steps of a slice; bounds that are not known are operands.
 struct Bounds {
   Longs starts, ends;
   std::vector<int64_t> axes, steps;
@@ -182,7 +182,7 @@ void LowerConstantPad(Lowering& l, Var* x, const Pads& p) {
   l.Result("output", l.Op("where", {{"Condition", outside}, {"X", filled}, {"Y", padded}}));
 }
 
-// Where position `i` of a padded dim of `n` comes from.
+// The source of position `i` of a padded dim of `n`.
 int64_t SourceOf(absl::string_view mode, int64_t i, int64_t n) {
   if (mode == "edge" || n == 1) return std::clamp<int64_t>(i, 0, n - 1);
   if (mode == "wrap") return ((i % n) + n) % n;

@@ -96,7 +96,7 @@ std::vector<Kept> Select(const Image& image, const Settings& s) {
   return all;
 }
 
-// Where the operands and results lie in flat order.
+// The operands and results in flat order.
 struct Slots {
   const Op& op;
   Operands operands;

@@ -14,7 +14,7 @@
 
 namespace ampc {
 
-// What only casts to small floats ask: beyond the largest number that number, or infinity or NaN; how f8e8m0 rounds.
+// Options of casts to small floats alone: beyond the largest number that number, or infinity or NaN; how f8e8m0 rounds.
 struct CastRounding {
   bool saturate = true;
   ScaleFloat::Mode mode = ScaleFloat::Mode::kUp;

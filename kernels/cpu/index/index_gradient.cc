@@ -125,7 +125,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeScatter(const KernelSpec& spec) {
   return MakeLambdaKernel(std::move(traits), [s = std::move(s)](const KernelArgs& args) { return s.Run(args); });
 }
 
-// What lies at [o, j, i] of the gradient is added at [o, index[o, j, i], i].
+// The number at [o, j, i] of the gradient is added at [o, index[o, j, i], i].
 struct AlongAxis {
   std::string name;
   AlongAxisSpec spec;

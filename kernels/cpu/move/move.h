@@ -1,4 +1,4 @@
-// What the kernels that only move values share.
+// Common parts of the kernels that only move values.
 #pragma once
 
 #include <memory>

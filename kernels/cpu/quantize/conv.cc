@@ -27,7 +27,7 @@ using onednn::Int8ConvSpec;
 
 constexpr int64_t kGrain = 1 << 15;  // elements of a thread
 
-// What the constant operands say.
+// The numbers of the constant operands.
 struct Numbers {
   float in_scale = 1, out_scale = 1;
   int32_t in_zero = 0, out_zero = 0;
@@ -133,7 +133,7 @@ std::unique_ptr<Kernel> MakeInt8(std::unique_ptr<onednn::Int8Conv> made, const C
   });
 }
 
-// What the filter stands for.
+// The numbers that the filter stands for.
 absl::StatusOr<HostTensor> WideFilter(const SpecView& view, const Numbers& n) {
   const TensorDesc& desc = view.InDesc("Filter");
   AMPC_ASSIGN_OR_RETURN(HostTensor wide, HostTensor::CreateUninitialized(DType::kF32, desc.dims));

@@ -59,7 +59,7 @@ class RnnKernel final : public Kernel {
   absl::Status Run(const KernelArgs& args) const override;
 
  private:
-  // What a run of one cell reads and writes.
+  // The operands and results of a run of one cell.
   struct Pass {
     const float* x;  // [time, batch, in]
     float* out;      // [time, batch, row], this direction's part

@@ -38,7 +38,7 @@ AMPC_HOST_DEVICE inline Sums TermOf(float x, float g, float center) {
   return {static_cast<double>(g), static_cast<double>(g) * d};
 }
 
-// What moments are taken around: a value of the channel, so that nothing cancels where all are close to each other.
+// The center of moments: a value of the channel, so that nothing cancels where all are close to each other.
 template <class T>
 AMPC_HOST_DEVICE inline float CenterOf(const BatchNormShape& s, const T* x, int64_t channel) {
   const float first = s.count() == 0 ? 0.0f : Load(x[channel * s.spatial]);

@@ -17,7 +17,7 @@
 namespace ampc::cuda {
 namespace {
 
-// What a kernel of these ops has: null `job` for a process of its own.
+// The members of a kernel of these ops: null `job` for a process of its own.
 struct Exchange {
   ExchangeSpec spec;
   std::shared_ptr<DeviceJob> job;

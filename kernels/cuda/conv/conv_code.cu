@@ -108,7 +108,7 @@ struct FilterByTeam {
   }
 };
 
-// Where channels lie last neighbouring threads read neighbouring channels: filter elements [input channel, window, output channel], each
+// If channels lie last, neighbouring threads read neighbouring channels: filter elements [input channel, window, output channel], each
 // in `parts` of its terms.
 constexpr int64_t kLeastTerms = 64, kMostParts = 1024;
 

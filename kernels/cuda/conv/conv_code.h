@@ -9,7 +9,7 @@
 
 namespace ampc::cuda {
 
-// What is added to a sum before it is rounded: bias[c], then the residual, then the activation.
+// The terms added to a sum before it is rounded: bias[c], then the residual, then the activation.
 struct ConvEpilogue {
   const void* bias = nullptr;  // null: none
   DType bias_type = DType::kF32;
@@ -32,7 +32,7 @@ int LaunchDirectInputGradient(void* stream, const DirectConv& conv, const ConvEp
 int LaunchDirectFilterGradient(void* stream, const DirectConv& conv, void* partial);
 int64_t DirectFilterPartialBytes(const DirectConv& conv);
 
-// Where neighbouring channels can be taken in packs of 16 bytes: one filter per channel, x and y channels last and, once known, at such
+// If neighbouring channels can be taken in packs of 16 bytes: one filter per channel, x and y channels last and, once known, at such
 // addresses.
 bool IsDepthwisePacked(const DirectConv& conv);
 // The result, or the gradient of x, of such a one; `filter` is f32 [window, channels] in place of w.

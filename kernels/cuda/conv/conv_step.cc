@@ -290,7 +290,7 @@ class LibraryStep final : public ConvStep {
     return device_.LaunchStatus(LaunchConvEpilogue(stream.native(), from, to, EpilogueOf(rest_, args)), "conv_epilogue");
   }
 
-  // What is not given as the library takes it gets a place in the workspace, or a constant filter a copy.
+  // An operand that is not given as the library takes it gets a part of the workspace, or a constant filter a copy.
   absl::Status PlanOperands(const HostTensor* filter) {
     const ConvSpec& s = task_.conv;
     workspace_bytes_ = Aligned(plan_->workspace_bytes());

@@ -8,7 +8,7 @@
 
 namespace ampc::cuda {
 
-// What Prepare makes: the parameters in the class of the values.
+// The result of Prepare: the parameters in the class of the values.
 template <class C, class F>
 struct Prepared {
   functors::Params<C> params;

@@ -1,4 +1,4 @@
-// What specs of indexes are in the terms of the launchers.
+// Specs of indexes in the terms of the launchers.
 #pragma once
 
 #include <algorithm>

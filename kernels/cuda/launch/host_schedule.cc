@@ -159,7 +159,7 @@ class Fibers : public RealTeam {
     }
   }
 
-  // What happens when no fiber can go on before all others; whether there is more to do.
+  // The step that is taken when no fiber can go on before all others; true if there is more to do.
   bool Arrived() {
     const auto waits = [](const Fiber& f) { return !f.done; };
     const auto first = std::find_if(fibers_.begin(), fibers_.end(), waits);

@@ -8,7 +8,7 @@
 namespace ampc::cuda {
 namespace {
 
-// Where the label of class c of row r lies when there is one for each class.
+// The offset of the label of class c of row r if there is one for each class.
 AMPC_DEVICE inline int64_t SoftAt(const AxisRows& rows, int64_t r, int64_t c) { return rows.First(r) + c * rows.inner; }
 
 AMPC_DEVICE inline double FiniteLog(double probability) {
@@ -22,7 +22,7 @@ struct CrossEntropyRow {
   CrossEntropyParams p;
   bool packs, keep;
 
-  // What the loss of a class comes from.
+  // The operands of the loss of a class.
   struct Row1 {
     C max;
     double sum, log_sum;

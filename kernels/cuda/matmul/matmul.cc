@@ -23,7 +23,7 @@ struct Slots {
   int a = 0, b = 1, bias = -1, c = -1;
 };
 
-// What is done behind a product that lies in the workspace or, where that is its type, in the result.
+// The steps behind a product that lies in the workspace or, if that is its type, in the result.
 struct Finish {
   FinishParams params;
   int bias = -1, addend = -1;

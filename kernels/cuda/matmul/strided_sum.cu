@@ -22,7 +22,7 @@ template <class In, class Out>
 struct Element {
   StridedSumParams p;
 
-  // Where element `i` comes from and goes to.
+  // The source and the destination of element `i`.
   AMPC_HOST_DEVICE int64_t Place(int64_t i, int64_t* to) const {
     int64_t from = 0;
     *to = 0;

@@ -136,7 +136,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeEye(const KernelSpec& spec) {
                           });
 }
 
-// Where the op calls an index out of range an error, its row is zeros here: nobody on the host sees it.
+// If an index out of range is an error of the op, its row is zeros here: nobody on the host sees it.
 absl::StatusOr<std::unique_ptr<Kernel>> MakeOneHot(const KernelSpec& spec) {
   const SpecView view(spec);
   const int x = view.In("X");

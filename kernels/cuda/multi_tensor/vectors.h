@@ -9,7 +9,7 @@
 
 namespace ampc::cuda {
 
-// What is read and written at once, at most 16 bytes.
+// The elements that are read and written at once, at most 16 bytes.
 template <class T, int kCount>
 struct alignas(sizeof(T) * kCount) Vector {
   T v[kCount];

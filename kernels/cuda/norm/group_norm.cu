@@ -16,7 +16,7 @@ struct alignas(16) Factors {
   float mean, a, b, c;
 };
 
-// What lies in the workspace.
+// The layout of the workspace.
 struct Scratch {
   GroupStatistics* groups;
   Factors* factors;  // [images, channels]

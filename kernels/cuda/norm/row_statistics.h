@@ -1,4 +1,4 @@
-// What rows of normalisations share, in device code.
+// Common parts of rows of normalisations, in device code.
 #pragma once
 
 #include <cstdint>

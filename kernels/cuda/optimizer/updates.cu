@@ -77,7 +77,7 @@ AMPC_HOST_DEVICE inline T Power(const UpdateTensor& t, int k) {
   return *static_cast<const T*>(t.powers[k]);
 }
 
-// What a gradient is multiplied by before anything else. A thread divides once.
+// The factor of a gradient before anything else. A thread divides once.
 template <class T>
 AMPC_HOST_DEVICE inline T GradFactor(const UpdateParams& p) {
   return static_cast<T>(1 / p.grad_scale.Get());

@@ -1,4 +1,4 @@
-// What the device kernels of rnn and its gradient share: sizes, operands as f32, the forward steps of a cell.
+// Common parts of the device kernels of rnn and its gradient: sizes, operands as f32, the forward steps of a cell.
 #pragma once
 
 #include <cstdint>

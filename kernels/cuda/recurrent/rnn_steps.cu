@@ -24,7 +24,7 @@ AMPC_HOST_DEVICE inline int Gates(RnnMode mode) { return mode == RnnMode::kLstm 
 struct Forward {
   RnnForwardParams p;
 
-  // What input and biases give gate `k` of number `j`. GRU's candidate scales the state's bias with the state's part.
+  // The part of input and biases in gate `k` of number `j`. GRU's candidate scales the state's bias with the state's part.
   AMPC_HOST_DEVICE float FromInput(int64_t row, int64_t k, int64_t j) const {
     const int64_t i = k * p.at.hidden + j;
     const float bias = LoadSingle(p.input_bias, p.bias_type, i);

@@ -16,7 +16,7 @@ std::unique_ptr<Kernel> MakeNothing() {
   return MakeLambdaKernel({.implementation = "cuda:none", .rounds_results = true}, [](const KernelArgs&) { return absl::OkStatus(); });
 }
 
-// What all of these need: one result, of X's type.
+// All of these need one result, of X's type.
 absl::Status CheckTypes(const SpecView& view, int like) {
   const DType to = view.spec().outputs[0].dtype;
   AMPC_RETURN_IF_ERROR(view.CheckType(to, {DType::kF32, DType::kF64}));

@@ -11,7 +11,7 @@ namespace ampc::cuda {
 // The derivatives of kernels/common/gradient_functors.inc that a reduction has.
 enum class ReductionGradient : uint8_t { kScaled, kExtreme, kLogSumExp, kNormOne, kNormTwo, kNormExtreme, kNormPower };
 
-// Where the result of each element of X lies: rows of `inner` neighbours, whose results are neighbours (y_inner 1) or one (0).
+// The position of the result of each element of X: rows of `inner` neighbours, whose results are neighbours (y_inner 1) or one (0).
 struct ResultsOf {
   Loops outer = {};
   int64_t rows = 1, inner = 1;

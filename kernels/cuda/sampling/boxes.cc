@@ -34,7 +34,7 @@ absl::Status CheckOneType(const SpecView& view) {
   return absl::OkStatus();
 }
 
-// Where RoisNum does not add up, boxes that no image has are NaN: nobody on the host sees the counts.
+// If RoisNum does not add up, boxes that no image has are NaN: nobody on the host sees the counts.
 absl::StatusOr<std::unique_ptr<Kernel>> MakeRoiAlign(const KernelSpec& spec) {
   const SpecView view(spec);
   const RoiAlign r = ReadRoiAlign(view);

@@ -16,7 +16,7 @@ class Ordering {
 
   int64_t n() const { return n_; }
   int64_t workspace_bytes() const { return 4 * part_ + scratch_; }  // at the start of the kernel's
-  // Where the keys are to be written before Launch, and what it makes of them.
+  // The memory for the keys before Launch, and for its results.
   uint32_t* keys(void* workspace) const { return Part(workspace, 0); }
   uint32_t* sorted_keys(void* workspace) const { return Part(workspace, 1); }
   uint32_t* order(void* workspace) const { return Part(workspace, 3); }  // which number has each sorted key

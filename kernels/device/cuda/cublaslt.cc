@@ -60,7 +60,7 @@ class CublasLtPlan : public MatmulPlan {
     int count = 0;
     const cublasStatus_t status = api.heuristic(session->handle, &product.operation, &product.a, &product.b, &product.d, &product.d,
                                                 &preference, static_cast<int>(found.size()), found.data(), &count);
-    // What no algorithm can do beside the product is refused in one way or the other, by version.
+    // A step beside the product that no algorithm can do is refused in one way or the other, by version.
     const bool refused =
         status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_INVALID_VALUE && desc.epilogue != MatmulEpilogue::kNone);
     if (!refused) AMPC_RETURN_IF_ERROR(api.Check(status, "cublasLtMatmulAlgoGetHeuristic"));

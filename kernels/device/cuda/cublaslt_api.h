@@ -30,7 +30,7 @@ struct CublasLtApi {
   decltype(&cublasLtMatmul) matmul = nullptr;
 };
 
-// What a MatmulDesc is to the library. Values that may be copied.
+// A MatmulDesc in the library's terms. Values that may be copied.
 struct CublasLtProduct {
   // Internal for a desc that breaks the rules of matmul_library.h, or when the library refuses an attribute.
   static absl::StatusOr<CublasLtProduct> Make(const CublasLtApi& api, const MatmulDesc& desc);
@@ -42,8 +42,8 @@ struct CublasLtProduct {
   cublasLtMatrixLayoutOpaque_t a = {}, b = {}, d = {};
 };
 
-// What algorithms may do: `workspace_limit` bytes, addresses of desc.alignment, and sums of parts in the type of the computation, so that a
-// result is rounded once and is the same each time.
+// The limits of algorithms: `workspace_limit` bytes, addresses of desc.alignment, and sums of parts in the type of the computation, so that
+// a result is rounded once and is the same each time.
 absl::StatusOr<cublasLtMatmulPreferenceOpaque_t> MakePreference(const CublasLtApi& api, const MatmulDesc& desc, int64_t workspace_limit);
 
 }  // namespace ampc

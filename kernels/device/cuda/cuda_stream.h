@@ -12,7 +12,7 @@
 
 namespace ampc {
 
-// What a device shares with its streams and events.
+// The state that a device shares with its streams and events.
 struct CudaShared {
   int index = 0;
   std::atomic<int64_t> synchronizations = 0;

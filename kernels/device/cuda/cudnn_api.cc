@@ -8,7 +8,7 @@
 namespace ampc {
 
 absl::StatusOr<CudnnApi> CudnnApi::Open() {
-  // What cuDNN's engines open by these names is found where it lies beside cuDNN, too; without them it has fewer engines.
+  // Libraries that cuDNN's engines open by these names are found beside cuDNN, too; without them it has fewer engines.
   for (const char* name : {"libcublasLt.so.13", "libcublasLt.so.12", "libnvrtc.so.13", "libnvrtc.so.12"}) {
     SharedLibrary::Open({name}).status().IgnoreError();
   }

@@ -79,7 +79,7 @@ class GraphBuilder {
     return t;
   }
 
-  // Where the next operation writes: y for the last, else a value in f32 that is never stored.
+  // The result of the next operation: y for the last, else a value in f32 that is never stored.
   absl::StatusOr<CudnnDescriptor> Next(const CudnnDescriptor& y) {
     if (left_ == 0) return y;
     return Tensor(kCudnnResidual + left_--, DType::kF32, d_.y, d_.channels_last, /*is_virtual=*/true);

@@ -11,7 +11,7 @@
 
 namespace ampc {
 
-// What a plan is for: the device of a handle, or one that need not be there, described by a device property descriptor of cuDNN (9.8).
+// The target of a plan: the device of a handle, or one that need not be there, described by a device property descriptor of cuDNN (9.8).
 struct CudnnTarget {
   cudnnHandle_t handle = nullptr;
   std::optional<CudnnDescriptor> properties;

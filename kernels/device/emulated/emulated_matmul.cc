@@ -22,7 +22,7 @@ using cuda::TypeTag;
 
 constexpr int64_t kWorkspaceBytes = 512;  // not used, but a caller that gives none is found
 
-// What a product of type T is scaled in.
+// The type in which a product of type T is scaled.
 template <class T>
 using Scalar = std::conditional_t<std::is_same_v<T, double>, double, float>;
 

@@ -27,7 +27,7 @@ class EmulatedGraph : public Graph {
   const std::shared_ptr<const CapturedWork> work_;
 };
 
-// What device code did in earlier work.
+// The error of device code in earlier work.
 absl::Status DoneWork() {
   const std::string fault = cuda::TakeTeamFault();
   return fault.empty() ? absl::OkStatus() : InternalError(absl::StrCat("a kernel on the emulated device: ", fault));

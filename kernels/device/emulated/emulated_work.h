@@ -36,7 +36,7 @@ struct Item {
 
 struct Engine;
 
-// What a stream has to do, in order.
+// The work of a stream, in order.
 struct Line {
   explicit Line(std::shared_ptr<Engine> e) : engine(std::move(e)) {}
   const std::shared_ptr<Engine> engine;

@@ -1,4 +1,4 @@
-// What argsort, top_k and top_k_v2 say.
+// Parameters of argsort, top_k and top_k_v2.
 #pragma once
 
 #include "absl/status/statusor.h"

@@ -1,4 +1,4 @@
-// What {linear,bilinear,trilinear,bicubic,nearest}_interp_v2 and their gradients say.
+// Parameters of {linear,bilinear,trilinear,bicubic,nearest}_interp_v2 and their gradients.
 #pragma once
 
 #include <array>

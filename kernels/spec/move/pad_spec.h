@@ -1,4 +1,4 @@
-// What pad, pad2d, pad3d and their gradients say.
+// Parameters of pad, pad2d, pad3d and their gradients.
 #pragma once
 
 #include <cstdint>

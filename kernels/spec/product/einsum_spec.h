@@ -1,4 +1,4 @@
-// What einsum and its gradient are: the equation by labels, with sizes and strides.
+// Parameters of einsum and its gradient: the equation by labels, with sizes and strides.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ struct Equation {
 // Of the op or its gradient.
 absl::StatusOr<Equation> ReadEinsum(const SpecView& view);
 
-// What each label of a product is.
+// The role of each label of a product.
 struct Roles {
   Labels batch, rows, cols, inner, sum_a, sum_b;
 };

@@ -1,4 +1,4 @@
-// What yolo_box, prior_box and box_coder say.
+// Parameters of yolo_box, prior_box and box_coder.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What grid_sampler and its gradient say.
+// Parameters of grid_sampler and its gradient.
 #pragma once
 
 #include "absl/status/statusor.h"

@@ -1,4 +1,4 @@
-// What roi_align and its gradient say.
+// Parameters of roi_align and its gradient.
 #pragma once
 
 #include "kernels/common/roi_align.h"

@@ -91,7 +91,7 @@ void Materializer::WidenResults(Op& op) {
 
 absl::Status Materializer::FollowLoweredOperands(Op& op) {
   if (op.def().opaque || op.outputs().empty()) return absl::OkStatus();
-  // What a subgraph reads from outside may be low: its ops are converted in its block, and what it gives keeps its type.
+  // A value that a subgraph reads from outside may be low: its ops are converted in its block, and what it gives keeps its type.
   if (op.def().InputSlot(onnx::kCaptures) >= 0) return absl::OkStatus();
   bool lowered = false;
   for (const Var* var : op.inputs()) lowered = lowered || (var->type.IsFloat() && WasWider(*var));

@@ -104,7 +104,7 @@ class JointRounding {
       grid_.ForEachAround(alone_.mean, lowered_.mean ? kMostUnits : 0,
                           [&](float mean) { TryShift(a, mean, grid_.Nearest(b_ + mean * a)); });
     }
-    // Where mean is the finer of the two.
+    // If mean is the finer of the two.
     if (lowered_.mean && a != 0) {
       grid_.ForEachAround(alone_.bias, lowered_.bias ? kBiasSteps : 0,
                           [&](float bias) { TryShift(a, grid_.Nearest((bias - b_) / a), bias); });

@@ -69,7 +69,7 @@ class Materializer {
 
   // Casts of earlier decisions, and those that the runtime makes or a control op lists.
 
-  // What an earlier decision left to the runtime, or to a control op's list, is decided anew.
+  // Casts that an earlier decision left to the runtime, or to a control op's list, are decided anew.
   bool TakesBack(const Op& op);
   // A cast of an earlier decision that comes behind one of this decision goes, and its readers read that one.
   bool Repeats(const Op& op);
@@ -89,7 +89,7 @@ class Materializer {
   void CastCaptures(Op& op, bool low);
   // The bodies of a control op that is `low`, or fp32, read the operand in that type only, or may read what it does not list.
   bool BodiesRead(const Op& op, const Var& operand, bool low) const;
-  // What an earlier decision put in the place of an operand for the bodies' sake: the operand itself, to be decided anew.
+  // Of a value that an earlier decision put in the place of an operand for the bodies' sake: the operand, to be decided anew.
   void FindCaptureCasts();
   void ReadCapturesThemselves(Op& op);
   // The cast of `var` that a control op around this block reads; null for none.

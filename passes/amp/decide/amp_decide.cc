@@ -52,7 +52,7 @@ absl::StatusOr<DecideOptions> ReadOptions(const PassOptions& options) {
   return out;
 }
 
-// What a Paddle release does not know is an error, not ignored.
+// An option that a Paddle release does not know is an error, not ignored.
 absl::Status CheckForPolicy(const DecideOptions& o, const PaddlePolicy& policy, const Program& program) {
   const auto error = [&o](absl::string_view what) { return UsageError(absl::StrCat(o.mode, " ", what)); };
   bool foreign = false;

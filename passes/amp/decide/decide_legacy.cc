@@ -117,7 +117,7 @@ class Colorist {
   std::vector<Color> colors_;  // by Op::id
 };
 
-// What O1 does to a body: nothing; the ops stay what they were built for. The runtime converts where the control op lists casts,
+// O1 leaves a body alone; the ops stay what they were built for. The runtime converts where the control op lists casts,
 // and where it lists the values themselves each op of the body gets its casts.
 void DecideBody(const Program& program, int body, bool converts, AmpDecision* out) {
   for (const std::unique_ptr<Op>& op : program.block(body).ops()) {

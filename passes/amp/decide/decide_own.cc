@@ -67,7 +67,7 @@ class OwnDecider {
     return std::move(out_);
   }
 
-  // What came of the user's requests.
+  // The results of the user's requests.
   absl::Status Report(std::vector<std::string>* notes) const {
     notes->insert(notes->end(), notes_.begin(), notes_.end());
     for (const std::string& type : without_kernel_) {
@@ -79,7 +79,7 @@ class OwnDecider {
   }
 
  private:
-  // What the user asked for stays.
+  // The user's requests stay.
   bool MayBeFp32(const Op& op) {
     const absl::string_view rule = out_->For(op).rule;
     const bool planned = options_.plan != nullptr && options_.plan->For(op) != nullptr;
@@ -283,7 +283,7 @@ class OwnDecider {
     return false;
   }
 
-  // What the results say to the ops that follow them. A value made from no data says nothing.
+  // The types of results, for the ops that follow them. A value made from no data has none to tell.
   void VoteForResults(const Op& op, const OpDecision& d) {
     if (IsInserted(op)) return;
     const bool from_float = IsCast(op) ? op.inputs()[0]->type.IsFloat() : HasFloatOperand(op);
@@ -381,7 +381,7 @@ DecisionOr DecideOwn(const DecideOptions& options, const PrecisionSupport& suppo
                      std::vector<std::string>* notes) {
   if (options.level == "OD") return UsageError("level OD exists with a Paddle mode only; use O0, O1 or O2");
   AMPC_RETURN_IF_ERROR(CheckKnown(options.white_list, options.black_list, options.classes, program));
-  // What selectors said stands in the plan; in a model with other names they may find nothing.
+  // The plan has the results of selectors; in a model with other names they may find nothing.
   static const std::vector<Selector>* const kNone = new std::vector<Selector>;
   const bool plan = options.plan != nullptr;
   AMPC_ASSIGN_OR_RETURN(SelectorChoices choices,

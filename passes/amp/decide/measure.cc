@@ -32,7 +32,7 @@ absl::StatusOr<Ranges> ReadRanges(const std::string& path) {
   return ranges.ok() ? std::move(ranges) : Annotate(ranges.status(), path);
 }
 
-// What the program's values reach on made inputs, with the first choice of dims that it takes.
+// The ranges of the program's values on made inputs, with the first choice of dims that it takes.
 Ranges Probe(int runs, PassContext& ctx, const Program& program) {
   auto report = std::make_unique<ProbeReport>();
   Ranges ranges;

@@ -40,7 +40,7 @@ std::string Reason(const Op& op, const Ranges& ranges, const OriginalNames& name
     const Var& var = *op.outputs()[i];
     const ValueRange* range = find(var);
     if (range == nullptr || OutputPrecisionFor(op.def(), op.OutputSlotOf(i), low) != SlotPrecision::kFollow) continue;
-    // What a bounded function makes small (a probability) is small by intent.
+    // A result that a bounded function makes small (a probability) is small by intent.
     const bool vanishes = low == DType::kF16 && range->vanishing * 2 > range->nonzero && !op.HasTrait(OpTrait::kBounded);
     if (Overflows(*range, low) || IsSubnormal(*range, low) || vanishes) return say(var, *range);
   }

@@ -46,7 +46,7 @@ Effect ReadConstant(Visit& v, const LostValue& lost, AttrUse use) {
   if (lost.loss == Loss::kOverflows && bounds) return Effect::kNone;
   if (lost.loss == Loss::kImprecise && !adds && !bounds) return Effect::kNone;
   v.Mark([&] { return WhatIsLost(lost, v.facts.low()); });
-  // What stays fp32 for a reason of its own gives on what it reads, where it only adds, scales or selects.
+  // An op that stays fp32 for a reason of its own hands on what it reads, if it only adds, scales or selects.
   if (!MayBecomeLow(v.op) && !adds && !bounds && !scales) return Effect::kStarts;
   if (lost.loss == Loss::kOverflows) {
     v.Give(Fact::kLarge);
@@ -69,7 +69,7 @@ Effect ReadOperand(Visit& v, int flat, bool moves, bool keeps) {
   if (lost.loss == Loss::kNone && !(keeps && v.facts.IsFixed(var))) return Effect::kNone;
   const bool follows = IsCast(op) || InputPrecisionFor(op.def(), op.InputSlotOf(flat), v.facts.low()) == SlotPrecision::kFollow;
   if (!follows) {
-    // What stays fp32 because its version has no other type gives a large number on.
+    // An op that stays fp32 because its version has no other type hands a large number on.
     const bool propagates = v.facts.PropagatesLoss(op) && !v.Is(OpTrait::kSelection);
     if (lost.loss == Loss::kOverflows && propagates && !SchemaAllows(op.def(), v.facts.low())) v.Give(Fact::kLarge);
     return Effect::kNone;

@@ -1,4 +1,4 @@
-// What a loop adds up: a small step that is rounded away in one iteration is rounded away in all of them.
+// The sums of a loop: a small step that is rounded away in one iteration is rounded away in all of them.
 #include <algorithm>
 #include <numeric>
 #include <utility>

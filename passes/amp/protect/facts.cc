@@ -55,7 +55,7 @@ bool IsProductOfPositions(const Op& op) {
   return terms.has_value() && IsKnown(*terms) && *terms <= kMostCoordinates;
 }
 
-// What a matrix product gives, as long as nothing adds up many of it: a sum of many has more digits than its elements.
+// The result of a matrix product, as long as nothing adds up many of it: a sum of many has more digits than its elements.
 void FollowProducts(const Facts& facts, const Op& op, Fact* results) {
   const bool sums = op.HasTrait(OpTrait::kSum) || op.HasTrait(OpTrait::kRunning);
   if (!IsNetworkProduct(op) && (sums || !facts.Reads(op, Fact::kProduct))) return;
@@ -86,7 +86,7 @@ Facts::Facts(const Program& program, DType low, OnTiny on_tiny)
 }
 
 void Facts::FindNumbers() {
-  // What a subgraph reads, its ops read.
+  // The ops of a subgraph read its operands.
   const std::vector<uint32_t> spread = BackwardSets(flow_, [](const Op& op, uint32_t results, AddToSets add) {
     const bool ends = std::all_of(op.outputs().begin(), op.outputs().end(), [](const Var* var) { return IsOneElement(*var); });
     if (!op.SubBlocks().empty() || (ends && results == 0)) return;

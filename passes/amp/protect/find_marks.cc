@@ -21,7 +21,8 @@ void RunForward(Facts& facts, Marks* marks, std::vector<RuleStep>* steps) {
   }
 }
 
-// What leads to logarithms: all of it, or where that is more than half of the work, what no function of a network lies behind.
+// The ops that lead to logarithms: all of them, or if they are more than half of the work, those behind which no function of a network
+// lies.
 class LogSlice {
  public:
   void Add(const Op& op, bool leads, bool direct) {

@@ -7,7 +7,7 @@
 
 namespace ampc {
 
-// What a rule found at an op: how a test sees that a rule starts, passes and ends where it should.
+// The effect of a rule at an op: how a test sees that a rule starts, passes and ends where it should.
 struct RuleStep {
   const Op* op;
   int rule;  // index of its row

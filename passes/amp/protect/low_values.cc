@@ -21,7 +21,7 @@ namespace {
 double Square(double x) { return x * x; }
 double FloatOfBits(uint32_t bits) { return std::bit_cast<float>(bits); }
 
-// What a small value becomes.
+// The result of rounding a small value.
 double Narrowed(float value, DType low, OnTiny on_tiny) {
   const LowRange& range = LowRangeOf(low);
   const uint32_t magnitude = std::bit_cast<uint32_t>(std::fabs(value));

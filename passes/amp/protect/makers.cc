@@ -1,4 +1,4 @@
-// What has to stay fp32 because of who reads it: indexes, scales, logarithms, angles, places and fetched probabilities.
+// Rules for ops that stay fp32 because of their readers: indexes, scales, logarithms, angles, coordinates and fetched probabilities.
 #include <algorithm>
 
 #include "absl/strings/match.h"

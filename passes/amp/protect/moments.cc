@@ -46,8 +46,8 @@ class Moments {
   }
 
  private:
-  // What the mean is of is a factor of the product, too. One is taken from `left`, so that a square needs it twice. The weights of the mean
-  // may come again.
+  // The operand of the mean is a factor of the product, too. One is taken from `left`, so that a square needs it twice. The weights of the
+  // mean may come again.
   bool TakeOne(const Op& average, std::vector<int>* left) {
     const Factors factors = FactorsOf(*average.inputs()[0]);
     for (auto it = factors.of.rbegin(); it != factors.of.rend(); ++it) {

@@ -7,7 +7,7 @@
 namespace ampc {
 namespace {
 
-// What a rule does with arithmetic on what was an integer.
+// The effect of a rule at arithmetic on a value that was an integer.
 enum class OfIntegers { kNothing, kAlone, kDivides };
 
 OfIntegers ArithmeticOf(const Visit& v) {

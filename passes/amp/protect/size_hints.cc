@@ -1,4 +1,4 @@
-// What constants say of the size of a value: what keeps a divisor from zero, what a division by it may reach, and what factors and weights
+// The size of a value as constants tell it: what keeps a divisor from zero, what a division by it may reach, and what factors and weights
 // make too small.
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,7 @@ std::optional<double> ExponentOf(const Visit& v) {
 double ReachOfInverse(const Visit& v, double floor) {
   const Op& op = v.op;
   if (v.Is(OpTrait::kDivision) && op.inputs().size() == 2) {
-    // What is not fixed is divided by its own size, as by a norm.
+    // A value that is not fixed is divided by its own size, as by a norm.
     const bool inverts = HasSizeHint(v, *op.inputs()[1]) && v.facts.IsFixed(v.In(0));
     return inverts ? v.facts.FactorOf(v.In(0)) / SizeHintOf(v, *op.inputs()[1]).size : 0;
   }

@@ -29,7 +29,7 @@ const Var* DividedBy(const Visit& v, double* divisor) {
   return nullptr;
 }
 
-// What divides a matrix product by its own length: a covariance, a Gram matrix.
+// A matrix product divided by its own length: a covariance, a Gram matrix.
 Effect MeanProduct(Visit& v) {
   if (v.facts.low() != DType::kF16) return Effect::kNone;
   double divisor = 0;
@@ -83,7 +83,7 @@ bool IsSquareOfSums(const Visit& v) {
          std::all_of(readers.begin(), readers.end(), [&](int32_t reader) { return flow.ops()[reader]->HasTrait(OpTrait::kSum); });
 }
 
-// What an fp32 statistic is compared with: mean squares and squared means, back to the sums.
+// The values that an fp32 statistic is compared with: mean squares and squared means, back to the sums.
 void KeepOtherMoments(const Visit& v) {
   const Facts& facts = v.facts;
   std::vector<const Op*> moments;

@@ -37,7 +37,7 @@ class Causes::Finder {
         Spread(forward, travels);
       }
     }
-    // What a rule marks because of an op beside it.
+    // The ops that a rule marks because of an op beside them.
     const auto marked = [this](const Op& op) { return causes_.rules_[op.id()] == rule_; };
     for (const bool forward : {false, true}) {
       for (const RuleStep* step : steps) front_.push_back(step->op);

@@ -1,4 +1,4 @@
-// What to say about a selector that matches nothing.
+// A hint about a selector that matches nothing.
 #pragma once
 
 #include <string>

@@ -19,7 +19,7 @@ constexpr absl::string_view kUpdate = "update_loss_scaling";
 
 bool IsParamUpdate(const Op& op) { return op.input("Param") != nullptr && op.input("Grad") != nullptr && op.output("ParamOut") != nullptr; }
 
-// What a loss multiplied by a scale may go through before it is unscaled.
+// The ops that a loss multiplied by a scale may go through before it is unscaled.
 bool KeepsScale(const Op& op) { return op.type() == "cast" || op.type() == "sum" || op.type() == "assign"; }
 
 // Sets of small numbers, each stored once: a set is named by its place.

@@ -1,4 +1,4 @@
-// What every device does alike: the emulated one, and cuda:0 where there is one.
+// The contract of every device: the emulated one, and cuda:0 where there is one.
 #include <cstring>
 #include <memory>
 #include <string>

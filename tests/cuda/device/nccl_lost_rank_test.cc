@@ -1,4 +1,4 @@
-// What a rank does when another one dies, and when a call fails, with a shim in place of NCCL.
+// The answers of a rank when another one dies, and when a call fails, with a shim in place of NCCL.
 #include <dlfcn.h>
 
 #include <chrono>

@@ -10,7 +10,7 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-// Where the library is, it has every function that is used, with or without a device.
+// If the library is there, it has every function that is used, with or without a device.
 TEST(Nccl, OpensOrSaysWhyNot) {
   const absl::StatusOr<CollectiveId> id = Nccl().NewId();
   if (ExitCodeOf(id.status()) != ExitCode::kUnsupported) return;

@@ -74,7 +74,7 @@ TEST(OpenDevice, WarnsWithoutTensorCores) {
                   "old:0 is a NVIDIA GeForce GTX 1650, which has no tensor cores: float16 will not be faster than float32 on it"));
 }
 
-// What this machine answers depends on the build and on the machine; each answer is one sentence.
+// The answers of this machine depend on the build and on the machine; each answer is one sentence.
 TEST(OpenDevice, CudaOrOneSentenceWhyNot) {
   const absl::StatusOr<DeviceTarget> target = OpenDevice("cuda:0");
   if (target.ok()) {

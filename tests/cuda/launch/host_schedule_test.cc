@@ -1,4 +1,4 @@
-// What depends on the order of a device's threads, and what a team's threads may not do, shows on the emulated device.
+// Faults that depend on the order of a device's threads, and those of a team's threads, show on the emulated device.
 #include "kernels/cuda/launch/host_schedule.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class Schedule : public ::testing::Test {
     EXPECT_OK(stream_->Synchronize());
     return order;
   }
-  // What the stream says of f run by `teams` real teams whose loops have `work` items.
+  // The stream's status after f run by `teams` real teams whose loops have `work` items.
   template <class F>
   absl::Status RunTeams(int64_t teams, int64_t work, int shared_bytes, F f) {
     SetHostSchedule({.order = Order::kRandom, .seed = 7, .real_teams = true});
@@ -132,7 +132,7 @@ TEST_F(Schedule, TwoWritersOfSharedMemoryAreAFault) {
   }));
 }
 
-// What another thread wrote is there behind the loop, and not within it.
+// The writes of another thread are there behind the loop, and not within it.
 TEST_F(Schedule, SharedMemoryIsReadBehindABarrier) {
   std::vector<int64_t> early(32), late(32), own(32);
   EXPECT_OK(RunTeams(1, 32, 32 * 8, [&](auto& team, int64_t) {

@@ -203,7 +203,7 @@ TEST_F(CublasLtTest, EveryEpilogue) {
   }
 }
 
-// What one product keeps, the next one reads: the mask's layout is the library's own.
+// The next product reads the mask that one keeps: the mask's layout is the library's own.
 TEST_F(CublasLtTest, GradientsReadWhatWasKept) {
   for (const bool gelu : {false, true}) {
     MatmulDesc d = Desc({DType::kF16, DType::kF16}, 0, 64, 40, 32);

@@ -1,5 +1,5 @@
-// Where device code of moves, indexes, sorts and samples changes its way, and ops that plans compute before a run: each against the CPU's
-// kernel, which OpRun compares with.
+// Sizes at which device code of moves, indexes, sorts and samples changes its way, and ops that plans compute before a run: each against
+// the CPU's kernel, which OpRun compares with.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// What a training step of each network of `ampc train` asks of the device: kernels, copies and waits of the second step, which nothing
+// The costs of a training step of each network of `ampc train` on the device: kernels, copies and waits of the second step, which nothing
 // replays yet, and of the eighth. The numbers are those of costs.txt: what changes them shows as a difference.
 #include <gtest/gtest.h>
 

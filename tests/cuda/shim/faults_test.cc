@@ -64,7 +64,7 @@ using Scenario = absl::StatusOr<std::vector<float>> (*)();
 
 constexpr char kInCapture[] = "in a capture: the plan goes on without a graph";
 
-// What may fail without an error, and why.
+// Calls that may fail without an error, and why.
 const std::map<std::string, const char*>& Tolerated() {
   static const auto* const tolerated = new std::map<std::string, const char*>{
       {"cudaFree", "what it reports is of earlier work, which its own stream reports"},

@@ -133,8 +133,8 @@ cudaError_t Free(void* memory) {
     return last_error = static_cast<cudaError_t>(code);     \
   }
 
-// What is enqueued on a stream wants its device to be the thread's: some calls of the runtime take others, which no caller should have to
-// know.
+// Work that is enqueued on a stream wants its device to be the thread's: some calls of the runtime take others, which no caller should have
+// to know.
 #define OF_STREAM(stream) \
   if ((stream)->device != current_device) return last_error = cudaErrorInvalidResourceHandle;
 
@@ -182,7 +182,7 @@ cudaError_t cudaHostAlloc(void** to, size_t bytes, unsigned) {
   SHIM("cudaHostAlloc")
   return Allocate(to, bytes, cudaMemoryTypeHost);
 }
-// What fails to free has freed: errors of earlier work are reported here.
+// A call that fails to free has freed: errors of earlier work are reported here.
 cudaError_t cudaFree(void* memory) {
   ++TheState().traffic.waits;
   const cudaError_t code = Free(memory);

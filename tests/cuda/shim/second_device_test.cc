@@ -19,7 +19,7 @@
 namespace ampc::testing {
 namespace {
 
-// What a call is made from: a thread whose current device is another one.
+// The caller's thread: one whose current device is another one.
 using From = std::function<void(const std::function<void()>&)>;
 
 void SameThread(const std::function<void()>& f) {

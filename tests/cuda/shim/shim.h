@@ -20,7 +20,7 @@ void MakeShimDeviceCurrent(int device);
 // Without it nothing is computed: what is launched is only counted.
 void SetShimComputes(bool computes);
 
-// What the host asked of the device since the last Reset, in bytes and calls; a graph's kernels are counted when it is captured.
+// The calls of the host since the last Reset, in bytes and calls; a graph's kernels are counted when it is captured.
 struct ShimTraffic {
   int64_t launches = 0, products = 0, convolutions = 0, graphs = 0;
   int64_t bytes_to_device = 0, bytes_to_host = 0, bytes_on_device = 0, bytes_filled = 0;
@@ -28,7 +28,7 @@ struct ShimTraffic {
 };
 ShimTraffic TrafficOfShim();
 
-// What was made and not destroyed: "" or "2 streams, 1 allocations".
+// The objects that were made and not destroyed: "" or "2 streams, 1 allocations".
 std::string LiveShimObjects();
 
 }  // namespace ampc::testing

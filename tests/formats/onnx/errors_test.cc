@@ -163,7 +163,7 @@ TEST(OnnxErrors, NestingIsLimited) {
   EXPECT_THAT(LoadModel(folder / "m.onnx"), StatusIs(ExitCode::kBadInput, HasSubstr("more than 64 levels")));
 }
 
-// Whatever happens to the bytes, reading and writing them ends in a status.
+// Reading and writing bytes with any damage ends in a status.
 TEST(OnnxErrors, Damage) {
   const TempFolder folder;
   onnx::ModelProto model = testing::ModelWithIf();

@@ -1,4 +1,4 @@
-// What the exporter writes: patches for what changed, and the original again when the changes are taken back.
+// The files of the exporter: patches for what changed, and the original again when the changes are taken back.
 #include "graph/formats/onnx/export.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the importer makes of a model.
+// Programs that the importer makes of models.
 #include "graph/base/half.h"
 #include "graph/formats/format.h"
 #include "graph/verify.h"

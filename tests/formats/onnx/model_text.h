@@ -19,7 +19,7 @@
 //   }
 //   out d f32 [4, 16]
 //
-// What follows # is no part of a line. Throws std::runtime_error with the line for nonsense: the texts are the tests' own.
+// Text behind # is no part of a line. Throws std::runtime_error with the line for nonsense: the texts are the tests' own.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the IR makes of a Paddle program.
+// A Paddle program in the IR.
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-// What was read and not changed is written byte for byte as it was.
+// A model that was read and not changed is written byte for byte as it was.
 #include <filesystem>
 
 #include "graph/formats/format.h"

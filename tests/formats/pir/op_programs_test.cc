@@ -36,7 +36,7 @@ const std::vector<std::pair<std::string, std::string>>& Programs() {
   return *programs;
 }
 
-// What has no record: carried, in fp32, and not executed. Whoever writes a record takes its name out of here.
+// Ops without a record: carried, in fp32, and not executed. A new record takes its name out of here.
 const std::set<std::string>& WithoutRecord() {
   static const auto* const names = new std::set<std::string>{"allclose",
                                                              "amax",

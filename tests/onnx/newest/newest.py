@@ -33,7 +33,7 @@ def is_own(dtype):
 
 
 def as_feed(value):
-    """What NumPy has no type for: integers as those of 8 bits, bfloat16 as numpy saves it, smaller floats as their codes."""
+    """Values of types that NumPy lacks: integers as those of 8 bits, bfloat16 as numpy saves it, smaller floats as their codes."""
     a = as_array(value)
     if is_own(a.dtype):
         return a
@@ -50,7 +50,7 @@ def as_result(value):
 
 
 def difference(case, got, want):
-    """What is wrong with one result; "" for nothing."""
+    """The fault of one result; "" for none."""
     if got.shape != want.shape:
         return f"shape {got.shape}, needs {want.shape}"
     if got.dtype != want.dtype:
@@ -63,7 +63,7 @@ def difference(case, got, want):
 
 
 def run(ampc, case, folder):
-    """What is wrong with a model; "" for nothing."""
+    """The fault of a model; "" for none."""
     if case.model is None or not case.data_sets:
         return "the package has no data for it"
     model = os.path.join(folder, case.name + ".onnx")

@@ -272,7 +272,7 @@ def norms():
     case("BatchNormalization", 15, batch(f32(4, 3), 3), "of rows")
     ins = batch(f32(2, 3, 2), 3)
     case("BatchNormalization", 14, ins, "training", outputs=3, training_mode=1, momentum=0.75)
-    # What operator sets up to 13 give for training: the running statistics, then the batch's own.
+    # Operator sets up to 13 give for training: the running statistics, then the batch's own.
     x, scale, bias, mean, var = [a.astype(np.float64) for a in ins]
     m, v = x.mean((0, 2)), x.var((0, 2))
     column = lambda a: a.reshape(1, 3, 1)
@@ -381,7 +381,7 @@ def convolved():
 
 
 def qlinear(x, w):
-    """What the case of QLinearConv gives: a filter of three for each of two channels, one zero point before and behind."""
+    """The result of the case of QLinearConv: a filter of three for each of two channels, one zero point before and behind."""
     rows = np.pad(x.astype(np.int64) - 7, ((0, 0), (0, 0), (1, 1)))
     taps = w.astype(np.int64)[:, 0] - np.array([[0], [3]])
     sums = np.stack([sum(rows[:, c, k:k + 4] * taps[c, k] for k in range(3)) + (40, -7)[c] for c in range(2)], 1)

@@ -402,7 +402,7 @@ def states(d):
 
 
 def answer(op, opset, inputs, outputs, attrs):
-    """What ONNX Runtime gives, None where it refuses the node."""
+    """The results of ONNX Runtime, None if it refuses the node."""
     names = ["" if a is None else f"x{i}" for i, a in enumerate(inputs)]
     arrays = {n: np.asarray(a.value if isinstance(a, Known) else a) for n, a in zip(names, inputs) if n}
     while names and not names[-1]:

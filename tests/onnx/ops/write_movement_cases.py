@@ -205,7 +205,7 @@ def resizing():
 
 
 def as_onnx_runtime():
-    """What the standard leaves open, or its reference does not compute."""
+    """Cases that the standard leaves open, or its reference does not compute."""
     case("LSTM", 14, [f32(2, 1, 2), known(f32(1, 8, 2), np.float32), known(f32(1, 8, 2), np.float32), None, None, None, arr([[[4, -3]]])],
          "clipped gates, not a clipped cell", outputs=3, hidden_size=2, clip=0.5)
     for how in ("SAME_UPPER", "SAME_LOWER"):

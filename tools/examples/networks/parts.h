@@ -1,4 +1,4 @@
-// What the networks share. Each Build function writes one network; networks.h lists them.
+// The parts that the networks share. Each Build function writes one network; networks.h lists them.
 #pragma once
 
 #include "tools/examples/networks/networks.h"

@@ -34,7 +34,7 @@ class _Made:
 
     @property
     def model(self) -> Any:
-        """What Session, compare and the others take: the path where `out` was given; an onnx.ModelProto where one was converted; else bytes, or a dict
+        """The model for Session, compare and the others: the path where `out` was given; an onnx.ModelProto where one was converted; else bytes, or a dict
         {name: bytes} where the model has several files."""
         if self._out is not None:
             return self._out
@@ -57,7 +57,7 @@ class _Made:
 
 
 class ConvertResult(_Made):
-    """What convert made: `model`, `files`, `save(path)`; `notes`, sentences that the user should read; `summary` and `report` as dicts."""
+    """The result of convert: `model`, `files`, `save(path)`; `notes`, sentences that the user should read; `summary` and `report` as dicts."""
 
     @property
     def summary(self) -> Dict[str, Any]:
@@ -84,7 +84,7 @@ class ConvertResult(_Made):
 
 
 class StripResult(_Made):
-    """What strip made: `model`, `files`, `save(path)`, `notes`."""
+    """The result of strip: `model`, `files`, `save(path)`, `notes`."""
 
 
 def _words(value: Union[str, Iterable[str]]) -> List[str]:
@@ -119,7 +119,7 @@ def _calibration(data: Any, folder: str) -> List[str]:
 
 
 def _default_name(given: _lib.GivenModel) -> str:
-    """What a model in memory is called, in the format of the one that it is made of."""
+    """The name of a model in memory, in the format of the one that it is made of."""
     name = os.path.basename(given.name.rstrip("/"))
     if os.path.isdir(given.name):
         names = os.listdir(given.name)

@@ -1,4 +1,4 @@
-"""What is in a model, and whether it is well formed."""
+"""The contents of a model, and whether it is well formed."""
 
 from __future__ import annotations
 

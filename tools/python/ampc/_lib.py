@@ -156,7 +156,7 @@ class GivenModel:
 
 
 class Output:
-    """What a call made."""
+    """The result of a call."""
 
     def __init__(self, handle: c_void_p):
         self._handle = handle

@@ -25,7 +25,7 @@ _native.setup(numpy.ndarray, numpy.empty, _view, raise_for)
 
 
 class NodeArg(NamedTuple):
-    """What a model takes or gives. `shape` has None, or a name, for a dim that only a run knows; None for an unknown rank."""
+    """An input or output of a model. `shape` has None, or a name, for a dim that only a run knows; None for an unknown rank."""
 
     name: str
     type: str
@@ -200,7 +200,7 @@ def _from_dlpack(feed: Any) -> Optional[numpy.ndarray]:
 
 
 def _array(feed: Any, value: NodeArg) -> numpy.ndarray:
-    """What native code takes: contiguous, with the model's dtype."""
+    """An array as native code takes it: contiguous, with the model's dtype."""
     array = feed
     if not isinstance(feed, numpy.ndarray):
         if hasattr(feed, "detach"):
