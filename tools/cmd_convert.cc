@@ -27,6 +27,16 @@ std::string Damage(const ConvertResult& result) {
 
 const char* DTypeWord(const ConvertResult& result) { return result.options.dtype == DType::kBF16 ? "bf16" : "fp16"; }
 
+std::string Predicted(const Prediction& predicted) {
+  const PredictedRun& run = predicted.run;
+  std::string out =
+      absl::StrCat("  predicted on ", predicted.device, predicted.feeds.empty() ? "" : " with ", predicted.feeds, ": ",
+                   HumanSeconds(run.fp32), " -> ", HumanSeconds(run.mixed), ", values in memory ",
+                   HumanBytes(static_cast<int64_t>(run.fp32_bytes)), " -> ", HumanBytes(static_cast<int64_t>(run.mixed_bytes)), "\n");
+  if (!predicted.faster()) absl::StrAppend(&out, "  warning: ", predicted.Warning(), "\n");
+  return out;
+}
+
 void PrintText(Console& console, const ConvertFlags& flags, const ConvertResult& result) {
   const ModelFacts& after = result.after;
   const char* dtype = DTypeWord(result);
@@ -36,6 +46,8 @@ void PrintText(Console& console, const ConvertFlags& flags, const ConvertResult&
                   after.num_ops - after.float_ops - after.casts, " without floats; conv and matmul flops ", after.FlopsText(), "\n");
   absl::StrAppend(&out, "  casts: ", after.inserted_casts, " inserted, ", after.casts - after.inserted_casts, " of the model's own\n");
   absl::StrAppend(&out, "  ", Damage(result), "\n");
+  const Prediction& predicted = result.predicted;
+  if (!predicted.none()) absl::StrAppend(&out, Predicted(predicted));
   console.Out(out);
 }
 

@@ -36,9 +36,9 @@ class TimeModel {
   double OpSeconds(const Op& op, bool low) const;
   // Between float32 and the low type; 0 for a value that is known before a run.
   double CastSeconds(const Var& var) const;
+  double Elements(const Var& var) const;
 
  private:
-  double Elements(const Var& var) const;
   bool FollowsIn(const Op& op, int flat) const;
   bool FollowsOut(const Op& op, int flat) const;
 

@@ -195,6 +195,7 @@ class Conversion {
       AMPC_RETURN_IF_ERROR(Run(Without(kUpgradePass, decide)));
     }
     TellDecision(program_, ctx_);
+    if (const AmpDecision* decision = ctx_.Find<AmpDecision>()) result_.predicted = PredictConversion(program_, *decision, options_.target);
     return absl::OkStatus();
   }
   absl::Status Rewrite() { return Run(RewritePipeline(options_)); }

@@ -17,6 +17,7 @@
 #include "passes/amp/decide/decision.h"
 #include "runtime/convert/model_facts.h"
 #include "runtime/convert/options.h"
+#include "runtime/convert/prediction.h"
 
 namespace ampc {
 
@@ -29,6 +30,7 @@ struct ConvertResult {
   std::vector<std::string> notes;
   std::string probe;                            // what was run on made inputs, or why nothing; "" where no probe was asked for
   std::shared_ptr<const AmpDecision> decision;  // null at level O0
+  Prediction predicted;                         // none at level O0, and of a model that was converted before
   std::map<std::string, WeightDamage> damages;  // of the weights and literals that are stored low, by name
   std::shared_ptr<const Program> program;       // the converted one
   double seconds() const { return load_seconds + pass_seconds + save_seconds; }

@@ -56,6 +56,7 @@ std::string SummaryJson(const ConvertResult& result) {
   json.Field("load_seconds", result.load_seconds).Field("pass_seconds", result.pass_seconds).Field("save_seconds", result.save_seconds);
   json.Field("sync_seconds", result.sync_seconds);
   if (!result.probe.empty()) json.Field("probe", result.probe);
+  if (!result.predicted.none()) result.predicted.Write(json.Key("predicted"));
   json.Key("notes").BeginArray();
   for (const std::string& note : result.notes) json.String(note);
   json.EndArray().Key("after").BeginObject();
@@ -82,6 +83,7 @@ std::string ReportJson(const ConvertResult& result, const AmpReportLimits& limit
   json.Field("target", o.target).Field("pipeline", ConvertPipeline(o).ToString());
   WriteConvertConfig(o, json.Key("config"));
   if (!result.probe.empty()) json.Field("probe", result.probe);
+  if (!result.predicted.none()) result.predicted.Write(json.Key("predicted"));
   json.Key("notes").BeginArray();
   for (const std::string& note : result.notes) json.String(note);
   json.EndArray();

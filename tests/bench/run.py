@@ -19,6 +19,7 @@ import kinds
 import latency
 import onnx_peers
 import paddle_check
+import prediction
 import summary
 import train
 
@@ -27,6 +28,7 @@ SECTIONS = {
     "start": (latency.section_start, "load and first run; a new width of rec's input"),
     "paddle": (paddle_check.section_paddle, "the real Paddle reads converted models and gives the same answers"),
     "bf16": (bf16.section_bf16, "bf16 models over their fp32 originals and over OpenVINO's bf16"),
+    "prediction": (prediction.section_prediction, "what convert predicts of bf16 on this CPU, and what is measured"),
     "onnx": (onnx_peers.section_latency, "latency of the ONNX models beside ONNX Runtime"),
     "check": (onnx_peers.section_check, "conversions of the ONNX models in onnx.checker, ONNX Runtime and ampc: answers"),
     "conformance": (onnx_peers.section_conformance, "the standard's own tests, converted, in ONNX Runtime"),

@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
-#include "passes/amp/decide/predicted_time.h"
+#include "passes/amp/decide/predicted_run.h"
 #include "runtime/convert/convert.h"
 #include "runtime/convert/sizes.h"
 #include "runtime/convert/target_numbers.h"
@@ -36,7 +36,7 @@ std::vector<std::string> Models() {
 }
 
 struct Decided {
-  PredictedTime time;
+  PredictedRun time;
   int low_ops = 0;
 };
 
@@ -76,7 +76,7 @@ TEST(AutoModels, AreNeverSlowerThanO2ByPrediction) {
         if (!o2.ok()) continue;  // bf16 and an operator set that has none
         const absl::StatusOr<Decided> fastest = Decide(model, "auto", target, dtype);
         ASSERT_TRUE(fastest.ok()) << model << ": " << fastest.status().message();
-        const PredictedTime &a = fastest->time, &b = o2->time;
+        const PredictedRun &a = fastest->time, &b = o2->time;
         EXPECT_LE(a.mixed, b.mixed * (1 + 1e-9)) << model << " " << target;
         EXPECT_LE(a.mixed, a.fp32 * (1 + 1e-9)) << model << " " << target;
         EXPECT_LE(fastest->low_ops, o2->low_ops) << model << " " << target;

@@ -68,6 +68,24 @@ TEST_F(AutoTest, DoesWhatAPlanAndRequestsSay) {
   EXPECT_THAT(Convert({"--level", "auto", "--exclude", "g"}), HasSubstr("ops: 1 fp16, 3 fp32"));
 }
 
+TEST_F(AutoTest, SaysWhetherAConversionPays) {
+  MakeModel("mixed", kMixed);
+  const JsonValue result = OkJson({"convert", "mixed.pdmodel", "-o", "low.pdmodel", "--target", "cuda:7.5"});
+  const JsonValue* predicted = result.Find("predicted");
+  ASSERT_NE(predicted, nullptr);
+  EXPECT_EQ(Text(*predicted, "device"), "cuda:7.5");
+  EXPECT_EQ(Number(*predicted, "casts"), 4);
+  EXPECT_LT(Number(*predicted, "seconds_after"), 0.7 * Number(*predicted, "seconds_before"));
+  // x and z of 2048 floats each are fed; t is computed from the one while the other and g are kept.
+  EXPECT_EQ(Number(*predicted, "bytes_before"), 4 * 3 * 2048);
+  EXPECT_THAT(Ok({"convert", "mixed.pdmodel", "-o", "low.pdmodel", "--target", "cuda:7.5"}), Not(HasSubstr("warning")));
+  EXPECT_THAT(Ok({"convert", "mixed.pdmodel", "-o", "low.pdmodel", "--target", "cuda:7.5", "--dtype", "bf16"}),
+              HasSubstr("warning: no faster: cuda:7.5 has no instructions for this type"));
+  MakeModel("mlp", kMlp);
+  EXPECT_THAT(Ok({"convert", "mlp.pdmodel", "-o", "low.pdmodel"}), HasSubstr("warning: slower: the 2 casts take more than is saved"));
+  EXPECT_THAT(Ok({"convert", "mlp.pdmodel", "-o", "low.pdmodel", "--level", "O0"}), Not(HasSubstr("predicted")));
+}
+
 // A CPU computes f16 as float32, so that nothing gains.
 TEST_F(AutoTest, LeavesAModelThatGainsNothing) {
   MakeModel("mixed", kMixed);

@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "graph/text/parser.h"
 #include "gtest/gtest.h"
-#include "passes/amp/decide/predicted_time.h"
+#include "passes/amp/decide/predicted_run.h"
 #include "passes/analysis/target_support.h"
 #include "passes/pipeline.h"
 #include "tests/testlib/status.h"
@@ -59,7 +59,7 @@ std::string RandomProgram(std::mt19937& random, int ops) {
 }
 
 struct Outcome {
-  PredictedTime time;
+  PredictedRun time;
   std::vector<std::string> low;  // results of low ops, sorted
   int casts = 0;                 // in the rewritten program, of no stored value
 };

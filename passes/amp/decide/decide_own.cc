@@ -16,7 +16,7 @@
 #include "passes/amp/decide/fastest.h"
 #include "passes/amp/decide/io_choice.h"
 #include "passes/amp/decide/plan_choices.h"
-#include "passes/amp/decide/predicted_time.h"
+#include "passes/amp/decide/predicted_run.h"
 #include "passes/amp/decide/selector_choices.h"
 #include "passes/amp/protect/rules.h"
 #include "passes/analysis/per_record.h"
@@ -87,11 +87,11 @@ class OwnDecider {
   }
 
   void MakeFastest() {
-    const PredictedTime o2 = Predict(program_, *out_, *options_.time);
+    const PredictedRun o2 = Predict(program_, *out_, *options_.time);
     ChooseFastest(
         program_, *options_.time, io_, [this](const Op& op) { return MayBeFp32(op); }, out_.get());
     DecideVars();
-    const PredictedTime chosen = Predict(program_, *out_, *options_.time);
+    const PredictedRun chosen = Predict(program_, *out_, *options_.time);
     const std::string& feeds = options_.time->feeds();
     notes_.push_back(
         absl::StrFormat("auto: a run on %s%s is predicted to take %.3g ms in fp32, %.3g ms at O2 (%d casts) and %.3g ms as "

@@ -13,7 +13,7 @@ namespace ampc {
 inline constexpr absl::string_view kAutoRule = "auto";
 
 // Of the low ops of `decision` those for which `may_be_fp32` stay fp32 where the program is faster so. Exact: no other choice of these ops
-// has a smaller PredictedTime::mixed, a cast being paid once per value, direction and block; of equal choices the one with most low ops.
+// has a smaller PredictedRun::mixed, a cast being paid once per value, direction and block; of equal choices the one with most low ops.
 // Sets ops only: what becomes of values is decided afterwards. O(program) and a minimum cut.
 void ChooseFastest(const Program& program, const TimeModel& model, const IoChoice& io, absl::FunctionRef<bool(const Op&)> may_be_fp32,
                    AmpDecision* decision);
