@@ -147,7 +147,6 @@ const OpDef* Program::OpaqueDef(absl::string_view type, const std::vector<std::s
       .Impure();
   def->opaque = true;
   if (type == "rank") def->Traits({OpTrait::kShapeReader});
-  if (type == "roi_pool") def->Traits({OpTrait::kSampler});
   for (const std::string& slot : inputs) def->OptVarIn(slot, SlotPrecision::kAsIs);
   for (const std::string& slot : outputs) {
     def->VarOut(slot, SlotPrecision::kAsIs);

@@ -8,7 +8,7 @@
 
 namespace ampc {
 
-// The file goes when a signal ends the process, until KeepOnSignal.
+// The file, or the folder where it is empty then, goes when a signal ends the process, until KeepOnSignal.
 void RemoveOnSignal(const std::string& path);
 void KeepOnSignal(const std::string& path);
 

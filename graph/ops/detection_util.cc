@@ -63,6 +63,31 @@ OpDef MulticlassNms(std::string name, std::string doc, bool index, bool counts) 
   return BoxAmp(def);
 }
 
+absl::StatusOr<TensorType> InferRegions(InferContext& ctx) {
+  AMPC_RETURN_IF_ERROR(NeedRank(ctx, "X", 4, 4, 1));
+  AMPC_RETURN_IF_ERROR(NeedRank(ctx, "ROIs", 2, 2, 2));
+  const TensorType& x = ctx.In("X");
+  const TensorType& rois = ctx.In("ROIs");
+  if (rois.has_rank && Differ(rois.dims[1], 4)) return Fail(ctx, 2, "ROIs has ", rois.dims[1], " numbers per box, needs 4");
+  if (rois.dtype != x.dtype && rois.dtype != StatDType(x.dtype) && rois.dtype != DType::kInvalid && x.dtype != DType::kInvalid) {
+    return Fail(ctx, 3, "ROIs is ", Name(rois.dtype), ", needs ", Name(StatDType(x.dtype)));
+  }
+  if (ctx.Has("RoisNum")) {
+    AMPC_RETURN_IF_ERROR(NeedRank(ctx, "RoisNum", 1, 1, 4));
+    AMPC_RETURN_IF_ERROR(NeedInteger(ctx, "RoisNum", 4));
+    const TensorType& num = ctx.In("RoisNum");
+    if (x.has_rank && num.has_rank && Differ(num.dims[0], x.dims[0])) {
+      return Fail(ctx, 4, "RoisNum has ", num.dims[0], " elements, needs ", x.dims[0], ", the images of X");
+    }
+  }
+  const int64_t height = ctx.op().GetInt("pooled_height"), width = ctx.op().GetInt("pooled_width");
+  if (height < 1 || width < 1) return Fail(ctx, 5, "the pooled size is ", height, " x ", width, ", needs positive numbers");
+  if (!(ctx.op().GetFloat("spatial_scale") > 0)) {
+    return Fail(ctx, 6, "spatial_scale is ", ctx.op().GetFloat("spatial_scale"), ", needs a positive number");
+  }
+  return TensorType(x.dtype, {rois.has_rank ? rois.dims[0] : kUnknownDim, x.has_rank ? x.dims[1] : kUnknownDim, height, width});
+}
+
 OpDef& BoxAmp(OpDef& def) {
   return def
       .Amp(kDeny, "an f16 coordinate above 2048 is off by up to a whole pixel, and scores that differ by less than 2^-11 become equal")

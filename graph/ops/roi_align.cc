@@ -1,4 +1,7 @@
+#include <utility>
+
 #include "graph/ops/cost_util.h"
+#include "graph/ops/detection_util.h"
 #include "graph/ops/infer_util.h"
 
 namespace ampc::ops {
@@ -8,32 +11,12 @@ namespace {
 constexpr int64_t kMostSamples = 1024;
 
 absl::Status InferRoiAlign(InferContext& ctx) {
-  AMPC_RETURN_IF_ERROR(NeedRank(ctx, "X", 4, 4, 1));
-  AMPC_RETURN_IF_ERROR(NeedRank(ctx, "ROIs", 2, 2, 2));
-  const TensorType& x = ctx.In("X");
-  const TensorType& rois = ctx.In("ROIs");
-  if (rois.has_rank && Differ(rois.dims[1], 4)) return Fail(ctx, 2, "ROIs has ", rois.dims[1], " numbers per box, needs 4");
-  if (rois.dtype != x.dtype && rois.dtype != StatDType(x.dtype) && rois.dtype != DType::kInvalid && x.dtype != DType::kInvalid) {
-    return Fail(ctx, 3, "ROIs is ", Name(rois.dtype), ", needs ", Name(StatDType(x.dtype)));
-  }
-  if (ctx.Has("RoisNum")) {
-    AMPC_RETURN_IF_ERROR(NeedRank(ctx, "RoisNum", 1, 1, 4));
-    AMPC_RETURN_IF_ERROR(NeedInteger(ctx, "RoisNum", 4));
-    const TensorType& num = ctx.In("RoisNum");
-    if (x.has_rank && num.has_rank && Differ(num.dims[0], x.dims[0])) {
-      return Fail(ctx, 4, "RoisNum has ", num.dims[0], " elements, needs ", x.dims[0], ", the images of X");
-    }
-  }
-  const int64_t height = ctx.op().GetInt("pooled_height"), width = ctx.op().GetInt("pooled_width");
-  if (height < 1 || width < 1) return Fail(ctx, 5, "the pooled size is ", height, " x ", width, ", needs positive numbers");
-  if (!(ctx.op().GetFloat("spatial_scale") > 0)) {
-    return Fail(ctx, 6, "spatial_scale is ", ctx.op().GetFloat("spatial_scale"), ", needs a positive number");
-  }
+  AMPC_ASSIGN_OR_RETURN(TensorType pooled, InferRegions(ctx));
   const std::string mode = ctx.op().GetString("mode");
   if (mode != "avg" && mode != "max") return Fail(ctx, 8, "mode is '", mode, "', needs avg or max");
   const int64_t sampling = ctx.op().GetInt("sampling_ratio");
   if (sampling > kMostSamples) return Fail(ctx, 7, "sampling_ratio is ", sampling, ", needs up to ", kMostSamples);
-  ctx.Out("Out", TensorType(x.dtype, {rois.has_rank ? rois.dims[0] : kUnknownDim, x.has_rank ? x.dims[1] : kUnknownDim, height, width}));
+  ctx.Out("Out", std::move(pooled));
   return absl::OkStatus();
 }
 

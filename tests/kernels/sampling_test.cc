@@ -80,6 +80,20 @@ TEST(RoiAlign, OfABoxWithoutASizeIsNaN) {
   EXPECT_TRUE(std::isnan(got[0].floats()[0]));
 }
 
+// Bins share pixels at their borders; what lies outside of the image is none.
+TEST(RoiPool, BinsAreTheLargestOfTheirPixels) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const Tensor x = F32({2, 1, 3, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, -1, -2, -3, -4, -5, nan, -7, -8, -9, -10, -11, -12});
+  const Tensor boxes = F32({4, 4}, {0, 0, 2, 1, 9, 0, 12, 1, 0, 0, 1, 3, 0, 0, inf, 1});
+  OpRun run("roi_pool");
+  run.In("X", x).In("ROIs", boxes).Attr("pooled_width", 2).Out("Out").Out("Argmax");
+  ASSERT_OK_AND_ASSIGN(const auto got, run.In("RoisNum", I32({2}, {2, 2})).Run());
+  const std::vector<float> want = {6, 7, 0, 0, -1, nan, nan, nan}, values = got[0].floats();
+  ASSERT_EQ(values.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(values[i] == want[i] || (std::isnan(values[i]) && std::isnan(want[i]))) << i;
+  EXPECT_EQ(got[1].As<int64_t>(), (std::vector<int64_t>{5, 6, -1, -1, 0, 5, -1, -1}));
+}
+
 TEST(Einsum, IsTheProductWhateverTheOrder) {
   const Tensor a = Random({6, 40, 50}, 1), b = Random({6, 50, 30}, 2);
   ASSERT_OK_AND_ASSIGN(const auto want, OpRun("bmm").In("X", a).In("Y", b).Out("Out").Run());

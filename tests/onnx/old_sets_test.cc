@@ -20,7 +20,6 @@ const std::map<absl::string_view, absl::string_view>& Others() {
   static const auto* const kOthers = new std::map<absl::string_view, absl::string_view>{
       {"Cast", "is the native op"},
       {"Constant", "is a value"},
-      {"MaxRoiPool", "is not executed"},
   };
   return *kOthers;
 }

@@ -14,7 +14,7 @@ namespace {
 bool IsFp32OnCuda(const std::string& op) {
   static const auto* const kOps = new std::set<std::string>(
       {"affine_channel", "affine_grid", "box_coder", "depthwise_conv2d_transpose", "frobenius_norm", "grid_sampler", "matrix_nms",
-       "multiclass_nms", "multiclass_nms2", "multiclass_nms3", "mv", "pad2d", "prior_box", "rnn", "roi_align", "yolo_box"});
+       "multiclass_nms", "multiclass_nms2", "multiclass_nms3", "mv", "pad2d", "prior_box", "rnn", "roi_align", "roi_pool", "yolo_box"});
   return kOps->count(op) > 0;
 }
 

@@ -58,6 +58,8 @@ void LowerCastLike(Lowering& l) {
   l.Result("output", l.Op("cast", {{"X", x}}, std::move(attrs)));
 }
 
+void LowerBitCast(Lowering& l) { l.Result("output", Map(l, "bitcast", l.In("input"), {{"out_dtype", l.GetDType("to", DType::kInvalid)}})); }
+
 void LowerNeg(Lowering& l) { l.Result("Y", WithNumber(l, "elementwise_mul", l.In("X"), -1)); }
 
 void LowerRound(Lowering& l) {
@@ -168,6 +170,7 @@ AmpClass ClipClass(const Op& op) {
 void AddArithmetic(OnnxOps& ops) {
   for (const auto& [type, native] : kSameArithmetic) ops.Add(type).SameAs(native);
   ops.Add("CastLike").Amp(AmpClass::kNever, "its result has the type of target_type, which the program asks for").Lower(&LowerCastLike);
+  ops.Add("BitCast").Amp(AmpClass::kNever, "the bits of another type are another number").Lower(&LowerBitCast);
   ops.Add("Erf").Like("erf").Lower(&LowerErf);
   ops.Add("Neg")
       .Amp(AmpClass::kClear, "flips the sign: exact in every type")

@@ -124,7 +124,21 @@ void LowerAffineGrid(Lowering& l) {
   l.Result("grid", l.Op("affine_grid", operands, {{"align_corners", l.GetInt("align_corners") != 0}}, "Output"));
 }
 
-// The native op has the boxes of one image after those of another: they are sorted by image, and the results put back.
+// By the native op `type`, which has the boxes of one image after those of another: they are sorted by image, and the results put back.
+Var* PoolRegions(Lowering& l, absl::string_view type, Var* x, Var* boxes, Var* image, int64_t images, const Lowering::Attrs& attrs) {
+  if (!l.CanHold(DType::kI64, {images})) return x;
+  std::vector<int64_t> numbers(images);
+  std::iota(numbers.begin(), numbers.end(), int64_t{0});
+  Var* of_image = l.Op("equal", {{"X", l.Unsqueeze(image, {1})}, {"Y", l.Const(numbers)}});
+  Var* counts = l.Op("reduce_sum", {{"X", l.Cast(of_image, DType::kI64)}}, {{"dim", Ints{0}}});
+  if (images == 1) return l.Op(type, {{"X", x}, {"ROIs", boxes}, {"RoisNum", counts}}, attrs);
+  Var* order = l.Ops("argsort", {{"X", image}}, {{"axis", int32_t{0}}}, {"Out", "Indices"})[1];
+  Var* sorted = l.Op("gather", {{"X", boxes}, {"Index", order}}, {{"axis", int32_t{0}}});
+  Var* pooled = l.Op(type, {{"X", x}, {"ROIs", sorted}, {"RoisNum", counts}}, attrs);
+  Var* back = l.Ops("argsort", {{"X", order}}, {{"axis", int32_t{0}}}, {"Out", "Indices"})[1];
+  return l.Op("gather", {{"X", pooled}, {"Index", back}}, {{"axis", int32_t{0}}});
+}
+
 void LowerRoiAlign(Lowering& l) {
   Var *x = l.In("X"), *rois = l.In("rois"), *image = l.In("batch_indices");
   const std::string mode = l.GetString("mode");
@@ -139,17 +153,27 @@ void LowerRoiAlign(Lowering& l) {
                            {"sampling_ratio", WholeNumber(l.GetInt("sampling_ratio"))},
                            {"aligned", aligned}};
   if (mode == "max") attrs.push_back({"mode", mode});
-  Var* boxes = l.Cast(rois, DType::kF32);
-  std::vector<int64_t> numbers(images);
-  for (int64_t i = 0; i < images; ++i) numbers[i] = i;
-  Var* of_image = l.Op("equal", {{"X", l.Unsqueeze(image, {1})}, {"Y", l.Const(numbers)}});
-  Var* counts = l.Op("reduce_sum", {{"X", l.Cast(of_image, DType::kI64)}}, {{"dim", Ints{0}}});
-  if (images == 1) return l.Result("Y", l.Op("roi_align", {{"X", x}, {"ROIs", boxes}, {"RoisNum", counts}}, attrs));
-  Var* order = l.Ops("argsort", {{"X", image}}, {{"axis", int32_t{0}}}, {"Out", "Indices"})[1];
-  Var* sorted = l.Op("gather", {{"X", boxes}, {"Index", order}}, {{"axis", int32_t{0}}});
-  Var* pooled = l.Op("roi_align", {{"X", x}, {"ROIs", sorted}, {"RoisNum", counts}}, attrs);
-  Var* back = l.Ops("argsort", {{"X", order}}, {{"axis", int32_t{0}}}, {"Out", "Indices"})[1];
-  l.Result("Y", l.Op("gather", {{"X", pooled}, {"Index", back}}, {{"axis", int32_t{0}}}));
+  l.Result("Y", PoolRegions(l, "roi_align", x, l.Cast(rois, DType::kF32), image, images, attrs));
+}
+
+// The first number of each row is the box's image.
+void LowerMaxRoiPool(Lowering& l) {
+  Var *x = l.In("X"), *rois = l.In("rois");
+  const std::optional<std::vector<int64_t>> dims = l.Shape(rois);
+  if (l.Rank(x) < 1 || !dims.has_value()) return;
+  const int64_t images = x->type.dims[0];
+  if (!IsKnown(images)) return l.NeedsShape("the number of images");
+  if (dims->size() != 2 || (*dims)[1] != 5) return Wrong(l, "rois needs five numbers for each box");
+  const std::vector<int64_t> pooled = l.GetInts("pooled_shape");
+  if (pooled.size() != 2) return Wrong(l, absl::StrCat("pooled_shape has ", pooled.size(), " numbers, needs 2"));
+  const auto columns = [&](int32_t first, int32_t last) {
+    return l.Op("slice", {{"Input", rois}}, {{"axes", Ints{1}}, {"starts", Ints{first}}, {"ends", Ints{last}}});
+  };
+  const Lowering::Attrs attrs = {{"pooled_height", WholeNumber(pooled[0])},
+                                 {"pooled_width", WholeNumber(pooled[1])},
+                                 {"spatial_scale", static_cast<float>(l.GetFloat("spatial_scale"))}};
+  Var* image = l.Cast(l.Squeeze(columns(0, 1), {1}), DType::kI64);
+  l.Result("Y", PoolRegions(l, "roi_pool", x, l.Cast(columns(1, 5), DType::kF32), image, images, attrs));
 }
 
 // Both sizes at once: what is too long is cut, what is too short is padded with zeros.
@@ -193,6 +217,10 @@ void AddSample(OnnxOps& ops) {
       .Amp(AmpClass::kDeny, "its boxes have the type of X, and an f16 coordinate above 2048 loses whole pixels")
       .Traits({OpTrait::kSampler})
       .Lower(&LowerRoiAlign);
+  ops.Add("MaxRoiPool")
+      .Amp(AmpClass::kDeny, "its boxes have the type of X, and an f16 coordinate above 2048 loses whole pixels")
+      .Traits({OpTrait::kSampler})
+      .Lower(&LowerMaxRoiPool);
   ops.Add("CenterCropPad").Like("pad").Lower(&LowerCenterCropPad);
 }
 

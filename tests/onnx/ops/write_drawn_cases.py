@@ -23,6 +23,8 @@ written = write_cases.attr_text
 
 
 def attr_text(name, v):
+    if name == "to":
+        return f"{name}={write_cases.NAMES[helper.tensor_dtype_to_np_dtype(v).name]}"
     if isinstance(v, list) and v and isinstance(v[0], str):
         return f"{name}=[" + ", ".join(f'"{s}"' for s in v) + "]"
     if isinstance(v, list) and v and isinstance(v[0], float):
@@ -383,6 +385,23 @@ def deformable(d):
     inputs = [d.f32(n, few, h, w), d.known(d.f32(more, few // group, kh, kw)), d.f32(n, 2 * parts * kh * kw, rows, columns) / 2,
               d.maybe(d.known(d.f32(more))), d.maybe(d.positive(n, parts * kh * kw, rows, columns))]
     return "DeformConv", d.one(19, 22), inputs, 1, attrs
+
+
+@family
+def pooled_regions(d):
+    n, boxes, (h, w) = d.randint(1, 3), d.randint(1, 4), d.dims(2, 6, 2)
+    corners = d.ints(-1, 2, boxes, 2) + d.f32(boxes, 2) / 4
+    rois = np.concatenate([d.ints(0, n - 1, boxes, 1), corners, corners + d.ints(-1, 5, boxes, 2)], 1).astype(np.float32)
+    return "MaxRoiPool", 1, [d.f32(n, 2, h, w), d.known(rois)], 1, {"pooled_shape": d.dims(1, 3, 2), "spatial_scale": d.one(None, None, 0.5)}
+
+
+@family
+def bits(d):
+    number, whole = d.one(("float16", "int16"), ("float32", "int32"), ("float64", "int64"), ("uint8", "int8"))
+    x, to = d.f32(*d.dims(1, 3, 2)).astype(np.int8 if whole == "int8" else number).view(number), whole
+    if d.random() < 0.5:
+        x, to = x.view(whole), number
+    return "BitCast", 26, [d.known(x)], 1, {"to": helper.np_dtype_to_tensor_dtype(np.dtype(to))}
 
 
 @family
