@@ -79,7 +79,7 @@ int64_t ImageOf(const Roi& r, const KernelArgs& args, int64_t box) {
   return image;
 }
 
-// What bin(plane, box, out, position of out) makes of every box and channel.
+// Calls bins(plane, box, position of its first bin) for every box and channel.
 template <typename Bins>
 absl::Status ForEachPlane(const Roi& r, const KernelArgs& args, const Bins& bins) {
   if (r.num >= 0) AMPC_RETURN_IF_ERROR(CheckCounts(r, args));
@@ -118,7 +118,7 @@ struct Pixels {
   }
 };
 
-// Where the largest element of the rows and columns is, or the first NaN; -1 where there are none.
+// The position of the largest element of the rows and columns, or of the first NaN; -1 for no elements.
 int64_t LargestOf(const float* plane, int64_t width, int64_t top, int64_t bottom, int64_t left, int64_t right) {
   int64_t best = -1;
   for (int64_t i = top; i < bottom; ++i) {

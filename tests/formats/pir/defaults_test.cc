@@ -53,7 +53,7 @@ std::string TextOf(const AttrValue& value) {
       value);
 }
 
-// Where a record says something else: Paddle 2 reduces along dim 0, each interpolation has a method of its own, and programs always give
+// Records that say something else: Paddle 2 reduces along dim 0, each interpolation has a method of its own, and programs always give
 // the rest.
 const std::set<std::string>& Others() {
   static const auto* const kOthers = new std::set<std::string>{
