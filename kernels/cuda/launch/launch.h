@@ -41,9 +41,9 @@ int ForEachTeam(void* stream, int64_t teams, int64_t work, F f, int shared_bytes
 //   team.For(n, f)                        f(int64_t i) for each i, shared among the threads; everyone sees the results behind it
 //   team.Reduce(n, identity, load, combine)  combine over load(0..n-1), the same value for every thread; the order depends only on n and
 //                                         the team's size. `combine` is associative and commutative but for rounding
-//   team.Scan(n, identity, load, combine, store)  store(i, before, after) for each i, where `before` is combine over load(0..i-1) and
-//   `after`
-//                                         that with load(i), which is read before the store; `combine` is associative but for rounding
+//   team.Scan(n, identity, load, combine, store)  store(i, before, after) for each i, where `before` is combine over load(0..i-1),
+//                                         `after` that with load(i), which is read before the store; `combine` is associative but for
+//                                         rounding
 //   team.Once(f)                          one thread runs f(); everyone sees the results behind it
 //   team.shared()                         the team's memory of shared_bytes, 16-byte aligned
 // Sums: Plus. Extremes: Largest and Least, which keep a NaN.

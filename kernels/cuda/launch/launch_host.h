@@ -18,6 +18,9 @@ inline constexpr int kEmulatedLaunchRefused = 1;  // as a device answers a launc
 // Puts `work` behind what the emulated stream already has to do; defined by //kernels/device/emulated.
 int EnqueueEmulated(void* stream, std::function<void()> work);
 
+// *flag = true, which other threads may store at the same time.
+inline void RaiseFlag(bool* flag) { __atomic_store_n(flag, true, __ATOMIC_RELAXED); }
+
 inline bool IsScheduled() {
   const HostSchedule& s = TheHostSchedule();
   return s.order != HostSchedule::Order::kForward || s.threads > 1;
