@@ -14,12 +14,12 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
   dataset-fashion-mnist libonnx-testdata
   openmpi-bin
-  clang-format cmake pkg-config zsh fish
+  clang-format cmake pkg-config zsh fish help2man
 )
 cuda=
 for option in "$@"; do
   case "$option" in
-    --ci) packages+=(clang libomp-dev libclang-rt-14-dev lld) ;;
+    --ci) packages+=(clang libomp-dev libclang-rt-14-dev lld debootstrap dpkg-dev patchelf) ;;
     --cuda) cuda=wanted ;;
     *) echo "setup.sh: unknown argument '$option', there are --ci and --cuda" >&2; exit 2 ;;
   esac

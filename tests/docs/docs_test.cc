@@ -125,9 +125,23 @@ TEST_P(AnyPageTest, LinksLeadToFiles) {
 }
 
 std::string NameOf(const ::testing::TestParamInfo<std::string>& info) { return info.param; }
-const std::vector<std::string> kWithCommands = {"nan_in_fp16", "is_fp16_worth_it", "how_to_add_an_op", "protect_rules"};
-const std::vector<std::string> kReferences = {"benchmarks", "convert",  "flow",      "gpu",     "onnx",
-                                              "paddle3",    "programs", "supported", "training"};
+const std::vector<std::string> kWithCommands = {"errors",           "from_paddle",      "nan_in_fp16",
+                                                "is_fp16_worth_it", "how_to_add_an_op", "protect_rules"};
+const std::vector<std::string> kReferences = {"benchmarks",
+                                              "c",
+                                              "convert",
+                                              "cpp",
+                                              "flow",
+                                              "from_modelopt_and_polygraphy",
+                                              "from_onnxconverter_common",
+                                              "from_pytorch",
+                                              "gpu",
+                                              "onnx",
+                                              "paddle3",
+                                              "programs",
+                                              "runtime_faults",
+                                              "supported",
+                                              "training"};
 INSTANTIATE_TEST_SUITE_P(Docs, PageTest, ::testing::ValuesIn(kWithCommands), NameOf);
 INSTANTIATE_TEST_SUITE_P(Docs, AnyPageTest, ::testing::ValuesIn(kWithCommands), NameOf);
 INSTANTIATE_TEST_SUITE_P(References, AnyPageTest, ::testing::ValuesIn(kReferences), NameOf);

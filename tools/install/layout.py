@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 _HERE = "tools/install/"
 _TEMPLATES = {
@@ -79,6 +80,22 @@ def absl_components(headers):
     return sorted(found)
 
 
+def man_pages(layout, version):
+    """What --help of the command and of each of its verbs prints, as pages of man."""
+    command = os.path.abspath(os.path.join(layout.folder, "bin/ampc"))
+    verbs = re.findall(r"^  ([a-z]+) ", subprocess.run([command, "--help"], capture_output=True, text=True, check=True).stdout.split("Subcommands:")[1], re.M)
+    with tempfile.TemporaryDirectory() as folder:
+        for verb in ["", *verbs]:
+            name = "-".join(["ampc"] + [verb] * (verb != ""))
+            script = os.path.join(folder, name)
+            with open(script, "w", encoding="utf-8") as file:
+                file.write('#!/bin/sh\nexec "%s" %s "$@"\n' % (command, verb))
+            os.chmod(script, 0o755)
+            summary = subprocess.run([script, "--help"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
+            page = ["help2man", "--no-info", "--version-string=" + version, "--name=" + summary, "--output=" + layout.place("share/man/man1/" + name + ".1"), script]
+            subprocess.run(page, check=True)
+
+
 def main():
     layout = Layout(sys.argv[1])
     version, soversion, kind = read(_HERE + "version.txt").split()
@@ -97,6 +114,9 @@ def main():
     subprocess.run(["strip", "--strip-unneeded", layout.copy(_HERE + "libampc.so", "lib/" + library)], check=True)
     if cuda:
         subprocess.run(["strip", "--strip-unneeded", layout.copy(_DEVICE_CODE, "lib/" + os.path.basename(_DEVICE_CODE))], check=True)
+    for document in read(_HERE + "documents.txt").split():
+        layout.copy(document, "share/doc/ampc/" + document)
+    man_pages(layout, version)
     layout.link(library, "lib/libampc.so." + soversion)
     layout.link("libampc.so." + soversion, "lib/libampc.so")
     manifest = "share/ampc/manifest.txt"

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Makes what people without a compiler install on Debian 12 or a system as new:
+#   tools/package.sh [FOLDER]     default: dist; prints the paths of ampc_VERSION_amd64.deb and ampc-VERSION-linux-x86_64.tar.gz
+#     --no-build                  of what `bazel build //tools/install` built before
+# Both have what tools/install.sh installs. The Debian package needs Debian's libraries, which apt installs with it. The archive has those that a
+# system may lack in lib/ampc, so that it runs where it is unpacked.
+set -euo pipefail
+[ "${1:-}" != --help ] || { sed -n '2,/^set /{s/^# \{0,1\}//p}' "$0"; exit; }
+folder=dist build=yes
+for argument in "$@"; do
+  case "$argument" in
+    --no-build) build= ;;
+    -*) echo "package.sh: unknown argument '$argument', needed [--no-build] [FOLDER]" >&2; exit 2 ;;
+    *) folder=$argument ;;
+  esac
+done
+mkdir -p "$folder"
+folder=$(cd "$folder" && pwd)
+cd "$(dirname "$0")/.."
+version=$(sed -n 's/^VERSION = "\(.*\)"/\1/p' tools/bazel/version.bzl)
+[ -z "$build" ] || bazel build --noshow_progress //tools/install >&2
+# The same bytes for the same sources.
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2> /dev/null || date +%s)}
+
+stage=$(mktemp -d)
+trap 'rm -rf "$stage"' EXIT
+tools/install.sh --no-build --prefix "$stage/deb/usr" > /dev/null
+cp -a "$stage/deb/usr" "$stage/ampc-$version"
+
+# The Debian package: the libraries that it is linked with are found by Debian's own tool.
+find "$stage/deb/usr/share/man" -name '*.1' -exec gzip -9n {} +
+rm -r "$stage/deb/usr/share/ampc"  # the list of files for tools/install.sh --uninstall; dpkg has its own
+mkdir -p "$stage/deb/DEBIAN" "$stage/debian"
+printf 'Source: ampc\nPackage: ampc\nArchitecture: amd64\n' > "$stage/debian/control"
+needs=$(cd "$stage" && dpkg-shlibdeps -O --ignore-missing-info deb/usr/bin/ampc "deb/usr/lib/libampc.so.$version" 2> /dev/null | sed -n 's/^shlibs:Depends=//p')
+cat > "$stage/deb/DEBIAN/control" <<END
+Package: ampc
+Version: $version
+Architecture: amd64
+Maintainer: ampc
+Installed-Size: $(du -sk "$stage/deb/usr" | cut -f1)
+Depends: $needs
+Suggests: libabsl-dev
+Section: science
+Priority: optional
+Description: automatic mixed precision for trained models, and a runtime for them
+ Rewrites models of ONNX and Paddle to fp16 or bf16, compares and runs them. The command, and libraries for C and C++.
+END
+echo 'activate-noawait ldconfig' > "$stage/deb/DEBIAN/triggers"
+dpkg-deb --root-owner-group -Zxz --build "$stage/deb" "$folder/ampc_${version}_amd64.deb" > /dev/null
+
+# The archive: what is linked beside the C library and the compiler's comes along, found from where it lies.
+tree=$stage/ampc-$version
+mkdir -p "$tree/lib/ampc" "$tree/share/doc/ampc/licences"
+ldd "$tree/bin/ampc" "$tree/lib/libampc.so.$version" | sed -n 's/^\t\([^ ]*\) => \(\/[^ ]*\) .*/\1 \2/p' | sort -u | while read -r name path; do
+  case "$name" in libc.so.* | libm.so.* | libstdc++.so.* | libgcc_s.so.* | libampc.so.*) continue ;; esac
+  install -m 644 "$(readlink -f "$path")" "$tree/lib/ampc/$name"
+  patchelf --set-rpath '$ORIGIN' "$tree/lib/ampc/$name"
+  real=$(readlink -f "$path")
+  package=$({ dpkg -S "$real" || dpkg -S "${real#/usr}"; } 2> /dev/null | head -n 1 | cut -d: -f1)
+  cp "/usr/share/doc/$package/copyright" "$tree/share/doc/ampc/licences/$package.txt"
+done
+patchelf --set-rpath '$ORIGIN/../lib/ampc' "$tree/bin/ampc"
+patchelf --set-rpath '$ORIGIN/ampc' "$tree/lib/libampc.so.$version"
+(cd "$tree" && find . \( -type f -o -type l \) | sed 's/^\.\///' | LC_ALL=C sort > "$stage/manifest" && mv "$stage/manifest" share/ampc/manifest.txt)
+tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$stage" -cf - "ampc-$version" | gzip -9n > "$folder/ampc-$version-linux-x86_64.tar.gz"
+printf '%s\n' "$folder/ampc_${version}_amd64.deb" "$folder/ampc-$version-linux-x86_64.tar.gz"
