@@ -28,10 +28,11 @@ Pipeline PlanPipeline(const PlanOptions& options) {
     p.Add("fuse-bias-act");
     p.Add("fuse-scale");  // what no convolution took
   }
-  if (options.linear) p.Add("fuse-linear");                 // before the next: it takes bias and activation
-  if (options.elementwise) p.Add("fuse-elementwise");       // what is left between products and convolutions
-  p.Add("drop-dead");                                       // everything above leaves unread values
-  if (options.bucket_gradients) p.Add("bucket-gradients");  // nothing moves gradients after this
+  if (options.linear) p.Add("fuse-linear");  // before the next: it takes bias and activation
+  if (options.elementwise)
+    p.Add("fuse-elementwise", {{"excess", options.excess ? "true" : "false"}});  // what is left between products and convolutions
+  p.Add("drop-dead");                                                            // everything above leaves unread values
+  if (options.bucket_gradients) p.Add("bucket-gradients");                       // nothing moves gradients after this
   if (options.group_updates) {
     p.Add("unscale-in-update");  // nothing looks at checks and updates after this
     p.Add("group-updates");      // last: what looks at update ops has done so

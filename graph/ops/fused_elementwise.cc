@@ -49,16 +49,19 @@ Cost FusedCost(const Op& op) {
 
 OpDef FusedElementwiseDef() {
   return OpDef("fused_elementwise")
-      .Doc("Element-wise ops in one sweep: values v0, v1, ... are the operands and then the results of 'steps', each rounded to its type.")
+      .Doc(
+          "Element-wise ops in one sweep: values v0, v1, ... are the operands and then the results of 'steps', each rounded to its type; "
+          "with 'excess' only where a step is a cast.")
       .VarIn("X", kAsIs)
       .VarOut("Out", kAsIs)
       .Required("steps", Strings{})
       .Required("results", Ints{})
       .Required("axes", Ints{})
       .Required("types", Strings{})
+      .A("excess", false)
       .Infer(InferFusedElementwise)
       .CostIs(FusedCost)
-      .Amp(kNever, "made for a device after every type is decided; its steps state their own types")
+      .Amp(kNever, "made after every type is decided; its steps state their own types")
       .Gradient("none: made for execution, when gradients are ops already");
 }
 

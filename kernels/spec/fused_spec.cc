@@ -41,7 +41,7 @@ absl::StatusOr<Program> ParseSteps(const KernelSpec& spec) {
 
 class Reader {
  public:
-  Reader(const KernelSpec& spec, FusedSpec* out) : spec_(spec), program_(out->program) {}
+  Reader(const KernelSpec& spec, FusedSpec* out) : spec_(spec), program_(out->program), excess_(spec.op->GetBool("excess")) {}
 
   absl::Status Read(const Program& body) {
     program_.operands = static_cast<int>(body.feeds.size());
@@ -73,9 +73,9 @@ class Reader {
   uint8_t Register(const Op& op, int flat) const { return static_cast<uint8_t>(registers_.at(op.inputs()[flat]->name())); }
 
   absl::Status ReadStep(const Op& op) {
-    const DType type = op.outputs()[0]->type.dtype;
-    ElementStep step{.x = Register(op, 0), .round = type};
+    ElementStep step{.x = Register(op, 0), .round = op.outputs()[0]->type.dtype};
     if (op.type() == "cast" || op.type() == "amp_cast") return Add(step);
+    if (excess_) step.round = DType::kF32;
     if (op.type() == "sum") return ReadSum(op);
     if (const BinaryRow* row = FindBinary(op)) {
       step.kind = StepKind::kBinary;
@@ -141,13 +141,14 @@ class Reader {
   // Added from first to last in float, rounded once.
   absl::Status ReadSum(const Op& op) {
     const int n = static_cast<int>(op.inputs().size());
-    ElementStep step{.x = Register(op, 0), .round = op.outputs()[0]->type.dtype};
+    const DType type = excess_ ? DType::kF32 : op.outputs()[0]->type.dtype;
+    ElementStep step{.x = Register(op, 0), .round = type};
     if (n == 1) return Add(step);
     step.kind = StepKind::kBinary;
     step.functor = static_cast<uint8_t>(Op2::kAdd);
     for (int i = 1; i < n; ++i) {
       step.y = Register(op, i);
-      step.round = i + 1 < n ? DType::kF32 : op.outputs()[0]->type.dtype;
+      step.round = i + 1 < n ? DType::kF32 : type;
       AMPC_RETURN_IF_ERROR(Add(step));
       step.x = static_cast<uint8_t>(program_.operands + program_.steps - 1);
     }
@@ -156,6 +157,7 @@ class Reader {
 
   const KernelSpec& spec_;
   ElementProgram& program_;
+  const bool excess_;
   absl::flat_hash_map<std::string, int> registers_;
   std::vector<int> named_;  // the register of each value v0, v1, ...
 };

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/status_macros.h"
 #include "graph/op_registry.h"
 #include "graph/ops/fused_steps.h"
 #include "graph/text/printer.h"
@@ -35,8 +36,8 @@ struct Group {
 
 class ElementwiseFuser {
  public:
-  explicit ElementwiseFuser(Program& program)
-      : program_(program), uses_(program), shapes_(program), fused_(Ops().Find("fused_elementwise")) {}
+  ElementwiseFuser(Program& program, bool excess)
+      : program_(program), excess_(excess), uses_(program), shapes_(program), fused_(Ops().Find("fused_elementwise")) {}
 
   bool Run() {
     if (fused_ == nullptr) return false;
@@ -190,6 +191,7 @@ class ElementwiseFuser {
     op->SetAttr("results", std::move(numbers));
     op->SetAttr("axes", std::move(axes));
     op->SetAttr("types", std::move(types));
+    if (excess_) op->SetAttr("excess", true);
     op->line = ops_[group.steps[0]]->line;
     for (const size_t i : group.steps) graveyard_.push_back(std::move(ops_[i]));
     ops_[group.steps.back()] = std::move(op);
@@ -227,6 +229,7 @@ class ElementwiseFuser {
   }
 
   Program& program_;
+  const bool excess_;  // results keep what float32 computed
   UseDef uses_;
   ShapeSymbols shapes_;
   const OpDef* fused_;
@@ -239,8 +242,15 @@ class ElementwiseFuser {
 }  // namespace
 
 PassInfo FuseElementwisePass() {
-  return SimplePass("fuse-elementwise", "makes one op of element-wise ops that pass values to each other",
-                    [](PassContext&, Program& program) -> absl::StatusOr<bool> { return ElementwiseFuser(program).Run(); });
+  PassInfo info;
+  info.name = "fuse-elementwise";
+  info.summary = "makes one op of element-wise ops that pass values to each other";
+  info.options = {{"excess", "true: results of low types keep what float32 computed; false (default): each is rounded"}};
+  info.make = [](const PassOptions& options) -> absl::StatusOr<std::unique_ptr<Pass>> {
+    AMPC_ASSIGN_OR_RETURN(const bool excess, BoolOption(options, "excess", false));
+    return MakePass([excess](PassContext&, Program& program) -> absl::StatusOr<bool> { return ElementwiseFuser(program, excess).Run(); });
+  };
+  return info;
 }
 
 }  // namespace ampc

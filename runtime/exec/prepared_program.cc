@@ -31,12 +31,14 @@ absl::Status RunPasses(Program& program, const RunnerOptions& options) {
   ctx.evaluator = evaluator.get();
   const bool on_device = options.target != nullptr;
   const auto has = [&options](const char* op) { return options.target->kernels->Find(op) != nullptr; };
-  const bool elementwise = options.fuse && on_device && has("fused_elementwise");
+  // On a CPU that rounds each result there is nothing to win.
+  const bool elementwise = options.fuse && (on_device ? has("fused_elementwise") : options.excess_precision);
   const bool linear = options.fuse_linear && on_device && has("fused_gemm_epilogue") && has("fused_gemm_epilogue_grad");
   const bool in_job = on_device && ProcessDeviceJob(*options.target->device) != nullptr;
   const PlanOptions plan = {.fuse = options.fuse,
                             .linear = linear,
                             .elementwise = elementwise,
+                            .excess = !on_device,
                             .quantized = on_device                                ? "none"
                                          : options.fuse && onednn::HasExactInt8() ? "products"
                                                                                   : "scales",

@@ -43,6 +43,16 @@ absl::StatusOr<HostTensor> RowMajor(const TensorDesc& desc, const HostTensor& va
   return out;
 }
 
+// The op by whose tolerance a result is judged: a chain of one step by that step, "v1 = NAME(v0) ...".
+std::string JudgedAs(const Op& op) {
+  const AttrValue* attr = op.attr("steps");
+  const auto* steps = op.type() == "fused_elementwise" && attr != nullptr ? std::get_if<std::vector<std::string>>(attr) : nullptr;
+  if (steps == nullptr || steps->size() != 1) return op.type();
+  const std::string& step = steps->front();
+  const size_t begin = step.find("= ") + 2, first = step.find(' ', begin), end = std::min(step.find('(', begin), first);
+  return step.substr(begin, end - begin);
+}
+
 // "" or how a result differs; `largest` is that of the CPU's finite values.
 std::string Difference(const HostTensor& found, const HostTensor& needed, DType declared, const std::string& op) {
   const std::vector<double> have = ToDoubles(found), want = ToDoubles(needed);
@@ -162,7 +172,7 @@ class Comparison {
       return absl::OkStatus();
     if (!found.ok()) return Fail(op, spec, found.status().ToString());
     for (size_t i = 0; i < found->size(); ++i) {
-      const std::string difference = Difference((*found)[i], *values_[op.outputs[i]], spec.outputs[i].dtype, op.op->type());
+      const std::string difference = Difference((*found)[i], *values_[op.outputs[i]], spec.outputs[i].dtype, JudgedAs(*op.op));
       if (!difference.empty()) return Fail(op, spec, absl::StrCat("result ", i, ": ", difference));
     }
     const std::vector<int> shared = SharedMemory(op, spec, **kernel);

@@ -11,6 +11,7 @@
 #include "kernels/cpu/base/types.h"
 #include "kernels/cpu/elementwise/broadcast.h"
 #include "kernels/cpu/elementwise/run_rows.h"
+#include "kernels/cpu/elementwise/vector_op.h"
 #include "kernels/cpu/simd/elementwise.h"
 #include "kernels/halves.h"
 #include "kernels/spec/elementwise_spec.h"
@@ -186,9 +187,6 @@ RowFn PlainRow(DType storage, Op2 op, const BroadcastPlan& plan) {
   return Select<Numbers>(storage, [&](auto tag) { return RowFor<typename decltype(tag)::type>(op, plan); });
 }
 
-constexpr BinaryOp kVector[] = {BinaryOp::kAdd, BinaryOp::kSub, BinaryOp::kMul,  BinaryOp::kDiv, BinaryOp::kMax,
-                                BinaryOp::kMin, BinaryOp::kPow, BinaryOp::kFMax, BinaryOp::kFMin};
-
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   const Op2 op = FindBinary(view.op())->functor;
@@ -203,7 +201,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   if (!plan) return view.Internal("the operands do not broadcast to the result");
   KernelTraits traits;
   traits.in_place_input = InPlace(spec);
-  if (storage == DType::kF32 && op < Op2::kMod) return MakeFloat(spec, kVector[static_cast<int>(op)], *std::move(plan), std::move(traits));
+  if (const std::optional<BinaryOp> vector = VectorOp(op); storage == DType::kF32 && vector.has_value())
+    return MakeFloat(spec, *vector, *std::move(plan), std::move(traits));
   if (HasHalves(spec)) {
     AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, Make(InFloats(spec)));
     return MakeWidened(std::move(kernel), spec);
