@@ -15,10 +15,13 @@ namespace ampc {
 namespace {
 
 constexpr int64_t kGrain = 1 << 11;  // numbers of a state that are worth a thread
+// Sequences and weights up to which a product with the state takes less time than the call of a library.
+constexpr int64_t kFewSequences = 4, kFewWeights = 1 << 17;
 
 // One layer in one direction.
 struct Cell {
   std::unique_ptr<onednn::Matmul> from_input, from_state;
+  WeightCache::Packed columns;  // in place of from_state: the weights by numbers of the state, rows of a multiple of 16
   int input_weight = 0, state_weight = 0, input_bias = 0, state_bias = 0;  // flat operands
   bool packed_input = false, packed_state = false;
 };
@@ -30,7 +33,7 @@ struct Workspace {
   explicit Workspace(const RnnSizes& s, int64_t product_bytes) {
     bias = Take(s.gate_row());
     gates = Take(s.time * s.batch * s.gate_row());
-    step = Take(s.batch * s.gate_row());
+    step = Take(s.batch * s.gate_row() + 16);
     h = Take(s.state());
     c = Take(s.state());
     for (int64_t& l : layer) l = Take(s.layers > 1 ? s.time * s.state() * s.directions : 0);
@@ -50,7 +53,9 @@ class RnnKernel final : public Kernel {
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec);
 
   int64_t workspace_bytes() const override { return workspace_.size * static_cast<int64_t>(sizeof(float)); }
-  std::string implementation() const override { return cells_.empty() ? "ampc:simd" : cells_[0].from_state->implementation(); }
+  std::string implementation() const override {
+    return cells_.empty() || cells_[0].columns != nullptr ? "ampc:simd" : cells_[0].from_state->implementation();
+  }
   bool consumes(int flat) const override {
     return std::any_of(cells_.begin(), cells_.end(), [flat](const Cell& c) {
       return (c.packed_input && c.input_weight == flat) || (c.packed_state && c.state_weight == flat);
@@ -71,6 +76,7 @@ class RnnKernel final : public Kernel {
   RnnKernel(const RnnSizes& sizes, std::vector<Cell> cells, Workspace workspace)
       : sizes_(sizes), cells_(std::move(cells)), workspace_(workspace) {}
   absl::Status RunCell(const KernelArgs& args, const Pass& pass) const;
+  absl::Status MultiplyState(const KernelArgs& args, const Cell& cell) const;
   void Step(const KernelArgs& args, const Pass& pass, int64_t t) const;
 
   const RnnSizes sizes_;
@@ -107,6 +113,21 @@ void RnnKernel::Step(const KernelArgs& args, const Pass& pass, int64_t t) const 
   });
 }
 
+// The products of all states with the weights of their gates.
+absl::Status RnnKernel::MultiplyState(const KernelArgs& args, const Cell& cell) const {
+  float* const w = static_cast<float*>(args.workspace);
+  if (cell.columns == nullptr) {
+    const auto* weight = static_cast<const float*>(args.inputs[cell.state_weight]);
+    return cell.from_state->Run(
+        {w + workspace_.h, cell.packed_state ? nullptr : weight, nullptr, w + workspace_.step, w + workspace_.product});
+  }
+  for (int64_t b = 0; b < sizes_.batch; ++b) {
+    simd::StateTimesMatrix(w + workspace_.h + b * sizes_.hidden, cell.columns->values<float>().data(), sizes_.hidden,
+                           cell.columns->dims()[1], w + workspace_.step + b * sizes_.gate_row());
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RnnKernel::RunCell(const KernelArgs& args, const Pass& pass) const {
   float* w = static_cast<float*>(args.workspace);
   const Cell& cell = cells_[pass.cell];
@@ -121,8 +142,7 @@ absl::Status RnnKernel::RunCell(const KernelArgs& args, const Pass& pass) const 
         {pass.x, cell.packed_input ? nullptr : in(cell.input_weight), w + workspace_.bias, w + workspace_.gates, w + workspace_.product}));
   }
   for (int64_t i = 0; i < sizes_.time; ++i) {
-    AMPC_RETURN_IF_ERROR(cell.from_state->Run(
-        {w + workspace_.h, cell.packed_state ? nullptr : in(cell.state_weight), nullptr, w + workspace_.step, w + workspace_.product}));
+    AMPC_RETURN_IF_ERROR(MultiplyState(args, cell));
     Step(args, pass, pass.backward ? sizes_.time - 1 - i : i);
   }
   std::memcpy(static_cast<float*>(args.outputs[after_h_]) + state, w + workspace_.h, bytes);
@@ -144,6 +164,20 @@ absl::Status RnnKernel::Run(const KernelArgs& args) const {
     x = out;
   }
   return absl::OkStatus();
+}
+
+// `weight`, [gates, state], as StateTimesMatrix reads it.
+absl::StatusOr<WeightCache::Packed> ByState(const KernelSpec& spec, const HostTensor& weight, const RnnSizes& s) {
+  return GetPacked(spec.weights, &weight, "rnn state columns", [&]() -> absl::StatusOr<HostTensor> {
+    const int64_t rows = s.gate_row(), columns = (rows + 15) / 16 * 16;
+    AMPC_ASSIGN_OR_RETURN(HostTensor packed, HostTensor::Create(DType::kF32, {s.hidden, columns}));
+    const auto from = weight.values<float>();
+    const auto to = packed.mutable_values<float>();
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t k = 0; k < s.hidden; ++k) to[k * columns + r] = from[r * s.hidden + k];
+    }
+    return packed;
+  });
 }
 
 // The products of cell number `i`; WeightList holds all weights, then all biases.
@@ -170,11 +204,17 @@ absl::StatusOr<Cell> MakeCell(const SpecView& view, const RnnSizes& s, int64_t i
     AMPC_ASSIGN_OR_RETURN(cell.from_input, onednn::MakeMatmul(m, spec.values[cell.input_weight], spec.weights));
     cell.packed_input = spec.values[cell.input_weight] != nullptr;
   }
+  const HostTensor* state_weight = spec.values[cell.state_weight];
+  if (state_weight != nullptr && s.batch <= kFewSequences && s.hidden * s.gate_row() <= kFewWeights) {
+    AMPC_ASSIGN_OR_RETURN(cell.columns, ByState(spec, *state_weight, s));
+    cell.packed_state = true;
+    return cell;
+  }
   m.m = s.batch;
   m.k = s.hidden;
   m.has_bias = false;
-  AMPC_ASSIGN_OR_RETURN(cell.from_state, onednn::MakeMatmul(m, spec.values[cell.state_weight], spec.weights));
-  cell.packed_state = spec.values[cell.state_weight] != nullptr;
+  AMPC_ASSIGN_OR_RETURN(cell.from_state, onednn::MakeMatmul(m, state_weight, spec.weights));
+  cell.packed_state = state_weight != nullptr;
   return cell;
 }
 
@@ -188,7 +228,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> RnnKernel::Make(const KernelSpec& spec) 
     absl::StatusOr<Cell> cell = MakeCell(view, s, i);
     if (!cell.ok()) return Annotate(cell.status(), Describe(view.op()));
     if (cell->from_input != nullptr) product_bytes = std::max(product_bytes, cell->from_input->workspace_bytes());
-    product_bytes = std::max(product_bytes, cell->from_state->workspace_bytes());
+    if (cell->from_state != nullptr) product_bytes = std::max(product_bytes, cell->from_state->workspace_bytes());
     cells.push_back(*std::move(cell));
   }
   std::unique_ptr<RnnKernel> kernel(new RnnKernel(s, std::move(cells), Workspace(s, product_bytes)));

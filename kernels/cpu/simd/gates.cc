@@ -73,6 +73,28 @@ void ReluLoop(const float* x, const float* h, float* out, int64_t n) {
   });
 }
 
+// kVectors neighbouring vectors of the result at once: as many sums as hide the latency of an addition.
+template <int kVectors, class D>
+HWY_INLINE void TimesColumns(D d, const float* state, const float* w, int64_t n, int64_t columns, float* out) {
+  const int64_t width = static_cast<int64_t>(hn::Lanes(d));
+  hn::Vec<D> sum[kVectors];
+  for (int k = 0; k < kVectors; ++k) sum[k] = hn::Zero(d);
+  for (int64_t i = 0; i < n; ++i, w += columns) {
+    const auto v = hn::Set(d, state[i]);
+    for (int k = 0; k < kVectors; ++k) sum[k] = hn::MulAdd(v, hn::LoadU(d, w + k * width), sum[k]);
+  }
+  for (int k = 0; k < kVectors; ++k) hn::StoreU(sum[k], d, out + k * width);
+}
+
+void StateTimesMatrixLoop(const float* state, const float* w, int64_t n, int64_t columns, float* out) {
+  const hn::CappedTag<float, 16> d;
+  const int64_t width = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + 8 * width <= columns; i += 8 * width) TimesColumns<8>(d, state, w + i, n, columns, out + i);
+  for (; i + 4 * width <= columns; i += 4 * width) TimesColumns<4>(d, state, w + i, n, columns, out + i);
+  for (; i < columns; i += width) TimesColumns<1>(d, state, w + i, n, columns, out + i);
+}
+
 void LstmGradientLoop(const float* kept, const float* before, const float* h, float* c, float* gates, int64_t n) {
   ForEachState(n, [&](auto d, int64_t at) {
     const auto one = hn::Set(d, 1.0f);
@@ -126,6 +148,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ampc::simd {
 
+HWY_EXPORT(StateTimesMatrixLoop);
 HWY_EXPORT(LstmLoop);
 HWY_EXPORT(GruLoop);
 HWY_EXPORT(TanhLoop);
@@ -143,6 +166,9 @@ void GruRow(const float* x, const float* h, const float* bias, const float* befo
 }
 void TanhRow(const float* x, const float* h, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(TanhLoop)(x, h, out, n); }
 void ReluRow(const float* x, const float* h, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(ReluLoop)(x, h, out, n); }
+void StateTimesMatrix(const float* state, const float* w, int64_t n, int64_t columns, float* out) {
+  HWY_DYNAMIC_DISPATCH(StateTimesMatrixLoop)(state, w, n, columns, out);
+}
 void LstmGradientRow(const float* kept, const float* before, const float* h, float* c, float* gates, int64_t n) {
   HWY_DYNAMIC_DISPATCH(LstmGradientLoop)(kept, before, h, c, gates, n);
 }

@@ -15,6 +15,9 @@ void GruRow(const float* x, const float* h, const float* bias, const float* befo
 void TanhRow(const float* x, const float* h, float* out, int64_t n);
 void ReluRow(const float* x, const float* h, float* out, int64_t n);
 
+// out = state * w, a matrix of n rows of `columns` numbers, a multiple of 16: what the state of one sequence gives its gates.
+void StateTimesMatrix(const float* state, const float* w, int64_t n, int64_t columns, float* out);
+
 // Gradients. `h`: that of out; `c`: that of c, replaced by that of `before`; gates: those of x and h.
 void LstmGradientRow(const float* kept, const float* before, const float* h, float* c, float* gates, int64_t n);
 // `h` is replaced by what reaches `before` directly; x_gates and h_gates are those of x and h.
