@@ -21,18 +21,49 @@ bool AllPlain(const KernelSpec& spec) {
          std::none_of(spec.outputs.begin(), spec.outputs.end(), IsChannelsLast);
 }
 
+// Images and volumes.
+bool HasChannelsAndSpace(const TensorDesc& t) { return t.dims.size() == 4 || t.dims.size() == 5; }
+
 // The same bytes in both layouts.
 bool IsNeutral(const TensorDesc& t) {
-  if (t.dims.size() != 4) return t.NumElements() == 1;
-  return t.dims[1] == 1 || t.dims[2] * t.dims[3] == 1;
+  if (!HasChannelsAndSpace(t)) return t.NumElements() == 1;
+  return t.dims[1] == 1 || std::all_of(t.dims.begin() + 2, t.dims.end(), [](int64_t d) { return d == 1; });
 }
 
-// Dimensions move, so operands must be aligned at their last dimensions or have equal ranks.
+// Whether the op broadcasts its operands by Paddle's rule.
+bool Broadcasts(const Op& op) {
+  return op.type() == "fused_elementwise" || (op.def().InputSlot("Y") >= 0 && op.def().InputSlot("Out@GRAD") < 0);
+}
+
+// The dim of the result at which operand `flat` starts; -1: the last dims are aligned.
+int64_t AxisOf(const Op& op, size_t flat) {
+  if (op.attr("axes") == nullptr) return op.GetInt("axis", -1);
+  const std::vector<int64_t> axes = op.GetInts("axes");
+  return flat < axes.size() ? axes[flat] : -1;
+}
+
+// Operand `flat` with a dim for each of the result's, where the op broadcasts; else as it is.
+TensorDesc Aligned(const KernelSpec& spec, size_t flat) {
+  TensorDesc t = spec.inputs[flat];
+  const int64_t rank = static_cast<int64_t>(spec.outputs[0].dims.size()), room = rank - static_cast<int64_t>(t.dims.size());
+  if (room <= 0 || !HasChannelsAndSpace(spec.outputs[0]) || !Broadcasts(*spec.op)) return t;
+  const int64_t given = AxisOf(*spec.op, flat), axis = given < 0 ? room : given;
+  if (axis > room) return t;
+  t.dims.insert(t.dims.begin(), static_cast<size_t>(axis), 1);
+  t.dims.resize(static_cast<size_t>(rank), 1);
+  return t;
+}
+
+// Dimensions move, so that operands of another rank must say where they start.
 bool ElementwiseAccepts(const KernelSpec& spec) {
   const int64_t axis = spec.op->GetInt("axis", -1);
-  if (axis != -1 && axis != 0) return false;
+  if (axis != -1 && axis != 0 && !Broadcasts(*spec.op)) return false;
   const auto fits = [](const TensorDesc& t) { return IsChannelsLast(t) || IsNeutral(t); };
-  return std::all_of(spec.inputs.begin(), spec.inputs.end(), fits) && std::all_of(spec.outputs.begin(), spec.outputs.end(), fits);
+  for (size_t i = 0; i < spec.inputs.size(); ++i) {
+    const bool lower = IsChannelsLast(spec.inputs[i]) && spec.inputs[i].dims.size() != spec.outputs[0].dims.size();
+    if (lower || !fits(Aligned(spec, i))) return false;
+  }
+  return std::all_of(spec.outputs.begin(), spec.outputs.end(), fits);
 }
 
 // From a row-major operand to a channels-last result.
@@ -56,10 +87,26 @@ bool AwareAccepts(const KernelSpec& spec) {
   if (spec.inputs.empty() || spec.outputs.empty()) return false;
   if (ops::ChannelsLast(op.GetString("data_format")) || ops::ChannelsLast(op.GetString("data_layout"))) return false;
   for (size_t i = 1; i < spec.inputs.size(); ++i) {
-    if (IsChannelsLast(spec.inputs[i]) && !MayBeChannelsLast(op.def().inputs[op.InputSlotOf(static_cast<int>(i))].name)) return false;
+    const int slot = op.InputSlotOf(static_cast<int>(i));
+    if (slot > 0 && IsChannelsLast(spec.inputs[i]) && !MayBeChannelsLast(op.def().inputs[slot].name)) return false;
   }
   if (IsChannelsLast(spec.outputs[0]) && op.def().outputs[op.OutputSlotOf(0)].name == "Filter@GRAD") return false;
-  return std::none_of(spec.outputs.begin() + 1, spec.outputs.end(), IsChannelsLast);
+  for (size_t i = 1; i < spec.outputs.size(); ++i) {
+    if (op.OutputSlotOf(static_cast<int>(i)) > 0 && IsChannelsLast(spec.outputs[i])) return false;
+  }
+  return true;
+}
+
+// The operands in the first slot and the results in the first slot lie alike.
+bool FirstSlotsAreAlike(const KernelSpec& spec) {
+  const Layout layout = spec.inputs[0].layout;
+  for (size_t i = 0; i < spec.inputs.size(); ++i) {
+    if (spec.op->InputSlotOf(static_cast<int>(i)) == 0 && spec.inputs[i].layout != layout) return false;
+  }
+  for (size_t i = 0; i < spec.outputs.size(); ++i) {
+    if (spec.op->OutputSlotOf(static_cast<int>(i)) == 0 && spec.outputs[i].layout != layout) return false;
+  }
+  return true;
 }
 
 // The gradient of the result, which the gradient op of a normalisation reads, lies as operand 0 does.
@@ -80,7 +127,7 @@ bool AllStoredAlike(const KernelSpec& spec) {
 void ToMemoryOrder(std::vector<TensorDesc>* tensors) {
   for (TensorDesc& t : *tensors) {
     t.layout = Layout::kPlain;
-    if (t.dims.size() == 4) t.dims = {t.dims[0], t.dims[2], t.dims[3], t.dims[1]};
+    if (HasChannelsAndSpace(t)) std::rotate(t.dims.begin() + 1, t.dims.begin() + 2, t.dims.end());
   }
 }
 
@@ -98,7 +145,7 @@ bool AcceptsLayouts(const KernelEntry& entry, const KernelSpec& spec) {
     case LayoutSupport::kPlainOnly: return false;
     case LayoutSupport::kElementwise: return ElementwiseAccepts(spec);
     case LayoutSupport::kConverts: return ChangesLayout(spec) || ElementwiseAccepts(spec);
-    case LayoutSupport::kFollows: return AwareAccepts(spec) && spec.inputs[0].layout == spec.outputs[0].layout && FollowsGradient(spec);
+    case LayoutSupport::kFollows: return AwareAccepts(spec) && FirstSlotsAreAlike(spec) && FollowsGradient(spec);
     case LayoutSupport::kAware: return AwareAccepts(spec);
   }
   return false;
@@ -131,6 +178,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelEntry& entry, con
   }
   if (!GivenInMemoryOrder(entry, spec)) return Make(entry, spec);
   KernelSpec in_memory_order = spec;
+  for (size_t i = 0; i < spec.inputs.size(); ++i) in_memory_order.inputs[i] = Aligned(spec, i);
   ToMemoryOrder(&in_memory_order.inputs);
   ToMemoryOrder(&in_memory_order.outputs);
   return Make(entry, in_memory_order);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <numeric>
 
 #include "kernels/halves.h"
 #include "kernels/parallel.h"
@@ -13,6 +15,9 @@
 
 namespace ampc {
 namespace {
+
+// Of an image or a volume.
+int64_t Positions(const Dims& dims) { return std::accumulate(dims.begin() + 2, dims.end(), int64_t{1}, std::multiplies<>()); }
 
 // A rectangle of a matrix of rows x cols.
 struct Rect {
@@ -328,7 +333,7 @@ void TransposeBytes(int threads, int64_t batch, int64_t rows, int64_t cols, cons
 }
 
 void ConvertByteLayout(int threads, const Dims& dims, Layout from, Layout to, const void* in, void* out) {
-  const int64_t c = dims[1], hw = dims[2] * dims[3];
+  const int64_t c = dims[1], hw = Positions(dims);
   if (from == to) {
     TransposeBytes(threads, 1, 1, dims[0] * c * hw, in, out);
   } else if (to == Layout::kChannelsLast) {
@@ -340,7 +345,7 @@ void ConvertByteLayout(int threads, const Dims& dims, Layout from, Layout to, co
 
 void ConvertTensor(int threads, const TensorDesc& from, const TensorDesc& to, const void* in, void* out) {
   if (SizeOf(from.storage()) == 1) return ConvertByteLayout(threads, from.dims, from.layout, to.layout, in, out);
-  const int64_t n = from.dims[0], c = from.dims[1], hw = from.dims[2] * from.dims[3];
+  const int64_t n = from.dims[0], c = from.dims[1], hw = Positions(from.dims);
   if (from.layout == to.layout) return ConvertStored(in, from.storage(), out, to.storage(), n * c * hw, threads);
   const bool last = to.layout == Layout::kChannelsLast;
   TransposeStored(threads, n, last ? c : hw, last ? hw : c, in, from.storage(), out, to.storage());
@@ -350,10 +355,35 @@ void Transpose2D(int threads, int64_t batch, int64_t rows, int64_t cols, const f
   Transpose(threads, batch, rows, cols, in, out, nullptr);
 }
 
+std::vector<int64_t> MemoryOrder(const TensorDesc& t) {
+  std::vector<int64_t> order(t.dims.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (t.layout == Layout::kChannelsLast) std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  return order;
+}
+
+std::vector<int64_t> DimsInMemory(const TensorDesc& t) {
+  std::vector<int64_t> dims;
+  for (int64_t d : MemoryOrder(t)) dims.push_back(t.dims[d]);
+  return dims;
+}
+
+int64_t AxisInMemory(const TensorDesc& t, int64_t axis) {
+  const std::vector<int64_t> order = MemoryOrder(t);
+  return std::find(order.begin(), order.end(), axis) - order.begin();
+}
+
+std::vector<int64_t> StridesOf(const TensorDesc& t) {
+  const std::vector<int64_t> order = MemoryOrder(t);
+  std::vector<int64_t> strides(order.size(), 1);
+  int64_t size = 1;
+  for (size_t i = order.size(); i-- > 0; size *= t.dims[order[i]]) strides[order[i]] = size;
+  return strides;
+}
+
 void ConvertLayout(int threads, const Dims& dims, Layout from, Layout to, const float* in, float* out, DType type) {
   const RoundFn round = RoundingTo(type);
-  const int64_t c = dims[1];
-  const int64_t hw = dims[2] * dims[3];
+  const int64_t c = dims[1], hw = Positions(dims);
   if (from == to) {
     Transpose(threads, 1, 1, dims[0] * c * hw, in, out, round);
   } else if (to == Layout::kChannelsLast) {

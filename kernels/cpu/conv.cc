@@ -94,11 +94,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 
 absl::Status RegisterConv(KernelRegistry* registry) {
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16};
-  for (const char* op : {"conv2d", "conv2d_transpose", "depthwise_conv2d", "depthwise_conv2d_transpose"}) {
+  for (const char* op : {"conv2d", "conv2d_transpose", "depthwise_conv2d", "depthwise_conv2d_transpose", "conv3d", "conv3d_transpose"}) {
     AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, types, LayoutSupport::kAware, nullptr, HalfSupport::kEach}));
   }
-  for (const char* op : {"conv3d", "conv3d_transpose"})
-    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, types, LayoutSupport::kPlainOnly, nullptr, HalfSupport::kEach}));
   return absl::OkStatus();
 }
 

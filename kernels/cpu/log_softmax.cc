@@ -86,7 +86,7 @@ void Run(const AxisSplit& s, const KernelArgs& args) {
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32, DType::kF64}));
-  AMPC_ASSIGN_OR_RETURN(const AxisSplit s, ReadSoftmaxAxis(view, spec.inputs[0].dims));
+  AMPC_ASSIGN_OR_RETURN(const AxisSplit s, ReadSoftmaxAxis(view, spec.inputs[0]));
   KernelTraits traits;
   traits.in_place_input = 0;
   if (s.outer * s.size * s.inner == 0) return MakeLambdaKernel(traits, [](const KernelArgs&) { return absl::OkStatus(); });
@@ -99,7 +99,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterLogSoftmax(KernelRegistry* registry) {
-  return registry->Add({"log_softmax", &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}});
+  return registry->Add({"log_softmax", &Make, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}, LayoutSupport::kFollows});
 }
 
 }  // namespace ampc

@@ -218,10 +218,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
 
 absl::Status RegisterPool(KernelRegistry* registry) {
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16};
-  AMPC_RETURN_IF_ERROR(registry->Add({"pool2d", &Make, types, LayoutSupport::kAware, nullptr, HalfSupport::kEach}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"pool3d", &Make, types}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"pool2d_grad", &MakeGradient, types, LayoutSupport::kAware}));
-  return registry->Add({"pool3d_grad", &MakeGradient, types});
+  for (const char* op : {"pool2d", "pool3d"})
+    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, types, LayoutSupport::kAware, nullptr, HalfSupport::kEach}));
+  for (const char* op : {"pool2d_grad", "pool3d_grad"})
+    AMPC_RETURN_IF_ERROR(registry->Add({op, &MakeGradient, types, LayoutSupport::kAware}));
+  return absl::OkStatus();
 }
 
 }  // namespace ampc

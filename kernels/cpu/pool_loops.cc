@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/cpu/simd/reduce.h"
 #include "kernels/cpu/simd/rows.h"
@@ -16,6 +17,8 @@ namespace {
 constexpr int64_t kBlock = 64;
 // Floats of a row that are reduced at once.
 constexpr int64_t kSpan = 4096;
+// Floats of a row of results that is rounded to halves.
+constexpr int64_t kMostRounded = 1 << 14;
 
 template <typename T>
 void Reduce(const Pool& p, const simd::Window<T>& w, float factor, float* out, int64_t n) {
@@ -68,17 +71,20 @@ void ReduceRun(const Pool& p, const WindowRun& run, const float* span, int64_t b
   for (int64_t i = 0; i < count; ++i) to[i] = all[i * run.step];
 }
 
-// One row of results: first the lines of the windows, then the columns in them.
-void ReduceRow(const Pool& p, const float* volume, const Range& dep, const Range& row, float* out) {
+// One row of results: first the lines of the windows, then the columns in them. T: as simd::Window's.
+template <typename T>
+void ReduceRow(const Pool& p, const T* volume, const Range& dep, const Range& row, float* out) {
   const int64_t width = p.in_last ? p.channels : 1;
   float reduced[kSpan];
   for (const WindowPiece& piece : p.pieces) {
     const bool lines = dep.size() > 0 && row.size() > 0 && piece.end > piece.begin;
-    const float* span = lines ? volume + ((dep.begin * p.in_h + row.begin) * p.in_w + piece.begin) * width : nullptr;
-    if (lines && dep.size() * row.size() > 1) {
-      Reduce(p, simd::Window<float>{span, dep.size(), row.size(), p.in_h * p.in_w * width, p.in_w * width}, 1.0f, reduced,
+    const T* first = lines ? volume + ((dep.begin * p.in_h + row.begin) * p.in_w + piece.begin) * width : nullptr;
+    const float* span = reduced;
+    if (std::is_same_v<T, float> && dep.size() * row.size() == 1) {
+      span = reinterpret_cast<const float*>(first);
+    } else if (lines) {
+      Reduce(p, simd::Window<T>{first, dep.size(), row.size(), p.in_h * p.in_w * width, p.in_w * width}, 1.0f, reduced,
              (piece.end - piece.begin) * width);
-      span = reduced;
     }
     for (const WindowRun& run : piece.runs) {
       if (!lines || run.size <= 0) {
@@ -116,17 +122,24 @@ void ReducePaddedRow(const Pool& p, const float* volume, const Range& dep, const
   }
 }
 
-void RunRows(const Pool& p, int threads, const float* x, float* out) {
+void RunRows(const Pool& p, int threads, const void* x, DType from, void* out, DType stored) {
   const int64_t width = p.in_last ? p.channels : 1, volumes = p.in_last ? p.batch : p.batch * p.channels;
   const int64_t work = std::max<int64_t>(1, p.d[0].size() * p.h[0].size() * std::max(p.in_w, p.out_w()) * width);
   const int64_t reach = (p.out_w() - 1) * p.columns.stride + p.columns.kernel;
   const bool padded = !p.in_last && p.columns.kernel > 0 && std::max(reach, p.columns.before + p.in_w) <= kSpan;
-  const auto reduce = padded ? &ReducePaddedRow : &ReduceRow;
+  const auto reduce = padded ? &ReducePaddedRow : &ReduceRow<float>;
   ParallelFor(threads, volumes * p.out_d() * p.out_h(), std::max<int64_t>(1, (1 << 13) / work), [&](int64_t first, int64_t last) {
+    float room[kMostRounded];
     for (int64_t i = first; i < last; ++i) {
-      const int64_t plane = i / p.out_h();
-      const float* volume = x + plane / p.out_d() * p.in_d * p.in_h * p.in_w * width;
-      reduce(p, volume, p.d[plane % p.out_d()], p.h[i % p.out_h()], out + i * p.out_w() * width);
+      const int64_t plane = i / p.out_h(), volume = plane / p.out_d() * p.in_d * p.in_h * p.in_w * width;
+      const Range &dep = p.d[plane % p.out_d()], &row = p.h[i % p.out_h()];
+      float* const to = RoomAt(out, stored, i * p.out_w() * width, room);
+      if (from == DType::kF32) {
+        reduce(p, static_cast<const float*>(x) + volume, dep, row, to);
+      } else {
+        ReduceRow(p, static_cast<const uint16_t*>(x) + volume, dep, row, to);
+      }
+      StoreFloats(to, stored, i * p.out_w() * width, p.out_w() * width, out);
     }
   });
 }
@@ -255,8 +268,8 @@ void RunPool(const Pool& p, int threads, const void* x, DType from, void* out, D
   const bool turns = p.in_last != p.out_last;
   void* const to = turns ? workspace : out;
   const float* floats = static_cast<const float*>(x);
-  if (!p.pieces.empty() && from == DType::kF32 && stored == DType::kF32) {
-    RunRows(p, threads, floats, static_cast<float*>(to));
+  if (!p.pieces.empty() && (stored == DType::kF32 || p.out_w() * p.channels <= kMostRounded)) {
+    RunRows(p, threads, x, from, to, stored);
   } else if (p.in_last) {
     RunWindowsLast(p, threads, x, from, to, stored);
   } else {

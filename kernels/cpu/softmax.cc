@@ -40,6 +40,30 @@ void SoftmaxColumns(const float* x, float* out, int64_t size, int64_t stride, in
   }
 }
 
+constexpr int64_t kShort = 8;  // elements of a row with too few for vectors
+
+// `rows` <= kColumns short rows in place: as columns, with a vector across them.
+void ShortRows(float* x, int64_t rows, int64_t size) {
+  float columns[kShort * kColumns], max[kColumns];
+  double sum[kColumns] = {};
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t i = 0; i < size; ++i) columns[i * kColumns + r] = x[r * size + i];
+  }
+  std::copy_n(columns, rows, max);
+  for (int64_t i = 1; i < size; ++i) {
+    const float* at = columns + i * kColumns;
+    for (int64_t r = 0; r < rows; ++r) max[r] = at[r] > max[r] || at[r] != at[r] ? at[r] : max[r];
+  }
+  for (int64_t i = 0; i < size; ++i) {
+    float* at = columns + i * kColumns;
+    simd::ExpColumns(at, max, at, rows);
+    for (int64_t r = 0; r < rows; ++r) sum[r] += at[r];
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t i = 0; i < size; ++i) x[r * size + i] = static_cast<float>(columns[i * kColumns + r] / sum[r]);
+  }
+}
+
 constexpr int64_t kMostWidened = 1 << 14;  // elements of a row that is widened by itself
 
 // Rows [first, last) of floats in any storage; short ones are widened and rounded several at once.
@@ -50,7 +74,12 @@ void StoredRows(const void* x, DType from, void* out, DType to, int64_t first, i
     const int64_t at = r * size, n = std::min(step, last - r) * size;
     float* const room = RoomAt(out, to, at, tile);
     const float* const in = FloatsAt(x, from, at, n, room);
-    for (int64_t i = 0; i < n; i += size) simd::SoftmaxRow(in + i, room + i, size);
+    if (size <= kShort) {
+      if (in != room) std::copy_n(in, n, room);
+      for (int64_t i = 0; i < n; i += kColumns * size) ShortRows(room + i, std::min(kColumns, (n - i) / size), size);
+    } else {
+      for (int64_t i = 0; i < n; i += size) simd::SoftmaxRow(in + i, room + i, size);
+    }
     if (to == DType::kF32) RoundTo(type, room, n);
     StoreFloats(room, to, at, n, out);
   }
@@ -59,7 +88,7 @@ void StoredRows(const void* x, DType from, void* out, DType to, int64_t first, i
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
-  AMPC_ASSIGN_OR_RETURN(const AxisSplit s, ReadSoftmaxAxis(view, spec.inputs[0].dims));
+  AMPC_ASSIGN_OR_RETURN(const AxisSplit s, ReadSoftmaxAxis(view, spec.inputs[0]));
   const int64_t outer = s.outer, size = s.size, inner = s.inner;
   KernelTraits traits;
   traits.implementation = "ampc:simd";
@@ -98,8 +127,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterSoftmax(KernelRegistry* registry) {
-  return registry->Add(
-      {"softmax", &Make, {DType::kF32, DType::kF16, DType::kBF16}, LayoutSupport::kPlainOnly, nullptr, HalfSupport::kEach});
+  return registry->Add({"softmax", &Make, {DType::kF32, DType::kF16, DType::kBF16}, LayoutSupport::kFollows, nullptr, HalfSupport::kEach});
 }
 
 }  // namespace ampc

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
+#include "kernels/layout.h"
 
 namespace ampc {
 namespace {
@@ -71,9 +72,9 @@ absl::StatusOr<AxisSplit> ReadArgAxis(const SpecView& view) {
   return s;
 }
 
-absl::StatusOr<AxisSplit> ReadSoftmaxAxis(const SpecView& view, const Dims& dims) {
-  AMPC_ASSIGN_OR_RETURN(const int64_t axis, AxisIn(view, view.op().GetInt("axis", -1), static_cast<int64_t>(dims.size())));
-  return SplitAt(dims, axis);
+absl::StatusOr<AxisSplit> ReadSoftmaxAxis(const SpecView& view, const TensorDesc& x) {
+  AMPC_ASSIGN_OR_RETURN(const int64_t axis, AxisIn(view, view.op().GetInt("axis", -1), static_cast<int64_t>(x.dims.size())));
+  return SplitAt(DimsInMemory(x), AxisInMemory(x, axis));
 }
 
 absl::StatusOr<Cumulation> ReadCumulation(const SpecView& view, const TensorDesc& x) {

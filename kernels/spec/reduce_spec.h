@@ -20,8 +20,8 @@ absl::StatusOr<std::vector<bool>> ReadReducedDims(const SpecView& view);
 
 // The axis of arg_max and arg_min; Unimplemented for a row of no elements.
 absl::StatusOr<AxisSplit> ReadArgAxis(const SpecView& view);
-// `axis` (default: the last) of softmax and log_softmax, and of their gradients, on a tensor of `dims`.
-absl::StatusOr<AxisSplit> ReadSoftmaxAxis(const SpecView& view, const Dims& dims);
+// `axis` (default: the last) of softmax and log_softmax, and of their gradients, on a tensor like `x`, as it lies in memory.
+absl::StatusOr<AxisSplit> ReadSoftmaxAxis(const SpecView& view, const TensorDesc& x);
 
 // cumsum, cumprod and their gradients on a tensor like `x`.
 struct Cumulation : AxisSplit {

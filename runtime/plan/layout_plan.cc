@@ -1,6 +1,7 @@
 #include "runtime/plan/layout_plan.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "graph/base/status_macros.h"
@@ -31,7 +32,8 @@ class LayoutAssigner {
  private:
   // On a device the tensors that its convolution library computes fastest in that order.
   bool CanBeChannelsLast(const TensorDesc& desc) const {
-    if (desc.dims.size() != 4) return false;
+    const bool image = desc.dims.size() == 4, volume = desc.dims.size() == 5;
+    if (!image && !(volume && context_.target == nullptr)) return false;
     return context_.target != nullptr ? IsLowPrecision(desc.dtype) : StorageType(desc.dtype) == DType::kF32 || IsByte(desc.dtype);
   }
   static bool IsByte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
@@ -86,10 +88,12 @@ class LayoutAssigner {
     const KernelEntry* entry = EntryOf(op);
     if (entry == nullptr && context_.target == nullptr) return NoKernel(*op.op);
     if (entry == nullptr || WritesLargeState(op)) return SetInputs(op, Layout::kPlain);
-    const bool keeps = entry->layouts == LayoutSupport::kAware || entry->layouts == LayoutSupport::kFollows;
-    if (keeps && TryAware(op, *entry)) return absl::OkStatus();
-    const bool elementwise = entry->layouts == LayoutSupport::kElementwise || entry->layouts == LayoutSupport::kConverts;
-    if (elementwise && LargestIsChannelsLast(op) && TryElementwise(op, *entry)) return SetInputs(op, Layout::kChannelsLast);
+    const bool keeps = entry->layouts == LayoutSupport::kAware || entry->layouts == LayoutSupport::kFollows, moves = MovesOnly(op);
+    if (moves && entry->layouts == LayoutSupport::kAware && Permutes(op)) return absl::OkStatus();
+    if (keeps && !moves && TryAware(op, *entry)) return absl::OkStatus();
+    const bool alike = entry->layouts == LayoutSupport::kElementwise || entry->layouts == LayoutSupport::kConverts ||
+                       (moves && entry->layouts == LayoutSupport::kFollows);
+    if (alike && LargestIsChannelsLast(op) && TryAlike(op, *entry)) return SetInputs(op, Layout::kChannelsLast);
     if (entry->layouts == LayoutSupport::kConverts && convolved_[op.outputs[0]]) {
       s_.descs[op.outputs[0]].layout = Layout::kChannelsLast;
       return absl::OkStatus();
@@ -113,6 +117,27 @@ class LayoutAssigner {
     return false;
   }
 
+  // Joins, cuts or permutes.
+  bool MovesOnly(const OpInstance& op) const {
+    const KernelEntry* entry = context_.kernels.Find(op.op->type());
+    return entry != nullptr && entry->halves == HalfSupport::kMoves;
+  }
+
+  // A permutation reads either order. It makes channels-last what then is the operand's own memory, and what keeps the channels of a
+  // channels-last operand in their place.
+  bool Permutes(OpInstance& op) {
+    const TensorDesc& in = s_.descs[op.inputs[0]];
+    TensorDesc& out = s_.descs[op.outputs[0]];
+    if (op.inputs.size() != 1 || !CanBeChannelsLast(in) || !CanBeChannelsLast(out)) return false;
+    const std::vector<int64_t> axes = op.op->GetInts("axis");
+    std::vector<int64_t> to_front(axes.size());  // the last dim becomes the channels
+    std::iota(to_front.begin(), to_front.end(), 0);
+    std::rotate(to_front.begin() + 1, to_front.end() - 1, to_front.end());
+    const bool last = in.layout == Layout::kChannelsLast;
+    if (last ? axes[0] == 0 && axes[1] == 1 : axes == to_front) out.layout = Layout::kChannelsLast;
+    return true;
+  }
+
   bool LargestIsChannelsLast(const OpInstance& op) const {
     const TensorDesc* largest = nullptr;
     for (ValueId v : op.inputs) {
@@ -121,7 +146,7 @@ class LayoutAssigner {
     return largest != nullptr && largest->layout == Layout::kChannelsLast;
   }
 
-  bool TryElementwise(OpInstance& op, const KernelEntry& entry) {
+  bool TryAlike(OpInstance& op, const KernelEntry& entry) {
     KernelSpec spec = SpecOf(op, s_, context_);
     const auto make_last = [this](std::vector<TensorDesc>& descs) {
       for (TensorDesc& d : descs) {

@@ -1,5 +1,6 @@
 #include "runtime/plan/move_kernels.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -59,6 +60,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeLayoutConversion(const PlanTarget* t
   return entry->make(spec);
 }
 
-bool SameInBothLayouts(const Dims& dims) { return dims[1] == 1 || dims[2] * dims[3] == 1; }
+bool SameInBothLayouts(const Dims& dims) {
+  return dims[1] == 1 || std::all_of(dims.begin() + 2, dims.end(), [](int64_t d) { return d == 1; });
+}
 
 }  // namespace ampc

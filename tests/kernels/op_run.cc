@@ -137,7 +137,7 @@ absl::StatusOr<std::unique_ptr<OpRun::Prepared>> OpRun::Prepare(int threads, Hal
   }
   const auto layout_of = [this](const SlotDef& slot, const TensorDesc& t) {
     const bool named = std::find(channels_last_.begin(), channels_last_.end(), slot.name) != channels_last_.end();
-    return named && t.dims.size() == 4 ? Layout::kChannelsLast : Layout::kPlain;
+    return named && (t.dims.size() == 4 || t.dims.size() == 5) ? Layout::kChannelsLast : Layout::kPlain;
   };
   for (size_t i = 0; i < p->spec.inputs.size(); ++i) {
     p->spec.inputs[i].layout = layout_of(def->inputs[p->op->InputSlotOf(static_cast<int>(i))], p->spec.inputs[i]);
@@ -300,7 +300,9 @@ absl::StatusOr<std::vector<Tensor>> OpRun::Run() const {
       if (!SameBits(first, placed)) return InternalError("the result differs in place");
     }
     if (const int i = p->kernel->alias_input(); i >= 0) {
-      if (operands[i]->bytes() != plain[0].stored.bytes()) return InternalError("alias_input has other bytes than the result");
+      const HostTensor in = InLayout(*operands[i], p->spec.inputs[i], Layout::kPlain, p->spec.inputs[i].layout);
+      const HostTensor out = InLayout(plain[0].stored, p->spec.outputs[0], Layout::kPlain, p->spec.outputs[0].layout);
+      if (in.bytes() != out.bytes()) return InternalError("alias_input has other bytes than the result");
     }
     const KernelEntry* entry = threads == 1 || chosen.kernels == nullptr ? nullptr : chosen.kernels->Find(op_);
     if (entry == nullptr) continue;

@@ -51,7 +51,7 @@ std::optional<AlignedDims> AlignDims(absl::Span<const int64_t> x, absl::Span<con
   const int64_t xr = static_cast<int64_t>(x.size()), yr = static_cast<int64_t>(y.size());
   const int64_t rank = std::max(xr, yr);
   if (static_cast<int64_t>(out.size()) != rank) return std::nullopt;
-  if (axis < 0) axis = rank - std::min(xr, yr);
+  if (axis < 0 || xr == yr) axis = rank - std::min(xr, yr);
   std::optional<std::vector<int64_t>> xa = Aligned(x, rank, xr < yr ? axis : 0);
   std::optional<std::vector<int64_t>> ya = Aligned(y, rank, xr < yr ? 0 : axis);
   if (!xa || !ya) return std::nullopt;

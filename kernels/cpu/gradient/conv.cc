@@ -89,10 +89,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
 
 absl::Status RegisterConvGradient(KernelRegistry* registry) {
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16};
-  for (const char* op : {"conv2d_grad", "conv2d_transpose_grad", "depthwise_conv2d_grad", "depthwise_conv2d_transpose_grad"}) {
+  for (const char* op : {"conv2d_grad", "conv2d_transpose_grad", "depthwise_conv2d_grad", "depthwise_conv2d_transpose_grad", "conv3d_grad",
+                         "conv3d_transpose_grad"}) {
     AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, types, LayoutSupport::kAware}));
   }
-  for (const char* op : {"conv3d_grad", "conv3d_transpose_grad"}) AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, types}));
   return absl::OkStatus();
 }
 

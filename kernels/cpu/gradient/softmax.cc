@@ -69,7 +69,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   if (spec.outputs.empty()) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
   const TensorDesc& to = spec.outputs[0];
   AMPC_RETURN_IF_ERROR(view.CheckType(to.dtype, {DType::kF32, DType::kF64}));
-  AMPC_ASSIGN_OR_RETURN(const AxisSplit axis, ReadSoftmaxAxis(view, to.dims));
+  AMPC_ASSIGN_OR_RETURN(const AxisSplit axis, ReadSoftmaxAxis(view, to));
   const Plan p{axis, view.op().type() == "log_softmax_grad", view.In("Out"), view.In("Out@GRAD")};
   KernelTraits traits;
   traits.implementation = "ampc:simd";

@@ -8,6 +8,7 @@
 #include "kernels/cpu/base/types.h"
 #include "kernels/cpu/elementwise/cast_loop.h"
 #include "kernels/halves.h"
+#include "kernels/layout.h"
 #include "kernels/parallel.h"
 #include "kernels/spec/move/fill_spec.h"
 #include "kernels/spec/move/pad_spec.h"
@@ -82,9 +83,16 @@ std::vector<char> ConstantOf(double value, const TensorDesc& like) {
   return stored;
 }
 
+// A tensor as rows of memory.
+TensorDesc InMemory(TensorDesc t) {
+  const std::vector<int64_t> dims = DimsInMemory(t);
+  t.dims.assign(dims.begin(), dims.end());
+  t.layout = Layout::kPlain;
+  return t;
+}
+
 // Dimensions without padding become bytes of a position (the last ones) or one dimension of those around them.
-Padder MakePadder(const SpecView& view, const PadSpec& padding) {
-  const TensorDesc &x = view.InDesc("X"), &out = view.OutDesc("Out");
+Padder MakePadder(const TensorDesc& x, const TensorDesc& out, const PadSpec& padding) {
   const auto is_padded = [&](size_t i) { return padding.before[i] != 0 || x.dims[i] != out.dims[i]; };
   Padder p;
   p.unit = ElementSize(x);
@@ -111,8 +119,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
   const TensorDesc& x = view.InDesc("X");
   if (x.dims.empty() || view.OutDesc("Out").dims.size() != x.dims.size()) return view.Internal("needs the result in the rank of X");
-  AMPC_ASSIGN_OR_RETURN(const PadSpec padding, ReadPadding(view, x.dims, view.OutDesc("Out").dims));
-  Padder p = MakePadder(view, padding);
+  AMPC_ASSIGN_OR_RETURN(PadSpec padding, ReadPadding(view, x.dims, view.OutDesc("Out").dims));
+  const std::vector<int64_t> before = padding.before;
+  for (size_t i = 0; i < before.size(); ++i) padding.before[AxisInMemory(x, static_cast<int64_t>(i))] = before[i];
+  Padder p = MakePadder(InMemory(x), InMemory(view.OutDesc("Out")), padding);
   KernelTraits traits;
   traits.implementation = "ampc:copy";
   traits.rounds_results = true;
@@ -200,7 +210,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
 
 absl::Status RegisterPad(KernelRegistry* registry) {
   for (const char* op : {"pad", "pad2d", "pad3d"}) {
-    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, MovableTypes(), LayoutSupport::kPlainOnly, nullptr, HalfSupport::kMoves}));
+    AMPC_RETURN_IF_ERROR(registry->Add({op, &Make, MovableTypes(), LayoutSupport::kFollows, nullptr, HalfSupport::kMoves}));
   }
   for (const char* op : {"pad_grad", "pad2d_grad", "pad3d_grad"}) {
     AMPC_RETURN_IF_ERROR(registry->Add({op, &MakeGradient, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}}));

@@ -1,6 +1,7 @@
 #include "kernels/cpu/simd/rows.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/cpu/simd/targets.h"
 
@@ -176,8 +177,34 @@ void PreluColumnsLoop(const float* x, const float* alpha, float* out, int64_t n)
   });
 }
 
+// A window whose size is known here, so that nothing is counted.
+template <int kRows, int kCols, typename T>
+void FixedWindowMax(const Window<T>& w, float* out, int64_t n) {
+  const SimdMath<D16> m{};
+  ForEachVector(n, [&](int64_t i, auto load, auto store) {
+    V16 max = load(w.at + i);
+    for (int k = 1; k < kRows * kCols; ++k) max = Max::Apply(m, load(w.at + k / kCols * w.row_stride + k % kCols * w.col_stride + i), max);
+    store(max, out + i);
+  });
+}
+
+// fixed(a, b) with the rows and columns of a common window as types; false for another.
+template <typename T, typename F>
+bool WithFixedSize(const Window<T>& w, F fixed) {
+  const auto is = [&w](int64_t rows, int64_t cols) { return w.rows == rows && w.cols == cols; };
+  using std::integral_constant;
+  if (is(3, 1)) return fixed(integral_constant<int, 3>(), integral_constant<int, 1>()), true;
+  if (is(1, 3)) return fixed(integral_constant<int, 1>(), integral_constant<int, 3>()), true;
+  if (is(2, 1)) return fixed(integral_constant<int, 2>(), integral_constant<int, 1>()), true;
+  if (is(1, 2)) return fixed(integral_constant<int, 1>(), integral_constant<int, 2>()), true;
+  if (is(3, 3)) return fixed(integral_constant<int, 3>(), integral_constant<int, 3>()), true;
+  if (is(2, 2)) return fixed(integral_constant<int, 2>(), integral_constant<int, 2>()), true;
+  return false;
+}
+
 template <typename T>
 void WindowMaxLoop(const Window<T>& w, float* out, int64_t n) {
+  if (WithFixedSize(w, [&](auto rows, auto cols) { FixedWindowMax<rows(), cols()>(w, out, n); })) return;
   const SimdMath<D16> m{};
   ForEachVector(n, [&](int64_t i, auto load, auto store) {
     V16 max = load(w.at + i);
@@ -189,8 +216,24 @@ void WindowMaxLoop(const Window<T>& w, float* out, int64_t n) {
   });
 }
 
+// As WindowSumLoop adds.
+template <int kRows, int kCols, typename T>
+void FixedWindowSum(const Window<T>& w, float factor, float* out, int64_t n) {
+  const V16 f = hn::Set(kTag, factor), zero = hn::Zero(kTag);
+  ForEachVector(n, [&](int64_t i, auto load, auto store) {
+    V16 total = zero;
+    for (int r = 0; r < kRows; ++r) {
+      V16 sum = zero;
+      for (int c = 0; c < kCols; ++c) sum = sum + load(w.at + r * w.row_stride + c * w.col_stride + i);
+      total = total + sum;
+    }
+    store(total * f, out + i);
+  });
+}
+
 template <typename T>
 void WindowSumLoop(const Window<T>& w, float factor, float* out, int64_t n) {
+  if (WithFixedSize(w, [&](auto rows, auto cols) { FixedWindowSum<rows(), cols()>(w, factor, out, n); })) return;
   const V16 f = hn::Set(kTag, factor);
   ForEachVector(n, [&](int64_t i, auto load, auto store) {
     V16 total = hn::Zero(kTag);

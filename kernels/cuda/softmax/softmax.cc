@@ -15,7 +15,7 @@ absl::StatusOr<SoftmaxParams> Read(const SpecView& view, std::initializer_list<i
   for (int i : operands) {
     if (view.spec().inputs[i].dtype != out.dtype) return view.Unsupported("the device's kernel needs operands of the result's type");
   }
-  AMPC_ASSIGN_OR_RETURN(const AxisSplit axis, ReadSoftmaxAxis(view, out.dims));
+  AMPC_ASSIGN_OR_RETURN(const AxisSplit axis, ReadSoftmaxAxis(view, out));
   SoftmaxParams p;
   p.rows = RowsOf(axis);
   p.dtype = out.dtype;

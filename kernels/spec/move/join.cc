@@ -1,6 +1,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/axis_split.h"
+#include "kernels/layout.h"
 #include "kernels/spec/move/readers.h"
 
 namespace ampc::moves {
@@ -19,11 +20,14 @@ absl::StatusOr<int64_t> AxisOf(const SpecView& view, int64_t rank) {
   return axis;
 }
 
+// All lie in one order of memory.
+AxisSplit SplitInMemory(const TensorDesc& t, int64_t axis) { return SplitAt(DimsInMemory(t), AxisInMemory(t, axis)); }
+
 // The results in slot `to` are blocks of the operand in slot `from`.
 Result Blocks(const SpecView& view, absl::string_view from, absl::string_view to) {
   const TensorDesc& in = view.InDesc(from);
   AMPC_ASSIGN_OR_RETURN(const int64_t axis, AxisOf(view, static_cast<int64_t>(in.dims.size())));
-  const AxisSplit sides = SplitAt(in.dims, axis);
+  const AxisSplit sides = SplitInMemory(in, axis);
   const int64_t total = sides.size * sides.inner;
   MoveSpec move;
   int64_t at = 0;
@@ -56,7 +60,7 @@ Result Slices(const SpecView& view, absl::string_view from) {
 Result ReadConcat(const SpecView& view) {
   const TensorDesc& out = view.spec().outputs[0];
   AMPC_ASSIGN_OR_RETURN(const int64_t axis, AxisOf(view, static_cast<int64_t>(out.dims.size())));
-  const AxisSplit sides = SplitAt(out.dims, axis);
+  const AxisSplit sides = SplitInMemory(out, axis);
   const int64_t total = sides.size * sides.inner;
   MoveSpec move;
   int64_t at = 0;

@@ -1,6 +1,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "graph/ops/window.h"
+#include "kernels/layout.h"
 #include "kernels/spec/move/readers.h"
 #include "kernels/spec/move/strided_axes.h"
 #include "kernels/spec/move/view_spec.h"
@@ -39,20 +40,31 @@ MoveSpec ViewMove(const SpecView& view, absl::string_view slot, const ViewSpec& 
   return {{{in, v.first, out, 0, v.dims, v.from, std::move(dense)}}, same ? in : -1, -1};
 }
 
+// The dims of the view as they lie in the result, outermost in memory first.
+ViewSpec InOrderOf(const TensorDesc& out, const ViewSpec& v) {
+  ViewSpec ordered{{}, v.first, {}};
+  for (int64_t d : MemoryOrder(out)) {
+    ordered.dims.push_back(v.dims[d]);
+    ordered.from.push_back(v.from[d]);
+  }
+  return ordered;
+}
+
 }  // namespace
 
 Result ReadTransposeMove(const SpecView& view) {
-  const Dims& in = view.InDesc("X").dims;
-  AMPC_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, ReadPermutation(view, in));
-  return ViewMove(view, "X", PermutedView(in, axes));
+  const TensorDesc& in = view.InDesc("X");
+  AMPC_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, ReadPermutation(view, in.dims));
+  return ViewMove(view, "X", InOrderOf(view.OutDesc("Out"), PermutedView(in, axes)));
 }
 
 Result ReadSliceMove(const SpecView& view) {
-  AMPC_ASSIGN_OR_RETURN(const ViewSpec v, ReadSlice(view, view.InDesc("Input").dims, view.op().type() == "strided_slice"));
+  AMPC_ASSIGN_OR_RETURN(const ViewSpec v, ReadSlice(view, view.InDesc("Input"), view.op().type() == "strided_slice"));
   int64_t n = 1;
   for (int64_t d : v.dims) n *= d;
-  if (n != view.OutDesc("Out").NumElements()) return view.Internal("the slice and the result differ in size");
-  return ViewMove(view, "Input", v);
+  const TensorDesc& out = view.OutDesc("Out");
+  if (n != out.NumElements()) return view.Internal("the slice and the result differ in size");
+  return ViewMove(view, "Input", out.layout == Layout::kPlain ? v : InOrderOf(out, v));
 }
 
 Result ReadExpandMove(const SpecView& view) {

@@ -13,7 +13,7 @@ Result ReadTransposeGradient(const SpecView& view) {
   std::vector<int64_t> back(axes.size());
   for (size_t i = 0; i < axes.size(); ++i) back[axes[i]] = static_cast<int64_t>(i);
   const int in = view.In("Out@GRAD");
-  const ViewSpec v = PermutedView(gradient.dims, back);
+  const ViewSpec v = PermutedView(gradient, back);
   std::vector<int64_t> dense = DenseStrides(v.dims);
   const bool same = IsDense(JoinAxes(v.dims, v.from, dense));
   return MoveSpec{{{in, 0, view.Out("X@GRAD"), 0, v.dims, v.from, std::move(dense)}}, same ? in : -1, -1};
@@ -21,7 +21,7 @@ Result ReadTransposeGradient(const SpecView& view) {
 
 Result ReadSliceGradient(const SpecView& view) {
   const TensorDesc &gradient = view.InDesc("Out@GRAD"), &x = view.OutDesc("Input@GRAD");
-  AMPC_ASSIGN_OR_RETURN(ViewSpec v, ReadSlice(view, x.dims, absl::StartsWith(view.op().type(), "strided_")));
+  AMPC_ASSIGN_OR_RETURN(ViewSpec v, ReadSlice(view, x, absl::StartsWith(view.op().type(), "strided_")));
   std::vector<int64_t> source = DenseStrides(v.dims);
   int64_t first = 0, n = 1;
   for (size_t d = 0; d < v.dims.size(); ++d) {

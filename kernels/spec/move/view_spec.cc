@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
+#include "kernels/layout.h"
 
 namespace ampc {
 namespace {
@@ -65,18 +66,19 @@ absl::StatusOr<Sizes> ReadPermutation(const SpecView& view, const Dims& in) {
   return axes;
 }
 
-ViewSpec PermutedView(const Dims& in, const Sizes& axes) {
-  const Sizes strides = DenseStrides(in);
+ViewSpec PermutedView(const TensorDesc& in, const Sizes& axes) {
+  const Sizes strides = StridesOf(in);
   ViewSpec v;
   for (int64_t axis : axes) {
-    v.dims.push_back(in[axis]);
+    v.dims.push_back(in.dims[axis]);
     v.from.push_back(strides[axis]);
   }
   return v;
 }
 
-absl::StatusOr<ViewSpec> ReadSlice(const SpecView& view, const Dims& in, bool stepped) {
-  const Sizes strides = DenseStrides(in), axes = view.op().GetInts("axes");
+absl::StatusOr<ViewSpec> ReadSlice(const SpecView& view, const TensorDesc& t, bool stepped) {
+  const Dims& in = t.dims;
+  const Sizes strides = StridesOf(t), axes = view.op().GetInts("axes");
   AMPC_ASSIGN_OR_RETURN(const Sizes starts, ListArg(view, "StartsTensorList", "StartsTensor", "starts"));
   AMPC_ASSIGN_OR_RETURN(const Sizes ends, ListArg(view, "EndsTensorList", "EndsTensor", "ends"));
   Sizes steps(axes.size(), 1);

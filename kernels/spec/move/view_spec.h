@@ -23,8 +23,8 @@ std::vector<int64_t> DenseStrides(absl::Span<const int64_t> dims);
 
 // By the dims of the operand, and of the result where they are needed. The op is the forward one or its gradient.
 absl::StatusOr<std::vector<int64_t>> ReadPermutation(const SpecView& view, const Dims& in);
-ViewSpec PermutedView(const Dims& in, const std::vector<int64_t>& axes);
-absl::StatusOr<ViewSpec> ReadSlice(const SpecView& view, const Dims& in, bool stepped);
+ViewSpec PermutedView(const TensorDesc& in, const std::vector<int64_t>& axes);
+absl::StatusOr<ViewSpec> ReadSlice(const SpecView& view, const TensorDesc& in, bool stepped);
 absl::StatusOr<ViewSpec> ReadExpand(const SpecView& view, const Dims& in, const Dims& out);
 absl::StatusOr<ViewSpec> ReadTile(const SpecView& view, const Dims& in, const Dims& out);  // two dims for each of the result
 

@@ -260,7 +260,7 @@ feed  x : f16 [1, 2, 4, 4]
 const w : f16 [2, 2, 1, 1] = [1.0, 2.0, 3.0, 4.0]
 conv2d(Input=x, Filter=w) -> Output=c : f16 [1, 2, 4, 4]
 r = relu(c) : f16 [1, 2, 4, 4]
-m = transpose(r) axis=[0, 1, 3, 2] : f16 [1, 2, 4, 4]
+m = transpose(r) axis=[0, 2, 1, 3] : f16 [1, 4, 2, 4]
 fetch m
 )";
     if (!low) text = absl::StrReplaceAll(text, {{"f16", "f32"}});
