@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "absl/strings/escaping.h"
 #include "graph/base/error.h"
 #include "tests/base/damage.h"
 #include "tests/formats/test_files.h"
@@ -81,6 +82,32 @@ TEST(NpzWriter, RoundTripsAndIsDeterministic) {
   EXPECT_EQ(testing::ReadFile(dir / "a.npz"), testing::ReadFile(dir / "b.npz"));
   ASSERT_TRUE(WriteNpz(dir / "none.npz", {}).ok());
   EXPECT_TRUE(ReadNpz(dir / "none.npz")->empty());
+}
+
+std::string Hex(absl::string_view bytes) { return absl::BytesToHexString(bytes); }
+
+// The directory and the record at the end, field by field: readers differ in what they look at.
+TEST(NpzWriter, EveryFieldOfTheDirectoryIsAsTheFormatHasIt) {
+  testing::TempFolder dir;
+  ASSERT_TRUE(WriteNpz(dir / "a.npz", {{"x", Ramp<float>()}}).ok());
+  const std::string file = testing::ReadFile(dir / "a.npz");
+  const size_t entry = 46 + 5, end = 22, start = file.size() - end - entry;
+  const std::string crc_and_sizes = Hex(file.substr(14, 12));
+  EXPECT_EQ(Hex(file.substr(0, 14)),
+            "504b03041400000000000000"
+            "2100");
+  EXPECT_EQ(Hex(file.substr(18, 4)), Hex(file.substr(22, 4)));
+  EXPECT_EQ(Hex(file.substr(26, 9)), "05000000" + Hex("x.npy"));
+  EXPECT_EQ(Hex(file.substr(start, entry)),
+            "504b01022d001400000000000000"
+            "2100" +
+                crc_and_sizes +
+                "0500000000000000000000000000"
+                "00000000" +
+                Hex("x.npy"));
+  std::string offset;
+  for (int i = 0; i < 4; ++i) offset.push_back(static_cast<char>(start >> (8 * i)));
+  EXPECT_EQ(Hex(file.substr(file.size() - end)), "504b0506000000000100010033000000" + Hex(offset) + "0000");
 }
 
 TEST(NpzWriter, WritesBFloat16AsFloat) {

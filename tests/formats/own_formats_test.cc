@@ -184,6 +184,27 @@ TEST(Ampc, WeightsOfAnotherSave) {
               StatusIs(ExitCode::kBadInput, AllOf(HasSubstr("m.safetensors"), HasSubstr("do not belong together"))));
 }
 
+TEST(Ampc, WeightsOfAnotherSaveOfTheSameSize) {
+  const TempFolder folder;
+  Program program = Everything();
+  ASSERT_OK(SaveModel(program, folder / "m.ampc"));
+  std::string weights = ReadFile(folder / "m.safetensors");
+  const size_t name = weights.find("\"w\"");
+  ASSERT_NE(name, std::string::npos);
+  weights[name + 1] = 'z';
+  WriteFile(folder / "m.safetensors", weights);
+  EXPECT_THAT(LoadModel(folder / "m.ampc"), StatusIs(ExitCode::kBadInput, HasSubstr("do not belong together")));
+}
+
+// The text names the file of weights, whatever it is called.
+TEST(Prog, FilesMayHaveBlanksInTheirNames) {
+  const TempFolder folder;
+  const Program program = Everything();
+  ASSERT_OK(SaveModel(program, folder / "a b;c.prog"));
+  ASSERT_OK_AND_ASSIGN(const Program read, LoadModel(folder / "a b;c.prog"));
+  EXPECT_TRUE(read.main().FindVar("w")->weight != nullptr);
+}
+
 TEST(Ampc, NewerReaderNeeded) {
   const TempFolder folder;
   ASSERT_OK(SaveModel(Everything(), folder / "m.ampc"));

@@ -245,6 +245,14 @@ TEST(Transform, ChainsApplyInOrder) {
   EXPECT_EQ(back, (std::vector<float>{static_cast<float>(Half(1.0f / 3.0f)), 65504.0f}));
 }
 
+TEST(Transform, AWeightWithoutElementsMayLieAtTheEndOfItsFile) {
+  WeightRef ref = Ref(std::vector<float>{1, 2}, DType::kF32);
+  ref.offset = 8;
+  ref.bytes = 0;
+  std::string out;
+  EXPECT_OK(TransformWindow(ref, 0, 0, &out, nullptr));
+}
+
 TEST(Transform, WindowOutsideTheWeight) {
   const WeightRef ref = Ref(std::vector<float>{1, 2}, DType::kF32);
   std::string out;

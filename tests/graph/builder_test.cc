@@ -100,6 +100,22 @@ TEST(ProgramBuilder, CloneForTestWritesNoState) {
   EXPECT_THAT(Brief(b.program()), HasSubstr("MeanOut<-batch_norm_0.w_1"));
 }
 
+// A state that only its own counting reads: the clone counts nothing.
+TEST(ProgramBuilder, CloneForTestLeavesOutCountersOfSeeds) {
+  ProgramBuilder b;
+  const Value x = b.Feed("x", DType::kF32, {2, 6});
+  const Value s = b.State("seed", DType::kI32, {1}, Initializer::Constant(1));
+  b.Op("increment", {{"X", {s}}}, {{"step", 1.0f}}, {{"Out", {s}}});
+  b.Fetch(b.Op("dropout", {{"X", {x}}, {"Seed", {s}}}, {{"dropout_prob", 0.5f}}));
+  const Value read = b.State("read", DType::kF32, {1}, Initializer::Constant(1));
+  b.Op("increment", {{"X", {read}}}, {{"step", 1.0f}}, {{"Out", {read}}});
+  b.Fetch(b.Op("relu", {{"X", {read}}}));
+  ASSERT_OK(b.status());
+  const std::string text = Brief(b.CloneForTest());
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("seed")));
+  EXPECT_THAT(text, HasSubstr("read <- increment(read)"));
+}
+
 TEST(ProgramBuilder, GenericOpsTakeSlotsAndOverwrite) {
   ProgramBuilder b;
   const Value x = b.Feed("x", DType::kF32, {2, 6});

@@ -72,6 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
         Edit{"!was.out=f16", "", "block 'main', op 2, 8: op 'elementwise_add' -> 'e': mark was"},
         Edit{"k=1", "k=1l", "block 'main', op 3, 9: op 'foo' -> 'f': attribute k"},
         Edit{"X=[d]", "Y=[d]", "block 'main', op 3, 9: op 'foo' -> 'f': slots"},
+        Edit{"Out=[f]", "Other=[f]", "block 'main', op 3, 9: op 'foo' -> 'f': slots"},
         Edit{"k=1", "k=1 l=2", "block 'main', op 3, 9: op 'foo' -> 'f': attribute l"},
         Edit{"s <- assign(s)\n", "", "block 'main' has 5 ops, 4"}, Edit{"fetch e", "fetch d", "the fetches of the signature"}));
 
@@ -90,6 +91,12 @@ TEST(SameProgram, EachValueOfAnAttributeIsAnother) {
       EXPECT_EQ(Fingerprint(programs[i]) == Fingerprint(programs[j]), i == j) << values[i] << " " << values[j];
     }
   }
+}
+
+TEST(SameProgram, EachShapeOfALiteralIsAnother) {
+  const Program a = Parsed("const c : f32 [1, 2] = [1, 2]"), b = Parsed("const c : f32 [2, 1] = [1, 2]");
+  EXPECT_FALSE(SameProgram(a, b));
+  EXPECT_NE(Fingerprint(a), Fingerprint(b));
 }
 
 TEST(SameProgram, DefaultsCountAsGiven) {

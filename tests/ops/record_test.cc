@@ -90,6 +90,12 @@ TEST(Cost, LossScalingCountsItsGradients) {
   EXPECT_EQ(cost.flops, 8.0);
 }
 
+TEST(Cost, SortsCountTheirComparisons) {
+  const Cost cost = CostOf("feed x : f32 [4, 8]\nargsort(x) -> Out=y, Indices=i axis=-1 : f32 [4, 8], i64 [4, 8]\n");
+  EXPECT_EQ(cost.flops, 32.0 * 3);
+  EXPECT_EQ(cost.bytes, 32.0 * (4 + 4 + 8));
+}
+
 AmpClass ClassOf(absl::string_view text) {
   const Program program = Parse(text);
   const Op& op = *program.main().ops().back();

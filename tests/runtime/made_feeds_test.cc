@@ -59,6 +59,19 @@ TEST(MadeFeeds, OfTextAreIdsWithinTheTableAndMasks) {
   EXPECT_THAT(Made(program, {.run = 1}).feeds.at("attention_mask").values<int64_t>(), AllOf(Contains(0), Contains(1)));
 }
 
+// A position is a row of a table of positions: each once, in order.
+TEST(MadeFeeds, OfPositionsCount) {
+  const Program program = Parsed(R"(
+feed  position_ids : i64 [batch, 6]
+param table : f32 [6, 8]
+words = lookup_table_v2(W=table, Ids=position_ids) : f32 [batch, 6, 8]
+fetch words
+)");
+  const MadeFeeds made = Made(program);
+  EXPECT_THAT(made.kinds, ElementsAre("position_ids: positions, [1, 6]"));
+  EXPECT_THAT(made.feeds.at("position_ids").values<int64_t>(), ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
 TEST(MadeFeeds, AreTheSameForTheSameSeed) {
   const Program program = Parsed(kText);
   EXPECT_EQ(Made(program).feeds, Made(program).feeds);

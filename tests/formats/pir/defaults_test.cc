@@ -91,5 +91,40 @@ TEST(Defaults, AreThoseOfPaddlesTable) {
   EXPECT_GT(compared, 100);
 }
 
+// Of ops and attributes that the table lacks: Paddle 2's own.
+TEST(Defaults, OfOptimizersAndOldAttributes) {
+  const struct {
+    const char *op, *attr, *value;
+  } kRows[] = {
+      {"adam", "beta1", "0.9"},
+      {"adam", "beta2", "0.999"},
+      {"adam", "epsilon", "1e-08"},
+      {"adamw", "beta1", "0.9"},
+      {"adamw", "beta2", "0.999"},
+      {"adamw", "epsilon", "1e-08"},
+      {"adamw", "coeff", "0.01"},
+      {"adamw", "with_decay", "false"},
+      {"lamb", "beta1", "0.9"},
+      {"lamb", "beta2", "0.999"},
+      {"lamb", "epsilon", "1e-06"},
+      {"grouped_update", "beta1", "0.9"},
+      {"grouped_update", "beta2", "0.999"},
+      {"batch_norm", "momentum", "0.9"},
+      {"batch_norm", "epsilon", "1e-05"},
+      {"conv2d", "Scale_in", "1"},
+      {"conv2d", "Scale_out", "1"},
+      {"mul", "x_num_col_dims", "1"},
+      {"mul", "y_num_col_dims", "1"},
+      {"mul", "force_fp32_output", "false"},
+  };
+  for (const auto& row : kRows) {
+    const OpDef* def = Ops().Find(row.op);
+    ASSERT_NE(def, nullptr) << row.op;
+    const AttrDef* attr = def->FindAttr(row.attr);
+    ASSERT_NE(attr, nullptr) << row.op << "." << row.attr;
+    EXPECT_EQ(TextOf(attr->value), row.value) << row.op << "." << row.attr;
+  }
+}
+
 }  // namespace
 }  // namespace ampc::pir
