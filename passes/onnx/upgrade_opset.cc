@@ -12,6 +12,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/formats/onnx/messages.h"
 #include "graph/formats/onnx/origin.h"
+#include "graph/op_record.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/function_body.h"
 #include "graph/ops/onnx/onnx_op.h"
@@ -32,8 +33,6 @@ struct UpgradeOptions {
   std::vector<std::string> black_list;
   std::vector<Selector> include, exclude;
 };
-
-AmpClass ClassOf(const Op& op) { return op.def().amp_when != nullptr ? op.def().amp_when(op) : op.def().amp; }
 
 class OpsetRaiser {
  public:
@@ -75,7 +74,7 @@ class OpsetRaiser {
           std::find(options_.black_list.begin(), options_.black_list.end(), onnx::TypeName(*def)) != options_.black_list.end() ||
           std::find(options_.black_list.begin(), options_.black_list.end(), op.type()) != options_.black_list.end();
       const bool fp32 = op.marks.amp == AmpMark::kFp32 || listed || excluded[op.id()];
-      if (!included[op.id()] && (fp32 || ClassOf(op) != AmpClass::kAllow)) return;
+      if (!included[op.id()] && (fp32 || AmpClassOf(op) != AmpClass::kAllow)) return;
       const int lowest = LowestFor(*def);
       if (lowest <= need_) return;
       need_ = lowest;

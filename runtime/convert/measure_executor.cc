@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/op_record.h"
 #include "kernels/kernel.h"
 #include "runtime/convert/sizes.h"
 #include "runtime/exec/observer.h"
@@ -40,7 +41,7 @@ double WeightBytes(const Program& program) {
 
 double Flops(const Program& program) {
   double flops = 0;
-  ForEachOp(program, [&flops](const Op& op) { flops += op.def().cost == nullptr ? 0 : op.def().cost(op).flops; });
+  ForEachOp(program, [&flops](const Op& op) { flops += CostOf(op).flops; });
   return flops;
 }
 

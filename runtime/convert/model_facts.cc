@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "graph/op_record.h"
 
 namespace ampc {
 namespace {
@@ -52,11 +53,9 @@ void AddOp(const Op& op, ModelFacts& facts, Counts& counts) {
   const bool low = IsLowPrecision(type);
   facts.low_ops += low ? 1 : 0;
   low_count += low ? 1 : 0;
-  if (op.def().amp == AmpClass::kAllow && op.def().cost != nullptr) {
-    const double flops = IsWhole(op) ? op.def().cost(op).flops : 0;
-    facts.matmul_flops += flops;
-    if (low) facts.low_matmul_flops += flops;
-  }
+  const double flops = IsWhole(op) ? ProductFlops(op) : 0;
+  facts.matmul_flops += flops;
+  if (low) facts.low_matmul_flops += flops;
 }
 
 }  // namespace

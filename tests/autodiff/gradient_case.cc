@@ -17,8 +17,8 @@
 #include "graph/base/error.h"
 #include "graph/base/half.h"
 #include "graph/base/status_macros.h"
-#include "graph/text/parser.h"
 #include "passes/pipeline.h"
+#include "tests/testlib/parse_bare.h"
 
 namespace ampc::testing {
 namespace {
@@ -202,9 +202,7 @@ absl::StatusOr<HostTensor> MakeFeed(const GradientCase& c, const Var& feed) {
 }
 
 absl::StatusOr<Program> ParseTyped(const std::string& text) {
-  ParseOptions options;
-  options.bare = true;
-  absl::StatusOr<Program> program = ParseProgram(text, options);
+  absl::StatusOr<Program> program = ParseBare(text);
   if (!program.ok()) return program;
   PassContext ctx;
   AMPC_RETURN_IF_ERROR(RunPipeline(Pipeline().Add("infer-types"), {}, ctx, *program));

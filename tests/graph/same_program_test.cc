@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/text/parser.h"
+#include "tests/testlib/bare_program.h"
 #include "tests/testlib/status.h"
 
 namespace ampc {
@@ -25,14 +25,6 @@ s <- assign(s)
 fetch e
 )";
 
-Program Parsed(const std::string& text) {
-  ParseOptions options;
-  options.bare = true;
-  absl::StatusOr<Program> program = ParseProgram(text, options);
-  EXPECT_TRUE(program.ok()) << program.status().message();
-  return program.ok() ? *std::move(program) : Program();
-}
-
 struct Edit {
   const char* from;
   const char* to;
@@ -46,7 +38,7 @@ TEST_P(Difference, IsSeenFromBothSides) {
   const size_t at = text.find(GetParam().from);
   ASSERT_NE(at, std::string::npos);
   text.replace(at, std::string(GetParam().from).size(), GetParam().to);
-  const Program a = Parsed(kText), b = Parsed(text);
+  const Program a = testing::BareProgram(kText), b = testing::BareProgram(text);
   std::string why;
   EXPECT_FALSE(SameProgram(a, b, &why));
   EXPECT_EQ(why, GetParam().why);
@@ -84,7 +76,7 @@ TEST(SameProgram, EachValueOfAnAttributeIsAnother) {
                                 "scalar(complex(1.0d, 4.0d))", "[1]", "[2]", "[1, 2]", "[2, 1]", "[1l]", "[0.5]", "[\"a\"]", "[\"b\"]", "[true]", "[false]"};
   // clang-format on
   std::vector<Program> programs;
-  for (const char* value : values) programs.push_back(Parsed(absl::StrCat("o() a=", value, " !opaque\n")));
+  for (const char* value : values) programs.push_back(testing::BareProgram(absl::StrCat("o() a=", value, " !opaque\n")));
   for (size_t i = 0; i < programs.size(); ++i) {
     for (size_t j = 0; j < programs.size(); ++j) {
       EXPECT_EQ(SameProgram(programs[i], programs[j]), i == j) << values[i] << " " << values[j];
@@ -100,23 +92,24 @@ TEST(SameProgram, EachShapeOfALiteralIsAnother) {
 }
 
 TEST(SameProgram, DefaultsCountAsGiven) {
-  const Program a = Parsed("feed x : f32 [4]\ny = softmax(x) : f32 [4]\nfetch y");
-  const Program b = Parsed("\n\nfeed x : f32 [4]\ny = softmax(x) axis=-1 op_device=\"\" : f32 [4]\nfetch y");
+  const Program a = testing::BareProgram("feed x : f32 [4]\ny = softmax(x) : f32 [4]\nfetch y");
+  const Program b = testing::BareProgram("\n\nfeed x : f32 [4]\ny = softmax(x) axis=-1 op_device=\"\" : f32 [4]\nfetch y");
   std::string why;
   EXPECT_TRUE(SameProgram(a, b, &why)) << why;
   EXPECT_EQ(Fingerprint(a), Fingerprint(b));
 }
 
 TEST(SameProgram, OrderOfAttributesAndDeclarationsDoesNotCount) {
-  const Program a = Parsed("param w : f32 [n]\nparam v : f32 [m]\ny, z = split(w) axis=1 num=2 : f32 [4], f32 [4]");
-  const Program b = Parsed("param v : f32 [m]\nparam w : f32 [n]\ny, z = split(w) num=2 axis=1 : f32 [4], f32 [4]");
+  const Program a = testing::BareProgram("param w : f32 [n]\nparam v : f32 [m]\ny, z = split(w) axis=1 num=2 : f32 [4], f32 [4]");
+  const Program b = testing::BareProgram("param v : f32 [m]\nparam w : f32 [n]\ny, z = split(w) num=2 axis=1 : f32 [4], f32 [4]");
   std::string why;
   EXPECT_TRUE(SameProgram(a, b, &why)) << why;
   EXPECT_EQ(Fingerprint(a), Fingerprint(b));
 }
 
 TEST(SameProgram, OrderOfFeedsCounts) {
-  const Program a = Parsed("feed x : f32 [4]\nfeed y : f32 [4]"), b = Parsed("feed y : f32 [4]\nfeed x : f32 [4]");
+  const Program a = testing::BareProgram("feed x : f32 [4]\nfeed y : f32 [4]"),
+                b = testing::BareProgram("feed y : f32 [4]\nfeed x : f32 [4]");
   std::string why;
   EXPECT_FALSE(SameProgram(a, b, &why));
   EXPECT_EQ(why, "the feeds of the signature");

@@ -4,27 +4,20 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/op_record.h"
 #include "graph/op_registry.h"
 #include "graph/ops/window.h"
 #include "graph/program.h"
-#include "graph/text/parser.h"
 #include "gtest/gtest.h"
+#include "tests/testlib/bare_program.h"
 
 namespace ampc {
 namespace {
 
-Program Parse(absl::string_view text) {
-  ParseOptions options;
-  options.bare = true;
-  absl::StatusOr<Program> program = ParseProgram(text, options);
-  EXPECT_TRUE(program.ok()) << program.status();
-  return program.ok() ? *std::move(program) : Program();
-}
-
 Cost CostOf(absl::string_view text) {
-  const Program program = Parse(text);
+  const Program program = testing::BareProgram(text);
   const Op& op = *program.main().ops().back();
-  return op.def().cost(op);
+  return ampc::CostOf(op);
 }
 
 TEST(Slots, SayWhatTheyTake) {
@@ -97,9 +90,9 @@ TEST(Cost, SortsCountTheirComparisons) {
 }
 
 AmpClass ClassOf(absl::string_view text) {
-  const Program program = Parse(text);
+  const Program program = testing::BareProgram(text);
   const Op& op = *program.main().ops().back();
-  return op.def().amp_when == nullptr ? op.def().amp : op.def().amp_when(op);
+  return AmpClassOf(op);
 }
 
 TEST(AmpClass, ScaleIsDeniedForConstantsThatF16Lacks) {
@@ -116,8 +109,8 @@ TEST(AmpClass, ClipIsDeniedForBoundsThatRoundToZero) {
 }
 
 ops::Windows WindowsOf(absl::string_view attrs, std::vector<int64_t> in, std::vector<int64_t> kernel) {
-  const Program program =
-      Parse(absl::StrCat("feed x : f32 [1, 1, ?, ?]\nparam w : f32 [1, 1, ?, ?]\ny = conv2d(x, w) ", attrs, " : f32 [1, 1, ?, ?]\n"));
+  const Program program = testing::BareProgram(
+      absl::StrCat("feed x : f32 [1, 1, ?, ?]\nparam w : f32 [1, 1, ?, ?]\ny = conv2d(x, w) ", attrs, " : f32 [1, 1, ?, ?]\n"));
   absl::StatusOr<ops::Windows> windows = ops::ReadWindows(*program.main().ops().back(), in, kernel);
   EXPECT_TRUE(windows.ok()) << windows.status();
   return windows.ok() ? *windows : ops::Windows();

@@ -11,9 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/text/parser.h"
 #include "passes/analysis/dataflow.h"
 #include "passes/analysis/forward_facts.h"
+#include "tests/testlib/parse_bare.h"
 #include "tests/testlib/status.h"
 
 namespace ampc {
@@ -167,12 +167,6 @@ class RandomProgram {
   std::vector<std::pair<std::string, std::string>> edges_;
 };
 
-absl::StatusOr<Program> Parse(const std::string& text) {
-  ParseOptions parse;
-  parse.bare = true;
-  return ParseProgram(text, parse);
-}
-
 using Ids = std::bitset<1024>;  // by Var::id
 
 // From which values there is a way.
@@ -200,7 +194,7 @@ TEST(Dataflow, ForwardFactsAreWhatCanBeReachedAlongTheEdges) {
   int loops = 0;
   for (unsigned seed = 0; seed < kPrograms; ++seed) {
     const RandomProgram made(seed);
-    ASSERT_OK_AND_ASSIGN(const Program program, Parse(made.Text()));
+    ASSERT_OK_AND_ASSIGN(const Program program, testing::ParseBare(made.Text()));
     ASSERT_LT(program.num_var_ids(), 1024);
     loops += program.num_blocks() - 1;
     const ValueFlow flow(program);
@@ -225,7 +219,7 @@ TEST(Dataflow, ForwardFactsAreWhatCanBeReachedAlongTheEdges) {
 TEST(Dataflow, BackwardSetsAreWhatLeadsToAnOp) {
   for (unsigned seed = 0; seed < kPrograms; ++seed) {
     const RandomProgram made(seed);
-    ASSERT_OK_AND_ASSIGN(const Program program, Parse(made.Text()));
+    ASSERT_OK_AND_ASSIGN(const Program program, testing::ParseBare(made.Text()));
     const std::map<std::string, const Var*> vars = ByName(program);
     std::vector<std::string> wanted;  // each the name of a set
     for (const auto& [name, var] : vars) {
@@ -272,7 +266,7 @@ struct Counting {
 };
 
 TEST(Dataflow, WhatALoopCountsIsWidened) {
-  ASSERT_OK_AND_ASSIGN(const Program program, Parse(R"(
+  ASSERT_OK_AND_ASSIGN(const Program program, testing::ParseBare(R"(
 feed x : f32 [1]
 carry c : f32 [1]
 carry more : bool [1]
@@ -299,7 +293,7 @@ TEST(Dataflow, VisitsAreLinear) {
   constexpr int kOps = 20000;
   for (int i = 0; i < kOps; ++i) absl::StrAppend(&text, "t", i, " = increment(", i == 0 ? "x" : absl::StrCat("t", i - 1), ") : f32 [4]\n");
   absl::StrAppend(&text, "fetch t", kOps - 1, "\n");
-  ASSERT_OK_AND_ASSIGN(const Program program, Parse(text));
+  ASSERT_OK_AND_ASSIGN(const Program program, testing::ParseBare(text));
   const ValueFlow flow(program);
   Counting analysis;
   ForwardFacts<int, Counting> facts(flow, analysis);

@@ -8,12 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
-#include "graph/text/parser.h"
 #include "gtest/gtest.h"
 #include "passes/amp/protect/rules.h"
 #include "passes/analysis/target_support.h"
 #include "passes/pipeline.h"
 #include "tests/testlib/case_file.h"
+#include "tests/testlib/parse_bare.h"
 #include "tests/testlib/status.h"
 
 namespace ampc {
@@ -29,9 +29,7 @@ struct Decided {
 };
 
 void Decide(absl::string_view text, const char* passes, Decided* out) {
-  ParseOptions parse;
-  parse.bare = true;
-  absl::StatusOr<Program> program = ParseProgram(text, parse);
+  absl::StatusOr<Program> program = testing::ParseBare(text);
   ASSERT_TRUE(program.ok()) << program.status().message();
   out->program = *std::move(program);
   PassContext ctx;

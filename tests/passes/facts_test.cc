@@ -10,10 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/base/status_macros.h"
-#include "graph/text/parser.h"
 #include "passes/analysis/dataflow.h"
 #include "passes/analysis/target_support.h"
 #include "passes/pipeline.h"
+#include "tests/testlib/parse_bare.h"
 #include "tests/testlib/status.h"
 
 namespace ampc {
@@ -61,21 +61,16 @@ absl::Status FoldCasts(Program& program) {
   return RunPipeline(Pipeline().Add("fold-casts"), {}, ctx, program);
 }
 
-absl::StatusOr<Program> Parse(const std::string& text) {
-  ParseOptions parse;
-  parse.bare = true;
-  return ParseProgram(text, parse);
-}
-
 // b = cast(cast(x)) is x where the type between has every value of x's, and is not where it lacks one.
 TEST(FoldCasts, DropsExactlyTheCastsThatLoseNothing) {
   for (const Kind& from : kKinds) {
     for (const Kind& to : kKinds) {
       if (from.dtype == to.dtype || from.dtype == DType::kBool || to.dtype == DType::kBool) continue;
       const std::string a(Name(from.dtype)), b(Name(to.dtype));
-      ASSERT_OK_AND_ASSIGN(Program program, Parse(absl::StrCat("feed x : ", a, " [4]\nt = cast(x) in_dtype=", a, " out_dtype=", b, " : ", b,
-                                                               " [4]\ny = cast(t) in_dtype=", b, " out_dtype=", a, " : ", a,
-                                                               " [4]\nz = scale(y) scale=2.0 : ", a, " [4]\nfetch z\n")));
+      ASSERT_OK_AND_ASSIGN(Program program,
+                           testing::ParseBare(absl::StrCat("feed x : ", a, " [4]\nt = cast(x) in_dtype=", a, " out_dtype=", b, " : ", b,
+                                                           " [4]\ny = cast(t) in_dtype=", b, " out_dtype=", a, " : ", a,
+                                                           " [4]\nz = scale(y) scale=2.0 : ", a, " [4]\nfetch z\n")));
       ASSERT_OK(FoldCasts(program));
       bool exact = true;
       for (const Real v : Extremes(from)) exact = exact && Has(to, v);
@@ -97,7 +92,7 @@ TEST(UpgradeOnnxOpset, ABroadcastStaysWhereItWas) {
         const std::string text = absl::StrCat("feed x : f32 [3, 3, 3]\nfeed y : f32 [", absl::StrJoin(y, ", "), "]\nz = onnx.", type,
                                               type == std::string("Pow") ? ".1" : ".6", "(x, y) broadcast=1l axis=", axis,
                                               "l : f32 [3, 3, 3]\nw = onnx.Abs.6(z) : f32 [3, 3, 3]\nfetch w\n");
-        ASSERT_OK_AND_ASSIGN(Program program, Parse(text));
+        ASSERT_OK_AND_ASSIGN(Program program, testing::ParseBare(text));
         PassContext ctx;
         ASSERT_OK_AND_ASSIGN(ctx.support, TargetSupport("cuda"));
         const absl::Status raised =
@@ -109,7 +104,7 @@ TEST(UpgradeOnnxOpset, ABroadcastStaysWhereItWas) {
 }
 
 std::vector<std::string> Links(const std::string& text) {
-  const absl::StatusOr<Program> program = Parse(text);
+  const absl::StatusOr<Program> program = testing::ParseBare(text);
   EXPECT_OK(program);
   std::vector<std::string> out;
   if (!program.ok()) return out;

@@ -4,10 +4,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
-#include "graph/text/parser.h"
 #include "gtest/gtest.h"
 #include "passes/analysis/target_support.h"
 #include "passes/pipeline.h"
+#include "tests/testlib/bare_program.h"
 #include "tests/testlib/status.h"
 
 namespace ampc {
@@ -15,14 +15,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-Program Parsed(absl::string_view text) {
-  ParseOptions options;
-  options.bare = true;
-  absl::StatusOr<Program> program = ParseProgram(text, options);
-  EXPECT_TRUE(program.ok()) << program.status().message();
-  return *std::move(program);
-}
 
 // Layers that are alike, and an end that is not.
 std::string Layers(int layers, absl::string_view prefix) {
@@ -60,7 +52,7 @@ std::string Matched(const Plan& plan, const Program& program, const PlannedOps& 
 }
 
 TEST(Plan, IsOneLineForEachOp) {
-  Program program = Parsed(Layers(1, ""));
+  Program program = testing::BareProgram(Layers(1, ""));
   const std::string text = TextOfPlan(program);
   EXPECT_THAT(text, HasSubstr(R"(    {"op": "relu", "value": "a0", "key": ")"));
   const Plan plan = PlanOf(text);
@@ -72,7 +64,7 @@ TEST(Plan, IsOneLineForEachOp) {
 }
 
 TEST(Plan, KnowsThatADecisionWasEdited) {
-  Program program = Parsed(Layers(1, ""));
+  Program program = testing::BareProgram(Layers(1, ""));
   const std::string text = TextOfPlan(program);
   EXPECT_TRUE(
       PlanOf(absl::StrReplaceAll(text, {{R"("precision": "low", "rule": "allow")", R"("precision": "fp32", "rule": "allow")"}})).edited);
@@ -80,7 +72,7 @@ TEST(Plan, KnowsThatADecisionWasEdited) {
 }
 
 TEST(Plan, FindsItsOpsByNameAndStructure) {
-  Program program = Parsed(Layers(12, ""));
+  Program program = testing::BareProgram(Layers(12, ""));
   const Plan plan = PlanOf(TextOfPlan(program));
   const PlannedOps planned = MatchPlan(plan, program);
   EXPECT_THAT(planned.misfits, IsEmpty());
@@ -88,9 +80,9 @@ TEST(Plan, FindsItsOpsByNameAndStructure) {
 }
 
 TEST(Plan, FindsItsOpsUnderOtherNames) {
-  Program program = Parsed(Layers(12, ""));
+  Program program = testing::BareProgram(Layers(12, ""));
   const Plan plan = PlanOf(TextOfPlan(program));
-  const Program renamed = Parsed(Layers(12, "other_"));
+  const Program renamed = testing::BareProgram(Layers(12, "other_"));
   const PlannedOps planned = MatchPlan(plan, renamed);
   EXPECT_THAT(planned.misfits, IsEmpty());
   ForEachOp(renamed,
@@ -98,20 +90,20 @@ TEST(Plan, FindsItsOpsUnderOtherNames) {
 }
 
 TEST(Plan, ListsTheEntriesThatFitNoOp) {
-  Program program = Parsed(Layers(12, ""));
+  Program program = testing::BareProgram(Layers(12, ""));
   const Plan plan = PlanOf(TextOfPlan(program));
-  const Program longer = Parsed(Layers(14, "other_"));
+  const Program longer = testing::BareProgram(Layers(14, "other_"));
   const PlannedOps planned = MatchPlan(plan, longer);
   EXPECT_THAT(planned.misfits, ::testing::Each(::testing::ContainsRegex("fits no op: the model has [0-9]+ like it, the plan [0-9]+")));
   EXPECT_FALSE(planned.misfits.empty());
   EXPECT_THAT(Matched(plan, longer, planned), HasSubstr("other_p0=p0 "));
-  const Program without = Parsed("feed x : f32 [4]\ny = sigmoid(x) : f32 [4]\nfetch y\n");
+  const Program without = testing::BareProgram("feed x : f32 [4]\ny = sigmoid(x) : f32 [4]\nfetch y\n");
   EXPECT_THAT(MatchPlan(plan, without).misfits, ::testing::SizeIs(25));
   EXPECT_THAT(MatchPlan(plan, without).misfits[24], "plan: exp 'y' (fp32) fits no op: the model has none like it");
 }
 
 TEST(Plan, HasTheSameKeysForAConvertedProgram) {
-  Program program = Parsed(Layers(2, ""));
+  Program program = testing::BareProgram(Layers(2, ""));
   const Plan plan = PlanOf(TextOfPlan(program));
   PassContext ctx;
   ctx.support = *TargetSupport("cuda");

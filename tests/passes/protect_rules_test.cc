@@ -10,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "graph/text/parser.h"
 #include "passes/amp/protect/find_marks.h"
 #include "tests/testlib/case_file.h"
+#include "tests/testlib/parse_bare.h"
 #include "tests/testlib/status.h"
 
 namespace ampc {
@@ -53,9 +53,7 @@ struct Shown {
 // The effects of the rule in a case, in the words of the tags.
 std::set<std::string> TagsOf(const testing::Case& c, int rule) {
   std::set<std::string> tags;
-  ParseOptions parse;
-  parse.bare = true;
-  const absl::StatusOr<Program> program = ParseProgram(c.in, parse);
+  const absl::StatusOr<Program> program = testing::ParseBare(c.in);
   EXPECT_OK(program.status()) << c.title;
   if (!program.ok()) return tags;
   Facts facts(*program, DType::kF16, OnTiny::kSubnormal);

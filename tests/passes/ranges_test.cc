@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "graph/text/parser.h"
 #include "gtest/gtest.h"
+#include "tests/testlib/bare_program.h"
 
 namespace ampc {
 namespace {
@@ -58,9 +58,7 @@ TEST(Ranges, SayWhatIsWrongInAFile) {
 }
 
 Program Parsed() {
-  ParseOptions options;
-  options.bare = true;
-  absl::StatusOr<Program> program = ParseProgram(R"(
+  return testing::BareProgram(R"(
 feed  x : f32 [4]
 param w : f32 [4]
 a = elementwise_mul(x, w) : f32 [4]
@@ -69,10 +67,7 @@ c = sigmoid(b) : f32 [4]
 d = elementwise_mul(c, x) : f32 [4]
 e = elementwise_add(d, w) !amp=fp32("mine") : f32 [4]
 fetch e
-)",
-                                                 options);
-  EXPECT_TRUE(program.ok()) << program.status().message();
-  return *std::move(program);
+)");
 }
 
 std::vector<std::string> Marked(const Ranges& ranges, DType low) {

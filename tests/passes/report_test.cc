@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "graph/text/parser.h"
 #include "gtest/gtest.h"
 #include "passes/analysis/target_support.h"
 #include "runtime/convert/options.h"
+#include "tests/testlib/bare_program.h"
 
 namespace ampc {
 namespace {
@@ -21,14 +21,6 @@ s = shape(f) : i32 [2]
 k = log(u) : f32 [8, 8]
 fetch f, s, k
 )";
-
-Program Parsed() {
-  ParseOptions options;
-  options.bare = true;
-  absl::StatusOr<Program> program = ParseProgram(kText, options);
-  EXPECT_TRUE(program.ok()) << program.status().message();
-  return *std::move(program);
-}
 
 std::unique_ptr<WeightRef> Weight(std::initializer_list<float> first) {
   HostTensor t = *HostTensor::Create(DType::kF32, {8, 8});
@@ -52,7 +44,7 @@ class ReportTest : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << status.message();
     report_ = MakeAmpReport(program_, ctx_.Find<AmpDecision>());
   }
-  Program program_ = Parsed();
+  Program program_ = testing::BareProgram(kText);
   PassContext ctx_;
   AmpReport report_;
 };
@@ -113,7 +105,7 @@ TEST_F(ReportTest, IsJson) {
 }
 
 TEST(Report, OfNothing) {
-  const Program program = Parsed();
+  const Program program = testing::BareProgram(kText);
   const AmpReport report = MakeAmpReport(program, nullptr);
   EXPECT_EQ(report.level, "O0");
   EXPECT_EQ(report.untouched_ops, 5);

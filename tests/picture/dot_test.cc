@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include "graph/text/parser.h"
 #include "tests/picture/programs.h"
+#include "tests/testlib/bare_program.h"
 
 namespace ampc {
 namespace {
@@ -20,7 +22,7 @@ int Count(const std::string& text, const std::string& part) {
 }
 
 TEST(Dot, FoldsRepeatedBlocksAndShowsOneOfThem) {
-  const Program program = Parsed(Tower(12));
+  const Program program = BareProgram(Tower(12));
   const std::string dot = ToDot(program);
   EXPECT_THAT(dot, HasSubstr("×12  matmul_v2, tanh, …"));
   EXPECT_THAT(dot, HasSubstr("one of 12 equal blocks of 6 ops"));
@@ -28,7 +30,7 @@ TEST(Dot, FoldsRepeatedBlocksAndShowsOneOfThem) {
 }
 
 TEST(Dot, WithoutGroupsEveryOpIsDrawn) {
-  const Program program = Parsed(Tower(12));
+  const Program program = BareProgram(Tower(12));
   const std::string dot = ToDot(program, {.group = false});
   EXPECT_THAT(dot, Not(HasSubstr("×")));
   EXPECT_EQ(Count(dot, "label=\"tanh"), 12);
@@ -54,14 +56,14 @@ TEST(Dot, GuardRegionsAreClusters) {
 }
 
 TEST(Dot, TheLimitIsSaid) {
-  const Program program = Parsed(Tower(12));
+  const Program program = BareProgram(Tower(12));
   const std::string dot = ToDot(program, {.group = false, .max_nodes = 20});
   EXPECT_EQ(Count(dot, "label=\"tanh"), 3);
   EXPECT_THAT(dot, HasSubstr("55 ops are left out:\\nthe limit of 20 nodes"));
 }
 
 TEST(Dot, NamesAreQuoted) {
-  const Program program = Parsed("feed \"a\\\"b\\\\c\" : f32 [1]\ny = relu(\"a\\\"b\\\\c\") : f32 [1]\nfetch y\n");
+  const Program program = BareProgram("feed \"a\\\"b\\\\c\" : f32 [1]\ny = relu(\"a\\\"b\\\\c\") : f32 [1]\nfetch y\n");
   EXPECT_THAT(ToDot(program), HasSubstr("label=\"a\\\"b\\\\c\\nf32 [1]\""));
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "graph/text/parser.h"
 #include "tests/picture/programs.h"
+#include "tests/testlib/bare_program.h"
 
 namespace ampc {
 namespace {
@@ -28,7 +30,7 @@ int OpsBelow(const Picture& picture, int index) {
 }
 
 TEST(Picture, SmallGraphsAreDrawnAsTheyAre) {
-  const Program program = Parsed(Tower(2));
+  const Program program = BareProgram(Tower(2));
   const Picture picture = MakePicture(program);
   ASSERT_EQ(picture.scenes.size(), 1u);
   EXPECT_EQ(picture.scenes[0].nodes.size(), 1 + 14 + 1u);
@@ -38,7 +40,7 @@ TEST(Picture, SmallGraphsAreDrawnAsTheyAre) {
 }
 
 TEST(Picture, EqualBlocksBecomeOneNode) {
-  const Program program = Parsed(Tower(12));
+  const Program program = BareProgram(Tower(12));
   const Picture picture = MakePicture(program);
   ASSERT_EQ(picture.scenes.size(), 2u);
   EXPECT_EQ(Labels(picture.scenes[0]), (std::vector<std::string>{"x", "exp", "matmul_v2, tanh, …", "softmax", "y"}));
@@ -62,7 +64,7 @@ TEST(Picture, BlocksThatAreWiredOtherwiseStayApart) {
   // The sum of the sixth block adds its own product instead of what came in.
   const std::string sum = "v6 = elementwise_add(v5, e5)";
   text.replace(text.find(sum), sum.size(), "v6 = elementwise_add(a5, e5)");
-  const Program program = Parsed(text);
+  const Program program = BareProgram(text);
   const Picture picture = MakePicture(program);
   std::vector<int> counts;
   for (const PictureNode& node : picture.scenes[0].nodes) {
@@ -73,14 +75,14 @@ TEST(Picture, BlocksThatAreWiredOtherwiseStayApart) {
 }
 
 TEST(Picture, GroupingCanBeSwitchedOff) {
-  const Program program = Parsed(Tower(12));
+  const Program program = BareProgram(Tower(12));
   const Picture picture = MakePicture(program, {.group = false, .max_nodes = 0});
   ASSERT_EQ(picture.scenes.size(), 1u);
   EXPECT_EQ(picture.scenes[0].nodes.size(), 1 + 74 + 1u);
 }
 
 TEST(Picture, LongGraphsAreSplitIntoSections) {
-  const Program program = Parsed(Tower(200));
+  const Program program = BareProgram(Tower(200));
   const Picture picture = MakePicture(program, {.group = false, .max_nodes = 50});
   for (const PictureScene& scene : picture.scenes) {
     int ops = 0;
@@ -119,7 +121,7 @@ TEST(Picture, TonesSayInWhatAnOpComputes) {
 }
 
 TEST(Picture, OfNothing) {
-  const Program program = Parsed("feed x : f32 [1]\nfetch x\n");
+  const Program program = BareProgram("feed x : f32 [1]\nfetch x\n");
   const Picture picture = MakePicture(program);
   ASSERT_EQ(picture.scenes.size(), 1u);
   EXPECT_EQ(picture.scenes[0].nodes.size(), 2u);

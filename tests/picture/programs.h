@@ -3,20 +3,9 @@
 
 #include <string>
 
-#include <gtest/gtest.h>
-
 #include "absl/strings/str_cat.h"
-#include "graph/text/parser.h"
 
 namespace ampc::testing {
-
-inline Program Parsed(const std::string& text) {
-  ParseOptions options;
-  options.bare = true;
-  absl::StatusOr<Program> program = ParseProgram(text, options);
-  EXPECT_TRUE(program.ok()) << program.status().message();
-  return program.ok() ? *std::move(program) : Program();
-}
 
 // `blocks` times the same six ops with a sum around them, between an exponential and a softmax.
 inline std::string Tower(int blocks) {

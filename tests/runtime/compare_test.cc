@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "gmock/gmock.h"
-#include "graph/text/parser.h"
 #include "gtest/gtest.h"
 #include "runtime/compare/difference.h"
 #include "runtime/compare/verdict.h"
+#include "tests/testlib/parse_bare.h"
 #include "tests/testlib/status.h"
 
 namespace ampc {
@@ -117,9 +117,7 @@ TEST(Difference, DoesNotDependOnThreads) {
 }
 
 absl::StatusOr<ComparedModel> Model(const std::string& name, const std::string& text) {
-  ParseOptions options;
-  options.bare = true;
-  absl::StatusOr<Program> program = ParseProgram(text, options);
+  absl::StatusOr<Program> program = testing::ParseBare(text);
   if (!program.ok()) return program.status();
   return ComparedModel::Create(name, *std::move(program), {.threads = 1, .strict_rounding = true});
 }

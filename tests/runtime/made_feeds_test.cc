@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "graph/text/parser.h"
 #include "gtest/gtest.h"
+#include "tests/testlib/bare_program.h"
 #include "tests/testlib/status.h"
 
 namespace ampc {
@@ -20,14 +20,6 @@ using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::Le;
 using ::testing::Lt;
-
-Program Parsed(absl::string_view text) {
-  ParseOptions options;
-  options.bare = true;
-  absl::StatusOr<Program> program = ParseProgram(text, options);
-  EXPECT_TRUE(program.ok()) << program.status().message();
-  return *std::move(program);
-}
 
 MadeFeeds Made(const Program& program, const MadeFeedOptions& options = {}) {
   absl::StatusOr<MadeFeeds> made = MakeFeeds(program, options);
@@ -50,7 +42,7 @@ fetch words, m, t
 )";
 
 TEST(MadeFeeds, OfTextAreIdsWithinTheTableAndMasks) {
-  const Program program = Parsed(kText);
+  const Program program = testing::BareProgram(kText);
   const MadeFeeds made = Made(program);
   EXPECT_THAT(made.kinds, ElementsAre("input_ids: ids below 100, [1, 32]", "attention_mask: a mask of ones, [1, 32]",
                                       "token_type_ids: zeros, [1, 32]"));
@@ -73,14 +65,14 @@ fetch words
 }
 
 TEST(MadeFeeds, AreTheSameForTheSameSeed) {
-  const Program program = Parsed(kText);
+  const Program program = testing::BareProgram(kText);
   EXPECT_EQ(Made(program).feeds, Made(program).feeds);
   EXPECT_NE(Made(program).feeds, Made(program, {.seed = 1}).feeds);
   EXPECT_NE(Made(program).feeds, Made(program, {.run = 2}).feeds);
 }
 
 TEST(MadeFeeds, OfImagesHaveTheRangeThatTheModelBringsToItsOwn) {
-  const Program plain = Parsed(R"(
+  const Program plain = testing::BareProgram(R"(
 feed  x : f32 [?, 3, ?, ?]
 param w : f32 [4, 3, 3, 3]
 conv2d(Input=x, Filter=w) -> Output=y : f32 [?, 4, ?, ?]
@@ -91,15 +83,15 @@ fetch y
   EXPECT_THAT(Made(plain, {.run = 1}).kinds, ElementsAre("x: normal values, [1, 3, 224, 224]"));
   EXPECT_THAT(Made(plain, {.size = 1}).kinds, ElementsAre("x: an image in 0..1, [1, 3, 48, 320]"));
   for (const char* op : {"y = elementwise_sub(x, m)", "y = scale(x) scale=0.00392", "y = elementwise_div(x, m)"}) {
-    const Program pixels =
-        Parsed(absl::StrCat("feed x : f32 [1, 3, 32, 32]\nconst m : f32 [1] = [123.7]\n", op, " : f32 [1, 3, 32, 32]\nfetch y\n"));
+    const Program pixels = testing::BareProgram(
+        absl::StrCat("feed x : f32 [1, 3, 32, 32]\nconst m : f32 [1] = [123.7]\n", op, " : f32 [1, 3, 32, 32]\nfetch y\n"));
     EXPECT_THAT(Made(pixels).kinds, ElementsAre("x: an image in 0..255, [1, 3, 32, 32]")) << op;
     EXPECT_THAT(Made(pixels).feeds.at("x").values<float>(), AllOf(Each(Le(255.0f)), Contains(Ge(200.0f))));
   }
 }
 
 TEST(MadeFeeds, OfSpeechAreAudioStateAndRate) {
-  const Program program = Parsed(R"(
+  const Program program = testing::BareProgram(R"(
 feed  input : f32 [batch, ?]
 feed  state : f32 [2, batch, 128]
 feed  sr : i64 []
@@ -115,7 +107,7 @@ fetch y, s, sr
 }
 
 TEST(MadeFeeds, HaveTheDimsThatAreAskedFor) {
-  const Program program = Parsed(kText);
+  const Program program = testing::BareProgram(kText);
   const MadeFeeds made = Made(program, {.dims = {{"input_ids", {2, 5}}}});
   EXPECT_THAT(made.feeds.at("attention_mask").dims(), ElementsAre(2, 5));
   EXPECT_THAT(MakeFeeds(program, {.dims = {{"ids", {2, 5}}}}).status().message(),
@@ -127,12 +119,12 @@ TEST(MadeFeeds, HaveTheDimsThatAreAskedFor) {
 // The values of feeds of all types fit.
 TEST(MadeFeeds, HaveTheTypesOfTheModel) {
   for (const char* type : {"bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"}) {
-    const Program program = Parsed(absl::StrCat("feed x : ", type, " [3, ?]\nfetch x\n"));
+    const Program program = testing::BareProgram(absl::StrCat("feed x : ", type, " [3, ?]\nfetch x\n"));
     const MadeFeeds made = Made(program);
     EXPECT_EQ(made.feeds.at("x").dtype(), program.feeds[0]->type.dtype) << type;
     EXPECT_EQ(made.feeds.at("x").num_elements(), 96) << type;
   }
-  const Program complex = Parsed("feed x : c64 [3]\nfetch x\n");
+  const Program complex = testing::BareProgram("feed x : c64 [3]\nfetch x\n");
   EXPECT_THAT(MakeFeeds(complex).status().message(), HasSubstr("no values can be made for feed 'x'"));
 }
 

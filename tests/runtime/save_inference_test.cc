@@ -8,6 +8,7 @@
 #include "graph/formats/format.h"
 #include "graph/text/printer.h"
 #include "tests/runtime/text_session.h"
+#include "tests/testlib/parse_bare.h"
 #include "tests/testlib/status.h"
 #include "tests/testlib/tolerance.h"
 
@@ -77,9 +78,7 @@ HostTensor Values(const std::vector<int64_t>& dims, float first, float step) {
 class SaveInference : public ::testing::Test {
  protected:
   void SetUp() override {
-    ParseOptions bare;
-    bare.bare = true;
-    absl::StatusOr<Program> program = ParseProgram(kTrain, bare);
+    absl::StatusOr<Program> program = testing::ParseBare(kTrain);
     ASSERT_OK(program.status());
     trained_ = std::move(*program);
     const HostTensor master = Values({4, 3}, -0.6001f, 0.1003f);  // none of them is an f16
@@ -118,9 +117,7 @@ class SaveInference : public ::testing::Test {
 
 TEST_F(SaveInference, WithoutAmpItIsTheFp32ProgramWithTheMasters) {
   ASSERT_OK_AND_ASSIGN(Program program, Make(true));
-  ParseOptions bare;
-  bare.bare = true;
-  ASSERT_OK_AND_ASSIGN(Program plain, ParseProgram(kPlain, bare));
+  ASSERT_OK_AND_ASSIGN(Program plain, testing::ParseBare(kPlain));
   EXPECT_EQ(Weight(program, "w"), scope_.Find("w_fp32_master_0")->value);
   EXPECT_EQ(Weight(program, "variance"), scope_.Find("variance")->value);
   for (const std::unique_ptr<Var>& var : program.main().vars()) var->weight = nullptr;

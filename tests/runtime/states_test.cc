@@ -5,10 +5,10 @@
 
 #include "graph/base/error.h"
 #include "graph/base/half.h"
-#include "graph/text/parser.h"
 #include "graph/verify.h"
 #include "runtime/exec/feed_checks.h"
 #include "runtime/exec/program_runner.h"
+#include "tests/testlib/parse_bare.h"
 #include "tests/testlib/status.h"
 
 namespace ampc {
@@ -20,9 +20,7 @@ struct Fixture {
   std::unique_ptr<ProgramRunner> runner;
 
   absl::Status Make(absl::string_view text) {
-    ParseOptions parse;
-    parse.bare = true;
-    absl::StatusOr<Program> program = ParseProgram(text, parse);
+    absl::StatusOr<Program> program = testing::ParseBare(text);
     if (!program.ok()) return program.status();
     if (absl::Status s = Verify(*program); !s.ok()) return s;
     for (const std::unique_ptr<Var>& var : program->main().vars()) {
@@ -285,9 +283,7 @@ TEST(States, AProgramThatDoesNotFitTheScope) {
   Scope scope;
   ASSERT_OK(scope.Add("s", DType::kF32, F({3}, {1, 2, 3})));
   const auto create = [&scope](absl::string_view text) {
-    ParseOptions parse;
-    parse.bare = true;
-    return ProgramRunner::Create(*ParseProgram(text, parse), {.scope = &scope}).status();
+    return ProgramRunner::Create(*testing::ParseBare(text), {.scope = &scope}).status();
   };
   const absl::Status absent = create("state q : f32 [3]\nq <- scale(q) scale=2.0\n");
   EXPECT_EQ(ExitCodeOf(absent), ExitCode::kUsage);

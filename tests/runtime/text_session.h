@@ -8,15 +8,13 @@
 #include <vector>
 
 #include "graph/base/error.h"
-#include "graph/text/parser.h"
 #include "runtime/session.h"
+#include "tests/testlib/parse_bare.h"
 
 namespace ampc {
 
 inline absl::StatusOr<Session> FromText(absl::string_view text, SessionOptions options = {.threads = 1}) {
-  ParseOptions parse;
-  parse.bare = true;
-  absl::StatusOr<Program> program = ParseProgram(text, parse);
+  absl::StatusOr<Program> program = testing::ParseBare(text);
   if (!program.ok()) return program.status();
   return Session::Create(*std::move(program), options);
 }

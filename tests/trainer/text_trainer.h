@@ -10,10 +10,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
-#include "graph/text/parser.h"
 #include "graph/training_program.h"
 #include "graph/weight.h"
 #include "runtime/train/trainer.h"
+#include "tests/testlib/parse_bare.h"
 
 namespace ampc {
 
@@ -30,13 +30,11 @@ inline void SetWeights(Program& program, const std::map<std::string, HostTensor>
 
 inline absl::StatusOr<TrainingProgram> ParseTraining(absl::string_view main, absl::string_view startup,
                                                      const std::map<std::string, HostTensor>& weights) {
-  ParseOptions parse;
-  parse.bare = true;
-  absl::StatusOr<Program> program = ParseProgram(main, parse);
+  absl::StatusOr<Program> program = testing::ParseBare(main);
   if (!program.ok()) return program.status();
   SetWeights(*program, weights);
   if (startup.empty()) return TrainingProgram{*std::move(program), Program("startup")};
-  absl::StatusOr<Program> first = ParseProgram(startup, parse);
+  absl::StatusOr<Program> first = testing::ParseBare(startup);
   if (!first.ok()) return first.status();
   return TrainingProgram{*std::move(program), *std::move(first)};
 }

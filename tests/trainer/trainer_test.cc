@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "graph/base/half.h"
+#include "tests/testlib/parse_bare.h"
 #include "tests/testlib/status.h"
 #include "tests/trainer/text_trainer.h"
 
@@ -109,11 +110,7 @@ y = matmul_v2(x, w2) : f32 [?, 1]
 fetch y
 )";
 
-absl::StatusOr<Program> Parse(absl::string_view text) {
-  ParseOptions parse;
-  parse.bare = true;
-  return ParseProgram(text, parse);
-}
+absl::StatusOr<Program> Parse(absl::string_view text) { return testing::ParseBare(text); }
 
 TEST(Trainer, ATestSeesTheWeightsOfTheMoment) {
   ASSERT_OK_AND_ASSIGN(Trainer trainer, Trainer::Create(Regression(), {.threads = 1}));

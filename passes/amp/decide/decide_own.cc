@@ -9,6 +9,7 @@
 #include "graph/amp_region.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/op_record.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/function_body.h"
 #include "passes/amp/decide/cast_roots.h"
@@ -104,8 +105,8 @@ class OwnDecider {
   void NoteLogs() {
     double all = 0, kept = 0;
     ForEachOp(program_, [&](const Op& op) {
-      if (ClassOf(op) != AmpClass::kAllow || op.def().cost == nullptr) return;
-      const double flops = op.def().cost(op).flops;
+      if (ClassOf(op) != AmpClass::kAllow) return;
+      const double flops = CostOf(op).flops;
       all += flops;
       if (out_->For(op).rule == kLogRule) kept += flops;
     });
@@ -166,7 +167,7 @@ class OwnDecider {
     if (!options_.classes.empty()) {
       if (const AmpClass* request = FindClass(options_.classes, op)) return *request;
     }
-    return op.def().amp_when != nullptr ? op.def().amp_when(op) : op.def().amp;
+    return AmpClassOf(op);
   }
   bool IsOwnOp(const Op& op) const { return Names(own_ops_, op); }
   // A list names an op by its type, in ONNX's words or ours.

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "graph/op_record.h"
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/protect/stored_losses.h"
 #include "passes/amp/protect/thresholds.h"
@@ -31,7 +32,7 @@ bool FromConstants(const Visit& v) {
 bool CountsFor(const Visit& v, int flat, const LostValue& lost) {
   if (!lost.many) return true;
   if (v.Is(OpTrait::kAdditive) || v.Is(OpTrait::kSelection)) return lost.least > 0;
-  if (ClassOf(v.op) == AmpClass::kAllow) return v.In(flat).type.has_rank && v.In(flat).type.rank() > 1;
+  if (AmpClassOf(v.op) == AmpClass::kAllow) return v.In(flat).type.has_rank && v.In(flat).type.rank() > 1;
   return v.Is(OpTrait::kProduct) || v.Is(OpTrait::kDivision) || MovesValues(v.op);
 }
 
@@ -41,7 +42,7 @@ Effect ReadConstant(Visit& v, const LostValue& lost, AttrUse use) {
   const bool bounds = operand ? v.Is(OpTrait::kSelection) : use == AttrUse::kBounds;
   const bool adds = operand ? v.Is(OpTrait::kAdditive) : use == AttrUse::kAdds;
   const bool product = v.Is(OpTrait::kProduct) || (v.Is(OpTrait::kDivision) && lost.many);
-  const bool scales = operand ? product || ClassOf(v.op) == AmpClass::kAllow : use == AttrUse::kScales;
+  const bool scales = operand ? product || AmpClassOf(v.op) == AmpClass::kAllow : use == AttrUse::kScales;
   // min(x, 1e30) keeps its meaning with an infinity; few bits count in what keeps a value from zero.
   if (lost.loss == Loss::kOverflows && bounds) return Effect::kNone;
   if (lost.loss == Loss::kImprecise && !adds && !bounds) return Effect::kNone;
@@ -130,7 +131,7 @@ Effect ShapeRule(Visit& v) {
 Effect ConstantRule(Visit& v) {
   const Op& op = v.op;
   Effect step = Effect::kNone;
-  const bool computes = !op.def().opaque && (ClassOf(op) != AmpClass::kNever || IsCast(op)) && v.HasFloatResult();
+  const bool computes = !op.def().opaque && (AmpClassOf(op) != AmpClass::kNever || IsCast(op)) && v.HasFloatResult();
   if (computes) {
     const bool moves = MovesValues(op) && !v.Is(OpTrait::kSelection) && NumFloats(op) == 1 && !IsLowPrecision(op.outputs()[0]->type.dtype);
     const bool keeps = v.Is(OpTrait::kAdditive) || v.Is(OpTrait::kSelection);
@@ -142,7 +143,7 @@ Effect ConstantRule(Visit& v) {
 
 // Large values stay large through arithmetic until something bounds them.
 Effect RangeRule(Visit& v) {
-  if (!v.Reads(Fact::kLarge) || ClassOf(v.op) == AmpClass::kAllow) return Effect::kNone;
+  if (!v.Reads(Fact::kLarge) || AmpClassOf(v.op) == AmpClass::kAllow) return Effect::kNone;
   v.Mark([&] { return absl::StrCat("reads a value beyond the range of ", Name(v.facts.low())); });
   // log_softmax stays fp32 for a reason of its own, and its result is as large as its operand.
   const bool large = (MayBecomeLow(v.op) || v.Is(OpTrait::kBounded)) && !v.TakesLargeAway();

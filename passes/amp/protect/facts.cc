@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "graph/op_record.h"
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/protect/find_marks.h"
 #include "passes/amp/protect/stored_losses.h"
@@ -178,7 +179,7 @@ const std::vector<const AttrDef*>& Facts::AttributesOf(const Op& op) const {
 }
 
 bool Facts::PropagatesLoss(const Op& op) const {
-  const AmpClass amp = ClassOf(op);
+  const AmpClass amp = AmpClassOf(op);
   const bool arithmetic = op.HasTrait(OpTrait::kArithmetic) || op.HasTrait(OpTrait::kSum) || op.HasTrait(OpTrait::kRunning);
   return arithmetic || amp == AmpClass::kClear || amp == AmpClass::kWidest || IsCast(op) || op.HasTrait(OpTrait::kControlMove);
 }
@@ -188,7 +189,7 @@ std::vector<const Op*> Facts::MakersOf(const Var& var) const {
   const Op* maker = flow_.Maker(var);
   while (maker != nullptr) {
     makers.push_back(maker);
-    const bool moves = ClassOf(*maker) == AmpClass::kClear && !maker->inputs().empty() && makers.size() <= kMostReshapes;
+    const bool moves = AmpClassOf(*maker) == AmpClass::kClear && !maker->inputs().empty() && makers.size() <= kMostReshapes;
     maker = moves ? flow_.Maker(In(*maker, 0)) : nullptr;
   }
   return makers;
@@ -224,10 +225,10 @@ std::optional<int64_t> TermsOfProduct(const Op& op) {
   return IsKnown(x) ? x : y;
 }
 
-bool IsNetworkProduct(const Op& op) { return ClassOf(op) == AmpClass::kAllow && !IsProductOfPositions(op); }
+bool IsNetworkProduct(const Op& op) { return AmpClassOf(op) == AmpClass::kAllow && !IsProductOfPositions(op); }
 
 bool MovesValues(const Op& op) {
-  const AmpClass amp = ClassOf(op);
+  const AmpClass amp = AmpClassOf(op);
   return amp == AmpClass::kClear || amp == AmpClass::kWidest || IsCast(op);
 }
 

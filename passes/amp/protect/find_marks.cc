@@ -1,16 +1,18 @@
 #include "passes/amp/protect/find_marks.h"
 
+#include "graph/op_record.h"
+
 namespace ampc {
 namespace {
 
 // Matrix products and convolutions, as far as sizes are known: an unknown one counts as 1 in a cost, so it may be anything.
 double WorkOf(const Op& op, bool* known) {
-  if (ClassOf(op) != AmpClass::kAllow) return 0;
+  if (AmpClassOf(op) != AmpClass::kAllow) return 0;
   for (const Var* var : op.outputs()) {
     if (!var->type.has_rank) *known = false;
     for (int i = 1; i < var->type.rank(); ++i) *known = *known && IsKnown(var->type.dims[i]);
   }
-  return op.def().cost != nullptr ? op.def().cost(op).flops : 1;
+  return op.def().cost != nullptr ? CostOf(op).flops : 1;
 }
 
 void RunForward(Facts& facts, Marks* marks, std::vector<RuleStep>* steps) {

@@ -3,6 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graph/op_record.h"
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/protect/thresholds.h"
 #include "passes/amp/protect/visit.h"
@@ -21,14 +22,14 @@ bool IsExactOperand(const BackwardVisit& v, const SlotDef& slot, int flat) {
 
 // Backwards as far as products, and what never becomes low.
 bool EndsExact(const BackwardVisit& v) {
-  const AmpClass amp = ClassOf(v.op);
+  const AmpClass amp = AmpClassOf(v.op);
   return amp == AmpClass::kAllow || amp == AmpClass::kDeny || v.op.def().opaque || v.Is(OpTrait::kShapeReader) || !v.op.SubBlocks().empty();
 }
 
 // Is it what transforms of signals are made of? All else is a function of a network.
 bool IsTransform(const BackwardVisit& v) {
   if (v.Is(OpTrait::kSelection) || v.Is(OpTrait::kRectifier) || v.Is(OpTrait::kExp)) return false;
-  const AmpClass amp = ClassOf(v.op);
+  const AmpClass amp = AmpClassOf(v.op);
   return v.facts.PropagatesLoss(v.op) || amp == AmpClass::kAllow || amp == AmpClass::kDeny || v.Is(OpTrait::kPower) ||
          v.Is(OpTrait::kRoot) || v.Is(OpTrait::kExtremum);
 }
@@ -142,7 +143,7 @@ Effect LogRule(BackwardVisit& v) {
   if ((way & kBehindProduct) != 0 && !IsTransform(v)) way &= ~kDirectToLog;
   v.wanted = way;
   if (v.Is(OpTrait::kNormalized)) return Effect::kEnds;  // what its operand loses does not show
-  if (ClassOf(v.op) == AmpClass::kAllow) way |= kBehindProduct;
+  if (AmpClassOf(v.op) == AmpClass::kAllow) way |= kBehindProduct;
   v.WantOperands(way);
   return Effect::kPasses;
 }
@@ -179,7 +180,7 @@ Effect ResultRule(BackwardVisit& v) {
       v.Mark([&] { return absl::StrCat("a probability that is only fetched, near 1 steps of ", Name(v.facts.low()), " are coarse"); });
       step = Effect::kStarts;
     }
-    if (ClassOf(v.op) == AmpClass::kClear) return Effect::kPasses;
+    if (AmpClassOf(v.op) == AmpClass::kClear) return Effect::kPasses;
   } else if (probability) {
     step = Effect::kEnds;
   }

@@ -1,5 +1,6 @@
 // Numbers that were integers, and numbers that say something of a whole step: positions, lengths, identifiers and sums of products of
 // quantised values, of which the low type has the small ones alone; losses, which a training step follows and scales, and people read.
+#include "graph/op_record.h"
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/protect/thresholds.h"
 #include "passes/amp/protect/visit.h"
@@ -11,7 +12,7 @@ namespace {
 enum class OfIntegers { kNothing, kAlone, kDivides };
 
 OfIntegers ArithmeticOf(const Visit& v) {
-  const bool ends = ClassOf(v.op) == AmpClass::kAllow || (v.Is(OpTrait::kBounded) && !v.Is(OpTrait::kSelection));
+  const bool ends = AmpClassOf(v.op) == AmpClass::kAllow || (v.Is(OpTrait::kBounded) && !v.Is(OpTrait::kSelection));
   if (!v.HasFloatResult() || !v.Reads(Fact::kWhole) || ends) return OfIntegers::kNothing;
   bool alone = true;
   for (const Var* var : v.op.inputs()) alone = alone && (!var->type.IsFloat() || v.Has(*var, Fact::kWhole) || v.facts.IsFixed(*var));

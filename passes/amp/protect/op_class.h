@@ -3,15 +3,14 @@
 
 #include "absl/types/span.h"
 #include "graph/op.h"
+#include "graph/op_record.h"
 #include "passes/amp/decide/decision.h"
 
 namespace ampc {
 
-inline AmpClass ClassOf(const Op& op) { return op.def().amp_when != nullptr ? op.def().amp_when(op) : op.def().amp; }
-
 // Would amp-decide ever make it low?
 inline bool MayBecomeLow(const Op& op) {
-  const AmpClass amp = ClassOf(op);
+  const AmpClass amp = AmpClassOf(op);
   return !op.def().opaque && !IsCast(op) && amp != AmpClass::kNever && amp != AmpClass::kDeny;
 }
 

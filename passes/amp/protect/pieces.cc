@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
+#include "graph/op_record.h"
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/protect/stored_losses.h"
 #include "passes/amp/protect/thresholds.h"
@@ -16,7 +17,7 @@ namespace {
 
 // -1: of none, or of several.
 int OriginOfResult(const Visit& v) {
-  const bool keeps = ClassOf(v.op) == AmpClass::kClear || v.Is(OpTrait::kArithmetic) || v.Is(OpTrait::kSelection) ||
+  const bool keeps = AmpClassOf(v.op) == AmpClass::kClear || v.Is(OpTrait::kArithmetic) || v.Is(OpTrait::kSelection) ||
                      v.Is(OpTrait::kRectifier) || v.Is(OpTrait::kExp) || IsCast(v.op);
   if (!keeps) return -1;
   int origin = -1;
@@ -92,7 +93,7 @@ bool FollowFeed(Visit& v) {
   }
   if (!alone) return false;
   const bool sum = v.Is(OpTrait::kAdditive) && !v.Is(OpTrait::kSelection) && op.inputs().size() == 2;
-  if (ClassOf(op) == AmpClass::kClear || (pieces == 1 && (scales || sum))) v.Give(Fact::kFed);
+  if (AmpClassOf(op) == AmpClass::kClear || (pieces == 1 && (scales || sum))) v.Give(Fact::kFed);
   return sum && large;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "graph/op_record.h"
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/protect/visit.h"
 
@@ -105,7 +106,7 @@ std::optional<Scaled> SizeOfScaled(const Visit& v, const SizeHint& scaled) {
     return Scaled{size * std::fabs(op.GetFloat("scale")), true};
   }
   if (MovesValues(op)) return Scaled{size, true};
-  const bool sums = ClassOf(op) == AmpClass::kAllow || v.Is(OpTrait::kSum) || v.Is(OpTrait::kRoot);
+  const bool sums = AmpClassOf(op) == AmpClass::kAllow || v.Is(OpTrait::kSum) || v.Is(OpTrait::kRoot);
   return Scaled{size, weighted && (sums || (MayBecomeLow(op) && !v.Is(OpTrait::kBounded) && NumFloats(op) == 1))};
 }
 
@@ -162,7 +163,7 @@ Effect ReciprocalRule(Visit& v) {
   }
   double reach = found.size;
   v.Mark([&] { return absl::StrCat("reads a reciprocal that may reach ", reach, ", beyond the range of ", Name(v.facts.low())); });
-  if (ClassOf(op) == AmpClass::kAllow || v.TakesLargeAway()) return Effect::kEnds;
+  if (AmpClassOf(op) == AmpClass::kAllow || v.TakesLargeAway()) return Effect::kEnds;
   if (v.Is(OpTrait::kProduct) || v.Is(OpTrait::kDivision)) {
     for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
       const bool reciprocal = SizeHintOf(v, *op.inputs()[i]).kind == SizeHint::kReciprocal;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/op_record.h"
 #include "passes/amp/protect/thresholds.h"
 #include "passes/amp/protect/visit.h"
 
@@ -49,7 +50,7 @@ Effect MeanProduct(Visit& v) {
 // A sum is denied because it may leave the range, so what scales it back needs it as it is.
 Effect FollowSums(Visit& v) {
   const Op& op = v.op;
-  const AmpClass amp = ClassOf(op);
+  const AmpClass amp = AmpClassOf(op);
   if (amp == AmpClass::kDeny && v.Is(OpTrait::kSum) && v.HasFloatResult()) {
     if (v.ResultInRange()) return Effect::kNone;
     v.Give(Fact::kSummed);
@@ -100,7 +101,7 @@ void KeepOtherMoments(const Visit& v) {
     moments.push_back(maker);
     if (maker->HasTrait(OpTrait::kSum)) continue;
     const bool arithmetic = maker->HasTrait(OpTrait::kProduct) || maker->HasTrait(OpTrait::kPower) || maker->HasTrait(OpTrait::kAdditive);
-    if (!arithmetic && ClassOf(*maker) != AmpClass::kClear) return;
+    if (!arithmetic && AmpClassOf(*maker) != AmpClass::kClear) return;
     for (const Var* operand : maker->inputs()) {
       if (operand->type.IsFloat()) todo.push_back(operand);
     }
@@ -155,7 +156,7 @@ Effect StatisticsRule(Visit& v) {
     v.Give(Fact::kStatistic);
     return Effect::kPasses;
   }
-  if (!v.Reads(Fact::kStatistic) || ClassOf(v.op) == AmpClass::kAllow) return Effect::kNone;
+  if (!v.Reads(Fact::kStatistic) || AmpClassOf(v.op) == AmpClass::kAllow) return Effect::kNone;
   v.Mark([] { return std::string("reads a mean or sum of squares"); });
   bool scaled = v.op.inputs().size() == 2;
   for (const Var* var : v.op.inputs()) scaled = scaled && (v.Has(*var, Fact::kStatistic) || v.facts.IsFixed(*var));

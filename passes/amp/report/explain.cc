@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "graph/op_record.h"
 #include "passes/amp/select/original_names.h"
 
 namespace ampc {
@@ -70,8 +71,7 @@ Explanation Explain(const Program& program, const AmpDecision& decision, const C
     for (const Var* var : op->inputs()) {
       if (cast_of[var->id()] >= 0) out.casts.push_back(cast_of[var->id()]);
     }
-    if (op->def().cost == nullptr) continue;
-    const Cost cost = op->def().cost(*op);
+    const Cost cost = CostOf(*op);
     out.flops = cost.flops;
     out.bytes = cost.bytes;
     e.flops += cost.flops;

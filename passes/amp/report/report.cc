@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
+#include "graph/op_record.h"
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/select/original_names.h"
 
@@ -42,9 +43,7 @@ void AddOp(const Op& op, const OriginalNames& names, const AmpDecision* decision
                          : d.low     ? "low"
                                      : "fp32",
                          FloatTypeOf(op), std::string(d.rule), std::string(d.reason)});
-  const AmpClass amp = op.def().amp_when != nullptr ? op.def().amp_when(op) : op.def().amp;
-  if (amp != AmpClass::kAllow || op.def().cost == nullptr) return;
-  const double flops = op.def().cost(op).flops;
+  const double flops = ProductFlops(op);
   report->all_flops += flops;
   if (d.low) report->low_flops += flops;
 }

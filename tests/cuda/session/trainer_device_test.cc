@@ -18,6 +18,7 @@
 #include "runtime/train/decorate.h"
 #include "runtime/train/trainer.h"
 #include "tests/cuda/session/lazy_kernels.h"
+#include "tests/testlib/parse_bare.h"
 #include "tests/testlib/status.h"
 #include "tests/trainer/text_trainer.h"
 #include "tools/examples/networks/networks.h"
@@ -156,9 +157,7 @@ fetch y
 
 TEST_P(ExactTrainer, ATestSeesTheWeightsOfTheMoment) {
   ASSERT_OK_AND_ASSIGN(Trainer trainer, Trainer::Create(Regression(), {.device = kDevice, .threads = 1}));
-  ParseOptions parse;
-  parse.bare = true;
-  ASSERT_OK_AND_ASSIGN(Program test, ParseProgram(kTest, parse));
+  ASSERT_OK_AND_ASSIGN(Program test, testing::ParseBare(kTest));
   ASSERT_OK(trainer.SetTestProgram(std::move(test)));
   for (int i = 0; i < 4; ++i) {
     ASSERT_OK_AND_ASSIGN(TensorMap out, trainer.Test({{"x", F({1, 2}, {1, 0})}}));
@@ -178,9 +177,7 @@ fetch y
 )",
                                                                       "", {{"w", F({1}, {1.5f})}}),
                                                         {.device = kDevice, .threads = 1}));
-  ParseOptions parse;
-  parse.bare = true;
-  ASSERT_OK_AND_ASSIGN(Program test, ParseProgram("param w : f32 [1]\ny = scale(w) scale=2.0 : f32 [1]\nfetch y\n", parse));
+  ASSERT_OK_AND_ASSIGN(Program test, testing::ParseBare("param w : f32 [1]\ny = scale(w) scale=2.0 : f32 [1]\nfetch y\n"));
   ASSERT_OK(trainer.SetTestProgram(std::move(test)));
   for (int i = 0; i < 3; ++i) {
     ASSERT_OK_AND_ASSIGN(TensorMap out, trainer.Test({}));
@@ -210,11 +207,9 @@ block body parent=main {
   more <- less_than(i, three)
 }
 )";
-  ParseOptions parse;
-  parse.bare = true;
   ASSERT_OK_AND_ASSIGN(Trainer trainer,
                        Trainer::Create(ParseTraining(kLoop, "", {{"w", F({2}, {1, 2})}}), {.device = kDevice, .threads = 1}));
-  ASSERT_OK_AND_ASSIGN(Program test, ParseProgram("state s : f16 [2]\ny = scale(s) scale=2.0 : f16 [2]\nfetch y\n", parse));
+  ASSERT_OK_AND_ASSIGN(Program test, testing::ParseBare("state s : f16 [2]\ny = scale(s) scale=2.0 : f16 [2]\nfetch y\n"));
   ASSERT_OK(trainer.SetTestProgram(std::move(test)));
   for (int i = 0; i < 4; ++i) {
     ASSERT_OK(trainer.Enqueue({{"x", F({2}, {1, 0})}}));

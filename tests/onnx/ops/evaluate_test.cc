@@ -20,26 +20,20 @@
 #include "graph/base/half.h"
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
-#include "graph/text/parser.h"
 #include "runtime/session.h"
 #include "tests/testlib/case_file.h"
+#include "tests/testlib/parse_bare.h"
 #include "tests/testlib/status.h"
 #include "tests/testlib/tolerance.h"
 
 namespace ampc::testing {
 namespace {
 
-absl::StatusOr<Program> Parse(const std::string& text) {
-  ParseOptions options;
-  options.bare = true;
-  return ParseProgram(text, options);
-}
-
 // `name : type = literal` of each line.
 absl::StatusOr<std::vector<std::pair<std::string, HostTensor>>> ReadValues(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) absl::StrAppend(&text, "const ", line, "\n");
-  AMPC_ASSIGN_OR_RETURN(const Program program, Parse(text));
+  AMPC_ASSIGN_OR_RETURN(const Program program, ParseBare(text));
   std::vector<std::pair<std::string, HostTensor>> out;
   for (const std::string& line : lines) {
     const std::string name = line.substr(0, line.find(' '));
@@ -95,7 +89,7 @@ class EvaluateTest : public ::testing::Test {
     for (const auto& [name, value] : needed) absl::StrAppend(&program, "fetch ", name, "\n");
     absl::StrAppend(&program, blocks);
     ASSERT_OK_AND_ASSIGN(const auto given, ReadValues(feeds));
-    ASSERT_OK_AND_ASSIGN(Program parsed, Parse(program));
+    ASSERT_OK_AND_ASSIGN(Program parsed, ParseBare(program));
     ASSERT_OK_AND_ASSIGN(const Session session, Session::Create(std::move(parsed), {.threads = 1}));
     ASSERT_OK_AND_ASSIGN(const TensorMap found, session.Run(TensorMap(given.begin(), given.end())));
     for (const auto& [name, value] : needed) {
