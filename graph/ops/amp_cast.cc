@@ -23,7 +23,7 @@ OpDef AmpCastDef() {
       .Infer(InferAmpCast)
       .CostIs(PerResult<1>)
       .Amp(kNever, "states a type itself; a useless one is folded later")
-      .Gradient("amp_cast")
+      .Gradient("amp_cast dtype=X.dtype")
       .Alias("mxnet", "amp_cast")
       .FusedStep();
 }

@@ -38,7 +38,7 @@ OpDef AmpMulticastDef() {
       .Infer(InferAmpMulticast)
       .CostIs(MoveCost)
       .Amp(kNever, "states a type itself; a useless one is folded later")
-      .Gradient("amp_cast")
+      .Gradient("amp_cast dtype=X.dtype")
       .Alias("mxnet", "amp_multicast");
 }
 

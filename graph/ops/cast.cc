@@ -29,7 +29,7 @@ OpDef CastDef() {
                           .Infer(InferCast)
                           .CostIs(PerResult<1>)
                           .Amp(kNever, "the program asks for this very type; a cast that AMP makes useless is folded later")
-                          .Gradient("cast")
+                          .Gradient("cast in_dtype=Out.dtype out_dtype=X.dtype")
                           .Alias("onnx", "Cast"))
       .BoundsAre(&CastBounds)
       .FusedStep();

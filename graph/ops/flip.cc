@@ -22,7 +22,7 @@ OpDef FlipDef() {
       .Infer(InferFlip)
       .CostIs(MoveCost)
       .Amp(kClear, "moves values without arithmetic")
-      .Gradient("flip")
+      .Gradient("flip axis")
       .BoundsAre(&MovedBounds);
 }
 

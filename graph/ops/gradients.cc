@@ -146,6 +146,11 @@ void AddSlots(const OpDef& forward, absl::string_view names, absl::string_view s
 
 }  // namespace
 
+absl::string_view GradientOpName(const OpDef& forward) {
+  const absl::string_view gradient = forward.gradient;
+  return gradient.substr(0, gradient.find(' '));
+}
+
 const OpDef* ForwardOf(absl::string_view gradient_op) {
   if (!absl::ConsumeSuffix(&gradient_op, "_grad")) return nullptr;
   const OpDef* forward = Ops().Find(gradient_op);

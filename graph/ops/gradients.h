@@ -6,6 +6,10 @@
 
 namespace ampc::ops {
 
+// The op that a record's `gradient` names. Attributes may follow if it is no gradient op of its own: "concat axis" has the forward op's,
+// "scale scale=0" a number, "cast in_dtype=Out.dtype out_dtype=X.dtype" the types of the first result and of the operand.
+absl::string_view GradientOpName(const OpDef& forward);
+
 // The record of which `gradient_op` is the gradient op; null for any other name.
 const OpDef* ForwardOf(absl::string_view gradient_op);
 

@@ -43,7 +43,7 @@ OpDef ScaleDef() {
                  .Amp(kInfer,
                       "computed in fp32 with one rounding; denied for a scale or bias above 65504 or not above 2^-25, which f16 lacks")
                  .AmpWhen(ScaleClass)
-                 .Gradient("scale"))
+                 .Gradient("scale scale"))
       .Traits({OpTrait::kAffine, OpTrait::kArithmetic})
       .FusedStep();
 }

@@ -66,7 +66,7 @@ OpDef SplitDef() {
       .Infer(InferSplit)
       .CostIs(MoveCost)
       .Amp(kClear, "moves values without arithmetic")
-      .Gradient("concat")
+      .Gradient("concat axis")
       .Alias("onnx", "Split")
       .BoundsAre(&MovedBounds);
 }

@@ -41,7 +41,7 @@ OpDef SumDef() {
                  .Infer(InferSum)
                  .CostIs(SumCost)
                  .Amp(kWidest, "adds in fp32 and rounds once; n operands reach at most n times the largest, so the widest of them decides")
-                 .Gradient("scale")
+                 .Gradient("scale scale=1")
                  .Alias("onnx", "Sum"))
       .Traits({OpTrait::kSum, OpTrait::kArithmetic})
       .BoundsAre(&SumBounds)

@@ -36,7 +36,7 @@ OpDef Unstack(std::string name, std::string out) {
       .Infer(InferUnstack)
       .CostIs(MoveCost)
       .Amp(kClear, "moves values without arithmetic")
-      .Gradient("stack");
+      .Gradient("stack axis");
 }
 
 }  // namespace ampc::ops

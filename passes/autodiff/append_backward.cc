@@ -162,7 +162,7 @@ class Backward {
       const Var& operand = *op.inputs()[i];
       if (!flow_.Passes(operand) || (PairsOperandsWithResults(op) && gradients[i] == nullptr)) continue;
       SpecialGradient special = SpecialGradientOf(op, gradients, static_cast<int>(i));
-      AMPC_ASSIGN_OR_RETURN(Op * out, Append(op.def().gradient, &op));
+      AMPC_ASSIGN_OR_RETURN(Op * out, Append(std::string(ops::GradientOpName(op.def())), &op));
       for (const auto& [slot, vars] : special.inputs) out->SetInputs(out->def().InputSlot(slot), vars);
       for (Attr& attr : special.attrs) out->SetAttr(attr.name, std::move(attr.value));
       out->SetOutputs(0, {NewPart(operand)});

@@ -1,37 +1,44 @@
 #include "passes/autodiff/special_gradients.h"
 
-#include <algorithm>
-
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "graph/ops/gradients.h"
 
 namespace ampc {
 namespace {
 
-// Copies an attribute that the gradient has in common with `forward`.
-void Copy(const Op& forward, absl::string_view name, std::vector<Attr>& to) {
-  if (const AttrValue* value = forward.attr(name)) to.push_back({std::string(name), *value});
-}
-
-std::vector<Attr> AttributesOf(const Op& forward, const Var& operand) {
-  const std::string& type = forward.type();
+// `text` is that of a record's gradient behind the op's name, see graph/ops/gradients.h.
+std::vector<Attr> AttributesOf(absl::string_view text, const Op& forward, const Var& operand) {
   std::vector<Attr> attrs;
-  if (type == "cast") return {{"in_dtype", forward.output(0)->type.dtype}, {"out_dtype", operand.type.dtype}};
-  if (type == "amp_cast" || type == "amp_multicast") return {{"dtype", operand.type.dtype}};
-  if (type == "sum") return {{"scale", 1.0f}};
-  if (type == "sign") return {{"scale", 0.0f}};
-  if (type == "scale") Copy(forward, "scale", attrs);
-  if (type == "split" || type == "unstack" || type == "unbind" || type == "flip") Copy(forward, "axis", attrs);
+  for (const absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
+    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(word, absl::MaxSplits('=', 1));
+    float number = 0;
+    if (parts.second == "X.dtype") {
+      attrs.push_back({std::string(parts.first), operand.type.dtype});
+    } else if (parts.second == "Out.dtype") {
+      attrs.push_back({std::string(parts.first), forward.output(0)->type.dtype});
+    } else if (absl::SimpleAtof(parts.second, &number)) {
+      attrs.push_back({std::string(parts.first), number});
+    } else if (const AttrValue* value = forward.attr(word)) {
+      attrs.push_back({std::string(word), *value});
+    }
+  }
   return attrs;
 }
 
 }  // namespace
 
 bool HasSpecialGradient(const Op& forward) {
-  const std::string& gradient = forward.def().gradient;
-  return !gradient.empty() && !absl::EndsWith(gradient, "_grad") && !absl::StartsWith(gradient, "none: ");
+  const absl::string_view gradient = ops::GradientOpName(forward.def());
+  return !gradient.empty() && !absl::EndsWith(gradient, "_grad") && gradient != "none:";
 }
 
-bool PairsOperandsWithResults(const Op& forward) { return forward.type() == "amp_multicast"; }
+bool PairsOperandsWithResults(const Op& forward) {
+  const OpDef& def = forward.def();
+  return !def.inputs.empty() && def.inputs[0].variadic && !def.outputs.empty() && def.outputs[0].variadic;
+}
 
 SpecialGradient SpecialGradientOf(const Op& forward, absl::Span<Var* const> gradients, int operand) {
   SpecialGradient gradient;
@@ -40,7 +47,8 @@ SpecialGradient SpecialGradientOf(const Op& forward, absl::Span<Var* const> grad
   for (const char* slot : {"ScaleTensor", "AxisTensor"}) {
     if (Var* var = forward.input(slot)) gradient.inputs.push_back({slot, {var}});
   }
-  gradient.attrs = AttributesOf(forward, *forward.inputs()[operand]);
+  const absl::string_view record = forward.def().gradient;
+  gradient.attrs = AttributesOf(absl::StripPrefix(record, ops::GradientOpName(forward.def())), forward, *forward.inputs()[operand]);
   return gradient;
 }
 

@@ -10,8 +10,7 @@
 #include "absl/strings/strip.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "graph/formats/onnx/messages.h"
-#include "graph/formats/onnx/origin.h"
+#include "graph/formats/onnx/upgrade_functions.h"
 #include "graph/op_record.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/function_body.h"
@@ -19,7 +18,7 @@
 #include "passes/amp/select/select_ops.h"
 #include "passes/analysis/schema_support.h"
 #include "passes/make_pass.h"
-#include "passes/onnx/upgrade_function.h"
+#include "passes/onnx/node_draft.h"
 #include "passes/onnx/version_changes.h"
 
 namespace ampc {
@@ -43,7 +42,7 @@ class OpsetRaiser {
     ForEachOp(program_, [this](const Op& op) {
       if (const onnx::OnnxDef* def = DefOf(op)) have_ = std::max(have_, def->schema->since);
     });
-    if (const onnx::OnnxOrigin* origin = onnx::OriginOf(program_); origin != nullptr && have_ > 0) have_ = std::max(have_, origin->opset);
+    if (have_ > 0) have_ = std::max(have_, onnx::OpsetOf(program_));
     if (have_ == 0 || options_.low != DType::kBF16) return false;
     AMPC_RETURN_IF_ERROR(FindNeed());
     if (need_ <= have_) return false;
@@ -145,26 +144,15 @@ class OpsetRaiser {
                                          failures > static_cast<int>(kMostNames) ? ", ..." : ""));
   }
 
-  // The model's set has to have the same versions of the operators in the bodies.
   absl::StatusOr<bool> UpgradeFunctions() {
-    const onnx::OnnxOrigin* origin = onnx::OriginOf(program_);
-    onnx::ModelView model;
-    if (origin == nullptr || !onnx::ReadModel(origin->bytes(), &model) || model.functions.empty()) return false;
-    onnx::FunctionUpgrader upgrader(need_, origin->source);
-    std::vector<std::string> upgraded;
-    bool changed = false;
-    for (const absl::string_view bytes : model.functions) {
-      std::optional<std::string> function = upgrader.Upgrade(bytes);
-      if (!function.has_value())
-        return UnsupportedError(absl::StrCat(Why(), ", and this has no lossless conversion to it: ", upgrader.failed()));
-      changed = changed || *function != bytes;
-      upgraded.push_back(*std::move(function));
-    }
-    if (!changed) return false;
-    auto with_functions = std::make_shared<onnx::OnnxOrigin>(*origin);
-    with_functions->upgraded_functions = std::move(upgraded);
-    program_.origin = std::move(with_functions);
-    return true;
+    const auto upgrade = [this](const Op& op, Block& block, const std::vector<std::string>& unknown) -> std::unique_ptr<Op> {
+      NodeDraft draft(op, block, unknown);
+      return UpgradeNode(draft, need_) && !draft.has_others() ? draft.Make() : nullptr;
+    };
+    const absl::StatusOr<bool> changed = onnx::UpgradeFunctions(need_, upgrade, program_);
+    if (!changed.ok())
+      return UnsupportedError(absl::StrCat(Why(), ", and this has no lossless conversion to it: ", changed.status().message()));
+    return changed;
   }
 
   const UpgradeOptions& options_;

@@ -57,7 +57,7 @@ TEST(Registry, GradientIsAnOpOrAReason) {
     if (absl::StartsWith(def->gradient, "none: ")) {
       EXPECT_GE(def->gradient.size(), 15u) << def->name;
     } else {
-      EXPECT_EQ(def->gradient.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), std::string::npos) << def->name;
+      EXPECT_EQ(ops::GradientOpName(*def).find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), absl::string_view::npos) << def->name;
     }
   }
 }
@@ -131,7 +131,7 @@ TEST(Gradients, SlotsAreThoseOfTheForwardOp) {
 TEST(Gradients, EveryDifferentiableOpHasItsGradientOp) {
   for (const OpDef* def : Ops().All()) {
     if (absl::StartsWith(def->gradient, "none: ")) continue;
-    EXPECT_NE(Ops().Find(def->gradient), nullptr) << def->name << " names the gradient op " << def->gradient;
+    EXPECT_NE(Ops().Find(ops::GradientOpName(*def)), nullptr) << def->name << " names the gradient op " << def->gradient;
   }
 }
 

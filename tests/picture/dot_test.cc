@@ -9,10 +9,10 @@
 namespace ampc {
 namespace {
 
+using testing::BareProgram;
 using ::testing::HasSubstr;
 using testing::kBranch;
 using ::testing::Not;
-using testing::Parsed;
 using testing::Tower;
 
 int Count(const std::string& text, const std::string& part) {

@@ -9,8 +9,8 @@
 namespace ampc {
 namespace {
 
+using testing::BareProgram;
 using testing::kBranch;
-using testing::Parsed;
 using testing::Tower;
 
 std::vector<std::string> Labels(const PictureScene& scene) {

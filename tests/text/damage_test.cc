@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "graph/base/error.h"
+#include "graph/text/parser.h"
 #include "graph/verify.h"
-#include "tests/testlib/parse_bare.h"
 #include "tests/testlib/round_trip.h"
 
 namespace ampc {
@@ -42,9 +42,11 @@ std::vector<std::string> Texts() {
 }
 
 void Check(const std::string& text) {
+  ParseOptions options;
+  options.bare = true;
   options.open_files = false;
   options.max_fill_bytes = 1 << 16;
-  const absl::StatusOr<Program> program = testing::ParseBare(text);
+  const absl::StatusOr<Program> program = ParseProgram(text, options);
   if (!program.ok()) {
     ASSERT_EQ(ExitCodeOf(program.status()), ExitCode::kBadInput) << program.status() << "\n" << text;
     ASSERT_EQ(program.status().message().find('\n'), std::string::npos) << program.status() << "\n" << text;

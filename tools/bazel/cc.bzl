@@ -1,7 +1,8 @@
 """cc_library, cc_binary and cc_test with headers of the machine parsed beforehand.
 
-Half of the time that a source of this tree takes to compile is parsing headers of the standard library, Abseil and GoogleTest, which never change. They are
-compiled once per set of options (precompiled_header) and included first in every source. A source names what it uses nevertheless:
+Much of the time that a source of this tree takes to compile is parsing headers of the standard library, Abseil and GoogleTest, which never change. They are
+compiled once per set of options (precompiled_header) and included first in every source: 17 sources of passes take 14 s of user time, without 23 s
+(tools/bazel/compile_time.sh; GCC 12, 2 cores). A source names what it uses nevertheless:
 `--define=precompiled=off` compiles without them, as .ci/full does, and so do SIMD loops and targets with options of their own: a
 compiler takes a precompiled header only with the options that it was made with.
 """

@@ -1,7 +1,8 @@
 """joined: sources compiled together, several as one translation unit.
 
 Most of the time a small source takes is parsing what it includes; sources that include the same are compiled together in the time of one and a
-little. What they keep to themselves (names in anonymous namespaces, macros) then has to differ within a target.
+little: 49 records of graph/ops in 3.3 s of user time instead of 43 s (tools/bazel/compile_time.sh; GCC 12, 2 cores). Names that they keep to
+themselves (in anonymous namespaces, macros) then have to differ within a target.
 
     cc_library(name = "records", srcs = joined(glob(["*.cc"]), units = 12), ...)
 """

@@ -1,19 +1,20 @@
-#include "passes/onnx/upgrade_function.h"
+#include "graph/formats/onnx/upgrade_functions.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
-#include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
 #include "graph/formats/onnx/attr.h"
+#include "graph/formats/onnx/messages.h"
+#include "graph/formats/onnx/origin.h"
 #include "graph/ops/onnx/dialect.h"
 #include "graph/ops/onnx/dtype_number.h"
 #include "graph/ops/onnx/onnx_op.h"
 #include "graph/ops/onnx/schema.h"
-#include "graph/program.h"
-#include "passes/onnx/node_draft.h"
-#include "passes/onnx/version_changes.h"
 
 namespace ampc::onnx {
 namespace {
@@ -69,7 +70,7 @@ class ScratchNode {
   bool fits() const { return fits_; }
   bool IsUnknown(absl::string_view attr) const { return std::find(unknown_.begin(), unknown_.end(), attr) != unknown_.end(); }
   const Op& op() const { return *op_; }
-  NodeDraft Draft() { return NodeDraft(*op_, program_.main(), unknown_); }
+  std::unique_ptr<Op> Upgrade(UpgradeNodeFn upgrade_node) { return upgrade_node(*op_, program_.main(), unknown_); }
 
  private:
   template <typename Names>
@@ -115,7 +116,34 @@ std::string Attributes(const NodeView& node, const ScratchNode& scratch, const O
   return out;
 }
 
-}  // namespace
+class FunctionUpgrader {
+ public:
+  // `file`: the model's bytes.
+  FunctionUpgrader(int opset, UpgradeNodeFn upgrade_node, std::shared_ptr<const WeightSource> file)
+      : opset_(opset), upgrade_node_(upgrade_node), file_(std::move(file)) {}
+
+  // The FunctionProto with its nodes as the operator set has them, and that set; as it is where it has a later one. Nothing where a node
+  // has no conversion: what a step needs to know of types, and of attributes that calls give, nobody knows in a function.
+  std::optional<std::string> Upgrade(absl::string_view function);
+  // Then: the function and the node.
+  const std::string& failed() const { return failed_; }
+
+ private:
+  void CollectNames(absl::string_view node);
+  // The fields of a node, and of the constants that it needs in front of it, under the number `field`; false where there is no conversion.
+  bool UpgradeNode(absl::string_view bytes, int field, std::string* out);
+  void AppendOperands(const Op& op, int field, std::string* text, std::string* nodes);
+  bool UpgradeGraphs(absl::string_view bytes, std::string* out);
+  std::string NewName(const std::string& name);
+  bool Fail(const NodeView& node);
+
+  const int opset_;
+  const UpgradeNodeFn upgrade_node_;
+  const std::shared_ptr<const WeightSource> file_;
+  int from_ = 0;
+  absl::flat_hash_set<std::string> names_;  // of values, in whatever graph of the function
+  std::string failed_;
+};
 
 void FunctionUpgrader::CollectNames(absl::string_view bytes) {
   NodeView node;
@@ -207,9 +235,8 @@ bool FunctionUpgrader::UpgradeNode(absl::string_view bytes, int field, std::stri
     }
   } else {
     ScratchNode scratch(node, *DefOf(*record), file_);
-    NodeDraft draft = scratch.Draft();
-    if (!scratch.fits() || !ampc::UpgradeNode(draft, opset_) || draft.has_others()) return Fail(node);
-    const std::unique_ptr<Op> made = draft.Make();
+    const std::unique_ptr<Op> made = scratch.fits() ? scratch.Upgrade(upgrade_node_) : nullptr;
+    if (made == nullptr) return Fail(node);
     AppendOperands(*made, field, &text, out);
     WireReader reader(bytes);
     for (WireField part; reader.Next(&part);) {
@@ -253,6 +280,33 @@ std::optional<std::string> FunctionUpgrader::Upgrade(absl::string_view function)
     }
   }
   return out;
+}
+
+}  // namespace
+
+int OpsetOf(const Program& program) {
+  const OnnxOrigin* origin = OriginOf(program);
+  return origin == nullptr ? 0 : origin->opset;
+}
+
+absl::StatusOr<bool> UpgradeFunctions(int opset, UpgradeNodeFn upgrade_node, Program& program) {
+  const OnnxOrigin* origin = OriginOf(program);
+  ModelView model;
+  if (origin == nullptr || !ReadModel(origin->bytes(), &model) || model.functions.empty()) return false;
+  FunctionUpgrader upgrader(opset, upgrade_node, origin->source);
+  std::vector<std::string> upgraded;
+  bool changed = false;
+  for (const absl::string_view bytes : model.functions) {
+    std::optional<std::string> function = upgrader.Upgrade(bytes);
+    if (!function.has_value()) return UnsupportedError(upgrader.failed());
+    changed = changed || *function != bytes;
+    upgraded.push_back(*std::move(function));
+  }
+  if (!changed) return false;
+  auto with_functions = std::make_shared<OnnxOrigin>(*origin);
+  with_functions->upgraded_functions = std::move(upgraded);
+  program.origin = std::move(with_functions);
+  return true;
 }
 
 }  // namespace ampc::onnx
