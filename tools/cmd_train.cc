@@ -1,5 +1,7 @@
 // ampc train: the reference training jobs, in fp32 and in mixed precision.
+#include <chrono>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -26,7 +28,7 @@ struct TrainFlags {
   std::string dtype = "fp16";
   std::string output;
   bool keep_casts = false;
-  std::string plot;
+  std::string plot, csv;
   int log_every = 0;
   bool verbose = false;
   bool json = false;
@@ -49,8 +51,8 @@ class Reporter {
     curve_.loss.emplace_back(at, r.loss);
     if (r.scale.has_value()) curve_.scale.emplace_back(at, *r.scale);
     if (!r.alarm.empty()) console_.Note(absl::StrCat("ampc train: ", r.alarm));
-    if (!bar_.has_value()) bar_.emplace(console_, absl::StrCat("epoch ", r.epoch));
-    bar_->Update(r.progress, 1);
+    AddRow("step", r.epoch, r.step, r.loss, {}, r.scale, r.skipped ? 1 : 0, r.learning_rate, r.seconds);
+    ShowProgress(r);
     if (flags_.verbose && r.skipped)
       console_.Note(absl::StrFormat("step %d: skipped, a gradient or the loss is not finite; scale %g", r.step, r.scale.value_or(1)));
     if (flags_.log_every == 0 || r.step % flags_.log_every != 0) return;
@@ -67,6 +69,7 @@ class Reporter {
   void Epoch(const EpochRecord& r) {
     bar_.reset();
     if (r.accuracy.has_value()) curve_.accuracy.emplace_back(static_cast<double>(r.step), *r.accuracy);
+    AddRow("epoch", r.epoch, r.step, r.loss, r.accuracy, r.scale, r.skipped, {}, r.seconds);
     if (!flags_.json) {
       const std::string accuracy = r.accuracy.has_value() ? absl::StrFormat("%.4f", *r.accuracy) : "";
       return Text(
@@ -74,7 +77,7 @@ class Reporter {
     }
     JsonWriter json;
     json.BeginObject().Field("event", "epoch").Field("epoch", r.epoch).Field("step", r.step).Field("loss", r.loss);
-    if (r.accuracy.has_value()) json.Field("accuracy", *r.accuracy);
+    if (r.accuracy.has_value()) json.Field("accuracy", *r.accuracy).Field("test_rows", r.test_rows).Field("best", r.best);
     if (r.scale.has_value()) json.Field("scale", *r.scale);
     json.Field("skipped", r.skipped).Field("seconds", r.seconds).Field("test_seconds", r.test_seconds).EndObject();
     Text(json.Take() + "\n");
@@ -82,12 +85,38 @@ class Reporter {
 
   void Note(const std::string& note) { console_.Note(absl::StrCat("ampc train: ", note)); }
 
+  std::string Csv() const { return absl::StrCat("event,epoch,step,loss,accuracy,scale,skipped,learning_rate,seconds\n", csv_); }
   TrainingCurve Curve(std::string name) {
     curve_.name = std::move(name);
     return std::move(curve_);
   }
 
  private:
+  void AddRow(const char* event, int64_t epoch, int64_t step, double loss, std::optional<double> accuracy, std::optional<double> scale,
+              int64_t skipped, std::optional<double> learning_rate, double seconds) {
+    if (flags_.csv.empty()) return;
+    const auto cell = [](std::optional<double> value) { return value.has_value() ? absl::StrFormat("%.9g", *value) : ""; };
+    absl::StrAppend(&csv_, event, ",", epoch, ",", step, ",", cell(loss), ",", cell(accuracy), ",", cell(scale), ",", skipped, ",");
+    absl::StrAppend(&csv_, cell(learning_rate), ",", cell(seconds), "\n");
+  }
+
+  // A bar for the epoch, and the time that is left of all that was asked for, as the steps so far took it.
+  void ShowProgress(const StepRecord& r) {
+    if (!console_.err_is_terminal()) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (!first_.has_value()) first_ = {now, r.of_all};
+    std::string stage = absl::StrCat("epoch ", r.epoch);
+    if (const double done = r.of_all - first_->second; done > 0) {
+      const double took = std::chrono::duration<double>(now - first_->first).count();
+      absl::StrAppend(&stage, ", ", HumanDuration(took / done * (1 - r.of_all)), " left");
+    }
+    if (bar_.has_value()) {
+      bar_->Stage(stage);
+    } else {
+      bar_.emplace(console_, stage);
+    }
+    bar_->Update(r.progress, 1);
+  }
   static std::string Number(std::optional<double> value) { return value.has_value() ? absl::StrFormat("%g", *value) : ""; }
   void Text(const std::string& line) {
     bar_.reset();
@@ -97,12 +126,16 @@ class Reporter {
   const TrainFlags& flags_;
   Console& console_;
   std::optional<Progress> bar_;
+  std::optional<std::pair<std::chrono::steady_clock::time_point, double>> first_;  // step of this run: when, and how much was done
   TrainingCurve curve_;
+  std::string csv_;
 };
 
 absl::Status Check(const TrainFlags& flags) {
   const TrainRequest& r = flags.request;
   AMPC_RETURN_IF_ERROR(CheckEnding("--plot", flags.plot, ".svg", "the picture"));
+  AMPC_RETURN_IF_ERROR(CheckEnding("--csv", flags.csv, ".csv", "the table"));
+  if (r.test_batches > 0 && !r.test) return UsageError("--test-batches: found --no-test, which leaves tests out");
   if (r.resume && r.checkpoint.empty()) return UsageError("--resume: found no --checkpoint, needed the folder to go on from");
   if (r.checkpoint_every > 0 && r.checkpoint.empty())
     return UsageError("--checkpoint-every: found no --checkpoint, needed the folder to save to");
@@ -111,17 +144,19 @@ absl::Status Check(const TrainFlags& flags) {
   AMPC_RETURN_IF_ERROR(MakeOptimizer(r, *network).status());
   std::vector<std::string> outputs = ModelFiles(flags.output, "");
   outputs.push_back(flags.plot);
+  outputs.push_back(flags.csv);
   AMPC_RETURN_IF_ERROR(CheckOutputs(outputs, {}));
   return r.checkpoint.empty() ? absl::OkStatus() : CheckFolder(r.checkpoint);
 }
 
-// The trained model is worth more than its picture: an error of the picture comes last.
-absl::Status Write(const TrainFlags& flags, TrainJob& job, const std::string& picture) {
+// The trained model is worth more than its picture and table: their errors come last.
+absl::Status Write(const TrainFlags& flags, TrainJob& job, const std::string& picture, const std::string& csv) {
   AtomicFileSet files;
   if (!flags.output.empty()) AMPC_RETURN_IF_ERROR(AddTrained(job, flags.output, !flags.keep_casts, &files));
-  const absl::Status drawn = flags.plot.empty() ? absl::OkStatus() : files.AddBefore(flags.plot, picture);
+  absl::Status beside = flags.plot.empty() ? absl::OkStatus() : files.AddBefore(flags.plot, picture);
+  if (!flags.csv.empty()) beside.Update(files.AddBefore(flags.csv, csv));
   AMPC_RETURN_IF_ERROR(files.Commit());
-  return drawn;
+  return beside;
 }
 
 absl::Status Run(TrainFlags flags, Console& console) {
@@ -154,7 +189,7 @@ absl::Status Run(TrainFlags flags, Console& console) {
     const std::string name = flags.request.level == "O0" ? "fp32" : absl::StrCat(flags.request.level, " ", flags.dtype);
     picture = PlotTraining(absl::StrCat("ampc train ", network->name), {reporter.Curve(name)});
   }
-  return Write(flags, *job, picture);
+  return Write(flags, *job, picture, reporter.Csv());
 }
 
 void AddTrainOptions(const Options& options, TrainFlags& f) {
@@ -183,16 +218,25 @@ void AddTrainOptions(const Options& options, TrainFlags& f) {
   options.Add("--device", r.device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
   options.Add("--threads", r.threads, "0: all processors").ShowDefault();
   options.Add("--data", r.data, absl::StrCat("folder with the data set; default ", kFashionMnist));
-  options.Add("--checkpoint", r.checkpoint, "folder for checkpoints: one per epoch, the last three are kept").Values("FOLDER");
+  options
+      .Add("--checkpoint", r.checkpoint,
+           "folder for checkpoints: one per epoch, the last three are kept, and the one whose test went best, in best")
+      .Values("FOLDER");
   options.Add("--checkpoint-every", r.checkpoint_every, "also every so many steps").Between(int64_t{1}, int64_t{1} << 40);
   options.Flag("--resume", r.resume, "go on from the newest checkpoint");
   options.Flag("!--no-test", r.test, "no test after an epoch");
+  options
+      .Add(
+          "--test-batches", r.test_batches,
+          "batches of 250 of a test; default all of the test set, but no more rows than were trained on where --steps ends within an epoch")
+      .Between(int64_t{1}, int64_t{1} << 40);
   options.Flag("--check-nan-inf", r.check_nan_inf, "stop at the first result that is not finite (exit 1)");
   options.Flag("--keep-going", r.keep_going,
                "leave out steps without a finite loss, and save what is not finite with a note; else either ends training (exit 1)");
   options.Add("--output,-o", f.output, "save the trained network for inference: .ampc, .pdmodel or .prog").Values("FILE");
   options.Flag("--keep-casts", f.keep_casts, "save it in mixed precision; else it is fp32 without casts");
   options.Add("--plot", f.plot, "picture of loss, accuracy and scale: an .svg file").Values("FILE");
+  options.Add("--csv", f.csv, "every step and epoch as a row of this .csv file").Values("FILE");
   options.Add("--log-every", f.log_every, "a line every so many steps; default none, 100 with --json").Between(1, 1 << 30);
   options.Flag("--verbose", f.verbose, "every cast and who wanted it, every skipped step");
   options.Flag("--json", f.json, "a JSON object per line instead of a table");

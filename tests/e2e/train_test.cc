@@ -1,7 +1,9 @@
 // ampc train: as its users run it, on a small data set of its own.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -109,6 +111,41 @@ TEST_F(TrainTest, StepsAreLogged) {
   EXPECT_EQ(Number(lines[1], "step"), 4);
   EXPECT_EQ(Number(lines[1], "scale"), 256);
   EXPECT_EQ(Text(lines[2], "event"), "epoch");
+}
+
+// The steps that --steps leaves of an epoch are tested on as many rows as they had, in whole batches.
+TEST_F(TrainTest, TestsAreNoLongerThanTheirTraining) {
+  WriteSet("t10k", 600);
+  const auto rows = [this](const std::vector<std::string>& more) {
+    std::vector<std::string> args = Args("lenet", {"--json"});
+    args.insert(args.end(), more.begin(), more.end());
+    const std::vector<JsonValue> lines = Lines(args);
+    EXPECT_FALSE(lines.empty());
+    return lines.empty() ? -1 : Number(lines.back(), "test_rows");
+  };
+  const double all = rows({"--epochs", "1"});
+  EXPECT_EQ(all, 600);
+  EXPECT_EQ(rows({"--steps", "2"}), 250);
+  EXPECT_EQ(rows({"--steps", "2", "--test-batches", "1000"}), all);
+  EXPECT_EQ(rows({"--epochs", "1", "--test-batches", "1"}), 250);
+  ExpectFailure(Args("lenet", {"--no-test", "--test-batches", "1"}), 2, "--no-test");
+}
+
+TEST_F(TrainTest, WritesATableAndKeepsTheBestCheckpoint) {
+  Ok(Args("guarded", {"--epochs", "2", "--lr", "0.05", "--csv", "run.csv", "--checkpoint", "runs"}));
+  std::istringstream table(Read("run.csv"));
+  std::vector<std::string> rows;
+  for (std::string row; std::getline(table, row);) rows.push_back(row);
+  ASSERT_GT(rows.size(), 3u);
+  EXPECT_EQ(rows[0], "event,epoch,step,loss,accuracy,scale,skipped,learning_rate,seconds");
+  EXPECT_THAT(rows[1], ::testing::StartsWith("step,1,1,"));
+  EXPECT_THAT(rows.back(), ::testing::StartsWith("epoch,2,"));
+  for (const std::string& row : rows) EXPECT_EQ(std::count(row.begin(), row.end(), ','), 8) << row;
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "runs/best/latest"));
+  const Outcome more = Ampc(Args("guarded", {"--epochs", "3", "--lr", "0.05", "--checkpoint", "runs/best", "--resume"}));
+  EXPECT_EQ(more.code, 0);
+  EXPECT_THAT(more.err, HasSubstr("going on from 'runs/best/"));
+  ExpectFailure(Args("guarded", {"--csv", "run.json"}), 2, ".csv");
 }
 
 TEST_F(TrainTest, EveryNetworkTrains) {

@@ -33,6 +33,18 @@ TEST(PlotTraining, DrawsALinePerRunAndPanel) {
   EXPECT_EQ(svg, PlotTraining("loss & scale", curves));
 }
 
+// Axes end at ticks, an accuracy at 1, and steps are whole; the reader's system chooses light or dark.
+TEST(PlotTraining, HasAxes) {
+  TrainingCurve curve;
+  curve.name = "a";
+  for (int i = 1; i <= 6; ++i) curve.loss.emplace_back(i, 2.303 - 0.013 * i);
+  curve.accuracy = {{6, 0.97}};
+  const std::string svg = PlotTraining("t", {curve});
+  EXPECT_THAT(svg,
+              AllOf(HasSubstr(">2.22<"), HasSubstr(">2.3<"), HasSubstr(">2<"), HasSubstr(">6<"), HasSubstr(">step<"), HasSubstr(">1<")));
+  EXPECT_THAT(svg, AllOf(Not(HasSubstr(">1.5<")), Not(HasSubstr(">1.05<")), HasSubstr("prefers-color-scheme:dark")));
+}
+
 TEST(PlotTraining, LeavesEmptyPanelsOutAndThinsLongRuns) {
   TrainingCurve curve;
   curve.name = "a";

@@ -123,6 +123,13 @@ std::string HumanBytes(int64_t bytes) {
   return absl::StrFormat("%.2f GB", bytes / 1e9);
 }
 
+std::string HumanDuration(double seconds) {
+  const auto whole = static_cast<int64_t>(std::clamp(seconds, 0.0, 1e9));
+  if (whole < 90) return absl::StrCat(whole, " s");
+  const int64_t minutes = (whole + 30) / 60;
+  return minutes < 90 ? absl::StrCat(minutes, " min") : absl::StrCat(minutes / 60, " h ", minutes % 60, " min");
+}
+
 std::string HumanSeconds(double seconds) {
   if (seconds < 1e-3) return absl::StrFormat("%.1f us", seconds * 1e6);
   return seconds < 1 ? absl::StrFormat("%.1f ms", seconds * 1e3) : absl::StrFormat("%.2f s", seconds);

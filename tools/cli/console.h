@@ -52,7 +52,8 @@ class Progress {
 // Columns padded to one width per column, cells on one line each (Printable of graph/base/utf8.h); the first row is the header. Numbers (by
 // first character) align right.
 std::string FormatTable(const std::vector<std::vector<std::string>>& rows);
-std::string HumanBytes(int64_t bytes);     // "10.8 MB"
-std::string HumanSeconds(double seconds);  // "26.0 ms", "1.25 s"
+std::string HumanBytes(int64_t bytes);      // "10.8 MB"
+std::string HumanSeconds(double seconds);   // "26.0 ms", "1.25 s"
+std::string HumanDuration(double seconds);  // "40 s", "12 min", "3 h 20 min"
 
 }  // namespace ampc

@@ -1,5 +1,6 @@
 #include "tools/train/job.h"
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cmath>
@@ -33,17 +34,19 @@ struct Position {
   int64_t epoch = 0, batch = 0;  // the next ones
   double loss_sum = 0;           // of this epoch
   int64_t losses = 0, skipped = 0;
+  double best = 0;  // accuracy
 
   DataPosition Save() const {
-    return {
-        {"epoch", epoch}, {"batch", batch}, {"loss_sum_bits", std::bit_cast<int64_t>(loss_sum)}, {"losses", losses}, {"skipped", skipped}};
+    return {{"epoch", epoch},   {"batch", batch},     {"loss_sum_bits", std::bit_cast<int64_t>(loss_sum)},
+            {"losses", losses}, {"skipped", skipped}, {"best_bits", std::bit_cast<int64_t>(best)}};
   }
   static Position Load(const DataPosition& from) {
     const auto at = [&from](const char* name) {
       const auto it = from.find(name);
       return it == from.end() ? int64_t{0} : it->second;
     };
-    return {at("epoch"), at("batch"), std::bit_cast<double>(at("loss_sum_bits")), at("losses"), at("skipped")};
+    return {at("epoch"),  at("batch"),   std::bit_cast<double>(at("loss_sum_bits")),
+            at("losses"), at("skipped"), std::bit_cast<double>(at("best_bits"))};
   }
 };
 
@@ -72,10 +75,13 @@ struct TrainJob::State {
   absl::Status Step(const TrainEvents& events);
   absl::Status EndEpoch(const TrainEvents& events, double seconds);
   absl::Status CheckState(absl::string_view file, const TrainEvents& events) const;
-  absl::Status SaveCheckpoint(const TrainEvents& events) const;
+  // In the folder that was asked for, or in `best`, the folder in it with the checkpoint whose test went best.
+  absl::Status SaveCheckpoint(const TrainEvents& events, bool best = false) const;
   absl::Status Restore(const TrainEvents& events);
   bool Done() const { return request.steps > 0 ? trainer->steps() >= request.steps : position.epoch >= request.epochs; }
-  absl::Status Accuracy(std::optional<double>& accuracy);
+  int64_t TestBatches() const;
+  absl::Status Accuracy(EpochRecord& record);
+  double PartOfAll() const;
 };
 
 absl::Status TrainJob::State::MakeSources(const NetworkInfo& network, const Dataset* data) {
@@ -161,12 +167,12 @@ absl::Status TrainJob::State::CheckState(absl::string_view file, const TrainEven
   return absl::OkStatus();
 }
 
-absl::Status TrainJob::State::SaveCheckpoint(const TrainEvents& events) const {
+absl::Status TrainJob::State::SaveCheckpoint(const TrainEvents& events, bool best) const {
   if (!is_main()) return absl::OkStatus();
   AMPC_RETURN_IF_ERROR(CheckState(request.checkpoint, events));
   DataPosition all = position.Save();
   all.merge(OrderOf(request));
-  return trainer->Save(request.checkpoint, all);
+  return best ? trainer->Save(request.checkpoint + "/best", all, 1) : trainer->Save(request.checkpoint, all);
 }
 
 absl::Status TrainJob::State::Restore(const TrainEvents& events) {
@@ -208,6 +214,7 @@ absl::Status TrainJob::State::Step(const TrainEvents& events) {
   record.epoch = position.epoch + 1;
   record.step = trainer->steps();
   record.progress = static_cast<double>(position.batch) / static_cast<double>(train->steps());
+  record.of_all = PartOfAll();
   record.learning_rate = last.learning_rates.empty() ? 0 : last.learning_rates[0];
   record.alarm = last.alarm;
   record.seconds = SecondsSince(start);
@@ -226,24 +233,40 @@ absl::Status TrainJob::State::EndEpoch(const TrainEvents& events, double seconds
   record.seconds = seconds;
   for (const ScalerReport& scaler : trainer->scalers()) record.scale = scaler.scale;
   const Clock::time_point start = Clock::now();
-  if (request.test && is_main()) AMPC_RETURN_IF_ERROR(Accuracy(record.accuracy));
+  if (request.test && is_main()) AMPC_RETURN_IF_ERROR(Accuracy(record));
   record.test_seconds = SecondsSince(start);
-  if (position.batch >= train->steps()) position = {position.epoch + 1, 0, 0, 0, 0};
+  record.best = record.accuracy.has_value() && *record.accuracy > position.best;
+  if (record.best) position.best = *record.accuracy;
+  if (position.batch >= train->steps()) position = {.epoch = position.epoch + 1, .best = position.best};
   if (events.epoch != nullptr) events.epoch(record);
-  return request.checkpoint.empty() ? absl::OkStatus() : SaveCheckpoint(events);
+  if (request.checkpoint.empty()) return absl::OkStatus();
+  AMPC_RETURN_IF_ERROR(SaveCheckpoint(events));
+  return record.best ? SaveCheckpoint(events, true) : absl::OkStatus();
 }
 
-absl::Status TrainJob::State::Accuracy(std::optional<double>& accuracy) {
+double TrainJob::State::PartOfAll() const {
+  if (request.steps > 0) return static_cast<double>(trainer->steps()) / static_cast<double>(request.steps);
+  const double epoch = static_cast<double>(position.epoch) + static_cast<double>(position.batch) / static_cast<double>(train->steps());
+  return epoch / static_cast<double>(request.epochs);
+}
+
+int64_t TrainJob::State::TestBatches() const {
+  if (request.test_batches > 0) return std::min(request.test_batches, test->steps());
+  if (position.batch >= train->steps()) return test->steps();
+  return std::min((position.batch * request.batch + kTestBatch - 1) / kTestBatch, test->steps());
+}
+
+absl::Status TrainJob::State::Accuracy(EpochRecord& record) {
   if (test == nullptr) return absl::OkStatus();
-  double right = 0, all = 0;
-  for (int64_t step = 0; step < test->steps(); ++step) {
+  double right = 0;
+  for (int64_t step = 0; step < TestBatches(); ++step) {
     AMPC_ASSIGN_OR_RETURN(const TensorMap feeds, test->Batch(0, step));
     AMPC_ASSIGN_OR_RETURN(const TensorMap out, trainer->Test(feeds));
-    const double rows = static_cast<double>(feeds.at("y").num_elements());
-    right += rows * ScalarOf(out, accuracy_name);
-    all += rows;
+    const int64_t rows = feeds.at("y").num_elements();
+    right += static_cast<double>(rows) * ScalarOf(out, accuracy_name);
+    record.test_rows += rows;
   }
-  accuracy = right / all;
+  if (record.test_rows > 0) record.accuracy = right / static_cast<double>(record.test_rows);
   return absl::OkStatus();
 }
 

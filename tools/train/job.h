@@ -20,6 +20,7 @@ namespace ampc {
 struct StepRecord {
   int64_t epoch = 0, step = 0;  // from 1; `step` counts over all epochs
   double progress = 0;          // part of the epoch that is done
+  double of_all = 0;            // and of all that was asked for
   double loss = 0, learning_rate = 0, seconds = 0;
   std::optional<double> scale;  // where the loss is scaled
   bool skipped = false;         // nothing was changed: a gradient or the loss is not finite
@@ -33,6 +34,8 @@ struct EpochRecord {
   std::optional<double> scale;     // at the end
   int64_t skipped = 0;             // steps of this epoch
   double seconds = 0, test_seconds = 0;
+  int64_t test_rows = 0;  // of the test set, that `accuracy` is of
+  bool best = false;      // so far, of tests on as many rows
 };
 
 struct TrainEvents {

@@ -15,16 +15,21 @@ using Points = std::vector<std::pair<double, double>>;
 
 constexpr double kWidth = 760, kLeft = 64, kRight = 16, kHeight = 170, kGap = 44, kTop = 64;
 constexpr size_t kMaxPoints = 400;  // of one line
-constexpr const char* kColours[] = {"#1b6ca8", "#d1495b", "#3a7d44", "#b07d12", "#6a4c93", "#444444"};
+// Light or dark as the reader's system is.
+constexpr char kStyle[] =
+    "<style>.page{fill:#fff}text{fill:#222}.grid{stroke:#ddd}.frame{fill:none;stroke:#999}@media(prefers-color-scheme:dark){"
+    ".page{fill:#16181c}text{fill:#ddd}.grid{stroke:#33363c}.frame{stroke:#777}}</style>\n";
+constexpr const char* kColours[] = {"#2f86c9", "#d1495b", "#3f9a50", "#b8860b", "#8a6bbf", "#808080"};
 
 struct Panel {
   const char* title;
   Points TrainingCurve::*points;
   bool log2;
+  double most;  // no axis goes beyond
 };
-constexpr Panel kPanels[] = {{"training loss", &TrainingCurve::loss, false},
-                             {"test accuracy", &TrainingCurve::accuracy, false},
-                             {"loss scale", &TrainingCurve::scale, true}};
+constexpr Panel kPanels[] = {{"training loss", &TrainingCurve::loss, false, INFINITY},
+                             {"test accuracy", &TrainingCurve::accuracy, false, 1},
+                             {"loss scale", &TrainingCurve::scale, true, INFINITY}};
 
 struct Range {
   double low = INFINITY, high = -INFINITY;
@@ -65,18 +70,44 @@ double TickStep(double span) {
   return 10 * power;
 }
 
-std::string Axis(const Range& y, double top, bool log2) {
+std::string Number(double v, double step) { return absl::StrFormat("%g", std::abs(v) < step / 2 ? 0 : v); }
+
+// Steps of a whole power of two where the values are logarithms.
+double StepOf(const Range& range, bool log2) {
+  const double step = TickStep(range.high - range.low);
+  return log2 ? std::max(1.0, std::ceil(step)) : step;
+}
+
+// From one tick to another, so that no line leaves the axis unlabelled; never below zero where no value is.
+Range Rounded(const Range& range, double step, bool log2) {
+  Range out{std::floor(range.low / step + 1e-9) * step, std::ceil(range.high / step - 1e-9) * step};
+  if (range.low >= 0 && !log2) out.low = std::max(out.low, 0.0);
+  return out;
+}
+
+std::string Axis(const Range& y, double step, double top, bool log2) {
   std::string out;
-  const double step = log2 ? std::max(1.0, std::ceil(TickStep(y.high - y.low))) : TickStep(y.high - y.low);
-  for (double v = std::ceil(y.low / step) * step; v <= y.high + step * 1e-9; v += step) {
+  for (double v = std::ceil(y.low / step - 1e-9) * step; v <= y.high + step * 1e-9; v += step) {
     const double at = top + kHeight * (1 - y.At(v));
     absl::StrAppend(
-        &out, absl::StrFormat("<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#ddd\"/>\n", kLeft, at, kWidth - kRight, at));
-    absl::StrAppend(&out, Text(kLeft - 6, at + 4, "end",
-                               log2 ? absl::StrFormat("2^%d", static_cast<int>(std::lround(v)))
-                                    : absl::StrFormat("%g", std::abs(v) < step / 2 ? 0 : v)));
+        &out, absl::StrFormat("<line class=\"grid\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", kLeft, at, kWidth - kRight, at));
+    absl::StrAppend(&out,
+                    Text(kLeft - 6, at + 4, "end", log2 ? absl::StrFormat("2^%d", static_cast<int>(std::lround(v))) : Number(v, step)));
   }
   return out;
+}
+
+// Whole steps, below the last panel.
+std::string StepAxis(const Range& x, double bottom) {
+  std::string out;
+  const double step = std::max(1.0, TickStep(x.high - x.low));
+  for (double v = std::ceil(x.low / step) * step; v <= x.high + step * 1e-9; v += step) {
+    const double at = kLeft + (kWidth - kLeft - kRight) * x.At(v);
+    absl::StrAppend(
+        &out, absl::StrFormat("<line class=\"frame\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", at, bottom, at, bottom + 4),
+        Text(at, bottom + 18, "middle", Number(v, step)));
+  }
+  return absl::StrCat(out, Text(kLeft - 6, bottom + 18, "end", "step"));
 }
 
 // As steps where a value holds until the next one.
@@ -133,23 +164,26 @@ std::string PlotTraining(const std::string& title, const std::vector<TrainingCur
       for (const auto& point : drawn.back()) y.Add(point.second);
     }
     if (y.high < y.low) continue;
-    if (y.high == y.low) y.low -= 1, y.high += 1;
-    absl::StrAppend(&body, Text(kLeft, top - 6, "start", panel.title), Axis(y, top, panel.log2));
-    absl::StrAppend(&body, absl::StrFormat("<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"none\" stroke=\"#999\"/>\n",
-                                           kLeft, top, kWidth - kLeft - kRight, kHeight));
+    if (y.high == y.low) {
+      const double around = panel.log2 ? 1 : std::max(std::abs(y.low) / 10, 1e-3);
+      y = {y.low - around, y.high + around};
+    }
+    const double step = StepOf(y, panel.log2);
+    y = Rounded(y, step, panel.log2);
+    y.high = std::min(y.high, panel.most);
+    absl::StrAppend(&body, Text(kLeft, top - 6, "start", panel.title), Axis(y, step, top, panel.log2));
+    absl::StrAppend(&body, absl::StrFormat("<rect class=\"frame\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n", kLeft, top,
+                                           kWidth - kLeft - kRight, kHeight));
     for (size_t i = 0; i < drawn.size(); ++i)
       absl::StrAppend(&body, Line(drawn[i], x, y, top, panel.log2, kColours[i % std::size(kColours)]));
     top += kHeight + kGap;
   }
-  if (x.high >= x.low) {
-    absl::StrAppend(&body, Text(kLeft, top - kGap + 18, "start", absl::StrFormat("step %g", x.low)),
-                    Text(kWidth - kRight, top - kGap + 18, "end", absl::StrFormat("%g", x.high)));
-  }
+  if (x.high >= x.low) absl::StrAppend(&body, StepAxis(x, top - kGap));
   return absl::StrFormat(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" width=\"%g\" height=\"%g\" font-family=\"sans-serif\" "
       "font-size=\"12\">\n"
-      "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n%s</svg>\n",
-      kWidth, top, kWidth, top, body);
+      "%s<rect class=\"page\" width=\"100%%\" height=\"100%%\"/>\n%s</svg>\n",
+      kWidth, top, kWidth, top, kStyle, body);
 }
 
 }  // namespace ampc

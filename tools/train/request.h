@@ -33,7 +33,8 @@ struct TrainRequest {
   std::string checkpoint;
   int64_t checkpoint_every = 0;  // steps; 0: at the end of each epoch
   bool resume = false;
-  bool test = true;  // after each epoch
+  bool test = true;          // after each epoch
+  int64_t test_batches = 0;  // of a test; 0: all of the test set, but after an epoch that `steps` ended no more rows than it trained on
   bool check_nan_inf = false;
   bool keep_going = false;  // after steps without a finite loss
 };
