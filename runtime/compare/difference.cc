@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "graph/base/dtype_switch.h"
+#include "graph/base/float_format.h"
 #include "kernels/parallel.h"
 
 namespace ampc {
@@ -22,21 +23,14 @@ struct Partial {
 
 // The spacing of a type's values is 2^(exponent - mantissa), of small ones that of the least normal.
 struct Spacing {
-  explicit Spacing(DType type)
-      : mantissa(type == DType::kF16    ? 10
-                 : type == DType::kBF16 ? 7
-                 : type == DType::kF64  ? 52
-                                        : 23),
-        least(type == DType::kF16   ? -14
-              : type == DType::kF64 ? -1022
-                                    : -126) {}
+  explicit Spacing(DType type) : format(FloatFormatOf(type)) {}
   double Of(double difference, double at) const {
-    const int exponent = std::max(static_cast<int>(std::bit_cast<uint64_t>(at) >> 52) - 1023, least);
-    const int scale = mantissa - exponent;
+    const int exponent = std::max(static_cast<int>(std::bit_cast<uint64_t>(at) >> 52) - 1023, format.least_exponent);
+    const int scale = format.mantissa_bits - exponent;
     if (scale > 1023) return std::ldexp(difference, scale);
     return difference * std::bit_cast<double>(static_cast<uint64_t>(scale + 1023) << 52);
   }
-  int mantissa, least;
+  FloatFormat format;
 };
 
 template <class T>

@@ -5,14 +5,13 @@
 #include <random>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "graph/base/error.h"
 #include "graph/base/host_tensor.h"
 #include "graph/base/status_macros.h"
 #include "kernels/storage.h"
+#include "tools/cli/dims_option.h"
 #include "tools/cli/tensors.h"
 
 namespace ampc {
@@ -24,16 +23,10 @@ absl::StatusOr<std::vector<DimsByName>> ParseDims(const std::vector<std::string>
   std::vector<DimsByName> sets(1);
   std::map<std::string, size_t> last;  // set that a name was given in, plus one
   for (const std::string& text : given) {
-    const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
-    std::vector<int64_t> dims;
-    for (absl::string_view word : absl::StrSplit(parts.second, ',')) {
-      int64_t dim = 0;
-      if (!absl::SimpleAtoi(word, &dim) || dim < 0) return UsageError(absl::StrCat("--dims: found '", text, "', needed NAME=1,3,48,320"));
-      dims.push_back(dim);
-    }
-    if (last[parts.first] == sets.size()) sets.push_back(sets.back());
-    last[parts.first] = sets.size();
-    sets.back()[parts.first] = std::move(dims);
+    AMPC_ASSIGN_OR_RETURN(auto feed, ParseDimsOption(text));
+    if (last[feed.first] == sets.size()) sets.push_back(sets.back());
+    last[feed.first] = sets.size();
+    sets.back()[feed.first] = std::move(feed.second);
   }
   return sets;
 }

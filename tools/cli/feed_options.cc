@@ -2,33 +2,14 @@
 
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "runtime/made_feeds.h"
+#include "tools/cli/dims_option.h"
 #include "tools/cli/tensors.h"
 
 namespace ampc {
-namespace {
-
-// "x=1,3,48,320", or with x between the numbers as peers write it.
-absl::Status ParseDims(const std::string& text, MadeFeedOptions* options) {
-  const absl::Status error = UsageError(absl::StrCat("--dims: found '", text, "', needed NAME=1,3,48,320"));
-  const size_t equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0) return error;
-  const std::string numbers = text.substr(equals + 1);
-  std::vector<int64_t>& dims = options->dims[text.substr(0, equals)];
-  dims.clear();
-  for (const absl::string_view word : absl::StrSplit(numbers, absl::ByAnyChar(",x"), absl::SkipWhitespace())) {
-    if (!absl::SimpleAtoi(word, &dims.emplace_back()) || dims.back() < 0) return error;
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
-
 void AddFeedOptions(const Options& options, FeedFlags* flags) {
   const std::string heading = "Feeds";
   options
@@ -64,7 +45,10 @@ absl::Status UseFeeds(const FeedFlags& flags, const Session& session, const std:
   }
   MadeFeedOptions options;
   options.seed = flags.seed;
-  for (const std::string& text : flags.dims) AMPC_RETURN_IF_ERROR(ParseDims(text, &options));
+  for (const std::string& text : flags.dims) {
+    AMPC_ASSIGN_OR_RETURN(auto given, ParseDimsOption(text));
+    options.dims[given.first] = std::move(given.second);
+  }
   return UseFeedsThatFit(session.program(), options, use, note);
 }
 
