@@ -205,6 +205,19 @@ TEST(Prog, FilesMayHaveBlanksInTheirNames) {
   EXPECT_TRUE(read.main().FindVar("w")->weight != nullptr);
 }
 
+TEST(Ampc, TheFileOfWeightsIsInTheSameFolder) {
+  const TempFolder folder;
+  ASSERT_OK(SaveModel(Everything(), folder / "m.ampc"));
+  proto::Program message;
+  ASSERT_TRUE(message.ParseFromString(ReadFile(folder / "m.ampc")));
+  for (const char* name : {"", "sub/m.safetensors", "/m.safetensors"}) {
+    message.mutable_weights()->set_file(name);
+    WriteFile(folder / "m.ampc", message.SerializeAsString());
+    EXPECT_THAT(LoadModel(folder / "m.ampc"), StatusIs(ExitCode::kBadInput, HasSubstr("needs a file name in the program's folder")))
+        << name;
+  }
+}
+
 TEST(Ampc, NewerReaderNeeded) {
   const TempFolder folder;
   ASSERT_OK(SaveModel(Everything(), folder / "m.ampc"));

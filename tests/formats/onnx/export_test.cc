@@ -7,6 +7,7 @@
 #include "graph/base/half.h"
 #include "graph/formats/format.h"
 #include "graph/op_registry.h"
+#include "graph/text/parser.h"
 #include "graph/verify.h"
 #include "tests/formats/onnx/model.h"
 #include "tests/testlib/status.h"
@@ -354,6 +355,35 @@ TEST(OnnxExport, AProgramThatNoFileHad) {
   EXPECT_EQ(model.graph().input(0).type().tensor_type().shape().dim(0).dim_param(), "n");
   ASSERT_OK_AND_ASSIGN(Program back, LoadModel(folder / "m.onnx"));
   EXPECT_EQ(back.fetches[0]->type, y->type);
+}
+
+Program ParsedText(absl::string_view text) {
+  ParseOptions options;
+  options.bare = true;
+  absl::StatusOr<Program> program = ParseProgram(text, options);
+  EXPECT_TRUE(program.ok()) << program.status();
+  return program.ok() ? *std::move(program) : Program();
+}
+
+TEST(OnnxExport, DomainsOfAProgramThatNoFileHad) {
+  const TempFolder folder;
+  const Program program = ParsedText(
+      "feed x : f32 [2, 4]\ncom.microsoft.QuickGelu.1(X=[x]) -> Y=[y] : f32 [2, 4]\nonnx.Relu.14(X=y) -> Out=z : f32 [2, 4]\nfetch z\n");
+  ASSERT_OK(SaveModel(program, folder / "m.onnx"));
+  const onnx::ModelProto model = Parse(folder / "m.onnx");
+  ASSERT_EQ(model.opset_import_size(), 2);
+  EXPECT_EQ(model.opset_import(0).domain(), "");
+  EXPECT_EQ(model.opset_import(0).version(), 14);
+  EXPECT_EQ(model.opset_import(1).domain(), "com.microsoft");
+  EXPECT_EQ(model.opset_import(1).version(), 1);
+}
+
+TEST(OnnxExport, NoOperatorSetHasBothVersions) {
+  const TempFolder folder;
+  const Program program = ParsedText(
+      "feed x : f32 [2, 4]\nonnx.Softmax.11(input=[x]) -> output=[y] : f32 [2, 4]\nonnx.Relu.14(X=y) -> Out=z : f32 [2, 4]\nfetch z\n");
+  EXPECT_THAT(SaveModel(program, folder / "m.onnx"),
+              StatusIs(ExitCode::kUnsupported, HasSubstr("operator set 14, which has other versions of onnx.Softmax.11")));
 }
 
 }  // namespace
