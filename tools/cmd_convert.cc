@@ -46,6 +46,7 @@ void PrintText(Console& console, const ConvertFlags& flags, const ConvertResult&
                   after.num_ops - after.float_ops - after.casts, " without floats; conv and matmul flops ", after.FlopsText(), "\n");
   absl::StrAppend(&out, "  casts: ", after.inserted_casts, " inserted, ", after.casts - after.inserted_casts, " of the model's own\n");
   absl::StrAppend(&out, "  ", Damage(result), "\n");
+  if (const std::string lost = WeightLossText(result); !lost.empty()) absl::StrAppend(&out, "  ", lost, "\n");
   const Prediction& predicted = result.predicted;
   if (!predicted.none()) absl::StrAppend(&out, Predicted(predicted));
   console.Out(out);

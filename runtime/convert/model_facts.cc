@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/op_record.h"
+#include "graph/ops/onnx/dialect.h"
 
 namespace ampc {
 namespace {
@@ -91,7 +92,8 @@ ModelFacts FactsOf(const Program& program) {
   ForEachOp(program, [&](const Op& op) { AddOp(op, facts, counts); });
   std::set<std::string> opaque;
   for (const auto& [def, count] : counts) {
-    auto& [all, low] = facts.ops_by_type[def->name];
+    if (def->name == onnx::kEnter || def->name == onnx::kYield) continue;  // no node of the file
+    auto& [all, low] = facts.ops_by_type[std::string(onnx::TypeName(*def))];
     all += count.first;
     low += count.second;
     if (def->opaque) opaque.insert(def->name);

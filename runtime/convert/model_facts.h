@@ -23,7 +23,7 @@ struct ModelFacts {
   int num_weights = 0;
   int64_t weight_bytes = 0;
   std::map<DType, std::pair<int, int64_t>> weights_by_dtype;  // {count, bytes}
-  std::map<std::string, std::pair<int, int>> ops_by_type;     // {count, low}
+  std::map<std::string, std::pair<int, int>> ops_by_type;     // {count, low}, by the type that the model's file names
   std::vector<std::string> opaque_types;
 
   double low_flops_share() const { return matmul_flops > 0 ? low_matmul_flops / matmul_flops : 0; }

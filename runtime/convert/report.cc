@@ -1,5 +1,13 @@
 #include "runtime/convert/report.h"
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graph/low_range.h"
+
 namespace ampc {
 namespace {
 
@@ -90,6 +98,30 @@ std::string ReportJson(const ConvertResult& result, const AmpReportLimits& limit
   WriteAmpReport(ReportOf(result), json, limits);
   json.EndObject();
   return json.Take() + "\n";
+}
+
+std::string WeightLossText(const ConvertResult& result) {
+  const LowRange& range = LowRangeOf(result.options.dtype);
+  const auto value = [](uint32_t bits) { return static_cast<double>(std::bit_cast<float>(bits)); };
+  const double largest = value(range.max_finite), vanishing = value(result.options.on_tiny == "flush" ? range.normal_min : range.zero_max);
+  struct Worst {
+    double part = 0;
+    std::string name;
+    void Add(int64_t count, double each, double norm, const std::string& weight) {
+      const double lost = count == 0 || norm == 0 ? 0 : std::min(1.0, std::sqrt(static_cast<double>(count)) * each / norm);
+      if (lost > part) *this = {lost, weight};
+    }
+    std::string Text() const { return absl::StrFormat("%.2g %% ('%s')", 100 * part, name); }
+  } clamped, zeros;
+  const bool clamps = result.options.on_overflow == "clamp";
+  for (const auto& [name, damage] : result.damages) {
+    clamped.Add(clamps ? damage.clamped : 0, damage.max_abs - largest, damage.max_abs, name);
+    zeros.Add(damage.flushed, vanishing, damage.max_abs, name);
+  }
+  std::string text;
+  if (clamped.part > 0) absl::StrAppend(&text, "clamping takes up to ", clamped.Text());
+  if (zeros.part > 0) absl::StrAppend(&text, text.empty() ? "" : ", ", "what became zero at most ", zeros.Text());
+  return text.empty() ? "" : absl::StrCat("of a weight's norm ", text);
 }
 
 }  // namespace ampc

@@ -22,4 +22,8 @@ AmpReport ReportOf(const ConvertResult& result);
 // The report of `ampc convert --report r.json`.
 std::string ReportJson(const ConvertResult& result, const AmpReportLimits& limits = {});
 
+// Whether it matters that weights were clamped or vanished: "of a weight's norm clamping takes up to 27 % ('w'), ...", of each the weight
+// that lost most; "" where none was. Bounds, from the counts and the largest magnitude: a weight's norm is at least that.
+std::string WeightLossText(const ConvertResult& result);
+
 }  // namespace ampc
