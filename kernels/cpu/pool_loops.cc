@@ -17,6 +17,8 @@ namespace {
 constexpr int64_t kBlock = 64;
 // Floats of a row that are reduced at once.
 constexpr int64_t kSpan = 4096;
+// Channels that a call for each window would take longer to begin than to reduce.
+constexpr int64_t kNarrow = 32;
 // Floats of a row of results that is rounded to halves.
 constexpr int64_t kMostRounded = 1 << 14;
 
@@ -61,14 +63,14 @@ void ReduceRun(const Pool& p, const WindowRun& run, const float* span, int64_t b
   float* to = out + run.first * width;
   const int64_t count = run.last - run.first;
   if (run.step == 1 || count == 1) return Reduce(p, simd::Window<float>{from, 1, run.size, 0, width}, factor, to, count * width);
-  if (width > 1) {
+  if (width > kNarrow) {
     for (int64_t i = 0; i < count; ++i)
       Reduce(p, simd::Window<float>{from + i * run.step * width, 1, run.size, 0, width}, factor, to + i * width, width);
     return;
   }
   float all[kSpan];  // windows that begin at every column, of which some are wanted
-  Reduce(p, simd::Window<float>{from, 1, run.size, 0, 1}, factor, all, (count - 1) * run.step + 1);
-  for (int64_t i = 0; i < count; ++i) to[i] = all[i * run.step];
+  Reduce(p, simd::Window<float>{from, 1, run.size, 0, width}, factor, all, ((count - 1) * run.step + 1) * width);
+  for (int64_t i = 0; i < count; ++i) std::copy_n(all + i * run.step * width, width, to + i * width);
 }
 
 // One row of results: first the lines of the windows, then the columns in them. T: as simd::Window's.
@@ -231,6 +233,7 @@ bool RowsPay(const Pool& p) {
   for (const Range& r : p.h) lines = std::max(lines, r.size());
   if (p.in_d > 1 || p.out_d() > 1) return p.out_w() > 1;
   if (!p.in_last) return p.out_w() > 1 && widest <= 128;
+  if (p.channels <= kNarrow && p.out_w() > 1) return true;
   return lines * p.in_w + columns < lines * columns || lines == 1;
 }
 

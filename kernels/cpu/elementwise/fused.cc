@@ -166,7 +166,8 @@ class FusedLoop {
       float* const to = r.result < 0 ? rooms[r.room] : RoomAt(args.outputs[r.result], to_[r.result], t.first, rooms[r.room]);
       const int64_t n = r.one ? 1 : t.count;
       Apply(s, values[s.x], ReadsTwo(s) ? values[s.y] : nullptr, to, n);
-      RoundTo(s.round, to, n);
+      const bool rounds_when_stored = r.result >= 0 && to_[r.result] == s.round && r.last_use < 0;
+      if (!rounds_when_stored) RoundTo(s.round, to, n);
       values[reg] = to;
     }
     for (int i = 0; i < program_.results; ++i) {

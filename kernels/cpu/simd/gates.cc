@@ -12,14 +12,18 @@ HWY_BEFORE_NAMESPACE();
 namespace ampc::simd {
 namespace HWY_NAMESPACE {
 
-// Calls f(tag, i) for whole vectors, then for single numbers, which compute the same.
+// Calls f(tag, i) for whole vectors, then for ever shorter ones down to single numbers, which compute the same.
 template <class F>
 HWY_INLINE void ForEachState(int64_t n, F&& f) {
-  const hn::ScalableTag<float> wide;
-  const int64_t width = static_cast<int64_t>(hn::Lanes(wide));
   int64_t i = 0;
-  for (; i + width <= n; i += width) f(wide, i);
-  for (; i < n; ++i) f(hn::CappedTag<float, 1>(), i);
+  const auto with = [&](auto tag) {
+    const int64_t width = static_cast<int64_t>(hn::Lanes(tag));
+    for (; i + width <= n; i += width) f(tag, i);
+  };
+  with(hn::ScalableTag<float>());
+  with(hn::CappedTag<float, 8>());
+  with(hn::CappedTag<float, 4>());
+  with(hn::CappedTag<float, 1>());
 }
 
 void LstmLoop(const float* x, const float* h, const float* before, float* c, float* out, int64_t n, float* keep) {
