@@ -78,7 +78,7 @@ int64_t RowsOf(const Op& op, int flat) {
     if (!table->type.has_rank || table->type.rank() == 0 || table == op.inputs()[flat]) continue;
     int64_t axis = op.GetInt("axis");
     if (axis < 0) axis += table->type.rank();
-    return axis < table->type.rank() ? table->type.dims[static_cast<size_t>(axis)] : -1;
+    return axis >= 0 && axis < table->type.rank() ? table->type.dims[static_cast<size_t>(axis)] : -1;
   }
   return -1;
 }

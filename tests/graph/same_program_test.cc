@@ -86,7 +86,7 @@ TEST(SameProgram, EachValueOfAnAttributeIsAnother) {
 }
 
 TEST(SameProgram, EachShapeOfALiteralIsAnother) {
-  const Program a = Parsed("const c : f32 [1, 2] = [1, 2]"), b = Parsed("const c : f32 [2, 1] = [1, 2]");
+  const Program a = testing::BareProgram("const c : f32 [1, 2] = [1, 2]"), b = testing::BareProgram("const c : f32 [2, 1] = [1, 2]");
   EXPECT_FALSE(SameProgram(a, b));
   EXPECT_NE(Fingerprint(a), Fingerprint(b));
 }

@@ -53,7 +53,7 @@ TEST(MadeFeeds, OfTextAreIdsWithinTheTableAndMasks) {
 
 // A position is a row of a table of positions: each once, in order.
 TEST(MadeFeeds, OfPositionsCount) {
-  const Program program = Parsed(R"(
+  const Program program = testing::BareProgram(R"(
 feed  position_ids : i64 [batch, 6]
 param table : f32 [6, 8]
 words = lookup_table_v2(W=table, Ids=position_ids) : f32 [batch, 6, 8]
@@ -62,6 +62,15 @@ fetch words
   const MadeFeeds made = Made(program);
   EXPECT_THAT(made.kinds, ElementsAre("position_ids: positions, [1, 6]"));
   EXPECT_THAT(made.feeds.at("position_ids").values<int64_t>(), ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
+// An axis that the table lacks: inference refuses it later.
+TEST(MadeFeeds, OfAnAxisOutOfRangeAreMadeNevertheless) {
+  for (const char* axis : {"-9", "-9223372036854775808l", "7", "9223372036854775807l"}) {
+    const Program program = testing::BareProgram(absl::StrCat(
+        "feed ids : i64 [4]\nparam table : f32 [10, 8]\ng = gather(X=table, Index=ids) axis=", axis, " : f32 [4, 8]\nfetch g\n"));
+    EXPECT_THAT(Made(program).kinds, ElementsAre("ids: integers below 10, [4]")) << axis;
+  }
 }
 
 TEST(MadeFeeds, AreTheSameForTheSameSeed) {
