@@ -2,6 +2,8 @@
 // contains, so converting on a laptop gives the same model as on the machine with the accelerator.
 #pragma once
 
+#include <string>
+
 #include "absl/strings/string_view.h"
 #include "graph/base/dtype.h"
 
@@ -12,6 +14,8 @@ class PrecisionSupport {
   virtual ~PrecisionSupport() = default;
   virtual absl::string_view target() const = 0;  // "cuda", "cpu"
   virtual bool Supports(absl::string_view op_type, DType compute) const = 0;
+  // What there is to say beyond that the target has no kernel, where it does not; else "".
+  virtual std::string WhyNot(absl::string_view /*op_type*/, DType /*compute*/) const { return ""; }
 };
 
 }  // namespace ampc

@@ -25,6 +25,7 @@
 #include "runtime/convert/made_with.h"
 #include "runtime/convert/measure_executor.h"
 #include "runtime/convert/report.h"
+#include "runtime/convert/runtime_choice.h"
 #include "runtime/convert/sizes.h"
 #include "runtime/feeds.h"
 
@@ -142,7 +143,7 @@ class Conversion {
 
   absl::Status CheckOptions() {
     AMPC_RETURN_IF_ERROR(ResolveConvertOptions(&options_));
-    AMPC_ASSIGN_OR_RETURN(ctx_.support, TargetSupport(options_.target));
+    AMPC_ASSIGN_OR_RETURN(ctx_.support, TargetSupport(options_.target, options_.runtime));
     if (!options_.plan.empty()) AMPC_RETURN_IF_ERROR(ReadPlan());
     if (options_.decide_only) return absl::OkStatus();
     AMPC_RETURN_IF_ERROR(CheckSave(options_.output, {.params = options_.params_output}));
@@ -160,6 +161,7 @@ class Conversion {
     AMPC_RETURN_IF_ERROR(SetStage("verifying"));
     AMPC_RETURN_IF_ERROR(Annotate(Verify(program_), options_.model));
     AMPC_RETURN_IF_ERROR(CheckCompat(program_, options_));
+    AMPC_RETURN_IF_ERROR(CheckRuntime(options_.runtime, options_.model, program_));
     if (options_.plan.empty()) AMPC_RETURN_IF_ERROR(CheckBlackVars(program_, options_.black_vars));
     result_.before = FactsOf(program_);
     result_.bytes_before = ModelBytes(options_.model, program_, options_.from);
@@ -169,7 +171,7 @@ class Conversion {
     if (options_.level == "O0") return absl::OkStatus();
     AMPC_ASSIGN_OR_RETURN(kept_, KeepsConversion(program_, &options_));
     if (!kept_) return absl::OkStatus();
-    AMPC_ASSIGN_OR_RETURN(ctx_.support, TargetSupport(options_.target));
+    AMPC_ASSIGN_OR_RETURN(ctx_.support, TargetSupport(options_.target, options_.runtime));
     return CheckMarks(program_, options_.model);
   }
 
@@ -195,7 +197,10 @@ class Conversion {
       AMPC_RETURN_IF_ERROR(Run(Without(kUpgradePass, decide)));
     }
     TellDecision(program_, ctx_);
-    if (const AmpDecision* decision = ctx_.Find<AmpDecision>()) result_.predicted = PredictConversion(program_, *decision, options_.target);
+    if (const AmpDecision* decision = ctx_.Find<AmpDecision>()) {
+      result_.predicted = PredictConversion(program_, *decision, options_.target);
+      NoteRuntime(options_.runtime, program_, *decision, &ctx_.notes);
+    }
     return absl::OkStatus();
   }
   absl::Status Rewrite() { return Run(RewritePipeline(options_)); }

@@ -4,9 +4,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "passes/amp/select/selector.h"
+#include "passes/analysis/runtimes.h"
 #include "passes/analysis/target_support.h"
 
 namespace ampc {
@@ -54,9 +56,9 @@ std::vector<ConvertOption> MakeTable() {
        {{kCast, "on_overflow", true}}},
       {"on-tiny", kText, kDecides, &O::on_tiny, "weights below the smallest normal value: subnormal, flush or keep (never zero)",
        {"subnormal", "flush", "keep"}, {{kCast, "on_tiny", true}, {kProtect, "on_tiny"}}},
-      {"target", kText, kDecides, &O::target,
-       "the device whose support for low precision counts, and whose time: this machine's CPU, or a GPU by its compute capability (cuda: 8.0)",
+      {"target", kText, kDecides, &O::target, "device whose low types and whose time count: this machine's CPU, or a GPU (cuda: cuda:8.0)",
        TargetNames()},
+      {"runtime", kText, kDecides, &O::runtime, "executes the result: what it cannot compute low stays fp32; sets --target", RuntimeNames()},
       {"probe", kNumber, kDecides, &O::probe,
        "run the model so often on made inputs, and keep fp32 what leaves the range or vanishes on them", {},
        {{kMeasure, "probe"}}},
@@ -109,6 +111,23 @@ absl::Status ResolveLevel(ConvertOptions* o) {
   return absl::OkStatus();
 }
 
+// A runtime chooses the target.
+absl::Status ResolveRuntime(ConvertOptions* o) {
+  const Runtime* runtime = FindRuntime(o->runtime);
+  if (runtime == nullptr) {
+    return UsageError(absl::StrCat("--runtime is '", o->runtime, "', one of ", absl::StrJoin(RuntimeNames(), ", "), " is needed"));
+  }
+  if (runtime->target.empty()) return absl::OkStatus();
+  if (o->mode != "own") return UsageError(absl::StrCat("--runtime contradicts --compat ", o->mode, ", whose decisions are not ampc's"));
+  const bool fits = absl::StartsWith(o->target, runtime->target);
+  const bool chosen = o->given.has_value() ? o->given->contains("target") : o->target != ConvertOptions().target;
+  if (!fits && chosen) {
+    return UsageError(absl::StrCat("--target ", o->target, " contradicts --runtime ", o->runtime, ", which is for ", runtime->target));
+  }
+  if (!fits) o->target = std::string(runtime->target);
+  return absl::OkStatus();
+}
+
 // Measured ranges and range files only count if ampc decides itself.
 absl::Status CheckRanges(const ConvertOptions& o) {
   if (!o.save_ranges.empty() && o.calibrate.empty()) return UsageError("--save-ranges needs --calibrate: it writes what was measured");
@@ -151,6 +170,7 @@ const std::vector<ConvertOption>& ConvertOptionTable() {
 
 absl::Status ResolveConvertOptions(ConvertOptions* options) {
   AMPC_RETURN_IF_ERROR(CheckSupported(*options));
+  AMPC_RETURN_IF_ERROR(ResolveRuntime(options));
   AMPC_RETURN_IF_ERROR(ResolveLevel(options));
   if (!IsLowPrecision(options->dtype)) return UsageError(absl::StrCat("--dtype is ", Name(options->dtype), ", fp16 or bf16 is needed"));
   AMPC_RETURN_IF_ERROR(CheckRanges(*options));

@@ -48,6 +48,7 @@ struct ConvertOptions {
   std::string on_overflow = "clamp";                    // clamp, keep, error
   std::string on_tiny = "subnormal";                    // subnormal, flush, keep
   std::string target = "cuda";                          // whose support for low precision counts, and whose time; a name of TargetNames
+  std::string runtime = "ampc";                         // what executes the model: a name of RuntimeNames
   bool program_only = false;
   bool no_sync = false;
   bool decide_only = false;                   // nothing is written: for whoever only wants to know

@@ -4,8 +4,11 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
 #include "graph/op_registry.h"
 #include "gtest/gtest.h"
+#include "passes/analysis/runtimes.h"
 
 namespace ampc {
 namespace {
@@ -50,6 +53,36 @@ TEST(TargetSupport, KnowsGpusByTheirComputeCapability) {
     EXPECT_EQ((*TargetSupport(name))->target(), name);
     EXPECT_EQ((*TargetSupport(name))->Supports("rnn", DType::kF16), name == "cpu") << name;
   }
+}
+
+TEST(Runtimes, ListTypesOnce) {
+  for (const Runtime& runtime : AllRuntimes()) {
+    for (const absl::string_view types : {runtime.f16.types, runtime.bf16.types}) {
+      std::set<std::string> seen;
+      for (const absl::string_view entry : absl::StrSplit(types, ' ')) {
+        EXPECT_TRUE(seen.emplace(entry.substr(0, entry.find(':'))).second) << runtime.name << " " << entry;
+      }
+    }
+    EXPECT_FALSE(runtime.source.empty()) << runtime.name;
+    EXPECT_TRUE(runtime.target.empty() || TargetSupport(runtime.target).ok()) << runtime.name;
+  }
+}
+
+TEST(Runtimes, HaveKernelsByVersion) {
+  const absl::StatusOr<const PrecisionSupport*> ort = TargetSupport("cpu", "ort-cpu");
+  ASSERT_TRUE(ort.ok());
+  EXPECT_TRUE((*ort)->Supports("onnx.Transpose.13", DType::kBF16));
+  EXPECT_TRUE((*ort)->Supports("onnx.Pad.21", DType::kBF16));
+  EXPECT_FALSE((*ort)->Supports("onnx.Pad.19", DType::kBF16));
+  EXPECT_EQ((*ort)->WhyNot("onnx.Pad.19", DType::kBF16), "ONNX Runtime's CPU provider has no bf16 kernel of Pad-19");
+  EXPECT_FALSE((*ort)->Supports("onnx.Conv.22", DType::kBF16));
+  EXPECT_TRUE((*ort)->Supports("onnx.Conv.11", DType::kF16)) << "it casts itself";
+  EXPECT_TRUE((*ort)->Supports("onnx.Conv.22", DType::kF32));
+  EXPECT_FALSE((*ort)->Supports("onnx.Attention.23", DType::kF16));
+  EXPECT_THAT((*ort)->WhyNot("onnx.Attention.23", DType::kF16), testing::HasSubstr("gives other products"));
+  EXPECT_FALSE((*TargetSupport("cuda", "tensorrt"))->Supports("onnx.Mish.22", DType::kBF16));
+  EXPECT_TRUE((*TargetSupport("cuda", "tensorrt"))->Supports("onnx.Mish.22", DType::kF16));
+  EXPECT_THAT(std::string(TargetSupport("cpu", "ort").status().message()), testing::HasSubstr("runtime 'ort' is unknown"));
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ constexpr Shown kShown[] = {
     {"black-list", "Selection of ops", "TYPES"},
     {"black-vars", "Selection of ops", "NAMES"},
     {"target", "Selection of ops"},
+    {"runtime", "Selection of ops"},
     {"calibrate", "Values of runs", "FILE"},
     {"probe", "Values of runs"},
     {"save-ranges", "Values of runs", "FILE"},

@@ -11,7 +11,7 @@ from tree import files, lines
 
 _PAGE = "tools/docs/how_to_add_an_op.md"
 _ALLOWED = "tools/lint/op_tables_allow.txt"
-_DATA = ("graph/formats/", "passes/amp/policy/")
+_DATA = ("graph/formats/", "passes/amp/policy/", "passes/analysis/runtimes.cc")
 _START = re.compile(r"(\w+)(?:\[[^\]]*\])?\s*=\s*\{")
 _STRING = re.compile(r'R"\((.*?)\)"|"([^"\n]*)"', re.S)
 _FEWEST = 4

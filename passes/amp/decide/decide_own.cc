@@ -147,6 +147,7 @@ class OwnDecider {
     if (OverwritesFloatState(op)) return Fp32("state", "it overwrites a value that is kept between runs");
     const auto supports = [this](const OpDef& def) { return support_.Supports(def.name, options_.low); };
     if (supported_.Of(op.def(), supports) || IsOwnOp(op)) return {};
+    if (std::string why = support_.WhyNot(op.def().name, options_.low); !why.empty()) return Fp32("runtime", out_->Keep(std::move(why)));
     return Fp32("no-kernel", out_->Keep(absl::StrCat("target '", support_.target(), "' has no ", Name(options_.low), " kernel")));
   }
 
@@ -157,7 +158,7 @@ class OwnDecider {
     if (Level(op) == "O0") return Fp32("O0", options_.level == "O0" ? "nothing becomes low outside of regions" : "in a region of level O0");
     if (options_.guard && op.marks.guard == 0) return Fp32("guard", "outside of every fp16_guard");
     const bool white = Names(white_, op);
-    if (white && hard.rule == "no-kernel") without_kernel_.insert(std::string(onnx::TypeName(op.def())));
+    if (white && (hard.rule == "no-kernel" || hard.rule == "runtime")) without_kernel_.insert(std::string(onnx::TypeName(op.def())));
     if (!hard.rule.empty()) return hard;
     if (white) return Low("white-list", "in the white list");
     return ByClass(op, ClassOf(op));

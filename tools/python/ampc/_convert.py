@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 import numpy
 
 from . import _lib
-from ._errors import Unsupported, UsageError
+from ._errors import UsageError
 
 class _Made:
     """A model that a call made: in a file, or in memory."""
@@ -182,6 +182,7 @@ def convert(
       nodes_to_exclude: names of nodes, or of values that they define, that stay fp32.
       op_types_to_exclude: operator types that stay fp32.
       include, exclude: selectors of operators that become low or stay fp32 (`ampc convert --help`).
+      runtime: what executes the converted model, "ort-cpu", "openvino", ...: operators that it cannot compute in that type stay fp32.
       calibration_data: feeds of runs that decide, too: a dict of arrays, several of them, or paths of .npz files.
       progress: called with (stage, done, total) now and then; returns False to stop, which raises Cancelled.
       options: all others of `ampc convert`, with `_` for `-`: on_overflow="keep", guard=True, report="r.html", white_list=["softmax"], ...
@@ -193,7 +194,7 @@ def convert(
     """
     out = options.pop("output", out)
     if runtime is not None:
-        raise Unsupported("runtime='%s': trying candidates on another runtime is not in this version" % runtime)
+        options["runtime"] = runtime
     words = _decision(dtype, level, keep_io_types, nodes_to_exclude, op_types_to_exclude, include, exclude, **options)
     given = _lib.GivenModel(model)
     path = None if out is None else os.fspath(out)
