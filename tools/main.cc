@@ -115,7 +115,7 @@ int ParseFailure(Console& console, const CLI::App& app, const std::vector<Comman
     std::ostringstream text;
     app.exit(error, text, text);
     console.Out(text.str());
-    return console.ok() ? 0 : Fail(console, "", NotWritten());
+    return console.ok() || console.has_enough() ? 0 : Fail(console, "", NotWritten());
   }
   if (verb.empty()) return Fail(console, "", UsageError("a verb is needed; ampc --help lists them"));
   const std::string help = absl::StrCat(" (see ampc ", known ? verb + " " : "", "--help)");

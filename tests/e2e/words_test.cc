@@ -100,6 +100,11 @@ TEST_F(WordsTest, AReaderThatHasEnoughIsNoFailure) {
   EXPECT_EQ(outcome.err, "");
   EXPECT_EQ(outcome.code, 0);
   EXPECT_THAT(outcome.out, StartsWith("program big"));
+  for (int i = 0; i < 20; ++i) {
+    const Outcome help = RunProcess("/bin/bash", {"-c", "set -o pipefail; \"$0\" convert --help | head -n 1", ampc}, folder_.path());
+    EXPECT_EQ(help.err, "");
+    EXPECT_EQ(help.code, 0);
+  }
 }
 
 }  // namespace

@@ -52,12 +52,17 @@ void Console::Out(absl::string_view text) {
   if (progress_) status_line::Pause();
   const std::string printed = PrintableLines(text);
   if (ok_) {
-    const size_t written = std::fwrite(printed.data(), 1, printed.size(), stdout);
-    if (written != printed.size() || std::fflush(stdout) != 0) {
-      ok_ = false;
-      unread_ = errno == EPIPE || errno == EBADF;
+    size_t written = 0;
+    while (ok_ && written < printed.size()) {
+      const ssize_t n = write(STDOUT_FILENO, printed.data() + written, printed.size() - written);
+      if (n > 0) {
+        written += static_cast<size_t>(n);
+      } else if (n == 0 || errno != EINTR) {
+        ok_ = false;
+        unread_ = errno == EPIPE || errno == EBADF;
+      }
     }
-    if (written > 0 && (ok_ || written < printed.size())) begun_ = true;
+    if (written > 0) begun_ = true;
   }
   if (progress_) status_line::Resume();
 }
