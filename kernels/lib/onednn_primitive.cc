@@ -39,9 +39,9 @@ std::vector<Step> Steps(const Activation& act) {
   return {};
 }
 
-// If oneDNN's code generator gets no memory, it writes through null. A primitive takes up to 2 MB, in pieces of 256 kB; so many more are
-// asked for that what it needs besides is there, too. Free memory of a limited address space is all that this can see, and all that is
-// refused here.
+// If oneDNN's code generator, or its search for an implementation, gets no memory, it writes through null. A primitive takes up to 2 MB, in
+// pieces of 256 kB; so many more are asked for that what it needs besides is there, too. Free memory of a limited address space is all that
+// this can see, and all that is refused here.
 constexpr size_t kRoomForPrimitive = size_t{16} << 20;
 
 // Whether the process may map only so much, or all memory that is mapped is accounted for.
@@ -112,6 +112,7 @@ absl::StatusOr<Attr> MakeAttr(dnnl_post_ops_t ops) {
 
 absl::StatusOr<PrimitiveDesc> MakePrimitiveDesc(const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t attr,
                                                 const_dnnl_primitive_desc_t forward) {
+  AMPC_RETURN_IF_ERROR(CheckRoomForPrimitive());
   dnnl_primitive_desc_t raw = nullptr;
   const dnnl_status_t status = dnnl_primitive_desc_create(&raw, desc, attr, Engine(), forward);
   if (status != dnnl_unimplemented) AMPC_DNNL_CALL(status);
@@ -120,6 +121,7 @@ absl::StatusOr<PrimitiveDesc> MakePrimitiveDesc(const_dnnl_op_desc_t desc, const
 
 absl::StatusOr<PrimitiveDesc> MakePrimitiveDescOf(absl::string_view implementation, const_dnnl_op_desc_t desc,
                                                   const_dnnl_primitive_attr_t attr) {
+  AMPC_RETURN_IF_ERROR(CheckRoomForPrimitive());
   dnnl_primitive_desc_iterator_t raw = nullptr;
   dnnl_status_t status = dnnl_primitive_desc_iterator_create(&raw, desc, attr, Engine(), nullptr);
   const Owner<dnnl_primitive_desc_iterator, dnnl_primitive_desc_iterator_destroy> each(raw);

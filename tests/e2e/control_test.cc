@@ -122,7 +122,7 @@ TEST_F(ControlTest, ExcludeTakesSelectors) {
 
 // A word behind a list option is not taken for a part of the list.
 TEST_F(ControlTest, ListsTakeOneArgument) {
-  for (const char* list : {"--exclude", "--black-list", "--white-list"}) Ok({"convert", list, "relu", "mlp.pdmodel", "-o", "low.pdmodel"});
+  for (const char* o : {"--exclude", "--black-list", "--white-list"}) Ok({"convert", o, "relu", "mlp.pdmodel", "-o", "low.pdmodel"});
   Ok({"convert", "--exclude", "[r]el[u]", "mlp.pdmodel", "-o", "low.pdmodel"});
 }
 
@@ -335,6 +335,7 @@ TEST_F(ConfigTest, ExactText) {
   "on-overflow": "clamp",
   "on-tiny": "subnormal",
   "target": "cuda",
+  "runtime": "ampc",
   "probe": 0,
   "program-only": false
 }
@@ -384,12 +385,12 @@ TEST_F(ConfigTest, HasEveryOptionButFiles) {
   const std::string help = Ok({"convert", "--help"});
   const std::string all = help.substr(0, help.find("Examples:"));
   Ok(Convert("mlp", {"--write-config", "run.json"}));
-  const std::string elsewhere =
+  const std::string files =
       " help output params params-output report no-sync json config write-config calibrate save-ranges ranges plan plan-out compat ";
   int options = 0;
   for (size_t at = all.find("--"); at != std::string::npos; at = all.find("--", at + 2)) {
     const std::string name = all.substr(at + 2, all.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", at + 2) - at - 2);
-    if (absl::StrContains(elsewhere, " " + name + " ")) continue;
+    if (absl::StrContains(files, " " + name + " ")) continue;
     ++options;
     EXPECT_THAT(Read("run.json"), HasSubstr("\"" + name + "\":")) << name;
   }
