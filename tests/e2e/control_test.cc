@@ -382,8 +382,7 @@ TEST_F(ConfigTest, BadConfigurations) {
 
 // Every option that changes what comes out is in the file.
 TEST_F(ConfigTest, HasEveryOptionButFiles) {
-  const std::string help = Ok({"convert", "--help"});
-  const std::string all = help.substr(0, help.find("Examples:"));
+  const std::string help = Ok({"convert", "--help"}), all = help.substr(0, help.find("Examples:"));
   Ok(Convert("mlp", {"--write-config", "run.json"}));
   const std::string files =
       " help output params params-output report no-sync json config write-config calibrate save-ranges ranges plan plan-out compat ";
