@@ -24,6 +24,7 @@ std::atomic<int64_t> allocations{0};
   if (memory == nullptr) std::abort();
   return memory;
 }
+[[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept { return operator new(size); }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 

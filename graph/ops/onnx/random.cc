@@ -16,7 +16,7 @@ constexpr const char* kRandomReason = "makes the type the program asks for; draw
 int64_t SeedOf(const Lowering& l) {
   if (!l.HasAttr("seed")) return 0;
   const double seed = l.GetFloat("seed") + static_cast<double>(l.GetInt("seed"));  // a float, for Dropout an int: the other reads as 0
-  return static_cast<int64_t>(std::fmod(seed, 0x1p31));
+  return std::isfinite(seed) ? static_cast<int64_t>(std::fmod(seed, 0x1p31)) : 0;  // infinite or NaN: as without one
 }
 
 // Random numbers of `type` with the shape of `like`.
