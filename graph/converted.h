@@ -1,4 +1,4 @@
-// What a conversion leaves in a program.
+// The traces of a conversion in a program: converted values, ops and attributes, and the options that it was made with.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@
 
 namespace ampc {
 
-// Where operand types and values come from.
+// The source of operand types and values.
 class TypeEnv {
  public:
   virtual ~TypeEnv() = default;

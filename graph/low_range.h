@@ -1,4 +1,4 @@
-// What narrowing does to float32 values: the thresholds of a 16-bit float type, counted and applied over whole arrays.
+// The effect of narrowing on float32 values: the thresholds of a 16-bit float type, counted and applied over whole arrays.
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,7 @@ class PrecisionSupport {
   virtual ~PrecisionSupport() = default;
   virtual absl::string_view target() const = 0;  // "cuda", "cpu"
   virtual bool Supports(absl::string_view op_type, DType compute) const = 0;
-  // What there is to say beyond that the target has no kernel, where it does not; else "".
+  // The reason why the target does not support it, if there is one beyond the lack of a kernel; else "".
   virtual std::string WhyNot(absl::string_view /*op_type*/, DType /*compute*/) const { return ""; }
 };
 

@@ -69,8 +69,8 @@ class Block {
   absl::flat_hash_map<absl::string_view, Var*> hidden_;  // variables whose name Program::names_ has another block's for
 };
 
-// What an importer keeps of the file it read, so that the exporter of the same format can write everything the IR does
-// not model back as it was. Ops and Vars refer into it by their `origin` index.
+// The parts of a file that its importer keeps, so that the exporter of the same format can write everything the IR does not model back as
+// it was. Ops and Vars refer into it by their `origin` index.
 class FormatOrigin {
  public:
   virtual ~FormatOrigin() = default;
@@ -141,8 +141,8 @@ void ForEachVar(const Program& program, F&& f) {
   }
 }
 
-// Structural equality: same blocks, vars, ops, attributes with defaults filled in, marks, signature and literals.
-// Origins and source locations do not count. Where they differ, `*why` (if given) says the first place.
+// Structural equality: same blocks, vars, ops, attributes with defaults filled in, marks, signature and literals. Origins and source
+// locations do not count. If they differ, `*why` (if given) says the first place.
 bool SameProgram(const Program& a, const Program& b, std::string* why = nullptr);
 // A hash with the same notion of equality.
 uint64_t Fingerprint(const Program& program);

@@ -13,7 +13,7 @@ struct TrainingProgram {
   // computed from others (a master weight from its parameter). Empty for a program that is only run.
   Program startup;
 
-  // What only runs needs no startup program.
+  // A program that is only run needs no startup program.
   operator Program() && { return std::move(main); }  // NOLINT(google-explicit-constructor)
 };
 

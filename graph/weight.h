@@ -26,9 +26,9 @@ class WeightSource {
 absl::StatusOr<std::shared_ptr<const WeightSource>> OpenWeightFile(const std::string& path);
 std::shared_ptr<const WeightSource> WeightBuffer(std::string bytes);
 
-// What a float32 value outside the range of the low type becomes.
+// The conversion of a float32 value outside the range of the low type.
 enum class OnOverflow : uint8_t { kClamp, kKeep /* infinity, as IEEE rounds */, kError };
-// What a float32 value below the smallest normal low value becomes.
+// The conversion of a float32 value below the smallest normal low value.
 enum class OnTiny : uint8_t { kSubnormal /* IEEE */, kFlush, kKeep /* same as kSubnormal, and never zero: smallest subnormal */ };
 
 struct WeightTransform {  // a cast; the only transform that formats can store the result of
@@ -49,7 +49,7 @@ struct WeightRef {
   DType final_dtype() const { return transforms.empty() ? dtype : transforms.back().to; }
 };
 
-// What the transforms did to the values of one weight.
+// The effect of the transforms on the values of one weight.
 struct WeightDamage {
   int64_t elements = 0;
   int64_t clamped = 0;     // beyond the low type's range
@@ -59,9 +59,8 @@ struct WeightDamage {
   double max_abs = 0;      // largest finite magnitude of the original
 };
 
-// Applies the transforms of `ref` to the window [first, first + count) of elements and appends the resulting bytes to `out`.
-// InternalError when the window leaves the weight or its elements are packed; BadInputError, which names the first element, for
-// OnOverflow::kError.
+// Applies the transforms of `ref` to the window [first, first + count) of elements and appends the resulting bytes to `out`. InternalError
+// when the window leaves the weight or its elements are packed; BadInputError, which names the first element, for OnOverflow::kError.
 absl::Status TransformWindow(const WeightRef& ref, int64_t first, int64_t count, std::string* out, WeightDamage* damage);
 // The whole weight as a tensor of final_dtype().
 absl::StatusOr<HostTensor> LoadWeight(const WeightRef& ref, absl::Span<const int64_t> dims);

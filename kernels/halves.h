@@ -14,7 +14,7 @@ constexpr int64_t kHalfTile = 1024;
 
 // Elements [first, first + n) of `data` as floats: where they lie, or widened into `room`.
 const float* FloatsAt(const void* data, DType storage, int64_t first, int64_t n, float* room);
-// Where to compute the results [first, ...) of `data`: in place, or in `room`.
+// The memory in which to compute the results [first, ...) of `data`: their own, or `room`.
 inline float* RoomAt(void* data, DType storage, int64_t first, float* room) {
   return storage == DType::kF32 ? static_cast<float*>(data) + first : room;
 }

@@ -4,9 +4,8 @@
 // value is a float32 that has been rounded to that type (see RoundTo). A kernel computes in float32; the executor rounds float32 results
 // once, to nearest even, unless the kernel only moves values (moves_data) or rounds by itself. This is exactly "half storage, fp32
 // arithmetic, one rounding". f64 and integers are stored as they are; bool is one byte.
-// Where a plan stores bf16 values in 16 bits (TensorDesc::half, runtime/plan/storage_plan.h), a kernel that takes them
-// (KernelEntry::halves) widens what it reads, computes in float32 or on native instructions that add up in it, and rounds once when it
-// stores.
+// If a plan stores bf16 values in 16 bits (TensorDesc::half, runtime/plan/storage_plan.h), a kernel that takes them (KernelEntry::halves)
+// widens what it reads, computes in float32 or on native instructions that add up in it, and rounds once when it stores.
 //
 // On a device every value is stored in its declared type. A kernel reads halves, computes in float32 and rounds once when it stores.
 #pragma once
@@ -31,10 +30,11 @@ class WeightCache;  // kernels/weight_cache.h
 DType StorageType(DType t);
 
 // Memory order of a tensor. Channels last is the one order beside row-major: measured on PP-OCR and ResNet shapes, convolution on it
-// is as fast as on oneDNN's blocked orders (AVX2 and AVX-512, 1 and 2 threads), and needs no padding of channels.
+// is as fast as on oneDNN's blocked orders (AVX2 and AVX-512, 1 and 2 threads), and needs no padding of channels. Plans give it to
+// floats of up to 32 bits and to bytes, on a device to 4-D halves alone.
 enum class Layout : uint8_t {
   kPlain,         // row-major over dims
-  kChannelsLast,  // 4-D f32 storage: dims are [n, c, h, w], memory is row-major over [n, h, w, c]
+  kChannelsLast,  // of 4-D and 5-D values: dims are [n, c, (d,) h, w], memory is row-major over [n, (d,) h, w, c]
 };
 
 // A concrete operand or result at plan time: static dims.
@@ -93,11 +93,12 @@ using MakeKernelFn = absl::StatusOr<std::unique_ptr<Kernel>> (*)(const KernelSpe
 // Which channels-last tensors the kernel of an op takes.
 enum class LayoutSupport : uint8_t {
   kPlainOnly,
-  kElementwise,  // all 4-D operands and results alike; `make` is given dims in memory order and never sees the layout
+  kElementwise,  // all 4-D and 5-D operands and results alike; `make` is given dims in memory order and never sees the layout
   kConverts,     // kElementwise; or a row-major operand with a channels-last result, which `make` then sees with their layouts and dims
-  // `make` reads layouts; not where data_format or data_layout is NHWC:
-  kFollows,  // operand 0 and result 0, both alike
-  kAware,    // operand 0, ResidualData and result 0, each by itself
+  // `make` reads layouts; not where data_format or data_layout is NHWC, NDHWC or NLC. Values of the first slots of operands and results
+  // (not Filter@GRAD), ResidualData, and a gradient op's Out and gradients of results:
+  kFollows,  // those of the first slots and Y@GRAD alike: e.g. normalisations, softmax, concat, split, slice, pad
+  kAware,    // each by itself: e.g. convolutions, pooling, transpose
 };
 
 // Which values stored as halves the kernel of an op takes.

@@ -10,8 +10,8 @@ namespace ampc {
 
 using RoundFn = void (*)(float* data, size_t n);
 
-// What rounds `n` floats in place to the nearest values of f16 or bf16, ties to even, beyond the range to infinity; null for any other
-// type.
+// The function that rounds `n` floats in place to the nearest values of f16 or bf16, ties to even, beyond the range to infinity; null for
+// any other type.
 RoundFn RoundingTo(DType type);
 
 // The same for `threads` threads; any other type: nothing.

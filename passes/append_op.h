@@ -29,7 +29,7 @@ absl::StatusOr<Op*> AppendOp(Block& block, absl::string_view type, const SlotVar
 
 // A temp named `base`, or base.1, ...; its type comes with the op that defines it.
 Var* NewTemp(Block& block, absl::string_view base);
-// What `var` becomes when an op rewrites it: a temp of the same type that a file of another system calls by the same name.
+// The successor of `var` when an op rewrites it: a temp of the same type that a file of another system calls by the same name.
 Var* NextVersion(Block& block, const Var& var);
 
 // Declares a state in `main` and in `startup`, which fills it with `value`. The name is `name`, or name.1, ... where that is taken.

@@ -1,4 +1,4 @@
-// What a pass gets besides the program: injected knowledge of the target, and the products of earlier passes.
+// The input of a pass besides the program: injected knowledge of the target, and the products of earlier passes.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ class PassContext {
   const PrecisionSupport* support = nullptr;  // never null when a pipeline runs
   const Evaluator* evaluator = nullptr;       // null: passes that fold skip what needs it
   const ProgramExecutor* executor = nullptr;  // null: passes that measure fail
-  // What a pass wants to tell the user, one sentence each, in order.
+  // The notes of passes to the user, one sentence each, in order.
   std::vector<std::string> notes;
 
   // Products: what a pass found out for later ones and for whoever runs the pipeline, at most one of each type. They name ops and values by

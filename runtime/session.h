@@ -59,8 +59,8 @@ class Session {
   // The same, reporting every step to `observer`.
   absl::StatusOr<TensorMap> Run(const TensorMap& feeds, StepObserver& observer) const;
 
-  // What a run with feeds of these dims does: a line per step with its kernel, where its operands lie and in which type its results do.
-  // Errors as Run; UnsupportedError where no one plan holds the program.
+  // The steps of a run with feeds of these dims: a line for each with its kernel, the memory of its operands and the stored type of its
+  // results. Errors as Run; UnsupportedError where no one plan holds the program.
   absl::StatusOr<std::string> PlanText(const TensorMap& feeds) const;
 
   std::vector<ValueInfo> inputs() const;

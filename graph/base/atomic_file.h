@@ -63,7 +63,7 @@ class AtomicFileWriter {
 // ignores that, because the files are then as durable as they can be there.
 absl::Status SyncDirectory(const std::string& directory);
 
-// What this process has waited so far for the disk to have what it wrote. Thread-safe.
+// The seconds that this process has waited so far for the disk to have what it wrote. Thread-safe.
 double SyncSeconds();
 // Files that this process has made or replaced so far. Thread-safe.
 int64_t FilesReplaced();

@@ -35,7 +35,7 @@ std::array<DType, sizeof...(T)> DTypesOf(Types<T...>) {
   return {kDTypeOf<T>...};
 }
 
-// What arithmetic is done in: halves are read and written as floats.
+// The types of arithmetic: halves are read and written as floats.
 using Reals = Types<float, double>;
 using Integers = Types<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>;
 using Numbers = Types<float, double, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>;

@@ -28,7 +28,7 @@ class JsonRef {
   bool exists() const { return tape_ != nullptr; }
   bool Is(JsonKind kind) const;
   uint32_t node() const { return node_; }
-  // Where it lies in the text, with its quotes or brackets.
+  // Its range in the text, with its quotes or brackets.
   size_t begin_offset() const;
   size_t end_offset() const;
   absl::string_view text() const;

@@ -1,4 +1,4 @@
-// What must not be left behind when a signal ends the process: files that nobody knows of yet.
+// The files to be removed when a signal ends the process: those that nobody knows of yet.
 //
 // The library remembers them; whether a signal ends the process so is the program's choice (tools/cli/uncaught.h). Functions may be called
 // from any thread; EndBySignal from a signal handler.
@@ -12,8 +12,8 @@ namespace ampc {
 void RemoveOnSignal(const std::string& path);
 void KeepOnSignal(const std::string& path);
 
-// While one lives no signal ends the process through EndBySignal: it is done when the last one dies. For steps that belong together and
-// take milliseconds.
+// While one lives no signal ends the process through EndBySignal: it is done when the last one dies. For steps that belong together
+// and take milliseconds.
 class DeferSignals {
  public:
   DeferSignals();

@@ -28,7 +28,7 @@ class SaveProgress {
   double done_ = 0;
 };
 
-// Where bytes go, piece by piece.
+// Takes bytes, piece by piece.
 using ByteSink = std::function<absl::Status(absl::string_view bytes)>;
 
 // Gives the value of `var` to `sink` and reports to `progress` and options.on_weight. Checked by StoredBytes before.

@@ -1,4 +1,4 @@
-// What ops on tensor arrays share. An array is state that ops change in place, so none of them is pure.
+// Common parts of ops on tensor arrays. An array is state that ops change in place, so none of them is pure.
 #pragma once
 
 #include "graph/infer_context.h"

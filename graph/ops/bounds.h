@@ -10,7 +10,7 @@ namespace ampc::ops {
 Bounds MovedBounds(const Op& op, absl::Span<const Bounds> in);
 // These and the filler, an attribute pad_value or value.
 Bounds PaddedBounds(const Op& op, absl::Span<const Bounds> in);
-// Whatever the operands are.
+// From kLow to kHigh, for any operands.
 template <int kLow, int kHigh>
 Bounds Between(const Op&, absl::Span<const Bounds>) {
   return {kLow, kHigh};

@@ -1,4 +1,4 @@
-// What the convolutions and the transposed convolutions share, over two or three spatial dimensions.
+// Common parts of the convolutions and the transposed convolutions, over two or three spatial dimensions.
 #pragma once
 
 #include "graph/infer_context.h"

@@ -1,4 +1,4 @@
-// What matmul, matmul_v2, mul and fc share.
+// Common parts of matmul, matmul_v2, mul and fc.
 #pragma once
 
 #include "graph/infer_context.h"

@@ -1,4 +1,4 @@
-// What check_finite_and_unscale and update_loss_scaling share.
+// Common parts of check_finite_and_unscale and update_loss_scaling.
 #pragma once
 
 #include <initializer_list>

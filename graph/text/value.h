@@ -11,7 +11,7 @@
 
 namespace ampc::text {
 
-// What names mean outside of a block: blocks and symbolic dimensions.
+// The meaning of names outside of a block: blocks and symbolic dimensions.
 struct Scope {
   Program* program = nullptr;
   absl::flat_hash_map<std::string, int> blocks;       // name -> index

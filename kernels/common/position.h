@@ -1,4 +1,4 @@
-// What a number of an index names: the one place where it is checked, for host and device.
+// The position that a number of an index names: the one place where it is checked, for host and device.
 #pragma once
 
 #include <cstdint>

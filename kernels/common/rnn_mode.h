@@ -1,4 +1,4 @@
-// What a step of a recurrent network computes: numbers only, for host and device code.
+// The computation in a step of a recurrent network: numbers only, for host and device code.
 #pragma once
 
 #include <cstdint>

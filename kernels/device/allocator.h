@@ -40,7 +40,7 @@ struct AllocatorStats {
   int64_t driver_allocations = 0;
 };
 
-// What a device's implementation lends its allocator. Both may be called from any thread and never wait.
+// The functions that a device's implementation lends its allocator. Both may be called from any thread and never wait.
 struct AllocatorHooks {
   std::function<bool(Stream&)> idle;                         // nothing of the stream is left to run; unset: never known
   std::function<void(Stream&, void*, int64_t bytes)> freed;  // a buffer of the stream went; what the stream gets from now on comes later

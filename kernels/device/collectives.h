@@ -38,7 +38,7 @@ class Collectives {
   virtual absl::Status GroupStart() = 0;
   virtual absl::Status GroupEnd() = 0;
 
-  // What went wrong in earlier work, of this rank or of one that it waits for; never waits.
+  // The error, if any, of earlier work of this rank or of one that it waits for; never waits.
   virtual absl::Status Check() = 0;
 };
 

@@ -44,7 +44,7 @@ class DeviceJob {
 std::shared_ptr<DeviceJob> ProcessDeviceJob(const Device& device);
 void SetProcessDeviceJob(std::shared_ptr<DeviceJob> job);
 
-// What went wrong in earlier exchanges of the device's job, if it has one. To be asked after waiting for a stream: where a rank died, the
+// The error, if any, of earlier exchanges of the device's job, if it has one. To be asked after waiting for a stream: if a rank died, the
 // work that waited for it was given up.
 absl::Status CheckDeviceJob(const Device& device);
 

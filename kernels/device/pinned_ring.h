@@ -29,10 +29,10 @@ class PinnedRing {
   ~PinnedRing();
   PinnedRing(const PinnedRing&) = delete;
 
-  // The next slot, with room for `bytes`; it grows where it has less. Where work still uses it, the host waits for that
+  // The next slot, with room for `bytes`; it grows where it has less. If work still uses it, the host waits for that
   // (Device::synchronizations and waits() count it). Internal when it has been acquired and not released.
   absl::StatusOr<Slot> Acquire(int64_t bytes);
-  // What has been enqueued on `stream` until now uses the slot; nothing later does. Not during a capture.
+  // The work enqueued on `stream` until now uses the slot; no later work does. Not during a capture.
   absl::Status Release(const Slot& slot, Stream& stream);
   int64_t waits() const { return waits_; }
 

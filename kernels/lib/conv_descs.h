@@ -31,14 +31,14 @@ absl::StatusOr<MemoryDesc> ActivationDesc(int64_t n, int64_t c, const Sizes& axe
 // The filter as oneDNN sees it: [out, in, window], or [g, out / g, in / g, window]. Row-major as MakeConv takes it, or in any order.
 absl::StatusOr<MemoryDesc> FilterDesc(const ConvSpec& s, dnnl_data_type_t type, bool any);
 
-// An operand that is stored as float32 is converted to bf16 before the run, which pays where each element is used often and fills the
-// matrix unit.
+// An operand that is stored as float32 is converted to bf16 before the run, which pays where each element is used often and fills
+// the matrix unit.
 inline bool Bf16Pays(const ConvSpec& s) {
   return s.in_storage == DType::kBF16 || (s.groups == 1 && s.out_c >= 16 && (s.in_c >= 16 || s.out_c >= 32));
 }
 
-// What `choose(s, type)` gives for bf16 where that pays and is no fallback of oneDNN, else for f32. The choice's `pd` is null when oneDNN
-// has nothing for the shape.
+// The choice of `choose(s, type)` for bf16 if that pays and is no fallback of oneDNN, else for f32. Its `pd` is null if oneDNN has nothing
+// for the shape.
 template <typename Choose>
 auto ChooseType(const ConvSpec& s, Choose choose) -> decltype(choose(s, dnnl_f32)) {
   if (s.native_bf16 && Bf16Pays(s) && dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx512_core_bf16) {

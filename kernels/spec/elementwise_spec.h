@@ -12,7 +12,7 @@
 
 namespace ampc {
 
-// Where a functor's parameter is an attribute: its name and what it is without; null for `fixed` alone.
+// A parameter of a functor: the name of its attribute, null for `fixed` alone, and its value without the attribute.
 struct Parameter {
   const char* name = nullptr;
   double fixed = 0;
@@ -31,8 +31,8 @@ functors::UnaryOp FunctorOf(const UnaryRow& row, const Op& op);
 functors::Params<double> ParamsOf(const UnaryRow& row, const Op& op);
 // Whether integers have the functor, too: an arithmetic that wraps, with parameters toward zero.
 bool HasIntegers(functors::UnaryOp functor);
-// The functor of `pow` of floats with an exponent that is known: those that need no power function have their own. kScaleThenBias is x * 1
-// + -0.
+// The functor of `pow` of floats with an exponent that is known: those that need no power function have their own.
+// kScaleThenBias is x * 1 + -0.
 functors::UnaryOp PowerFunctor(double exponent);
 
 // Maps of two broadcast operands of one type.

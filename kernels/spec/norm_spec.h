@@ -1,4 +1,4 @@
-// What normalisations and their gradients read from their ops, alike on every device.
+// Parameters of normalisations and their gradients, alike on every device.
 #pragma once
 
 #include <cstdint>

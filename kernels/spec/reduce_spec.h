@@ -1,4 +1,4 @@
-// What reductions and kernels along one axis read from their ops, alike on every device.
+// Parameters of reductions and of kernels along one axis, alike on every device.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace ampc {
 
 // Per dimension of `x` whether it goes: those of `axes` (from the end when negative), all of them when `all` or `axes` is empty.
 absl::StatusOr<std::vector<bool>> ReducedDims(const SpecView& view, const Dims& x, const std::vector<int64_t>& axes, bool all);
-// Those of reduce_*, mean, frobenius_norm, logsumexp and p_norm and of their gradients. Unimplemented where an operand that names axes is
-// not constant.
+// Those of reduce_*, mean, frobenius_norm, logsumexp and p_norm and of their gradients. Unimplemented where an operand that names axes
+// is not constant.
 absl::StatusOr<std::vector<bool>> ReadReducedDims(const SpecView& view);
 
 // The axis of arg_max and arg_min; Unimplemented for a row of no elements.

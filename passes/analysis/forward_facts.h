@@ -10,13 +10,13 @@
 
 namespace ampc {
 
-// What a value may be, from what it is made of. `Analysis` has the functions below, of
+// The facts of each value, from those of the values that it is made of. `Analysis` has the functions below, of
 //   Fact                                           what is known of a value; of two equal ones nothing new follows; Fact() is nothing known
 //   Fact Initial(const Var&)                       of what no op makes
 //   void Transfer(const Op&, Fact* results)        reads Of() of the operands; `results` come in as Fact()
 //   Fact Across(const Fact&)                       what is left of a fact at the border of a subgraph and in what is written more than once
-//   Fact Join(const Fact& a, const Fact& b)        of a value that is one or the other: commutative, and what it gives is joined with both
-//   already Fact Widen(const Fact& old, const Fact& now)   instead of `now` after a few changes: no fact may change without end
+//   Fact Join(const Fact& a, const Fact& b)        of a value that is one or the other: commutative; it stays when joined with a or b
+//   Fact Widen(const Fact& old, const Fact& now)   instead of `now` after a few changes: no fact may change without end
 // An op is visited again when an operand's fact changed: O(program) where nothing is carried round.
 template <typename Fact, typename Analysis>
 class ForwardFacts {
@@ -58,7 +58,7 @@ class ForwardFacts {
     const bool has_body = !op.SubBlocks().empty();
     for (size_t i = 0; i < op.outputs().size(); ++i) {
       const Var& var = *op.outputs()[i];
-      // What comes across a border, and what the ops of a body write, is not what the op around it says.
+      // The op around a body says nothing of values that come across its border or that the body's ops write.
       if (var.kind == VarKind::kTemp ? !flow_.LinkedFrom(var).empty() : has_body) continue;
       if (var.kind == VarKind::kParam) continue;  // the next run reads it: a run is judged by the weights that it came with
       if (flow_.IsJoined(var)) {

@@ -1,5 +1,5 @@
-// MinCut: the cheapest of all choices of yes or no for many variables, where a pair of them may cost something: exact, as a minimum s-t
-// cut.
+// MinCut: the cheapest of all choices of yes or no for many variables, where a pair of them may cost something: exact, as a
+// minimum s-t cut.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ class MinCut {
   int Add(int64_t yes, int64_t no);
   // Costs `cost`, at least 0, where `a` is yes and `b` is no.
   void AddPair(int a, int b, int64_t cost);
-  // Where `a` is yes, `b` is.
+  // If `a` is yes, `b` is.
   void Require(int a, int b) { AddPair(a, b, kForbidden); }
 
   // The choice of the least sum; of several such that with the most yes. Sums of what was added, kForbidden left out, must be below
   // kForbidden. Near linear where ways between variables are short or costs along them are like each other.
   std::vector<bool> Solve();
-  // What a choice costs.
+  // The cost of a choice.
   int64_t CostOf(const std::vector<bool>& choice) const;
 
   static constexpr int64_t kForbidden = int64_t{1} << 60;

@@ -70,7 +70,7 @@ struct LambOptions {
   GradientClip clip = {};
 };
 
-// What every optimizer has, for command lines; absent: the optimizer's default.
+// The options that every optimizer has, for command lines; absent: the optimizer's default.
 struct CommonOptimizerOptions {
   LearningRate lr = 0.001;
   bool multi_precision = false;

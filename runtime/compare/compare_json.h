@@ -1,4 +1,4 @@
-// What a comparison found, for programs.
+// The result of a comparison as JSON, for programs.
 #pragma once
 
 #include <string>

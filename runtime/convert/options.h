@@ -20,7 +20,7 @@ struct AmpDecision;
 class Program;
 struct ConvertResult;
 
-// What is being done: "loading", "verifying", the name of a pass, "saving". `total` is 0 where nobody knows how much there is to do.
+// The current stage: "loading", "verifying", the name of a pass, "saving". `total` is 0 where nobody knows how much there is to do.
 struct ConvertProgress {
   absl::string_view stage;
   double done = 0, total = 0;
@@ -30,8 +30,8 @@ struct ConvertOptions {
   std::string model = {}, output = {};
   std::string params = {};         // where the weights are, "" beside the program
   std::string params_output = {};  // where they go, "" beside the output
-  // Files that lie in memory: `model` and all that it refers to are looked for there first; the model's files go into `into` instead of to
-  // the disk.
+  // Files that lie in memory: `model` and all that it refers to are looked for there first; the model's files go into `into` instead of
+  // to the disk.
   const MemoryFiles* from = nullptr;
   MemoryFiles* into = nullptr;
 
@@ -69,8 +69,8 @@ struct ConvertOptions {
 
   // Called on the converting thread, often; false stops the conversion, which leaves no output: absl::StatusCode::kCancelled.
   std::function<bool(const ConvertProgress&)> progress = {};
-  // Called once the program is decided and not yet rewritten, of a model that was converted before, too. Ops and values stay where they
-  // are.
+  // Called once the program is decided and not yet rewritten, of a model that was converted before, too. Ops and values stay
+  // where they are.
   std::function<void(const Program& program, const AmpDecision& decision)> decided = {};
   // The page of a `report` that ends in .html; null: only .json can be written.
   std::function<std::string(const ConvertResult&)> page = {};
@@ -92,8 +92,8 @@ enum class OptionScope : uint8_t {
   kDecides,  // that, and what becomes of ops: a converted model records it and is held against it
 };
 
-// A pass that gets the option: under which name, also where it is the default, and what stands between the items of a list; "" for
-// JoinItems.
+// A pass that gets the option: under which name, also where it is the default, and what stands between the items of a list;
+// "" for JoinItems.
 struct PassUse {
   const char* pass;
   const char* as;

@@ -1,4 +1,4 @@
-// What a conversion did and was told, as JSON.
+// The results and the options of a conversion, as JSON.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ std::string ConfigJson(const ConvertOptions& options);
 
 // `ampc convert --json`: names, sizes, seconds, notes, and facts of the converted program.
 std::string SummaryJson(const ConvertResult& result);
-// What it did, op by op. Made when it is asked for: a program of a million ops has a large one.
+// The report of a conversion, op by op. Made when it is asked for: a program of a million ops has a large one.
 AmpReport ReportOf(const ConvertResult& result);
 // The report of `ampc convert --report r.json`.
 std::string ReportJson(const ConvertResult& result, const AmpReportLimits& limits = {});

@@ -41,7 +41,7 @@ class DeviceArena {
   void* const* operands(const Step& step) const { return operands_.data() + step.first; }
   void* workspace(size_t step) const { return workspaces_[step]; }
   void* at(int64_t offset) const { return static_cast<char*>(memory_.data()) + offset; }
-  // Where a value of the plan lies.
+  // The memory of a value of the plan.
   void* Find(const Address& address) const;
 
   // Enqueues the copy of `feeds`, which are in declared or storage types. They may change afterwards: the copy is made from pinned

@@ -2,7 +2,7 @@
 //
 // A program is lowered for nothing but itself; where ops of ONNX's dialect are left, once more for the shapes of the feeds, and where these
 // are not enough, for the values of the feeds that steer shapes (axes, sizes, scales: short vectors of integers, shorter ones of floats).
-// What is left even then is executed when its operands are there, or is an error, by `Left`.
+// An op that is left even then is executed when its operands are there, or is an error, by `Left`.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ class ModelRunner {
   // run, all feeds' values are known at last, and what is left even then is an error.
   enum class Left : uint8_t { kDeferred, kRefused };
 
-  // What `options` refers to must outlive it. Errors as ProgramRunner::Create.
+  // The objects that `options` refers to must outlive the runner. Errors as ProgramRunner::Create.
   static absl::StatusOr<std::unique_ptr<ModelRunner>> Create(Program program, const RunnerOptions& options, Left left);
 
   // As ProgramRunner::Run and PlanText. Further errors: exit code 2, dims that do not fit the model; 4, an op that lacks what it needs.

@@ -51,7 +51,7 @@ class ScopeMirror {
   absl::Status Upload(absl::Span<Copy* const> copies);
   absl::Status Download(absl::Span<const Scope::Variable* const> variables);
   absl::Status DownloadAll();
-  // What was just written, or is about to be by enqueued work.
+  // Notes that these were just written, or are about to be by enqueued work.
   void Written(absl::Span<Copy* const> copies);
   void HostWritten(const Scope::Variable& variable);
 

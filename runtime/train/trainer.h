@@ -54,7 +54,7 @@ struct TrainerOptions {
   // overflowed at the smallest scale. The batch runs once more, checked, and the message names the first op whose result is not finite.
   std::string loss = "";
   bool keep_going = false;
-  // What a skipped step's forward pass wrote stays, as in Paddle: one overflow there makes statistics NaN for good.
+  // The values that a skipped step's forward pass wrote stay, as in Paddle: one overflow there makes statistics NaN for good.
   bool keep_skipped_statistics = false;
   // Stop with exit code 1 at the first result that is not finite, naming op, tensor, count and place. Slow.
   bool check_nan_inf = false;

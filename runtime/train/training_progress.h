@@ -1,4 +1,4 @@
-// What a training has beside its variables.
+// The state of a training beside its variables.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace ampc {
 
-// Where the caller's data stands, in the caller's own words: {"epoch", 3}, {"batch", 120}.
+// The position in the caller's data, in the caller's own words: {"epoch", 3}, {"batch", 120}.
 using DataPosition = std::map<std::string, int64_t>;
 
 struct TrainingProgress {

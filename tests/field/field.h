@@ -36,12 +36,10 @@ class Converted {
 class FieldTest : public CliTest {
  protected:
   // Converts the model of that text (tests/formats/onnx/model_text.h) and expects
-  // - that the result is well formed: it loads and verifies; nodes come behind what they read, where the original's do; operands have the
-  // types
-  //   that the operator's version allows, and those of one type variable the same; what the file declares of values is what they are;
-  // - casts as few as can be: none to the type that a value has, none of a cast that was inserted, none twice, none that nothing reads;
-  // their
-  //   nodes have names of their own;
+  // - that the result is well formed: it loads and verifies; nodes come behind what they read, where the original's do; operands have
+  //   the types that the operator's version allows, and those of one type variable the same; values are what the file declares;
+  // - casts as few as can be: none to the type that a value has, none of a cast that was inserted, none twice, none that nothing
+  //   reads; their nodes have names of their own;
   // - the graph's outputs as they were, and its inputs where none is an initializer as well;
   // - that both run and give the same but for rounding (tests/testlib/onnx_tolerance.h);
   // - that a second conversion gives the same bytes, and strip the original's.
@@ -65,7 +63,7 @@ inline std::string NameOfFieldModel(const ::testing::TestParamInfo<FieldModel>& 
 
 // The graph and those in it, depth first in the order of the file.
 std::vector<const onnx::GraphProto*> GraphsOf(const onnx::ModelProto& model);
-// What is wrong with the form of `path`, which holds `model`: one line each, "" for nothing.
+// The faults in the form of `path`, which holds `model`: one line each, "" for none.
 std::string FaultsOf(const onnx::ModelProto& model, const std::string& path, bool sorted);
 
 }  // namespace ampc::testing

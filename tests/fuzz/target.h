@@ -9,8 +9,8 @@
 
 namespace ampc::fuzz {
 
-// What `run` returns is not ok where the reader broke its contract: an error of another kind than the caller's fault, of several lines, or
-// something read that cannot be written. To refuse the bytes is fine.
+// `run` fails if the reader broke its contract: an error of another kind than the caller's fault, of several lines, or something read that
+// cannot be written. To refuse the bytes is fine.
 struct Target {
   const char* name;  // also the folder below seeds/
   const char* reads;

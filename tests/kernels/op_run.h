@@ -68,7 +68,7 @@ class OpRun {
   // offers that, and as an alias; all must give the same bits, write no byte outside their results and leave operands alone. Declared
   // bf16, it runs in each storage that it takes, which must give what float32 gives, rounded once.
   absl::StatusOr<std::vector<Tensor>> Run() const;
-  // What the kernel says of itself.
+  // The kernel, for tests of its properties.
   absl::StatusOr<std::unique_ptr<Kernel>> Make() const;
 
  private:
@@ -79,7 +79,7 @@ class OpRun {
   };
   struct Prepared;
   OpRun& Add(std::string slot, Tensor tensor, bool constant);
-  // What is stored as halves: bf16 operands that are not constant (and those of a move that are), bf16 results.
+  // The values that are stored as halves: bf16 operands that are not constant (and those of a move that are), bf16 results.
   struct Halves {
     bool operands = false, results = false;
   };

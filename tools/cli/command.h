@@ -10,8 +10,8 @@
 
 namespace ampc {
 
-// What runs after the command line was parsed. A status carries the exit code (graph/base/error.h); its message is printed, unless it is
-// empty because the result says it.
+// The function that runs after the command line was parsed. A status carries the exit code (graph/base/error.h); its message is printed,
+// unless it is empty because the result says it.
 using Action = std::function<absl::Status(Console&)>;
 
 struct Command {
@@ -22,7 +22,7 @@ struct Command {
   std::function<Action(Options options)> setup;
 };
 
-// What the argument `model` may be.
+// The forms of the argument `model`.
 inline constexpr char kModelHelp[] = "a .pdmodel, .json, .onnx, .ampc or .prog file, or a folder with __model__ or inference.json";
 
 // `--json` on every verb that prints a result.

@@ -33,8 +33,8 @@ class Console {
   bool begun_ = false;  // something was written
 };
 
-// What is being done, on stderr: only on a terminal, and only from half a second on. One at a time; what the console prints stands on its
-// own lines.
+// The current stage, on stderr: only on a terminal, and only from half a second on. One at a time; what the console prints stands on
+// its own lines.
 class Progress {
  public:
   Progress(Console& console, absl::string_view stage);

@@ -1,4 +1,4 @@
-// Where a verb that runs a model gets its feeds from: files, or values that are made up.
+// The source of the feeds of a verb that runs a model: files, or values that are made up.
 #pragma once
 
 #include <cstdint>

@@ -61,7 +61,7 @@ class Options {
   bool Given(const std::string& name) const;
   // As if "--name" with these words stood on the command line; BadInputError, which does not name it, where it refuses them.
   absl::Status Give(const std::string& name, std::vector<std::string> words) const;
-  // What was given as a line for a shell: `ampc convert in.pdmodel --output out.pdmodel`.
+  // The options that were given, as a line for a shell: `ampc convert in.pdmodel --output out.pdmodel`.
   std::string CommandLine() const;
 
   CLI::App& app() const { return *app_; }

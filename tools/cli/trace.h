@@ -22,8 +22,8 @@ class Trace {
   std::vector<Event> events_;
 };
 
-// What a step made, "y: f32 [1, 10]", and where it ran: "cuda:0", or what a step that the device leaves to the host costs: "host (4096
-// bytes copied)".
+// The results of a step, "y: f32 [1, 10]", and its place: "cuda:0", or the cost of a step that is left to the host: "host
+// (4096 bytes copied)".
 std::string ResultTypes(const ObservedStep& step);
 std::string PlaceText(const ObservedStep& step);
 

@@ -188,6 +188,9 @@ class LintTest(unittest.TestCase):
                      "  // Wh" "at a value becomes."):
             self.write("graph/a.cc", text + "\n")
             self.assertEqual(len(self.problems(words)), 1, text)
+        self.write("graph/a.cc", "")
+        self.write("graph/a.h", "#pragma once\n  // Wh" "ere a value lies.\n")
+        self.assertIn("graph/a.h:2: '// Wh" "ere a': subject, verb, object", self.problems(words)[0])
 
 
 if __name__ == "__main__":

@@ -12,9 +12,9 @@ _DISABLED = re.compile(r"\bDISABL" r"ED_|GTEST_SK" r"IP\(\)\s*;")
 _NOISE = re.compile(r"\bstd::c(out|err)\b|(?<!\w)(std::)?f?printf\s*\(|\b(std::)?(exit|terminate)\s*\(")
 # Allowed with its reason on the same line: a mistake in the source itself that no input can cause.
 _ABORT = re.compile(r"\b(std::)?abort\s*\([^/]*$")
-# "The offset of ..." or "If ..." says the same. In sources: the comment of a header costs hundreds of objects.
+# "The offset of ..." or "If ..." says the same.
 _CLAUSE = re.compile(r'^\s*(//|#|""")\s?(What|Whatever|Where|Who|Whoever) [a-z`]\w*')
-_COMMENTED = (".cc", ".cu", ".py", ".sh", ".bzl", ".case", "BUILD")
+_COMMENTED = SOURCES + (".py", ".sh", ".bzl", ".case", "BUILD")
 _LIBRARIES = ("graph", "passes", "kernels", "runtime")
 _TEXT = SOURCES + (".py", ".sh", ".bzl", ".proto", ".md", ".case", ".prog", ".txt", ".inc", "BUILD")
 

@@ -1,4 +1,4 @@
-// What the real models of the quick start and of the tests answer, and whether two answers are the same.
+// The answers of the real models of the quick start and of the tests, and whether two answers are the same.
 #pragma once
 
 #include <map>
@@ -43,7 +43,7 @@ struct Answer {
   std::vector<std::vector<double>> numbers;  // what texts round: probabilities; unit vectors of sentences; 1 for each lit cell
 };
 
-// UsageError for an absent fetch, another rank, or another number of classes. What is not finite decodes to "?".
+// UsageError for an absent fetch, another rank, or another number of classes. A number that is not finite decodes to "?".
 absl::StatusOr<Answer> Decode(const Task& task, const TensorMap& feeds, const TensorMap& fetches);
 
 // Texts and classes are equal; probabilities differ by at most 0.05 and fall on the same side of 0.5, unless they lie within 0.02 of it;

@@ -1,4 +1,4 @@
-// Where batches come from. A batch depends on the seed, the epoch and the step and nothing else: training resumes at any position.
+// The source of batches. A batch depends on the seed, the epoch and the step and nothing else: training resumes at any position.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What `ampc train` was asked for, and what it makes of it.
+// The request to `ampc train`, and the optimizer that it asks for.
 #pragma once
 
 #include <cstdint>

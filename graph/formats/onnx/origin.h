@@ -1,4 +1,4 @@
-// What the importer keeps of an ONNX file, so that the exporter writes everything the IR does not model back as it was.
+// The parts of an ONNX file that the importer keeps, so that the exporter writes everything the IR does not model back as it was.
 #pragma once
 
 #include <memory>

@@ -9,8 +9,7 @@
 // Constant node; `at=OFFSET` of one in the one file with external data, with `o` or `l` behind where the model did not say offset or
 // length; `size=BYTES` of that file. PLACES name nodes and values by their places in the file, so that names cost nothing: `o3` node 3,
 // `n3` its first result, `n3.1` its second result, `i3` initializer 3, `p3` graph input 3, `f3` function 3; `n3-9` is n3 to n9; joined by
-// ','. A leading `g2:` says that all of them belong to graph 2: graphs are counted from 0, the model's own, depth first in the order of the
-// file.
+// ','. A leading `g2:` says that all of them belong to graph 2: graphs are counted from 0, the model's own, depth first in file order.
 #pragma once
 
 #include <functional>
@@ -26,7 +25,7 @@ namespace ampc::onnx {
 
 inline constexpr absl::string_view kUndoKey = "ampc_undo";
 
-// Where something lies in a file.
+// The position of a node, value or function in an ONNX file.
 struct Location {
   char section = 0;  // o n i p f as above
   int graph = 0;
@@ -47,7 +46,7 @@ class Undo {
   bool empty() const { return opset_ == 0 && by_marks_.empty(); }
   std::string Encode() const;
 
-  // What is not understood is ignored.
+  // Ignores entries that it does not understand.
   static Undo Decode(absl::string_view text);
   // "" for none.
   absl::string_view Find(const Location& location) const;

@@ -1,4 +1,4 @@
-// Where the parts of a Paddle model lie.
+// The files of a Paddle model.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct PaddleFiles {
 // `path` is x.pdmodel, __model__, another program file, or a folder with one of them. BadInput when there is no program.
 absl::StatusOr<PaddleFiles> LocateForReading(const std::string& path, const LoadOptions& options);
 
-// Where to write: `path` is a file name, or a folder (existing, or ending in '/'); `separate` says how a folder's parameters are laid out.
+// Files to write: `path` is a file name, or a folder (existing, or ending in '/'); `separate` says how a folder's parameters are laid out.
 PaddleFiles LocateForWriting(const std::string& path, const SaveOptions& options, bool separate);
 
 // The file of one variable in the folder of a separate layout. BadInput for a name that would leave the folder.

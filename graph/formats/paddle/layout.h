@@ -1,5 +1,5 @@
-// Where the parts of a Paddle program lie in its bytes. The messages of a large program take ten times the space of its
-// file, so they are never all in memory: each op and variable is parsed when it is looked at.
+// The positions of the parts of a Paddle program in its bytes. The messages of a large program take ten times the space of its file, so
+// they are never all in memory: each op and variable is parsed when it is looked at.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +31,11 @@ struct ProgramLayout {
   std::string other;
 };
 
-// BadInput, `where` in front, for bytes that are no program description. The messages of ops and variables are not looked
-// into.
+// BadInput, `where` in front, for bytes that are no program description. The messages of ops and variables are not looked into.
 absl::StatusOr<ProgramLayout> ScanProgram(absl::string_view bytes, absl::string_view where);
 
-// The content of the string field `number` of a message, of one that is given several times the last, as protobuf reads it; "" when there
-// is none.
+// The content of the string field `number` of a message, of one that is given several times the last, as protobuf reads it; "" when
+// there is none.
 absl::string_view StringField(absl::string_view message, int number);
 
 }  // namespace ampc::paddle

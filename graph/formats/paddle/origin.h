@@ -1,4 +1,4 @@
-// What the importer keeps of a Paddle file, so that the exporter writes everything the IR does not model back as it was.
+// The parts of a Paddle file that the importer keeps, so that the exporter writes everything the IR does not model back as it was.
 #pragma once
 
 #include <memory>
@@ -69,8 +69,7 @@ struct PaddleOrigin : FormatOrigin {
   absl::string_view OpBytes(int block, int op) const { return Bytes(layout.blocks[block].ops[op]); }
 };
 
-// Parses one message of a program that was imported, or is about to be: false when it is malformed. Reusing `message` saves
-// its memory.
+// Parses one message of a program that was imported, or is about to be: false when it is malformed. Reusing `message` saves its memory.
 template <typename Message>
 bool ParsePiece(absl::string_view bytes, Message* message) {
   // The partial parser and IsInitialized say the same as the full one without writing to the log.

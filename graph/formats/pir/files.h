@@ -1,4 +1,4 @@
-// Where the parts of a Paddle 3 model lie.
+// The files of a Paddle 3 model.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the importer keeps of a PIR file, so that the exporter edits its text in place.
+// The parts of a PIR file that the importer keeps, so that the exporter edits its text in place.
 #pragma once
 
 #include <memory>

@@ -23,7 +23,7 @@
 
 namespace ampc::onnx {
 
-// What of quantised arithmetic is one op each, for a target that has kernels of them; the rest is made of steps that every target has.
+// The quantised operations of one op each, for a target that has kernels of them; the rest is made of steps that every target has.
 enum class QuantizedOps : uint8_t {
   kNone,
   kScales,
@@ -94,8 +94,8 @@ class Lowering {
   Var* Unsqueeze(Var* x, std::vector<int64_t> axes);
   // Two operands, broadcast as in numpy.
   Var* Binary(absl::string_view type, Var* x, Var* y);
-  // Before operator set 7 the second operand of a node with `broadcast` lies along the dims of the first from `axis` on: `y` with ones
-  // behind it.
+  // Before operator set 7 the second operand of a node with `broadcast` lies along the dims of the first from `axis` on: `y` with
+  // ones behind it.
   Var* AlongAxis(Var* x, Var* y);
   // `value` is the result of that formal.
   void Result(absl::string_view formal, Var* value, int i = 0);

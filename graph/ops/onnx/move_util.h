@@ -1,4 +1,4 @@
-// What the records that move data share: lists for attributes, axes, and dims as values of a program.
+// Common parts of the records that move data: lists for attributes, axes, and dims as values of a program.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ int Axis(Lowering& l, int64_t axis, int rank);
 // The attribute of that name as an axis of `x`; without its rank only where it does not count from the end.
 int AxisAttr(Lowering& l, absl::string_view name, const Var* x);
 
-// The numbers of `v`, which has to be known: integers, or as operator set 1 has them, floats that are whole; absent, and the state,
-// otherwise.
+// The numbers of `v`, which has to be known: integers, or as operator set 1 has them, floats that are whole; absent, and
+// the state, otherwise.
 std::optional<std::vector<int64_t>> NeedWhole(Lowering& l, Var* v);
 
 // The dims [begin, end) of `x`, whose rank is known, as i64 [end - begin]; a constant where they are known.

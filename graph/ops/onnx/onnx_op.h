@@ -1,5 +1,5 @@
-// OnnxOp: the record of one ONNX operator: what its schemas (schema.h) leave open. It makes the OpDef `onnx.<Type>.<since>` of each
-// version.
+// OnnxOp: the record of one ONNX operator: what its schemas (schema.h) leave open. It makes the OpDef `onnx.<Type>.<since>`
+// of each version.
 //
 //   void AddActivations(OnnxOps& ops) {
 //     ops.Add("Relu").SameAs("relu");                       // slots, inference, AMP class, cost, lowering are the native record's
@@ -58,8 +58,8 @@ struct OnnxOp {
   OnnxOp& Use(std::string attr, AttrUse use);
 };
 
-// What one version of an operator becomes. Every OpDef whose name starts with "onnx." or "com.microsoft." and that is not opaque is one of
-// these.
+// The record of one version of an operator. Every OpDef whose name starts with "onnx." or "com.microsoft." and that is not opaque is
+// one of these.
 struct OnnxDef : OpDef {
   using OpDef::OpDef;
   const Schema* schema = nullptr;

@@ -1,5 +1,5 @@
-// What the ONNX standard says of each version of each operator of its default domain (data: schemas.inc), and ONNX Runtime of operators of
-// its own domain com.microsoft, which are all of version 1 (schemas_microsoft.inc).
+// The ONNX standard's schemas of each version of each operator of its default domain (data: schemas.inc), and ONNX Runtime's of operators
+// of its own domain com.microsoft, which are all of version 1 (schemas_microsoft.inc).
 #pragma once
 
 #include <cstdint>
@@ -58,8 +58,8 @@ inline absl::string_view OperatorOf(absl::string_view type) { return type.substr
 const std::vector<Schema>& Schemas();
 // The version that operator set `opset` has: the newest since then. Null when there is none.
 const Schema* FindSchema(absl::string_view type, int opset);
-// A node that a file has for operator set `from` may stand as it is in one of set `to`: the operator is the same but for the types it
-// takes.
+// A node that a file has for operator set `from` may stand as it is in one of set `to`: the operator is the same but for the
+// types it takes.
 bool DiffersInTypesAlone(absl::string_view type, int from, int to);
 // The newest operator set that Schemas() describes.
 int NewestOpset();

@@ -1,5 +1,5 @@
-// The matrix product that an op is, and those that its gradient is: the one place that reads matmul, matmul_v2, mul, bmm, mv, dot, addmm
-// and fc.
+// The matrix product that an op is, and those that its gradient is: the one place that reads matmul, matmul_v2, mul, bmm, mv, dot,
+// addmm and fc.
 #pragma once
 
 #include <vector>
@@ -10,15 +10,15 @@
 
 namespace ampc {
 
-// The op is of `type` or its gradient; `x` and `y` are the dims of its factors. Sizes, transpositions and the factor of the product;
-// threads and bf16 by `view`, bf16 where operand `factor` (flat) has that type. Unimplemented for products fused with a reshape or a
-// transposition.
+// The op is of `type` or its gradient; `x` and `y` are the dims of its factors. Sizes, transpositions and the factor of the
+// product; threads and bf16 by `view`, bf16 where operand `factor` (flat) has that type. Unimplemented for products fused with a
+// reshape or a transposition.
 absl::StatusOr<onednn::MatmulSpec> ReadProduct(const SpecView& view, absl::string_view type, const Dims& x, const Dims& y, int factor);
 // Of fc, with its bias and activation.
 absl::StatusOr<onednn::MatmulSpec> ReadFc(const SpecView& view);
 
-// What addmm adds to element (row, col) of the m x n product: factor * Input[row * row_stride + col * col_stride]; a stride is 0 along
-// what repeats.
+// The term that addmm adds to element (row, col) of the m x n product: factor * Input[row * row_stride + col * col_stride]; a stride is 0
+// along a dim that repeats.
 struct ProductAddend {
   float factor = 0;
   int64_t row_stride = 0, col_stride = 0;

@@ -20,7 +20,7 @@ inline std::vector<DType> MovableTypes() {
   return types;
 }
 
-// What may be declared for a kernel that is written for the storage types of `List`.
+// The declared types of a kernel that is written for the storage types of `List`.
 template <typename List>
 std::vector<DType> DeclaredTypes() {
   std::vector<DType> types;

@@ -1,4 +1,4 @@
-// What rnn and its gradient read of the op.
+// Parameters of rnn and its gradient.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ struct UnaryGradientParams {
 };
 int LaunchUnaryGradient(void* stream, const UnaryGradientParams& p);
 
-// What the files of one launcher share; a functor's row of the tables.
+// The parts of the launchers above in files of their own, by the class of the computation.
 int LaunchUnaryDouble(void* stream, const UnaryParams& p);
 int LaunchUnaryInteger(void* stream, const UnaryParams& p);
 int LaunchUnaryGradientDouble(void* stream, const UnaryGradientParams& p);

@@ -90,7 +90,7 @@ struct MapParams {
   MapResult out;
 };
 
-// What one thread does with a step of lanes. F is called with C values; `f.Prepare()` makes what is called, once per thread and step.
+// The work of one thread on a step of lanes. F is called with C values; `f.Prepare()` makes what is called, once per thread and step.
 template <class C, int kIn, class F>
 struct MapStep {
   MapParams<kIn> p;

@@ -22,7 +22,7 @@ const HostSchedule& TheHostSchedule();
 // f(i) for each i in [0, n), by the schedule.
 void RunInSchedule(int64_t n, const std::function<void(int64_t)>& f);
 
-// What the threads of a real team call. A thread's writes to shared memory are its own until all threads have come to a barrier that makes
+// The calls of a real team's threads. A thread's writes to shared memory are its own until all threads have come to a barrier that makes
 // them visible: what is read too early is not there, as it may be on a device, and what two threads write is a fault.
 class RealTeam {
  public:

@@ -5,9 +5,9 @@
 //     return ForEach(stream, n, [=] AMPC_DEVICE(int64_t i) { y[i] = a * x[i]; });
 //   }
 //
-// Functors are copied to the device: they hold pointers and numbers, nothing that owns. What runs there is marked AMPC_DEVICE. nvcc wants
-// such a lambda outside of generic lambdas and private functions; where a type is chosen by Visit*, call a function template that has it.
-// A launcher returns 0, or a code for Device::LaunchStatus. No work (n == 0) is no launch.
+// Functors are copied to the device: they hold pointers and numbers, nothing that owns. Code that runs there is marked AMPC_DEVICE. nvcc
+// wants such a lambda outside of generic lambdas and private functions; where a type is chosen by Visit*, call a function template that has
+// it. A launcher returns 0, or a code for Device::LaunchStatus. No work (n == 0) is no launch.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ int ForEachTeam(void* stream, int64_t teams, int64_t work, F f, int shared_bytes
   return teams == 0 ? 0 : LaunchForEachTeam(stream, teams, work, shared_bytes, f);
 }
 
-// What a team offers. Every thread of it must reach every call, with the same arguments.
+// The calls of a team. Every thread of it must reach every call, with the same arguments.
 //   team.For(n, f)                        f(int64_t i) for each i, shared among the threads; everyone sees the results behind it
 //   team.Reduce(n, identity, load, combine)  combine over load(0..n-1), the same value for every thread; the order depends only on n and
 //                                         the team's size. `combine` is associative and commutative but for rounding

@@ -19,7 +19,7 @@ namespace ampc::cuda {
 inline constexpr int64_t kChunk = 1 << 14;
 inline constexpr int64_t ChunksOf(int64_t elements) { return (elements + kChunk - 1) / kChunk; }
 
-// Where a tensor stands among all that a call is for: its position, and the chunks before it.
+// The place of a tensor among all that a call is for: its position, and the chunks before it.
 struct TensorPlace {
   int64_t index = 0;
   int64_t first_chunk = 0;

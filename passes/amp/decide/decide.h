@@ -38,7 +38,7 @@ using DecisionOr = absl::StatusOr<std::unique_ptr<AmpDecision>>;
 
 // Nothing becomes low.
 std::unique_ptr<AmpDecision> DecideNothing(const DecideOptions& options, const Program& program);
-// What a Paddle policy says for a whole program; every op is left alone.
+// A decision with the settings of a Paddle policy for a whole program; every op is left alone.
 std::unique_ptr<AmpDecision> NewDecision(const DecideOptions& options, const PaddlePolicy& policy, const Program& program);
 // ampc's own: classes and slot precisions of the records, kernels of the target.
 DecisionOr DecideOwn(const DecideOptions& options, const PrecisionSupport& support, const Program& program,

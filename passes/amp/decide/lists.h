@@ -33,7 +33,7 @@ struct ClassRule {
   bool own_op = false;  // no record is needed: a user's own op, which has a low kernel where the class says low
 };
 
-// What `rules` say about the op; null for nothing. The last rule that fits wins.
+// The class that `rules` give the op; null for none. The last rule that fits wins.
 const AmpClass* FindClass(const std::vector<ClassRule>& rules, const Op& op);
 // One text for all, and back: `op=allow;op=deny:attr=v|w;!own_op=widest`.
 std::string ClassRulesText(const std::vector<ClassRule>& rules);

@@ -23,7 +23,7 @@ struct Fact {
     kFed = 1 << 10,       // a feed, or pieces of one, moved, pooled, and scaled or shifted by constants
     kOfLoss = 1 << 11,    // a loss or a mean over everything, or arithmetic on such
   };
-  // What may be true of a value that is one of several. The others are true of a value only where they are of all that it may be.
+  // A value that is one of several may have these traits if any of them may, and has the other traits only if all of them have.
   static constexpr uint16_t kMay = kLarge | kSmall | kStatistic | kSummed | kExp | kWhole | kProduct;
 
   // A value as a product of powers of one other: x * (2 * x) has base x and degree 2.
@@ -33,7 +33,7 @@ struct Fact {
     friend bool operator==(const Power&, const Power&) = default;
   };
 
-  // What constants say of the size of a value.
+  // The size of a value as far as constants tell it.
   struct SizeHint {
     enum Kind : uint8_t {
       kNone,

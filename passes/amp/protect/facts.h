@@ -65,7 +65,7 @@ class Facts {
 
  private:
   void FindNumbers();
-  // What no rule says.
+  // Finds the facts that no rule gives.
   void FindResults(const Op& op, Fact* results);
 
   const DType low_;

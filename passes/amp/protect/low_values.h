@@ -1,4 +1,4 @@
-// What a constant loses in a low type.
+// The loss of a constant in a low type.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ LostValue LossOf(absl::Span<const float> values, DType low, OnTiny on_tiny = OnT
 // Of the numbers that an op such as fill_constant, assign_value or ConstantOfShape makes; none for another op.
 LostValue LossOfCreated(const Op& op, DType low);
 
-// What many values lose by being small: the norm of the error beside the norm of the values. Few small ones among others are the rounding
-// of any weight.
+// The share that many values lose by being small: the norm of the error beside the norm of the values. Few small ones among others are the
+// rounding of any weight.
 class ShareLost {
  public:
   ShareLost(DType low, OnTiny on_tiny, uint64_t count);

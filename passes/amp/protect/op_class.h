@@ -1,4 +1,4 @@
-// What the AMP class of an op's record means for the op.
+// The effect of the AMP class of an op's record on the op.
 #pragma once
 
 #include "absl/types/span.h"

@@ -20,7 +20,7 @@ enum class Direction : uint8_t {
   kCycle,    // the ops of a cycle
 };
 
-// What a rule finds at an op.
+// The effect of a rule at an op.
 enum class Effect : uint8_t { kNone, kStarts, kPasses, kEnds };
 
 struct Rule {

@@ -1,4 +1,4 @@
-// What the values that travel with a program lose in a low type: literals, and weights as far as they are looked at.
+// The losses in a low type of the values that travel with a program: literals, and weights as far as they are looked at.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,13 @@
 
 namespace ampc {
 
-// By Var::id. What is beyond the range in a weight that only convolutions and matrix products read is no loss here: what becomes of it says
+// By Var::id. A value beyond the range in a weight that only convolutions and matrix products read is no loss here: what becomes of it says
 // the option on_overflow. A weight whose values are small is lost where most of it is after what `on_tiny` does to them. Values are those
 // before any conversion. O(program + bytes of the weights that other ops read, or that are small).
 std::vector<LostValue> LossesOfStored(const Program& program, const CastRoots& roots, DType low, OnTiny on_tiny);
 
-// The value of a stored variable as it was before any conversion, where that travels with it; empty for no floats, and for more than
-// `most`.
+// The value of a stored variable as it was before any conversion, where that travels with it; empty for no floats, and for
+// more than `most`.
 std::vector<float> OriginalFloats(const Var& var, int64_t most = kMostVectorElements);
 
 }  // namespace ampc

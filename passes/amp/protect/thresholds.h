@@ -17,9 +17,9 @@ inline constexpr double kSafeForLog = 0x1p-14;
 inline constexpr double kSmallError = 0x1p-9;
 // From this degree on a value of ordinary size leaves the range: 41 cubed is above 65504.
 inline constexpr int kHighDegree = 3;
-// What is divided by that much and is of ordinary size then, 32 or more, was beyond the range.
+// A value that is divided by that much and is of ordinary size then, 32 or more, was beyond the range.
 inline constexpr double kLongProduct = 2048;
-// What is taken from feeds of ordinary size, as images between 0 and 1 are, leaves what is about as large.
+// A smaller offset, taken from feeds of ordinary size, as images between 0 and 1 are, leaves values about as large.
 inline constexpr double kSmallOffset = 4;
 // The sum of the weights of a mean, beside 1: exporters round them.
 inline constexpr double kNearlyOne = 0.05;
@@ -32,8 +32,8 @@ inline constexpr int64_t kMostCoordinates = 4;
 // All integers up to here are exact.
 inline double MostExact(DType low) { return low == DType::kF16 ? 2048 : 256; }
 
-// How far a rule looks for the op that it is about. Exporters write fewer ops between; without a limit an op could be looked at once per
-// reader.
+// How far a rule looks for the op that it is about. Exporters write fewer ops between; without a limit an op could be looked at
+// once per reader.
 inline constexpr int kMostReshapes = 4;  // between a largest value and what it is subtracted from, a product and what divides it
 inline constexpr int kMostMoves = 8;     // between a value and its multiple of whole numbers
 inline constexpr int kMostOffsets = 16;  // from feeds to their difference

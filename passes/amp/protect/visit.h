@@ -38,7 +38,7 @@ class Marks {
   absl::flat_hash_map<int, Mark> marks_;  // by Op::id: few have one
 };
 
-// What the two directions have in common.
+// The common part of the two directions.
 class RuleVisit {
  public:
   RuleVisit(const Facts& facts, const Op& op, Marks* marks) : facts(facts), op(op), marks_(marks) {}

@@ -55,7 +55,7 @@ struct AmpReport {
 
 // A weight or literal that AMP stored low.
 bool IsConverted(const Var& var);
-// What that did to the values of a literal; nothing for a weight that is only transformed on its way out.
+// The effect of that on the values of a literal; none for a weight that is only transformed on its way out.
 absl::StatusOr<WeightDamage> DamageOfLiteral(const Var& var);
 
 // Of a converted program; `decision` may be null (level O0).
