@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/op_record.h"
 #include "passes/analysis/schema_support.h"
 
 namespace ampc {
@@ -34,8 +35,7 @@ ProgramSizes SizesOf(const Program& program, const Program& sized) {
   for (int b = 0; b < program.num_blocks(); ++b) {
     const Block &from = program.block(b), &to = sized.block(b);
     for (size_t i = 0; i < from.ops().size(); ++i) {
-      const Op& op = *to.ops()[i];
-      if (op.def().cost != nullptr) sizes.costs[from.ops()[i]->id()] = op.def().cost(op);
+      sizes.costs[from.ops()[i]->id()] = CostOf(*to.ops()[i]);
     }
     for (size_t i = 0; i < from.vars().size(); ++i) sizes.elements[from.vars()[i]->id()] = DeclaredElements(to.vars()[i]->type);
   }
@@ -66,9 +66,9 @@ bool TimeModel::FollowsOut(const Op& op, int flat) const {
 }
 
 double TimeModel::OpSeconds(const Op& op, bool low) const {
-  if (op.marks.amp == AmpMark::kInserted || op.def().cost == nullptr) return 0;
+  if (op.marks.amp == AmpMark::kInserted) return 0;
   if (std::all_of(op.outputs().begin(), op.outputs().end(), [this](const Var* var) { return known_[var->id()]; })) return 0;
-  const Cost cost = sizes_ != nullptr && op.id() < static_cast<int>(sizes_->costs.size()) ? sizes_->costs[op.id()] : op.def().cost(op);
+  const Cost cost = sizes_ != nullptr && op.id() < static_cast<int>(sizes_->costs.size()) ? sizes_->costs[op.id()] : CostOf(op);
   if (cost.flops == 0 && cost.bytes == 0) return 0;
   Traffic traffic;
   double declared = 0;  // what the record counts, which may be a part of it: the rows that an index names

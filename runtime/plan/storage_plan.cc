@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/base/status_macros.h"
+#include "graph/op_record.h"
 #include "kernels/storage.h"
 
 namespace ampc {
@@ -86,10 +87,9 @@ class StorageAssigner {
   // Seconds that a convolution or product is faster in bf16. Dims that the record does not know count as often as the result has more
   // elements.
   double Gain(const OpInstance& op) const {
-    if (op.op->def().cost == nullptr) return 0;
     double declared = 1;
     for (int64_t d : op.op->outputs()[0]->type.dims) declared *= static_cast<double>(std::max<int64_t>(1, d));
-    const double flops = op.op->def().cost(*op.op).flops * std::max(1.0, Elements(op.outputs[0]) / declared);
+    const double flops = CostOf(*op.op).flops * std::max(1.0, Elements(op.outputs[0]) / declared);
     const bool grouped = op.op->GetInt("groups", 1) > 1;
     return grouped ? flops / device_.f32_grouped - flops / device_.bf16_grouped : flops / device_.f32_flops - flops / device_.bf16_flops;
   }

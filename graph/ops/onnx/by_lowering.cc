@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/dtype_switch.h"
 #include "graph/base/status_macros.h"
+#include "graph/op_record.h"
 #include "graph/ops/onnx/lowering.h"
 
 namespace ampc::onnx {
@@ -194,8 +195,7 @@ std::optional<Cost> CostOfLowering(const Op& op, bool ones) {
   if (!lowering.ok()) return std::nullopt;
   Cost total;
   for (const std::unique_ptr<Op>& native : lowering.TakeOps()) {
-    if (native->def().cost == nullptr) continue;
-    const Cost cost = native->def().cost(*native);
+    const Cost cost = CostOf(*native);
     total.flops += cost.flops;
     total.bytes += cost.bytes;
   }
