@@ -119,9 +119,11 @@ TEST(Plan, SaysWhatIsWrongInAFile) {
       {R"({"ampc-plan": 1, "ops": []})", "'measured' needs to be true or false"},
       {R"({"ampc-plan": 1, "measured": false, "ops": []})", "'digest' needs to be a string"},
       {R"({"ampc-plan": 1, "measured": true, "digest": "", "ops": [1]})", "op 0: it needs to be an object"},
-      {R"({"ampc-plan": 1, "measured": true, "digest": "", "ops": [{"op": "relu", "value": "y", "key": "1", "precision": "low", "rule": "", "reason": ""}]})",
+      {R"({"ampc-plan": 1, "measured": true, "digest": "", "ops": [)"
+       R"({"op": "relu", "value": "y", "key": "1", "precision": "low", "rule": "", "reason": ""}]})",
        "op 0: 'key' is '1', needs 16 hexadecimal digits"},
-      {R"({"ampc-plan": 1, "measured": true, "digest": "", "ops": [{"op": "r", "value": "y", "key": "0123456789abcdef", "precision": "half", "rule": "", "reason": ""}]})",
+      {R"({"ampc-plan": 1, "measured": true, "digest": "", "ops": [)"
+       R"({"op": "r", "value": "y", "key": "0123456789abcdef", "precision": "half", "rule": "", "reason": ""}]})",
        "op 0: 'precision' is 'half', needs low or fp32"}};
   for (const auto& [text, message] : bad) EXPECT_EQ(ParsePlan(text).status().message(), message) << text;
 }

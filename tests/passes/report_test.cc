@@ -92,14 +92,14 @@ TEST_F(ReportTest, IsJson) {
   const std::string text = json.Take();
   EXPECT_NE(text.find("\"low_flops_share\":0.5"), std::string::npos) << text;
   EXPECT_NE(text.find("\"rule\":\"black-vars\""), std::string::npos) << text;
-  for (
-      const char* part :
-      {R"({"mode":"own","level":"O2","low":"float16","low_ops":1,"fp32_ops":4,"untouched_ops":0,"low_flops_share":0.5,"types":[)",
-       R"({"op":"matmul_v2","low":1,"fp32":1,"none":0},{"op":"shape","low":0,"fp32":1,"none":0}],)",
-       R"("omitted":{"ops":0,"casts":0,"weights":0},"ops":[{"op":"matmul_v2","value":"h","precision":"low","dtype":"float16","rule":"allow",)",
-       R"("casts":[{"source":"x","result":"x.f16","from":"float32","to":"float16","consumers":["h"],"reason":")",
-       R"({"source":"h","result":"h.f32","from":"float16","to":"float32","consumers":["e"],"reason":")",
-       R"("weights":[{"name":"w","from":"float32","to":"float16","copy":false}]})"}) {
+  for (const char* part :
+       {R"({"mode":"own","level":"O2","low":"float16","low_ops":1,"fp32_ops":4,"untouched_ops":0,"low_flops_share":0.5,"types":[)",
+        R"({"op":"matmul_v2","low":1,"fp32":1,"none":0},{"op":"shape","low":0,"fp32":1,"none":0}],)",
+        R"("omitted":{"ops":0,"casts":0,"weights":0},)"
+        R"("ops":[{"op":"matmul_v2","value":"h","precision":"low","dtype":"float16","rule":"allow",)",
+        R"("casts":[{"source":"x","result":"x.f16","from":"float32","to":"float16","consumers":["h"],"reason":")",
+        R"({"source":"h","result":"h.f32","from":"float16","to":"float32","consumers":["e"],"reason":")",
+        R"("weights":[{"name":"w","from":"float32","to":"float16","copy":false}]})"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in " << text;
   }
 }
