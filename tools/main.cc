@@ -1,5 +1,6 @@
 // ampc: the command line. Parses, runs one verb, turns its status into one sentence and an exit code.
 #include <algorithm>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/atomic_file.h"
 #include "graph/base/error.h"
+#include "runtime/convert/options.h"
 #include "tools/cli/command.h"
 #include "tools/cli/help.h"
 #include "tools/cli/peer_options.h"
@@ -64,14 +66,17 @@ std::vector<std::string> Spoken(std::vector<std::string> args) {
 // Options that name several things, one each time they are given: `--exclude Conv Relu` is `--exclude Conv --exclude Relu` where that can
 // be meant.
 std::vector<std::string> WithRepeatedOptions(const std::vector<std::string>& args) {
-  static const std::vector<std::string> kLists = {"--exclude", "--include", "--white-list", "--black-list", "--black-vars"};
+  std::set<std::string> lists;
+  for (const ConvertOption& option : ConvertOptionTable()) {
+    if (option.form == OptionForm::kList && option.scope == OptionScope::kDecides) lists.insert(absl::StrCat("--", option.name));
+  }
   std::vector<std::string> out;
   std::string list;  // that the words belong to
   for (const std::string& arg : args) {
     if (!list.empty() && arg[0] != '-' && out.back() != list) out.push_back(list);
     out.push_back(arg);
     if (arg.empty() || arg[0] != '-') continue;
-    list = std::find(kLists.begin(), kLists.end(), arg) != kLists.end() ? arg : "";
+    list = lists.contains(arg) ? arg : "";
   }
   return out;
 }
