@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "graph/base/status_macros.h"
 #include "runtime/convert/convert.h"
+#include "runtime/convert/options.h"
 #include "runtime/convert/report.h"
 #include "tools/cli/command.h"
 #include "tools/cli/convert_flags.h"
@@ -25,8 +26,6 @@ std::string Damage(const ConvertResult& result) {
                       " became zero, ", sum.subnormal, " subnormal");
 }
 
-const char* DTypeWord(const ConvertResult& result) { return result.options.dtype == DType::kBF16 ? "bf16" : "fp16"; }
-
 std::string Predicted(const Prediction& predicted) {
   const PredictedRun& run = predicted.run;
   std::string out =
@@ -39,7 +38,7 @@ std::string Predicted(const Prediction& predicted) {
 
 void PrintText(Console& console, const ConvertFlags& flags, const ConvertResult& result) {
   const ModelFacts& after = result.after;
-  const char* dtype = DTypeWord(result);
+  const char* dtype = DTypeWord(result.options.dtype);
   std::string out = absl::StrCat(flags.options.output, ": ", HumanBytes(result.bytes_before), " -> ", HumanBytes(result.bytes_after),
                                  " in ", HumanSeconds(result.seconds()), "\n");
   absl::StrAppend(&out, "  ops: ", after.low_ops, " ", dtype, ", ", after.float_ops - after.low_ops, " fp32, ",

@@ -26,9 +26,8 @@ std::string Cause(const Explanation& e, int op) {
 }
 
 std::string Summary(const Explanation& e, const ConvertOptions& options) {
-  const char* low = e.report.low == DType::kBF16 ? "bf16" : "fp16";
-  return absl::StrCat(options.model, ": at level ", e.report.level, " ", e.report.low_ops, " ops ", low, ", ", e.report.fp32_ops, " fp32, ",
-                      e.report.untouched_ops, " taken as they are; ", e.report.casts.size(),
+  return absl::StrCat(options.model, ": at level ", e.report.level, " ", e.report.low_ops, " ops ", DTypeWord(e.report.low), ", ",
+                      e.report.fp32_ops, " fp32, ", e.report.untouched_ops, " taken as they are; ", e.report.casts.size(),
                       e.report.casts.size() == 1 ? " cast\n" : " casts\n");
 }
 
@@ -36,9 +35,7 @@ std::string Table(const Explanation& e) {
   std::vector<std::vector<std::string>> rows = {{"op", "type", "value", "computes", "casts", "because of", "rule"}};
   for (size_t i = 0; i < e.ops.size(); ++i) {
     const AmpOpEntry& op = e.report.ops[i];
-    const std::string computes = op.precision == "untouched" ? "-"
-                                 : op.precision == "low"     ? (e.report.low == DType::kBF16 ? "bf16" : "fp16")
-                                                             : "fp32";
+    const std::string computes = op.precision == "untouched" ? "-" : op.precision == "low" ? DTypeWord(e.report.low) : "fp32";
     rows.push_back({absl::StrCat(i), op.type, Short(op.value), computes, absl::StrCat(e.ops[i].casts.size()),
                     Short(Cause(e, static_cast<int>(i))), op.reason.empty() ? op.rule : absl::StrCat(op.rule, ": ", op.reason)});
   }

@@ -9,6 +9,7 @@
 #include "graph/base/error.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/status_macros.h"
+#include "passes/amp/cast/cast_parameters.h"
 #include "passes/amp/select/original_names.h"
 #include "passes/amp/select/select_ops.h"
 
@@ -64,7 +65,7 @@ std::vector<int> All(size_t count) {
 absl::StatusOr<ExplainedConversion> ExplainConversion(const ExplainOptions& options) {
   ConvertOptions convert = options.convert;
   convert.decide_only = true;
-  const OnTiny on_tiny = convert.on_tiny == "flush" ? OnTiny::kFlush : convert.on_tiny == "keep" ? OnTiny::kKeep : OnTiny::kSubnormal;
+  const OnTiny on_tiny = OnTinyOption({{"on_tiny", convert.on_tiny}}).value_or(OnTiny::kSubnormal);  // Convert refuses other words
   std::optional<Causes> causes;
   convert.decided = [&](const Program& program, const AmpDecision& decision) { causes.emplace(program, decision, on_tiny); };
   ExplainedConversion explained;
@@ -89,7 +90,7 @@ std::string ExplainJson(const ExplainedConversion& explained) {
   const ConvertResult& result = explained.result;
   const Explanation& e = explained.explanation;
   JsonWriter json(JsonWriter::kIndented);
-  json.BeginObject().Field("model", result.options.model).Field("dtype", e.report.low == DType::kBF16 ? "bf16" : "fp16");
+  json.BeginObject().Field("model", result.options.model).Field("dtype", DTypeWord(e.report.low));
   json.Field("level", e.report.level).Field("mode", e.report.mode).Field("target", result.options.target);
   json.Field("low_ops", e.report.low_ops).Field("fp32_ops", e.report.fp32_ops).Field("untouched_ops", e.report.untouched_ops);
   json.Key("notes").BeginArray();

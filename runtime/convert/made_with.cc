@@ -30,7 +30,7 @@ void ForEachChoice(Options& options, F&& f) {
   }
 }
 
-std::string ToText(DType value) { return value == DType::kBF16 ? "bf16" : "fp16"; }
+std::string ToText(DType value) { return DTypeWord(value); }
 std::string ToText(bool value) { return value ? "true" : "false"; }
 std::string ToText(int value) { return absl::StrCat(value); }
 std::string ToText(const std::string& value) { return EscapeItem(value); }

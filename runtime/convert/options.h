@@ -76,6 +76,9 @@ struct ConvertOptions {
   std::function<std::string(const ConvertResult&)> page = {};
 };
 
+// "fp16" or "bf16", as --dtype takes it.
+inline const char* DTypeWord(DType low) { return low == DType::kBF16 ? "bf16" : "fp16"; }
+
 // How an option looks on the command line and in a configuration file.
 enum class OptionForm : uint8_t {
   kText,

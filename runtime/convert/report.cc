@@ -26,7 +26,7 @@ void WriteIo(JsonWriter& json, absl::string_view key, bool all, const std::vecto
   }
 }
 
-void WriteValue(JsonWriter& json, const char* name, DType value) { json.Field(name, value == DType::kBF16 ? "bf16" : "fp16"); }
+void WriteValue(JsonWriter& json, const char* name, DType value) { json.Field(name, DTypeWord(value)); }
 void WriteValue(JsonWriter& json, const char* name, bool value) { json.Field(name, value); }
 void WriteValue(JsonWriter& json, const char* name, int value) { json.Field(name, value); }
 void WriteValue(JsonWriter& json, const char* name, const std::string& value) { json.Field(name, value); }
