@@ -85,7 +85,7 @@ double TimeModel::OpSeconds(const Op& op, bool low) const {
   traffic.elements *= part;
 
   const bool grouped = op.GetInt("groups", 1) > 1 || op.GetInt("group", 1) > 1;
-  const bool multiplies = op.def().amp == AmpClass::kAllow;
+  const bool multiplies = AmpClassOf(op) == AmpClass::kAllow;
   const double fp32 = std::max(cost.flops / (grouped ? device_.f32_grouped : device_.f32_flops), SweepSeconds(device_, traffic.bytes));
   const double rate =
       low_ == DType::kBF16 ? (grouped ? device_.bf16_grouped : device_.bf16_flops) : (grouped ? device_.f16_grouped : device_.f16_flops);

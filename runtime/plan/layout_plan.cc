@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "graph/base/status_macros.h"
+#include "graph/op_record.h"
 #include "kernels/layout.h"
 #include "runtime/plan/move_kernels.h"
 
@@ -42,7 +43,7 @@ class LayoutAssigner {
     return (context_.target != nullptr ? *context_.target->device.kernels : context_.kernels).Find(op.op->type());
   }
 
-  static bool IsConvolution(const OpInstance& op) { return op.op->def().amp == AmpClass::kAllow || op.op->type() == "quantized_conv2d"; }
+  static bool IsConvolution(const OpInstance& op) { return AmpClassOf(*op.op) == AmpClass::kAllow || op.op->type() == "quantized_conv2d"; }
 
   // Fills convolved_: ops come after what makes their operands.
   void FindConvolved(const std::vector<OpInstance>& ops) {

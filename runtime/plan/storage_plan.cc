@@ -97,7 +97,7 @@ class StorageAssigner {
   // Adds to the classes of the op's values what halves cost more than float32.
   void AddCosts(const OpInstance& op) {
     const HalfSupport support = SupportOf(op);
-    const bool multiplies = op.op != nullptr && support == HalfSupport::kEach && op.op->def().amp == AmpClass::kAllow;
+    const bool multiplies = op.op != nullptr && support == HalfSupport::kEach && AmpClassOf(*op.op) == AmpClass::kAllow;
     ForEachValue(op, [&](ValueId v, bool read) {
       const double n = Elements(v), saved = 2 * n / (4 * n <= device_.near ? device_.near_bytes : device_.far_bytes);
       double more = -saved;  // where elements are copied, or the library rounds what it has in registers

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/op_record.h"
 #include "tools/picture/dataflow.h"
 #include "tools/picture/repeats.h"
 
@@ -26,7 +27,7 @@ std::string Summary(absl::Span<const Op* const> ops) {
   constexpr int kRanks = 3;
   std::vector<std::string> types[kRanks];
   for (const Op* op : ops) {
-    const AmpClass amp = op->def().amp;
+    const AmpClass amp = AmpClassOf(*op);
     std::vector<std::string>& rank = types[amp == AmpClass::kAllow ? 0 : amp == AmpClass::kClear || amp == AmpClass::kNever ? 2 : 1];
     if (rank.size() <= kMost && std::find(rank.begin(), rank.end(), op->type()) == rank.end()) rank.push_back(op->type());
   }

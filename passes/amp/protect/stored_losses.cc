@@ -6,6 +6,7 @@
 
 #include "graph/base/host_values.h"
 #include "graph/low_range.h"
+#include "graph/op_record.h"
 #include "passes/amp/decide/decision.h"
 
 namespace ampc {
@@ -97,7 +98,8 @@ std::vector<float> OriginalFloats(const Var& var, int64_t most) {
 std::vector<LostValue> LossesOfStored(const Program& program, const CastRoots& roots, DType low, OnTiny on_tiny) {
   std::vector<bool> wanted(program.num_var_ids(), false);
   ForEachOp(program, [&](const Op& op) {
-    if (IsInserted(op) || IsCast(op) || op.def().opaque || op.def().amp == AmpClass::kAllow || op.def().amp == AmpClass::kNever) return;
+    const AmpClass amp = AmpClassOf(op);
+    if (IsInserted(op) || IsCast(op) || op.def().opaque || amp == AmpClass::kAllow || amp == AmpClass::kNever) return;
     for (const Var* var : op.inputs()) wanted[roots.Root(*var).id()] = true;
   });
   std::vector<LostValue> losses(program.num_var_ids());
