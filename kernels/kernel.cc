@@ -30,9 +30,16 @@ bool IsNeutral(const TensorDesc& t) {
   return t.dims[1] == 1 || std::all_of(t.dims.begin() + 2, t.dims.end(), [](int64_t d) { return d == 1; });
 }
 
-// Whether the op broadcasts its operands by Paddle's rule.
-bool Broadcasts(const Op& op) {
-  return op.type() == "fused_elementwise" || (op.def().InputSlot("Y") >= 0 && op.def().InputSlot("Out@GRAD") < 0);
+// Whether the op, or the op that it is the gradient of, broadcasts its operands by Paddle's rule.
+bool Broadcasts(const Op& op) { return op.type() == "fused_elementwise" || op.def().InputSlot("Y") >= 0; }
+
+// The tensor whose dims the operands broadcast to: the result, or its gradient.
+const TensorDesc& Broadcasted(const KernelSpec& spec) {
+  const int gradient = spec.op->def().InputSlot("Out@GRAD");
+  for (size_t i = 0; gradient >= 0 && i < spec.inputs.size(); ++i) {
+    if (spec.op->InputSlotOf(static_cast<int>(i)) == gradient) return spec.inputs[i];
+  }
+  return spec.outputs[0];
 }
 
 // The dim of the result at which operand `flat` starts; -1: the last dims are aligned.
@@ -42,16 +49,24 @@ int64_t AxisOf(const Op& op, size_t flat) {
   return flat < axes.size() ? axes[flat] : -1;
 }
 
-// Operand `flat` with a dim for each of the result's, where the op broadcasts; else as it is.
-TensorDesc Aligned(const KernelSpec& spec, size_t flat) {
-  TensorDesc t = spec.inputs[flat];
-  const int64_t rank = static_cast<int64_t>(spec.outputs[0].dims.size()), room = rank - static_cast<int64_t>(t.dims.size());
-  if (room <= 0 || !HasChannelsAndSpace(spec.outputs[0]) || !Broadcasts(*spec.op)) return t;
-  const int64_t given = AxisOf(*spec.op, flat), axis = given < 0 ? room : given;
-  if (axis > room) return t;
+// A tensor that starts at dim `axis` of the broadcast dims, or, where that is -1, ends with them: with a dim for each of theirs, where the
+// op broadcasts; else as it is.
+TensorDesc Aligned(const KernelSpec& spec, TensorDesc t, int64_t axis) {
+  const TensorDesc& whole = Broadcasted(spec);
+  const int64_t rank = static_cast<int64_t>(whole.dims.size()), room = rank - static_cast<int64_t>(t.dims.size());
+  if (axis < 0) axis = room;
+  if (room <= 0 || axis > room || !HasChannelsAndSpace(whole) || !Broadcasts(*spec.op)) return t;
   t.dims.insert(t.dims.begin(), static_cast<size_t>(axis), 1);
   t.dims.resize(static_cast<size_t>(rank), 1);
   return t;
+}
+
+// The spec with all operands and results aligned.
+KernelSpec Aligned(const KernelSpec& spec) {
+  KernelSpec aligned = spec;
+  for (size_t i = 0; i < spec.inputs.size(); ++i) aligned.inputs[i] = Aligned(spec, spec.inputs[i], AxisOf(*spec.op, i));
+  for (TensorDesc& t : aligned.outputs) t = Aligned(spec, std::move(t), spec.op->GetInt("axis", -1));
+  return aligned;
 }
 
 // Dimensions move, so that operands of another rank must say where they start.
@@ -59,11 +74,13 @@ bool ElementwiseAccepts(const KernelSpec& spec) {
   const int64_t axis = spec.op->GetInt("axis", -1);
   if (axis != -1 && axis != 0 && !Broadcasts(*spec.op)) return false;
   const auto fits = [](const TensorDesc& t) { return IsChannelsLast(t) || IsNeutral(t); };
-  for (size_t i = 0; i < spec.inputs.size(); ++i) {
-    const bool lower = IsChannelsLast(spec.inputs[i]) && spec.inputs[i].dims.size() != spec.outputs[0].dims.size();
-    if (lower || !fits(Aligned(spec, i))) return false;
-  }
-  return std::all_of(spec.outputs.begin(), spec.outputs.end(), fits);
+  const size_t rank = Broadcasted(spec).dims.size();
+  const auto lower = [rank](const TensorDesc& t) { return IsChannelsLast(t) && t.dims.size() != rank; };
+  if (std::any_of(spec.inputs.begin(), spec.inputs.end(), lower) || std::any_of(spec.outputs.begin(), spec.outputs.end(), lower))
+    return false;
+  const KernelSpec aligned = Aligned(spec);
+  return std::all_of(aligned.inputs.begin(), aligned.inputs.end(), fits) &&
+         std::all_of(aligned.outputs.begin(), aligned.outputs.end(), fits);
 }
 
 // From a row-major operand to a channels-last result.
@@ -177,8 +194,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelEntry& entry, con
     return InternalError(absl::StrCat(Describe(*spec.op), ": planned with channels-last tensors that its kernel does not take"));
   }
   if (!GivenInMemoryOrder(entry, spec)) return Make(entry, spec);
-  KernelSpec in_memory_order = spec;
-  for (size_t i = 0; i < spec.inputs.size(); ++i) in_memory_order.inputs[i] = Aligned(spec, i);
+  KernelSpec in_memory_order = Aligned(spec);
   ToMemoryOrder(&in_memory_order.inputs);
   ToMemoryOrder(&in_memory_order.outputs);
   return Make(entry, in_memory_order);

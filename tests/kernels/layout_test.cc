@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <string>
 
+#include "graph/op_registry.h"
 #include "kernels/layout.h"
 #include "kernels/parallel.h"
+#include "kernels/spec/elementwise_spec.h"
 #include "tests/kernels/layouts.h"
 #include "tests/kernels/op_run.h"
 #include "tests/testlib/status.h"
@@ -238,6 +240,42 @@ TEST(Layouts, OperandsOfLowerRankAreAlignedWithTheChannels) {
   CheckTogether(OpRun("elementwise_mul").In("X", x).In("Y", Random({6, 7}, 2)).Out("Out"));
   EXPECT_THAT(OpRun("elementwise_add").In("X", x).In("Y", Random({5, 6, 7}, 2)).Out("Out").ChannelsLast("X").ChannelsLast("Out").Run(),
               StatusIs(ExitCode::kInternal, HasSubstr("does not take")));
+}
+
+// X, the gradient of the result and that of X channels-last: the same elements, and sums of the same elements in another order.
+void CheckGradientTogether(const std::string& op, const Shape& x, const Shape& y, int axis, bool of_x) {
+  SCOPED_TRACE(absl::StrCat(op, " ", ::testing::PrintToString(y), " axis ", axis, " of x ", of_x));
+  OpRun run(op);
+  run.In("X", Random(x, 1)).In("Y", Random(y, 2, 0.5, 2)).In("Out@GRAD", Random(x, 3)).Attr("axis", axis);
+  const bool reads_out = Ops().Find(op)->InputSlot("Out") >= 0;
+  if (reads_out) run.In("Out", Random(x, 4));
+  if (of_x) run.Out("X@GRAD");
+  run.Out("Y@GRAD");
+  ASSERT_OK_AND_ASSIGN(const auto plain, run.Run());
+  OpRun last(run);
+  last.ChannelsLast("X").ChannelsLast("Out@GRAD");
+  if (reads_out) last.ChannelsLast("Out");
+  if (of_x) last.ChannelsLast("X@GRAD");
+  ASSERT_OK_AND_ASSIGN(const auto got, last.Run());
+  if (of_x) {
+    EXPECT_TRUE(got[0].stored == plain[0].stored);
+  }
+  const std::vector<float> sums = got.back().floats(), wanted = plain.back().floats();
+  ASSERT_EQ(sums.size(), wanted.size());
+  for (size_t i = 0; i < sums.size(); ++i) EXPECT_TRUE(Near(sums[i], wanted[i], ToleranceFor(DType::kF32))) << i;
+}
+
+TEST(Layouts, GradientsOfOperandsOfLowerRankAreAlignedWithTheChannels) {
+  for (const BinaryGradientRow& row : BinaryGradientRows()) {
+    if (row.x != std::string("X")) continue;  // its operands are alike
+    for (const bool of_x : {true, false}) {
+      CheckGradientTogether(row.op, {2, 5, 6, 7}, {5}, 1, of_x);
+      CheckGradientTogether(row.op, {2, 5, 6, 7}, {2, 5}, 0, of_x);
+      CheckGradientTogether(row.op, {2, 5, 6, 7}, {6, 7}, -1, of_x);
+      CheckGradientTogether(row.op, {2, 5, 6, 7}, {5, 1, 1}, -1, of_x);
+      CheckGradientTogether(row.op, {2, 5, 4, 6, 7}, {5}, 1, of_x);
+    }
+  }
 }
 
 TEST(Layouts, VolumesAreTakenInEither) {
