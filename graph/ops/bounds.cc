@@ -24,6 +24,12 @@ Bounds Square(const Bounds& a) {
   return {least * least, a.Magnitude() * a.Magnitude()};
 }
 
+// Of x * gate(x), whose smallest value is -`dip`.
+Bounds Gated(const Bounds& a, double dip) { return {a.low >= 0 ? 0 : std::max(-dip, a.low), std::max(0.0, a.high)}; }
+
+// The smallest value of x / (1 + exp(-x)) is -0.27847, of x * tanh(softplus(x)) -0.30885, of gelu -0.17005.
+constexpr double kSiluDip = 0.2785, kLargestDip = 0.309;
+
 }  // namespace
 
 Bounds MovedBounds(const Op&, absl::Span<const Bounds> in) {
@@ -107,6 +113,54 @@ Bounds ReducedSumBounds(const Op& op, absl::Span<const Bounds> in) {
     return same_sign ? Bounds{in[0].low >= 0 ? in[0].low : -kInfinity, in[0].high <= 0 ? in[0].high : kInfinity} : Bounds();
   const double count = static_cast<double>(before) / static_cast<double>(after);
   return {Product(in[0].low, count), Product(in[0].high, count)};
+}
+
+Bounds AffineBounds(const Op& op, absl::Span<const Bounds> in) {
+  if (in.size() != 1 || op.input("ScaleTensor") != nullptr) return {};
+  const double scale = op.GetFloat("scale"), bias = op.GetFloat("bias");
+  const Bounds scaled = Times(in[0], {scale, scale});
+  const double offset = op.GetBool("bias_after_scale") ? bias : Product(bias, scale);
+  return {scaled.low + offset, scaled.high + offset};
+}
+
+Bounds GatedBounds(const Op&, absl::Span<const Bounds> in) { return Gated(in[0], kLargestDip); }
+
+Bounds SwishBounds(const Op& op, absl::Span<const Bounds> in) {
+  const double beta = op.GetFloat("beta");
+  return beta > 0 ? Gated(in[0], kSiluDip / beta) : Bounds();
+}
+
+Bounds HardSwishBounds(const Op& op, absl::Span<const Bounds> in) {
+  const auto is = [&op](const char* attr, double value) { return op.attr(attr) == nullptr || op.GetFloat(attr) == value; };
+  return is("threshold", 6) && is("scale", 6) && is("offset", 3) ? Gated(in[0], 0.375) : Bounds();
+}
+
+Bounds LeakyBounds(const Op& op, absl::Span<const Bounds> in) {
+  const double alpha = op.GetFloat("alpha");
+  const auto leaky = [alpha](double x) { return x < 0 ? Product(alpha, x) : x; };
+  return alpha >= 0 ? Bounds{leaky(in[0].low), leaky(in[0].high)} : Bounds();
+}
+
+Bounds EluBounds(const Op& op, absl::Span<const Bounds> in) {
+  const double alpha = op.GetFloat("alpha");
+  const auto elu = [alpha](double x) { return x < 0 ? Product(alpha, std::expm1(x)) : x; };
+  return alpha >= 0 ? Bounds{elu(in[0].low), elu(in[0].high)} : Bounds();
+}
+
+// log(1 + exp(b x)) / b lies between max(0, x) and that plus log(2) / b.
+Bounds SoftplusBounds(const Op& op, absl::Span<const Bounds> in) {
+  const double beta = op.attr("beta") == nullptr ? 1 : op.GetFloat("beta");
+  return beta > 0 ? Bounds{std::max(0.0, in[0].low), std::max(0.0, in[0].high) + std::log(2.0) / beta} : Bounds();
+}
+
+Bounds LogBounds(const Op&, absl::Span<const Bounds> in) {
+  return {in[0].low > 0 ? std::log(in[0].low) : -kInfinity, in[0].high > 0 ? std::log(in[0].high) : kInfinity};
+}
+
+Bounds ReciprocalBounds(const Op&, absl::Span<const Bounds> in) { return Inverse(in[0]); }
+
+Bounds InverseRootBounds(const Op&, absl::Span<const Bounds> in) {
+  return {in[0].high >= 0 ? 1 / std::sqrt(in[0].high) : 0, in[0].low > 0 ? 1 / std::sqrt(in[0].low) : kInfinity};
 }
 
 Bounds CastBounds(const Op& op, absl::Span<const Bounds> in) {

@@ -31,5 +31,16 @@ Bounds MinBounds(const Op& op, absl::Span<const Bounds> in);
 Bounds ClipBounds(const Op& op, absl::Span<const Bounds> in);
 Bounds ReducedSumBounds(const Op& op, absl::Span<const Bounds> in);  // of the elements of one operand
 Bounds CastBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds AffineBounds(const Op& op, absl::Span<const Bounds> in);  // of attributes scale and bias
+// Of x times a function of x between 0 and 1 that is near 0 below it: gelu, silu, mish.
+Bounds GatedBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds SwishBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds HardSwishBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds LeakyBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds EluBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds SoftplusBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds LogBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds ReciprocalBounds(const Op& op, absl::Span<const Bounds> in);
+Bounds InverseRootBounds(const Op& op, absl::Span<const Bounds> in);
 
 }  // namespace ampc::ops

@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/families.h"
 #include "graph/ops/infer_util.h"
@@ -10,7 +11,8 @@ OpDef EluDef() {
       .Alias("onnx", "Elu")
       .CostIs(PerResult<5>)
       .Amp(kInfer, "computed in fp32 inside; the exponential is taken below 0 only, the result lies above -alpha")
-      .GradientOp({"X Out?", "Out", "X"});
+      .GradientOp({"X Out?", "Out", "X"})
+      .BoundsAre(&EluBounds);
 }
 
 }  // namespace ampc::ops

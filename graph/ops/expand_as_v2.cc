@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 
@@ -41,7 +42,8 @@ OpDef ExpandAsV2Def() {
         return Cost{0, Bytes(op.inputs()[0]->type) + Bytes(op.outputs()[0]->type)};
       })
       .Amp(kClear, "moves values without arithmetic; of Y only the shape is read")
-      .GradientOp({"X Y", "Out", "X"});
+      .GradientOp({"X Y", "Out", "X"})
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

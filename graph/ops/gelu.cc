@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/families.h"
 #include "graph/ops/infer_util.h"
@@ -8,7 +9,8 @@ OpDef GeluDef() {
   return Unary("gelu", "Out = X * Phi(X); by erf, or by tanh where 'approximate'.")
       .A("approximate", false)
       .CostIs(PerResult<12>)
-      .Amp(kInfer, "computed in fp32 inside; |result| <= |x|, so it cannot overflow");
+      .Amp(kInfer, "computed in fp32 inside; |result| <= |x|, so it cannot overflow")
+      .BoundsAre(&GatedBounds);
 }
 
 }  // namespace ampc::ops

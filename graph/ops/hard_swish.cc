@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/families.h"
 #include "graph/ops/infer_util.h"
@@ -11,7 +12,8 @@ OpDef HardSwishDef() {
       .A("offset", 3.0f)
       .Alias("onnx", "HardSwish")
       .CostIs(PerResult<4>)
-      .Amp(kInfer, "computed in fp32 inside; |result| <= |x| with the usual 6/6/3, so it cannot overflow");
+      .Amp(kInfer, "computed in fp32 inside; |result| <= |x| with the usual 6/6/3, so it cannot overflow")
+      .BoundsAre(&HardSwishBounds);
 }
 
 }  // namespace ampc::ops

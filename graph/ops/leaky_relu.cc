@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/families.h"
 #include "graph/ops/infer_util.h"
@@ -9,7 +10,8 @@ OpDef LeakyReluDef() {
       .A("alpha", 0.02f)
       .Alias("onnx", "LeakyRelu")
       .CostIs(PerResult<2>)
-      .Amp(kInfer, "computed in fp32 inside with one rounding; |result| <= |x| for the usual alpha of at most 1");
+      .Amp(kInfer, "computed in fp32 inside with one rounding; |result| <= |x| for the usual alpha of at most 1")
+      .BoundsAre(&LeakyBounds);
 }
 
 }  // namespace ampc::ops

@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/families.h"
 #include "graph/ops/infer_util.h"
@@ -10,7 +11,8 @@ OpDef LinearInterpV2Def() {
              "X [n, c, w] resized: each element is the weighted mean of its 2 neighbours in X. The size is SizeTensor, OutSize, X "
              "times Scale or 'scale', or out_w.")
       .CostIs(PerResult<3>)
-      .Amp(kInfer, "positions and weights are fp32; a mean of 2 lies between its operands and is rounded once");
+      .Amp(kInfer, "positions and weights are fp32; a mean of 2 lies between its operands and is rounded once")
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

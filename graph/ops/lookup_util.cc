@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 
@@ -49,7 +50,8 @@ OpDef LookupTable(std::string name, std::string doc, bool column) {
         return Cost{0, 2 * Bytes(op.outputs()[0]->type) + Bytes(op.input("Ids")->type)};
       })
       .Amp(kClear, "moves rows without arithmetic; a low table is half the memory, and its rounding is that of any weight")
-      .GradientOp({"W Ids", "Out", "W"});
+      .GradientOp({"W Ids", "Out", "W"})
+      .BoundsAre(&PaddedBounds);
 }
 
 }  // namespace ampc::ops

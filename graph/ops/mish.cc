@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/families.h"
 #include "graph/ops/infer_util.h"
@@ -9,7 +10,8 @@ OpDef MishDef() {
       .A("threshold", 20.0f)
       .Alias("onnx", "Mish")
       .CostIs(PerResult<8>)
-      .Amp(kInfer, "computed in fp32 inside; |result| <= |x|, so it cannot overflow");
+      .Amp(kInfer, "computed in fp32 inside; |result| <= |x|, so it cannot overflow")
+      .BoundsAre(&GatedBounds);
 }
 
 }  // namespace ampc::ops

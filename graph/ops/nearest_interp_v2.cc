@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/families.h"
 #include "graph/ops/infer_util.h"
@@ -10,7 +11,8 @@ OpDef NearestInterpV2Def() {
                        "times Scale or 'scale', or "
                        "out_h, out_w.")
       .CostIs(MoveCost)
-      .Amp(kClear, "moves values without arithmetic; positions are computed in fp32");
+      .Amp(kClear, "moves values without arithmetic; positions are computed in fp32")
+      .BoundsAre(&MovedBounds);
 }
 
 }  // namespace ampc::ops

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/families.h"
 #include "graph/ops/infer_util.h"
@@ -45,7 +46,8 @@ OpDef ScaleDef() {
                  .AmpWhen(ScaleClass)
                  .Gradient("scale scale"))
       .Traits({OpTrait::kAffine, OpTrait::kArithmetic})
-      .FusedStep();
+      .FusedStep()
+      .BoundsAre(&AffineBounds);
 }
 
 }  // namespace ampc::ops

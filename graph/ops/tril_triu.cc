@@ -1,3 +1,4 @@
+#include "graph/ops/bounds.h"
 #include "graph/ops/cost_util.h"
 #include "graph/ops/infer_util.h"
 
@@ -23,7 +24,8 @@ OpDef TrilTriuDef() {
       .CostIs(MoveCost)
       .Amp(kClear, "moves values without arithmetic")
       .GradientOp({"", "Out", "X"})
-      .Alias("onnx", "Trilu");
+      .Alias("onnx", "Trilu")
+      .BoundsAre(&PaddedBounds);
 }
 
 }  // namespace ampc::ops

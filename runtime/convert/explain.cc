@@ -10,6 +10,7 @@
 #include "graph/base/json_writer.h"
 #include "graph/base/status_macros.h"
 #include "passes/amp/cast/cast_parameters.h"
+#include "passes/amp/protect/bounds.h"
 #include "passes/amp/select/original_names.h"
 #include "passes/amp/select/select_ops.h"
 
@@ -66,8 +67,9 @@ absl::StatusOr<ExplainedConversion> ExplainConversion(const ExplainOptions& opti
   ConvertOptions convert = options.convert;
   convert.decide_only = true;
   const OnTiny on_tiny = OnTinyOption({{"on_tiny", convert.on_tiny}}).value_or(OnTiny::kSubnormal);  // Convert refuses other words
+  AMPC_ASSIGN_OR_RETURN(const InputRanges ranges, ParseInputRanges(convert.input_ranges));
   std::optional<Causes> causes;
-  convert.decided = [&](const Program& program, const AmpDecision& decision) { causes.emplace(program, decision, on_tiny); };
+  convert.decided = [&](const Program& program, const AmpDecision& decision) { causes.emplace(program, decision, on_tiny, ranges); };
   ExplainedConversion explained;
   AMPC_ASSIGN_OR_RETURN(explained.result, Convert(convert));
   if (!causes.has_value()) return UsageError("--level O0 decides nothing: --level O1 or O2 is needed");

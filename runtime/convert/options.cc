@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "passes/amp/protect/bounds.h"
 #include "passes/amp/select/selector.h"
 #include "passes/analysis/runtimes.h"
 #include "passes/analysis/target_support.h"
@@ -52,17 +53,17 @@ std::vector<ConvertOption> MakeTable() {
       {"exclude", kList, kDecides, &O::exclude, "selector of ops that stay fp32 (see below), several times or with commas", {},
        {{kDecide, "exclude", false, ";"}, {kUpgrade, "exclude", false, ";"}}},
       {"on-overflow", kText, kDecides, &O::on_overflow, "weights beyond the range: clamp, keep (infinity) or error",
-       {"clamp", "keep", "error"},
-       {{kCast, "on_overflow", true}}},
+       {"clamp", "keep", "error"}, {{kCast, "on_overflow", true}}},
       {"on-tiny", kText, kDecides, &O::on_tiny, "weights below the smallest normal value: subnormal, flush or keep (never zero)",
        {"subnormal", "flush", "keep"}, {{kCast, "on_tiny", true}, {kProtect, "on_tiny"}}},
       {"target", kText, kDecides, &O::target, "device whose low types and whose time count: this machine's CPU, or a GPU (cuda: cuda:8.0)",
        TargetNames()},
       {"runtime", kText, kDecides, &O::runtime, "executes the result: what it cannot compute low stays fp32; sets --target",
        RuntimeNames()},
+      {"input-range", kList, kDecides, &O::input_ranges,
+       "the values of a feed lie between these: what is proven for them needs no protection", {}, {{kProtect, "input_ranges", false, ""}}},
       {"probe", kNumber, kDecides, &O::probe,
-       "run the model so often on made inputs, and keep fp32 what leaves the range or vanishes on them", {},
-       {{kMeasure, "probe"}}},
+       "run the model so often on made inputs, and keep fp32 what leaves the range or vanishes on them", {}, {{kMeasure, "probe"}}},
       {"ranges", kNone, kDecides, &O::ranged},
       {"plan", kNone, kDecides, &O::plan_digest},
       {"params", kText, kRun, &O::params, "file with the weights"},
@@ -140,6 +141,14 @@ absl::Status CheckRanges(const ConvertOptions& o) {
   return absl::OkStatus();
 }
 
+absl::Status CheckInputRanges(const ConvertOptions& o) {
+  if (o.input_ranges.empty()) return absl::OkStatus();
+  if (o.mode != "own") return UsageError(absl::StrCat("--input-range contradicts --compat ", o.mode, ", which looks at no values"));
+  if (o.level == "O0") return UsageError("--input-range needs --level O1 or O2: nothing becomes low at O0");
+  const absl::Status parsed = ParseInputRanges(o.input_ranges).status();
+  return parsed.ok() ? parsed : Annotate(parsed, "--input-range");
+}
+
 absl::Status CheckPlan(const ConvertOptions& o) {
   if (o.plan.empty() && o.plan_out.empty()) return absl::OkStatus();
   const char* option = o.plan.empty() ? "--plan-out" : "--plan";
@@ -175,6 +184,7 @@ absl::Status ResolveConvertOptions(ConvertOptions* options) {
   AMPC_RETURN_IF_ERROR(ResolveLevel(options));
   if (!IsLowPrecision(options->dtype)) return UsageError(absl::StrCat("--dtype is ", Name(options->dtype), ", fp16 or bf16 is needed"));
   AMPC_RETURN_IF_ERROR(CheckRanges(*options));
+  AMPC_RETURN_IF_ERROR(CheckInputRanges(*options));
   AMPC_RETURN_IF_ERROR(CheckPlan(*options));
   if (options->probe < 0 || options->probe > kMostProbeRuns) {
     return UsageError(absl::StrCat("--probe is ", options->probe, ", a number from 0 to ", kMostProbeRuns, " is needed"));

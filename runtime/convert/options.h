@@ -51,11 +51,12 @@ struct ConvertOptions {
   std::string runtime = "ampc";                         // what executes the model: a name of RuntimeNames
   bool program_only = false;
   bool no_sync = false;
-  bool decide_only = false;                   // nothing is written: for whoever only wants to know
-  std::vector<std::string> calibrate = {};    // files with the feeds of one run each
-  int probe = 0;                              // runs on made inputs where none of these is given
-  std::string ranges = {}, save_ranges = {};  // what an earlier calibration measured; where all ranges are written
-  bool ranged = false;                        // some of these are used: Convert's
+  bool decide_only = false;                    // nothing is written: for whoever only wants to know
+  std::vector<std::string> calibrate = {};     // files with the feeds of one run each
+  int probe = 0;                               // runs on made inputs where none of these is given
+  std::string ranges = {}, save_ranges = {};   // what an earlier calibration measured; where all ranges are written
+  std::vector<std::string> input_ranges = {};  // declared: NAME=LOW:HIGH of feeds
+  bool ranged = false;                         // some of these are used: Convert's
   std::string plan = {},
               plan_out = {};  // files: decisions that count more than options (those that stand in it are not read); where all are written
   std::string plan_digest = {};                // of a plan that somebody edited: Convert's

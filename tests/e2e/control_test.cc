@@ -336,6 +336,7 @@ TEST_F(ConfigTest, ExactText) {
   "on-tiny": "subnormal",
   "target": "cuda",
   "runtime": "ampc",
+  "input-range": [],
   "probe": 0,
   "program-only": false
 }
@@ -380,7 +381,6 @@ TEST_F(ConfigTest, BadConfigurations) {
   ExpectFailure(Convert("mlp", {"--write-config", "absent/c.json"}), 5, {"absent/"});
 }
 
-// Every option that changes what comes out is in the file.
 TEST_F(ConfigTest, HasEveryOptionButFiles) {
   const std::string help = Ok({"convert", "--help"}), all = help.substr(0, help.find("Examples:"));
   Ok(Convert("mlp", {"--write-config", "run.json"}));

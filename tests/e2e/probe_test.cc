@@ -91,5 +91,39 @@ TEST_F(ProbeTest, IsANumberOfRuns) {
   ExpectFailure({"convert", "loud.pdmodel", "-o", "o.pdmodel", "--config", "run.json"}, 3, "'probe' is string, needs a number");
 }
 
+// The cube of a feed, beyond the range of a half from 41 on.
+constexpr char kCube[] = R"(program cube version=1
+
+block main {
+  feed x : f32 [?, 8]
+  s = elementwise_mul(x, x) : f32 [?, 8]
+  y = elementwise_mul(s, x) : f32 [?, 8]
+  fetch y
+}
+)";
+
+TEST_F(ProbeTest, ADeclaredRangeProvesWhatNeedsNoProtection) {
+  MakeModel("cube", kCube);
+  EXPECT_THAT(Ok({"convert", "cube.pdmodel", "-o", "low.pdmodel"}), HasSubstr("ops: 0 fp16, 2 fp32"));
+  EXPECT_THAT(Ok({"convert", "cube.pdmodel", "-o", "low.pdmodel", "--input-range", "x=-40:40"}), HasSubstr("ops: 2 fp16, 0 fp32"));
+  EXPECT_THAT(Ok({"explain", "cube.pdmodel", "--input-range", "x=-40:40", "--op", "name:y"}),
+              HasSubstr("its result is proven in the range of f16: [-64000, 64000]"));
+  const std::string model = Read("low.pdmodel");
+  Ok({"convert", "low.pdmodel", "-o", "again.pdmodel"});
+  EXPECT_EQ(Read("again.pdmodel"), model);
+  EXPECT_THAT(Ok({"convert", "cube.pdmodel", "-o", "low.pdmodel", "--input-range", "x=-42:42"}), HasSubstr("ops: 0 fp16, 2 fp32"));
+}
+
+TEST_F(ProbeTest, ARangeIsOfAFeedAndHasTwoEnds) {
+  MakeModel("cube", kCube);
+  for (const char* range : {"x", "x=1", "x=2:1", "x=a:b", "=0:1", "x=nan:1"}) {
+    ExpectFailure({"convert", "cube.pdmodel", "-o", "o.pdmodel", "--input-range", range}, 2, "NAME=LOW:HIGH is needed");
+  }
+  ExpectFailure({"convert", "cube.pdmodel", "-o", "o.pdmodel", "--input-range", "z=0:1"}, 2, "names 'z', the name of a feed is needed");
+  ExpectFailure({"convert", "cube.pdmodel", "-o", "o.pdmodel", "--input-range", "x=0:1", "--input-range", "x=0:2"}, 2, "there are two");
+  ExpectFailure({"convert", "cube.pdmodel", "-o", "o.pdmodel", "--input-range", "x=0:1", "--compat", "paddle-2.6"}, 2, "contradicts");
+  ExpectFailure({"convert", "cube.pdmodel", "-o", "o.pdmodel", "--input-range", "x=0:1", "--level", "O0"}, 2, "--input-range needs");
+}
+
 }  // namespace
 }  // namespace ampc::testing

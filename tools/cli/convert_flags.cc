@@ -85,6 +85,7 @@ constexpr Shown kShown[] = {
     {"runtime", "Selection of ops"},
     {"calibrate", "Values of runs", "FILE"},
     {"probe", "Values of runs"},
+    {"input-range", "Values of runs", "NAME=LOW:HIGH"},
     {"save-ranges", "Values of runs", "FILE"},
     {"ranges", "Values of runs", "FILE"},
     {"on-overflow", "Weights"},

@@ -4,6 +4,9 @@
 #include <limits>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
 #include "passes/amp/decide/decision.h"
 #include "passes/amp/protect/stored_losses.h"
 
@@ -32,7 +35,7 @@ Bounds BoundsOfAll(const Values& values) {
 
 }  // namespace
 
-Bounds BoundsOfResults(const Op& op, absl::FunctionRef<const Bounds&(const Var&)> of) {
+Bounds BoundsOfResults(const Op& op, BoundsOf of) {
   const BoundsFn rule = op.def().bounds;
   if (rule == nullptr || op.outputs().empty() || !op.SubBlocks().empty()) return {};
   absl::InlinedVector<Bounds, 4> in;
@@ -49,6 +52,22 @@ Bounds BoundsOfStored(const Var& var) {
   if (var.literal->dtype() == DType::kI32) return BoundsOfAll(var.literal->values<int32_t>());
   if (var.literal->dtype() == DType::kI64) return BoundsOfAll(var.literal->values<int64_t>());
   return BoundsOfAll(OriginalFloats(var));
+}
+
+absl::StatusOr<InputRanges> ParseInputRanges(absl::Span<const std::string> items) {
+  InputRanges ranges;
+  for (const std::string& item : items) {
+    const size_t equals = item.rfind('='), colon = item.rfind(':');
+    Bounds range;
+    const bool split = equals != std::string::npos && colon != std::string::npos && equals > 0 && colon > equals;
+    const bool good = split && absl::SimpleAtod(item.substr(equals + 1, colon - equals - 1), &range.low) &&
+                      absl::SimpleAtod(item.substr(colon + 1), &range.high) && range.low <= range.high;
+    if (!good) return UsageError(absl::StrCat("an input range is '", item, "', NAME=LOW:HIGH is needed, such as x=0:255"));
+    if (!ranges.emplace(item.substr(0, equals), range).second) {
+      return UsageError(absl::StrCat("there are two input ranges of '", item.substr(0, equals), "', one is needed"));
+    }
+  }
+  return ranges;
 }
 
 }  // namespace ampc

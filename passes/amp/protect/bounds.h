@@ -2,13 +2,26 @@
 // arithmetic on those.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "graph/op.h"
 
 namespace ampc {
 
-// By the op's record; `of` gives the bounds of an operand.
-Bounds BoundsOfResults(const Op& op, absl::FunctionRef<const Bounds&(const Var&)> of);
+// Declared bounds of feeds, by exported name.
+using InputRanges = std::map<std::string, Bounds>;
+// From "NAME=LOW:HIGH". A usage error for anything else.
+absl::StatusOr<InputRanges> ParseInputRanges(absl::Span<const std::string> items);
+
+// The bounds of an operand.
+using BoundsOf = absl::FunctionRef<Bounds(const Var&)>;
+
+// By the op's record.
+Bounds BoundsOfResults(const Op& op, BoundsOf of);
 // Of a literal.
 Bounds BoundsOfStored(const Var& var);
 

@@ -152,12 +152,27 @@ Effect RangeRule(Visit& v) {
   return Effect::kPasses;
 }
 
+Effect OverflowRule(Visit& v) {
+  if (!MayBecomeLow(v.op)) return Effect::kNone;
+  Effect step = Effect::kNone;
+  for (int i = 0; i < v.num_results(); ++i) {
+    const Bounds& bounds = v.result(i).bounds;
+    const double least = std::max(bounds.low, -bounds.high);  // magnitude, where the interval has no zero
+    if (!v.op.outputs()[i]->type.IsFloat() || !(least > v.facts.largest()) || v.result(i).Has(Fact::kLarge)) continue;
+    v.Mark([&] { return absl::StrCat("is at least ", least, " for every input, beyond the range of ", Name(v.facts.low())); });
+    v.Give(Fact::kLarge);
+    step = Effect::kStarts;
+  }
+  return step;
+}
+
 Effect BoundsCheckRule(Visit& v) {
   if (!MayBecomeLow(v.op)) return Effect::kNone;
   Effect step = Effect::kNone;
   for (int i = 0; i < v.num_results(); ++i) {
     const double reach = v.result(i).bounds.Magnitude();
-    if (!v.op.outputs()[i]->type.IsFloat() || !std::isfinite(reach) || reach <= v.facts.largest() || v.result(i).Has(Fact::kLarge))
+    if (!v.op.outputs()[i]->type.IsFloat() || !std::isfinite(reach) || reach <= v.facts.largest() ||
+        v.result(i).Has(Fact::kLarge | Fact::kWorstCase))
       continue;
     v.Mark([&] { return absl::StrCat("reaches up to ", reach, ", beyond the range of ", Name(v.facts.low())); });
     v.Give(Fact::kLarge);

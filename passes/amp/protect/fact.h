@@ -10,21 +10,22 @@ namespace ampc {
 
 struct Fact {
   enum Trait : uint16_t {
-    kConstant = 1 << 0,   // made from shapes and integer constants alone
-    kLarge = 1 << 1,      // beyond the range: a constant or a power made it so
-    kSmall = 1 << 2,      // a constant that the low type lacks keeps it from zero
-    kSquare = 1 << 3,     // a square that is only averaged or summed
-    kStatistic = 1 << 4,  // a mean or sum of squares, or made from one
-    kSummed = 1 << 5,     // a sum, an area or an exponential that may be beyond the range
-    kExp = 1 << 6,        // an exponential, of those that are kSummed
-    kWhole = 1 << 7,      // was an integer of any size or is the scale of such ones, or is arithmetic on these and constants alone
-    kProduct = 1 << 8,    // made from what a matrix product or a convolution gives
-    kExtent = 1 << 9,     // a difference of pieces of one tensor, or an exponential
-    kFed = 1 << 10,       // a feed, or pieces of one, moved, pooled, and scaled or shifted by constants
-    kOfLoss = 1 << 11,    // a loss or a mean over everything, or arithmetic on such
+    kConstant = 1 << 0,    // made from shapes and integer constants alone
+    kLarge = 1 << 1,       // beyond the range: a constant or a power made it so
+    kSmall = 1 << 2,       // a constant that the low type lacks keeps it from zero
+    kSquare = 1 << 3,      // a square that is only averaged or summed
+    kStatistic = 1 << 4,   // a mean or sum of squares, or made from one
+    kSummed = 1 << 5,      // a sum, an area or an exponential that may be beyond the range
+    kExp = 1 << 6,         // an exponential, of those that are kSummed
+    kWhole = 1 << 7,       // was an integer of any size or is the scale of such ones, or is arithmetic on these and constants alone
+    kProduct = 1 << 8,     // made from what a matrix product or a convolution gives
+    kExtent = 1 << 9,      // a difference of pieces of one tensor, or an exponential
+    kFed = 1 << 10,        // a feed, or pieces of one, moved, pooled, and scaled or shifted by constants
+    kOfLoss = 1 << 11,     // a loss or a mean over everything, or arithmetic on such
+    kWorstCase = 1 << 12,  // its bounds are those of weights, which hardly any input comes near
   };
   // A value that is one of several may have these traits if any of them may, and has the other traits only if all of them have.
-  static constexpr uint16_t kMay = kLarge | kSmall | kStatistic | kSummed | kExp | kWhole | kProduct;
+  static constexpr uint16_t kMay = kLarge | kSmall | kStatistic | kSummed | kExp | kWhole | kProduct | kWorstCase;
 
   // A value as a product of powers of one other: x * (2 * x) has base x and degree 2.
   struct Power {

@@ -15,8 +15,8 @@ void AddBounds(const Fact& fact, std::vector<std::string>* parts) {
 }
 
 void AddTraits(const Fact& fact, std::vector<std::string>* parts) {
-  static constexpr absl::string_view kTraits[] = {"constant",    "large", "small",   "square", "statistic", "summed",
-                                                  "exponential", "whole", "product", "extent", "fed",       "loss"};
+  static constexpr absl::string_view kTraits[] = {"constant", "large",   "small",  "square", "statistic", "summed",    "exponential",
+                                                  "whole",    "product", "extent", "fed",    "loss",      "worst case"};
   for (size_t i = 0; i < std::size(kTraits); ++i) {
     if (fact.Has(static_cast<uint16_t>(1 << i))) parts->emplace_back(kTraits[i]);
   }
@@ -28,6 +28,17 @@ void AddLosses(const Fact& fact, std::vector<std::string>* parts) {
   if (fact.size_hint.kind != Fact::SizeHint::kNone) parts->push_back(absl::StrCat(kSizeHints[fact.size_hint.kind], fact.size_hint.size));
 }
 
+// "" for what is not known, and for what is no computed fp32 value.
+absl::string_view VerdictText(const Facts& facts, const Var& var) {
+  if (var.type.dtype != DType::kF32 || IsStored(var)) return "";
+  switch (facts.VerdictOf(var)) {
+    case Facts::Verdict::kSafe: return "safe";
+    case Facts::Verdict::kLeaves: return "leaves the range";
+    case Facts::Verdict::kUnknown: return "";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string FactText(const Facts& facts, const Var& var) {
@@ -37,6 +48,7 @@ std::string FactText(const Facts& facts, const Var& var) {
   AddTraits(fact, &parts);
   AddLosses(fact, &parts);
   if (fact.power.base >= 0) parts.push_back(absl::StrCat(facts.flow().var(fact.power.base).name(), "^", fact.power.degree));
+  if (const absl::string_view verdict = VerdictText(facts, var); !verdict.empty()) parts.emplace_back(verdict);
   if (fact.origin >= 0) parts.push_back(absl::StrCat("of ", facts.flow().var(fact.origin).name()));
   return absl::StrJoin(parts, ", ");
 }
@@ -46,6 +58,15 @@ std::string SizeText(const Fact& fact) {
   AddBounds(fact, &parts);
   AddLosses(fact, &parts);
   return absl::StrJoin(parts, ", ");
+}
+
+std::string ProofText(const Facts& facts, const Var& var) {
+  const absl::string_view verdict = VerdictText(facts, var);
+  if (verdict.empty()) return "";
+  const Fact& fact = facts.Of(var);
+  const char* worst = fact.Has(Fact::kWorstCase) ? " at worst" : "";
+  const char* what = facts.VerdictOf(var) == Facts::Verdict::kSafe ? "in" : "beyond";
+  return absl::StrCat("proven ", what, " the range of ", Name(facts.low()), ": [", fact.bounds.low, ", ", fact.bounds.high, "]", worst);
 }
 
 }  // namespace ampc

@@ -67,11 +67,12 @@ void FollowProducts(const Facts& facts, const Op& op, Fact* results) {
 
 }  // namespace
 
-Facts::Facts(const Program& program, DType low, OnTiny on_tiny)
+Facts::Facts(const Program& program, DType low, OnTiny on_tiny, const InputRanges& ranges)
     : low_(low),
       largest_(low == DType::kF16 ? 65504.0 : 0x1.FEp127),
       smallest_(low == DType::kF16 ? 0x1p-14 : 0x1p-126),
       flow_(program),
+      weighted_(flow_, low),
       asks_(program.num_op_ids(), false),
       lost_(LossesOfStored(program, flow_.roots(), low, on_tiny)),
       fetched_(program.num_var_ids(), false),
@@ -83,6 +84,10 @@ Facts::Facts(const Program& program, DType low, OnTiny on_tiny)
     may_round_ = may_round_ || op.HasTrait(OpTrait::kWhole) || IsCast(op);
   });
   for (const Var* var : program.fetches) fetched_[flow_.Root(*var).id()] = true;
+  for (const Var* var : program.feeds) {
+    const auto it = ranges.find(var->exported());
+    if (it != ranges.end()) fed_.emplace(var->id(), it->second);
+  }
   FindNumbers();
 }
 
@@ -109,6 +114,7 @@ bool Facts::Find(Marks* marks, std::vector<RuleStep>* steps) {
 Fact Facts::Initial(const Var& var) const {
   Fact fact;
   fact.bounds = BoundsOfStored(var);
+  if (const auto it = fed_.find(var.id()); it != fed_.end()) fact.bounds = it->second;
   fact.lost = lost_[var.id()];
   if (var.literal != nullptr && !var.type.IsFloat()) fact.traits |= Fact::kConstant;
   if (var.kind == VarKind::kFeed && var.type.dtype == DType::kF32) fact.traits |= Fact::kFed;
@@ -154,6 +160,12 @@ Fact Facts::Widen(const Fact& old, const Fact& now) {
   if (now.bounds.low < old.bounds.low) wide.bounds.low = Bounds().low;
   if (now.bounds.high > old.bounds.high) wide.bounds.high = Bounds().high;
   return wide;
+}
+
+Facts::Verdict Facts::VerdictOf(const Var& var) const {
+  const Bounds& bounds = Of(var).bounds;
+  if (InRange(bounds)) return Verdict::kSafe;
+  return bounds.low > largest_ || bounds.high < -largest_ ? Verdict::kLeaves : Verdict::kUnknown;
 }
 
 bool Facts::Reads(const Op& op, uint16_t traits) const {
@@ -238,13 +250,39 @@ int NumFloats(const Op& op) {
   return count;
 }
 
+// Of weights only where all else is known, so that no others are read.
+Fact Facts::FindBounds(const Op& op, bool* first_only) {
+  const bool worst = Reads(op, Fact::kWorstCase);
+  const auto known = [this](const Var* var) { return std::isfinite(Of(*var).bounds.Magnitude()); };
+  const bool may_read = std::all_of(op.inputs().begin(), op.inputs().end(),
+                                    [&](const Var* var) { return known(var) || IsStored(flow_.Root(*var)) || !var->type.IsFloat(); });
+  const auto of = [&](const Var& var) {
+    const Bounds& known_bounds = Of(var).bounds;
+    if (!IsStored(flow_.Root(var))) return known_bounds;
+    const Bounds bounds = may_read && !known(&var) ? weighted_.HullOf(var) : known_bounds;
+    return worst ? weighted_.Widened(bounds) : bounds;
+  };
+  Fact fact;
+  fact.bounds = BoundsOfResults(op, of);
+  const std::optional<Bounds> weighted = weighted_.Of(op, of);
+  *first_only = weighted.has_value();
+  if (weighted.has_value()) {
+    fact.bounds = {std::max(fact.bounds.low, weighted->low), std::min(fact.bounds.high, weighted->high)};
+  } else if (worst && !MovesValues(op) && !op.HasTrait(OpTrait::kBounded)) {
+    fact.bounds = weighted_.Widened(fact.bounds);
+  }
+  if (weighted.has_value() || (worst && !op.HasTrait(OpTrait::kBounded))) fact.traits = Fact::kWorstCase;
+  return fact;
+}
+
 void Facts::FindResults(const Op& op, Fact* results) {
-  const Bounds bounds = BoundsOfResults(op, [this](const Var& var) -> const Bounds& { return Of(var).bounds; });
+  bool first_only = false;
+  const Fact bounded = FindBounds(op, &first_only);
   const LostValue created = LossOfCreated(op, low_);
   for (size_t i = 0; i < op.outputs().size(); ++i) {
     const Var& var = *op.outputs()[i];
     const bool temporary = var.kind == VarKind::kTemp || var.kind == VarKind::kCarry;
-    if (temporary && (var.type.IsFloat() || IsCast(op))) results[i].bounds = bounds;
+    if (temporary && (var.type.IsFloat() || IsCast(op)) && (i == 0 || !first_only)) results[i] = bounded;
     results[i].lost = created;
   }
   FollowProducts(*this, op, results);

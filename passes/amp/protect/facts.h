@@ -9,6 +9,7 @@
 #include "graph/weight.h"
 #include "passes/amp/protect/fact.h"
 #include "passes/amp/protect/op_class.h"
+#include "passes/amp/protect/weighted_bounds.h"
 #include "passes/analysis/dataflow.h"
 #include "passes/analysis/forward_facts.h"
 
@@ -19,8 +20,8 @@ struct RuleStep;
 
 class Facts {
  public:
-  // `on_tiny`: what happens to small weights. The program is not changed while this lives.
-  Facts(const Program& program, DType low, OnTiny on_tiny);
+  // `on_tiny`: what happens to small weights. `ranges`: of feeds, by exported name. The program is not changed while this lives.
+  Facts(const Program& program, DType low, OnTiny on_tiny, const InputRanges& ranges = {});
   // Once, before anything is asked. What the forward rules say meanwhile goes to `marks` and `steps`, where these are not null; whether
   // they saw every op once and with all that there is to know of its operands.
   bool Find(Marks* marks, std::vector<RuleStep>* steps);
@@ -33,7 +34,10 @@ class Facts {
   const Var& In(const Op& op, int flat) const { return flow_.Root(*op.inputs()[flat]); }
   bool Reads(const Op& op, uint16_t traits) const;
   bool InRange(const Bounds& bounds) const { return bounds.Magnitude() <= largest_; }  // for sure
-  bool IsFixed(const Var& var) const;                                                  // stored, or made from constants alone
+  // For every input, within the ranges of feeds that were given, and whichever ops are low.
+  enum class Verdict : uint8_t { kUnknown, kSafe, kLeaves };
+  Verdict VerdictOf(const Var& var) const;
+  bool IsFixed(const Var& var) const;  // stored, or made from constants alone
   bool IsFetched(const Var& var) const { return fetched_[flow_.Root(var).id()]; }
   // Of one element, in the main block, and nothing larger is made of it.
   bool IsNumber(const Var& var) const { return numbers_[var.id()]; }
@@ -65,13 +69,17 @@ class Facts {
 
  private:
   void FindNumbers();
+  // Bounds, and whether they are worst cases; of the first result alone, or of all.
+  Fact FindBounds(const Op& op, bool* first_only);
   // Finds the facts that no rule gives.
   void FindResults(const Op& op, Fact* results);
 
   const DType low_;
   const double largest_, smallest_;
   const ValueFlow flow_;
-  std::vector<bool> asks_;  // by Op::id
+  WeightedBounds weighted_;
+  std::vector<bool> asks_;                // by Op::id
+  absl::flat_hash_map<int, Bounds> fed_;  // by Var::id of feeds
   bool may_round_ = false;
   std::vector<LostValue> lost_;          // of stored values, by Var::id
   std::vector<bool> fetched_, numbers_;  // by Var::id
@@ -91,6 +99,8 @@ bool MovesValues(const Op& op);
 int NumFloats(const Op& op);
 // "[0, 1], large, at least 1e-12"; "" where nothing is known.
 std::string FactText(const Facts& facts, const Var& var);
+// "proven in the range of f16: [-19.6, 19.6] at worst"; "" where neither that nor the opposite is proven.
+std::string ProofText(const Facts& facts, const Var& var);
 // Of that the bounds and what constants say of its size.
 std::string SizeText(const Fact& fact);
 

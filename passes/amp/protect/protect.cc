@@ -13,6 +13,7 @@
 #include "passes/amp/cast/cast_parameters.h"
 #include "passes/amp/protect/find_marks.h"
 #include "passes/make_pass.h"
+#include "passes/option_text.h"
 
 namespace ampc {
 namespace {
@@ -52,6 +53,36 @@ absl::StatusOr<uint32_t> RulesOption(const PassOptions& options) {
   return bits;
 }
 
+constexpr char kRangesHelp[] = "the ranges of feeds, NAME=LOW:HIGH each, within which bounds are proven";
+
+absl::StatusOr<InputRanges> InputRangesOption(const PassOptions& options) {
+  const auto it = options.find("input_ranges");
+  return it == options.end() ? InputRanges() : ParseInputRanges(SplitItems(it->second));
+}
+
+absl::Status CheckNames(const InputRanges& ranges, const Program& program) {
+  for (const auto& [name, range] : ranges) {
+    const bool found = std::any_of(program.feeds.begin(), program.feeds.end(), [&](const Var* feed) { return feed->exported() == name; });
+    if (!found) return UsageError(absl::StrCat("an input range names '", name, "', the name of a feed is needed"));
+  }
+  return absl::OkStatus();
+}
+
+// How many values are proven to stay in the range, or to leave it.
+std::string CountText(const Facts& facts) {
+  int64_t safe = 0, leave = 0, all = 0;
+  for (const Op* op : facts.flow().ops()) {
+    for (const Var* var : op->outputs()) {
+      if (var->type.dtype != DType::kF32) continue;
+      ++all;
+      safe += facts.VerdictOf(*var) == Facts::Verdict::kSafe ? 1 : 0;
+      leave += facts.VerdictOf(*var) == Facts::Verdict::kLeaves ? 1 : 0;
+    }
+  }
+  return absl::StrCat("of ", all, " computed fp32 values ", safe, " are proven to stay in the range of ", Name(facts.low()), ", ", leave,
+                      " to leave it");
+}
+
 }  // namespace
 
 PassInfo ProtectPass() {
@@ -60,13 +91,16 @@ PassInfo ProtectPass() {
   info.summary = "marks shape arithmetic, index computation, and what tiny or huge constants touch as fp32";
   info.options = {{"dtype", "f16 (default) or bf16: the type whose range counts"},
                   {"on_tiny", "what cast-parameters-to-fp16 is told: subnormal (default), flush, keep"},
+                  {"input_ranges", kRangesHelp},
                   {"rules", "ids of the rules that may mark, e.g. range,eps; all where none is given"}};
   info.make = [](const PassOptions& options) -> absl::StatusOr<std::unique_ptr<Pass>> {
     AMPC_ASSIGN_OR_RETURN(const DType low, LowDTypeOption(options, "dtype", DType::kF16));
     AMPC_ASSIGN_OR_RETURN(const OnTiny on_tiny, OnTinyOption(options));
     AMPC_ASSIGN_OR_RETURN(const uint32_t rules, RulesOption(options));
-    return MakePass([low, on_tiny, rules](PassContext&, Program& program) -> absl::StatusOr<bool> {
-      Facts facts(program, low, on_tiny);
+    AMPC_ASSIGN_OR_RETURN(const InputRanges ranges, InputRangesOption(options));
+    return MakePass([=](PassContext&, Program& program) -> absl::StatusOr<bool> {
+      AMPC_RETURN_IF_ERROR(CheckNames(ranges, program));
+      Facts facts(program, low, on_tiny, ranges);
       return Apply(FindMarks(facts, rules, nullptr), program);
     });
   };
@@ -77,16 +111,19 @@ PassInfo FactsPass() {
   PassInfo info;
   info.name = "facts";
   info.summary = "notes what protect knows of each value: its bounds, its size, where it comes from";
-  info.options = {{"dtype", "f16 (default) or bf16: the type whose range counts"}};
+  info.options = {{"dtype", "f16 (default) or bf16: the type whose range counts"}, {"input_ranges", kRangesHelp}};
   info.make = [](const PassOptions& options) -> absl::StatusOr<std::unique_ptr<Pass>> {
     AMPC_ASSIGN_OR_RETURN(const DType low, LowDTypeOption(options, "dtype", DType::kF16));
-    return MakePass([low](PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
-      Facts facts(program, low, OnTiny::kSubnormal);
+    AMPC_ASSIGN_OR_RETURN(const InputRanges ranges, InputRangesOption(options));
+    return MakePass([low, ranges](PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
+      AMPC_RETURN_IF_ERROR(CheckNames(ranges, program));
+      Facts facts(program, low, OnTiny::kSubnormal, ranges);
       facts.Find(nullptr, nullptr);
       ForEachVar(program, [&](const Var& var) {
         const std::string text = FactText(facts, var);
         if (!text.empty()) ctx.notes.push_back(absl::StrCat(var.name(), ": ", text));
       });
+      ctx.notes.push_back(CountText(facts));
       return false;
     });
   };

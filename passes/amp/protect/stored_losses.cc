@@ -65,6 +65,10 @@ LostValue Vanishing(absl::Span<const char> bytes, DType low, OnTiny on_tiny) {
   return share.Result();
 }
 
+void ReleaseLarge(const Var& var, absl::Span<const char> bytes) {
+  if (bytes.size() >= kReleaseBytes) var.weight->source->Release(var.weight->offset, var.weight->bytes);
+}
+
 LostValue LossOfVar(const Var& var, DType low, OnTiny on_tiny, bool overflow_counts) {
   if (var.literal != nullptr && !IsRetyped(var)) return LossOf(*var.literal, low, on_tiny);
   if (var.type.NumElements() == 1 || var.kind == VarKind::kConst) {
@@ -74,7 +78,7 @@ LostValue LossOfVar(const Var& var, DType low, OnTiny on_tiny, bool overflow_cou
   const absl::Span<const char> bytes = StoredFloats(var);
   LostValue lost = overflow_counts ? Overflow(bytes, low) : LostValue();
   if (lost.loss == Loss::kNone) lost = Vanishing(bytes, low, on_tiny);
-  if (bytes.size() >= kReleaseBytes) var.weight->source->Release(var.weight->offset, var.weight->bytes);
+  ReleaseLarge(var, bytes);
   return lost;
 }
 
@@ -93,6 +97,22 @@ std::vector<float> OriginalFloats(const Var& var, int64_t most) {
   out.resize(count);
   std::memcpy(out.data(), bytes.data(), count * sizeof(float));
   return out;
+}
+
+int64_t StoredElements(const Var& var) {
+  const int64_t stored = static_cast<int64_t>(StoredFloats(var).size() / sizeof(float));
+  if (stored > 0) return stored;
+  return var.literal != nullptr && var.literal->dtype() == DType::kF32 ? var.literal->num_elements() : 0;
+}
+
+void ForEachStored(const Var& var, absl::FunctionRef<void(absl::Span<const float>)> see) {
+  const absl::Span<const char> bytes = StoredFloats(var);
+  AnyWindow(bytes, [&see](absl::Span<const float> values) {
+    see(values);
+    return false;
+  });
+  if (bytes.empty() && var.literal != nullptr && var.literal->dtype() == DType::kF32) see(var.literal->values<float>());
+  ReleaseLarge(var, bytes);
 }
 
 std::vector<LostValue> LossesOfStored(const Program& program, const CastRoots& roots, DType low, OnTiny on_tiny) {

@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
 #include "graph/program.h"
 #include "passes/amp/decide/cast_roots.h"
 #include "passes/amp/protect/low_values.h"
@@ -18,5 +20,10 @@ std::vector<LostValue> LossesOfStored(const Program& program, const CastRoots& r
 // The value of a stored variable as it was before any conversion, where that travels with it; empty for no floats, and for
 // more than `most`.
 std::vector<float> OriginalFloats(const Var& var, int64_t most = kMostVectorElements);
+
+// How many f32 values of a variable are stored as they were before any conversion; 0 for none.
+int64_t StoredElements(const Var& var);
+// Calls see(window) for them, in order; a large weight is not kept in memory.
+void ForEachStored(const Var& var, absl::FunctionRef<void(absl::Span<const float>)> see);
 
 }  // namespace ampc

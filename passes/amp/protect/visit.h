@@ -125,6 +125,7 @@ Effect MomentRule(Visit& v);
 Effect LossRule(Visit& v);
 Effect AreaRule(Visit& v);
 Effect DifferenceRule(Visit& v);
+Effect OverflowRule(Visit& v);
 Effect BoundsCheckRule(Visit& v);
 Effect CountRule(Visit& v);
 Effect DivisorRule(Visit& v);

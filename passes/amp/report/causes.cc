@@ -98,9 +98,9 @@ class Causes::Finder {
   absl::flat_hash_set<int> reached_, in_rule_;
 };
 
-Causes::Causes(const Program& program, const AmpDecision& decision, OnTiny on_tiny)
+Causes::Causes(const Program& program, const AmpDecision& decision, OnTiny on_tiny, const InputRanges& ranges)
     : rules_(program.num_op_ids(), -1), follows_(program.num_op_ids(), Link{nullptr, nullptr, false}) {
-  Facts facts(program, decision.low, on_tiny);
+  Facts facts(program, decision.low, on_tiny, ranges);
   std::vector<RuleStep> steps;
   FindMarks(facts, ~uint32_t{0}, &steps);
   const absl::Span<const Rule> rows = ProtectRules();
@@ -108,6 +108,8 @@ Causes::Causes(const Program& program, const AmpDecision& decision, OnTiny on_ti
     const OpDecision& d = decision.For(*op);
     const Rule* row = IsProtectMark(d.rule) ? FindRule(d.rule) : nullptr;
     if (row != nullptr) rules_[op->id()] = static_cast<int>(row - rows.data());
+    std::string proof = op->outputs().empty() ? "" : ProofText(facts, *op->outputs()[0]);
+    if (!proof.empty()) proofs_.emplace(op->id(), std::move(proof));
     if (d.follows == nullptr) continue;
     const Op* maker = facts.flow().Maker(*d.follows);
     if (maker != nullptr) follows_[op->id()] = {maker, d.follows, false};
@@ -148,6 +150,11 @@ std::vector<CauseStep> Causes::ChainOf(const Op& op, int most) const {
     chain.push_back(std::move(step));
   }
   return chain;
+}
+
+std::string Causes::ProofOf(const Op& op) const {
+  const auto it = proofs_.find(op.id());
+  return it == proofs_.end() ? "" : it->second;
 }
 
 }  // namespace ampc

@@ -12,6 +12,7 @@
 #include "graph/program.h"
 #include "graph/weight.h"
 #include "passes/amp/decide/decision.h"
+#include "passes/amp/protect/bounds.h"
 
 namespace ampc {
 
@@ -26,12 +27,14 @@ class Causes {
  public:
   // Of a program as it was decided, not yet rewritten for that, or converted before. Ops and values have to live as long as this is asked.
   // O(program).
-  Causes(const Program& program, const AmpDecision& decision, OnTiny on_tiny);
+  Causes(const Program& program, const AmpDecision& decision, OnTiny on_tiny, const InputRanges& ranges = {});
 
   // From the op before `op` on, to the one whose reason is its own; empty where that is `op`. At most `most` of them.
   std::vector<CauseStep> ChainOf(const Op& op, int most) const;
   // "the operand of a logarithm that may be small; known of 'p': [0, 1]" where the op's own rule starts at it, else "".
   std::string StartOf(const Op& op) const;
+  // ProofText of its first result.
+  std::string ProofOf(const Op& op) const;
 
  private:
   struct Link {
@@ -47,6 +50,7 @@ class Causes {
   std::vector<Link> follows_;  // by Op::id: `op` is null for one that follows none
   absl::flat_hash_map<Key, Link> links_;
   absl::flat_hash_map<Key, std::string> starts_;
+  absl::flat_hash_map<int, std::string> proofs_;  // by Op::id
 };
 
 }  // namespace ampc

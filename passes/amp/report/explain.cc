@@ -61,6 +61,7 @@ Explanation Explain(const Program& program, const AmpDecision& decision, const C
   for (const Op* op : ops) {
     ExplainedOp& out = e.ops.emplace_back();
     out.starts = causes.StartOf(*op);
+    out.proof = causes.ProofOf(*op);
     const std::vector<CauseStep> chain = causes.ChainOf(*op, kFarthest);
     const int steps = static_cast<int>(chain.size());
     out.left_out = std::max(0, steps - kMostSteps);
@@ -96,6 +97,7 @@ std::string ExplainOpText(const Explanation& e, int op) {
       absl::StrAppend(&out, "    and so on, ", explained.left_out, " more, to\n");
     absl::StrAppend(&out, "    ", Sentence(e, step), "\n");
   }
+  if (!explained.proof.empty()) absl::StrAppend(&out, "  its result is ", explained.proof, "\n");
   for (const int cast : explained.casts) absl::StrAppend(&out, "  reads a cast: ", CastLine(e.report.casts[cast]), "\n");
   absl::StrAppend(&out, "  work: ", ShareText(explained.flops, e.flops), " of all flops, ", ShareText(explained.bytes, e.bytes),
                   " of all bytes\n");
@@ -124,7 +126,7 @@ void WriteExplainedOp(const Explanation& e, int op, JsonWriter& json) {
       .Field("op", entry.type)
       .Field("value", entry.value)
       .Field("precision", entry.precision);
-  json.Field("rule", entry.rule).Field("reason", entry.reason).Field("starts", explained.starts);
+  json.Field("rule", entry.rule).Field("reason", entry.reason).Field("starts", explained.starts).Field("proof", explained.proof);
   json.Key("chain").BeginArray();
   for (const ExplainedStep& step : explained.chain) {
     json.BeginObject().Field("index", step.op).Field("op", e.report.ops[step.op].type).Field(step.reads ? "reads" : "makes", step.through);

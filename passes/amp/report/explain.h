@@ -22,6 +22,7 @@ struct ExplainedStep {
 
 struct ExplainedOp {
   std::string starts;                // its rule starts at it
+  std::string proof;                 // that its result is in the range or beyond it, "" where neither is proven
   std::vector<ExplainedStep> chain;  // from its neighbour to the cause
   int left_out = 0;                  // steps of a long chain, before the last one
   std::vector<int> casts;            // that it reads: indexes in AmpReport::casts
