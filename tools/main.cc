@@ -33,9 +33,6 @@ std::vector<Command> AllCommands() {
   };
 }
 
-// Verbs of the design that this version does not contain.
-const std::vector<std::string> kLaterVerbs = {"tune"};
-
 int Fail(Console& console, absl::string_view verb, const absl::Status& status) {
   if (!status.message().empty()) console.Note(absl::StrCat("ampc", verb.empty() ? "" : " ", verb, ": ", status.message()));
   return static_cast<int>(ExitCodeOf(status));
@@ -107,9 +104,6 @@ std::string Hint(const std::string& option, const std::vector<std::string>& opti
 int ParseFailure(Console& console, const CLI::App& app, const std::vector<Command>& commands, const std::vector<std::string>& args,
                  const CLI::ParseError& error) {
   const std::string verb = args.empty() ? "" : args[0];
-  if (std::find(kLaterVerbs.begin(), kLaterVerbs.end(), verb) != kLaterVerbs.end()) {
-    return Fail(console, verb, NotSupportedYet("this verb", "see ampc --help for those that are"));
-  }
   std::vector<std::string> names;
   for (const Command& c : commands) names.push_back(c.name);
   const bool known = std::find(names.begin(), names.end(), verb) != names.end();

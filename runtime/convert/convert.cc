@@ -323,7 +323,9 @@ class Conversion {
     if (decision == nullptr) return;
     if (options_.decided) options_.decided(program, *decision);
     if (options_.plan_out.empty()) return;
-    plan_ = PlanJson(program, *decision, options_.ranged, [this](JsonWriter& json) { WriteConvertConfig(options_, json); });
+    Plan plan = PlanOf(program, *decision);
+    plan.measured = options_.ranged;
+    plan_ = PlanJson(plan, [this](JsonWriter& json) { WriteConvertConfig(options_, json); });
   }
 
   absl::Status SetStage(absl::string_view stage) const {

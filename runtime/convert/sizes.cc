@@ -1,10 +1,6 @@
 #include "runtime/convert/sizes.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <map>
-#include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -22,16 +18,20 @@ bool IsOpen(const TensorType& type) {
 
 }  // namespace
 
-absl::StatusOr<Program> WithMadeDims(const Program& program, int choice) {
-  AMPC_ASSIGN_OR_RETURN(const auto dims, MadeDims(program, {.size = choice}));
+absl::StatusOr<Program> WithDims(const Program& program, const std::map<std::string, std::vector<int64_t>>& dims) {
   Program sized = program.Clone();
   for (Var* feed : sized.feeds) {
-    const std::vector<int64_t>& made = dims.at(feed->exported());
-    feed->type = TensorType(feed->type.dtype, Dims(made.begin(), made.end()));
+    const auto given = dims.find(feed->exported());
+    if (given != dims.end()) feed->type = TensorType(feed->type.dtype, Dims(given->second.begin(), given->second.end()));
   }
   PassContext ctx;
   AMPC_RETURN_IF_ERROR(RunPipeline(Pipeline().Add("infer-types"), {}, ctx, sized));
   return sized;
+}
+
+absl::StatusOr<Program> WithMadeDims(const Program& program, int choice) {
+  AMPC_ASSIGN_OR_RETURN(const auto dims, MadeDims(program, {.size = choice}));
+  return WithDims(program, dims);
 }
 
 ProgramSizes MadeSizes(const Program& program) {

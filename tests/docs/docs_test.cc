@@ -125,8 +125,8 @@ TEST_P(AnyPageTest, LinksLeadToFiles) {
 }
 
 std::string NameOf(const ::testing::TestParamInfo<std::string>& info) { return info.param; }
-const std::vector<std::string> kWithCommands = {"errors",           "from_paddle",      "nan_in_fp16",
-                                                "is_fp16_worth_it", "how_to_add_an_op", "protect_rules"};
+const std::vector<std::string> kWithCommands = {"errors",           "from_paddle",   "nan_in_fp16", "is_fp16_worth_it",
+                                                "how_to_add_an_op", "protect_rules", "tune"};
 const std::vector<std::string> kReferences = {"benchmarks",
                                               "c",
                                               "convert",

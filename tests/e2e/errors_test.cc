@@ -249,13 +249,5 @@ TEST_F(FailingTest, ReportsHaveTwoEndings) {
   ExpectFailure({"convert", "mlp.pdmodel", "-o", "o.pdmodel", "--report", "report.txt"}, 2, ".json or .html");
 }
 
-TEST_F(FailingTest, WhatBelongsToLaterVersions) {
-  for (const char* verb : {"tune"}) {
-    ExpectFailure({verb}, 4, verb);
-    ExpectFailure({verb, "mlp.pdmodel"}, 4, verb);
-    ExpectFailure({verb, "--help"}, 4, verb);
-  }
-}
-
 }  // namespace
 }  // namespace ampc::testing

@@ -12,8 +12,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const std::vector<std::string> kVerbs = {"bench",   "compare", "completion", "convert", "dot",   "explain",
-                                         "inspect", "opt",     "run",        "strip",   "train", "verify"};
+const std::vector<std::string> kVerbs = {"bench", "compare", "completion", "convert", "dot",  "explain", "inspect",
+                                         "opt",   "run",     "strip",      "train",   "tune", "verify"};
 
 std::set<std::string> Matches(const std::string& text, const std::string& pattern) {
   std::set<std::string> found;
@@ -76,7 +76,7 @@ TEST_F(HelpTest, OptionsOfConvertHaveHeadings) {
 }
 
 TEST_F(HelpTest, VerbsThatPrintAResultHaveJson) {
-  for (const char* verb : {"bench", "convert", "explain", "run", "compare", "inspect", "opt", "verify", "strip", "train"})
+  for (const char* verb : {"bench", "convert", "explain", "run", "compare", "inspect", "opt", "verify", "strip", "train", "tune"})
     EXPECT_THAT(Ok({verb, "--help"}), HasSubstr("--json")) << verb;
 }
 

@@ -1,5 +1,7 @@
 // Level auto against every other decision of small random programs, each carried out.
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "graph/text/parser.h"
 #include "gtest/gtest.h"
+#include "passes/amp/decide/low_penalty.h"
 #include "passes/amp/decide/predicted_run.h"
 #include "passes/analysis/target_support.h"
 #include "passes/pipeline.h"
@@ -64,10 +67,12 @@ struct Outcome {
   int casts = 0;                 // in the rewritten program, of no stored value
 };
 
-Outcome Decide(const Program& original, const DeviceNumbers& device, const std::string& dtype, PassOptions options, bool rewrite) {
+Outcome Decide(const Program& original, const DeviceNumbers& device, const std::string& dtype, PassOptions options, bool rewrite,
+               const LowPenalty* penalty = nullptr) {
   Program program = original.Clone();
   PassContext ctx;
   ctx.support = *TargetSupport("cuda");
+  if (penalty != nullptr) ctx.Put(std::make_unique<LowPenalty>(*penalty));
   options["dtype"] = dtype;
   EXPECT_OK(RunPipeline(Pipeline().Add("amp-decide", std::move(options)), {}, ctx, program));
   const AmpDecision& decision = *ctx.Find<AmpDecision>();
@@ -112,6 +117,64 @@ TEST_P(FastestTest, NoOtherDecisionIsFaster) {
   }
   EXPECT_GT(kept, 3) << "programs in which something is faster in fp32";
   EXPECT_GT(fewer_casts, 3);
+}
+
+// Some ops cost or are worth more than their time, and some are chosen together.
+LowPenalty RandomPenalty(std::mt19937& random, const Program& program) {
+  LowPenalty penalty;
+  penalty.seconds.resize(program.num_op_ids());
+  penalty.unit.resize(program.num_op_ids());
+  for (int id = 0; id < program.num_op_ids(); ++id) {
+    penalty.seconds[id] = (static_cast<double>(random() % 2000) - 500) * 1e-8;
+    penalty.unit[id] = random() % 2 == 0 ? -1 : static_cast<int>(random() % 3);
+  }
+  return penalty;
+}
+
+TEST_P(FastestTest, NoOtherDecisionCostsLessWithItsPenalties) {
+  const DeviceNumbers& device = *FindDeviceNumbers(GetParam());
+  std::mt19937 random(11);
+  int mixed = 0;
+  for (int round = 0; round < 40; ++round) {
+    const Program program = Parsed(RandomProgram(random, 4 + round % 6)).Clone();
+    const LowPenalty penalty = RandomPenalty(random, program);
+    const Outcome o2 = Decide(program, device, "bf16", {}, false);
+    std::vector<const Op*> ops;  // as o2.low
+    for (const std::string& name : o2.low) {
+      ForEachOp(program, [&](const Op& op) {
+        if (op.outputs()[0]->name() == name) ops.push_back(&op);
+      });
+    }
+    const auto cost = [&](const Outcome& outcome) {
+      double sum = outcome.time.mixed;
+      for (size_t i = 0; i < ops.size(); ++i) {
+        if (std::binary_search(outcome.low.begin(), outcome.low.end(), o2.low[i])) sum += penalty.SecondsOf(*ops[i]);
+      }
+      return sum;
+    };
+    const auto respects_units = [&](const Outcome& outcome) {
+      std::map<int, bool> low;
+      for (size_t i = 0; i < ops.size(); ++i) {
+        const bool is_low = std::binary_search(outcome.low.begin(), outcome.low.end(), o2.low[i]);
+        if (penalty.UnitOf(*ops[i]) >= 0 && low.emplace(penalty.UnitOf(*ops[i]), is_low).first->second != is_low) return false;
+      }
+      return true;
+    };
+    const Outcome cheapest = Decide(program, device, "bf16", {{"level", "auto"}, {"device", GetParam()}}, false, &penalty);
+    EXPECT_TRUE(respects_units(cheapest)) << "round " << round;
+    mixed += !cheapest.low.empty() && cheapest.low.size() < o2.low.size() ? 1 : 0;
+    for (unsigned bits = 0; bits < 1u << o2.low.size(); ++bits) {
+      std::vector<std::string> low, fp32;
+      for (size_t i = 0; i < o2.low.size(); ++i) ((bits >> i & 1) != 0 ? low : fp32).push_back(absl::StrCat("name:", o2.low[i]));
+      PassOptions options;
+      if (!low.empty()) options["include"] = absl::StrJoin(low, ",");
+      if (!fp32.empty()) options["exclude"] = absl::StrJoin(fp32, ",");
+      const Outcome other = Decide(program, device, "bf16", std::move(options), false);
+      if (!respects_units(other)) continue;
+      EXPECT_GE(cost(other), cost(cheapest) - 1e-11) << "round " << round;
+    }
+  }
+  EXPECT_GT(mixed, 5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, FastestTest, ::testing::Values("cuda:8.0", "cuda:9.0", "avx512_bf16"));

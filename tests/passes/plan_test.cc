@@ -32,10 +32,10 @@ std::string TextOfPlan(Program& program) {
   PassContext ctx;
   ctx.support = *TargetSupport("cuda");
   EXPECT_OK(RunPipeline(*Pipeline::Parse("protect,amp-decide"), {}, ctx, program));
-  return PlanJson(program, *ctx.Find<AmpDecision>(), false, [](JsonWriter& json) { json.BeginObject().EndObject(); });
+  return PlanJson(PlanOf(program, *ctx.Find<AmpDecision>()), [](JsonWriter& json) { json.BeginObject().EndObject(); });
 }
 
-Plan PlanOf(absl::string_view text) {
+Plan Parsed(absl::string_view text) {
   absl::StatusOr<Plan> plan = ParsePlan(text);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   return *std::move(plan);
@@ -55,7 +55,7 @@ TEST(Plan, IsOneLineForEachOp) {
   Program program = testing::BareProgram(Layers(1, ""));
   const std::string text = TextOfPlan(program);
   EXPECT_THAT(text, HasSubstr(R"(    {"op": "relu", "value": "a0", "key": ")"));
-  const Plan plan = PlanOf(text);
+  const Plan plan = Parsed(text);
   EXPECT_FALSE(plan.edited);
   ASSERT_EQ(plan.entries.size(), 3u);
   EXPECT_TRUE(plan.entries[0].low);
@@ -67,13 +67,13 @@ TEST(Plan, KnowsThatADecisionWasEdited) {
   Program program = testing::BareProgram(Layers(1, ""));
   const std::string text = TextOfPlan(program);
   EXPECT_TRUE(
-      PlanOf(absl::StrReplaceAll(text, {{R"("precision": "low", "rule": "allow")", R"("precision": "fp32", "rule": "allow")"}})).edited);
-  EXPECT_FALSE(PlanOf(absl::StrReplaceAll(text, {{R"("rule": "allow")", R"("rule": "mine")"}})).edited);
+      Parsed(absl::StrReplaceAll(text, {{R"("precision": "low", "rule": "allow")", R"("precision": "fp32", "rule": "allow")"}})).edited);
+  EXPECT_FALSE(Parsed(absl::StrReplaceAll(text, {{R"("rule": "allow")", R"("rule": "mine")"}})).edited);
 }
 
 TEST(Plan, FindsItsOpsByNameAndStructure) {
   Program program = testing::BareProgram(Layers(12, ""));
-  const Plan plan = PlanOf(TextOfPlan(program));
+  const Plan plan = Parsed(TextOfPlan(program));
   const PlannedOps planned = MatchPlan(plan, program);
   EXPECT_THAT(planned.misfits, IsEmpty());
   ForEachOp(program, [&](const Op& op) { EXPECT_EQ(plan.entries[planned.entry[op.id()]].value, op.outputs()[0]->name()); });
@@ -81,7 +81,7 @@ TEST(Plan, FindsItsOpsByNameAndStructure) {
 
 TEST(Plan, FindsItsOpsUnderOtherNames) {
   Program program = testing::BareProgram(Layers(12, ""));
-  const Plan plan = PlanOf(TextOfPlan(program));
+  const Plan plan = Parsed(TextOfPlan(program));
   const Program renamed = testing::BareProgram(Layers(12, "other_"));
   const PlannedOps planned = MatchPlan(plan, renamed);
   EXPECT_THAT(planned.misfits, IsEmpty());
@@ -91,7 +91,7 @@ TEST(Plan, FindsItsOpsUnderOtherNames) {
 
 TEST(Plan, ListsTheEntriesThatFitNoOp) {
   Program program = testing::BareProgram(Layers(12, ""));
-  const Plan plan = PlanOf(TextOfPlan(program));
+  const Plan plan = Parsed(TextOfPlan(program));
   const Program longer = testing::BareProgram(Layers(14, "other_"));
   const PlannedOps planned = MatchPlan(plan, longer);
   EXPECT_THAT(planned.misfits, ::testing::Each(::testing::ContainsRegex("fits no op: the model has [0-9]+ like it, the plan [0-9]+")));
@@ -104,7 +104,7 @@ TEST(Plan, ListsTheEntriesThatFitNoOp) {
 
 TEST(Plan, HasTheSameKeysForAConvertedProgram) {
   Program program = testing::BareProgram(Layers(2, ""));
-  const Plan plan = PlanOf(TextOfPlan(program));
+  const Plan plan = Parsed(TextOfPlan(program));
   PassContext ctx;
   ctx.support = *TargetSupport("cuda");
   ASSERT_OK(RunPipeline(*Pipeline::Parse("protect,amp-decide,cast-model-to-fp16,cast-parameters-to-fp16"), {}, ctx, program));

@@ -27,7 +27,5 @@ inline constexpr char kModelHelp[] = "a .pdmodel, .json, .onnx, .ampc or .prog f
 
 // `--json` on every verb that prints a result.
 void AddJsonFlag(const Options& options, bool* json);
-// For an option that is understood but belongs to work that this build does not contain: exit code 4.
-absl::Status NotSupportedYet(const std::string& option, const std::string& supported);
 
 }  // namespace ampc

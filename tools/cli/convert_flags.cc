@@ -170,9 +170,13 @@ void AddConvertOptions(const Options& options, ConvertFlags& flags) {
   AddRows(options, true, flags);
 }
 
+void AddDecidingOptions(const Options& options, ConvertFlags& flags) {
+  options.Add("model", flags.options.model, kModelHelp).Required();
+  AddRows(options, false, flags);
+}
+
 void AddExplainOptions(const Options& options, ExplainFlags& flags) {
-  options.Add("model", flags.convert.options.model, kModelHelp).Required();
-  AddRows(options, false, flags.convert);
+  AddDecidingOptions(options, flags.convert);
   options.Add("--op", flags.ops, "only these ops, in full: a selector, several times or with commas").OneValueEach().Values("SELECTOR");
   options.Add("--why-cast", flags.cast, "only the casts of this value").Values("VALUE");
 }

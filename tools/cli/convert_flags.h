@@ -26,6 +26,7 @@ struct ExplainFlags {
 
 // Declares the options; `flags` has to outlive them. Those of explain are the ones that decide, and two of its own.
 void AddConvertOptions(const Options& options, ConvertFlags& flags);
+void AddDecidingOptions(const Options& options, ConvertFlags& flags);
 void AddExplainOptions(const Options& options, ExplainFlags& flags);
 
 // After parsing, on the same `flags`: reads --config and fills in what `flags.options` takes from several options. Usage errors; exit code

@@ -5,21 +5,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/string_view.h"
+#include "tools/picture/svg.h"
 
 namespace ampc {
 namespace {
 
+using svg::kColours;
+using svg::Range;
+using svg::Text;
+using svg::TickStep;
 using Points = std::vector<std::pair<double, double>>;
 
 constexpr double kWidth = 760, kLeft = 64, kRight = 16, kHeight = 170, kGap = 44, kTop = 64;
 constexpr size_t kMaxPoints = 400;  // of one line
-// Light or dark as the reader's system is.
-constexpr char kStyle[] =
-    "<style>.page{fill:#fff}text{fill:#222}.grid{stroke:#ddd}.frame{fill:none;stroke:#999}@media(prefers-color-scheme:dark){"
-    ".page{fill:#16181c}text{fill:#ddd}.grid{stroke:#33363c}.frame{stroke:#777}}</style>\n";
-constexpr const char* kColours[] = {"#2f86c9", "#d1495b", "#3f9a50", "#b8860b", "#8a6bbf", "#808080"};
 
 struct Panel {
   const char* title;
@@ -30,18 +28,6 @@ struct Panel {
 constexpr Panel kPanels[] = {{"training loss", &TrainingCurve::loss, false, INFINITY},
                              {"test accuracy", &TrainingCurve::accuracy, false, 1},
                              {"loss scale", &TrainingCurve::scale, true, INFINITY}};
-
-struct Range {
-  double low = INFINITY, high = -INFINITY;
-  void Add(double v) { low = std::min(low, v), high = std::max(high, v); }
-  double At(double v) const { return high > low ? (v - low) / (high - low) : 0.5; }
-};
-
-std::string Escape(absl::string_view text) { return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}}); }
-
-std::string Text(double x, double y, const char* anchor, absl::string_view text, absl::string_view more = "") {
-  return absl::StrFormat("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>%s</text>\n", x, y, anchor, more, Escape(text));
-}
 
 // Finite values only; neighbours are averaged where there are more than a picture can show.
 Points Drawn(const Points& points, bool log2) {
@@ -59,15 +45,6 @@ Points Drawn(const Points& points, bool log2) {
     out.emplace_back(x / static_cast<double>(end - i), y / static_cast<double>(end - i));
   }
   return out;
-}
-
-// Steps of 1, 2 or 5 times a power of ten, about four over the range.
-double TickStep(double span) {
-  const double rough = span / 4, power = std::pow(10, std::floor(std::log10(rough)));
-  for (double m : {1.0, 2.0, 5.0}) {
-    if (m * power >= rough) return m * power;
-  }
-  return 10 * power;
 }
 
 std::string Number(double v, double step) { return absl::StrFormat("%g", std::abs(v) < step / 2 ? 0 : v); }
@@ -179,11 +156,7 @@ std::string PlotTraining(const std::string& title, const std::vector<TrainingCur
     top += kHeight + kGap;
   }
   if (x.high >= x.low) absl::StrAppend(&body, StepAxis(x, top - kGap));
-  return absl::StrFormat(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" width=\"%g\" height=\"%g\" font-family=\"sans-serif\" "
-      "font-size=\"12\">\n"
-      "%s<rect class=\"page\" width=\"100%%\" height=\"100%%\"/>\n%s</svg>\n",
-      kWidth, top, kWidth, top, kStyle, body);
+  return svg::Page(kWidth, top, body);
 }
 
 }  // namespace ampc

@@ -10,6 +10,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/decide/decide.h"
+#include "passes/amp/decide/low_penalty.h"
 #include "passes/analysis/time_model.h"
 #include "passes/make_pass.h"
 
@@ -79,6 +80,7 @@ absl::Status CheckForPolicy(const DecideOptions& o, const PaddlePolicy& policy, 
 
 DecisionOr Decide(DecideOptions options, const DeviceNumbers* device, PassContext& ctx, const Program& program) {
   options.plan = ctx.Find<PlannedOps>();
+  options.penalty = ctx.Find<LowPenalty>();
   std::optional<ProgramSizes> sizes;
   std::optional<TimeModel> time;
   if (device != nullptr) {

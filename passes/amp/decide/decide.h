@@ -9,6 +9,7 @@
 #include "graph/precision_support.h"
 #include "passes/amp/decide/decision.h"
 #include "passes/amp/decide/lists.h"
+#include "passes/amp/decide/low_penalty.h"
 #include "passes/amp/decide/plan.h"
 #include "passes/amp/policy/policy.h"
 #include "passes/amp/select/selector.h"
@@ -32,6 +33,7 @@ struct DecideOptions {
   std::vector<Selector> include, exclude;          // own mode only; which request wins: tools/docs/convert.md
   const PlannedOps* plan = nullptr;                // own mode only; counts more than any request
   const TimeModel* time = nullptr;                 // at level auto, never null
+  const LowPenalty* penalty = nullptr;             // at level auto
 };
 
 using DecisionOr = absl::StatusOr<std::unique_ptr<AmpDecision>>;

@@ -90,7 +90,7 @@ class OwnDecider {
   void MakeFastest() {
     const PredictedRun o2 = Predict(program_, *out_, *options_.time);
     ChooseFastest(
-        program_, *options_.time, io_, [this](const Op& op) { return MayBeFp32(op); }, out_.get());
+        program_, *options_.time, io_, [this](const Op& op) { return MayBeFp32(op); }, options_.penalty, out_.get());
     DecideVars();
     const PredictedRun chosen = Predict(program_, *out_, *options_.time);
     const std::string& feeds = options_.time->feeds();

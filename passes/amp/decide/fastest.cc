@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "passes/amp/decide/cast_demand.h"
@@ -27,12 +28,12 @@ constexpr Term kFp32{-1, false}, kLow{-1, true};
 class FastestChoice {
  public:
   FastestChoice(const Program& program, const TimeModel& model, const IoChoice& io, absl::FunctionRef<bool(const Op&)> may_be_fp32,
-                AmpDecision* decision)
-      : program_(program), model_(model), io_(io), decision_(*decision), terms_(program.num_op_ids(), kFp32) {
+                const LowPenalty* penalty, AmpDecision* decision)
+      : program_(program), model_(model), io_(io), penalty_(penalty), decision_(*decision), terms_(program.num_op_ids(), kFp32) {
     ForEachOp(program, [&](const Op& op) {
       if (!decision_.For(op).low) return;
       if (may_be_fp32(op)) {
-        terms_[op.id()] = NewVariable(model_.OpSeconds(op, true), model_.OpSeconds(op, false));
+        terms_[op.id()] = VariableOf(op);
         ops_.push_back(&op);
       } else {
         terms_[op.id()] = kLow;
@@ -74,6 +75,19 @@ class FastestChoice {
   Term NewVariable(double low, double fp32) {
     costs_.push_back({Picoseconds(low), Picoseconds(fp32)});
     return {static_cast<int>(costs_.size()) - 1, false};
+  }
+  // Its own, or that of its unit.
+  Term VariableOf(const Op& op) {
+    const double more = penalty_ == nullptr ? 0 : penalty_->SecondsOf(op);
+    const Term own = NewVariable(model_.OpSeconds(op, true) + std::max(more, 0.0), model_.OpSeconds(op, false) + std::max(-more, 0.0));
+    const int unit = penalty_ == nullptr ? -1 : penalty_->UnitOf(op);
+    if (unit < 0) return own;
+    const auto [first, is_first] = units_.emplace(unit, own.variable);
+    if (is_first) return own;
+    costs_[first->second].low += costs_[own.variable].low;
+    costs_[first->second].fp32 += costs_[own.variable].fp32;
+    costs_.pop_back();
+    return {first->second, false};
   }
   Term TermOf(const Op* op) const { return op == nullptr ? kFp32 : terms_[op->id()]; }
 
@@ -146,18 +160,20 @@ class FastestChoice {
   const Program& program_;
   const TimeModel& model_;
   const IoChoice& io_;
+  const LowPenalty* penalty_;
   AmpDecision& decision_;
   std::vector<Term> terms_;  // by Op::id
   std::vector<const Op*> ops_;
-  std::vector<Costs> costs_;  // by variable
+  std::vector<Costs> costs_;             // by variable
+  absl::flat_hash_map<int, int> units_;  // variables
   std::vector<Pair> pairs_;
 };
 
 }  // namespace
 
 void ChooseFastest(const Program& program, const TimeModel& model, const IoChoice& io, absl::FunctionRef<bool(const Op&)> may_be_fp32,
-                   AmpDecision* decision) {
-  FastestChoice(program, model, io, may_be_fp32, decision).Run();
+                   const LowPenalty* penalty, AmpDecision* decision) {
+  FastestChoice(program, model, io, may_be_fp32, penalty, decision).Run();
 }
 
 }  // namespace ampc

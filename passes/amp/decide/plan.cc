@@ -82,14 +82,19 @@ std::string Misfit(const PlanEntry& entry, const Group& group) {
 
 }  // namespace
 
-std::string PlanJson(const Program& program, const AmpDecision& decision, bool measured,
-                     absl::FunctionRef<void(JsonWriter&)> write_config) {
-  const std::vector<PlanEntry> entries = EntriesOf(program, decision);
+Plan PlanOf(const Program& program, const AmpDecision& decision) {
+  Plan plan;
+  plan.entries = EntriesOf(program, decision);
+  plan.digest = DigestOf(plan.entries);
+  return plan;
+}
+
+std::string PlanJson(const Plan& plan, absl::FunctionRef<void(JsonWriter&)> write_config) {
   JsonWriter json(JsonWriter::kIndented);
   json.BeginObject().Field(kVersionKey, 1).Key("config");
   write_config(json);
-  json.Field("measured", measured).Field("digest", DigestOf(entries)).Key("ops").BeginArray();
-  for (const PlanEntry& entry : entries) {
+  json.Field("measured", plan.measured).Field("digest", plan.digest).Key("ops").BeginArray();
+  for (const PlanEntry& entry : plan.entries) {
     json.BeginObject(JsonWriter::kInline).Field("op", entry.type).Field("value", entry.value).Field("key", Hex(entry.key));
     json.Field("precision", entry.low ? "low" : "fp32").Field("rule", entry.rule).Field("reason", entry.reason).EndObject();
   }

@@ -33,8 +33,10 @@ struct Plan {
   bool measured = false;  // ranges that a user gave or measured were among the reasons
 };
 
-// Of a program as it was decided, not yet rewritten. `write_config` writes the member "config".
-std::string PlanJson(const Program& program, const AmpDecision& decision, bool measured, absl::FunctionRef<void(JsonWriter&)> write_config);
+// Of a program as it was decided, not yet rewritten.
+Plan PlanOf(const Program& program, const AmpDecision& decision);
+// With plan.digest, whatever the entries are. `write_config` writes the member "config".
+std::string PlanJson(const Plan& plan, absl::FunctionRef<void(JsonWriter&)> write_config);
 // BadInput says what is wrong.
 absl::StatusOr<Plan> ParsePlan(absl::string_view text);
 
