@@ -18,51 +18,51 @@ constexpr int64_t kGrain = 1 << 15;
 
 int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-// Room for a half's floats in the workspace; -1: none is needed.
-struct Widened {
-  DType storage = DType::kF32;
+// A value as it is stored and as the kernel has it: in the workspace at `offset`; -1: where it lies.
+struct Converted {
+  DType stored = DType::kF32, made = DType::kF32;
   int64_t elements = 0, offset = -1;
 };
 
-std::vector<Widened> PlanRoom(const std::vector<TensorDesc>& descs, int64_t* bytes) {
-  std::vector<Widened> all;
-  for (const TensorDesc& t : descs) {
-    Widened w{t.storage(), t.NumElements(), -1};
-    if (t.half) w.offset = std::exchange(*bytes, *bytes + Aligned(w.elements * static_cast<int64_t>(sizeof(float))));
-    all.push_back(w);
+std::vector<Converted> PlanRoom(const std::vector<TensorDesc>& made, const std::vector<TensorDesc>& stored, int64_t* bytes) {
+  std::vector<Converted> all;
+  for (size_t i = 0; i < stored.size(); ++i) {
+    Converted c{stored[i].storage(), made[i].storage(), stored[i].NumElements(), -1};
+    if (c.stored != c.made) c.offset = std::exchange(*bytes, *bytes + Aligned(made[i].StorageBytes()));
+    all.push_back(c);
   }
   return all;
 }
 
-class WidenedKernel final : public Kernel {
+class ConvertedKernel final : public Kernel {
  public:
-  WidenedKernel(std::unique_ptr<Kernel> kernel, const KernelSpec& spec)
-      : kernel_(std::move(kernel)), bytes_(Aligned(kernel_->workspace_bytes())) {
-    inputs_ = PlanRoom(spec.inputs, &bytes_);
-    outputs_ = PlanRoom(spec.outputs, &bytes_);
+  ConvertedKernel(std::unique_ptr<Kernel> kernel, const KernelSpec& made, const KernelSpec& spec)
+      : kernel_(std::move(kernel)), bytes_(Aligned(kernel_->workspace_bytes())), suffix_(HasHalves(made) ? ":halves" : ":widened") {
+    inputs_ = PlanRoom(made.inputs, spec.inputs, &bytes_);
+    outputs_ = PlanRoom(made.outputs, spec.outputs, &bytes_);
   }
   int64_t workspace_bytes() const override { return bytes_; }
   bool rounds_results() const override { return kernel_->rounds_results(); }
   bool consumes(int flat) const override { return kernel_->consumes(flat); }
-  std::string implementation() const override { return kernel_->implementation() + ":widened"; }
+  std::string implementation() const override { return kernel_->implementation() + suffix_; }
 
   absl::Status Run(const KernelArgs& args) const override {
     char* const ws = static_cast<char*>(args.workspace);
     absl::InlinedVector<const void*, 6> inputs(args.inputs.begin(), args.inputs.end());
     absl::InlinedVector<void*, 4> outputs(args.outputs.begin(), args.outputs.end());
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const Widened& w = inputs_[i];
-      if (w.offset < 0) continue;
-      ConvertStored(inputs[i], w.storage, ws + w.offset, DType::kF32, w.elements, args.threads);
-      inputs[i] = ws + w.offset;
+      const Converted& c = inputs_[i];
+      if (c.offset < 0) continue;
+      ConvertStored(inputs[i], c.stored, ws + c.offset, c.made, c.elements, args.threads);
+      inputs[i] = ws + c.offset;
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (outputs_[i].offset >= 0) outputs[i] = ws + outputs_[i].offset;
     }
     AMPC_RETURN_IF_ERROR(Compute(inputs, outputs, args));
     for (size_t i = 0; i < outputs.size(); ++i) {
-      const Widened& w = outputs_[i];
-      if (w.offset >= 0) ConvertStored(ws + w.offset, DType::kF32, args.outputs[i], w.storage, w.elements, args.threads);
+      const Converted& c = outputs_[i];
+      if (c.offset >= 0) ConvertStored(ws + c.offset, c.made, args.outputs[i], c.stored, c.elements, args.threads);
     }
     return absl::OkStatus();
   }
@@ -70,7 +70,7 @@ class WidenedKernel final : public Kernel {
  private:
   absl::Status Compute(absl::Span<const void* const> inputs, absl::Span<void* const> outputs, const KernelArgs& args) const {
     if (const int alias = kernel_->alias_input(); alias >= 0) {
-      std::memcpy(outputs[0], inputs[alias], static_cast<size_t>(outputs_[0].elements) * sizeof(float));
+      std::memcpy(outputs[0], inputs[alias], static_cast<size_t>(outputs_[0].elements) * SizeOf(outputs_[0].made));
       return absl::OkStatus();
     }
     return kernel_->Run({inputs, outputs, args.workspace, args.threads});
@@ -78,7 +78,8 @@ class WidenedKernel final : public Kernel {
 
   const std::unique_ptr<Kernel> kernel_;
   int64_t bytes_;
-  std::vector<Widened> inputs_, outputs_;
+  const char* suffix_;
+  std::vector<Converted> inputs_, outputs_;
 };
 
 }  // namespace
@@ -126,7 +127,11 @@ KernelSpec InFloats(KernelSpec spec) {
 }
 
 std::unique_ptr<Kernel> MakeWidened(std::unique_ptr<Kernel> kernel, const KernelSpec& spec) {
-  return std::make_unique<WidenedKernel>(std::move(kernel), spec);
+  return MakeConverted(std::move(kernel), InFloats(spec), spec);
+}
+
+std::unique_ptr<Kernel> MakeConverted(std::unique_ptr<Kernel> kernel, const KernelSpec& made, const KernelSpec& spec) {
+  return std::make_unique<ConvertedKernel>(std::move(kernel), made, spec);
 }
 
 }  // namespace ampc

@@ -27,7 +27,9 @@ void ConvertStored(const void* from, DType from_storage, void* to, DType to_stor
 bool HasHalves(const KernelSpec& spec);
 // The spec with every value stored as float32.
 KernelSpec InFloats(KernelSpec spec);
-// `kernel`, made for InFloats(spec), on the values as they are stored: whole operands are widened, results rounded.
+// `kernel`, made for `made`, on the values as `spec` says that they are stored: whole operands and results are converted.
+std::unique_ptr<Kernel> MakeConverted(std::unique_ptr<Kernel> kernel, const KernelSpec& made, const KernelSpec& spec);
+// The same for one made for InFloats(spec): halves are widened, results rounded.
 std::unique_ptr<Kernel> MakeWidened(std::unique_ptr<Kernel> kernel, const KernelSpec& spec);
 
 }  // namespace ampc

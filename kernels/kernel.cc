@@ -141,6 +141,12 @@ bool AllStoredAlike(const KernelSpec& spec) {
   return std::none_of(spec.inputs.begin(), spec.inputs.end(), as_float) && std::none_of(spec.outputs.begin(), spec.outputs.end(), as_float);
 }
 
+// The spec of an op that moves halves alone, with results that are halves, too.
+KernelSpec InHalves(KernelSpec spec) {
+  for (TensorDesc& t : spec.outputs) t.half = IsLowPrecision(t.dtype);
+  return spec;
+}
+
 void ToMemoryOrder(std::vector<TensorDesc>* tensors) {
   for (TensorDesc& t : *tensors) {
     t.layout = Layout::kPlain;
@@ -186,8 +192,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelEntry& entry, con
     return UnsupportedError(absl::StrCat(Describe(*spec.op), ": the shape of its result depends on data, which only a run can compute"));
   }
   if (HasHalves(spec) && (entry.halves == HalfSupport::kNone || (entry.halves == HalfSupport::kMoves && !AllStoredAlike(spec)))) {
-    AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, MakeKernel(entry, InFloats(spec)));
-    return MakeWidened(std::move(kernel), spec);
+    const KernelSpec in_halves = InHalves(spec);
+    const bool moves_halves = entry.halves == HalfSupport::kMoves && AllStoredAlike(in_halves);
+    const KernelSpec made = moves_halves ? in_halves : InFloats(spec);
+    AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, MakeKernel(entry, made));
+    return MakeConverted(std::move(kernel), made, spec);
   }
   if (AllPlain(spec)) return Make(entry, spec);
   if (!AcceptsLayouts(entry, spec)) {

@@ -4,9 +4,23 @@
 
 namespace ampc {
 
-void WeightCache::AddLasting(const HostTensor* value) {
+void WeightCache::AddLasting(const HostTensor* value, ReadFn read) {
   MutexLock lock(mutex_);
-  lasting_[value] = true;
+  lasting_[value] = std::move(read);
+}
+
+bool WeightCache::CanRead(const HostTensor* value) const {
+  MutexLock lock(mutex_);
+  return lasting_.contains(value);
+}
+
+absl::StatusOr<std::shared_ptr<const HostTensor>> WeightCache::Read(const HostTensor* value) const {
+  ReadFn read;
+  {
+    MutexLock lock(mutex_);
+    if (const auto at = lasting_.find(value); at != lasting_.end()) read = at->second;
+  }
+  return read != nullptr ? read() : std::shared_ptr<const HostTensor>(std::shared_ptr<const HostTensor>(), value);
 }
 
 absl::StatusOr<WeightCache::Packed> WeightCache::Get(const HostTensor* value, std::string format, PackFn pack) {

@@ -11,6 +11,7 @@
 #include "kernels/halves.h"
 #include "kernels/lib/activation.h"
 #include "kernels/lib/conv.h"
+#include "kernels/weight_cache.h"
 
 namespace ampc {
 namespace {
@@ -86,7 +87,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   absl::StatusOr<std::unique_ptr<onednn::Conv>> conv = MakeConv(s, filter, spec.weights);
   if (!conv.ok()) return Annotate(conv.status(), Describe(view.op()));
   const bool own_residual = slots.residual >= 0 && view.op().inputs()[slots.residual] != view.op().inputs()[slots.in];
-  const bool consumes = filter != nullptr && !MayLoseNan(s.activation);
+  const bool consumes = filter != nullptr && (!MayLoseNan(s.activation) || (spec.weights != nullptr && spec.weights->CanRead(filter)));
   return std::make_unique<ConvKernel>(*std::move(conv), slots, consumes, own_residual);
 }
 

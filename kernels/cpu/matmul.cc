@@ -14,6 +14,7 @@
 #include "kernels/lib/activation.h"
 #include "kernels/lib/matmul.h"
 #include "kernels/parallel.h"
+#include "kernels/weight_cache.h"
 
 namespace ampc {
 namespace {
@@ -178,7 +179,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const HostTensor* b = spec.values[slots.b];
   absl::StatusOr<std::unique_ptr<onednn::Matmul>> matmul = MakeMatmul(s, b, spec.weights);
   if (!matmul.ok()) return Annotate(matmul.status(), Describe(view.op()));
-  return std::make_unique<MatmulKernel>(*std::move(matmul), slots, b != nullptr && !MayLoseNan(s.activation));
+  const bool consumes = b != nullptr && (!MayLoseNan(s.activation) || (spec.weights != nullptr && spec.weights->CanRead(b)));
+  return std::make_unique<MatmulKernel>(*std::move(matmul), slots, consumes);
 }
 
 // Sums of doubles and integers one after the other; integers wrap.

@@ -380,7 +380,7 @@ class OneDnnConv final : public Conv {
 
 absl::StatusOr<std::unique_ptr<Conv>> MakeConv(const ConvSpec& spec, const HostTensor* filter, WeightCache* cache) {
   AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Conv> conv, OneDnnConv::Make(spec, filter, cache));
-  return MayLoseNan(spec.activation) ? KeepNan(std::move(conv), spec) : std::move(conv);
+  return MayLoseNan(spec.activation) ? KeepNan(std::move(conv), spec, filter, cache) : std::move(conv);
 }
 
 }  // namespace ampc::onednn

@@ -45,9 +45,10 @@ ConvSpec SumOf(ConvSpec spec) {
   return spec;
 }
 
-class NanKeepingConv final : public NanKeeping<Conv, ConvSpec, ConvBuffers, MakeConv> {
+class NanKeepingConv final : public NanKeeping<Conv, ConvSpec, ConvBuffers, MakeConv, &ConvBuffers::filter> {
  public:
-  NanKeepingConv(std::unique_ptr<Conv> fused, const ConvSpec& spec) : NanKeeping(std::move(fused), SumOf(spec)), s_(spec) {}
+  NanKeepingConv(std::unique_ptr<Conv> fused, const ConvSpec& spec, PackedOperand packed)
+      : NanKeeping(std::move(fused), SumOf(spec), packed), s_(spec) {}
   bool may_add_in_place() const override { return fused().may_add_in_place(); }
   int64_t workspace_bytes() const override { return BiasOffset() + BiasLanes() * static_cast<int64_t>(sizeof(float)); }
 
@@ -143,8 +144,8 @@ class NanKeepingConv final : public NanKeeping<Conv, ConvSpec, ConvBuffers, Make
 
 }  // namespace
 
-std::unique_ptr<Conv> KeepNan(std::unique_ptr<Conv> fused, const ConvSpec& spec) {
-  return std::make_unique<NanKeepingConv>(std::move(fused), spec);
+std::unique_ptr<Conv> KeepNan(std::unique_ptr<Conv> fused, const ConvSpec& spec, const HostTensor* filter, const WeightCache* cache) {
+  return std::make_unique<NanKeepingConv>(std::move(fused), spec, PackedOperand(filter, cache));
 }
 
 }  // namespace ampc::onednn

@@ -369,7 +369,7 @@ class OneDnnMatmul final : public Matmul {
 
 absl::StatusOr<std::unique_ptr<Matmul>> MakeMatmul(const MatmulSpec& spec, const HostTensor* b, WeightCache* cache) {
   AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Matmul> product, OneDnnMatmul::Make(spec, b, cache));
-  return MayLoseNan(spec.activation) ? KeepNan(std::move(product), spec) : std::move(product);
+  return MayLoseNan(spec.activation) ? KeepNan(std::move(product), spec, b, cache) : std::move(product);
 }
 
 }  // namespace ampc::onednn

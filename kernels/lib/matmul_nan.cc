@@ -16,9 +16,10 @@ MatmulSpec SumOf(MatmulSpec spec) {
   return spec;
 }
 
-class NanKeepingMatmul final : public NanKeeping<Matmul, MatmulSpec, MatmulBuffers, MakeMatmul> {
+class NanKeepingMatmul final : public NanKeeping<Matmul, MatmulSpec, MatmulBuffers, MakeMatmul, &MatmulBuffers::b> {
  public:
-  NanKeepingMatmul(std::unique_ptr<Matmul> fused, const MatmulSpec& spec) : NanKeeping(std::move(fused), SumOf(spec)), s_(spec) {}
+  NanKeepingMatmul(std::unique_ptr<Matmul> fused, const MatmulSpec& spec, PackedOperand packed)
+      : NanKeeping(std::move(fused), SumOf(spec), packed), s_(spec) {}
 
   absl::Status Run(const MatmulBuffers& b) const override {
     AMPC_ASSIGN_OR_RETURN(const bool met_nan, RunFused(b));
@@ -41,8 +42,8 @@ class NanKeepingMatmul final : public NanKeeping<Matmul, MatmulSpec, MatmulBuffe
 
 }  // namespace
 
-std::unique_ptr<Matmul> KeepNan(std::unique_ptr<Matmul> fused, const MatmulSpec& spec) {
-  return std::make_unique<NanKeepingMatmul>(std::move(fused), spec);
+std::unique_ptr<Matmul> KeepNan(std::unique_ptr<Matmul> fused, const MatmulSpec& spec, const HostTensor* b, const WeightCache* cache) {
+  return std::make_unique<NanKeepingMatmul>(std::move(fused), spec, PackedOperand(b, cache));
 }
 
 }  // namespace ampc::onednn

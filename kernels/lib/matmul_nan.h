@@ -8,7 +8,8 @@
 namespace ampc::onednn {
 
 // `fused` computes `spec`. Where it meets NaN, which the CPU notes at no cost, the product is computed again and its activation by itself,
-// and what is not finite then is the result; a run without NaN takes no longer. MatmulBuffers::b is read then, constant or not.
-std::unique_ptr<Matmul> KeepNan(std::unique_ptr<Matmul> fused, const MatmulSpec& spec);
+// and what is not finite then is the result; a run without NaN takes no longer. A constant `b` is then read from the cache,
+// if that can read it, else from MatmulBuffers::b.
+std::unique_ptr<Matmul> KeepNan(std::unique_ptr<Matmul> fused, const MatmulSpec& spec, const HostTensor* b, const WeightCache* cache);
 
 }  // namespace ampc::onednn

@@ -15,6 +15,7 @@
 #include "kernels/halves.h"
 #include "kernels/nan_watch.h"
 #include "kernels/parallel.h"
+#include "kernels/weight_cache.h"
 
 namespace ampc::onednn {
 
@@ -40,8 +41,19 @@ void TakeWhere(int threads, int64_t n, const float* from, void* out, DType stora
 // changes no bits.
 inline bool EitherNotFinite(float alone, float fused) { return !std::isfinite(alone) || !std::isfinite(fused); }
 
-// `Step` is Conv or Matmul, `Make` what makes one of a Spec without a constant operand or a cache.
-template <typename Step, typename Spec, typename Buffers, auto Make>
+// A constant operand that the fused step has packed; none (null) where it comes with every run.
+struct PackedOperand {
+  const HostTensor* value = nullptr;
+  const WeightCache* cache = nullptr;  // which can read it
+
+  PackedOperand(const HostTensor* constant, const WeightCache* of) {
+    if (constant != nullptr && of != nullptr && of->CanRead(constant)) value = constant, cache = of;
+  }
+};
+
+// `Step` is Conv or Matmul, `Make` what makes one of a Spec without a constant operand or a cache, `kOperand` the member of Buffers that
+// may be constant.
+template <typename Step, typename Spec, typename Buffers, auto Make, auto kOperand>
 class NanKeeping : public Step {
  public:
   int64_t workspace_bytes() const override { return fused_->workspace_bytes(); }
@@ -49,7 +61,8 @@ class NanKeeping : public Step {
 
  protected:
   // `fused` computes the spec that `alone` is without its activation (and whatever else is applied afterwards then).
-  NanKeeping(std::unique_ptr<Step> fused, Spec alone) : fused_(std::move(fused)), spec_alone_(std::move(alone)) {}
+  NanKeeping(std::unique_ptr<Step> fused, Spec alone, PackedOperand packed)
+      : fused_(std::move(fused)), spec_alone_(std::move(alone)), packed_(packed) {}
 
   const Step& fused() const { return *fused_; }
 
@@ -67,6 +80,9 @@ class NanKeeping : public Step {
     AMPC_ASSIGN_OR_RETURN(const Step* const alone, Alone());
     AMPC_ASSIGN_OR_RETURN(HostTensor workspace, HostTensor::CreateUninitialized(DType::kU8, {alone->workspace_bytes()}));
     b.workspace = workspace.mutable_data();
+    if (packed_.value == nullptr) return alone->Run(b);
+    AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<const HostTensor> operand, packed_.cache->Read(packed_.value));
+    b.*kOperand = operand->template values<float>().data();
     return alone->Run(b);
   }
 
@@ -81,6 +97,7 @@ class NanKeeping : public Step {
 
   const std::unique_ptr<Step> fused_;
   const Spec spec_alone_;
+  const PackedOperand packed_;
   mutable Mutex mutex_;
   mutable std::unique_ptr<Step> alone_ ABSL_GUARDED_BY(mutex_);  // made when NaN is met first
 };

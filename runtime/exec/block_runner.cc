@@ -122,7 +122,7 @@ absl::StatusOr<std::vector<SharedTensor>> BlockRunner::ReadFeeds(const OpRange& 
   std::vector<SharedTensor> feeds;
   feeds.reserve(range.feeds.size());
   for (const Var* var : range.feeds) {
-    feeds.push_back(env.Find(*var));
+    AMPC_ASSIGN_OR_RETURN(feeds.emplace_back(), env.Find(*var));
     for (int i = range.begin; feeds.back() == nullptr; ++i) {
       const Op& op = *range.block->ops()[i];
       const bool reads = std::find(op.inputs().begin(), op.inputs().end(), var) != op.inputs().end();
@@ -194,7 +194,8 @@ absl::Status BlockRunner::RunHost(const Op& op, const Segment& segment, Frame& f
   std::vector<ObservedValue> results;
   std::vector<SharedTensor> owned;
   for (const Var* var : op.outputs()) {
-    SharedTensor value = var->type.kind == TypeKind::kTensor ? frame.env.Find(*var) : nullptr;
+    if (var->type.kind != TypeKind::kTensor) continue;
+    AMPC_ASSIGN_OR_RETURN(SharedTensor value, frame.env.Find(*var));
     if (value == nullptr) continue;
     results.push_back({var, {var->type.dtype, Dims(value->dims().begin(), value->dims().end())}, value->data()});
     owned.push_back(std::move(value));
@@ -255,7 +256,7 @@ void BlockRunner::SetStates(Environment& env) const {
 
 absl::Status BlockRunner::KeepStates(const Environment& env) const {
   for (const Var* var : states_) {
-    const SharedTensor value = env.Find(*var);
+    AMPC_ASSIGN_OR_RETURN(const SharedTensor value, env.Find(*var));
     const HostTensor& state = *context_.states->Find(*var);
     if (value->dtype() == state.dtype() && value->dims() == state.dims()) continue;
     return UsageError(absl::StrCat("the program leaves ", Name(value->dtype()), " ", ShapeToString(value->dims()), " in '", var->name(),
@@ -266,7 +267,7 @@ absl::Status BlockRunner::KeepStates(const Environment& env) const {
   std::vector<std::pair<HostTensor*, SharedTensor>> writes;
   for (const Var* var : states_) {
     HostTensor* state = context_.states->Find(*var);
-    SharedTensor value = env.Find(*var);
+    AMPC_ASSIGN_OR_RETURN(SharedTensor value, env.Find(*var));
     if (value.get() == state) continue;
     // One state may have been handed on to another, without a copy.
     if (overwritten.contains(value.get())) value = std::make_shared<const HostTensor>(*value);
@@ -293,7 +294,7 @@ absl::StatusOr<std::vector<HostTensor>> BlockRunner::Run(absl::Span<const HostTe
   AMPC_RETURN_IF_ERROR(RunBlock(program.main(), frame));
   std::vector<HostTensor> out;
   for (const Var* var : program.fetches) {
-    const SharedTensor value = frame.env.Find(*var);
+    AMPC_ASSIGN_OR_RETURN(const SharedTensor value, frame.env.Find(*var));
     if (value == nullptr)
       return UsageError(absl::StrCat("fetch '", var->exported(), "' has no value, because no branch that ran has written it"));
     AMPC_ASSIGN_OR_RETURN(HostTensor t, FromStorage(*value, var->type.dtype));

@@ -4,17 +4,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "graph/base/status_macros.h"
 
 namespace ampc {
 
-SharedTensor Environment::Find(const Var& var) const {
+absl::StatusOr<SharedTensor> Environment::Find(const Var& var) const {
   const SharedTensor& tensor = values_[var.id()].tensor;
   if (tensor != nullptr) return tensor;
-  return SharedTensor(SharedTensor(), constants_.Find(var));  // constants outlive the run
+  return constants_.InStorage(constants_.Find(var));  // constants outlive the run
 }
 
 absl::StatusOr<SharedTensor> Environment::Read(const Op& reader, const Var& var) const {
-  SharedTensor tensor = Find(var);
+  AMPC_ASSIGN_OR_RETURN(SharedTensor tensor, Find(var));
   if (tensor != nullptr) return tensor;
   if (var.type.kind == TypeKind::kTensorArray) {
     return UnsupportedError(
@@ -29,9 +30,10 @@ void Environment::Set(const Var& var, SharedTensor tensor, bool fixed) {
   value.fixed = fixed;
 }
 
-void Environment::Copy(const Var& from, const Var& to) {
-  Value value{Find(from), values_[from.id()].array, false};
-  values_[to.id()] = std::move(value);
+absl::Status Environment::Copy(const Var& from, const Var& to) {
+  AMPC_ASSIGN_OR_RETURN(SharedTensor tensor, Find(from));
+  values_[to.id()] = Value{std::move(tensor), values_[from.id()].array, false};
+  return absl::OkStatus();
 }
 
 }  // namespace ampc

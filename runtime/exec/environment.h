@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/program.h"
 #include "runtime/exec/executor.h"
@@ -21,7 +22,7 @@ class Environment {
   Environment(const Program& program, const Constants& constants) : constants_(constants), values_(program.num_var_ids()) {}
 
   // Null when no op that ran has written it and the program brings no value along.
-  SharedTensor Find(const Var& var) const;
+  absl::StatusOr<SharedTensor> Find(const Var& var) const;
   // The same for an operand of `reader`; an error instead of null.
   absl::StatusOr<SharedTensor> Read(const Op& reader, const Var& var) const;
   // Empty before the first write.
@@ -31,7 +32,7 @@ class Environment {
   void Set(const Var& var, SharedTensor tensor, bool fixed = false);
   bool IsFixed(const Var& var) const { return values_[var.id()].fixed; }
   // Gives `to` whatever `from` has: a tensor, an array or nothing.
-  void Copy(const Var& from, const Var& to);
+  absl::Status Copy(const Var& from, const Var& to);
   void Release(const Var& var) { values_[var.id()] = {}; }
 
  private:

@@ -57,8 +57,7 @@ absl::Status SelectInput(const HostCall& call) {
   }
   const Var& chosen = *x[static_cast<size_t>(i)];
   if (chosen.type.kind == TypeKind::kTensor) AMPC_RETURN_IF_ERROR(call.env.Read(call.op, chosen).status());
-  call.env.Copy(chosen, *call.op.output("Out"));
-  return absl::OkStatus();
+  return call.env.Copy(chosen, *call.op.output("Out"));
 }
 
 absl::Status SelectOutput(const HostCall& call) {
@@ -68,14 +67,10 @@ absl::Status SelectOutput(const HostCall& call) {
     return UsageError(absl::StrCat(Describe(call.op), ": Mask is ", i, ", Out has ", out.size(), " results"));
   }
   AMPC_RETURN_IF_ERROR(call.env.Read(call.op, *call.op.input("X")).status());
-  call.env.Copy(*call.op.input("X"), *out[static_cast<size_t>(i)]);
-  return absl::OkStatus();
+  return call.env.Copy(*call.op.input("X"), *out[static_cast<size_t>(i)]);
 }
 
-absl::Status AssignArray(const HostCall& call) {
-  call.env.Copy(*call.op.input("X"), *call.op.output("Out"));
-  return absl::OkStatus();
-}
+absl::Status AssignArray(const HostCall& call) { return call.env.Copy(*call.op.input("X"), *call.op.output("Out")); }
 
 // The operands of an op in a run: dims and values as they are, element types as declared where memory has them like that.
 class Brought final : public TypeEnv {

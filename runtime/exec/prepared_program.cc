@@ -89,7 +89,8 @@ absl::StatusOr<std::unique_ptr<PreparedProgram>> PreparedProgram::Create(Program
   if (options.scope != nullptr) {
     AMPC_ASSIGN_OR_RETURN(states, BindStates(program, *options.scope, options.target));
   }
-  AMPC_ASSIGN_OR_RETURN(Constants constants, Constants::Load(program, states.table.get()));
+  const bool on_host = options.target == nullptr;
+  AMPC_ASSIGN_OR_RETURN(Constants constants, Constants::Load(program, states.table.get(), on_host ? &CpuKernels() : nullptr));
   std::unique_ptr<PreparedProgram> prepared(new PreparedProgram(std::move(program), std::move(states), std::move(constants)));
   if (options.target != nullptr) prepared->SetTarget(*options.target);
   prepared->DeclareConstants();
@@ -129,10 +130,10 @@ void PreparedProgram::SetTarget(const DeviceTarget& target) {
 }
 
 void PreparedProgram::DeclareConstants() {
+  constants_.DeclareTo(weights_);
+  if (!device_constants_.has_value()) return;
   for (const std::shared_ptr<const HostTensor>& value : constants_.all()) {
-    if (value == nullptr) continue;
-    weights_.AddLasting(value.get());
-    if (device_constants_.has_value()) device_constants_->AddLasting(value.get());
+    if (value != nullptr) device_constants_->AddLasting(value.get());
   }
 }
 

@@ -126,13 +126,20 @@ class PlanBuilder {
 
   Address ValueAddress(ValueId v) const { return values_[v].buffer >= 0 ? BufferAddress(values_[v].buffer) : values_[v].outside; }
 
-  absl::StatusOr<std::unique_ptr<Kernel>> Bind(const OpInstance& op) const {
+  absl::StatusOr<std::unique_ptr<Kernel>> Bind(const OpInstance& op) {
     if (op.op == nullptr) return MakeLayoutConversion(context_.target, s().descs[op.inputs[0]], s().descs[op.outputs[0]]);
-    const KernelSpec spec = SpecOf(op, s(), context_);
+    KernelSpec spec = SpecOf(op, s(), context_);
     if (on_device()) return MakeKernelFor(*context_.target, context_.kernels, spec);
     const KernelEntry* entry = context_.kernels.Find(op.op->type());
     if (entry == nullptr) return NoKernel(*op.op);
-    return MakeKernel(*entry, spec);
+    AMPC_ASSIGN_OR_RETURN(auto read, ReadInStorage(context_, &spec));
+    AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, MakeKernel(*entry, spec));
+    for (size_t i = 0; i < read.size(); ++i) {
+      if (read[i] == nullptr || kernel->consumes(static_cast<int>(i))) continue;
+      values_[op.inputs[i]].outside.constant = read[i]->data();
+      plan_->widened.push_back(std::move(read[i]));
+    }
+    return kernel;
   }
 
   // The memory in which the kernel finds an operand: constants are uploaded unless the kernel has what it needs of them.

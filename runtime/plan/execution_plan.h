@@ -48,8 +48,9 @@ struct FeedCopy {
 };
 
 struct ExecutionPlan {
-  std::optional<PlanTarget> target;                // none: the CPU
-  std::vector<DeviceConstants::Buffer> constants;  // on the device
+  std::optional<PlanTarget> target;                        // none: the CPU
+  std::vector<DeviceConstants::Buffer> constants;          // on the device
+  std::vector<std::shared_ptr<const HostTensor>> widened;  // constants that lie in memory as halves, and that kernels read as float32
   std::vector<Step> steps;
   std::vector<Address> operands;
   std::vector<FeedCopy> feed_copies;

@@ -1,6 +1,7 @@
 #include "runtime/plan/layout_plan.h"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -191,10 +192,11 @@ class LayoutAssigner {
     }
     AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(StorageType(desc.dtype), desc.dims));
     const Layout given = s_.descs[v].layout;
+    AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<const HostTensor> value, context_.constants.InStorage(s_.values[v]));
     if (IsByte(desc.dtype)) {
-      ConvertByteLayout(context_.threads, desc.dims, given, layout, s_.values[v]->data(), t.mutable_data());
+      ConvertByteLayout(context_.threads, desc.dims, given, layout, value->data(), t.mutable_data());
     } else {
-      ConvertLayout(context_.threads, desc.dims, given, layout, s_.values[v]->values<float>().data(), t.mutable_values<float>().data());
+      ConvertLayout(context_.threads, desc.dims, given, layout, value->values<float>().data(), t.mutable_values<float>().data());
     }
     s_.folded.push_back(std::move(t));
     s_.values[copy] = &s_.folded.back();

@@ -53,7 +53,7 @@ class Specializer {
    public:
     explicit Env(const Specializer& s) : s_(s) {}
     const TensorType& TypeOf(const Var& var) const override { return s_.types_[var.id()]; }
-    const HostTensor* ValueOf(const Var& var) const override { return s_.ValueOf(var); }
+    const HostTensor* ValueOf(const Var& var) const override { return IsHalf(s_.ValueOf(var)) ? nullptr : s_.ValueOf(var); }
     bool PlansMemory() const override { return true; }
     int64_t MostBytesOfResult() const override { return s_.most_bytes_; }
 
@@ -158,7 +158,9 @@ class Specializer {
   absl::Status Fold(const OpInstance& op) {
     const KernelEntry* entry = context_.kernels.Find(op.op->type());
     if (entry == nullptr) return NoKernel(*op.op);
-    AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, Compute(*entry, SpecOf(op, s_, context_)));
+    KernelSpec spec = SpecOf(op, s_, context_);
+    AMPC_ASSIGN_OR_RETURN(const auto read, ReadInStorage(context_, &spec));
+    AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, Compute(*entry, spec));
     for (size_t i = 0; i < results.size(); ++i) {
       s_.folded.push_back(std::move(results[i]));
       s_.values[op.outputs[i]] = &s_.folded.back();
@@ -205,6 +207,16 @@ KernelSpec SpecOf(const OpInstance& op, const Specialized& s, const PlanContext&
   }
   for (ValueId v : op.outputs) spec.outputs.push_back(s.descs[v]);
   return spec;
+}
+
+absl::StatusOr<std::vector<std::shared_ptr<const HostTensor>>> ReadInStorage(const PlanContext& context, KernelSpec* spec) {
+  std::vector<std::shared_ptr<const HostTensor>> read(spec->values.size());
+  for (size_t i = 0; i < read.size(); ++i) {
+    if (!IsHalf(spec->values[i]) || spec->inputs[i].half) continue;
+    AMPC_ASSIGN_OR_RETURN(read[i], context.constants.InStorage(spec->values[i]));
+    spec->values[i] = read[i].get();
+  }
+  return read;
 }
 
 absl::StatusOr<Specialized> Specialize(const PlanContext& context, OpRange range, absl::Span<const KnownFeed> feeds) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -43,7 +44,7 @@ struct Specialized {
   Outcome outcome = Outcome::kPlan;       // never kNeedsShapes
   absl::Status stopped;                   // why range.end lies in front of the end that was asked for
   std::vector<TensorDesc> descs;          // by ValueId; empty for values that no run computes
-  std::vector<const HostTensor*> values;  // by ValueId; storage type; null: computed at run time
+  std::vector<const HostTensor*> values;  // by ValueId; storage type, or a constant's half; null: computed at run time
   std::vector<OpInstance> ops;            // what remains to run, in order
   std::vector<ValueId> fetches;           // as range.fetches
   std::deque<HostTensor> folded;          // owns the values that were computed here
@@ -61,7 +62,9 @@ absl::StatusOr<Specialized> Specialize(const PlanContext& context, OpRange range
 // "there is no cpu kernel for this op", exit code 4.
 absl::Status NoKernel(const Op& op);
 
-// The spec of one op under these descs and values, for the CPU.
+// The spec of one op under these descs and values, for the CPU; constants that stay halves are given as such (ReadInStorage).
 KernelSpec SpecOf(const OpInstance& op, const Specialized& s, const PlanContext& context);
+// Gives a kernel in storage type what its spec does not declare a half; per operand, what owns that, or null.
+absl::StatusOr<std::vector<std::shared_ptr<const HostTensor>>> ReadInStorage(const PlanContext& context, KernelSpec* spec);
 
 }  // namespace ampc

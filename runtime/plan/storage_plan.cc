@@ -12,6 +12,28 @@
 namespace ampc {
 namespace {
 
+ValueId AddHalf(ValueId v, const HostTensor* half, Specialized& s) {
+  TensorDesc desc = s.descs[v];
+  desc.half = true;
+  s.descs.push_back(std::move(desc));
+  s.values.push_back(half);
+  return static_cast<ValueId>(s.descs.size()) - 1;
+}
+
+// Ops that move nothing but constants that stay halves (tables of embeddings) move halves; those that move such a constant beside what is
+// computed read it as float32.
+void MoveHalves(const PlanContext& context, Specialized& s) {
+  for (OpInstance& op : s.ops) {
+    const KernelEntry* entry = op.op == nullptr ? nullptr : context.kernels.Find(op.op->type());
+    if (entry == nullptr || entry->halves != HalfSupport::kMoves) continue;
+    const auto computed = [&s](ValueId v) { return s.descs[v].storage() == DType::kF32 && !IsHalf(s.values[v]); };
+    if (std::any_of(op.inputs.begin(), op.inputs.end(), computed)) continue;
+    for (ValueId& v : op.inputs) {
+      if (IsHalf(s.values[v])) v = AddHalf(v, s.values[v], s);
+    }
+  }
+}
+
 class StorageAssigner {
  public:
   StorageAssigner(const PlanContext& context, const DeviceNumbers& device, Specialized& s)
@@ -25,7 +47,7 @@ class StorageAssigner {
     for (const OpInstance& op : s_.ops) AddCosts(op);
     for (size_t v = 0; v < s_.descs.size(); ++v) {
       const ValueId c = ClassOf(static_cast<ValueId>(v));
-      s_.descs[v].half = MayBeHalf(static_cast<ValueId>(v)) && !fixed_[c] && seconds_[c] < 0;
+      if (MayBeHalf(static_cast<ValueId>(v))) s_.descs[v].half = !fixed_[c] && seconds_[c] < 0;
     }
     for (OpInstance& op : s_.ops) AMPC_RETURN_IF_ERROR(RoundConstants(op));
     FuseCasts();
@@ -111,14 +133,12 @@ class StorageAssigner {
   absl::Status RoundConstants(OpInstance& op) {
     if (SupportOf(op) != HalfSupport::kMoves || op.outputs.empty() || !s_.descs[op.outputs[0]].half) return absl::OkStatus();
     for (ValueId& v : op.inputs) {
-      if (s_.values[v] == nullptr || s_.descs[v].dtype != DType::kBF16) continue;
-      AMPC_ASSIGN_OR_RETURN(HostTensor rounded, FromStorage(*s_.values[v], DType::kBF16));
-      s_.folded.push_back(std::move(rounded));
-      TensorDesc desc = s_.descs[v];
-      desc.half = true;
-      v = static_cast<ValueId>(s_.descs.size());
-      s_.descs.push_back(std::move(desc));
-      s_.values.push_back(&s_.folded.back());
+      if (s_.values[v] == nullptr || s_.descs[v].half || s_.descs[v].dtype != DType::kBF16) continue;
+      if (!IsHalf(s_.values[v])) {
+        AMPC_ASSIGN_OR_RETURN(HostTensor rounded, FromStorage(*s_.values[v], DType::kBF16));
+        s_.folded.push_back(std::move(rounded));
+      }
+      v = AddHalf(v, IsHalf(s_.values[v]) ? s_.values[v] : &s_.folded.back(), s_);
     }
     return absl::OkStatus();
   }
@@ -178,7 +198,9 @@ class StorageAssigner {
 }  // namespace
 
 absl::Status AssignStorage(const PlanContext& context, const DeviceNumbers& device, Specialized& s) {
-  if (context.target != nullptr || !context.excess_precision || device.bf16_flops == 0) return absl::OkStatus();
+  if (context.target != nullptr) return absl::OkStatus();
+  MoveHalves(context, s);
+  if (!context.excess_precision || device.bf16_flops == 0) return absl::OkStatus();
   return StorageAssigner(context, device, s).Run();
 }
 

@@ -16,12 +16,30 @@ namespace {
 
 constexpr int64_t kGrainBytes = 1 << 16;
 
+constexpr int64_t kTile = 256;  // slices whose positions are worked out at once
+
+template <typename T>
+void CopyElements(const char* from, const int64_t* positions, int64_t n, char* to) {
+  for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * sizeof(T), from + positions[i] * static_cast<int64_t>(sizeof(T)), sizeof(T));
+}
+
+// Slices of `bytes` each.
+void CopySlices(const char* from, const int64_t* positions, int64_t n, int64_t bytes, char* to) {
+  switch (bytes) {
+    case 1: return CopyElements<uint8_t>(from, positions, n, to);
+    case 2: return CopyElements<uint16_t>(from, positions, n, to);
+    case 4: return CopyElements<uint32_t>(from, positions, n, to);
+    case 8: return CopyElements<uint64_t>(from, positions, n, to);
+  }
+  for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * bytes, from + positions[i] * bytes, bytes);
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> MakeGatherNd(const KernelSpec& spec) {
   const SpecView view(spec);
   const TensorDesc& x = view.InDesc("X");
   AMPC_ASSIGN_OR_RETURN(NdIndexSpec read, ReadNdIndex(view, "Index", x.dims));
   NdIndex index(Describe(view.op()), std::move(read));
-  const int64_t bytes = index.row_elements() * ElementSize(x.dtype);
+  const int64_t bytes = index.row_elements() * ElementSize(x);
   if (index.rows() * bytes != view.OutDesc("Out").StorageBytes()) return view.Internal("the gathered slices and the result differ in size");
   KernelTraits traits;
   traits.implementation = "ampc:copy";
@@ -32,7 +50,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGatherNd(const KernelSpec& spec) {
     AMPC_RETURN_IF_ERROR(index.Check(args));
     const int64_t grain = std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(1, bytes));
     ParallelFor(args.threads, index.rows(), grain, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) std::memcpy(to + i * bytes, from + index.At(args, i) * bytes, bytes);
+      int64_t positions[kTile];
+      for (int64_t i = first; i < last && bytes > 0; i += kTile) {  // an empty tensor has no address
+        const int64_t end = std::min(last, i + kTile);
+        index.Positions(args, i, end, positions);
+        CopySlices(from, positions, end - i, bytes, to + i * bytes);
+      }
     });
     return absl::OkStatus();
   });
@@ -73,7 +96,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeAlongAxis(const KernelSpec& spec) {
   const SpecView view(spec);
   AlongAxis a{Describe(view.op()), {}};
   AMPC_ASSIGN_OR_RETURN(a.spec, ReadAlongAxis(view));
-  const int64_t size = ElementSize(spec.inputs[a.spec.table].dtype);
+  const int64_t size = ElementSize(spec.inputs[a.spec.table]);
   KernelTraits traits;
   traits.implementation = "ampc:copy";
   traits.rounds_results = true;
@@ -91,9 +114,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeAlongAxis(const KernelSpec& spec) {
 }  // namespace
 
 absl::Status RegisterIndex(KernelRegistry* registry) {
-  AMPC_RETURN_IF_ERROR(registry->Add({"gather_nd", &MakeGatherNd, MovableTypes()}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"index_sample", &MakeAlongAxis, MovableTypes()}));
-  return registry->Add({"take_along_axis", &MakeAlongAxis, MovableTypes()});
+  for (const char* op : {"index_sample", "take_along_axis"}) {
+    AMPC_RETURN_IF_ERROR(registry->Add({op, &MakeAlongAxis, MovableTypes(), LayoutSupport::kPlainOnly, nullptr, HalfSupport::kMoves}));
+  }
+  return registry->Add({"gather_nd", &MakeGatherNd, MovableTypes(), LayoutSupport::kPlainOnly, nullptr, HalfSupport::kMoves});
 }
 
 }  // namespace ampc

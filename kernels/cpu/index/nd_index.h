@@ -23,6 +23,8 @@ class NdIndex {
   int64_t row_elements() const { return spec_.row_elements; }  // elements of a slice
   // Every number is in range: before At.
   absl::Status Check(const KernelArgs& args) const;
+  // The positions of slices [first, last), counted in slices. False, and some positions mean nothing, where a number is out of range.
+  bool Positions(const KernelArgs& args, int64_t first, int64_t last, int64_t* positions) const;
   // The position of slice `row`, counted in slices.
   int64_t At(const KernelArgs& args, int64_t row) const {
     int64_t position = 0;
