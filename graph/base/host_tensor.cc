@@ -12,24 +12,49 @@
 
 namespace ampc {
 
-absl::StatusOr<HostTensor> HostTensor::CreateUninitialized(DType dtype, absl::Span<const int64_t> dims) {
+namespace {
+
+absl::StatusOr<size_t> CheckedBytes(DType dtype, absl::Span<const int64_t> dims) {
   const std::optional<int64_t> bytes = NumBytes(dtype, dims);
   if (SizeOf(dtype) == 0) return UsageError("tensor without an element type");
-  if (!bytes) {
-    return UsageError(absl::StrCat("tensor of shape ", ShapeToString(dims), ": needs known dimensions and less than 2^63 bytes"));
-  }
+  if (bytes) return static_cast<size_t>(*bytes);
+  return UsageError(absl::StrCat("tensor of shape ", ShapeToString(dims), ": needs known dimensions and less than 2^63 bytes"));
+}
+
+}  // namespace
+
+absl::StatusOr<HostTensor> HostTensor::Over(DType dtype, absl::Span<const int64_t> dims, const void* data, Memory memory) {
+  AMPC_ASSIGN_OR_RETURN(const size_t bytes, CheckedBytes(dtype, dims));
   HostTensor tensor;
   tensor.dtype_ = dtype;
   tensor.dims_.assign(dims.begin(), dims.end());
   tensor.num_elements_ = *NumElements(dims);
-  if (*bytes > 0) {
-    void* data = ::operator new (static_cast<size_t>(*bytes), std::align_val_t{64}, std::nothrow);
-    if (data == nullptr) {
-      return InternalError(absl::StrCat("out of memory: ", Name(dtype), " tensor ", ShapeToString(dims), " needs ", *bytes, " bytes"));
-    }
-    tensor.data_.reset(static_cast<std::byte*>(data));
+  if (bytes == 0) return tensor;
+  const size_t alignment = IsComplex(dtype) ? SizeOf(dtype) / 2 : SizeOf(dtype);
+  if (data == nullptr) return UsageError(absl::StrCat("tensor over NULL: needs ", bytes, " bytes"));
+  if (reinterpret_cast<uintptr_t>(data) % alignment != 0) {
+    return UsageError(absl::StrCat("tensor over memory at address ", reinterpret_cast<uintptr_t>(data), ": ", Name(dtype),
+                                   " needs a multiple of ", alignment));
   }
+  tensor.data_ = {static_cast<std::byte*>(const_cast<void*>(data)), Free(memory)};
   return tensor;
+}
+
+absl::StatusOr<HostTensor> HostTensor::Borrow(DType dtype, absl::Span<const int64_t> dims, const void* data) {
+  return Over(dtype, dims, data, Memory::kOthers);
+}
+
+absl::StatusOr<HostTensor> HostTensor::BorrowMutable(DType dtype, absl::Span<const int64_t> dims, void* data) {
+  return Over(dtype, dims, data, Memory::kOthersMutable);
+}
+
+absl::StatusOr<HostTensor> HostTensor::CreateUninitialized(DType dtype, absl::Span<const int64_t> dims) {
+  AMPC_ASSIGN_OR_RETURN(const size_t bytes, CheckedBytes(dtype, dims));
+  void* const data = bytes > 0 ? ::operator new (bytes, std::align_val_t{64}, std::nothrow) : nullptr;
+  if (bytes > 0 && data == nullptr) {
+    return InternalError(absl::StrCat("out of memory: ", Name(dtype), " tensor ", ShapeToString(dims), " needs ", bytes, " bytes"));
+  }
+  return Over(dtype, dims, data, Memory::kOwn);
 }
 
 absl::StatusOr<HostTensor> HostTensor::Create(DType dtype, absl::Span<const int64_t> dims) {

@@ -12,6 +12,7 @@
 #include "graph/base/error.h"
 #include "graph/base/shape.h"
 #include "graph/base/size.h"
+#include "tests/testlib/status.h"
 
 namespace ampc {
 namespace {
@@ -49,6 +50,44 @@ TEST(Shape, StridesAndText) {
   EXPECT_TRUE(RowMajorStrides({}).empty());
   EXPECT_EQ(ShapeToString({2, -1, 4}), "[2, ?, 4]");
   EXPECT_EQ(ShapeToString({}), "[]");
+}
+
+TEST(HostTensorTest, BorrowsMemoryWithoutWritingIt) {
+  const float lent[] = {1, 2, 3, 4, 5, 6};
+  ASSERT_OK_AND_ASSIGN(HostTensor tensor, HostTensor::Borrow(DType::kF32, {2, 3}, lent));
+  EXPECT_EQ(tensor.data(), lent);
+  EXPECT_TRUE(tensor == HostTensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6}));
+  const HostTensor copy = tensor;
+  EXPECT_NE(copy.data(), lent);
+  HostTensor moved = std::move(tensor);
+  EXPECT_EQ(moved.data(), lent);
+  moved.mutable_values<float>()[5] = 60;
+  EXPECT_NE(moved.data(), lent);
+  EXPECT_EQ(lent[5], 6);
+  EXPECT_EQ(moved.values<float>()[5], 60);
+  EXPECT_EQ(moved.values<float>()[4], 5);
+}
+
+TEST(HostTensorTest, WritesMemoryThatItMayWrite) {
+  std::vector<int64_t> lent = {1, 2};
+  ASSERT_OK_AND_ASSIGN(HostTensor tensor, HostTensor::BorrowMutable(DType::kI64, {2}, lent.data()));
+  HostTensor copy = tensor;
+  tensor.mutable_values<int64_t>()[0] = 10;
+  copy.mutable_values<int64_t>()[1] = 20;
+  EXPECT_EQ(lent, (std::vector<int64_t>{10, 2}));
+  tensor = copy;
+  EXPECT_EQ(lent, (std::vector<int64_t>{10, 2}));
+  EXPECT_NE(tensor.data(), lent.data());
+}
+
+TEST(HostTensorTest, RefusesMemoryThatHoldsNoSuchElements) {
+  alignas(8) const char lent[24] = {};
+  EXPECT_EQ(ExitCodeOf(HostTensor::Borrow(DType::kF32, {2}, nullptr).status()), ExitCode::kUsage);
+  EXPECT_EQ(ExitCodeOf(HostTensor::Borrow(DType::kF32, {2}, lent + 1).status()), ExitCode::kUsage);
+  EXPECT_EQ(ExitCodeOf(HostTensor::Borrow(DType::kF32, {kHuge, 2}, lent).status()), ExitCode::kUsage);
+  EXPECT_EQ(ExitCodeOf(HostTensor::Borrow(DType::kInvalid, {2}, lent).status()), ExitCode::kUsage);
+  EXPECT_OK(HostTensor::Borrow(DType::kF32, {0, 2}, nullptr).status());
+  EXPECT_OK(HostTensor::Borrow(DType::kC128, {1}, lent + 8).status());  // two numbers of 8 bytes
 }
 
 TEST(HostTensorTest, CreateGivesAlignedZeros) {

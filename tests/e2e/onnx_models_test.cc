@@ -6,6 +6,7 @@
 #include "tests/e2e/real_models.h"
 #include "tests/formats/test_files.h"
 #include "tests/testlib/onnx_tolerance.h"
+#include "tests/testlib/read_only_feeds.h"
 #include "tests/testlib/status.h"
 #include "tools/quickstart/task.h"
 
@@ -30,7 +31,8 @@ TEST_P(RunOnnxModel, NumbersAndAnswersAreThoseOfOnnxRuntime) {
   for (int k : {0, 1}) {
     ASSERT_OK_AND_ASSIGN(const TensorMap feeds, StoredInputs(GetParam().name, k));
     ASSERT_OK_AND_ASSIGN(const TensorMap want, StoredOutputs(GetParam().name, k));
-    ASSERT_OK_AND_ASSIGN(const TensorMap got, session.Run(feeds));
+    ASSERT_OK_AND_ASSIGN(const ReadOnlyFeeds given, ReadOnlyFeeds::Of(feeds));
+    ASSERT_OK_AND_ASSIGN(const TensorMap got, session.Run(given.feeds()));
     ASSERT_EQ(got.size(), want.size());
     for (const auto& [name, tensor] : want) {
       ASSERT_TRUE(got.contains(name)) << name;

@@ -13,6 +13,7 @@
 #include "runtime/convert/convert.h"
 #include "tests/formats/test_files.h"
 #include "tests/golden_models/model_data.h"
+#include "tests/testlib/read_only_feeds.h"
 #include "tests/testlib/status.h"
 
 namespace ampc::testing {
@@ -50,7 +51,8 @@ void ExpectGoldenRuns(const std::string& name, DType dtype, const Session& sessi
   ASSERT_OK_AND_ASSIGN(const std::vector<GoldenRun> runs, GoldenRuns(name));
   ASSERT_EQ(runs.size(), 2u);
   for (size_t k = 0; k < runs.size(); ++k) {
-    ASSERT_OK_AND_ASSIGN(const TensorMap out, session.Run(runs[k].in));
+    ASSERT_OK_AND_ASSIGN(const ReadOnlyFeeds in, ReadOnlyFeeds::Of(runs[k].in));
+    ASSERT_OK_AND_ASSIGN(const TensorMap out, session.Run(in.feeds()));
     ASSERT_EQ(out.size(), runs[k].out.size());
     for (const auto& [fetch, needed] : runs[k].out) {
       ASSERT_TRUE(out.contains(fetch)) << fetch;

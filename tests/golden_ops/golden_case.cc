@@ -1,4 +1,5 @@
 #include "tests/golden_ops/golden_case.h"
+#include "tests/testlib/read_only_feeds.h"
 
 #include <utility>
 
@@ -157,7 +158,8 @@ absl::StatusOr<ReadyCase> MakeReady(const GoldenCase& golden, const Variant& var
 absl::StatusOr<TensorMap> RunCase(const GoldenCase& golden, const Variant& variant, DType rounded) {
   AMPC_ASSIGN_OR_RETURN(ReadyCase ready, MakeReady(golden, variant, rounded));
   AMPC_ASSIGN_OR_RETURN(const Session session, Session::Create(std::move(ready.program), {.threads = 1, .strict_rounding = true}));
-  return session.Run(ready.feeds);
+  AMPC_ASSIGN_OR_RETURN(const ReadOnlyFeeds feeds, ReadOnlyFeeds::Of(ready.feeds));
+  return session.Run(feeds.feeds());
 }
 
 }  // namespace ampc::testing

@@ -20,6 +20,7 @@
 #include "tests/onnx/hidden.h"
 #include "tests/onnx/unpacked.h"
 #include "tests/testlib/onnx_tolerance.h"
+#include "tests/testlib/read_only_feeds.h"
 #include "tests/testlib/tolerance.h"
 
 namespace ampc::testing {
@@ -107,7 +108,8 @@ absl::Status RunSession(const Session& session, std::vector<HostTensor> in, cons
   TensorMap feeds;
   if (inputs.size() > in.size()) feeds[kHidingFeed] = HostTensor::Of<bool>({1}, {true});
   for (size_t i = 0; i < in.size(); ++i) feeds[inputs[i].name] = std::move(in[i]);
-  AMPC_ASSIGN_OR_RETURN(const TensorMap found, session.Run(feeds));
+  AMPC_ASSIGN_OR_RETURN(const ReadOnlyFeeds given, ReadOnlyFeeds::Of(feeds));
+  AMPC_ASSIGN_OR_RETURN(const TensorMap found, session.Run(given.feeds()));
   for (size_t i = 0; i < needed.size(); ++i) {
     AMPC_RETURN_IF_ERROR(Annotate(Compare(found.at(outputs[i].name), needed[i], low), absl::StrCat("output '", outputs[i].name, "'")));
   }

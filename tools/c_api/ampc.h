@@ -82,7 +82,7 @@ typedef struct ampc_tensor {
   int32_t dtype; /* an ampc_dtype */
   int32_t rank;
   const int64_t* dims;
-  const void* data; /* may be NULL where `bytes` is 0; needs no alignment */
+  const void* data; /* may be NULL where `bytes` is 0; needs no alignment; nobody may write it during a call */
   size_t bytes;     /* of the data: the product of the dims times the size of the dtype */
 } ampc_tensor;
 
@@ -111,8 +111,8 @@ size_t ampc_num_outputs(const ampc_session* session);
 ampc_code ampc_input(const ampc_session* session, size_t index, ampc_value* value);
 ampc_code ampc_output(const ampc_session* session, size_t index, ampc_value* value);
 
-/* One run: every input of the model once, in any order, with its dtype and dims that fit. The data is copied once, before the run; results
- * are not copied. The first run with new dims plans, later ones with the same dims only run. ampc_free_results frees the results. */
+/* One run: every input of the model once, in any order, with its dtype and dims that fit. No data is copied but of inputs that are not
+ * aligned as their elements are. The first run with new dims plans, later ones only run. ampc_free_results frees the results. */
 ampc_code ampc_run(const ampc_session* session, const ampc_tensor* inputs, size_t num_inputs, ampc_results** results);
 void ampc_free_results(ampc_results* results);
 

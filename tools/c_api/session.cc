@@ -101,21 +101,23 @@ void View(const ampc_results& results, size_t index, ampc_tensor* out) {
   *out = {results.names[index].c_str(), ToC(tensor.dtype()), tensor.rank(), tensor.dims().data(), tensor.data(), tensor.size_bytes()};
 }
 
-// The inputs in their order, copied.
-absl::StatusOr<std::vector<HostTensor>> Copies(absl::Span<const ampc_tensor> inputs) {
-  std::vector<HostTensor> copies;
-  copies.reserve(inputs.size());
+using Tensors = absl::InlinedVector<HostTensor, 8>;
+
+// Over the callers' memory.
+absl::StatusOr<Tensors> InOrder(absl::Span<const ampc_tensor> inputs) {
+  Tensors tensors;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    absl::StatusOr<HostTensor> tensor = Copy(inputs[i]);
+    absl::StatusOr<HostTensor> tensor = Borrow(inputs[i]);
     if (!tensor.ok()) return Annotate(tensor.status(), absl::StrCat("input ", i));
-    copies.push_back(*std::move(tensor));
+    tensors.push_back(*std::move(tensor));
   }
-  return copies;
+  return tensors;
 }
 
-absl::StatusOr<std::vector<HostTensor>> RunCopies(const Session& session, const std::vector<HostTensor>& inputs) {
+absl::StatusOr<std::vector<HostTensor>> RunOrdered(const Session& session, absl::Span<const ampc_tensor> inputs) {
+  AMPC_ASSIGN_OR_RETURN(const Tensors tensors, InOrder(inputs));
   absl::InlinedVector<const HostTensor*, 8> feeds;
-  for (const HostTensor& input : inputs) feeds.push_back(&input);
+  for (const HostTensor& tensor : tensors) feeds.push_back(&tensor);
   return session.RunOrdered(feeds);
 }
 
@@ -196,9 +198,8 @@ ampc_code ampc_run_ordered(const ampc_session* session, const ampc_tensor* input
     AMPC_RETURN_IF_ERROR(Need(session, "session"));
     AMPC_RETURN_IF_ERROR(Need(results, "results"));
     AMPC_RETURN_IF_ERROR(NeedArray(inputs, num_inputs, "inputs"));
-    AMPC_ASSIGN_OR_RETURN(const std::vector<ampc::HostTensor> feeds, Copies(absl::MakeConstSpan(inputs, num_inputs)));
     auto out = std::make_unique<ampc_results>();
-    AMPC_ASSIGN_OR_RETURN(out->tensors, RunCopies(session->session, feeds));
+    AMPC_ASSIGN_OR_RETURN(out->tensors, RunOrdered(session->session, absl::MakeConstSpan(inputs, num_inputs)));
     for (const Value& value : session->outputs) out->names.push_back(value.name);
     *results = out.release();
     return absl::OkStatus();
@@ -214,8 +215,8 @@ ampc_code ampc_run_into(const ampc_session* session, const ampc_tensor* inputs, 
     if (num_outputs != session->outputs.size()) {
       return ampc::UsageError(absl::StrCat("found ", num_outputs, " outputs, the model has ", session->outputs.size()));
     }
-    AMPC_ASSIGN_OR_RETURN(const std::vector<ampc::HostTensor> feeds, Copies(absl::MakeConstSpan(inputs, num_inputs)));
-    AMPC_ASSIGN_OR_RETURN(const std::vector<ampc::HostTensor> results, RunCopies(session->session, feeds));
+    AMPC_ASSIGN_OR_RETURN(const std::vector<ampc::HostTensor> results,
+                          RunOrdered(session->session, absl::MakeConstSpan(inputs, num_inputs)));
     for (size_t i = 0; i < num_outputs; ++i) {
       AMPC_RETURN_IF_ERROR(ampc::Annotate(CopyInto(results[i], outputs[i]), absl::StrCat("output '", session->outputs[i].name, "'")));
     }

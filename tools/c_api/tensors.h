@@ -9,9 +9,10 @@
 
 namespace ampc::c_api {
 
-// A usage error for one whose type, dims, bytes and data do not belong together.
-absl::StatusOr<HostTensor> Copy(const ampc_tensor& tensor);
-// By name; a usage error names the input.
+// Over the tensor's own data; a copy where that is not aligned as its elements are. A usage error for one whose type, dims, bytes and data
+// do not belong together.
+absl::StatusOr<HostTensor> Borrow(const ampc_tensor& tensor);
+// By name; a usage error names the input. They borrow.
 absl::StatusOr<TensorMap> Feeds(absl::Span<const ampc_tensor> inputs);
 
 }  // namespace ampc::c_api
