@@ -107,6 +107,8 @@ void InferContext::Out(absl::string_view slot, int i, TensorType type) {
 }
 
 absl::Status InferContext::Error(absl::string_view what, absl::string_view rule) const {
+  // Rules are those of the record, which another dialect does not know.
+  if (op_.lowered_from != nullptr || op_.def().operator_name != op_.type()) return BadInputError(absl::StrCat(Describe(op_), ": ", what));
   return BadInputError(absl::StrCat(Describe(op_), ": ", what, " (", rule, ")"));
 }
 

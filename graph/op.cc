@@ -155,7 +155,7 @@ std::vector<int> Op::FindSubBlocks() const {
 
 std::string Describe(const Op& op) {
   std::string out = op.line > 0 ? absl::StrCat(op.line, ": ") : "";
-  absl::StrAppend(&out, "op '", op.type(), "'");
+  absl::StrAppend(&out, "op '", (op.lowered_from != nullptr ? *op.lowered_from : op.def()).operator_name, "'");
   if (!op.outputs().empty()) absl::StrAppend(&out, " -> '", op.outputs()[0]->name(), "'");
   return out;
 }

@@ -81,8 +81,9 @@ class Op {
   bool HasSameSlots(const Op& other) const { return ends_ == other.ends_; }
 
   OpMarks marks;
-  int line = 0;     // in the text it was parsed from, 0 for none
-  int origin = -1;  // index into the FormatOrigin of its block's ops, -1 for an op that no file had
+  int line = 0;                         // in the text it was parsed from, 0 for none
+  int origin = -1;                      // index into the FormatOrigin of its block's ops, -1 for an op that no file had
+  const OpDef* lowered_from = nullptr;  // of the op of another dialect that this one computes, or a part of it
 
  private:
   // Slots of operands, then slots of results.
@@ -112,7 +113,7 @@ class Op {
   bool may_have_blocks_ = false;  // an attribute refers, or referred, to a block
 };
 
-// `op 'conv2d' -> 'y'` with the line where it is known: how every message names an op.
+// `op 'conv2d' -> 'y'` with the line where it is known: how every message names an op. An op that was lowered bears its operator's name.
 std::string Describe(const Op& op);
 
 }  // namespace ampc

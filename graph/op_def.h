@@ -81,6 +81,7 @@ struct GradientSlots {
 
 struct OpDef {
   std::string name;
+  std::string operator_name;  // what its file calls it, for messages: "Conv" for onnx.Conv.11
   std::string doc;
   std::vector<SlotDef> inputs;
   std::vector<SlotDef> outputs;
@@ -108,7 +109,7 @@ struct OpDef {
   bool HasTrait(OpTrait trait) const { return (traits & static_cast<uint32_t>(trait)) != 0; }
 
   // Fluent construction, used by graph/ops/*.cc.
-  explicit OpDef(std::string op_name) : name(std::move(op_name)) {}
+  explicit OpDef(std::string op_name) : name(std::move(op_name)), operator_name(name) {}
   OpDef& Doc(std::string text);
   OpDef& In(std::string slot, SlotPrecision p = SlotPrecision::kFollow);
   OpDef& OptIn(std::string slot, SlotPrecision p = SlotPrecision::kFollow);

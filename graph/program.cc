@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 
 namespace ampc {
 
@@ -141,6 +142,7 @@ const OpDef* Program::OpaqueDef(absl::string_view type, const std::vector<std::s
   std::unique_ptr<OpDef>& def = opaque_[key];
   if (def != nullptr) return def.get();
   def = std::make_unique<OpDef>(std::string(type));
+  def->operator_name = std::string(absl::StripPrefix(type, "onnx."));
   def->Doc("An op without a record: carried through, not executed.")
       .Amp(AmpClass::kNever, "no record describes this op")
       .Gradient("none: no record describes this op")
@@ -207,6 +209,7 @@ void CopyOp(const Op& op, Block& block, const std::vector<Var*>& by_id, const st
   to->marks = op.marks;
   to->line = op.line;
   to->origin = op.origin;
+  to->lowered_from = op.lowered_from;
   block.Append(std::move(to));
 }
 

@@ -36,6 +36,7 @@ class ActivationFuser {
       if (found.threshold != 0) fused->SetAttr("threshold", found.threshold);
       fused->marks = op.marks;
       fused->line = op.line;
+      fused->lowered_from = op.lowered_from;
       rewrite_.Replace(op, std::move(fused));
       return true;
     });

@@ -170,6 +170,7 @@ class BiasActFuser {
     fc->SetAttr("in_num_col_dims", static_cast<int32_t>(rows));
     fc->marks = product.marks;
     fc->line = product.line;
+    fc->lowered_from = product.lowered_from;
     return fc;
   }
 

@@ -193,6 +193,7 @@ class ElementwiseFuser {
     op->SetAttr("types", std::move(types));
     if (excess_) op->SetAttr("excess", true);
     op->line = ops_[group.steps[0]]->line;
+    op->lowered_from = ops_[group.steps[0]]->lowered_from;
     for (const size_t i : group.steps) graveyard_.push_back(std::move(ops_[i]));
     ops_[group.steps.back()] = std::move(op);
     return true;

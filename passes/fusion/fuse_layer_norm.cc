@@ -122,6 +122,7 @@ class LayerNormFuser {
     op->SetAttr("begin_norm_axis", static_cast<int32_t>(norm.begin));
     op->marks = last.marks;
     op->line = last.line;
+    op->lowered_from = last.lowered_from;
     return op;
   }
 

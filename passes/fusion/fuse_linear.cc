@@ -225,6 +225,7 @@ class LinearFuser {
     if (const AttrValue* role = in_place_of.explicit_attr("op_role")) op->SetAttr("op_role", *role);
     op->marks = in_place_of.marks;
     op->line = in_place_of.line;
+    op->lowered_from = in_place_of.lowered_from;
     return op;
   }
 

@@ -213,6 +213,7 @@ class QuantizedFuser {
     if (chain.activation == "relu6") fused->SetAttr("fuse_alpha", chain.most);
     fused->marks = op.marks;
     fused->line = op.line;
+    fused->lowered_from = op.lowered_from;
     const Op& last = chain.merged.empty() ? op : *chain.merged.back();
     fused->SetOutputs(0, last.outputs());
     for (const Op* merged : chain.merged) rewrite_.Drop(*merged);

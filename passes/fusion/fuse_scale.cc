@@ -54,6 +54,7 @@ class ScaleFuser {
     op->SetAttr("bias", all->term[0]);
     op->marks = first.marks;
     op->line = first.line;
+    op->lowered_from = first.lowered_from;
     return op;
   }
 

@@ -64,6 +64,7 @@ class Mover {
     for (const Attr& attr : from.attrs()) op->SetAttr(attr.name, MoveBlocks(attr.value, to));
     op->marks = from.marks;
     op->line = from.line;
+    op->lowered_from = from.lowered_from;
     op->origin = from.origin;
     return op;
   }

@@ -4,6 +4,7 @@
 #include <exception>
 #include <fstream>
 #include <new>
+#include <regex>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -40,6 +41,16 @@ absl::Status Run(const std::string& path, const TensorMap& feeds, TensorMap* fet
   return absl::OkStatus();
 }
 
+// The first word of a message that only the compiler knows; "" for none.
+std::string OwnWord(const std::string& text, const std::string& operator_name) {
+  static const std::regex op("op '([^']*)'"), own(R"(\bonnx\.[A-Za-z]\w*|\bcom\.microsoft\.\w+\.\d|\(\w+\.c\d+\))");
+  for (std::sregex_iterator it(text.begin(), text.end(), op), end; it != end; ++it) {
+    if ((*it)[1] != operator_name) return it->str();
+  }
+  std::smatch found;
+  return std::regex_search(text, found, own) ? found.str() : "";
+}
+
 }  // namespace
 
 Attempt Try(const OddModel& model, const std::string& folder, void (*begun)(const char* stage)) {
@@ -49,6 +60,7 @@ Attempt Try(const OddModel& model, const std::string& folder, void (*begun)(cons
   file.close();
   if (!file) std::abort();  // nothing would be tried
   Attempt attempt;
+  if (model.schema != nullptr) attempt.operator_name = model.schema->type;
   const auto stage = [&](const char* name, const auto& run) {
     if (!attempt.status.ok()) return;
     attempt.stage = name;
@@ -78,6 +90,8 @@ absl::Status CheckPolite(const Attempt& attempt) {
   if (status.ok()) return status;
   const absl::string_view text = status.message();
   if (text.empty() || absl::StrContains(text, "\n")) return InternalError(absl::StrCat(attempt.stage, ": not one sentence: '", text, "'"));
+  const std::string own = attempt.operator_name.empty() ? "" : OwnWord(std::string(text), attempt.operator_name);
+  if (!own.empty()) return InternalError(absl::StrCat(attempt.stage, ": says ", own, ": ", text));
   if (ExitCodeOf(status) != ExitCode::kInternal || absl::StrContains(text, "memory")) return absl::OkStatus();
   return InternalError(absl::StrCat(attempt.stage, ": exit 5: ", text));
 }

@@ -75,12 +75,12 @@ absl::Status Exporter::CheckOpset() const {
   ForEachOp(program_, [&](const Op& op) {
     if (InFunction(op.block()) || !seen.insert(&op.def()).second) return;
     if (const OnnxDef* def = DefOf(op.def()); def != nullptr) {
-      if (FindSchema(def->schema->type, opset_) != def->schema) add(def->name);
+      if (FindSchema(def->schema->type, opset_) != def->schema) add(def->operator_name);
     } else if (op.def().opaque && op.origin >= 0 && origin_ != nullptr) {
       NodeView node;
       (void)ReadNode(origin_->ops[op.origin].bytes, &node);
       const std::string type(node.type);
-      if (node.IsDefaultDomain() && !DiffersInTypesAlone(type, origin_->opset, opset_)) add(op.type());
+      if (node.IsDefaultDomain() && !DiffersInTypesAlone(type, origin_->opset, opset_)) add(op.def().operator_name);
     }
   });
   if (wrong.empty()) return absl::OkStatus();

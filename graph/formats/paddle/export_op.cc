@@ -28,7 +28,7 @@ absl::StatusOr<std::string> PaddleType(const OpDef& def) {
   }
   if (def.name == "amp_cast") return std::string("cast");
   if (def.name == "amp_multicast" || absl::StrContains(def.name, '.')) {
-    return UnsupportedError(absl::StrCat("op '", def.name, "' has no form in a Paddle program; lower it to native ops first"));
+    return UnsupportedError(absl::StrCat("op '", def.operator_name, "' has no form in a Paddle program; lower it to native ops first"));
   }
   return def.name;
 }

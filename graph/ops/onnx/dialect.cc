@@ -102,6 +102,7 @@ InferredDef MakeDef(const Schema& schema, const OnnxOp& op) {
   InferredDef def(NameOfOp(schema));
   const OpDef* native = op.native.empty() ? nullptr : Ops().Find(op.native);
   if (native == nullptr && !op.native.empty()) std::abort();  // a mistake in a record, met by every test
+  def.operator_name = schema.type;
   def.schema = &schema;
   def.op = &op;
   def.native = native;
@@ -223,10 +224,7 @@ std::vector<const OpDef*> AllOps() { return TheDialect().All(); }
 
 const OnnxDef* DefOf(const OpDef& def) { return def.infer == &InferOnnx ? static_cast<const OnnxDef*>(&def) : nullptr; }
 
-absl::string_view TypeName(const OpDef& def) {
-  const OnnxDef* onnx = DefOf(def);
-  return onnx == nullptr ? absl::string_view(def.name) : onnx->schema->type;
-}
+absl::string_view TypeName(const OpDef& def) { return DefOf(def) == nullptr ? def.name : def.operator_name; }
 
 absl::string_view NativeName(const OpDef& def) {
   const OnnxDef* onnx = DefOf(def);

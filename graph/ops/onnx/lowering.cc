@@ -117,6 +117,7 @@ std::vector<Var*> Lowering::Emit(absl::string_view type, std::vector<Operand>& o
   }
   if (!ok()) return vars;
   std::unique_ptr<ampc::Op> op = block_.NewOp(def);
+  op->lowered_from = &op_.def();
   for (const Operand& operand : operands) {
     const int slot = def->InputSlot(operand.slot);
     if (slot < 0) {

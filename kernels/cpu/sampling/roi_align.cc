@@ -20,7 +20,7 @@ namespace {
 struct Roi : RoiAlign {
   int x = 0, rois = 0, num = -1;  // num: -1 when absent, then there is one image
   DType num_type = DType::kI32;
-  std::string op;
+  std::string op, name;  // its type; as messages call it
 };
 
 // The gradient of a bin goes to the positions whose mean it is.
@@ -64,11 +64,10 @@ absl::Status CheckCounts(const Roi& r, const KernelArgs& args) {
   int64_t total = 0;
   for (int64_t n = 0; n < r.images; ++n) {
     const int64_t count = ReadAsInt(args.inputs[r.num], r.num_type, n);
-    if (count < 0 || count > r.boxes - total)
-      return UsageError(absl::StrCat("op '", r.op, "': RoisNum does not add up to ", r.boxes, " boxes"));
+    if (count < 0 || count > r.boxes - total) return UsageError(absl::StrCat(r.name, ": RoisNum does not add up to ", r.boxes, " boxes"));
     total += count;
   }
-  if (total != r.boxes) return UsageError(absl::StrCat("op '", r.op, "': RoisNum adds up to ", total, ", needs ", r.boxes, " boxes"));
+  if (total != r.boxes) return UsageError(absl::StrCat(r.name, ": RoisNum adds up to ", total, ", needs ", r.boxes, " boxes"));
   return absl::OkStatus();
 }
 
@@ -177,6 +176,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   r.rois = view.In("ROIs");
   r.num = view.In("RoisNum");
   r.op = view.op().type();
+  r.name = Describe(view.op());
   if (r.num >= 0) r.num_type = view.InDesc("RoisNum").dtype;
   if (gradient >= 0 && r.max) return view.Unsupported("mode max has no gradient");
   if (r.num < 0 && r.images > 1) return view.Unsupported("without RoisNum the boxes of several images cannot be told apart");

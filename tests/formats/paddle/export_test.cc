@@ -89,7 +89,7 @@ TEST(FromText, WhatPaddleDoesNotHave) {
       ParseProgram("program p version=1\nblock main {\n  feed x : f32 [2]\n  onnx.Foo(X=[x]) -> Y=[y] !opaque : f32 [2]\n  fetch y\n}\n");
   ASSERT_OK(program);
   EXPECT_THAT(SaveModel(*program, folder / "m.pdmodel"),
-              StatusIs(ExitCode::kUnsupported, HasSubstr("op 'onnx.Foo' has no form in a Paddle program")));
+              StatusIs(ExitCode::kUnsupported, HasSubstr("op 'Foo' has no form in a Paddle program")));
   EXPECT_EQ(ReadFile(folder / "m.pdmodel"), "");
 }
 
