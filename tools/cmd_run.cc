@@ -145,6 +145,7 @@ Command RunCommand() {
   return {"run", "runs a model on inputs from files, or made up",
           "  ampc run model.pdmodel in.npz -o out.npz\n"
           "  ampc run model.onnx --random --dims image=1,3,224,224\n"
+          "  ampc run model.onnx image=photo.jpg --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225\n"
           "  ampc run model_fp16.pdmodel --input in.npz --repeat 50 --threads 1 --json\n"
           "  ampc run model_fp16.pdmodel --input in.npz --check-nan-inf     names the first op whose result is not finite\n"
           "  ampc run model_fp16.pdmodel --input in.npz --profile trace.json  opens in a trace viewer",

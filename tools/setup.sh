@@ -10,7 +10,7 @@ set -euo pipefail
 packages=(
   bazel-bootstrap bazel-rules-java g++ python3 python3-pip python3-venv libpython3-dev graphviz
   libabsl-dev libprotobuf-dev protobuf-compiler zlib1g-dev
-  libdnnl-dev libhwy-dev libcli11-dev
+  libdnnl-dev libhwy-dev libcli11-dev libstb-dev
   libgtest-dev libgmock-dev libbenchmark-dev
   dataset-fashion-mnist libonnx-testdata
   openmpi-bin

@@ -13,6 +13,7 @@ cc_library(name = "protobuf", linkopts = ["-l:libprotobuf.a"], deps = [":pthread
 cc_library(name = "gtest", linkopts = ["-lgmock", "-lgtest"], deps = [":pthread"])
 cc_library(name = "gtest_main", linkopts = ["-lgtest_main"], deps = [":gtest"])
 cc_library(name = "benchmark", linkopts = ["-lbenchmark"], deps = [":pthread"])
+cc_library(name = "stb", linkopts = ["-l:libstb.a"])  # pictures: /usr/include/stb
 cc_library(name = "zlib", linkopts = ["-lz"])
 cc_library(name = "cli11")  # headers only: /usr/include/CLI
 cc_library(name = "pthread", linkopts = ["-lpthread"])

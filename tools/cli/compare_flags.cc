@@ -49,7 +49,7 @@ absl::StatusOr<ModelComparison> CompareOnFeeds(const CompareFlags& flags, const 
   }
   const auto compare_on = [&](const TensorMap& of_a) -> absl::Status {
     AMPC_ASSIGN_OR_RETURN(const TensorMap of_b,
-                          flags.feeds.random ? InTypesOf(of_a, b.session().inputs()) : ReadFeeds(flags.feeds.inputs, b.session().inputs()));
+                          flags.feeds.random ? InTypesOf(of_a, b.session().inputs()) : FeedsOfFiles(flags.feeds, b.session().inputs()));
     return compare(of_a, of_b);
   };
   AMPC_RETURN_IF_ERROR(UseFeeds(flags.feeds, a.session(), compare_on, note));

@@ -40,7 +40,7 @@ info=$stage/tree/ampc-$version.dist-info
 { sed "s/@VERSION@/$version/" tools/python/METADATA.in; cat tools/python/README.md; } > "$info/METADATA"
 printf 'Wheel-Version: 1.0\nGenerator: ampc\nRoot-Is-Purelib: false\nTag: py3-none-linux_x86_64\n' > "$info/WHEEL"
 cp LICENSE "$info/licenses/LICENSE"
-for package in libabsl20220623 libprotobuf32 zlib1g libdnnl2 libhwy1 libgomp1 ocl-icd-libopencl1; do
+for package in libabsl20220623 libprotobuf32 zlib1g libdnnl2 libhwy1 libgomp1 ocl-icd-libopencl1 libstb-dev; do
   cp "/usr/share/doc/$package/copyright" "$info/licenses/$package.txt"
 done
 "$tools/bin/python" -m wheel pack --dest-dir "$stage/made" "$stage/tree" > /dev/null
