@@ -11,6 +11,22 @@
 namespace ampc {
 namespace {
 
+// At most this part of a weight's norm is lost, from the counts and the largest magnitude: the norm is at least that.
+struct NormLoss {
+  double clamped = 0, zeros = 0;
+};
+
+NormLoss NormLossOf(const ConvertOptions& options, const WeightDamage& damage) {
+  const LowRange& range = LowRangeOf(options.dtype);
+  const auto value = [](uint32_t bits) { return static_cast<double>(std::bit_cast<float>(bits)); };
+  const auto part = [&damage](int64_t count, double each) {
+    return count == 0 || damage.max_abs == 0 ? 0 : std::min(1.0, std::sqrt(static_cast<double>(count)) * each / damage.max_abs);
+  };
+  const bool clamps = options.on_overflow == "clamp";
+  return {part(clamps ? damage.clamped : 0, damage.max_abs - value(range.max_finite)),
+          part(damage.flushed, value(options.on_tiny == "flush" ? range.normal_min : range.zero_max))};
+}
+
 void WriteList(JsonWriter& json, absl::string_view key, const std::vector<std::string>& values) {
   json.Key(key).BeginArray(JsonWriter::kInline);
   for (const std::string& value : values) json.String(value);
@@ -77,7 +93,10 @@ AmpReport ReportOf(const ConvertResult& result) {
   AmpReport report = MakeAmpReport(*result.program, result.decision.get());
   for (AmpWeightEntry& weight : report.weights) {
     const auto it = result.damages.find(weight.name);
-    if (it != result.damages.end()) weight.damage = it->second;
+    if (it == result.damages.end()) continue;
+    weight.damage = it->second;
+    const NormLoss loss = NormLossOf(result.options, it->second);
+    weight.norm_lost = std::min(1.0, loss.clamped + loss.zeros);
   }
   return report;
 }
@@ -101,22 +120,18 @@ std::string ReportJson(const ConvertResult& result, const AmpReportLimits& limit
 }
 
 std::string WeightLossText(const ConvertResult& result) {
-  const LowRange& range = LowRangeOf(result.options.dtype);
-  const auto value = [](uint32_t bits) { return static_cast<double>(std::bit_cast<float>(bits)); };
-  const double largest = value(range.max_finite), vanishing = value(result.options.on_tiny == "flush" ? range.normal_min : range.zero_max);
   struct Worst {
     double part = 0;
     std::string name;
-    void Add(int64_t count, double each, double norm, const std::string& weight) {
-      const double lost = count == 0 || norm == 0 ? 0 : std::min(1.0, std::sqrt(static_cast<double>(count)) * each / norm);
+    void Add(double lost, const std::string& weight) {
       if (lost > part) *this = {lost, weight};
     }
     std::string Text() const { return absl::StrFormat("%.2g %% ('%s')", 100 * part, name); }
   } clamped, zeros;
-  const bool clamps = result.options.on_overflow == "clamp";
   for (const auto& [name, damage] : result.damages) {
-    clamped.Add(clamps ? damage.clamped : 0, damage.max_abs - largest, damage.max_abs, name);
-    zeros.Add(damage.flushed, vanishing, damage.max_abs, name);
+    const NormLoss loss = NormLossOf(result.options, damage);
+    clamped.Add(loss.clamped, name);
+    zeros.Add(loss.zeros, name);
   }
   std::string text;
   if (clamped.part > 0) absl::StrAppend(&text, "clamping takes up to ", clamped.Text());

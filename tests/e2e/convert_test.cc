@@ -191,12 +191,14 @@ TEST_F(ConvertOptionsTest, SaysWhatWeightsLose) {
   const auto text = [this](const std::string& values) {
     Write("w.prog", "program p version=1\n\nblock main {\n  feed x : f32 [?, 2]\n  param w : f32 [2, 2] = [" + values +
                         "]\n  y = matmul_v2(x, w) : f32 [?, 2]\n  fetch y\n}\n");
-    return Ok({"convert", "w.prog", "-o", "low.prog"});
+    return Ok({"convert", "w.prog", "-o", "low.prog", "--report", "r.json"});
   };
   EXPECT_THAT(text("1.5, 90000, 2.5, 1e-9"),
               HasSubstr("\n  of a weight's norm clamping takes up to 27 % ('w'), what became zero at most 3.3e-11 % ('w')\n"));
+  EXPECT_THAT(Read("r.json"), HasSubstr("\"norm_lost\": 0.27"));
   EXPECT_THAT(text("1.5, 1e-9, 2.5, 3.5"), HasSubstr("\n  of a weight's norm what became zero at most 8.5e-07 % ('w')\n"));
   EXPECT_THAT(text("1.5, 2, 2.5, 3.5"), ::testing::Not(HasSubstr("'s norm")));
+  EXPECT_THAT(Read("r.json"), ::testing::Not(HasSubstr("norm_lost")));
 }
 
 TEST_F(ConvertOptionsTest, SaysWhatItDid) {

@@ -129,6 +129,7 @@ void WriteWeight(const AmpWeightEntry& w, JsonWriter& json) {
   if (w.damage.elements > 0) {
     json.Field("elements", w.damage.elements).Field("clamped", w.damage.clamped).Field("flushed", w.damage.flushed);
     json.Field("subnormal", w.damage.subnormal).Field("non_finite", w.damage.non_finite).Field("max_abs", w.damage.max_abs);
+    if (w.norm_lost > 0) json.Field("norm_lost", w.norm_lost);
   }
   json.EndObject();
 }

@@ -36,8 +36,9 @@ struct AmpWeightEntry {
   std::string name;
   DType from = DType::kInvalid;
   DType to = DType::kInvalid;
-  bool copy = false;    // a low copy beside the fp32 weight
-  WeightDamage damage;  // filled by MeasureWeights
+  bool copy = false;     // a low copy beside the fp32 weight
+  WeightDamage damage;   // filled by MeasureWeights
+  double norm_lost = 0;  // at most this part of the weight's norm was clamped or became zero
 };
 
 struct AmpReport {

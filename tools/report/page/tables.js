@@ -95,6 +95,8 @@ function drawWeights() {
         element(`i.${over ? "bad" : "low"}`, { style: `left: ${Math.max(0, Math.min(1, at)) * 100}%` })));
     } },
     lossColumn("clamped", "Clamped", "Beyond the range"), lossColumn("flushed", "Became zero", "Too small for the type"), lossColumn("subnormal", "Subnormal", "Kept with fewer digits"),
+    { key: "norm", name: "Norm lost", title: "At most this part of the weight's norm was clamped or became zero", num: true, first: -1, value: (w) => w.norm_lost || 0,
+      cell: (w) => numberCell(w.norm_lost || 0, w.norm_lost ? percent(w.norm_lost, 2) : w.elements ? "0" : "–") },
     { key: "loss", name: "Loss", title: "Worst first", first: -1, value: loss, cell: (w) => element("td", {}, element("div.bars", { style: "width: 120px" },
       [["clamped", "bad"], ["flushed", "fp32"], ["subnormal", "mixed"]].filter(([key]) => w[key]).map(([key, tone]) => element(`i.${tone}`, { style: `width: ${share(w, key) * 118}px`, title: `${key} ${percent(share(w, key), 2)}` })))) },
   ], { key: "loss", up: false }, { empty: report.weights.length ? "No weight matches." : "No weight is stored in low precision.", omitted: report.omitted.weights });
