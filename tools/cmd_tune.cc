@@ -111,8 +111,8 @@ std::string Summary(const TuneResult& r, const TuneOptions& options) {
   const char* dtype = DTypeWord(r.options.dtype);
   return absl::StrCat(r.options.model, ": ", dtype, " on ", r.device, ", ", r.inputs,
                       r.inputs == 1 ? " input decides, " : " inputs decide, ", r.held_back, " held back\n", Table(r), Found(r, options),
-                      r.evaluations, " evaluations, ", r.partial, " of a part of the model: ", absl::StrFormat("%.1f", r.whole_runs),
-                      " whole ones; ", HumanSeconds(r.seconds), "\n");
+                      r.evaluations, r.evaluations == 1 ? " evaluation, " : " evaluations, ", r.partial,
+                      " of a part of the model: ", absl::StrFormat("%.1f", r.whole_runs), " whole ones; ", HumanSeconds(r.seconds), "\n");
 }
 
 absl::Status Run(const TuneFlags& flags, Console& console) {

@@ -27,24 +27,6 @@ OpUnit Part(const std::vector<const Op*>& ops, size_t from, size_t to) {
 
 }  // namespace
 
-std::vector<OpUnit> MakeUnits(const std::vector<const Op*>& ops, int most) {
-  std::vector<OpUnit> units;
-  if (ops.empty()) return units;
-  const size_t limit = static_cast<size_t>(std::max(most, 1));
-  std::vector<size_t> begins = Begins(ops);
-  if (ops.size() <= limit || begins.size() == 1) {  // op by op, or by their number alone
-    begins.resize(ops.size());
-    for (size_t i = 0; i < ops.size(); ++i) begins[i] = i;
-  }
-  const size_t count = std::min(begins.size(), limit);
-  for (size_t i = 0; i < count; ++i) {
-    const size_t from = begins[i * begins.size() / count];
-    const size_t to = i + 1 < count ? begins[(i + 1) * begins.size() / count] : ops.size();
-    units.push_back(Part(ops, from, to));
-  }
-  return units;
-}
-
 std::vector<OpUnit> Split(const OpUnit& unit) {
   const std::vector<size_t> begins = Begins(unit.ops);
   const size_t middle = begins.size() > 1 ? begins[begins.size() / 2] : unit.ops.size() / 2;

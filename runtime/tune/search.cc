@@ -16,22 +16,12 @@
 namespace ampc {
 namespace {
 
-constexpr int kFirstUnits = 24;
 constexpr size_t kMostKept = 4;  // inputs that sensitivities are measured on
-constexpr int kMostCuts = 12;    // for one narrowing
-constexpr int kMostRounds = 8;   // of splitting
-constexpr int kMostSplits = 8;   // units in a round
-constexpr int kMostFills = 3;    // of one assignment, each of which passes over a unit that does not fit
-constexpr int kMostVain = 3;     // rounds that find nothing faster
+constexpr int kMostAims = 12;    // assignments that are run, each for another error to aim at
+constexpr int kMostFills = 2;    // of one assignment, each of which passes over a unit that does not fit
+constexpr double kClose = 1.1;   // aims closer to each other are not worth a run
 constexpr double kWorth = 10;    // times what all candidates take: what low products are worth at goal flops
-constexpr double kWorst = 1e3;   // an error beyond counts as this
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// Roundings of different ops are independent of each other: squares of their errors add up.
-double Squared(double error) {
-  const double limited = error < kWorst ? error : kWorst;  // NaN, too
-  return limited * limited;
-}
 
 double LowFlops(const Program& program, const Assignment& low) {
   double all = 0, part = 0;
@@ -48,18 +38,6 @@ double LowFlops(const Program& program, const Assignment& low) {
 absl::Status Search::Tell(const std::string& stage) const {
   if (!options_.progress || options_.progress(stage, result_.evaluations)) return absl::OkStatus();
   return absl::CancelledError("cancelled by the caller");
-}
-
-double Search::GainOf(const OpUnit& unit) const {
-  double gain = 0;
-  for (const Op* op : unit.ops) gain += model_.OpSeconds(*op, false) - model_.OpSeconds(*op, true) + worth_[op->id()];
-  return gain;
-}
-
-double Search::PenaltyOf(const Assignment& low) const {
-  double sum = 0;
-  for (const OpUnit& unit : units_) sum += IsLow(unit, low) ? Squared(unit.error) : 0;
-  return sum;
 }
 
 void Search::SetGoal(const std::string& goal) {
@@ -96,9 +74,10 @@ absl::StatusOr<int> Search::Evaluate(const Assignment& low) {
   told.bytes = told.predicted.mixed_bytes + model_.WeightBytes(*decision);
   told.low_ops = static_cast<int>(std::count(low.begin(), low.end(), true));
   told.low_flops = LowFlops(model_.program(), low);
-  AMPC_ASSIGN_OR_RETURN(const Trial trial, trials_.Run(low, deciding_));
-  ++result_.evaluations;
-  result_.whole_runs += 1;
+  const bool is_original = std::find(low.begin(), low.end(), true) == low.end();
+  AMPC_ASSIGN_OR_RETURN(const Trial trial, is_original ? trials_.Original(deciding_) : trials_.Run(low, deciding_));
+  result_.evaluations += is_original ? 0 : 1;
+  result_.whole_runs += is_original ? 0 : 1;
   point.errors = trial.errors;
   told.error = trial.error;
   told.why = trial.passed ? "" : trial.why;
@@ -120,63 +99,29 @@ absl::Status Search::KeepWorst(int point) {
   return trials_.Keep(worst);
 }
 
-absl::Status Search::Measure(OpUnit* unit) {
+absl::StatusOr<double> Search::Measure(const Assignment& low) {
   AMPC_RETURN_IF_ERROR(Tell("measuring sensitivities"));
-  Assignment low = model_.Fp32();
-  for (const Op* op : unit->ops) low[op->id()] = true;
   AMPC_ASSIGN_OR_RETURN(const Trial trial, trials_.RunBehind(low));
   ++result_.evaluations;
   ++result_.partial;
   result_.whole_runs += trial.share * static_cast<double>(trials_.num_kept()) / static_cast<double>(deciding_.size());
-  unit->error = trial.error;
-  unit->measured = true;
-  return absl::OkStatus();
+  return trial.error;
 }
 
-absl::Status Search::MeasureAll() {
-  for (OpUnit& unit : units_) {
-    if (!unit.measured && MayEvaluate()) AMPC_RETURN_IF_ERROR(Measure(&unit));
+absl::StatusOr<double> Search::PredictedCost(const Assignment& low) {
+  auto known = seconds_.find(low);
+  if (known == seconds_.end()) {
+    AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<AmpDecision> decision, model_.Decide(low));
+    known = seconds_.emplace(low, model_.Predicted(*decision).mixed).first;
   }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Assignment> Search::Cheapest(double price) const {
-  LowPenalty penalty;
-  for (const double worth : worth_) penalty.seconds.push_back(-worth);
-  penalty.unit.assign(model_.program().num_op_ids(), -1);
-  for (size_t u = 0; u < units_.size(); ++u) {
-    penalty.seconds[units_[u].ops[0]->id()] += price * Squared(units_[u].error);
-    for (const Op* op : units_[u].ops) penalty.unit[op->id()] = static_cast<int>(u);
-  }
-  return model_.Fastest(penalty);
-}
-
-absl::Status Search::Narrow(int* bad, int* good) {
-  for (int cut = 0; cut < kMostCuts && MayEvaluate(); ++cut) {
-    const double seconds = CostOf(*good) - CostOf(*bad);
-    const double penalty = PenaltyOf(points_[*bad].low) - PenaltyOf(points_[*good].low);
-    if (!(seconds > 0) || !(penalty > 0)) return absl::OkStatus();
-    AMPC_ASSIGN_OR_RETURN(const Assignment low, Cheapest(seconds / penalty));
-    if (low == points_[*bad].low || low == points_[*good].low) return absl::OkStatus();
-    AMPC_ASSIGN_OR_RETURN(const int point, Evaluate(low));
-    (points_[point].told.good ? *good : *bad) = point;
-  }
-  return absl::OkStatus();
-}
-
-std::vector<const OpUnit*> Search::Fillers(int bad, int good) const {
-  std::vector<const OpUnit*> open;
-  for (const OpUnit& unit : units_) {
-    if (options_.budget.has_value() && !(unit.error <= *options_.budget)) continue;
-    if (IsLow(unit, points_[bad].low) && !IsLow(unit, points_[good].low)) open.push_back(&unit);
-  }
-  const auto price = [this](const OpUnit* unit) { return Squared(unit->error) / std::max(GainOf(*unit), 1e-12); };
-  std::stable_sort(open.begin(), open.end(), [&](const OpUnit* a, const OpUnit* b) { return price(a) < price(b); });
-  return open;
+  double cost = known->second;
+  for (const Op* op : model_.candidates()) cost -= low[op->id()] ? worth_[op->id()] : 0;
+  return cost;
 }
 
 absl::StatusOr<int> Search::Fill(int bad, int good) {
-  std::vector<const OpUnit*> open = Fillers(bad, good);
+  const double most = options_.budget.value_or(kInfinity);
+  std::vector<const OpUnit*> open = sensitivities_->Between(points_[good].low, points_[bad].low, most);
   Assignment base = points_[good].low;
   int best = good;
   for (int fill = 0; fill < kMostFills && !open.empty(); ++fill) {
@@ -200,47 +145,40 @@ absl::StatusOr<int> Search::Fill(int bad, int good) {
   return best;
 }
 
-absl::StatusOr<bool> Search::SplitSome(int bad, int good) {
-  std::vector<size_t> open;
-  for (size_t u = 0; u < units_.size(); ++u) {
-    if (units_[u].MaySplit() && IsLow(units_[u], points_[bad].low) && !IsLow(units_[u], points_[good].low)) open.push_back(u);
-  }
-  std::stable_sort(open.begin(), open.end(), [this](size_t a, size_t b) { return GainOf(units_[a]) > GainOf(units_[b]); });
-  open.resize(std::min<size_t>(open.size(), kMostSplits));
-  std::vector<OpUnit> units;
-  for (size_t u = 0; u < units_.size(); ++u) {
-    if (std::find(open.begin(), open.end(), u) == open.end()) {
-      units.push_back(std::move(units_[u]));
-    } else {
-      for (OpUnit& part : Split(units_[u])) units.push_back(std::move(part));
-    }
-  }
-  units_ = std::move(units);
-  AMPC_RETURN_IF_ERROR(MeasureAll());
-  return !open.empty();
+double Search::NextAim(double aim, int point) const {
+  const TunePoint& told = points_[point].told;
+  if (!options_.budget.has_value()) return told.good ? aim * 2 : aim / 2;
+  const double scale = std::isfinite(told.error) && told.error > 0 ? *options_.budget / told.error : 0.5;
+  return told.good ? aim * std::clamp(scale, 1.2, 4.0) : aim * std::clamp(scale, 0.25, 0.8);
 }
 
-// From all of the fastest assignment's ops to units of single ops, where these are what has to stay fp32.
+// Between an aim that was good and one that was bad, the next one lies in the middle.
 absl::Status Search::Refine() {
-  std::vector<const Op*> ops;
-  for (const Op* op : model_.candidates()) {
-    if (points_[fastest_].low[op->id()]) ops.push_back(op);
-  }
-  units_ = MakeUnits(ops, kFirstUnits);
   AMPC_RETURN_IF_ERROR(KeepWorst(fastest_));
-  AMPC_RETURN_IF_ERROR(MeasureAll());
-  int best = fp32_, vain = 0;
-  for (int round = 0; round < kMostRounds; ++round) {
-    int bad = fastest_, good = fp32_;
-    AMPC_RETURN_IF_ERROR(Narrow(&bad, &good));
-    AMPC_ASSIGN_OR_RETURN(good, Fill(bad, good));
-    vain = IsBetter(good, best) ? 0 : vain + 1;
-    if (IsBetter(good, best)) best = good;
-    if (vain == kMostVain || !MayEvaluate()) break;
-    AMPC_ASSIGN_OR_RETURN(const bool split, SplitSome(fastest_, best));
-    if (!split) break;
+  const double whole = points_[fastest_].told.error;
+  const Sensitivities::Functions functions = {[this](const Assignment& low) { return Measure(low); },
+                                              [this](const Assignment& low) { return PredictedCost(low); },
+                                              [this] { return 3 * result_.partial < 2 * options_.evaluations; }};
+  sensitivities_.emplace(model_, functions, points_[fastest_].low, whole, worth_);
+  double aim = options_.budget.value_or(std::isfinite(whole) ? whole / 2 : 1), good_aim = 0, bad_aim = kInfinity;
+  int good = fp32_, bad = fastest_;
+  for (int run = 0; run < kMostAims && MayEvaluate(); ++run) {
+    AMPC_ASSIGN_OR_RETURN(const Assignment low, sensitivities_->Within(aim));
+    AMPC_ASSIGN_OR_RETURN(const int point, Evaluate(low));
+    if (points_[point].told.good) {
+      good_aim = aim;
+      if (IsBetter(point, good)) good = point;
+    } else {
+      AMPC_ASSIGN_OR_RETURN(const bool learned, sensitivities_->MeasureInferred(low));
+      if (learned) continue;  // the same aim may mean another assignment
+      bad_aim = aim;
+      bad = point;
+    }
+    aim = NextAim(aim, point);
+    if (good_aim > 0 && (aim >= bad_aim || aim <= good_aim)) aim = std::sqrt(good_aim * bad_aim);
+    if (bad_aim < kClose * good_aim || !std::isfinite(aim) || aim >= whole) break;
   }
-  return absl::OkStatus();
+  return Fill(bad, good).status();
 }
 
 std::vector<int> Search::ByCost() const {
@@ -299,15 +237,20 @@ void Search::Conclude() {
   }
 }
 
+absl::StatusOr<Assignment> Search::Fastest() const {
+  LowPenalty penalty;
+  for (const double worth : worth_) penalty.seconds.push_back(-worth);
+  return model_.Fastest(penalty);
+}
+
 absl::Status Search::FindAndVerify() {
   SetGoal(options_.goal);
   AMPC_ASSIGN_OR_RETURN(fp32_, Evaluate(model_.Fp32()));
-  AMPC_ASSIGN_OR_RETURN(Assignment fastest, Cheapest(0));
-  AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<AmpDecision> decision, model_.Decide(fastest));
-  const double fp32_seconds = points_[fp32_].told.predicted.mixed;
-  if (result_.goal == "time" && model_.Predicted(*decision).mixed >= fp32_seconds * (1 - 1e-9)) {
+  AMPC_ASSIGN_OR_RETURN(Assignment fastest, Fastest());
+  AMPC_ASSIGN_OR_RETURN(const double seconds, PredictedCost(fastest));
+  if (result_.goal == "time" && seconds >= points_[fp32_].told.predicted.mixed * (1 - 1e-9)) {
     SetGoal("flops");
-    AMPC_ASSIGN_OR_RETURN(fastest, Cheapest(0));
+    AMPC_ASSIGN_OR_RETURN(fastest, Fastest());
   }
   AMPC_ASSIGN_OR_RETURN(fastest_, Evaluate(fastest));
   if (points_[fp32_].told.good && !points_[fastest_].told.good) AMPC_RETURN_IF_ERROR(Refine());
@@ -339,7 +282,8 @@ std::map<int, std::string> Search::Reasons() const {
     if (chosen()[op->id()]) continue;
     reasons[op->id()] = absl::StrCat("on ", model_.device().name, " it is as fast in fp32");
   }
-  for (const OpUnit& unit : units_) {
+  if (!sensitivities_.has_value()) return reasons;
+  for (const OpUnit& unit : sensitivities_->units()) {
     const std::string error = std::isfinite(unit.error) ? absl::StrFormat("an error of %.3g", unit.error) : "values that are not finite";
     const bool alone = unit.ops.size() == 1;
     const std::string text = alone ? absl::StrCat("alone it brings ", error) : absl::StrCat(unit.ops.size(), " ops with it bring ", error);

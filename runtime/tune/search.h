@@ -1,14 +1,15 @@
-// Search: the fastest good assignment of a model, by sensitivities of units, cuts and runs.
+// Search: the fastest good assignment of a model, by sensitivities of units of ops, cuts and runs.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/tune/op_units.h"
+#include "runtime/tune/sensitivities.h"
 #include "runtime/tune/trials.h"
 #include "runtime/tune/tune.h"
 #include "runtime/tune/tuned_model.h"
@@ -33,7 +34,6 @@ class Search {
  private:
   struct Point {
     Assignment low;
-    double penalty = 0;          // of the units that are low, as they were measured when it was found
     std::vector<double> errors;  // by the inputs that decide
     TunePoint told;
   };
@@ -44,26 +44,22 @@ class Search {
   // Of two points: less cost, or as much and more that is low.
   bool IsBetter(int a, int b) const;
   std::vector<int> ByCost() const;
+  absl::StatusOr<Assignment> Fastest() const;
   absl::Status FindAndVerify();
   absl::StatusOr<int> Evaluate(const Assignment& low);
   // Sensitivities are measured on the inputs on which the point is worst.
   absl::Status KeepWorst(int point);
-  absl::Status Measure(OpUnit* unit);
-  absl::Status MeasureAll();
-  absl::StatusOr<Assignment> Cheapest(double price) const;
-  double PenaltyOf(const Assignment& low) const;
-  // From a good and a bad point to such between which the cuts have no other.
-  absl::Status Narrow(int* bad, int* good);
-  // The units that are low in the bad point only, and may fit: those first that bring little error for their gain.
-  std::vector<const OpUnit*> Fillers(int bad, int good) const;
-  // As many of them as possible become low in the good point.
+  // The error of what lies behind low ops.
+  absl::StatusOr<double> Measure(const Assignment& low);
+  // Of an assignment that need not have been run.
+  absl::StatusOr<double> PredictedCost(const Assignment& low);
+  // As many as possible of the units that are low in the bad point only become low in the good one.
   absl::StatusOr<int> Fill(int bad, int good);
-  absl::StatusOr<bool> SplitSome(int bad, int good);
   absl::Status Refine();
+  // The error to aim at after that point, less or more than the last one.
+  double NextAim(double aim, int point) const;
   absl::Status Verify();
   void Conclude();
-  double GainOf(const OpUnit& unit) const;
-  bool IsLow(const OpUnit& unit, const Assignment& low) const { return low[unit.ops[0]->id()]; }
   bool MayEvaluate() const { return result_.evaluations < options_.evaluations; }
   absl::Status Tell(const std::string& stage) const;
 
@@ -74,7 +70,8 @@ class Search {
   TuneResult& result_;
   std::vector<int> deciding_, held_back_;
   std::vector<double> worth_;  // by Op::id: seconds that a low op is worth besides its own
-  std::vector<OpUnit> units_;
+  std::optional<Sensitivities> sensitivities_;
+  std::map<Assignment, double> seconds_;  // predicted
   std::vector<Point> points_;
   std::map<Assignment, int> known_;  // in `points_`
   int fastest_ = 0, fp32_ = 0;

@@ -146,6 +146,15 @@ absl::StatusOr<Trial> Trials::Run(const Assignment& low, absl::Span<const int> i
   return trial;
 }
 
+absl::StatusOr<Trial> Trials::Original(absl::Span<const int> inputs) const {
+  Trial trial;
+  for (const int input : inputs) {
+    trial.errors.push_back(Judge(references_[input], input, &trial));
+    trial.outputs.push_back(references_[input]);
+  }
+  return trial;
+}
+
 bool Trials::CutBehind(const Assignment& low, Program* program, double* share) const {
   const std::vector<bool> changed = ChangedValues(model_.program(), low);
   std::vector<const Op*> maker(program->num_var_ids(), nullptr);

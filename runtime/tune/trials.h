@@ -34,6 +34,8 @@ class Trials {
 
   // The whole model, each result rounded to its type.
   absl::StatusOr<Trial> Run(const Assignment& low, absl::Span<const int> inputs) const;
+  // What Run says of the original, without a run.
+  absl::StatusOr<Trial> Original(absl::Span<const int> inputs) const;
   // Of the model only what lies behind the low ops, on the inputs of Keep.
   absl::StatusOr<Trial> RunBehind(const Assignment& low) const;
 

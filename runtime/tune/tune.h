@@ -36,7 +36,7 @@ struct TuneOptions {
   // predicted to be faster low, time means flops.
   std::string goal = "time";
   int evaluations = 200;  // runs of the model, or of a part of it, on all inputs: at most
-  int threads = 0;        // 0: all processors
+  int threads = 1;        // for one run; 0: all processors
 
   std::string plan_out = {}, plot = {};                                          // files
   std::function<std::string(const TuneResult&)> picture = {};                    // of `plot`; null: there can be none
