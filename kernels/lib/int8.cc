@@ -22,7 +22,8 @@ dnnl_data_type_t TypeOf(DType dtype) {
 // The bytes of `data`, in the order `to`; shared under `key`.
 absl::StatusOr<WeightCache::Packed> PackBytes(const HostTensor& data, const HostTensor* key, const MemoryDesc& from, const MemoryDesc& to,
                                               WeightCache* cache) {
-  const std::string format = absl::StrCat("int8+", absl::string_view(reinterpret_cast<const char*>(&to), sizeof(to)));
+  const std::string format = absl::StrCat("int8+", absl::string_view(reinterpret_cast<const char*>(&to), sizeof(to)),
+                                          absl::string_view(reinterpret_cast<const char*>(&from), sizeof(from)));
   return GetPacked(key == nullptr ? nullptr : cache, key, format, [&]() -> absl::StatusOr<HostTensor> {
     AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Primitive> reorder, Primitive::CreateReorder(from, to));
     AMPC_ASSIGN_OR_RETURN(HostTensor packed, HostTensor::CreateUninitialized(DType::kU8, {Bytes(to)}));

@@ -148,8 +148,9 @@ int64_t Bytes(const MemoryDesc& desc) { return static_cast<int64_t>(dnnl_memory_
 
 absl::StatusOr<WeightCache::Packed> Pack(const HostTensor& data, int64_t first, const MemoryDesc& from, const MemoryDesc& to,
                                          WeightCache* cache) {
+  // Both layouts: a square weight that one product transposes and another does not is packed in one order from two.
   std::string format(reinterpret_cast<const char*>(&to), sizeof(to));
-  absl::StrAppend(&format, "+", first);
+  absl::StrAppend(&format, absl::string_view(reinterpret_cast<const char*>(&from), sizeof(from)), "+", first);
   return GetPacked(cache, &data, format, [&]() -> absl::StatusOr<HostTensor> {
     AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Primitive> reorder, Primitive::CreateReorder(from, to));
     AMPC_ASSIGN_OR_RETURN(HostTensor packed, HostTensor::CreateUninitialized(DType::kU8, {Bytes(to)}));

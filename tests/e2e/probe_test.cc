@@ -1,4 +1,5 @@
 // ampc convert --probe: what leaves the range on made inputs.
+#include "absl/strings/str_replace.h"
 #include "tests/e2e/cli.h"
 #include "tests/e2e/models.h"
 
@@ -46,6 +47,21 @@ TEST_F(ProbeTest, KeepsInFp32WhatLeavesTheRange) {
   EXPECT_EQ(Read("again.pdmodel"), model);
   Ok({"strip", "low.pdmodel", "-o", "back.pdmodel", "--weights", "loud.pdmodel"});
   EXPECT_EQ(Read("back.pdmodel"), Read("loud.pdmodel"));
+}
+
+// In a .prog the marks of all ops stand, of those that a selector made low or fp32, too.
+TEST_F(ProbeTest, IsInAPlanWhoeverDecided) {
+  Write("loud.prog", absl::StrReplaceAll(kLoud, {{"param w : f32 [64, 8] = 9000.0", "feed w : f32 [64, 8]"},
+                                                 {"param u : f32 [8, 8] = 0.1", "feed u : f32 [8, 8]"},
+                                                 {"matmul_v2(x, w)", "matmul_v2(x, s)"},
+                                                 {"  h =", "  s = scale(w) scale=9000.0 : f32 [64, 8]\n  h ="}}));
+  for (const char* selector : {"--include", "--exclude"}) {
+    ASSERT_EQ(Ampc({"convert", "loud.prog", "-o", "low.prog", "--probe", "2", selector, "matmul_v2", "--plan-out", "p.json"}).code, 0);
+    ASSERT_THAT(Read("low.prog"), HasSubstr("protect.measured"));
+    ASSERT_THAT(Read("p.json"), HasSubstr("\"measured\": \"'h' reached"));
+    ASSERT_EQ(Ampc({"convert", "loud.prog", "-o", "planned.prog", "--plan", "p.json"}).code, 0);
+    EXPECT_EQ(Read("planned.prog"), Read("low.prog")) << selector;
+  }
 }
 
 TEST_F(ProbeTest, IsNotDoneWhereItIsNotWantedOrRangesAreThere) {

@@ -12,6 +12,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/decide/structure_keys.h"
+#include "passes/amp/protect/rules.h"
 #include "passes/amp/select/original_names.h"
 
 namespace ampc {
@@ -32,6 +33,13 @@ std::string ValueOf(const Op& op, const OriginalNames& names) {
   return op.outputs().empty() ? std::string() : names.Of(*op.outputs()[0]).exported();
 }
 
+// The text of a mark of measured ranges; "" for an op without one.
+std::string MeasuredText(const Op& op) {
+  absl::string_view text;
+  const Rule* rule = op.marks.amp == AmpMark::kFp32 ? RuleOfMark(op.marks.amp_reason, &text) : nullptr;
+  return rule != nullptr && rule->id == kMeasuredRule ? std::string(text) : "";
+}
+
 std::vector<PlanEntry> EntriesOf(const Program& program, const AmpDecision& decision) {
   const std::vector<uint64_t> keys = StructureKeys(program);
   const OriginalNames names(program);
@@ -39,8 +47,8 @@ std::vector<PlanEntry> EntriesOf(const Program& program, const AmpDecision& deci
   ForEachOp(program, [&](const Op& op) {
     const OpDecision& d = decision.For(op);
     if (IsInserted(op) || d.untouched) return;
-    entries.push_back(
-        {std::string(onnx::TypeName(op.def())), ValueOf(op, names), keys[op.id()], d.low, std::string(d.rule), std::string(d.reason)});
+    entries.push_back({std::string(onnx::TypeName(op.def())), ValueOf(op, names), keys[op.id()], d.low, std::string(d.rule),
+                       std::string(d.reason), d.rule == kMeasuredRule ? "" : MeasuredText(op)});
   });
   return entries;
 }
@@ -62,6 +70,7 @@ absl::StatusOr<PlanEntry> ReadEntry(const JsonValue& value) {
   AMPC_RETURN_IF_ERROR(ReadText(value, "precision", &precision));
   AMPC_RETURN_IF_ERROR(ReadText(value, "rule", &entry.rule));
   AMPC_RETURN_IF_ERROR(ReadText(value, "reason", &entry.reason));
+  if (value.Find("measured") != nullptr) AMPC_RETURN_IF_ERROR(ReadText(value, "measured", &entry.measured));
   if (key.size() != 16 || !absl::SimpleHexAtoi(key, &entry.key))
     return BadInputError(absl::StrCat("'key' is '", key, "', needs 16 hexadecimal digits"));
   if (precision != "low" && precision != "fp32") return BadInputError(absl::StrCat("'precision' is '", precision, "', needs low or fp32"));
@@ -96,7 +105,9 @@ std::string PlanJson(const Plan& plan, absl::FunctionRef<void(JsonWriter&)> writ
   json.Field("measured", plan.measured).Field("digest", plan.digest).Key("ops").BeginArray();
   for (const PlanEntry& entry : plan.entries) {
     json.BeginObject(JsonWriter::kInline).Field("op", entry.type).Field("value", entry.value).Field("key", Hex(entry.key));
-    json.Field("precision", entry.low ? "low" : "fp32").Field("rule", entry.rule).Field("reason", entry.reason).EndObject();
+    json.Field("precision", entry.low ? "low" : "fp32").Field("rule", entry.rule).Field("reason", entry.reason);
+    if (!entry.measured.empty()) json.Field("measured", entry.measured);
+    json.EndObject();
   }
   json.EndArray().EndObject();
   return json.Take() + "\n";

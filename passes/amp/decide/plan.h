@@ -3,6 +3,7 @@
 //   {"ampc-plan": 1, "config": {...}, "digest": "5b3f6a...", "ops": [
 //     {"op": "conv2d", "value": "conv2d_0.tmp_0", "key": "9d0c...", "precision": "low", "rule": "allow", "reason": "..."},
 //
+// An op that ranges said something of, and that another rule decided, has that as "measured": nobody measures again.
 // `precision` decides: "low" or "fp32". `rule` and `reason` say what led to it when the plan was written. `key` (structure_keys.h) finds
 // the op in a model that was exported again with other names, `value` where several ops have the same key.
 #pragma once
@@ -24,6 +25,7 @@ struct PlanEntry {
   uint64_t key = 0;
   bool low = false;
   std::string rule, reason;
+  std::string measured;  // what ranges said of an op that another rule decided
 };
 
 struct Plan {

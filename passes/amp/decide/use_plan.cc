@@ -38,8 +38,10 @@ absl::StatusOr<bool> UsePlan(const std::string& path, PassContext& ctx, Program&
   for (int b = 0; b < program.num_blocks(); ++b) {
     for (const std::unique_ptr<Op>& op : program.block(b).ops()) {
       const PlanEntry* entry = planned->For(*op);
-      if (entry == nullptr || entry->low || entry->rule != kMeasuredRule || !MayBecomeLow(*op)) continue;
-      std::string text = MarkText(*FindRule(kMeasuredRule), entry->reason);
+      if (entry == nullptr || !MayBecomeLow(*op)) continue;
+      const std::string& reason = !entry->low && entry->rule == kMeasuredRule ? entry->reason : entry->measured;
+      if (reason.empty()) continue;
+      std::string text = MarkText(*FindRule(kMeasuredRule), reason);
       changed = changed || op->marks.amp != AmpMark::kFp32 || op->marks.amp_reason != text;
       op->marks.amp = AmpMark::kFp32;
       op->marks.amp_reason = std::move(text);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "passes/amp/decide/decision.h"
+#include "passes/amp/protect/low_values.h"
 #include "passes/amp/protect/stored_losses.h"
 
 namespace ampc {
@@ -19,6 +20,15 @@ bool Computes(const Op& op, int flat) {
   const DType dtype = op.inputs()[flat]->type.dtype;
   if (IsFloat(dtype)) return op.def().inputs[op.InputSlotOf(flat)].precision == SlotPrecision::kFollow || IsCast(op);
   return IsCast(op);
+}
+
+// The end of an interval, moved by what rounding moves it; `away`: from zero.
+double MovedEnd(double end, bool away, DType low) {
+  const double unit = low == DType::kF16 ? 0x1p-10 : 0x1p-7, smallest = low == DType::kF16 ? 0x1p-14 : 0x1p-126;
+  const double magnitude = std::fabs(end), rounded = Rounded(end, low);
+  if (!std::isfinite(end) || !std::isfinite(rounded) || rounded == end) return end;  // beyond the range it is computed in fp32
+  if (magnitude < smallest) return away ? std::copysign(magnitude + smallest * unit, end) : end;
+  return end * (away ? 1 + unit : 1 - unit);
 }
 
 template <typename Values>
@@ -45,6 +55,10 @@ Bounds BoundsOfResults(const Op& op, BoundsOf of) {
   if (in.empty()) return {};
   const Bounds out = rule(op, in);
   return std::isnan(out.low) || std::isnan(out.high) || out.low > out.high ? Bounds() : out;
+}
+
+Bounds RoundedOutwards(const Bounds& bounds, DType low) {
+  return {MovedEnd(bounds.low, bounds.low < 0, low), MovedEnd(bounds.high, bounds.high > 0, low)};
 }
 
 Bounds BoundsOfStored(const Var& var) {

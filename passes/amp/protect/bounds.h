@@ -22,6 +22,9 @@ using BoundsOf = absl::FunctionRef<Bounds(const Var&)>;
 
 // By the op's record.
 Bounds BoundsOfResults(const Op& op, BoundsOf of);
+// With room for one rounding to `low`: an end that `low` has stays. A small end near zero stays, too: it keeps a value from zero, and the
+// rules that look for such values ask for it as it is.
+Bounds RoundedOutwards(const Bounds& bounds, DType low);
 // Of a literal.
 Bounds BoundsOfStored(const Var& var);
 

@@ -252,7 +252,6 @@ int NumFloats(const Op& op) {
 
 // Of weights only where all else is known, so that no others are read.
 Fact Facts::FindBounds(const Op& op, bool* first_only) {
-  const bool worst = Reads(op, Fact::kWorstCase);
   const auto known = [this](const Var* var) { return std::isfinite(Of(*var).bounds.Magnitude()); };
   const bool may_read = std::all_of(op.inputs().begin(), op.inputs().end(),
                                     [&](const Var* var) { return known(var) || IsStored(flow_.Root(*var)) || !var->type.IsFloat(); });
@@ -260,7 +259,7 @@ Fact Facts::FindBounds(const Op& op, bool* first_only) {
     const Bounds& known_bounds = Of(var).bounds;
     if (!IsStored(flow_.Root(var))) return known_bounds;
     const Bounds bounds = may_read && !known(&var) ? weighted_.HullOf(var) : known_bounds;
-    return worst ? weighted_.Widened(bounds) : bounds;
+    return RoundedOutwards(bounds, low_);
   };
   Fact fact;
   fact.bounds = BoundsOfResults(op, of);
@@ -268,10 +267,9 @@ Fact Facts::FindBounds(const Op& op, bool* first_only) {
   *first_only = weighted.has_value();
   if (weighted.has_value()) {
     fact.bounds = {std::max(fact.bounds.low, weighted->low), std::min(fact.bounds.high, weighted->high)};
-  } else if (worst && !MovesValues(op) && !op.HasTrait(OpTrait::kBounded)) {
-    fact.bounds = weighted_.Widened(fact.bounds);
   }
-  if (weighted.has_value() || (worst && !op.HasTrait(OpTrait::kBounded))) fact.traits = Fact::kWorstCase;
+  if (!MovesValues(op) || IsCast(op)) fact.bounds = RoundedOutwards(fact.bounds, low_);
+  if (weighted.has_value() || (Reads(op, Fact::kWorstCase) && !op.HasTrait(OpTrait::kBounded))) fact.traits = Fact::kWorstCase;
   return fact;
 }
 

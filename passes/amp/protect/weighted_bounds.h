@@ -25,8 +25,6 @@ class WeightedBounds {
   std::optional<Bounds> Of(const Op& op, BoundsOf of);
   // Of all elements of a weight or constant that no op writes; unknown for others.
   Bounds HullOf(const Var& var);
-  // With room for what rounding adds: operands, weights and the result are rounded once each, sums in fp32 beside that.
-  Bounds Widened(const Bounds& bounds) const;
 
  private:
   enum class Kind : uint8_t { kNone, kConv, kConvTransposed, kProduct, kBatchNorm, kLayerNorm, kInstanceNorm, kGroupNorm, kOther };
@@ -35,6 +33,8 @@ class WeightedBounds {
   // The program in exact arithmetic, but for the rounding of weights.
   std::optional<Bounds> Exact(const Op& op, BoundsOf of);
   bool IsWeight(const Var& var) const;
+  // With room for what rounding adds: operands, weights and the result are rounded once each, sums in fp32 beside that.
+  Bounds Widened(const Bounds& bounds) const;
   std::optional<Bounds> OfProduct(const Op& op, BoundsOf of);
   std::optional<Bounds> OfMean(const Op& op, BoundsOf of);
   std::optional<Bounds> OfConv(const Op& op, bool transposed, BoundsOf of);

@@ -1,0 +1,253 @@
+#include "tests/metamorphic/properties.h"
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "graph/base/error.h"
+#include "graph/base/status_macros.h"
+#include "graph/formats/format.h"
+#include "graph/verify.h"
+#include "passes/amp/protect/facts.h"
+#include "runtime/convert/convert.h"
+#include "runtime/convert/strip.h"
+#include "runtime/made_feeds.h"
+#include "runtime/session.h"
+#include "tests/extreme/choices.h"
+#include "tests/metamorphic/random_program.h"
+
+namespace ampc::metamorphic {
+namespace {
+
+using extreme::Choices;
+
+std::string ReadText(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+ConvertOptions RandomOptions(Choices& choices, const std::vector<std::string>& types, std::string* words) {
+  ConvertOptions o;
+  o.no_sync = true;
+  constexpr const char* kLevels[] = {"O1", "O2", "O2", "auto"};
+  o.level = choices.Pick(kLevels);
+  if (choices.Chance(40)) o.dtype = DType::kBF16;
+  if (choices.Chance(30)) o.target = "cpu";
+  if (choices.Chance(25)) o.low_io = true;
+  if (choices.Chance(15) && o.level != "auto") o.promote = true;
+  if (choices.Chance(30)) o.exclude.push_back(choices.Pick(types));
+  if (choices.Chance(30)) o.include.push_back(choices.Pick(types));
+  if (choices.Chance(20)) o.black_list.push_back(choices.Pick(types));
+  if (choices.Chance(20)) o.white_list.push_back(choices.Pick(types));
+  if (choices.Chance(25)) o.probe = 1;
+  if (choices.Chance(20)) o.on_tiny = "flush";
+  if (choices.Chance(20)) o.on_overflow = "keep";
+  if (choices.Chance(25)) o.input_ranges.push_back("x=-20:20");
+  *words = absl::StrCat(o.level, " ", Name(o.dtype), " target=", o.target, o.low_io ? " low-io" : "", o.promote ? " promote" : "",
+                        " exclude=", o.exclude.empty() ? "" : o.exclude[0], " include=", o.include.empty() ? "" : o.include[0],
+                        " probe=", o.probe, " black=", o.black_list.empty() ? "" : o.black_list[0],
+                        " white=", o.white_list.empty() ? "" : o.white_list[0], " ", o.on_tiny, " ", o.on_overflow,
+                        o.input_ranges.empty() ? "" : " x=-20:20");
+  return o;
+}
+
+absl::Status Broken(absl::string_view property) { return absl::InternalError(property); }
+
+// Each float value of a run lies in the bounds of the value of that name; a low copy has the name of its original and an ending. NaN is
+// made of an infinity of a value that nothing was proven of.
+class BoundsObserver : public StepObserver {
+ public:
+  BoundsObserver(const absl::flat_hash_map<std::string, Bounds>& bounds, int* checked) : bounds_(bounds), checked_(checked) {}
+  bool wants_values() const override { return true; }
+  absl::Status AfterStep(const ObservedStep& step) override {
+    for (const ObservedValue& v : step.results) {
+      if (StorageType(v.desc.dtype) != DType::kF32 || v.data == nullptr) continue;
+      absl::string_view name = v.var->name();
+      const bool low = absl::ConsumeSuffix(&name, ".f16") || absl::ConsumeSuffix(&name, ".bf16");
+      const auto it = bounds_.find(name);
+      if (it == bounds_.end()) continue;
+      ++*checked_;
+      const float* values = static_cast<const float*>(v.data);
+      for (int64_t i = 0; i < v.desc.NumElements(); ++i) {
+        if (std::isnan(values[i]) || (values[i] >= it->second.low && values[i] <= it->second.high)) continue;
+        return Broken(absl::StrCat("a value is beyond its proven bounds: ", v.var->name(), low ? " (low)" : "", " is ", values[i],
+                                   ", proven is [", it->second.low, ", ", it->second.high, "]"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const absl::flat_hash_map<std::string, Bounds>& bounds_;
+  int* checked_;
+};
+
+// Room for the rounding of fp32 itself, which proofs are not about.
+Bounds WithRoom(const Bounds& b, double factor) {
+  const double room = 1e-6 * std::max(std::fabs(b.low), std::fabs(b.high)) + 1e-30;
+  const double middle = (b.low + b.high) / 2, half = (b.high - b.low) / 2 * factor;
+  return {middle - half - room, middle + half + room};
+}
+
+class Checker {
+ public:
+  Checker(uint64_t seed, const std::string& folder, Fault fault)
+      : choices_(seed ^ 0x9E3779B97F4A7C15), program_(MakeRandomProgram(seed)), folder_(folder), fault_(fault), seed_(seed) {
+    result.program = program_.text;
+  }
+  absl::Status Run();
+  CheckResult result;
+
+ private:
+  std::string Path(const char* name) const { return absl::StrCat(folder_, "/", name, ".prog"); }
+  absl::StatusOr<std::string> Converted(ConvertOptions options, const char* from, const char* to) {
+    options.model = Path(from);
+    options.output = Path(to);
+    AMPC_ASSIGN_OR_RETURN(const ConvertResult converted, ampc::Convert(options));
+    const absl::Status verified = Verify(*converted.program);
+    if (!verified.ok()) return Broken(absl::StrCat("the converted program is not well formed: ", verified.message()));
+    return ReadText(options.output);
+  }
+  absl::Status CheckBytes(const ConvertOptions& options);
+  absl::Status CheckTime(ConvertOptions options);
+  absl::Status CheckRuns(const ConvertOptions& options);
+  absl::Status CheckRun(const Program& program, const TensorMap& feeds, const absl::flat_hash_map<std::string, Bounds>& bounds);
+
+  Choices choices_;
+  const RandomProgram program_;
+  const std::string folder_;
+  const Fault fault_;
+  const uint64_t seed_;
+};
+
+absl::Status Checker::Run() {
+  std::ofstream(Path("made"), std::ios::binary) << program_.text;
+  ConvertOptions copy;
+  copy.level = "O0";
+  copy.no_sync = true;
+  copy.model = Path("made");
+  copy.output = Path("original");
+  const absl::Status copied = ampc::Convert(copy).status();
+  if (!copied.ok()) return Broken(absl::StrCat("the generator's program is not read: ", copied.message()));
+  const ConvertOptions options = RandomOptions(choices_, program_.types, &result.options);
+  const absl::Status bytes = CheckBytes(options);
+  const ExitCode code = ExitCodeOf(bytes);
+  result.refused = !bytes.ok() && (code == ExitCode::kUsage || code == ExitCode::kUnsupported);
+  if (result.refused) return absl::OkStatus();
+  AMPC_RETURN_IF_ERROR(bytes);
+  AMPC_RETURN_IF_ERROR(CheckTime(options));
+  return CheckRuns(options);
+}
+
+absl::Status Checker::CheckBytes(const ConvertOptions& options) {
+  ConvertOptions first = options;
+  first.plan_out = absl::StrCat(folder_, "/plan.json");
+  AMPC_ASSIGN_OR_RETURN(std::string low, Converted(first, "original", "low"));
+  if (fault_ == Fault::kWritesOtherBytes) low += " ";
+  AMPC_ASSIGN_OR_RETURN(const std::string same, Converted(options, "original", "same"));
+  if (same != low) return Broken("the same command gives other bytes");
+  if (fault_ == Fault::kLosesACast) {
+    std::string text = ReadText(Path("low"));
+    const size_t cast = text.find("= cast("), to = text.find("!amp=inserted", cast);
+    if (to != std::string::npos) text.replace(text.rfind('\n', cast), text.find('\n', to) - text.rfind('\n', cast), "");
+    std::ofstream(Path("low"), std::ios::binary) << text;
+  }
+  const absl::StatusOr<Program> loaded = LoadModel(Path("low"));
+  if (!loaded.ok()) return Broken(absl::StrCat("the result is not read: ", loaded.status().message()));
+  ConvertOptions again;
+  again.no_sync = true;
+  again.given.emplace();
+  AMPC_ASSIGN_OR_RETURN(const std::string twice, Converted(again, "low", "twice"));
+  if (twice != low && low != ReadText(Path("original"))) return Broken("a second conversion gives other bytes");
+  ConvertOptions planned = options;
+  planned.plan = first.plan_out;
+  if (fault_ == Fault::kOtherPlan) {
+    const std::string plan = absl::StrReplaceAll(ReadText(first.plan_out), {{"\"low\"", "\"fp32\""}});
+    std::ofstream(planned.plan, std::ios::binary) << plan;
+  }
+  AMPC_ASSIGN_OR_RETURN(const std::string by_plan, Converted(planned, "original", "planned"));
+  if (by_plan != low) return Broken("its own plan gives other bytes");
+  AMPC_RETURN_IF_ERROR(Strip({.model = Path("low"), .output = Path("back"), .weights = Path("original"), .no_sync = true}).status());
+  const std::string back = ReadText(Path("back")) + (fault_ == Fault::kStripsToOther ? " " : "");
+  return back == ReadText(Path("original")) ? absl::OkStatus() : Broken("strip does not give the original back");
+}
+
+absl::Status Checker::CheckTime(ConvertOptions options) {
+  options.model = Path("original");
+  options.decide_only = true;
+  options.promote = false;
+  double mixed[2];
+  for (const bool fastest : {false, true}) {
+    options.level = fastest ? "auto" : "O2";
+    AMPC_ASSIGN_OR_RETURN(const ConvertResult decided, ampc::Convert(options));
+    mixed[fastest ? 1 : 0] = decided.predicted.run.mixed;
+  }
+  if (fault_ == Fault::kSlower) mixed[1] *= 100;
+  if (!(mixed[0] > 0)) return Broken("no time is predicted");
+  return mixed[1] <= mixed[0] * (1 + 1e-9) ? absl::OkStatus() : Broken("level auto is predicted to be slower than O2");
+}
+
+absl::Status Checker::CheckRun(const Program& program, const TensorMap& feeds, const absl::flat_hash_map<std::string, Bounds>& bounds) {
+  TensorMap fetched[2];
+  for (const int threads : {1, 2}) {
+    AMPC_ASSIGN_OR_RETURN(const Session session, Session::Create(program.Clone(), {.threads = threads, .strict_rounding = true}));
+    BoundsObserver observer(bounds, &result.bounded);
+    AMPC_ASSIGN_OR_RETURN(fetched[threads - 1], session.Run(feeds, observer));
+  }
+  for (auto& [name, tensor] : fetched[1]) {
+    const HostTensor& one = fetched[0].at(name);
+    const bool other = fault_ == Fault::kOtherThreads;
+    if (one.bytes() != tensor.bytes() || other) return Broken("the result depends on the number of threads");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Checker::CheckRuns(const ConvertOptions& options) {
+  AMPC_ASSIGN_OR_RETURN(const Program original, LoadModel(Path("original")));
+  AMPC_ASSIGN_OR_RETURN(const Program low, LoadModel(Path("low")));
+  AMPC_ASSIGN_OR_RETURN(const MadeFeeds made, MakeFeeds(original, {.seed = seed_}));
+  InputRanges ranges;
+  for (const auto& [name, tensor] : made.feeds) {
+    if (tensor.dtype() != DType::kF32) continue;
+    Bounds range{0, 0};
+    for (const float value : tensor.values<float>()) range = Union(range, {value, value});
+    ranges[name] = {range.low - 0.01 * std::fabs(range.low), range.high + 0.01 * std::fabs(range.high)};
+  }
+  Facts facts(original, options.dtype, OnTiny::kSubnormal, ranges);
+  facts.Find(nullptr, nullptr);
+  absl::flat_hash_map<std::string, Bounds> bounds;
+  ForEachVar(original, [&](const Var& var) {
+    const Bounds& proven = facts.Of(var).bounds;
+    if (var.type.dtype != DType::kF32 || !std::isfinite(proven.low) || !std::isfinite(proven.high) || !facts.InRange(proven)) return;
+    bounds[var.name()] = WithRoom(proven, fault_ == Fault::kBoundsTooTight ? 0.02 : 1);
+  });
+  AMPC_RETURN_IF_ERROR(CheckRun(original, made.feeds, bounds));
+  if (!options.include.empty() || !options.white_list.empty()) bounds.clear();  // they overrule what keeps values from zero
+  TensorMap feeds;
+  for (const auto& [name, tensor] : made.feeds) feeds.emplace(name, tensor);
+  if (options.low_io) {
+    AMPC_ASSIGN_OR_RETURN(MadeFeeds low_feeds, MakeFeeds(low, {.seed = seed_}));
+    feeds = std::move(low_feeds.feeds);
+  }
+  return CheckRun(low, feeds, bounds);
+}
+
+}  // namespace
+
+CheckResult CheckProperties(uint64_t seed, const std::string& folder, Fault fault) {
+  Checker checker(seed, folder, fault);
+  checker.result.status = checker.Run();
+  return checker.result;
+}
+
+}  // namespace ampc::metamorphic
