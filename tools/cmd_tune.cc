@@ -44,7 +44,7 @@ void AddTuneOptions(const Options& options, TuneFlags& flags) {
       .OneOf({"time", "flops"})
       .ShowDefault()
       .Under(search);
-  options.Add("--evaluations", tune.evaluations, "run the model, or a part of it, at most so often on the inputs")
+  options.Add("--evaluations", tune.evaluations, "run the model, or a part of it, about so often on the inputs at most")
       .Positive()
       .ShowDefault()
       .Under(search);

@@ -158,7 +158,7 @@ absl::Status Search::Refine() {
   const double whole = points_[fastest_].told.error;
   const Sensitivities::Functions functions = {[this](const Assignment& low) { return Measure(low); },
                                               [this](const Assignment& low) { return PredictedCost(low); },
-                                              [this] { return 3 * result_.partial < 2 * options_.evaluations; }};
+                                              [this] { return MayMeasure(); }};
   sensitivities_.emplace(model_, functions, points_[fastest_].low, whole, worth_);
   double aim = options_.budget.value_or(std::isfinite(whole) ? whole / 2 : 1), good_aim = 0, bad_aim = kInfinity;
   int good = fp32_, bad = fastest_;
@@ -260,6 +260,7 @@ absl::Status Search::FindAndVerify() {
 absl::Status Search::Run(std::vector<int> deciding, std::vector<int> held_back) {
   deciding_ = std::move(deciding);
   held_back_ = std::move(held_back);
+  limit_ = held_back_.empty() ? options_.evaluations : options_.evaluations * 3 / 5;
   AMPC_RETURN_IF_ERROR(FindAndVerify());
   const bool refused = std::any_of(points_.begin(), points_.end(), [](const Point& p) { return p.told.held_back_good == false; });
   if (!result_.chosen.has_value() && refused) {
@@ -268,6 +269,9 @@ absl::Status Search::Run(std::vector<int> deciding, std::vector<int> held_back) 
     held_back_.clear();
     points_.clear();
     known_.clear();
+    limit_ = options_.evaluations;
+    before_ = result_.evaluations;
+    partial_before_ = result_.partial;
     AMPC_RETURN_IF_ERROR(FindAndVerify());
   }
   result_.inputs = static_cast<int>(deciding_.size());

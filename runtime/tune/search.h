@@ -60,7 +60,9 @@ class Search {
   double NextAim(double aim, int point) const;
   absl::Status Verify();
   void Conclude();
-  bool MayEvaluate() const { return result_.evaluations < options_.evaluations; }
+  bool MayEvaluate() const { return result_.evaluations < limit_; }
+  // A third of the evaluations is left for whole runs.
+  bool MayMeasure() const { return 3 * (result_.partial - partial_before_) < 2 * (limit_ - before_); }
   absl::Status Tell(const std::string& stage) const;
 
   const TunedModel& model_;
@@ -75,6 +77,8 @@ class Search {
   std::vector<Point> points_;
   std::map<Assignment, int> known_;  // in `points_`
   int fastest_ = 0, fp32_ = 0;
+  int limit_ = 0;                        // of result_.evaluations, by which this search ends
+  int before_ = 0, partial_before_ = 0;  // evaluations of the search that the inputs held back refused
 };
 
 }  // namespace ampc

@@ -35,7 +35,7 @@ struct TuneOptions {
   // "time": as fast as possible; "flops": as much of the convolutions and matrix products low as possible, and that fast. Where nothing is
   // predicted to be faster low, time means flops.
   std::string goal = "time";
-  int evaluations = 200;  // runs of the model, or of a part of it, on all inputs: at most
+  int evaluations = 240;  // runs of the model, or of a part of it, on all inputs: about as many at most
   int threads = 1;        // for one run; 0: all processors
 
   std::string plan_out = {}, plot = {};                                          // files
