@@ -22,9 +22,10 @@ Pipeline PlanPipeline(const PlanOptions& options) {
   if (options.fuse) {
     p.Add("fuse-activation");  // first: a convolution or product takes an activation in that is one op
     p.Add("fuse-layer-norm");
-    p.Add("drop-dead");         // what those two took apart still reads the values that the next ones look at
-    p.Add("fuse-conv-bn");      // before the other two: it gives the convolution a bias
-    p.Add("fuse-conv-affine");  // before the activation closes the chain
+    if (options.attention) p.Add("fuse-attention");  // while the mask is an addition of its own
+    p.Add("drop-dead");                              // what those took apart still reads the values that the next ones look at
+    p.Add("fuse-conv-bn");                           // before the other two: it gives the convolution a bias
+    p.Add("fuse-conv-affine");                       // before the activation closes the chain
     p.Add("fuse-bias-act");
     p.Add("fuse-scale");  // what no convolution took
   }

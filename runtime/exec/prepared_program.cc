@@ -38,6 +38,7 @@ absl::Status RunPasses(Program& program, const RunnerOptions& options) {
   const PlanOptions plan = {.fuse = options.fuse,
                             .linear = linear,
                             .elementwise = elementwise,
+                            .attention = options.fuse && !on_device && options.excess_precision,
                             .excess = !on_device,
                             .quantized = on_device                                ? "none"
                                          : options.fuse && onednn::HasExactInt8() ? "products"

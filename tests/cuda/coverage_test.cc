@@ -20,6 +20,7 @@ const std::map<std::string, std::string> kOnTheHost = {
     {"determinant", "an elimination of small matrices, each step after the other; rare in models"},
     {"feed", "a plan copies feeds to the device by itself"},
     {"fetch", "a plan copies fetches from the device by itself"},
+    {"fused_attention", "made for the CPU alone (PlanOptions::attention)"},
     {"put_along_axis", "updates of one position go one after the other; models have them in shape arithmetic and caches"},
     {"quantized_conv2d", "a plan for a device has the products that the file has (lower-onnx{quantized=none})"},
     {"quantized_matmul", "a plan for a device has the products that the file has (lower-onnx{quantized=none})"},

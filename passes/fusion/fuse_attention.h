@@ -1,0 +1,16 @@
+// fuse-attention: attention that a model spells out becomes one op, which never has all scores in memory.
+//
+//   s = matmul_v2(q, k) * <scale> + mask          ->     y = fused_attention(q, k, v, mask) scale=<scale>
+//   y = matmul_v2(softmax(s, last axis), v)
+//
+// The scale and the mask may be missing; casts between float types may lie in between; what does is read by nothing else. In a low chain
+// roundings go. O(program).
+#pragma once
+
+#include "passes/pass.h"
+
+namespace ampc {
+
+PassInfo FuseAttentionPass();
+
+}  // namespace ampc
