@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/format.h"
@@ -81,6 +82,13 @@ absl::StatusOr<TensorMap> Session::Run(const TensorMap& feeds) const { return st
 absl::StatusOr<std::vector<HostTensor>> Session::RunOrdered(absl::Span<const HostTensor* const> feeds) const {
   AMPC_RETURN_IF_ERROR(CheckFeeds(state_->runner->program(), feeds));
   return state_->Run(feeds, nullptr);
+}
+
+absl::Status Session::RunInto(absl::Span<const HostTensor* const> feeds, absl::Span<HostTensor> fetches) const {
+  AMPC_RETURN_IF_ERROR(CheckFeeds(program(), feeds));
+  if (fetches.size() != program().fetches.size())
+    return UsageError(absl::StrCat("found ", fetches.size(), " outputs, the model has ", program().fetches.size()));
+  return state_->runner->RunInto(feeds, fetches);
 }
 
 absl::StatusOr<TensorMap> Session::Run(const TensorMap& feeds, StepObserver& observer) const { return state_->Run(feeds, &observer); }

@@ -52,10 +52,14 @@ class Session {
   ~Session();
 
   // Feeds by name, with the declared dtype and compatible dims (usage error, exit code 2, otherwise). The fetches own
-  // their memory and have their declared dtype. The first run with new dims plans; later ones with the same dims only run.
+  // their memory and have their declared dtype. Feeds are read where they lie, and not written. The first run with new dims plans; later
+  // ones with the same dims only run.
   absl::StatusOr<TensorMap> Run(const TensorMap& feeds) const;
   // The same with the feeds in the order of inputs() and the fetches in that of outputs().
   absl::StatusOr<std::vector<HostTensor>> RunOrdered(absl::Span<const HostTensor* const> feeds) const;
+  // The same into tensors of the caller, one for each fetch, of its type and dims (usage error otherwise). What they hold after an error is
+  // not known. Where one plan holds the program, it computes in their memory.
+  absl::Status RunInto(absl::Span<const HostTensor* const> feeds, absl::Span<HostTensor> fetches) const;
   // The same, reporting every step to `observer`.
   absl::StatusOr<TensorMap> Run(const TensorMap& feeds, StepObserver& observer) const;
 

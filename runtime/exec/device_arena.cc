@@ -77,6 +77,7 @@ void* DeviceArena::Find(const Address& address) const {
     case Address::kConstant: return const_cast<void*>(address.constant);
     case Address::kState: return address.state;
     case Address::kFeed:
+    case Address::kFetch:
     case Address::kNone: break;
   }
   return nullptr;

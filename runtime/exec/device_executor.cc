@@ -167,23 +167,19 @@ absl::Status DeviceExecutor::RunOn(std::unique_ptr<DeviceArena>* arena, absl::Sp
   return status;
 }
 
-absl::StatusOr<std::vector<HostTensor>> DeviceExecutor::Run(absl::Span<const HostTensor* const> feeds, ObservedRun* observed) const {
+absl::Status DeviceExecutor::Fill(absl::Span<const HostTensor* const> feeds, absl::Span<HostTensor> fetches, ObservedRun* observed) const {
   AMPC_ASSIGN_OR_RETURN(std::unique_ptr<DeviceArena> arena, TakeArena());
   AMPC_RETURN_IF_ERROR(RunOn(&arena, feeds, observed, true));
-  std::vector<HostTensor> fetches;
-  for (size_t i = 0; i < plan().fetches.size(); ++i) {
-    const TensorDesc& desc = plan().specialized.descs[plan().specialized.fetches[i]];
-    AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(desc.dtype, desc.dims));
+  for (size_t i = 0; i < fetches.size(); ++i) {
     const Address& address = plan().fetches[i];
     if (address.kind == Address::kConstant) {
-      Narrow(address.constant, plan().threads, t);
+      Narrow(address.constant, plan().threads, fetches[i]);
     } else {
-      FromDeclared(arena->FetchData(i), desc.dtype, t);
+      FromDeclared(arena->FetchData(i), fetches[i].dtype(), fetches[i]);
     }
-    fetches.push_back(std::move(t));
   }
   GiveBack(std::move(arena));
-  return fetches;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<SharedTensor>> DeviceExecutor::RunInner(absl::Span<const SharedTensor> feeds, ObservedRun* observed) const {

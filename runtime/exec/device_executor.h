@@ -15,9 +15,11 @@ namespace ampc {
 class DeviceExecutor : public Executor {
  public:
   explicit DeviceExecutor(std::unique_ptr<const ExecutionPlan> plan);
-  absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor* const> feeds, ObservedRun* observed) const override;
   absl::StatusOr<std::vector<SharedTensor>> RunInner(absl::Span<const SharedTensor> feeds, ObservedRun* observed) const override;
   absl::Status Enqueue(absl::Span<const HostTensor* const> feeds) const override;
+
+ protected:
+  absl::Status Fill(absl::Span<const HostTensor* const> feeds, absl::Span<HostTensor> fetches, ObservedRun* observed) const override;
 
  private:
   // Steps [first, last), of which none waits for the device, or one that does.

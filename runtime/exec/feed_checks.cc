@@ -75,4 +75,10 @@ absl::Status CheckFeeds(const Program& program, absl::Span<const HostTensor* con
   return absl::OkStatus();
 }
 
+absl::Status CheckFetch(const Var& fetch, DType dtype, absl::Span<const int64_t> dims, const HostTensor& given) {
+  if (given.dtype() == dtype && given.dims() == dims) return absl::OkStatus();
+  return UsageError(absl::StrCat("output '", fetch.exported(), "': found memory for ", Name(given.dtype()), " ",
+                                 ShapeToString(given.dims()), ", the result is ", Name(dtype), " ", ShapeToString(dims)));
+}
+
 }  // namespace ampc

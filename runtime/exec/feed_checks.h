@@ -17,5 +17,7 @@ namespace ampc {
 absl::StatusOr<std::vector<const HostTensor*>> OrderFeeds(const Program& program, const TensorMap& feeds);
 // The same errors for feeds that are in order.
 absl::Status CheckFeeds(const Program& program, absl::Span<const HostTensor* const> feeds);
+// UsageError for a tensor of the caller that does not fit the result which it is for.
+absl::Status CheckFetch(const Var& fetch, DType dtype, absl::Span<const int64_t> dims, const HostTensor& given);
 
 }  // namespace ampc

@@ -33,7 +33,9 @@ struct HostExecutor::Arena {
 
 HostExecutor::HostExecutor(std::unique_ptr<const ExecutionPlan> p) : Executor(std::move(p)) {
   for (size_t i = 0; i < plan().operands.size(); ++i) {
-    if (plan().operands[i].kind == Address::kFeed) feed_operands_.emplace_back(static_cast<int>(i), plan().operands[i].feed);
+    const Address& address = plan().operands[i];
+    if (address.kind == Address::kFeed) feed_operands_.emplace_back(static_cast<int>(i), address.feed);
+    if (address.kind == Address::kFetch) fetch_operands_.emplace_back(static_cast<int>(i), address.fetch);
   }
 }
 
@@ -107,69 +109,80 @@ absl::Status HostExecutor::ExecuteObserved(Arena& arena, ObservedRun& observed) 
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<HostTensor>> HostExecutor::CopyFetches(const Arena& arena, absl::Span<const HostTensor* const> feeds) const {
-  std::vector<HostTensor> out;
-  for (size_t i = 0; i < plan().fetches.size(); ++i) {
-    const TensorDesc& desc = plan().specialized.descs[plan().specialized.fetches[i]];
-    AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(desc.dtype, desc.dims));
-    const Address& address = plan().fetches[i];
-    switch (address.kind) {
-      case Address::kArena: {
-        const char* const from = static_cast<const char*>(arena.memory.data()) + address.offset;
-        if (!desc.half) {
-          Narrow(from, plan().threads, t);
-        } else if (t.size_bytes() > 0) {
-          std::memcpy(t.mutable_data(), from, t.size_bytes());
-        }
-        break;
-      }
-      case Address::kConstant: Narrow(address.constant, plan().threads, t); break;
-      case Address::kState: Narrow(address.state, plan().threads, t); break;
-      case Address::kFeed:
-        if (t.size_bytes() > 0) std::memcpy(t.mutable_data(), feeds[address.feed]->data(), t.size_bytes());
-        break;
-      case Address::kNone: break;
-    }
-    out.push_back(std::move(t));
+void HostExecutor::CopyFetch(size_t i, const Arena& arena, absl::Span<const HostTensor* const> feeds,
+                             absl::Span<HostTensor> fetches) const {
+  const Address& address = plan().fetches[i];
+  HostTensor& to = fetches[i];
+  const void* from = nullptr;
+  switch (address.kind) {
+    case Address::kArena: from = static_cast<const char*>(arena.memory.data()) + address.offset; break;
+    case Address::kConstant: from = address.constant; break;
+    case Address::kState: from = address.state; break;
+    case Address::kFeed: from = feeds[address.feed]->data(); break;
+    case Address::kFetch:
+      if (address.fetch == static_cast<int>(i)) return;
+      from = fetches[address.fetch].data();
+      break;
+    case Address::kNone: return;
   }
-  return out;
+  const bool computed = address.kind == Address::kArena || address.kind == Address::kFetch;
+  const bool half = computed && plan().specialized.descs[plan().specialized.fetches[i]].half;
+  if (!half && address.kind != Address::kFeed) return Narrow(from, plan().threads, to);
+  if (to.size_bytes() > 0) std::memcpy(to.mutable_data(), from, to.size_bytes());
 }
 
-absl::StatusOr<SharedTensor> HostExecutor::ShareFetch(size_t i, const Arena& arena, absl::Span<const SharedTensor> feeds) const {
+// `shared`: the fetches before this one, and memory in which the steps have worked.
+absl::StatusOr<SharedTensor> HostExecutor::ShareFetch(size_t i, const Arena& arena, absl::Span<const SharedTensor> feeds,
+                                                      absl::Span<const SharedTensor> shared) const {
   const Specialized& s = plan().specialized;
   const TensorDesc& desc = s.descs[s.fetches[i]];
   const Address& address = plan().fetches[i];
   if (const HostTensor* value = s.values[s.fetches[i]]; value != nullptr) return SharedTensor(shared_from_this(), value);
-  if (address.kind == Address::kFeed && feeds[address.feed]->dims() == absl::MakeConstSpan(desc.dims)) return feeds[address.feed];
-  AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(StorageType(desc.dtype), desc.dims));
-  const void* from = address.constant;
+  const SharedTensor* handed_on = nullptr;
+  if (address.kind == Address::kFeed) handed_on = &feeds[address.feed];
+  if (address.kind == Address::kFetch) handed_on = &shared[address.fetch];
+  const DType dtype = StorageType(desc.dtype);
+  if (handed_on != nullptr && (*handed_on)->dtype() == dtype && (*handed_on)->dims() == absl::MakeConstSpan(desc.dims)) return *handed_on;
+  AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(dtype, desc.dims));
+  const void* from = handed_on != nullptr ? (*handed_on)->data() : address.constant;
   if (address.kind == Address::kArena) from = static_cast<const char*>(arena.memory.data()) + address.offset;
-  if (address.kind == Address::kFeed) from = feeds[address.feed]->data();
   if (t.size_bytes() > 0) std::memcpy(t.mutable_data(), from, t.size_bytes());
   return std::make_shared<const HostTensor>(std::move(t));
 }
 
-absl::StatusOr<std::vector<HostTensor>> HostExecutor::Run(absl::Span<const HostTensor* const> feeds, ObservedRun* observed) const {
+absl::Status HostExecutor::Fill(absl::Span<const HostTensor* const> feeds, absl::Span<HostTensor> fetches, ObservedRun* observed) const {
   const ScopedThreads threads(plan().threads);
   AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Arena> arena, TakeArena());
   for (const auto& [operand, feed] : feed_operands_) arena->operands[operand] = const_cast<void*>(feeds[feed]->data());
+  for (const auto& [operand, fetch] : fetch_operands_) arena->operands[operand] = fetches[fetch].mutable_data();
   for (const FeedCopy& copy : plan().feed_copies) {
     Widen(*feeds[copy.feed], reinterpret_cast<float*>(arena->at(copy.to.offset)), plan().threads);
   }
   const absl::Status status = observed == nullptr ? Execute(*arena) : ExecuteObserved(*arena, *observed);
-  absl::StatusOr<std::vector<HostTensor>> fetches = status.ok() ? CopyFetches(*arena, feeds) : status;
+  for (size_t i = 0; i < fetches.size() && status.ok(); ++i) CopyFetch(i, *arena, feeds, fetches);
   GiveBack(std::move(arena));
-  return fetches;
+  return status;
 }
 
 absl::StatusOr<std::vector<SharedTensor>> HostExecutor::RunInner(absl::Span<const SharedTensor> feeds, ObservedRun* observed) const {
   const ScopedThreads threads(plan().threads);
+  const Specialized& s = plan().specialized;
+  std::vector<SharedTensor> fetches(plan().fetches.size());
+  std::vector<void*> memory(fetches.size(), nullptr);
+  for (size_t i = 0; i < fetches.size(); ++i) {
+    if (plan().fetches[i].kind != Address::kFetch || plan().fetches[i].fetch != static_cast<int>(i)) continue;
+    const TensorDesc& desc = s.descs[s.fetches[i]];
+    AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(StorageType(desc.dtype), desc.dims));
+    auto owned = std::make_shared<HostTensor>(std::move(t));
+    memory[i] = owned->mutable_data();
+    fetches[i] = std::move(owned);
+  }
   AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Arena> arena, TakeArena());
   for (const auto& [operand, feed] : feed_operands_) arena->operands[operand] = const_cast<void*>(feeds[feed]->data());
+  for (const auto& [operand, fetch] : fetch_operands_) arena->operands[operand] = memory[fetch];
   absl::Status status = observed == nullptr ? Execute(*arena) : ExecuteObserved(*arena, *observed);
-  std::vector<SharedTensor> fetches(plan().fetches.size());
   for (size_t i = 0; i < fetches.size() && status.ok(); ++i) {
-    absl::StatusOr<SharedTensor> fetch = ShareFetch(i, *arena, feeds);
+    absl::StatusOr<SharedTensor> fetch = ShareFetch(i, *arena, feeds, fetches);
     status = fetch.status();
     if (status.ok()) fetches[i] = *std::move(fetch);
   }

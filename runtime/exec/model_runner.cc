@@ -67,6 +67,11 @@ absl::StatusOr<std::vector<HostTensor>> ModelRunner::Run(absl::Span<const HostTe
   return runner->Run(feeds, observed);
 }
 
+absl::Status ModelRunner::RunInto(absl::Span<const HostTensor* const> feeds, absl::Span<HostTensor> fetches) {
+  AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<ProgramRunner> runner, RunnerFor(feeds));
+  return runner->RunInto(feeds, fetches);
+}
+
 absl::StatusOr<std::string> ModelRunner::PlanText(absl::Span<const HostTensor* const> feeds) {
   AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<ProgramRunner> runner, RunnerFor(feeds));
   return runner->PlanText(feeds);

@@ -29,8 +29,10 @@ class ModelRunner {
   // The objects that `options` refers to must outlive the runner. Errors as ProgramRunner::Create.
   static absl::StatusOr<std::unique_ptr<ModelRunner>> Create(Program program, const RunnerOptions& options, Left left);
 
-  // As ProgramRunner::Run and PlanText. Further errors: exit code 2, dims that do not fit the model; 4, an op that lacks what it needs.
+  // As ProgramRunner::Run, RunInto and PlanText. Further errors: exit code 2, dims that do not fit the model; 4, an op that lacks what it
+  // needs.
   absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor* const> feeds, ObservedRun* observed);
+  absl::Status RunInto(absl::Span<const HostTensor* const> feeds, absl::Span<HostTensor> fetches);
   absl::StatusOr<std::string> PlanText(absl::Span<const HostTensor* const> feeds);
 
   // As far as it is lowered for nothing but itself.

@@ -1,11 +1,13 @@
 #include "runtime/exec/program_runner.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "passes/onnx/lower_onnx.h"
+#include "runtime/exec/feed_checks.h"
 
 namespace ampc {
 namespace {
@@ -60,6 +62,19 @@ absl::StatusOr<std::vector<HostTensor>> ProgramRunner::Run(absl::Span<const Host
   absl::StatusOr<std::vector<HostTensor>> results = executor->Run(feeds, observed);
   mirrored->AfterRun();
   return results;
+}
+
+absl::Status ProgramRunner::RunInto(absl::Span<const HostTensor* const> feeds, absl::Span<HostTensor> fetches) {
+  AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<const Executor> executor, WholePlan(feeds));
+  if (executor != nullptr && prepared_->mirrored() == nullptr) return executor->RunInto(feeds, fetches, nullptr);
+  AMPC_ASSIGN_OR_RETURN(const std::vector<HostTensor> results, Run(feeds, nullptr));
+  for (size_t i = 0; i < results.size(); ++i) {
+    AMPC_RETURN_IF_ERROR(CheckFetch(*program().fetches[i], results[i].dtype(), results[i].dims(), fetches[i]));
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i].size_bytes() > 0) std::memcpy(fetches[i].mutable_data(), results[i].data(), results[i].size_bytes());
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> ProgramRunner::PlanText(absl::Span<const HostTensor* const> feeds) {

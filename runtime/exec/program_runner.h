@@ -27,6 +27,8 @@ class ProgramRunner {
   // `feeds` follow program().feeds in their declared types, see feed_checks.h; the fetches follow program().fetches. `observed` may be
   // null.
   absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor* const> feeds, ObservedRun* observed);
+  // The same into tensors of the caller, one for each fetch, of its type and dims (UsageError else). One plan computes in their memory.
+  absl::Status RunInto(absl::Span<const HostTensor* const> feeds, absl::Span<HostTensor> fetches);
 
   // Run without fetches. On a device the host does not wait, unless the program needs it to (control flow, an op that only the host has).
   absl::Status Enqueue(absl::Span<const HostTensor* const> feeds);

@@ -286,11 +286,36 @@ class PlanBuilder {
     }
   }
 
+  // A buffer that is exactly a fetch as it is handed over needs no place in the arena. {buffer, fetch}
+  absl::flat_hash_map<int, int> FetchedBuffers() const {
+    absl::flat_hash_map<int, int> fetched;
+    if (on_device()) return fetched;
+    for (size_t i = 0; i < s().fetches.size(); ++i) {
+      const ValueId v = s().fetches[i];
+      const TensorDesc& desc = s().descs[v];
+      const int buffer = values_[v].buffer;
+      if (buffer < 0 || ranges_[buffer].bytes != BytesOf(v) || BytesOf(v) == 0) continue;
+      // Else the value is rounded, or widened, on its way out or in.
+      if (IsLowPrecision(desc.dtype) && (!desc.half || s().range.inner)) continue;
+      fetched.emplace(buffer, static_cast<int>(i));
+    }
+    for (const FeedCopy& copy : plan_->feed_copies) fetched.erase(static_cast<int>(copy.to.offset));
+    return fetched;
+  }
+
   void AssignOffsets() {
+    const absl::flat_hash_map<int, int> fetched = FetchedBuffers();
+    for (const auto& [buffer, fetch] : fetched) ranges_[buffer].bytes = 0;
     const MemoryPlan memory = PlanMemory(ranges_);
     plan_->arena_bytes = memory.arena_bytes;
     const auto resolve = [&](Address& address) {
       if (address.kind != Address::kArena) return;
+      if (const auto it = fetched.find(static_cast<int>(address.offset)); it != fetched.end()) {
+        address = {};
+        address.kind = Address::kFetch;
+        address.fetch = it->second;
+        return;
+      }
       address.bytes = ranges_[address.offset].bytes;
       address.offset = memory.offsets[address.offset];
     };

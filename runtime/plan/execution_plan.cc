@@ -12,6 +12,7 @@ std::string AddressText(const Address& address) {
     case Address::kConstant: return "const";
     case Address::kFeed: return absl::StrCat("feed", address.feed);
     case Address::kState: return "state";
+    case Address::kFetch: return absl::StrCat("fetch", address.fetch);
   }
   return "?";
 }

@@ -15,13 +15,14 @@ namespace ampc {
 
 // The memory of a value during a run.
 struct Address {
-  enum Kind : uint8_t { kNone, kArena, kConstant, kFeed, kState };
+  enum Kind : uint8_t { kNone, kArena, kConstant, kFeed, kState, kFetch };
   Kind kind = kNone;
   int64_t offset = 0;              // kArena: bytes from the arena's start
   int64_t bytes = 0;               // kArena: of the buffer there
   const void* constant = nullptr;  // kConstant: on a device, for an operand, in its memory; of a fetch always on the host
   int feed = -1;                   // kFeed: index into range.feeds
   void* state = nullptr;           // kState: memory that the plan does not own; on a device there
+  int fetch = -1;                  // kFetch: index into range.fetches; the steps work in the memory of that result
 };
 
 struct Rounding {

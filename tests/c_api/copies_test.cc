@@ -2,6 +2,7 @@
 #include <ampc.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -113,6 +114,36 @@ TEST_F(Copies, OneOfInputsThatAreNotAligned) {
   float sum = 0;
   EXPECT_GT(BytesOfRun(input, &sum), kCount * sizeof(float));
   EXPECT_EQ(sum, kCount / 2);
+}
+
+// Computed where the caller wants them, with and without alignment.
+TEST_F(Copies, NoneOfResults) {
+  ASSERT_NO_FATAL_FAILURE(
+      Load("feed x : f32 [?]\nt = relu(x) : f32 [?]\ny = scale(t) scale=2.0 : f32 [?]\nz = reduce_sum(y) dim=[0] : f32 []\n"
+           "fetch y\nfetch z\n"));
+  const std::vector<float> x(kCount, 0.5f);
+  std::vector<float> y(kCount + 1);
+  float z = 0;
+  const ampc_tensor input = Input(x.data());
+  for (const size_t shift : {size_t{0}, sizeof(float), size_t{1}}) {
+    std::fill(y.begin(), y.end(), 0.0f);
+    char* const at = reinterpret_cast<char*>(y.data()) + shift;
+    const ampc_tensor outputs[] = {{"y", AMPC_F32, 1, &kCount, at, kCount * sizeof(float)}, {"z", AMPC_F32, 0, nullptr, &z, sizeof(z)}};
+    ASSERT_EQ(ampc_run_into(session_, &input, 1, outputs, 2), AMPC_OK) << ampc_error_text();
+    const size_t before = allocated;
+    ASSERT_EQ(ampc_run_into(session_, &input, 1, outputs, 2), AMPC_OK) << ampc_error_text();
+    EXPECT_EQ(allocated - before < kLittle, shift % sizeof(float) == 0) << shift;
+    std::vector<float> got(kCount);
+    std::memcpy(got.data(), at, kCount * sizeof(float));
+    EXPECT_EQ(got, std::vector<float>(kCount, 1.0f));
+    EXPECT_EQ(z, kCount);
+  }
+  const int64_t other = kCount - 1;
+  const ampc_tensor wrong[] = {{"y", AMPC_F32, 1, &other, y.data(), other * sizeof(float)}, {"z", AMPC_F32, 0, nullptr, &z, sizeof(z)}};
+  EXPECT_EQ(ampc_run_into(session_, &input, 1, wrong, 2), AMPC_USAGE);
+  EXPECT_NE(std::string(ampc_error_text()).find("output 'y': found memory for f32 [1048575], the result is f32 [1048576]"),
+            std::string::npos)
+      << ampc_error_text();
 }
 
 TEST_F(Copies, ThreadsReadOneInput) {

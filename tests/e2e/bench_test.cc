@@ -88,7 +88,8 @@ TEST_F(BenchTest, AChainCanRunWithoutReuseOfMemory) {
   std::vector<std::string> apart = command;
   apart.push_back("--no-in-place");
   const JsonValue one = OkJson(command), two = OkJson(apart);
-  EXPECT_EQ(Number(two, "arena_bytes"), 2 * Number(one, "arena_bytes"));
+  EXPECT_EQ(Number(one, "arena_bytes"), 0);  // all steps work in the memory of the result
+  EXPECT_GT(Number(two, "arena_bytes"), 0);
   EXPECT_EQ(Number(one.Find("profile")->items[0], "steps"), 10000);
 }
 

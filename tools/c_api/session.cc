@@ -104,34 +104,21 @@ void View(const ampc_results& results, size_t index, ampc_tensor* out) {
 using Tensors = absl::InlinedVector<HostTensor, 8>;
 
 // Over the callers' memory.
-absl::StatusOr<Tensors> InOrder(absl::Span<const ampc_tensor> inputs) {
+absl::StatusOr<Tensors> InOrder(absl::Span<const ampc_tensor> given, absl::string_view what,
+                                absl::StatusOr<HostTensor> (*over)(const ampc_tensor&)) {
   Tensors tensors;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    absl::StatusOr<HostTensor> tensor = Borrow(inputs[i]);
-    if (!tensor.ok()) return Annotate(tensor.status(), absl::StrCat("input ", i));
+  for (size_t i = 0; i < given.size(); ++i) {
+    absl::StatusOr<HostTensor> tensor = over(given[i]);
+    if (!tensor.ok()) return Annotate(tensor.status(), absl::StrCat(what, " ", i));
     tensors.push_back(*std::move(tensor));
   }
   return tensors;
 }
 
-absl::StatusOr<std::vector<HostTensor>> RunOrdered(const Session& session, absl::Span<const ampc_tensor> inputs) {
-  AMPC_ASSIGN_OR_RETURN(const Tensors tensors, InOrder(inputs));
-  absl::InlinedVector<const HostTensor*, 8> feeds;
-  for (const HostTensor& tensor : tensors) feeds.push_back(&tensor);
-  return session.RunOrdered(feeds);
-}
-
-absl::Status CopyInto(const HostTensor& result, const ampc_tensor& output) {
-  const absl::Span<const int64_t> dims(output.dims, static_cast<size_t>(std::max<int32_t>(output.rank, 0)));
-  if (output.dtype != ToC(result.dtype()) || dims != result.dims() || output.bytes != result.size_bytes()) {
-    return UsageError(absl::StrCat("found ", Name(FromC(output.dtype)), " ", ShapeToString(dims), " with ", output.bytes,
-                                   " bytes, the result is ", Name(result.dtype()), " ", ShapeToString(result.dims()), " and needs ",
-                                   result.size_bytes()));
-  }
-  if (output.bytes == 0) return absl::OkStatus();
-  AMPC_RETURN_IF_ERROR(Need(output.data, "its data"));
-  std::memcpy(const_cast<void*>(output.data), result.data(), output.bytes);
-  return absl::OkStatus();
+absl::InlinedVector<const HostTensor*, 8> PointersTo(const Tensors& tensors) {
+  absl::InlinedVector<const HostTensor*, 8> pointers;
+  for (const HostTensor& tensor : tensors) pointers.push_back(&tensor);
+  return pointers;
 }
 
 }  // namespace
@@ -199,7 +186,8 @@ ampc_code ampc_run_ordered(const ampc_session* session, const ampc_tensor* input
     AMPC_RETURN_IF_ERROR(Need(results, "results"));
     AMPC_RETURN_IF_ERROR(NeedArray(inputs, num_inputs, "inputs"));
     auto out = std::make_unique<ampc_results>();
-    AMPC_ASSIGN_OR_RETURN(out->tensors, RunOrdered(session->session, absl::MakeConstSpan(inputs, num_inputs)));
+    AMPC_ASSIGN_OR_RETURN(const Tensors feeds, InOrder(absl::MakeConstSpan(inputs, num_inputs), "input", Borrow));
+    AMPC_ASSIGN_OR_RETURN(out->tensors, session->session.RunOrdered(PointersTo(feeds)));
     for (const Value& value : session->outputs) out->names.push_back(value.name);
     *results = out.release();
     return absl::OkStatus();
@@ -215,10 +203,12 @@ ampc_code ampc_run_into(const ampc_session* session, const ampc_tensor* inputs, 
     if (num_outputs != session->outputs.size()) {
       return ampc::UsageError(absl::StrCat("found ", num_outputs, " outputs, the model has ", session->outputs.size()));
     }
-    AMPC_ASSIGN_OR_RETURN(const std::vector<ampc::HostTensor> results,
-                          RunOrdered(session->session, absl::MakeConstSpan(inputs, num_inputs)));
+    AMPC_ASSIGN_OR_RETURN(const Tensors feeds, InOrder(absl::MakeConstSpan(inputs, num_inputs), "input", Borrow));
+    AMPC_ASSIGN_OR_RETURN(Tensors results, InOrder(absl::MakeConstSpan(outputs, num_outputs), "output", BorrowMutable));
+    AMPC_RETURN_IF_ERROR(session->session.RunInto(PointersTo(feeds), absl::MakeSpan(results)));
     for (size_t i = 0; i < num_outputs; ++i) {
-      AMPC_RETURN_IF_ERROR(ampc::Annotate(CopyInto(results[i], outputs[i]), absl::StrCat("output '", session->outputs[i].name, "'")));
+      if (results[i].data() != outputs[i].data && outputs[i].bytes > 0)
+        std::memcpy(const_cast<void*>(outputs[i].data), results[i].data(), outputs[i].bytes);
     }
     return absl::OkStatus();
   });

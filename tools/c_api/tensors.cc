@@ -13,25 +13,42 @@
 
 namespace ampc::c_api {
 
-absl::StatusOr<HostTensor> Borrow(const ampc_tensor& tensor) {
+namespace {
+
+absl::Span<const int64_t> DimsOf(const ampc_tensor& tensor) { return {tensor.dims, static_cast<size_t>(tensor.rank)}; }
+
+absl::Status Check(const ampc_tensor& tensor) {
   const DType dtype = FromC(tensor.dtype);
   if (dtype == DType::kInvalid) return UsageError(absl::StrCat("its dtype is ", tensor.dtype, ", an ampc_dtype is needed"));
   if (tensor.rank < 0) return UsageError(absl::StrCat("its rank is ", tensor.rank, ", 0 or more is needed"));
   AMPC_RETURN_IF_ERROR(NeedArray(tensor.dims, static_cast<size_t>(tensor.rank), "its dims"));
   // The size first: nothing is allocated for dims that the data cannot have.
-  const absl::Span<const int64_t> dims(tensor.dims, static_cast<size_t>(tensor.rank));
-  const std::optional<int64_t> bytes = NumBytes(dtype, dims);
+  const std::optional<int64_t> bytes = NumBytes(dtype, DimsOf(tensor));
   if (!bytes.has_value())
-    return UsageError(absl::StrCat("its shape is ", ShapeToString(dims), ", known dims and less than 2^63 bytes are needed"));
+    return UsageError(absl::StrCat("its shape is ", ShapeToString(DimsOf(tensor)), ", known dims and less than 2^63 bytes are needed"));
   if (static_cast<uint64_t>(*bytes) != tensor.bytes) {
-    return UsageError(absl::StrCat("it has ", tensor.bytes, " bytes, ", Name(dtype), " ", ShapeToString(dims), " needs ", *bytes));
+    return UsageError(
+        absl::StrCat("it has ", tensor.bytes, " bytes, ", Name(dtype), " ", ShapeToString(DimsOf(tensor)), " needs ", *bytes));
   }
-  if (*bytes > 0) AMPC_RETURN_IF_ERROR(Need(tensor.data, "its data"));
-  if (reinterpret_cast<uintptr_t>(tensor.data) % SizeOf(dtype) == 0) return HostTensor::Borrow(dtype, dims, tensor.data);
-  AMPC_ASSIGN_OR_RETURN(HostTensor out, HostTensor::CreateUninitialized(dtype, dims));
-  if (*bytes == 0) return out;
-  std::memcpy(out.mutable_data(), tensor.data, tensor.bytes);
+  return *bytes > 0 ? Need(tensor.data, "its data") : absl::OkStatus();
+}
+
+bool IsAligned(const ampc_tensor& tensor) { return reinterpret_cast<uintptr_t>(tensor.data) % SizeOf(FromC(tensor.dtype)) == 0; }
+
+}  // namespace
+
+absl::StatusOr<HostTensor> Borrow(const ampc_tensor& tensor) {
+  AMPC_RETURN_IF_ERROR(Check(tensor));
+  if (IsAligned(tensor)) return HostTensor::Borrow(FromC(tensor.dtype), DimsOf(tensor), tensor.data);
+  AMPC_ASSIGN_OR_RETURN(HostTensor out, HostTensor::CreateUninitialized(FromC(tensor.dtype), DimsOf(tensor)));
+  if (tensor.bytes > 0) std::memcpy(out.mutable_data(), tensor.data, tensor.bytes);
   return out;
+}
+
+absl::StatusOr<HostTensor> BorrowMutable(const ampc_tensor& tensor) {
+  AMPC_RETURN_IF_ERROR(Check(tensor));
+  if (IsAligned(tensor)) return HostTensor::BorrowMutable(FromC(tensor.dtype), DimsOf(tensor), const_cast<void*>(tensor.data));
+  return HostTensor::CreateUninitialized(FromC(tensor.dtype), DimsOf(tensor));
 }
 
 absl::StatusOr<TensorMap> Feeds(absl::Span<const ampc_tensor> inputs) {
