@@ -33,7 +33,7 @@ def test_types_and_docstrings():
     assert (folder / "py.typed").exists() and (folder / "_native.pyi").exists()
     for name in ampc.__all__:
         assert inspect.getdoc(getattr(ampc, name)), name
-    for function in (ampc.convert, ampc.compare, ampc.explain, ampc.inspect, ampc.verify, ampc.strip, ampc.Session.__init__, ampc.Session.run):
+    for function in (ampc.convert, ampc.compare, ampc.explain, ampc.inspect, ampc.verify, ampc.strip, ampc.tune, ampc.Session.__init__, ampc.Session.run):
         signature = inspect.signature(function)
         assert all(p.annotation is not p.empty for n, p in signature.parameters.items() if n != "self"), function
 

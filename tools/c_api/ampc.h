@@ -171,8 +171,9 @@ ampc_code ampc_load_model(const ampc_model* model, const ampc_option* options, s
 
 /* As ampc_run, in the order of the model's inputs, all of them; their names are not read. */
 ampc_code ampc_run_ordered(const ampc_session* session, const ampc_tensor* inputs, size_t num_inputs, ampc_results** results);
-/* As ampc_run_ordered into memory of the caller: `outputs` are all of the model's, in order, each with the dtype, dims and bytes that its
- * result has (AMPC_USAGE else, with the dims in the sentence). */
+/* As ampc_run_ordered into memory of the caller, apart from that of the inputs: `outputs` are all of the model's, in order, each with the
+ * dtype, dims and bytes of its result (AMPC_USAGE else, with the dims in the sentence). They are computed there where one plan can do so.
+ */
 ampc_code ampc_run_into(const ampc_session* session, const ampc_tensor* inputs, size_t num_inputs, const ampc_tensor* outputs,
                         size_t num_outputs);
 
@@ -191,6 +192,10 @@ ampc_code ampc_compare_models(const ampc_model* a, const ampc_model* b, const am
 /* `ampc explain --json`, with its options: those of a conversion that decide, op and why-cast. */
 ampc_code ampc_explain_model(const ampc_model* model, const ampc_option* options, size_t num_options, const ampc_callbacks* callbacks,
                              ampc_outcome** outcome);
+/* `ampc tune --json`, with its options: budget, judge, goal, plan-out, ... The runs on `input` files, or random. AMPC_NO where nothing was
+ * found: the outcome is there. */
+ampc_code ampc_tune_model(const ampc_model* model, const ampc_option* options, size_t num_options, const ampc_callbacks* callbacks,
+                          ampc_outcome** outcome);
 /* `ampc inspect --json`: signature, ops, types, weights and casts. */
 ampc_code ampc_inspect_model(const ampc_model* model, ampc_outcome** outcome);
 /* `ampc verify --json`: AMPC_NO for a model that is not well formed; the sentence says why. */

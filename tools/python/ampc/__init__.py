@@ -13,9 +13,10 @@ from ._errors import BadInput, Cancelled, Error, Unsupported, UsageError
 from ._inspect import inspect, verify
 from ._lib import version as _version
 from ._session import NodeArg, Session
+from ._tune import TuneResult, tune
 
 __version__ = _version().decode()
 __all__ = [
-    "BadInput", "Cancelled", "Comparison", "ConvertResult", "Error", "NodeArg", "Session", "StripResult", "Unsupported", "UsageError", "compare",
-    "convert", "explain", "inspect", "strip", "verify",
+    "BadInput", "Cancelled", "Comparison", "ConvertResult", "Error", "NodeArg", "Session", "StripResult", "TuneResult", "Unsupported", "UsageError", "compare",
+    "convert", "explain", "inspect", "strip", "tune", "verify",
 ]  # fmt: skip

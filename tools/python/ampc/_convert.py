@@ -104,7 +104,7 @@ def _dtype(dtype: Any) -> str:
     return {"float16": "fp16", "bfloat16": "bf16"}.get(name.rsplit(".", 1)[-1], str(dtype))
 
 
-def _calibration(data: Any, folder: str) -> List[str]:
+def _feeds_files(data: Any, folder: str) -> List[str]:
     """Files of feeds: as they are named, or written to `folder`."""
     if isinstance(data, (str, os.PathLike)):
         return [os.fspath(data)]
@@ -185,7 +185,7 @@ def convert(
       runtime: what executes the converted model, "ort-cpu", "openvino", ...: operators that it cannot compute in that type stay fp32.
       calibration_data: feeds of runs that decide, too: a dict of arrays, several of them, or paths of .npz files.
       progress: called with (stage, done, total) now and then; returns False to stop, which raises Cancelled.
-      options: all others of `ampc convert`, with `_` for `-`: on_overflow="keep", guard=True, report="r.html", white_list=["softmax"], ...
+      options: all others of `ampc convert`, with `_` for `-`: on_overflow="keep", guard=True, report="r.html", white_list=["softmax"], plan=tune(...).plan, ...
 
     Names of onnxconverter-common are taken as well: op_block_list, node_block_list.
 
@@ -200,8 +200,13 @@ def convert(
     path = None if out is None else os.fspath(out)
     handle = ctypes.c_void_p()
     with tempfile.TemporaryDirectory(prefix="ampc-") as folder:
+        if isinstance(options.get("plan"), Mapping):
+            plan = os.path.join(folder, "plan.json")
+            with open(plan, "w", encoding="utf-8") as file:
+                json.dump(options["plan"], file)
+            words = [(key, plan if key == "plan" else value) for key, value in words]
         if calibration_data is not None:
-            words += [("calibrate", file) for file in _calibration(calibration_data, folder)]
+            words += [("calibrate", file) for file in _feeds_files(calibration_data, folder)]
         with _lib.callbacks_of(progress) as callbacks:
             name = os.fsencode(path or _default_name(given))
             _lib.check(_lib.convert_model(ctypes.byref(given.c), name, path is None, *_lib.options_of(words), callbacks, ctypes.byref(handle)))

@@ -72,6 +72,7 @@ strip_model = _declare("ampc_strip_model", c_int, POINTER(Model), POINTER(Model)
 compare_models = _declare(
     "ampc_compare_models", c_int, POINTER(Model), POINTER(Model), POINTER(Tensor), c_size_t, *_OPTIONS, POINTER(Callbacks), POINTER(c_void_p))  # fmt: skip
 explain_model = _declare("ampc_explain_model", c_int, POINTER(Model), *_OPTIONS, POINTER(Callbacks), POINTER(c_void_p))
+tune_model = _declare("ampc_tune_model", c_int, POINTER(Model), *_OPTIONS, POINTER(Callbacks), POINTER(c_void_p))
 inspect_model = _declare("ampc_inspect_model", c_int, POINTER(Model), POINTER(c_void_p))
 verify_model = _declare("ampc_verify_model", c_int, POINTER(Model), POINTER(c_void_p))
 
