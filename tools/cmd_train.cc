@@ -1,5 +1,6 @@
 // ampc train: the reference training jobs, in fp32 and in mixed precision.
 #include <chrono>
+#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -38,6 +39,17 @@ struct TrainFlags {
 class Reporter {
  public:
   Reporter(const TrainFlags& flags, Console& console) : flags_(flags), console_(console) {}
+
+  // The table is written row by row: it can be read while the training runs, and stays where that ends early.
+  absl::Status OpenTable() {
+    if (flags_.csv.empty()) return absl::OkStatus();
+    table_.open(flags_.csv);
+    table_ << "event,epoch,step,loss,accuracy,scale,skipped,learning_rate,seconds\n" << std::flush;
+    return TableStatus();
+  }
+  absl::Status TableStatus() const {
+    return flags_.csv.empty() || table_ ? absl::OkStatus() : InternalError(absl::StrCat(flags_.csv, ": cannot be written"));
+  }
 
   void Start(Trainer& trainer) {
     if (flags_.verbose) {
@@ -85,7 +97,6 @@ class Reporter {
 
   void Note(const std::string& note) { console_.Note(absl::StrCat("ampc train: ", note)); }
 
-  std::string Csv() const { return absl::StrCat("event,epoch,step,loss,accuracy,scale,skipped,learning_rate,seconds\n", csv_); }
   TrainingCurve Curve(std::string name) {
     curve_.name = std::move(name);
     return std::move(curve_);
@@ -96,8 +107,9 @@ class Reporter {
               int64_t skipped, std::optional<double> learning_rate, double seconds) {
     if (flags_.csv.empty()) return;
     const auto cell = [](std::optional<double> value) { return value.has_value() ? absl::StrFormat("%.9g", *value) : ""; };
-    absl::StrAppend(&csv_, event, ",", epoch, ",", step, ",", cell(loss), ",", cell(accuracy), ",", cell(scale), ",", skipped, ",");
-    absl::StrAppend(&csv_, cell(learning_rate), ",", cell(seconds), "\n");
+    table_ << absl::StrCat(event, ",", epoch, ",", step, ",", cell(loss), ",", cell(accuracy), ",", cell(scale), ",", skipped, ",",
+                           cell(learning_rate), ",", cell(seconds), "\n")
+           << std::flush;
   }
 
   // A bar for the epoch, and the time that is left of all that was asked for, as the steps so far took it.
@@ -128,7 +140,7 @@ class Reporter {
   std::optional<Progress> bar_;
   std::optional<std::pair<std::chrono::steady_clock::time_point, double>> first_;  // step of this run: when, and how much was done
   TrainingCurve curve_;
-  std::string csv_;
+  std::ofstream table_;
 };
 
 absl::Status Check(const TrainFlags& flags) {
@@ -150,11 +162,10 @@ absl::Status Check(const TrainFlags& flags) {
 }
 
 // The trained model is worth more than its picture and table: their errors come last.
-absl::Status Write(const TrainFlags& flags, TrainJob& job, const std::string& picture, const std::string& csv) {
+absl::Status Write(const TrainFlags& flags, TrainJob& job, const std::string& picture, absl::Status beside) {
   AtomicFileSet files;
   if (!flags.output.empty()) AMPC_RETURN_IF_ERROR(AddTrained(job, flags.output, !flags.keep_casts, &files));
-  absl::Status beside = flags.plot.empty() ? absl::OkStatus() : files.AddBefore(flags.plot, picture);
-  if (!flags.csv.empty()) beside.Update(files.AddBefore(flags.csv, csv));
+  if (!flags.plot.empty()) beside.Update(files.AddBefore(flags.plot, picture));
   AMPC_RETURN_IF_ERROR(files.Commit());
   return beside;
 }
@@ -175,6 +186,7 @@ absl::Status Run(TrainFlags flags, Console& console) {
   Reporter reporter(flags, console);
   TrainEvents events;
   if (parallel.is_main()) {
+    AMPC_RETURN_IF_ERROR(reporter.OpenTable());
     reporter.Start(job->trainer());
     events.step = [&](const StepRecord& record) { reporter.Step(record); };
     events.epoch = [&](const EpochRecord& record) { reporter.Epoch(record); };
@@ -189,7 +201,7 @@ absl::Status Run(TrainFlags flags, Console& console) {
     const std::string name = flags.request.level == "O0" ? "fp32" : absl::StrCat(flags.request.level, " ", flags.dtype);
     picture = PlotTraining(absl::StrCat("ampc train ", network->name), {reporter.Curve(name)});
   }
-  return Write(flags, *job, picture, reporter.Csv());
+  return Write(flags, *job, picture, reporter.TableStatus());
 }
 
 void AddTrainOptions(const Options& options, TrainFlags& f) {
@@ -236,7 +248,7 @@ void AddTrainOptions(const Options& options, TrainFlags& f) {
   options.Add("--output,-o", f.output, "save the trained network for inference: .ampc, .pdmodel or .prog").Values("FILE");
   options.Flag("--keep-casts", f.keep_casts, "save it in mixed precision; else it is fp32 without casts");
   options.Add("--plot", f.plot, "picture of loss, accuracy and scale: an .svg file").Values("FILE");
-  options.Add("--csv", f.csv, "every step and epoch as a row of this .csv file").Values("FILE");
+  options.Add("--csv", f.csv, "every step and epoch as a row of this .csv file, as it ends").Values("FILE");
   options.Add("--log-every", f.log_every, "a line every so many steps; default none, 100 with --json").Between(1, 1 << 30);
   options.Flag("--verbose", f.verbose, "every cast and who wanted it, every skipped step");
   options.Flag("--json", f.json, "a JSON object per line instead of a table");

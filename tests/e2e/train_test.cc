@@ -148,6 +148,12 @@ TEST_F(TrainTest, WritesATableAndKeepsTheBestCheckpoint) {
   ExpectFailure(Args("guarded", {"--csv", "run.json"}), 2, ".csv");
 }
 
+TEST_F(TrainTest, TheTableOfATrainingThatEndsEarlyIsThere) {
+  EXPECT_EQ(Ampc(Args("guarded", {"--epochs", "3", "--lr", "1e30", "--check-nan-inf", "--csv", "run.csv"})).code, 1);
+  EXPECT_THAT(Read("run.csv"), HasSubstr("\nstep,1,1,"));
+  ExpectFailure(Args("guarded", {"--csv", "none/run.csv"}), 5, "none/run.csv: cannot be written");
+}
+
 TEST_F(TrainTest, EveryNetworkTrains) {
   for (const char* network : {"lenet", "resnet18", "lstm", "transformer", "simplenet"}) {
     const std::vector<JsonValue> lines =
