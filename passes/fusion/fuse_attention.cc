@@ -119,6 +119,7 @@ class AttentionFuser {
     op->SetAttr("trans_k", a.scores->GetBool("trans_y"));
     op->marks = a.values->marks;
     op->line = a.values->line;
+    op->lowered_from = a.values->lowered_from;
     return op;
   }
 
