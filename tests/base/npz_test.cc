@@ -124,6 +124,15 @@ TEST(NpzWriter, ManyMembersNeedZip64) {
   const absl::StatusOr<Tensors> read = ReadNpz(dir / "a.npz");
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(*read, tensors);
+  // The records of 64 bits at the end, field by field.
+  const std::string file = testing::ReadFile(dir / "a.npz");
+  const size_t record = file.size() - 22 - 20 - 56;
+  std::string offset;
+  for (int i = 0; i < 8; ++i) offset.push_back(static_cast<char>(record >> (8 * i)));
+  const std::string members = "7011010000000000";
+  EXPECT_EQ(Hex(file.substr(record, 40)), "504b06062c000000000000002d002d000000000000000000" + members + members);
+  EXPECT_EQ(Hex(file.substr(record + 56, 20)), "504b060700000000" + Hex(offset) + "01000000");
+  EXPECT_EQ(Hex(file.substr(file.size() - 22, 12)), "504b050600000000ffffffff");
 }
 
 // NumPy moves sizes and offset into a zip64 record when they may pass 4 GiB; a reader takes them from there whatever they are.

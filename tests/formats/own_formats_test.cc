@@ -196,6 +196,18 @@ TEST(Ampc, WeightsOfAnotherSaveOfTheSameSize) {
   EXPECT_THAT(LoadModel(folder / "m.ampc"), StatusIs(ExitCode::kBadInput, HasSubstr("do not belong together")));
 }
 
+// The header may name types that no program has.
+TEST(Prog, WeightsOfAnUnknownType) {
+  const TempFolder folder;
+  const std::string header = R"({"w":{"dtype":"F6_E2M3","shape":[4],"data_offsets":[0,3]}})";
+  std::string size(8, '\0');
+  size[0] = static_cast<char>(header.size());
+  WriteFile(folder / "w.safetensors", size + header + "xyz");
+  WriteFile(folder / "m.prog", "program p version=1\nblock main {\n  param w : f32 [4] = @w.safetensors:w\n  fetch w\n}\n");
+  EXPECT_THAT(LoadModel(folder / "m.prog"),
+              StatusIs(ExitCode::kBadInput, HasSubstr("tensor 'w' has element type F6_E2M3, which is not supported")));
+}
+
 // The text names the file of weights, whatever it is called.
 TEST(Prog, FilesMayHaveBlanksInTheirNames) {
   const TempFolder folder;

@@ -110,10 +110,14 @@ TEST(ProgramBuilder, CloneForTestLeavesOutCountersOfSeeds) {
   const Value read = b.State("read", DType::kF32, {1}, Initializer::Constant(1));
   b.Op("increment", {{"X", {read}}}, {{"step", 1.0f}}, {{"Out", {read}}});
   b.Fetch(b.Op("relu", {{"X", {read}}}));
+  const Value next = b.State("next", DType::kF32, {1}, Initializer::Constant(1));
+  b.Op("increment", {{"X", {read}}}, {{"step", 1.0f}}, {{"Out", {next}}});
+  b.Fetch(b.Op("relu", {{"X", {next}}}));
   ASSERT_OK(b.status());
   const std::string text = Brief(b.CloneForTest());
   EXPECT_THAT(text, ::testing::Not(HasSubstr("seed")));
   EXPECT_THAT(text, HasSubstr("read <- increment(read)"));
+  EXPECT_THAT(text, HasSubstr("next <- increment(read)"));
 }
 
 TEST(ProgramBuilder, GenericOpsTakeSlotsAndOverwrite) {

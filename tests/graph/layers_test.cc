@@ -89,7 +89,10 @@ TEST(Layers, DropoutLayersShareAStateThatCounts) {
   ASSERT_OK(b.Build());
   int dropouts = 0, increments = 0;
   for (const auto& op : b.program().main().ops()) {
-    increments += op->type() == "increment" && op->output(0)->name() == "dropout_seed" ? 1 : 0;
+    if (op->type() == "increment" && op->output(0)->name() == "dropout_seed") {
+      ++increments;
+      EXPECT_EQ(op->GetFloat("step"), 1.0f);  // another mask in each step
+    }
     if (op->type() != "dropout") continue;
     EXPECT_EQ(op->GetInt("seed"), ++dropouts);
     ASSERT_NE(op->input("Seed"), nullptr);

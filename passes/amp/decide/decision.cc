@@ -15,8 +15,9 @@ const OpDecision& AmpDecision::For(const Op& op) const {
 
 SlotPrecision InputPrecision(const AmpDecision& decision, const Op& op, int slot) {
   const SlotDef& def = op.def().inputs[slot];
-  // An unknown op gets what the program gave it; what its bodies read, they convert.
-  if (op.def().opaque) return def.name == onnx::kCaptures ? SlotPrecision::kAsIs : SlotPrecision::kFollow;
+  // An unknown op gets what the program gave it, but for slots that Paddle's tables name; what its bodies read, they convert.
+  if (op.def().opaque && def.name == onnx::kCaptures) return SlotPrecision::kAsIs;
+  if (op.def().opaque && SlotMayBeLow(decision.inputs, op.type(), def.name)) return SlotPrecision::kFollow;
   if (decision.own_slots) return InputPrecisionFor(op.def(), slot, decision.low);
   if (!op.SubBlocks().empty()) return SlotPrecision::kAsIs;  // a cast here would not reach the body
   return SlotMayBeLow(decision.inputs, op.type(), def.name) ? SlotPrecision::kFollow : SlotPrecision::kFp32;

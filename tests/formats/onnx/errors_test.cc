@@ -125,6 +125,17 @@ TEST(OnnxErrors, ExternalData) {
   EXPECT_THAT(load(External("", "", "")), StatusIs(ExitCode::kBadInput, HasSubstr("without a location")));
 }
 
+// It can be carried in the file that has it, not into another one: nobody knows how many bytes it has.
+TEST(OnnxErrors, ExternalDataOfAnUnknownTypeIsNotCopied) {
+  const TempFolder folder;
+  WriteFile(folder / "w.bin", std::string(20, 'x'));
+  onnx::ModelProto model = External("w.bin", "4", "16");
+  model.mutable_graph()->mutable_initializer(0)->set_data_type(99);
+  ASSERT_OK_AND_ASSIGN(const Program program, LoadModel(WriteModel(folder, model)));
+  EXPECT_THAT(SaveModel(program, folder / "copy.onnx"),
+              StatusIs(ExitCode::kUnsupported, HasSubstr("initializer 'w': external data of a type that is not known cannot be copied")));
+}
+
 TEST(OnnxErrors, NoModel) {
   const TempFolder folder;
   for (const std::string bytes : {"", "hello", "\x08\x08", "\x3a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"}) {
@@ -161,6 +172,53 @@ TEST(OnnxErrors, NestingIsLimited) {
   const TempFolder folder;
   WriteFile(folder / "m.onnx", bytes + "\x3a" + size + graph);
   EXPECT_THAT(LoadModel(folder / "m.onnx"), StatusIs(ExitCode::kBadInput, HasSubstr("more than 64 levels")));
+}
+
+// `levels` subgraphs, one in the other, around a call of `innermost`.
+onnx::GraphProto Nested(int levels, const std::string& innermost) {
+  onnx::GraphProto graph;
+  GraphBuilder(&graph).Node(innermost, {"x"}, {"y"})->set_domain(innermost == "Relu" ? "" : "d");
+  for (int i = 0; i < levels; ++i) {
+    testing::SetType(graph.add_output(), "y", testing::kOnnxF32, {2, 3});
+    onnx::GraphProto outer;
+    onnx::NodeProto* node = GraphBuilder(&outer).Node("If", {"b"}, {"y"});
+    for (const char* name : {"then_branch", "else_branch"}) {
+      onnx::AttributeProto* attribute = node->add_attribute();
+      attribute->set_name(name);
+      attribute->set_type(5);
+      *attribute->mutable_g() = std::string(name) == "then_branch" ? graph : Nested(0, "Relu");
+      if (attribute->g().output_size() == 0) testing::SetType(attribute->mutable_g()->add_output(), "y", testing::kOnnxF32, {2, 3});
+    }
+    graph = outer;
+  }
+  return graph;
+}
+
+// A function's subgraphs are as deep as its call is, and deeper by their own levels.
+TEST(OnnxErrors, NestingOfACalledFunctionCountsFromTheCall) {
+  const auto load = [](int around_the_call, int in_the_function) {
+    onnx::ModelProto model = NewModel();
+    *model.mutable_graph() = Nested(around_the_call, "Deep");
+    GraphBuilder g(model.mutable_graph());
+    g.In("x");
+    g.In("b", {}, testing::kOnnxBool);
+    g.Out("y");
+    model.add_opset_import()->set_domain("d");
+    onnx::FunctionProto* function = model.add_functions();
+    function->set_name("Deep");
+    function->set_domain("d");
+    function->add_input("x");
+    function->add_output("y");
+    *function->add_opset_import() = model.opset_import(0);
+    onnx::GraphProto body = Nested(in_the_function, "Relu");
+    onnx::GraphProto constant;
+    const std::string yes(1, '\1');
+    *function->add_node() = *GraphBuilder(&constant).Constant("b", testing::kOnnxBool, {}, yes);
+    for (const onnx::NodeProto& node : body.node()) *function->add_node() = node;
+    return Load(model);
+  };
+  EXPECT_OK(load(20, 20));
+  EXPECT_THAT(load(40, 40), StatusIs(ExitCode::kBadInput, HasSubstr("more than 64 levels")));
 }
 
 // Reading and writing bytes with any damage ends in a status.

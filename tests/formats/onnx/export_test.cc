@@ -24,6 +24,7 @@ using ::ampc::testing::TempFolder;
 using ::ampc::testing::WriteFile;
 using ::ampc::testing::WriteModel;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 onnx::ModelProto Parse(const std::string& path) {
   onnx::ModelProto model;
@@ -151,6 +152,10 @@ TEST(OnnxExport, ALoweredModelAndBack) {
   EXPECT_EQ(graph.output(0).type().tensor_type().elem_type(), testing::kOnnxF32);
   ASSERT_EQ(low.metadata_props_size(), 1);
   EXPECT_EQ(low.metadata_props(0).key(), "ampc_undo");
+  // What was raw data is raw data again without a word; the others name the field that held them.
+  EXPECT_THAT(low.metadata_props(0).value(), HasSubstr("was=f32 form=4"));
+  EXPECT_THAT(low.metadata_props(0).value(), Not(HasSubstr("form=1")));
+  EXPECT_THAT(low.metadata_props(0).value(), Not(HasSubstr("form=9")));
 
   ASSERT_OK_AND_ASSIGN(Program back, LoadModel(folder / "low.onnx"));
   *program.main().FindVar("large")->weight = *back.main().FindVar("large")->weight;  // stored low now

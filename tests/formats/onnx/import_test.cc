@@ -195,6 +195,7 @@ TEST(OnnxImport, SymbolsAndForeignTypes) {
   g.Out("f");
   g.In("open");
   g->mutable_input(3)->mutable_type()->clear_tensor_type();  // a type that says nothing
+  g->add_sparse_initializer()->mutable_values()->set_name("sparse");
   ASSERT_OK_AND_ASSIGN(Program program, Load(model));
   EXPECT_EQ(program.feeds[3]->type, TensorType::Unranked(DType::kInvalid));
   ASSERT_EQ(program.symbols.size(), 1u);
@@ -205,6 +206,7 @@ TEST(OnnxImport, SymbolsAndForeignTypes) {
   EXPECT_EQ(program.feeds[2]->type.dtype, DType::kF32);
   EXPECT_TRUE(OpOf(program, "f").def().opaque);
   EXPECT_EQ(program.main().FindVar("f")->type.dtype, DType::kF32);
+  EXPECT_EQ(program.main().FindVar("sparse")->type.kind, TypeKind::kOpaque);
 }
 
 TEST(OnnxImport, PackedElements) {

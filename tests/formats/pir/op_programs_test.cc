@@ -139,6 +139,31 @@ TEST(OpPrograms, AreReadAndWrittenAsTheyWere) {
   EXPECT_EQ(opaque, WithoutRecord());
 }
 
+// By their columns, whichever of the ops comes first.
+TEST(OpPrograms, FetchesHaveTheOrderOfTheirColumns) {
+  const TempFolder folder;
+  const std::string first = R"("D":0},"N":"col")", second = R"("D":1},"N":"col")";
+  int tried = 0;
+  for (const auto& [call, text] : Programs()) {
+    const size_t a = text.find(first), b = text.find(second);
+    if (a == std::string::npos || b == std::string::npos) continue;
+    SCOPED_TRACE(call);
+    std::string swapped = text;
+    swapped.replace(a, first.size(), second).replace(b, second.size(), first);
+    WriteFile(folder / "m.json", text);
+    ASSERT_OK_AND_ASSIGN(const Program program, LoadModel(folder / "m.json"));
+    WriteFile(folder / "m.json", swapped);
+    ASSERT_OK_AND_ASSIGN(const Program other, LoadModel(folder / "m.json"));
+    ASSERT_EQ(other.fetches.size(), program.fetches.size());
+    EXPECT_EQ(other.fetches[0]->type, program.fetches[1]->type);
+    EXPECT_EQ(other.fetches[1]->type, program.fetches[0]->type);
+    ASSERT_OK(SaveModel(other, folder / "again.json", {.no_sync = true}));
+    EXPECT_EQ(ReadFile(folder / "again.json"), swapped);
+    ++tried;
+  }
+  EXPECT_GE(tried, 5);
+}
+
 TEST(OpPrograms, OlderVersionsMeanTheSame) {
   const TempFolder folder;
   int changed = 0;
