@@ -37,7 +37,7 @@ Value LayerNorm(ProgramBuilder& b, Value x, const LayerNormOptions& options = {}
 Value Embedding(ProgramBuilder& b, Value ids, int rows, int features);
 // The results of all steps, [time, batch, hidden], and the last state of the last layer, [batch, hidden]; x is [time, batch, features].
 std::pair<Value, Value> Lstm(ProgramBuilder& b, Value x, const LstmOptions& options);
-// Zeroes elements with probability `prob` and divides the others by 1 - prob. What is zeroed depends on the layer's number and the state
+// Zeroes elements with probability `prob` and divides the others by 1 - prob. The choice depends on the layer's number and the state
 // `dropout_seed`, which the program advances in each run; CloneForTest turns it off.
 Value Dropout(ProgramBuilder& b, Value x, const DropoutOptions& options = {});
 // softmax(Q K' / sqrt(features / heads)) V with products for Q, K, V and the result; x is [batch, tokens, features].

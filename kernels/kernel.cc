@@ -177,7 +177,7 @@ bool AcceptsLayouts(const KernelEntry& entry, const KernelSpec& spec) {
 namespace {
 
 // The operands of a gradient op are not all held against the op that it is the gradient of: files of different versions declare them in
-// different ways. What its kernel refuses is the file's, not ours.
+// different ways. If its kernel refuses it, the file is at fault.
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelEntry& entry, const KernelSpec& spec) {
   absl::StatusOr<std::unique_ptr<Kernel>> made = entry.make(spec);
   // On a device it may be a library that failed.

@@ -1,5 +1,5 @@
 // Whether NaN was met, at no cost: the CPU notes where a comparison, a maximum or a minimum reads one, in a register of each thread that
-// nothing else here uses. What is noted stays until it is taken; ParallelFor leaves nothing behind.
+// nothing else here uses. A note stays until it is taken; ParallelFor leaves nothing behind.
 #pragma once
 
 #include <xmmintrin.h>

@@ -17,7 +17,7 @@ if [ -d "$cache" ]; then
     xargs -r -d '\n' rm -f
 fi
 
-# The real models of //tests/e2e. Where they cannot be had, their tests are skipped; the folder is named only when it is complete, so that
+# The real models of //tests/e2e. If they cannot be had, their tests are skipped; the folder is named only when it is complete, so that
 # Bazel does not take the result of a skipped test for that of a later run.
 models=${AMPC_MODELS:-${XDG_CACHE_HOME:-$HOME/.cache}/ampc/quickstart/models}
 export PIP="${PIP:-python3 -m pip --retries 1 --timeout 20}"

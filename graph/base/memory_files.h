@@ -1,5 +1,5 @@
-// MemoryFiles: the files of a model that lie in memory, by name. Who gives a model as bytes fills one; who wants the result as bytes gets
-// one filled.
+// MemoryFiles: the files of a model that lie in memory, by name. A caller that gives a model as bytes fills one; one that wants the result
+// as bytes gets one filled.
 #pragma once
 
 #include <cstddef>

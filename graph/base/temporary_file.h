@@ -7,7 +7,7 @@
 
 namespace ampc {
 
-// A file open for writing in a directory. Where the file system can, it has no name until GiveName, so that nothing is left of a process
+// A file open for writing in a directory. If the file system can, it has no name until GiveName, so that nothing is left of a process
 // that is killed; else it is `.ampc-<place>-<pid>-<number>.tmp` from the start, where <place> stands for this boot of this machine and its
 // space of process numbers. A signal that ends the process removes what has a name (signal_cleanup.h). Move-only; the destructor closes it
 // and removes the name that GiveName did not give away. Functions return errno or 0.

@@ -13,7 +13,7 @@ namespace ampc {
 
 // The program's file and the one with its weights, as the model's name implies them; `params` is where the user says that these are, "" for
 // beside the program. Of a folder, what it may have. An ONNX model that ampc wrote has a second file only where its weights are too large
-// to be in the model. What a model that exists reads besides, FilesRead knows once it is read.
+// to be in the model. FilesRead knows what else an existing model reads, once it is read.
 std::vector<std::string> ModelFiles(const std::string& model, const std::string& params);
 // Those that saving a model makes; with `program_only` no weights.
 std::vector<std::string> SavedFiles(const std::string& model, const std::string& params, bool program_only);

@@ -1,5 +1,5 @@
 // ScalarMath with a Phi of float that is exact to a few units in the last place in its tail, too, where the rounding of the argument of
-// erfc would cost tens of them. What kernels of devices compute with; vector code of the CPU has its own.
+// erfc would cost tens of them. For kernels of devices; vector code of the CPU has its own.
 #pragma once
 
 #include <cmath>

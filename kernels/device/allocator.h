@@ -15,7 +15,7 @@ class CachingAllocator;
 class Device;
 class Stream;
 
-// Owns a piece of device memory. Freed memory goes to the stream's next allocation at once: its work comes later anyhow. Where other
+// Owns a piece of device memory. Freed memory goes to the stream's next allocation at once: its work comes later anyhow. If other
 // streams use it too, the stream waits for them before the buffer goes. A captured graph keeps the buffers that it uses.
 class DeviceBuffer {
  public:

@@ -1,5 +1,5 @@
-// Device: an accelerator behind a thin interface. What is above it (allocator, plans, executor, kernels' host parts) knows no vendor's
-// header and runs in tests on kernels/device/emulated, which does the same work on the CPU.
+// Device: an accelerator behind a thin interface. The layers above it (allocator, plans, executor, kernels' host parts) know no vendor's
+// header and run in tests on kernels/device/emulated, which does the same work on the CPU.
 //
 // Errors: every failed call of a vendor's library is a Status with the call's name and the library's text. Out of memory is
 // ResourceExhausted; a missing driver, library or device is exit code 4.

@@ -7,7 +7,7 @@
 //
 // Ops whose role is the backward part, the optimizer or the learning rate go. The others run as in a test: is_test where the op has it,
 // without the operands that only training reads, and without optional results that overwrite state or that nothing reads. Params are not
-// trainable. What nothing needs any more is left to prune. O(program).
+// trainable. Values that nothing needs any more are left to prune. O(program).
 #pragma once
 
 #include "passes/pass.h"

@@ -9,8 +9,8 @@
 //   fetch l
 //
 // Options: fetches=a,b (default: the program's), feeds=a,b (default: those that the fetches need), both in the order of the new
-// signature. A feed may be a value that an op of the main block defines: it is given from then on, and what only computed it goes. What is
-// written after it was last needed goes, too, so a fetch of a forward value leaves no optimizer behind; so do variables that nothing
+// signature. A feed may be a value that an op of the main block defines: it is given from then on, and what only computed it goes. Writes
+// of a value that nothing needs any more go, too, so a fetch of a forward value leaves no optimizer behind; so do variables that nothing
 // mentions, parameters included, and what the program keeps of the file it came from. A loop or branch keeps the part of its body that
 // the fetches need. Errors (usage): a name that is no value of the main block, a feed that the fetches do not need, a feed that they need
 // and that is not given. A decision does not survive. O(program).

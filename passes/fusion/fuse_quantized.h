@@ -7,8 +7,8 @@
 //   r = relu(c)
 //   q = affine_quantize(r, sy, zy)
 //
-// conv2d and depthwise_conv2d, matmul_v2 without trans_x; a bias beside matmul_v2, relu, relu6 and clip from 0. Where nothing quantises the
-// result it is fp32. Sums are exact, so a result is within a rounding of the unfused one, a quantised one within a step. O(program).
+// conv2d and depthwise_conv2d, matmul_v2 without trans_x; a bias beside matmul_v2, relu, relu6 and clip from 0. If nothing quantises the
+// result, it is fp32. Sums are exact, so a result is within a rounding of the unfused one, a quantised one within a step. O(program).
 #pragma once
 
 #include "passes/pass.h"

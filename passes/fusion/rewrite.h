@@ -17,8 +17,8 @@ class Rewrite {
 
   const UseDef& uses() const { return uses_; }
 
-  // Calls `visit(Op&)`, which returns whether it changed anything, for each op in order but for those that are gone by then. What it asked
-  // for is done at the end of each block. Returns whether any visit changed anything.
+  // Calls `visit(Op&)`, which returns whether it changed anything, for each op in order but for those that are gone by then. Moves and
+  // removals are done at the end of each block. Returns whether any visit changed anything.
   template <typename Visit>
   bool Run(const Visit& visit) {
     bool changed = false;

@@ -9,7 +9,7 @@ namespace ampc {
 // step changes what the node means, or the operator is gone and nothing took its place.
 //
 // A step that only allows more (types, optional operands, attributes with defaults) changes no node; an attribute whose default is another
-// one is written out. What else a step does says the table in version_changes.cc.
+// one is written out. The table in version_changes.cc says what else a step does.
 bool UpgradeNode(NodeDraft& node, int opset);
 
 }  // namespace ampc

@@ -6,7 +6,7 @@
 //   w <- sgd(w, z, lr, SkipUpdate=found)
 //
 // The same bits with a third of the memory traffic. A check goes this way as a whole: each of its results is wide, goes to one update only
-// and that update skips what the check finds. Where clipping or decay stands in between, or results are low (Paddle's way, which rounds
+// and that update skips what the check finds. If clipping or decay stands in between, or results are low (Paddle's way, which rounds
 // there), the check stays as it is. For execution, before group-updates. O(program).
 #pragma once
 

@@ -39,8 +39,8 @@ struct OutputVerdict {
 };
 
 // `b` against `a`, whose difference is `d`; of one shape. Rows along the last axis that are probabilities are judged by their first class:
-// a row agrees where b's first class is a's, or is as probable in a up to the tolerance. What is finite in one only fails; so does an
-// output of which nothing is finite in either, because nothing can be said of it.
+// a row agrees where b's first class is a's, or is as probable in a up to the tolerance. An output with an element that is finite in one
+// only fails; so does an output of which nothing is finite in either, because nothing can be said of it.
 OutputVerdict JudgeOutput(const HostTensor& a, const HostTensor& b, const Difference& d, const JudgeOptions& options);
 
 }  // namespace ampc

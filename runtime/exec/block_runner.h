@@ -3,7 +3,7 @@
 // A block is cut into spans of ordinary ops between the ops that no plan can hold. A span is planned for the dims of what it
 // reads, as far as shapes follow from them; where a shape depends on the value of a small operand (range, a slice at a computed
 // place), that one op is planned for the value. An op that was not lowered, because it lacked a shape or value, is a program of its own
-// (deferred_op.h). What passes from plan to plan is allocated per run; inside a plan nothing is.
+// (deferred_op.h). Values that pass from plan to plan are allocated per run; inside a plan nothing is.
 #pragma once
 
 #include <atomic>

@@ -14,7 +14,7 @@ namespace ampc {
 class ModelRunner;
 
 // The op is alone in a program of its own, which is lowered for what the operands are when it runs: their dims, where these are not enough
-// the values of those that steer shapes, and at last all values. What was lowered is kept, so that equal operands find it. Thread-safe.
+// the values of those that steer shapes, and at last all values. Lowered ops are kept, so that equal operands find them. Thread-safe.
 class DeferredOp {
  public:
   // True for an op that lower-onnx could lower if it knew more, and that has no blocks.

@@ -168,7 +168,7 @@ class Specializer {
     return absl::OkStatus();
   }
 
-  // Folding leaves ops whose results nobody needs any more. What a state has at the end is needed by the next run.
+  // Folding leaves ops whose results nobody needs any more. The next run needs the last value of a state.
   void DropUnused() {
     std::vector<bool> needed(s_.descs.size(), false);
     for (ValueId fetch : s_.fetches) needed[fetch] = true;

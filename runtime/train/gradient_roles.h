@@ -10,7 +10,7 @@
 
 namespace ampc::amp {
 
-// Gives the op that writes each gradient op_role_var = [param, gradient, ...]. Where that op widens a low gradient, the attribute goes
+// Gives the op that writes each gradient op_role_var = [param, gradient, ...]. If that op widens a low gradient, the attribute goes
 // to the op that writes the low one (this is what processes exchange), and the cast becomes part of the optimizer (role Optimize) at
 // the end of the block. UsageError where another op reads a gradient that is moved.
 absl::Status SetGradientRoles(Program& program, const std::vector<VarGradient>& gradients);

@@ -2,7 +2,7 @@
 // Programs come from the golden cases of ops and from the cases of gradients, the latter with their backward part; each also with its
 // floats in f16 and bf16. Tests are <file>/<case>.<type>; only programs with an op of the families are tests. The last one,
 // Coverage.every_kernel_ran, skipped where only some of the tests run, wants that each op and float type that the families register was
-// compared at least once. Where that is counted over several programs (tests/testlib/kernels_ran.h), it is skipped, too.
+// compared at least once. If that is counted over several programs (tests/testlib/kernels_ran.h), it is skipped, too.
 #include <gtest/gtest.h>
 
 #include <algorithm>

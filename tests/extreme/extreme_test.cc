@@ -1,4 +1,4 @@
-// A sample of the models with extreme values. What fails is printed with the command that writes it to a folder.
+// A sample of the models with extreme values. A model that fails is printed with the command that writes it to a folder.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh of the GPU bundle on machines without a GPU: kernels on the emulated device, trainings on the CPU, and a test program that crashes, hangs or
-# fails. What went wrong must stand in the report, and nothing else may be lost by it.
+# fails. The report must say what went wrong, and nothing else may be lost by it.
 #   rehearsal_test.sh RUN_SH REPORT AMPC KERNELS_TEST ODD_PROGRAM CASES OPS...
 set -u
 folder=$TEST_TMPDIR/bundle

@@ -1,5 +1,5 @@
-// Gradient kernels on tensors large enough that several threads share them: OpRun compares one thread with three, bit for bit. What they
-// compute is compared with difference quotients in tests/autodiff.
+// Gradient kernels on tensors large enough that several threads share them: OpRun compares one thread with three, bit for bit. Their
+// results are compared with difference quotients in tests/autodiff.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Kernels on tensors large enough that several threads share them: OpRun compares one thread with three. What is computed is the business
-// of tests/golden/ops; here it is checked by samples.
+// Kernels on tensors large enough that several threads share them: OpRun compares one thread with three. tests/golden/ops holds the
+// results; here they are checked by samples.
 #include <cmath>
 #include <string>
 #include <tuple>

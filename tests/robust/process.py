@@ -24,7 +24,7 @@ class Outcome:
 
 
 def run(args, cwd, seconds=60.0, limits=(), **options):
-    """Runs `args` in the folder `cwd`; `limits`: pairs of a resource and its bound. What runs longer than `seconds` is killed."""
+    """Runs `args` in the folder `cwd`; `limits`: pairs of a resource and its bound. A run longer than `seconds` is killed."""
 
     def prepare():
         for which, bound in limits:

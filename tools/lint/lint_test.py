@@ -185,7 +185,7 @@ class LintTest(unittest.TestCase):
 
     def test_words(self):
         for text in ("// TO" "DO: more", "// a st" "ub", "// /wo" "rk/data", "TEST(A, DISABL" "ED_B)", "  std::cerr << 1;", "  exit(1);", "  std::abort();",
-                     "  // Wh" "at a value becomes."):
+                     "  // Wh" "at a value becomes.", "  int a;  // A number. Wh" "ere it is 0, nothing."):
             self.write("graph/a.cc", text + "\n")
             self.assertEqual(len(self.problems(words)), 1, text)
         self.write("graph/a.cc", "")

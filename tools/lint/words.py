@@ -13,7 +13,7 @@ _NOISE = re.compile(r"\bstd::c(out|err)\b|(?<!\w)(std::)?f?printf\s*\(|\b(std::)
 # Allowed with its reason on the same line: a mistake in the source itself that no input can cause.
 _ABORT = re.compile(r"\b(std::)?abort\s*\([^/]*$")
 # "The offset of ..." or "If ..." says the same.
-_CLAUSE = re.compile(r'^\s*(//|#|""")\s?(What|Whatever|Where|Who|Whoever) [a-z`]\w*')
+_CLAUSE = re.compile(r'(^\s*|(?<=\s))(//|#|""")(\s?|.*[.;:] )(What|Whatever|Where|Who|Whoever) [a-z`]\w*')
 _COMMENTED = SOURCES + (".py", ".sh", ".bzl", ".case", "BUILD")
 _LIBRARIES = ("graph", "passes", "kernels", "runtime")
 _TEXT = SOURCES + (".py", ".sh", ".bzl", ".proto", ".md", ".case", ".prog", ".txt", ".inc", "BUILD")
@@ -31,7 +31,7 @@ def check(root):
                 found = pattern.search(line)
                 if found:
                     problems.append("%s:%d: '%s': %s" % (path, number, found.group(0), why))
-            found = _CLAUSE.match(line)
+            found = _CLAUSE.search(line)
             if found and path.endswith(_COMMENTED):
                 problems.append("%s:%d: '%s': subject, verb, object: the thing has a name" % (path, number, found.group(0).strip()))
             found = _NOISE.search(line.split("//")[0]) or _ABORT.search(line)

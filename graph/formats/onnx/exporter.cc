@@ -87,8 +87,8 @@ absl::Status Exporter::CheckOpset() const {
   return UnsupportedError(absl::StrCat("the program needs ONNX's operator set ", opset_, ", which has other versions of ", wrong));
 }
 
-// Every op says in that operator set what it says in its own: it has no operand, result or attribute that came later. What the record alone
-// has (the type of a tensor attribute) is in no file.
+// Every op says in that operator set what it says in its own: it has no operand, result or attribute that came later. Properties of the
+// record alone (the type of a tensor attribute) are in no file.
 bool Exporter::FitsOpset(int opset) const {
   bool fits = true;
   ForEachOp(program_, [&](const Op& op) {

@@ -1,4 +1,4 @@
-// Results of opaque nodes are seldom declared: shape inference stops at operators that it does not know. What reads them says their element
+// Results of opaque nodes are seldom declared: shape inference stops at operators that it does not know. Their readers say their element
 // types all the same: operands and results of one type variable have one type.
 #include <algorithm>
 

@@ -15,8 +15,8 @@
 
 namespace ampc::paddle {
 
-// The bytes of the program description. What the program's Paddle origin has and nothing changed is written byte for byte
-// as it was; the rest is patched; new ops and variables get Paddle's usual order. Unsupported for an op that Paddle does
+// The bytes of the program description. The parts of the program's Paddle origin that nothing changed are written byte for
+// byte as they were; the rest is patched; new ops and variables get Paddle's usual order. Unsupported for an op that Paddle does
 // not have, which also names it.
 absl::StatusOr<std::string> ExportProgram(const Program& program, const ExportNames& names);
 

@@ -90,8 +90,8 @@ void Widen(const TensorType& written, TensorType* type) {
   }
 }
 
-// Fills what the file does not say about results from the op's inference. Where they disagree about a temporary, what
-// the op computes is right: declared types go stale when programs are rewritten.
+// Fills what the file does not say about results from the op's inference. If they disagree about a temporary, the op's
+// inference is right: declared types go stale when programs are rewritten.
 void CompleteTypes(const Op& op, InferMemo* memo) {
   const absl::StatusOr<const std::vector<std::optional<TensorType>>*> answer = memo->Infer(op);
   if (!answer.ok()) return;  // the verifier reports it

@@ -259,7 +259,7 @@ absl::Status Importer::AddResults(Block& block, JsonRef op, const std::vector<st
   return absl::OkStatus();
 }
 
-// Dims that the file leaves open and inference knows. Where they disagree, the verifier says so.
+// Dims that the file leaves open and inference knows. If they disagree, the verifier says so.
 void Importer::CompleteTypes(const Op& op) {
   const absl::StatusOr<const std::vector<std::optional<TensorType>>*> inferred = inferred_.Infer(op);
   if (!inferred.ok()) return;

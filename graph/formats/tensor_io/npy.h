@@ -1,8 +1,8 @@
 // NumPy's .npy files as host tensors.
 //
 // Element types: bool, integers of 8 to 64 bits, f16, f32, f64, complex. NumPy has no others: floats of 8 bits and fewer and bf16 are
-// written as the float32 values they stand for (exact), integers of 2 and 4 bits as those of 8, and read back as these. What the package
-// ml_dtypes saves is read: its bfloat16 as bf16, its types of one byte as u8. Reading takes both byte orders and both storage orders; bools
+// written as the float32 values they stand for (exact), integers of 2 and 4 bits as those of 8, and read back as these. Types of the
+// package ml_dtypes are read: bfloat16 as bf16, those of one byte as u8. Reading takes both byte orders and both storage orders; bools
 // are made 0 or 1. Malformed files are BadInputError.
 #pragma once
 

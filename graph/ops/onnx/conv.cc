@@ -73,7 +73,7 @@ Var* Bias(Lowering& l) { return l.Has("B") ? l.In("B") : nullptr; }
 
 void LowerConv(Lowering& l) { l.Result("Y", Convolved(l, l.In("X"), l.In("W"), Bias(l))); }
 
-// Padding that makes the result as large as asked for. What is missing then is added to `extra`, positions after the end, where `may_add`.
+// Padding that makes the result as large as asked for. With `may_add`, `extra` gets the positions after the end that are missing then.
 void FitResult(const std::vector<int64_t>& in, const std::vector<int64_t>& want, bool upper, bool may_add, OnnxWindows* w,
                std::vector<int64_t>* extra) {
   for (size_t i = 0; i < in.size(); ++i) {

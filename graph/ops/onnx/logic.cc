@@ -47,7 +47,7 @@ void LowerBitShift(Lowering& l) {
   Var* x = l.In("X");
   const std::string direction = l.GetString("direction");
   if (direction != "LEFT" && direction != "RIGHT") return l.Unsupported("direction is '" + direction + "', needs LEFT or RIGHT");
-  // Of an amount that is no number of bits nothing is left but the sign. What lies right of the sign is shifted, as an unsigned number.
+  // Of an amount that is no number of bits nothing is left but the sign. The bits right of the sign are shifted, as an unsigned number.
   const DType type = TypeOf(l, x);
   if (!l.ok()) return;
   const bool left = direction == "LEFT", has_sign = IsSignedInteger(type);

@@ -13,7 +13,7 @@ struct Activation {
   double alpha = 0, beta = 0;
 };
 
-// One recurrent op. Where a value is not known, `l` is not ok and the rest means nothing.
+// One recurrent op. If a value is not known, `l` is not ok and the rest means nothing.
 struct Recurrent {
   explicit Recurrent(Lowering& lowering, int gate_count, int activation_count);
 

@@ -1,4 +1,4 @@
-// Resize and Upsample. What the native interpolations compute is theirs; the nearest neighbours of anything else are gathered, and its
+// Resize and Upsample. The native interpolations take the forms that they compute; of all others nearest neighbours are gathered, and
 // weighted means are products with a matrix per dim.
 #include <algorithm>
 #include <cmath>

@@ -31,7 +31,7 @@ absl::Status ReadAxes(const SpecView& view, const Dims& in, const Dims& out, boo
 
 bool IsOne(const ConvSpec::Axis& a) { return a.in == 1 && a.out == 1 && a.kernel == 1 && a.before == 0 && a.after == 0; }
 
-// The library works along the last axis. Where that is a single point, the axis in front of it takes its place: nothing moves in memory.
+// The library works along the last axis. If that is a single point, the axis in front of it takes its place: nothing moves in memory.
 void PutPointsInFront(ConvSpec* spec) { std::stable_partition(spec->axes.begin(), spec->axes.end(), IsOne); }
 
 bool IsChannelsLast(const SpecView& view) { return ops::ChannelsLast(view.op().GetString("data_format")); }

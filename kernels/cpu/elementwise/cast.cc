@@ -1,4 +1,4 @@
-// cast, amp_cast (which leaves what is no float as it is) and amp_multicast. The types are those of the operands and results. Where the
+// cast, amp_cast (which leaves what is no float as it is) and amp_multicast. The types are those of the operands and results. If the
 // result lies in another order than the operand, one pass transposes and rounds.
 #include <algorithm>
 #include <string>

@@ -14,7 +14,7 @@ class RepeatSum {
   // The operand is dense over `dims`. Dimensions that `summed` marks are added up, the result is dense over the others.
   RepeatSum(absl::Span<const int64_t> dims, const std::vector<bool>& summed);
 
-  // Adds in double and in a fixed order, whatever `threads`. Where a summed dimension is empty the result is 0.
+  // Adds in double and in a fixed order, whatever `threads`. If a summed dimension is empty, the result is 0.
   void Run(const float* from, float* to, int threads) const { RunAs(from, to, threads); }
   void Run(const double* from, double* to, int threads) const { RunAs(from, to, threads); }
 

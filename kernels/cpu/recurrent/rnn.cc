@@ -1,5 +1,5 @@
-// rnn: LSTM, GRU and simple recurrent networks of several layers and one or two directions. What the input gives all gates of all steps is
-// one matrix product per layer and direction; a step is a product with the state and the gates' arithmetic. States stay f32 inside.
+// rnn: LSTM, GRU and simple recurrent networks of several layers and one or two directions. One matrix product per layer and direction has
+// the part of the input in all gates of all steps; a step is a product with the state and the gates' arithmetic. States stay f32 inside.
 #include <algorithm>
 #include <cstring>
 

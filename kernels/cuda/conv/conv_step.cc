@@ -179,7 +179,7 @@ struct Candidate {
   ConvTask rest;
 };
 
-// The best first: with the activations for which cuDNN has engines of speed. What is left works on sums in f32 where rounding twice would
+// The best first: with the activations for which cuDNN has engines of speed. The other steps work on sums in f32 where rounding twice would
 // show; the gradient of an f32 filter is not rounded to halves.
 std::vector<Candidate> Candidates(const ConvTask& task, const ConvDesc& bare) {
   const Activation& a = task.activation;

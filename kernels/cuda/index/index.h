@@ -1,7 +1,7 @@
 // Slices taken from, put at and added at positions that an index gives.
 //
-// Nobody on the host sees the numbers of an index, so none is an error. What a position out of range takes is NaN (0 for types without
-// one); what goes to one goes nowhere.
+// Nobody on the host sees the numbers of an index, so none is an error. A position out of range takes NaN (0 for types without one);
+// values that go to one go nowhere.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 namespace ampc::cuda {
 namespace {
 
-// Item i: part i / results of result i % results. What becomes of the sum is the result, or an element of the workspace.
+// Item i: part i / results of result i % results. The sum is stored as the result, or as an element of the workspace.
 template <class T>
 struct SumPart {
   RepeatSumParams p;

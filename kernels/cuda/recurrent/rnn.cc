@@ -1,6 +1,6 @@
-// rnn: LSTM, GRU and simple recurrent networks of several layers and one or two directions. What the input gives all gates of all steps is
-// one matrix product per layer and direction; a step is a product with the state and a kernel for the gates. One run enqueues all steps.
-// States stay f32, and with them the products that read them; the first layer's product with the input is in the type of the op.
+// rnn: LSTM, GRU and simple recurrent networks of several layers and one or two directions. One matrix product per layer and direction has
+// the part of the input in all gates of all steps; a step is a product with the state and a kernel for the gates. One run enqueues all
+// steps. States stay f32, and with them the products that read them; the first layer's product with the input is in the type of the op.
 #include <algorithm>
 #include <memory>
 #include <utility>

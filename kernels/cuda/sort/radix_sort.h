@@ -1,5 +1,5 @@
-// Stable sorts of keys with a number each: CCCL's radix sort on a device, std::stable_sort on the emulated one. What needs an order that
-// does not depend on the device (sums at positions, ranks) builds on it.
+// Stable sorts of keys with a number each: CCCL's radix sort on a device, std::stable_sort on the emulated one. Kernels that need an
+// order that does not depend on the device (sums at positions, ranks) build on it.
 #pragma once
 
 #include <cstdint>

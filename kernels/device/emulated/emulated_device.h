@@ -1,7 +1,7 @@
 // The emulated device: a Device whose memory is the host's and whose streams do their work on the CPU, as late as a device may: when
-// somebody waits, and then only the work of that stream and what it waits for. What reads results without waiting, forgets that one stream
-// waits for another, uses freed or staging memory too early or waits during a capture is thereby wrong here as it is there; fresh and
-// freed memory is poisoned, copies check that addresses are the device's. For tests; slow.
+// somebody waits, and then only the work of that stream and what it waits for. Code that reads results without waiting, forgets that one
+// stream waits for another, uses freed or staging memory too early or waits during a capture is thereby wrong here as it is there; fresh
+// and freed memory is poisoned, copies check that addresses are the device's. For tests; slow.
 #pragma once
 
 #include <memory>

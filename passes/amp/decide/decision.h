@@ -76,7 +76,7 @@ inline bool IsStored(const Var& var) { return var.kind == VarKind::kParam || var
 // The fp32 type that AMP took from the value, if it did.
 inline bool IsRetyped(const Var& var) { return var.was != DType::kInvalid; }
 
-// One line per op in program order: `value  op  low|fp32|-  rule: reason`, columns padded. What `table` cases compare.
+// One line per op in program order: `value  op  low|fp32|-  rule: reason`, columns padded. For `table` cases.
 std::string ToTable(const AmpDecision& decision, const Program& program);
 
 }  // namespace ampc

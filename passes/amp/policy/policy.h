@@ -47,7 +47,7 @@ struct PaddlePolicy {
   absl::Span<const SlotRule> inputs;
   absl::Span<const SlotRule> outputs;
   // kInference: ops that `kernels_*` names although they have none of their own, ops with fp32 kernels alone, and ops of `kernels_*`
-  // without one for fp32. What an op without any fp32 kernel writes stays fp32.
+  // without one for fp32. Results of an op without any fp32 kernel stay fp32.
   absl::string_view without_kernels;
   absl::string_view kernels_f32_only;
   absl::string_view kernels_low_only;

@@ -22,8 +22,8 @@ class Facts {
  public:
   // `on_tiny`: what happens to small weights. `ranges`: of feeds, by exported name. The program is not changed while this lives.
   Facts(const Program& program, DType low, OnTiny on_tiny, const InputRanges& ranges = {});
-  // Once, before anything is asked. What the forward rules say meanwhile goes to `marks` and `steps`, where these are not null; whether
-  // they saw every op once and with all that there is to know of its operands.
+  // Once, before anything is asked. The marks and steps of the forward rules go to `marks` and `steps`, where these are not null.
+  // Returns whether the rules saw every op once and with all that there is to know of its operands.
   bool Find(Marks* marks, std::vector<RuleStep>* steps);
 
   DType low() const { return low_; }

@@ -177,7 +177,7 @@ class OpSelection::Impl {
     });
   }
 
-  // The operands that an op's results depend on. What control flow writes, its bodies write: they stand for it, and only the
+  // The operands that an op's results depend on. Bodies write the results of control flow and stand for it: only the
   // condition counts.
   static absl::Span<Var* const> Carriers(const Op& op, absl::Span<Var* const> operands) {
     if (op.SubBlocks().empty()) return operands;
