@@ -5,7 +5,7 @@
 #include "tests/e2e/process.h"
 #include "tests/e2e/real_models.h"
 #include "tests/formats/test_files.h"
-#include "tests/testlib/onnx_tolerance.h"
+#include "tests/testlib/model_tolerance.h"
 #include "tests/testlib/read_only_feeds.h"
 #include "tests/testlib/status.h"
 #include "tools/quickstart/task.h"

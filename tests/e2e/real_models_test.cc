@@ -10,8 +10,8 @@
 #include "runtime/convert/model_facts.h"
 #include "tests/e2e/process.h"
 #include "tests/formats/test_files.h"
+#include "tests/testlib/model_tolerance.h"
 #include "tests/testlib/status.h"
-#include "tests/testlib/tolerance.h"
 #include "tools/quickstart/task.h"
 
 namespace ampc::testing {

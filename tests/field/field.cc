@@ -11,7 +11,7 @@
 #include "graph/base/half.h"
 #include "graph/ops/onnx/dtype_number.h"
 #include "tests/formats/onnx/model_text.h"
-#include "tests/testlib/onnx_tolerance.h"
+#include "tests/testlib/model_tolerance.h"
 
 namespace ampc::testing {
 namespace {

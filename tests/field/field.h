@@ -41,7 +41,7 @@ class FieldTest : public CliTest {
   // - casts as few as can be: none to the type that a value has, none of a cast that was inserted, none twice, none that nothing
   //   reads; their nodes have names of their own;
   // - the graph's outputs as they were, and its inputs where none is an initializer as well;
-  // - that both run and give the same but for rounding (tests/testlib/onnx_tolerance.h);
+  // - that both run and give the same but for rounding (tests/testlib/model_tolerance.h);
   // - that a second conversion gives the same bytes, and strip the original's.
   // Values of the feeds are small; integers are 0, 1, 2 in turn, what is bool is true at odd places.
   Converted Converts(const std::string& text, const Conversion& conversion = {}) const;

@@ -10,7 +10,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/formats/tensor_io/safetensors.h"
 #include "runtime/compare/difference.h"
-#include "tests/testlib/tolerance.h"
+#include "tests/testlib/model_tolerance.h"
 
 namespace ampc::testing {
 namespace {

@@ -19,7 +19,7 @@
 #include "runtime/session.h"
 #include "tests/onnx/hidden.h"
 #include "tests/onnx/unpacked.h"
-#include "tests/testlib/onnx_tolerance.h"
+#include "tests/testlib/model_tolerance.h"
 #include "tests/testlib/read_only_feeds.h"
 #include "tests/testlib/tolerance.h"
 

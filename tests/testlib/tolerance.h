@@ -1,4 +1,5 @@
-// The one table of tolerances: how far a kernel's result may lie from the plain CPU kernel in f32.
+// The one table of tolerances of single ops: how far a kernel's result may lie from the plain CPU kernel in f32. Those of whole models:
+// model_tolerance.h.
 #pragma once
 
 #include <algorithm>
@@ -105,22 +106,6 @@ constexpr bool RoundsFp32Exactly(std::string_view op, DType low) {
   const bool product = op.find("conv") != std::string_view::npos || op.find("matmul") != std::string_view::npos || op == "mul" ||
                        op == "fc" || op == "bmm" || op == "addmm" || op == "rnn" || op == "einsum";
   return low != DType::kBF16 || !product;
-}
-
-// How far a model's output may lie from the real Paddle's in fp32: the largest difference over the output's largest value, and the smallest
-// cosine. Five times what emulations of conversions measure for the same models. Of rec in bf16, whose 8 bits move a probability at a
-// border between two characters by most of itself, the cosine says more. cls is so sure of its answers that most of an error vanishes. In
-// the small models of tests/golden/models the roundings of ten to twenty layers come together: 2 to 6 units of the low type are measured,
-// 16 allowed.
-struct ModelTolerance {
-  double max_rel = 0, cosine = 1;
-};
-
-constexpr ModelTolerance ModelToleranceFor(std::string_view model, DType dtype) {
-  if (dtype == DType::kF32) return {1e-4, 0.99999999};
-  if (model == "cls") return {1e-5, 0.99999999};
-  if (model != "rec") return dtype == DType::kF16 ? ModelTolerance{16 * 0x1p-11, 0.99999} : ModelTolerance{16 * 0x1p-8, 0.999};
-  return dtype == DType::kF16 ? ModelTolerance{5e-2, 0.9999} : ModelTolerance{0.9, 0.98};
 }
 
 }  // namespace ampc::testing
