@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -58,11 +59,13 @@ class Recorder : public StepObserver {
   std::map<std::string, std::vector<Stored>> values_;
 };
 
-// Compares every result of the second model with the recorded one of the same name.
+// Compares every result of the second model with the recorded one of the same name; but an output is only noted in its order.
 class Comparer : public StepObserver {
  public:
   Comparer(const Recorder& recorder, const ComparedModel& a, const ComparedModel& b, int threads)
-      : recorder_(recorder), a_(a), b_(b), threads_(threads) {}
+      : recorder_(recorder), a_(a), b_(b), threads_(threads) {
+    for (const ValueInfo& output : b.session().outputs()) outputs_.insert(output.name);
+  }
   bool wants_values() const override { return true; }
   absl::Status AfterStep(const ObservedStep& step) override {
     for (const ObservedValue& v : step.results) {
@@ -76,12 +79,12 @@ class Comparer : public StepObserver {
                           stored->dtype,
                           v.desc.dtype,
                           false,
-                          false,
+                          time == 0 && outputs_.contains(name),
                           {},
                           {}};
       const std::vector<int64_t> dims(v.desc.dims.begin(), v.desc.dims.end());
       value.same_dims = stored->value.dims() == absl::MakeConstSpan(dims);
-      if (value.same_dims) {
+      if (value.same_dims && !value.fetch) {
         AMPC_ASSIGN_OR_RETURN(value.difference, DifferenceFrom(*stored, v));
       }
       values.push_back(std::move(value));
@@ -104,6 +107,7 @@ class Comparer : public StepObserver {
   const Recorder& recorder_;
   const ComparedModel &a_, &b_;
   const int threads_;
+  std::set<std::string> outputs_;
   std::map<std::string, size_t> times_;  // how often a value was seen
 };
 
@@ -111,7 +115,7 @@ std::optional<Loss> FindLoss(const std::vector<ComparedValue>& values) {
   std::optional<Loss> found;
   double before = 0;
   for (const ComparedValue& v : values) {
-    if (v.fetch || !v.same_dims || !IsFloat(v.dtype_b)) continue;
+    if (!v.same_dims || !IsFloat(v.dtype_b)) continue;
     const double after = v.difference.mismatched_non_finite > 0 ? std::numeric_limits<double>::infinity() : v.difference.max_rel;
     if (after > before && (!found.has_value() || after - before > found->after - found->before)) found = Loss{v.name, v.op, before, after};
     before = std::max(before, after);
@@ -214,13 +218,19 @@ struct Comparison {
     Comparer comparer(recorder, a, b, b.threads_);
     AMPC_RETURN_IF_ERROR(Stage(absl::StrCat("running ", b.name())));
     AMPC_ASSIGN_OR_RETURN(const TensorMap of_b, options.outputs_only ? b.session().Run(feeds_b) : b.session().Run(feeds_b, comparer));
-    result.values = std::move(comparer.values);
-    result.lost_most = FindLoss(result.values);
-    std::erase_if(result.values, [&](const ComparedValue& v) { return of_b.contains(v.name); });
+    std::map<std::string, Difference> differences;
+    std::vector<ComparedValue> outputs;
     for (const ValueInfo& output : b.session().outputs()) {
-      AMPC_ASSIGN_OR_RETURN(ComparedValue value, CompareOutput(output.name, result.lowest, of_a, of_b.at(output.name)));
-      result.values.push_back(std::move(value));
+      AMPC_ASSIGN_OR_RETURN(outputs.emplace_back(), CompareOutput(output.name, result.lowest, of_a, of_b.at(output.name)));
+      differences[output.name] = outputs.back().difference;
     }
+    result.values = std::move(comparer.values);
+    for (ComparedValue& v : result.values) {
+      if (v.fetch) v.difference = differences[v.name];
+    }
+    result.lost_most = FindLoss(result.values);
+    std::erase_if(result.values, [](const ComparedValue& v) { return v.fetch; });
+    result.values.insert(result.values.end(), outputs.begin(), outputs.end());
     FindDivergences(options.of_largest, &result);
     Conclude(!options.of_largest.has_value() && !options.rtol.has_value() && !options.atol.has_value(), &result);
     return result;
