@@ -229,16 +229,16 @@ class Maker {
     const size_t rank = type.dims.size();
     if (IsSymbol(type.dims[i]) &&
         absl::StrContains(absl::AsciiStrToLower(program_.symbols[static_cast<size_t>(-2 - type.dims[i])]), "batch"))
-      return 1;
-    if (kind == Kind::kState) return IsKnown(type.dims[0]) || i == 0 || rank < 4 ? 1 : sizes_.sequence;
-    if (i == 0 && rank > 1) return 1;
+      return options_.batch;
+    if (kind == Kind::kState) return IsKnown(type.dims[0]) || i == 0 || rank < 4 ? options_.batch : sizes_.sequence;
+    if (i == 0 && rank > 1) return options_.batch;
     if (kind == Kind::kAudio) return sizes_.samples;
     if (rank == 4) {
       if (i == 1 && !IsChannels(type.dims[3])) return 3;
       if (i == 3 && IsChannels(type.dims[1])) return sizes_.width;
       return i == rank - 1 ? sizes_.width : sizes_.height;
     }
-    if (rank == 1) return kind == Kind::kNormal ? sizes_.sequence : 1;
+    if (rank == 1) return kind == Kind::kNormal ? sizes_.sequence : options_.batch;
     return feed.type.IsFloat() && rank >= 3 ? sizes_.frames : sizes_.sequence;
   }
 

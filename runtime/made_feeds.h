@@ -22,6 +22,7 @@ struct MadeFeedOptions {
   uint64_t seed = 0;
   int run = 0;   // other values of the same kinds: images and masks that differ in range and length
   int size = 0;  // below kMadeSizes: another choice of what the model leaves open
+  int64_t batch = 1;
   std::map<std::string, std::vector<int64_t>> dims = {};  // of feeds, by name; all others have what the model says
 };
 inline constexpr int kMadeSizes = 4;
@@ -31,7 +32,7 @@ struct MadeFeeds {
   std::vector<std::string> kinds;  // "input_ids: ids below 30522, [1, 32]", one for each feed, in the model's order
 };
 
-// The same options give the same values, on every machine. Dims that a symbol names are equal; a batch that is open is 1. UsageError:
+// The same options give the same values, on every machine. Dims that a symbol names are equal; a batch that is open is `batch`. UsageError:
 // `dims` that do not fit a feed, or name none; UnsupportedError: a feed of a type that no value can be made of.
 absl::StatusOr<MadeFeeds> MakeFeeds(const Program& program, const MadeFeedOptions& options = {});
 // Their dims alone, by the name of the feed.

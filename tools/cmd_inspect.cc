@@ -70,7 +70,7 @@ void PrintWeights(Console& console, const Program& program) {
 // The plan of a run with the dims, that is.
 absl::Status PrintPlan(const InspectFlags& flags, Console& console) {
   AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(flags.model, {.threads = flags.threads, .params = flags.params}));
-  AMPC_ASSIGN_OR_RETURN(const std::vector<TensorMap> feeds, BenchFeeds(session.inputs(), {}, flags.dims, {1}));
+  AMPC_ASSIGN_OR_RETURN(const std::vector<TensorMap> feeds, BenchFeeds(session, {}, flags.dims, {1}));
   for (const TensorMap& one : feeds) {
     AMPC_ASSIGN_OR_RETURN(const std::string text, session.PlanText(one));
     console.Out(text);

@@ -114,12 +114,11 @@ absl::Status BenchFile(const BenchRequest& request, const std::function<void(con
   const Clock::time_point start = Clock::now();
   AMPC_ASSIGN_OR_RETURN(const Session session, Session::Load(request.model, OptionsOf(request)));
   const double load_seconds = SecondsSince(start);
-  const std::vector<ValueInfo> inputs = session.inputs();
-  AMPC_ASSIGN_OR_RETURN(const std::vector<TensorMap> lines, BenchFeeds(inputs, request.inputs, request.dims, request.batches));
+  AMPC_ASSIGN_OR_RETURN(const std::vector<TensorMap> lines, BenchFeeds(session, request.inputs, request.dims, request.batches));
   if (request.loaded != nullptr) AMPC_RETURN_IF_ERROR(request.loaded());
   for (const TensorMap& feeds : lines) {
     BenchLine line;
-    line.batch = BatchOf(inputs, feeds);
+    line.batch = BatchOf(session.inputs(), feeds);
     line.load_seconds = load_seconds;
     AMPC_RETURN_IF_ERROR(BenchSession(request, session, feeds, &line));
     report(line);

@@ -2,15 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <random>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "graph/base/error.h"
-#include "graph/base/host_tensor.h"
 #include "graph/base/status_macros.h"
-#include "kernels/storage.h"
+#include "runtime/made_feeds.h"
 #include "tools/cli/dims_option.h"
 #include "tools/cli/tensors.h"
 
@@ -31,60 +27,26 @@ absl::StatusOr<std::vector<DimsByName>> ParseDims(const std::vector<std::string>
   return sets;
 }
 
-// Floats in [-1, 1), the same each time; zeros of other types, which are right for indexes and masks.
-absl::StatusOr<HostTensor> SomeValues(DType dtype, const std::vector<int64_t>& dims) {
-  if (!IsFloat(dtype) || dtype == DType::kF64) return HostTensor::Create(dtype, dims);
-  AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::Create(DType::kF32, dims));
-  std::minstd_rand random(1);
-  for (float& v : t.mutable_values<float>()) v = static_cast<float>(random() % 4096) / 2048.0f - 1;
-  return FromStorage(t, dtype);
-}
-
-absl::StatusOr<TensorMap> RandomFeeds(const std::vector<ValueInfo>& inputs, const DimsByName& given, int64_t batch) {
-  TensorMap feeds;
-  for (const ValueInfo& input : inputs) {
-    std::vector<int64_t> dims(input.type.dims.begin(), input.type.dims.end());
-    if (const auto at = given.find(input.name); at != given.end()) dims = at->second;
-    if (!dims.empty() && dims[0] < 0) dims[0] = batch;
-    if (std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; })) {
-      return UsageError(absl::StrCat("feed '", input.name, "' is ", ToString(input.type), ", needed its dims: --dims ", input.name, "=",
-                                     absl::StrJoin(dims, ","), " with numbers for all, or --input"));
-    }
-    AMPC_ASSIGN_OR_RETURN(feeds[input.name], SomeValues(input.type.dtype, dims));
-  }
-  return feeds;
-}
-
 bool SameDims(const TensorMap& a, const TensorMap& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const auto& x, const auto& y) { return x.first == y.first && x.second.dims() == y.second.dims(); });
 }
 
-absl::Status CheckNames(const std::vector<ValueInfo>& inputs, const std::vector<DimsByName>& sets) {
-  for (const auto& [name, dims] : sets.back()) {
-    const auto same = [&name = name](const ValueInfo& input) { return input.name == name; };
-    if (std::any_of(inputs.begin(), inputs.end(), same)) continue;
-    const auto print = [](std::string* out, const ValueInfo& input) { absl::StrAppend(out, "'", input.name, "'"); };
-    return UsageError(absl::StrCat("--dims: found feed '", name, "', needed one of ", absl::StrJoin(inputs, ", ", print)));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
-absl::StatusOr<std::vector<TensorMap>> BenchFeeds(const std::vector<ValueInfo>& feeds, const std::vector<std::string>& inputs,
+absl::StatusOr<std::vector<TensorMap>> BenchFeeds(const Session& session, const std::vector<std::string>& inputs,
                                                   const std::vector<std::string>& dims, const std::vector<int64_t>& batches) {
   std::vector<TensorMap> lines;
   if (!inputs.empty()) {
-    AMPC_ASSIGN_OR_RETURN(lines.emplace_back(), ReadFeeds(inputs, feeds));
+    AMPC_ASSIGN_OR_RETURN(lines.emplace_back(), ReadFeeds(inputs, session.inputs()));
     return lines;
   }
   AMPC_ASSIGN_OR_RETURN(const std::vector<DimsByName> sets, ParseDims(dims));
-  AMPC_RETURN_IF_ERROR(CheckNames(feeds, sets));
   for (const DimsByName& set : sets) {
     for (int64_t batch : batches) {
-      AMPC_ASSIGN_OR_RETURN(TensorMap line, RandomFeeds(feeds, set, batch));
-      if (lines.empty() || !SameDims(lines.back(), line)) lines.push_back(std::move(line));
+      absl::StatusOr<MadeFeeds> made = MakeFeeds(session.program(), {.batch = batch, .dims = set});
+      if (!made.ok()) return set.empty() ? made.status() : Annotate(made.status(), "--dims");
+      if (lines.empty() || !SameDims(lines.back(), made->feeds)) lines.push_back(std::move(made->feeds));
     }
   }
   return lines;
