@@ -5,18 +5,8 @@
 # Both have what tools/install.sh installs. The Debian package needs Debian's libraries, which apt installs with it. The archive has those that a
 # system may lack in lib/ampc, so that it runs where it is unpacked.
 set -euo pipefail
-[ "${1:-}" != --help ] || { sed -n '2,/^set /{s/^# \{0,1\}//p}' "$0"; exit; }
-folder=dist build=yes
-for argument in "$@"; do
-  case "$argument" in
-    --no-build) build= ;;
-    -*) echo "package.sh: unknown argument '$argument', needed [--no-build] [FOLDER]" >&2; exit 2 ;;
-    *) folder=$argument ;;
-  esac
-done
-mkdir -p "$folder"
-folder=$(cd "$folder" && pwd)
-cd "$(dirname "$0")/.."
+source "$(dirname "$0")/package_arguments.sh"
+package_arguments "$@"
 version=$(sed -n 's/^VERSION = "\(.*\)"/\1/p' tools/bazel/version.bzl)
 [ -z "$build" ] || bazel build --noshow_progress //tools/install >&2
 # The same bytes for the same sources.

@@ -5,18 +5,8 @@
 # Libraries that it needs lie in the wheel under names of their own, so that it loads beside any other package; auditwheel says which and puts them
 # there. It and what it needs come from PyPI, once, into ~/.cache/ampc/wheel_tools.
 set -euo pipefail
-[ "${1:-}" != --help ] || { sed -n '2,/^set /{s/^# \{0,1\}//p}' "$0"; exit; }
-folder=dist build=yes
-for argument in "$@"; do
-  case "$argument" in
-    --no-build) build= ;;
-    -*) echo "build_wheel.sh: unknown argument '$argument', needed [--no-build] [FOLDER]" >&2; exit 2 ;;
-    *) folder=$argument ;;
-  esac
-done
-mkdir -p "$folder"
-folder=$(cd "$folder" && pwd)
-cd "$(dirname "$0")/../.."
+source "$(dirname "$0")/../package_arguments.sh"
+package_arguments "$@"
 [ -z "$build" ] || bazel build --noshow_progress //tools:ampc //tools/python:_native >&2
 
 tools=$HOME/.cache/ampc/wheel_tools
