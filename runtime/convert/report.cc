@@ -72,18 +72,30 @@ std::string ConfigJson(const ConvertOptions& options) {
   return json.Take() + "\n";
 }
 
-std::string SummaryJson(const ConvertResult& result) {
-  JsonWriter json(JsonWriter::kIndented);
-  json.BeginObject().Field("input", result.options.model).Field("output", result.options.output);
-  WriteValue(json, "dtype", result.options.dtype);
-  json.Field("level", result.options.level).Field("bytes_before", result.bytes_before).Field("bytes_after", result.bytes_after);
+namespace {
+
+void WriteFigures(const ConvertResult& result, JsonWriter& json) {
+  json.Field("bytes_before", result.bytes_before).Field("bytes_after", result.bytes_after);
   json.Field("load_seconds", result.load_seconds).Field("pass_seconds", result.pass_seconds).Field("save_seconds", result.save_seconds);
-  json.Field("sync_seconds", result.sync_seconds);
+}
+
+void WriteFindings(const ConvertResult& result, JsonWriter& json) {
   if (!result.probe.empty()) json.Field("probe", result.probe);
   if (!result.predicted.none()) result.predicted.Write(json.Key("predicted"));
   json.Key("notes").BeginArray();
   for (const std::string& note : result.notes) json.String(note);
-  json.EndArray().Key("after").BeginObject();
+  json.EndArray();
+}
+
+}  // namespace
+
+std::string SummaryJson(const ConvertResult& result) {
+  JsonWriter json(JsonWriter::kIndented);
+  json.BeginObject().Field("input", result.options.model).Field("output", result.options.output);
+  WriteValue(json, "dtype", result.options.dtype);
+  WriteFigures(result, json.Field("level", result.options.level));
+  WriteFindings(result, json.Field("sync_seconds", result.sync_seconds));
+  json.Key("after").BeginObject();
   result.after.Write(json);
   json.EndObject().EndObject();
   return json.Take() + "\n";
@@ -105,15 +117,10 @@ std::string ReportJson(const ConvertResult& result, const AmpReportLimits& limit
   const ConvertOptions& o = result.options;
   JsonWriter json(JsonWriter::kIndented);
   json.BeginObject().Field("input", o.model).Field("output", o.output).Field("command", o.command);
-  json.Field("bytes_before", result.bytes_before).Field("bytes_after", result.bytes_after).Field("seconds", result.seconds());
-  json.Field("load_seconds", result.load_seconds).Field("pass_seconds", result.pass_seconds).Field("save_seconds", result.save_seconds);
-  json.Field("target", o.target).Field("pipeline", ConvertPipeline(o).ToString());
+  WriteFigures(result, json);
+  json.Field("seconds", result.seconds()).Field("target", o.target).Field("pipeline", ConvertPipeline(o).ToString());
   WriteConvertConfig(o, json.Key("config"));
-  if (!result.probe.empty()) json.Field("probe", result.probe);
-  if (!result.predicted.none()) result.predicted.Write(json.Key("predicted"));
-  json.Key("notes").BeginArray();
-  for (const std::string& note : result.notes) json.String(note);
-  json.EndArray();
+  WriteFindings(result, json);
   WriteAmpReport(ReportOf(result), json, limits);
   json.EndObject();
   return json.Take() + "\n";
