@@ -169,32 +169,36 @@ absl::Status Run(BenchFlags flags, Console& console) {
 void AddBenchOptions(const Options& options, BenchFlags& f) {
   BenchRequest& r = f.request;
   options.Add("model", r.model, absl::StrCat("a model's file, or a network with random weights: ", BenchNetworkNames())).Required();
-  options.Add("--batch", r.batches, "rows of a run; several, separated by commas, give a line each")
+  const Options feeds = options.Under("Model and feeds");
+  feeds.Add("--batch", r.batches, "rows of a run; several, separated by commas, give a line each")
       .SplitAtCommas()
       .Between(1, 1 << 20)
       .ShowDefault();
-  options.Add("--input,-i", r.inputs, "feeds of a model's file: .npz, .safetensors, or NAME=file.npy; default: random values");
-  options.Add("--dims", r.dims, "NAME=1,3,48,320: dims of a feed; given again for the same feed: another line of the same session")
+  feeds.Add("--input,-i", r.inputs, "feeds of a model's file: .npz, .safetensors, or NAME=file.npy; default: random values");
+  feeds.Add("--dims", r.dims, "NAME=1,3,48,320: dims of a feed; given again for the same feed: another line of the same session")
       .Values("NAME=DIMS");
-  options.Add("--params", r.params, "file with the weights").Values("FILE");
-  options.Add("--level", r.levels, "O0, O1, O2 of a network; several, separated by commas")
+  feeds.Add("--params", r.params, "file with the weights").Values("FILE");
+  const Options networks = options.Under("Networks");
+  networks.Add("--level", r.levels, "O0, O1, O2 of a network; several, separated by commas")
       .SplitAtCommas()
       .OneOf({"O0", "O1", "O2"})
       .ShowDefault();
-  options.Add("--dtype", f.dtype, "fp16 or bf16").OneOf({"fp16", "bf16"}).ShowDefault();
-  options.Flag("--train", r.train, "steps of training instead of runs; networks only");
-  options.Add("--optimizer", r.optimizer, "sgd, momentum, adam, adamw or lamb").ShowDefault();
-  options.Add("--accumulate", r.accumulate, "steps per update").Between(1, 1 << 20).ShowDefault();
-  options.Add("--device", r.device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
-  options.Add("--threads", r.threads, "threads of one run; 0: all processors").ShowDefault();
-  options.Flag("--strict-rounding", r.strict_rounding,
-               "no fusion, and every op rounds its result to its type; else fp16 keeps float32 between ops on a CPU");
-  options.Flag("!--no-in-place", r.in_place, "no result takes the memory of an operand");
-  options.Add("--seconds", r.seconds, "of timed runs for each line, at least; at least ten runs").NotNegative().ShowDefault();
-  options.Add("--ops", f.ops, "rows in the table of where a run's time goes, by op and implementation; 0: no table")
+  networks.Add("--dtype", f.dtype, "fp16 or bf16").OneOf({"fp16", "bf16"}).ShowDefault();
+  networks.Flag("--train", r.train, "steps of training instead of runs; networks only");
+  networks.Add("--optimizer", r.optimizer, "sgd, momentum, adam, adamw or lamb").ShowDefault();
+  networks.Add("--accumulate", r.accumulate, "steps per update").Between(1, 1 << 20).ShowDefault();
+  const Options run = options.Under("Runs");
+  run.Add("--device", r.device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
+  run.Add("--threads", r.threads, "threads of one run; 0: all processors").ShowDefault();
+  run.Flag("--strict-rounding", r.strict_rounding,
+           "no fusion, and every op rounds its result to its type; else fp16 keeps float32 between ops on a CPU");
+  run.Flag("!--no-in-place", r.in_place, "no result takes the memory of an operand");
+  const Options output = options.Under("Measurement");
+  output.Add("--seconds", r.seconds, "of timed runs for each line, at least; at least ten runs").NotNegative().ShowDefault();
+  output.Add("--ops", f.ops, "rows in the table of where a run's time goes, by op and implementation; 0: no table")
       .Between(0, 1000)
       .ShowDefault();
-  options.Add("--profile", f.profile, "write a Chrome trace of a run of the last line: a .json file").Values("FILE");
+  output.Add("--profile", f.profile, "write a Chrome trace of a run of the last line: a .json file").Values("FILE");
   AddJsonFlag(options, &f.json);
 }
 

@@ -199,17 +199,20 @@ Command OptCommand() {
           [](Options options) -> Action {
             auto flags = std::make_shared<OptFlags>();
             options.Add("model", flags->model, kModelHelp);
-            options.Add("--passes", flags->passes, "passes in order, options in braces: a,b{key=value}");
-            options.Add("--output,-o", flags->output, "where to write the result; without it the result is printed");
-            options.Add("--params", flags->params, "file with the weights").Values("FILE");
-            options.Flag("--program-only", flags->program_only, "a program without its weights");
-            options.Add("--target", flags->target, "which device's support for low precision counts").OneOf(TargetNames()).ShowDefault();
-            options.Add("--print-after", flags->print_after, "print the program after this pass (or all) when it changed it");
-            options.Add("--stop-after", flags->stop_after, "run only the first N passes").NotNegative();
-            options.Add("--verify-each", flags->verify_each, "verify after every pass").OneOf({"on", "off", "full"}).ShowDefault();
-            options.Flag("--time-passes", flags->time_passes, "print the time of every pass");
-            options.Add("--reproducer", flags->reproducer, "on failure write the input program and the pipeline here").Values("FILE");
-            options.Flag("--list", flags->list, "list every pass with its options");
+            const Options passes = options.Under("Passes");
+            passes.Add("--passes", flags->passes, "passes in order, options in braces: a,b{key=value}");
+            passes.Add("--target", flags->target, "which device's support for low precision counts").OneOf(TargetNames()).ShowDefault();
+            passes.Add("--stop-after", flags->stop_after, "run only the first N passes").NotNegative();
+            passes.Flag("--list", flags->list, "list every pass with its options");
+            const Options files = options.Under("Files");
+            files.Add("--output,-o", flags->output, "where to write the result; without it the result is printed");
+            files.Add("--params", flags->params, "file with the weights").Values("FILE");
+            files.Flag("--program-only", flags->program_only, "a program without its weights");
+            const Options checks = options.Under("Checks");
+            checks.Add("--print-after", flags->print_after, "print the program after this pass (or all) when it changed it");
+            checks.Add("--verify-each", flags->verify_each, "verify after every pass").OneOf({"on", "off", "full"}).ShowDefault();
+            checks.Flag("--time-passes", flags->time_passes, "print the time of every pass");
+            checks.Add("--reproducer", flags->reproducer, "on failure write the input program and the pipeline here").Values("FILE");
             AddJsonFlag(options, &flags->json);
             return [flags](Console& console) -> absl::Status {
               OptResult result;

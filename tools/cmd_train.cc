@@ -209,48 +209,54 @@ void AddTrainOptions(const Options& options, TrainFlags& f) {
   std::string names;
   for (const NetworkInfo& info : Networks()) absl::StrAppend(&names, names.empty() ? "" : ", ", info.name);
   options.Add("network", r.network, names).Required();
-  options.Add("--level", r.level, "O0: fp32; O1: lists; O2: everything that may be low").OneOf({"O0", "O1", "O2"}).ShowDefault();
-  options.Add("--dtype", f.dtype, "fp16 or bf16").OneOf({"fp16", "bf16"}).ShowDefault();
-  options.Flag("--guard,!--no-guard", r.guard, "O2: only what the network's fp16_guard holds (default)");
-  options.Add("--init-scale", r.init_scale, "the first loss scale; default 65536, 1 with bf16").Positive();
-  options.Add("--optimizer", r.optimizer, "sgd, momentum, adam, adamw or lamb; default: the network's");
-  options.Add("--lr", r.learning_rate, "learning rate; default: the network's").NotNegative();
-  options
+  const Options precision = options.Under("Precision");
+  precision.Add("--level", r.level, "O0: fp32; O1: lists; O2: everything that may be low").OneOf({"O0", "O1", "O2"}).ShowDefault();
+  precision.Add("--dtype", f.dtype, "fp16 or bf16").OneOf({"fp16", "bf16"}).ShowDefault();
+  precision.Flag("--guard,!--no-guard", r.guard, "O2: only what the network's fp16_guard holds (default)");
+  precision.Add("--init-scale", r.init_scale, "the first loss scale; default 65536, 1 with bf16").Positive();
+  const Options optimizer = options.Under("Optimizer");
+  optimizer.Add("--optimizer", r.optimizer, "sgd, momentum, adam, adamw or lamb; default: the network's");
+  optimizer.Add("--lr", r.learning_rate, "learning rate; default: the network's").NotNegative();
+  optimizer
       .Add("--schedule", r.schedule,
            "instead of --lr: piecewise:1000,2000:0.1,0.01,0.001 or cosine:0.1,10000, each also with +warmup:500,0,0.1 behind it")
       .Excludes("--lr");
-  options.Add("--momentum", r.momentum, "of the optimizer momentum; default 0.9").Between(0.0, 1.0);
-  options.Add("--weight-decay", r.weight_decay, "default: the optimizer's").NotNegative();
-  options.Add("--clip", r.clip, "gradients: value:LOW,HIGH, norm:N or global-norm:N");
-  options.Add("--batch", r.batch, "rows of a step; default: the network's").Between(1, 1 << 20);
-  options.Add("--accumulate", r.accumulate, "steps per update").Between(1, 1 << 20).ShowDefault();
-  options.Add("--epochs", r.epochs, "times through the data").Between(int64_t{1}, int64_t{1} << 40).ShowDefault();
-  options.Add("--steps", r.steps, "stop after so many steps, instead of --epochs").Between(int64_t{1}, int64_t{1} << 40);
-  options.Add("--seed", r.seed, "of first values and order").ShowDefault();
-  options.Add("--device", r.device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
-  options.Add("--threads", r.threads, "0: all processors").ShowDefault();
-  options.Add("--data", r.data, absl::StrCat("folder with the data set; default ", kFashionMnist));
-  options
-      .Add("--checkpoint", r.checkpoint,
-           "folder for checkpoints: one per epoch, the last three are kept, and the one whose test went best, in best")
-      .Values("FOLDER");
-  options.Add("--checkpoint-every", r.checkpoint_every, "also every so many steps").Between(int64_t{1}, int64_t{1} << 40);
-  options.Flag("--resume", r.resume, "go on from the newest checkpoint");
-  options.Flag("!--no-test", r.test, "no test after an epoch");
-  options
+  optimizer.Add("--momentum", r.momentum, "of the optimizer momentum; default 0.9").Between(0.0, 1.0);
+  optimizer.Add("--weight-decay", r.weight_decay, "default: the optimizer's").NotNegative();
+  optimizer.Add("--clip", r.clip, "gradients: value:LOW,HIGH, norm:N or global-norm:N");
+  const Options steps = options.Under("Steps");
+  steps.Add("--batch", r.batch, "rows of a step; default: the network's").Between(1, 1 << 20);
+  steps.Add("--accumulate", r.accumulate, "steps per update").Between(1, 1 << 20).ShowDefault();
+  steps.Add("--epochs", r.epochs, "times through the data").Between(int64_t{1}, int64_t{1} << 40).ShowDefault();
+  steps.Add("--steps", r.steps, "stop after so many steps, instead of --epochs").Between(int64_t{1}, int64_t{1} << 40);
+  steps.Add("--seed", r.seed, "of first values and order").ShowDefault();
+  steps.Add("--data", r.data, absl::StrCat("folder with the data set; default ", kFashionMnist));
+  steps.Flag("!--no-test", r.test, "no test after an epoch");
+  steps
       .Add(
           "--test-batches", r.test_batches,
           "batches of 250 of a test; default all of the test set, but no more rows than were trained on where --steps ends within an epoch")
       .Between(int64_t{1}, int64_t{1} << 40);
-  options.Flag("--check-nan-inf", r.check_nan_inf, "stop at the first result that is not finite (exit 1)");
-  options.Flag("--keep-going", r.keep_going,
-               "leave out steps without a finite loss, and save what is not finite with a note; else either ends training (exit 1)");
-  options.Add("--output,-o", f.output, "save the trained network for inference: .ampc, .pdmodel or .prog").Values("FILE");
-  options.Flag("--keep-casts", f.keep_casts, "save it in mixed precision; else it is fp32 without casts");
-  options.Add("--plot", f.plot, "picture of loss, accuracy and scale: an .svg file").Values("FILE");
-  options.Add("--csv", f.csv, "every step and epoch as a row of this .csv file, as it ends").Values("FILE");
-  options.Add("--log-every", f.log_every, "a line every so many steps; default none, 100 with --json").Between(1, 1 << 30);
-  options.Flag("--verbose", f.verbose, "every cast and who wanted it, every skipped step");
+  steps.Flag("--check-nan-inf", r.check_nan_inf, "stop at the first result that is not finite (exit 1)");
+  steps.Flag("--keep-going", r.keep_going,
+             "leave out steps without a finite loss, and save what is not finite with a note; else either ends training (exit 1)");
+  const Options device = options.Under("Device");
+  device.Add("--device", r.device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
+  device.Add("--threads", r.threads, "0: all processors").ShowDefault();
+  const Options checkpoints = options.Under("Checkpoints");
+  checkpoints
+      .Add("--checkpoint", r.checkpoint,
+           "folder for checkpoints: one per epoch, the last three are kept, and the one whose test went best, in best")
+      .Values("FOLDER");
+  checkpoints.Add("--checkpoint-every", r.checkpoint_every, "also every so many steps").Between(int64_t{1}, int64_t{1} << 40);
+  checkpoints.Flag("--resume", r.resume, "go on from the newest checkpoint");
+  const Options output = options.Under("Output");
+  output.Add("--output,-o", f.output, "save the trained network for inference: .ampc, .pdmodel or .prog").Values("FILE");
+  output.Flag("--keep-casts", f.keep_casts, "save it in mixed precision; else it is fp32 without casts");
+  output.Add("--plot", f.plot, "picture of loss, accuracy and scale: an .svg file").Values("FILE");
+  output.Add("--csv", f.csv, "every step and epoch as a row of this .csv file, as it ends").Values("FILE");
+  output.Add("--log-every", f.log_every, "a line every so many steps; default none, 100 with --json").Between(1, 1 << 30);
+  output.Flag("--verbose", f.verbose, "every cast and who wanted it, every skipped step");
   options.Flag("--json", f.json, "a JSON object per line instead of a table");
 }
 

@@ -10,7 +10,6 @@
 #include "graph/base/atomic_file.h"
 #include "graph/base/atomic_file_set.h"
 #include "graph/base/error.h"
-#include "graph/base/mapped_file.h"
 #include "graph/base/status_macros.h"
 #include "graph/converted.h"
 #include "graph/formats/files_read.h"
@@ -143,8 +142,7 @@ class Conversion {
 
   absl::Status CheckOptions() {
     AMPC_RETURN_IF_ERROR(ResolveConvertOptions(&options_));
-    AMPC_ASSIGN_OR_RETURN(ctx_.support, TargetSupport(options_.target, options_.runtime));
-    if (!options_.plan.empty()) AMPC_RETURN_IF_ERROR(ReadPlan());
+    if (!options_.plan.empty()) AMPC_RETURN_IF_ERROR(ResolvePlan());
     if (options_.decide_only) return absl::OkStatus();
     AMPC_RETURN_IF_ERROR(CheckSave(options_.output, {.params = options_.params_output}));
     return CheckOutputs(Outputs(), Inputs());
@@ -166,13 +164,14 @@ class Conversion {
     result_.before = FactsOf(program_);
     result_.bytes_before = ModelBytes(options_.model, program_, options_.from);
     result_.load_seconds = watch_.Lap();
-    options_.ranged = planned_measured_ || !options_.ranges.empty() || !options_.calibrate.empty();
+    options_.ranged =
+        (options_.planned != nullptr && options_.planned->measured) || !options_.ranges.empty() || !options_.calibrate.empty();
     marked_ = HasMarks(program_);
-    if (options_.level == "O0") return absl::OkStatus();
-    AMPC_ASSIGN_OR_RETURN(kept_, KeepsConversion(program_, &options_));
-    if (!kept_) return absl::OkStatus();
+    if (options_.level != "O0") {
+      AMPC_ASSIGN_OR_RETURN(kept_, KeepsConversion(program_, &options_));
+    }
     AMPC_ASSIGN_OR_RETURN(ctx_.support, TargetSupport(options_.target, options_.runtime));
-    return CheckMarks(program_, options_.model);
+    return kept_ ? CheckMarks(program_, options_.model) : absl::OkStatus();
   }
 
   absl::Status Measure() {
@@ -185,7 +184,7 @@ class Conversion {
 
   absl::Status Decide() {
     if (kept_) return DecideAgain();
-    ctx_.Put(std::make_unique<FindsSizes>(FindsSizes{MadeSizes}));
+    PutKnown(&ctx_);
     Pipeline decide = DecidePipeline(options_);
     Program original;
     if (MayUpgrade()) original = program_.Clone();
@@ -218,6 +217,7 @@ class Conversion {
     result_.options.progress = nullptr;
     result_.options.decided = nullptr;
     result_.options.page = nullptr;
+    result_.options.planned = nullptr;
     result_.pass_seconds = watch_.Lap();
     return absl::OkStatus();
   }
@@ -288,13 +288,19 @@ class Conversion {
     return files;
   }
 
-  absl::Status ReadPlan() {
-    AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(options_.plan));
-    const absl::StatusOr<Plan> plan = ParsePlan(file.text());
-    if (!plan.ok()) return Annotate(plan.status(), options_.plan);
-    if (plan->edited) options_.plan_digest = plan->digest;
-    planned_measured_ = plan->measured;
+  absl::Status ResolvePlan() {
+    if (options_.planned == nullptr) {
+      AMPC_ASSIGN_OR_RETURN(Plan plan, ReadPlan(options_.plan));
+      options_.planned = std::make_shared<const Plan>(std::move(plan));
+    }
+    if (options_.planned->edited) options_.plan_digest = options_.planned->digest;
     return absl::OkStatus();
+  }
+
+  // For the passes that decide.
+  void PutKnown(PassContext* ctx) const {
+    ctx->Put(std::make_unique<FindsSizes>(FindsSizes{MadeSizes}));
+    if (options_.planned != nullptr) ctx->Put(std::make_unique<Plan>(*options_.planned));
   }
 
   // The casts of a model that was converted before tell its decision; the reasons, and its other ops, come from the decision of its
@@ -307,7 +313,7 @@ class Conversion {
     PassContext ctx;
     ctx.support = ctx_.support;
     ctx.evaluator = ctx_.evaluator;
-    ctx.Put(std::make_unique<FindsSizes>(FindsSizes{MadeSizes}));
+    PutKnown(&ctx);
     AMPC_RETURN_IF_ERROR(BlameMarks(options_.model, RunPipeline(DecidePipeline(options_), Telling(), ctx, program)));
     TellDecision(program, ctx);
     if (options_.decide_only) ctx_ = std::move(ctx);
@@ -365,10 +371,9 @@ class Conversion {
   AtomicFileSet beside_;  // what is written to the disk although the model is not
   Stopwatch watch_;
   Program program_;
-  bool marked_ = false;            // when it was loaded
-  bool kept_ = false;              // it was converted before, and stays as it is
-  bool planned_measured_ = false;  // Plan::measured of the plan that is used
-  std::string plan_;               // the file of options_.plan_out
+  bool marked_ = false;  // when it was loaded
+  bool kept_ = false;    // it was converted before, and stays as it is
+  std::string plan_;     // the file of options_.plan_out
   ConvertResult result_;
 };
 

@@ -1,5 +1,6 @@
 #include "runtime/convert/options.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -16,6 +17,7 @@ namespace ampc {
 namespace {
 
 using enum OptionForm;
+using enum OptionHeading;
 using enum OptionScope;
 using O = ConvertOptions;
 
@@ -24,63 +26,74 @@ constexpr char kDecide[] = "amp-decide", kUpgrade[] = "upgrade-onnx-opset", kPro
 constexpr char kCast[] = "cast-parameters-to-fp16";
 
 // clang-format off
-std::vector<ConvertOption> MakeTable() {
+std::vector<ConvertOption> OptionsThatDecide() {
   return {
-      {"dtype", kText, kDecides, &O::dtype, "fp16 or bf16", {},
+      {"dtype", kText, kDecides, &O::dtype, kBasic, "fp16 or bf16", {},
        {{kDecide, "dtype", true}, {kUpgrade, "dtype", true}, {kProtect, "dtype", true}, {kMeasure, "dtype", true}}},
-      {"level", kText, kDecides, &O::level,
+      {"level", kText, kDecides, &O::level, kBasic,
        "O0: nothing; O1: matrix products and what follows them; O2: all that is safe; OD, with paddle-2.6: the white list alone. "
        "auto: of O2 what is predicted to be fastest on the target. Default O2, with --compat that release's own: O1",
        {"O0", "OD", "O1", "O2", "auto"}, {{kDecide, "level", true}}},
-      {"compat", kText, kDecides, &O::mode, "decide as this Paddle release does; its lists and levels, not ampc's",
+      {"compat", kText, kDecides, &O::mode, kPaddle, "decide as this Paddle release does; its lists and levels, not ampc's",
        {"paddle-2.0", "paddle-2.4", "paddle-2.6", "paddle-inference-2.6"}, {{kDecide, "mode"}}},
-      {"low-io", kFlagOrNames, kDecides, &O::low_io, "float feeds and fetches become low too; --low-io=a,b: only these do",
+      {"low-io", kFlagOrNames, kDecides, &O::low_io, kBasic, "float feeds and fetches become low too; --low-io=a,b: only these do",
        {}, {{kDecide, "low-io"}}},
-      {"keep-io", kFlagOrNames, kDecides, &O::keep_io, "feeds and fetches keep their types (the default); --keep-io=a,b: only these do", {},
-       {{kDecide, "keep-io"}}},
-      {"low-io-names", kNone, kDecides, &O::low_io_names, "", {}, {{kDecide, "low-io-names"}}, "low-io"},
-      {"guard", kFlag, kDecides, &O::guard, "only ops inside an fp16_guard become low", {}, {{kDecide, "guard"}}},
-      {"promote", kFlag, kDecides, &O::promote, "an op becomes low only if none of its operands stays fp32", {}, {{kDecide, "promote"}}},
-      {"white-list", kList, kDecides, &O::white_list, "op types that become low where nothing protects them",
-       {}, {{kDecide, "white-list"}}, "", true},
-      {"black-list", kList, kDecides, &O::black_list, "op types that stay fp32",
-       {}, {{kDecide, "black-list"}, {kUpgrade, "black-list"}}, "", true},
-      {"black-vars", kList, kDecides, &O::black_vars, "values whose readers and writers stay fp32",
-       {}, {{kDecide, "black-vars"}}, "", true},
-      {"classes", kNone, kDecides, &O::classes, "", {}, {{kDecide, "classes"}}},
-      {"include", kList, kDecides, &O::include, "selector of ops that become low, whatever else says fp32", {},
-       {{kDecide, "include", false, ";"}, {kUpgrade, "include", false, ";"}}},
-      {"exclude", kList, kDecides, &O::exclude, "selector of ops that stay fp32 (see below), several times or with commas", {},
-       {{kDecide, "exclude", false, ";"}, {kUpgrade, "exclude", false, ";"}}},
-      {"on-overflow", kText, kDecides, &O::on_overflow, "weights beyond the range: clamp, keep (infinity) or error",
+      {"keep-io", kFlagOrNames, kDecides, &O::keep_io, kBasic,
+       "feeds and fetches keep their types (the default); --keep-io=a,b: only these do",
+       {}, {{kDecide, "keep-io"}}},
+      {"low-io-names", kNone, kDecides, &O::low_io_names, kBasic, "", {}, {{kDecide, "low-io-names"}}, "low-io"},
+      {"guard", kFlag, kDecides, &O::guard, kPaddle, "only ops inside an fp16_guard become low", {}, {{kDecide, "guard"}}},
+      {"promote", kFlag, kDecides, &O::promote, kSelection, "an op becomes low only if none of its operands stays fp32",
+       {}, {{kDecide, "promote"}}},
+      {"white-list", kList, kDecides, &O::white_list, kSelection, "op types that become low where nothing protects them",
+       {}, {{kDecide, "white-list"}}, "", true, "TYPES"},
+      {"black-list", kList, kDecides, &O::black_list, kSelection, "op types that stay fp32",
+       {}, {{kDecide, "black-list"}, {kUpgrade, "black-list"}}, "", true, "TYPES"},
+      {"black-vars", kList, kDecides, &O::black_vars, kSelection, "values whose readers and writers stay fp32",
+       {}, {{kDecide, "black-vars"}}, "", true, "NAMES"},
+      {"classes", kNone, kDecides, &O::classes, kBasic, "", {}, {{kDecide, "classes"}}},
+      {"include", kList, kDecides, &O::include, kSelection, "selector of ops that become low, whatever else says fp32", {},
+       {{kDecide, "include", false, ";"}, {kUpgrade, "include", false, ";"}}, "", false, "SELECTOR"},
+      {"exclude", kList, kDecides, &O::exclude, kSelection, "selector of ops that stay fp32 (see below), several times or with commas", {},
+       {{kDecide, "exclude", false, ";"}, {kUpgrade, "exclude", false, ";"}}, "", false, "SELECTOR"},
+      {"on-overflow", kText, kDecides, &O::on_overflow, kWeights, "weights beyond the range: clamp, keep (infinity) or error",
        {"clamp", "keep", "error"}, {{kCast, "on_overflow", true}}},
-      {"on-tiny", kText, kDecides, &O::on_tiny, "weights below the smallest normal value: subnormal, flush or keep (never zero)",
+      {"on-tiny", kText, kDecides, &O::on_tiny, kWeights, "weights below the smallest normal value: subnormal, flush or keep (never zero)",
        {"subnormal", "flush", "keep"}, {{kCast, "on_tiny", true}, {kProtect, "on_tiny"}}},
-      {"target", kText, kDecides, &O::target, "device whose low types and whose time count: this machine's CPU, or a GPU (cuda: cuda:8.0)",
+      {"target", kText, kDecides, &O::target, kSelection,
+       "device whose low types and whose time count: this machine's CPU, or a GPU (cuda: cuda:8.0)",
        TargetNames()},
-      {"runtime", kText, kDecides, &O::runtime, "executes the result: what it cannot compute low stays fp32; sets --target",
+      {"runtime", kText, kDecides, &O::runtime, kSelection, "executes the result: what it cannot compute low stays fp32; sets --target",
        RuntimeNames()},
-      {"input-range", kList, kDecides, &O::input_ranges,
-       "the values of a feed lie between these: what is proven for them needs no protection", {}, {{kProtect, "input_ranges", false, ""}}},
-      {"probe", kNumber, kDecides, &O::probe,
+      {"input-range", kList, kDecides, &O::input_ranges, kRuns,
+       "the values of a feed lie between these: what is proven for them needs no protection", {}, {{kProtect, "input_ranges", false, ""}},
+       "", false, "NAME=LOW:HIGH"},
+      {"probe", kNumber, kDecides, &O::probe, kRuns,
        "run the model so often on made inputs, and keep fp32 what leaves the range or vanishes on them", {}, {{kMeasure, "probe"}}},
       {"ranges", kNone, kDecides, &O::ranged},
       {"plan", kNone, kDecides, &O::plan_digest},
-      {"params", kText, kRun, &O::params, "file with the weights"},
-      {"params-output", kText, kRun, &O::params_output, "where the converted weights go"},
-      {"program-only", kFlag, kConfig, &O::program_only, "a program without its weights"},
-      {"report", kText, kRun, &O::report, "write every decision, cast and weight to this .json file, or as a page to this .html file"},
-      {"no-sync", kFlag, kRun, &O::no_sync, "do not wait for the disk"},
-      {"write-config", kText, kRun, &O::write_config, "write the options in effect, for --config"},
-      {"calibrate", kList, kRun, &O::calibrate,
+  };
+}
+
+std::vector<ConvertOption> OptionsOfARun() {
+  return {
+      {"params", kText, kRun, &O::params, kWeights, "file with the weights"},
+      {"params-output", kText, kRun, &O::params_output, kWeights, "where the converted weights go"},
+      {"program-only", kFlag, kConfig, &O::program_only, kWeights, "a program without its weights"},
+      {"report", kText, kRun, &O::report, kFiles,
+       "write every decision, cast and weight to this .json file, or as a page to this .html file"},
+      {"no-sync", kFlag, kRun, &O::no_sync, kFiles, "do not wait for the disk"},
+      {"write-config", kText, kRun, &O::write_config, kFiles, "write the options in effect, for --config"},
+      {"calibrate", kList, kRun, &O::calibrate, kRuns,
        "run the model on these inputs (.npz, one file a run) and keep fp32 what leaves the range or vanishes", {},
        {{kMeasure, "inputs", false, ""}}, "ranges"},
-      {"plan-out", kText, kRun, &O::plan_out,
+      {"plan-out", kText, kRun, &O::plan_out, kFiles,
        "write every decision to this JSON file, to be read, edited, compared and given back with --plan"},
-      {"plan", kText, kRun, &O::plan, "take options and decisions from this file; decisions that fit no op of the model are listed", {},
+      {"plan", kText, kRun, &O::plan, kFiles,
+       "take options and decisions from this file; decisions that fit no op of the model are listed", {},
        {{"use-plan", "file", false, ""}}, "plan"},
-      {"save-ranges", kText, kRun, &O::save_ranges, "write the measured ranges of values to this JSON file, for --ranges"},
-      {"ranges", kText, kRun, &O::ranges, "ranges of values that an earlier --calibrate measured",
+      {"save-ranges", kText, kRun, &O::save_ranges, kRuns, "write the measured ranges of values to this JSON file, for --ranges"},
+      {"ranges", kText, kRun, &O::ranges, kRuns, "ranges of values that an earlier --calibrate measured",
        {}, {{kMeasure, "ranges", false, ""}}, "ranges"},
   };
 }
@@ -92,33 +105,41 @@ absl::Status CheckSupported(const ConvertOptions& o) {
   return UsageError(absl::StrCat("--report is '", o.report, "', a .json ", o.page == nullptr ? "" : "or .html ", "file is needed"));
 }
 
+// A text is the default or one of the row's values.
+absl::Status CheckValues(const ConvertOptions& o) {
+  const ConvertOptions defaults;
+  for (const ConvertOption& row : ConvertOptionTable()) {
+    const auto* member = std::get_if<std::string ConvertOptions::*>(&row.member);
+    if (member == nullptr || row.values.empty()) continue;
+    const std::string& text = o.**member;
+    if (text == defaults.**member || std::find(row.values.begin(), row.values.end(), text) != row.values.end()) continue;
+    return UsageError(absl::StrCat("--", row.name, " is '", text, "', one of ", absl::StrJoin(row.values, ", "), " is needed"));
+  }
+  return absl::OkStatus();
+}
+
+bool HasLevels(const ConvertOptions& o) { return o.mode != "paddle-inference-2.6"; }
+
 // Whose decisions, and at which level.
-absl::Status ResolveLevel(ConvertOptions* o) {
-  if (o->mode == "own") {
-    if (o->level.empty()) o->level = "O2";
-    if (o->level != "auto" || !o->promote) return absl::OkStatus();
+absl::Status CheckLevel(const ConvertOptions& o) {
+  if (o.mode == "own") {
+    if (o.level != "auto" || !o.promote) return absl::OkStatus();
     return UsageError("--promote contradicts --level auto, which decides by what casts cost");
   }
-  if (o->target != "cuda") {
-    return UsageError(absl::StrCat("--target ", o->target, " contradicts --compat ", o->mode,
+  if (o.target != "cuda") {
+    return UsageError(absl::StrCat("--target ", o.target, " contradicts --compat ", o.mode,
                                    ", which decides by the kernels of that release's GPU build"));
   }
-  if (o->level == "auto")
-    return UsageError(absl::StrCat("--level auto contradicts --compat ", o->mode, ", whose decisions are not ampc's"));
-  const bool levels = o->mode != "paddle-inference-2.6";
-  if (!levels && (o->level == "O1" || o->level == "OD")) {
-    return UsageError(absl::StrCat("--level ", o->level, ": ", o->mode, " has one way to convert and no levels"));
+  if (o.level == "auto") return UsageError(absl::StrCat("--level auto contradicts --compat ", o.mode, ", whose decisions are not ampc's"));
+  if (!HasLevels(o) && (o.level == "O1" || o.level == "OD")) {
+    return UsageError(absl::StrCat("--level ", o.level, ": ", o.mode, " has one way to convert and no levels"));
   }
-  if (o->level.empty()) o->level = levels ? "O1" : "O2";
   return absl::OkStatus();
 }
 
 // A runtime chooses the target.
 absl::Status ResolveRuntime(ConvertOptions* o) {
   const Runtime* runtime = FindRuntime(o->runtime);
-  if (runtime == nullptr) {
-    return UsageError(absl::StrCat("--runtime is '", o->runtime, "', one of ", absl::StrJoin(RuntimeNames(), ", "), " is needed"));
-  }
   if (runtime->target.empty()) return absl::OkStatus();
   if (o->mode != "own") return UsageError(absl::StrCat("--runtime contradicts --compat ", o->mode, ", whose decisions are not ampc's"));
   const bool fits = absl::StartsWith(o->target, runtime->target);
@@ -173,15 +194,34 @@ absl::Status CheckSelectors(const ConvertOptions& o) {
 
 }  // namespace
 
+const char* Name(OptionHeading heading) {
+  switch (heading) {
+    case kBasic: return "Basic";
+    case kSelection: return "Selection of ops";
+    case kRuns: return "Values of runs";
+    case kWeights: return "Weights";
+    case kFiles: return "Files";
+    case kPaddle: break;
+  }
+  return "Paddle";
+}
+
 const std::vector<ConvertOption>& ConvertOptionTable() {
-  static const std::vector<ConvertOption> table = MakeTable();
+  static const std::vector<ConvertOption> table = [] {
+    std::vector<ConvertOption> rows = OptionsThatDecide();
+    const std::vector<ConvertOption> others = OptionsOfARun();
+    rows.insert(rows.end(), others.begin(), others.end());
+    return rows;
+  }();
   return table;
 }
 
 absl::Status ResolveConvertOptions(ConvertOptions* options) {
   AMPC_RETURN_IF_ERROR(CheckSupported(*options));
+  if (options->level.empty()) options->level = options->mode == "own" || !HasLevels(*options) ? "O2" : "O1";
+  AMPC_RETURN_IF_ERROR(CheckValues(*options));
   AMPC_RETURN_IF_ERROR(ResolveRuntime(options));
-  AMPC_RETURN_IF_ERROR(ResolveLevel(options));
+  AMPC_RETURN_IF_ERROR(CheckLevel(*options));
   if (!IsLowPrecision(options->dtype)) return UsageError(absl::StrCat("--dtype is ", Name(options->dtype), ", fp16 or bf16 is needed"));
   AMPC_RETURN_IF_ERROR(CheckRanges(*options));
   AMPC_RETURN_IF_ERROR(CheckInputRanges(*options));

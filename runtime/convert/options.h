@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,6 +18,7 @@
 namespace ampc {
 
 struct AmpDecision;
+struct Plan;
 class Program;
 struct ConvertResult;
 
@@ -59,6 +61,7 @@ struct ConvertOptions {
   bool ranged = false;                         // some of these are used: Convert's
   std::string plan = {},
               plan_out = {};  // files: decisions that count more than options (those that stand in it are not read); where all are written
+  std::shared_ptr<const Plan> planned = {};    // the contents of `plan`; null: Convert reads it
   std::string plan_digest = {};                // of a plan that somebody edited: Convert's
   std::string report = {}, write_config = {};  // files
 
@@ -96,6 +99,10 @@ enum class OptionScope : uint8_t {
   kDecides,  // that, and what becomes of ops: a converted model records it and is held against it
 };
 
+// The headings of the help, in their order.
+enum class OptionHeading : uint8_t { kBasic, kSelection, kRuns, kWeights, kFiles, kPaddle };
+const char* Name(OptionHeading heading);
+
 // A pass that gets the option: under which name, also where it is the default, and what stands between the items of a list;
 // "" for JoinItems.
 struct PassUse {
@@ -113,18 +120,20 @@ struct ConvertOption {
   OptionForm form;
   OptionScope scope;
   Member member;
+  OptionHeading heading = OptionHeading::kBasic;
   const char* help = "";
   std::vector<std::string> values = {};  // a text is one of these
   std::vector<PassUse> passes = {};
   const char* chosen_by = "";  // the option with which a user chooses it, where it is another
   bool split = false;          // a list is split at commas
+  const char* shown = "";      // the value in the help, where it is no file and none of `values`
 };
 
-// In the order of the help.
+// In the order in which everything that is written has them, and under its heading the help.
 const std::vector<ConvertOption>& ConvertOptionTable();
 
-// Fills in a `level` that is empty: the default of the mode. Usage errors for what contradicts itself, as they are said on the command
-// line; exit code 4 for what is known and not supported.
+// Fills in a `level` that is empty, the default of the mode, and the `target` that a `runtime` has. Usage errors for what contradicts
+// itself, as they are said on the command line; exit code 4 for what is known and not supported.
 absl::Status ResolveConvertOptions(ConvertOptions* options);
 
 // fp32 program -> mixed precision program, by reversible edits only: types, attributes, inserted casts, weights. Empty at O0. The parts

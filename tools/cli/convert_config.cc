@@ -2,7 +2,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "graph/base/json_reader.h"
 #include "graph/base/mapped_file.h"
 #include "graph/base/status_macros.h"
 #include "runtime/convert/options.h"
@@ -91,7 +90,11 @@ absl::Status ApplyConvertConfig(const std::string& path, const Options& options)
   const absl::StatusOr<JsonValue> json = ParseJson(file.text());
   if (!json.ok()) return Annotate(json.status(), path);
   const JsonValue* config = json->Find(kVersionKey) == nullptr ? json->Find("config") : nullptr;
-  return Annotate(Apply(config == nullptr ? *json : *config, options), path);
+  return ApplyConvertConfig(config == nullptr ? *json : *config, path, options);
+}
+
+absl::Status ApplyConvertConfig(const JsonValue& config, const std::string& path, const Options& options) {
+  return Annotate(Apply(config, options), path);
 }
 
 }  // namespace ampc

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "graph/base/json_reader.h"
 #include "tools/cli/options.h"
 
 namespace ampc {
@@ -22,5 +23,7 @@ std::vector<std::string> ConvertConfigKeys();
 // count as one option. A file whose object has the member "config" (a report) means that. BadInput, with the file's name: no
 // JSON, an unknown key (with the nearest), a value that the option refuses.
 absl::Status ApplyConvertConfig(const std::string& path, const Options& options);
+// The same for that object of such a file.
+absl::Status ApplyConvertConfig(const JsonValue& config, const std::string& path, const Options& options);
 
 }  // namespace ampc

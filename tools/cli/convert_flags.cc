@@ -1,6 +1,7 @@
 #include "tools/cli/convert_flags.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "passes/amp/decide/plan.h"
 #include "tools/cli/command.h"
 #include "tools/cli/convert_config.h"
 #include "tools/report/html_report.h"
@@ -64,76 +66,35 @@ std::set<std::string> GivenOptions(const Options& options) {
   return given;
 }
 
-// How --help shows an option: under which heading, and what its value is called where the table has no list of values.
-struct Shown {
-  const char* name;
-  const char* heading;
-  const char* value = "";
-};
-constexpr Shown kShown[] = {
-    {"dtype", "Basic"},
-    {"level", "Basic"},
-    {"low-io", "Basic"},
-    {"keep-io", "Basic"},
-    {"promote", "Selection of ops"},
-    {"include", "Selection of ops", "SELECTOR"},
-    {"exclude", "Selection of ops", "SELECTOR"},
-    {"white-list", "Selection of ops", "TYPES"},
-    {"black-list", "Selection of ops", "TYPES"},
-    {"black-vars", "Selection of ops", "NAMES"},
-    {"target", "Selection of ops"},
-    {"runtime", "Selection of ops"},
-    {"calibrate", "Values of runs", "FILE"},
-    {"probe", "Values of runs"},
-    {"input-range", "Values of runs", "NAME=LOW:HIGH"},
-    {"save-ranges", "Values of runs", "FILE"},
-    {"ranges", "Values of runs", "FILE"},
-    {"on-overflow", "Weights"},
-    {"on-tiny", "Weights"},
-    {"params", "Weights", "FILE"},
-    {"params-output", "Weights", "FILE"},
-    {"program-only", "Weights"},
-    {"report", "Files", "FILE"},
-    {"plan-out", "Files", "FILE"},
-    {"plan", "Files", "FILE"},
-    {"write-config", "Files", "FILE"},
-    {"no-sync", "Files"},
-    {"compat", "Paddle"},
-    {"guard", "Paddle"},
-};
-
 struct Declare {
-  const Options& options;
+  const Options& options;  // under the row's heading
   const ConvertOption& row;
-  const Shown& shown;
   ConvertFlags& flags;
 
   std::string Name() const { return absl::StrCat("--", row.name); }
-  DeclaredOption AsShown(const DeclaredOption& declared) const {
-    if (*shown.value != '\0') declared.Values(shown.value);
-    return declared.Under(shown.heading);
+  template <typename T>
+  DeclaredOption Add(T& value) const {
+    const DeclaredOption declared = options.Add(Name(), value, row.help);
+    const bool file = row.scope == OptionScope::kRun;
+    return file || *row.shown != '\0' ? declared.Values(file ? "FILE" : row.shown) : declared;
   }
-  void operator()(DType ConvertOptions::*) const {
-    AsShown(options.Add(Name(), flags.dtype, row.help)).AnyCaseOf({"fp16", "bf16"}).Values("{fp16,bf16}").ShowDefault();
-  }
-  void operator()(int ConvertOptions::*member) const {
-    AsShown(options.Add(Name(), flags.options.*member, row.help)).NotNegative().ShowDefault();
-  }
-  void operator()(bool ConvertOptions::*member) const { AsShown(options.Flag(Name(), flags.options.*member, row.help)); }
+  void operator()(DType ConvertOptions::*) const { Add(flags.dtype).AnyCaseOf({"fp16", "bf16"}).Values("{fp16,bf16}").ShowDefault(); }
+  void operator()(int ConvertOptions::*member) const { Add(flags.options.*member).NotNegative().ShowDefault(); }
+  void operator()(bool ConvertOptions::*member) const { options.Flag(Name(), flags.options.*member, row.help); }
   void operator()(std::string ConvertOptions::*member) const {
     std::string& value = flags.options.*member;
-    const DeclaredOption declared = AsShown(options.Add(Name(), value, row.help));
+    const DeclaredOption declared = Add(value);
     if (row.values.empty()) return;
     declared.OneOf(row.values);
     if (std::find(row.values.begin(), row.values.end(), value) != row.values.end()) declared.ShowDefault();
   }
   void operator()(std::vector<std::string> ConvertOptions::*member) const {
-    const DeclaredOption declared = AsShown(options.Add(Name(), flags.options.*member, row.help)).OneValueEach();
+    const DeclaredOption declared = Add(flags.options.*member).OneValueEach();
     if (row.split) declared.SplitAtCommas();
   }
   void operator()() const {
     if (row.form == OptionForm::kFlagOrNames) {
-      AsShown(options.Flag(Name(), absl::string_view(row.name) == "low-io" ? flags.low_io : flags.keep_io, row.help));
+      options.Flag(Name(), absl::string_view(row.name) == "low-io" ? flags.low_io : flags.keep_io, row.help);
     } else {
       std::visit(*this, row.member);
     }
@@ -143,30 +104,21 @@ struct Declare {
 // `all`: also those that only say what is written.
 void AddRows(const Options& options, bool all, ConvertFlags& flags) {
   flags.options.level.clear();  // the default is the mode's
-  const auto add = [&](const ConvertOption& row, const Shown& shown) {
-    if (row.form != OptionForm::kNone && (all || DecidesSomething(row))) Declare{options, row, shown, flags}();
-  };
-  std::set<absl::string_view> added;
-  for (const Shown& shown : kShown) {
-    for (const ConvertOption& row : ConvertOptionTable()) {
-      if (absl::string_view(row.name) == shown.name) add(row, shown);
-    }
-    added.insert(shown.name);
+  std::vector<ConvertOption> rows = ConvertOptionTable();
+  std::stable_sort(rows.begin(), rows.end(), [](const ConvertOption& a, const ConvertOption& b) { return a.heading < b.heading; });
+  for (const ConvertOption& row : rows) {
+    if (row.form != OptionForm::kNone && (all || DecidesSomething(row))) Declare{options.Under(Name(row.heading)), row, flags}();
   }
-  for (const ConvertOption& row : ConvertOptionTable()) {
-    if (!added.contains(row.name)) add(row, {row.name, "Options"});
-  }
-  options.Add("--config", flags.config, "take options from this JSON file; those of the command line win").Values("FILE").Under("Files");
+  const Options files = options.Under(Name(OptionHeading::kFiles));
+  files.Add("--config", flags.config, "take options from this JSON file; those of the command line win").Values("FILE");
 }
 
 }  // namespace
 
 void AddConvertOptions(const Options& options, ConvertFlags& flags) {
   options.Add("model", flags.options.model, kModelHelp).Required();
-  options.Add("--output,-o", flags.options.output, "the converted model; the ending chooses the format")
-      .Required()
-      .Values("FILE")
-      .Under("Basic");
+  const Options basic = options.Under(Name(OptionHeading::kBasic));
+  basic.Add("--output,-o", flags.options.output, "the converted model; the ending chooses the format").Required().Values("FILE");
   AddRows(options, true, flags);
 }
 
@@ -177,13 +129,18 @@ void AddDecidingOptions(const Options& options, ConvertFlags& flags) {
 
 void AddExplainOptions(const Options& options, ExplainFlags& flags) {
   AddDecidingOptions(options, flags.convert);
-  options.Add("--op", flags.ops, "only these ops, in full: a selector, several times or with commas").OneValueEach().Values("SELECTOR");
-  options.Add("--why-cast", flags.cast, "only the casts of this value").Values("VALUE");
+  const Options shown = options.Under("What is shown");
+  shown.Add("--op", flags.ops, "only these ops, in full: a selector, several times or with commas").OneValueEach().Values("SELECTOR");
+  shown.Add("--why-cast", flags.cast, "only the casts of this value").Values("VALUE");
 }
 
 absl::Status ResolveConvertFlags(const Options& options, ConvertFlags& flags) {
   if (!flags.config.empty()) AMPC_RETURN_IF_ERROR(ApplyConvertConfig(flags.config, options));
-  if (!flags.options.plan.empty()) AMPC_RETURN_IF_ERROR(ApplyConvertConfig(flags.options.plan, options));
+  if (!flags.options.plan.empty()) {
+    AMPC_ASSIGN_OR_RETURN(Plan plan, ReadPlan(flags.options.plan));
+    AMPC_RETURN_IF_ERROR(ApplyConvertConfig(plan.config, flags.options.plan, options));
+    flags.options.planned = std::make_shared<const Plan>(std::move(plan));
+  }
   const std::optional<DType> dtype = ParseDType(flags.dtype);
   if (!dtype.has_value() || !IsLowPrecision(*dtype))
     return UsageError(absl::StrCat("--dtype is '", flags.dtype, "', fp16 or bf16 is needed"));

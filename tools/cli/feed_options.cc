@@ -68,30 +68,25 @@ absl::StatusOr<const ValueInfo*> InputOf(const std::string& source, const std::v
 }  // namespace
 
 void AddFeedOptions(const Options& options, FeedFlags* flags) {
-  const std::string heading = "Feeds";
-  options
+  const Options feeds = options.Under("Feeds");
+  feeds
       .Add("inputs,--input,-i", flags->inputs,
            "feeds: .npz, .safetensors, NAME=file.npy, NAME=photo.jpg (.png, .bmp), without NAME for a model with one feed; several files "
            "add up")
-      .Values("FILE")
-      .Under(heading);
-  options.Flag("--random", flags->random, "feeds that are made up: ids within their tables, masks of ones, images, else numbers in [-1, 1)")
-      .Under(heading);
-  options.Add("--seed", flags->seed, "other values of --random").ShowDefault().Under(heading);
-  options.Add("--dims", flags->dims, "NAME=1,3,224,224: dims of a feed of --random or of a picture, where the model leaves them open")
-      .Values("NAME=DIMS")
-      .Under(heading);
-  options.Add("--mean", flags->mean, "subtracted from pictures, whose values are 0 to 1: one number, or one per channel: 0.485,0.456,0.406")
+      .Values("FILE");
+  feeds.Flag("--random", flags->random, "feeds that are made up: ids within their tables, masks of ones, images, else numbers in [-1, 1)");
+  feeds.Add("--seed", flags->seed, "other values of --random").ShowDefault();
+  feeds.Add("--dims", flags->dims, "NAME=1,3,224,224: dims of a feed of --random or of a picture, where the model leaves them open")
+      .Values("NAME=DIMS");
+  feeds.Add("--mean", flags->mean, "subtracted from pictures, whose values are 0 to 1: one number, or one per channel: 0.485,0.456,0.406")
       .Values("NUMBERS")
       .SplitAtCommas()
-      .OneValueEach()
-      .Under(heading);
-  options.Add("--std", flags->deviation, "pictures are divided by it after that: 0.229,0.224,0.225")
+      .OneValueEach();
+  feeds.Add("--std", flags->deviation, "pictures are divided by it after that: 0.229,0.224,0.225")
       .Values("NUMBERS")
       .SplitAtCommas()
-      .OneValueEach()
-      .Under(heading);
-  options.Add("--channels", flags->channels, "which channel of pictures comes first").OneOf({"RGB", "BGR"}).ShowDefault().Under(heading);
+      .OneValueEach();
+  feeds.Add("--channels", flags->channels, "which channel of pictures comes first").OneOf({"RGB", "BGR"}).ShowDefault();
 }
 
 absl::Status CheckFeedFlags(const Options& options, const FeedFlags& flags) {

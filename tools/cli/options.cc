@@ -21,6 +21,8 @@ std::string ShellWord(absl::string_view word) {
   return absl::StrCat("'", absl::StrReplaceAll(word, {{"'", "'\\''"}}), "'");
 }
 
+CLI::Option* PutUnder(CLI::Option* option, const std::string& heading) { return heading.empty() ? option : option->group(heading); }
+
 }  // namespace
 
 DeclaredOption DeclaredOption::Required() const { return DeclaredOption(option_->required()); }
@@ -48,14 +50,19 @@ DeclaredOption DeclaredOption::Excludes(const std::string& other) const { return
 DeclaredOption DeclaredOption::SplitAtCommas() const { return DeclaredOption(option_->delimiter(',')); }
 DeclaredOption DeclaredOption::OneValueEach() const { return DeclaredOption(option_->allow_extra_args(false)); }
 DeclaredOption DeclaredOption::Values(const std::string& shown) const { return DeclaredOption(option_->type_name(shown)); }
-DeclaredOption DeclaredOption::Under(const std::string& heading) const { return DeclaredOption(option_->group(heading)); }
 
 Options::Options(CLI::App& verb) : app_(&verb, [](CLI::App*) {}) {}
 Options::Options(const std::string& name) : app_(std::make_shared<CLI::App>("", name)) {}
 
+Options Options::Under(std::string heading) const {
+  Options under = *this;
+  under.heading_ = std::move(heading);
+  return under;
+}
+
 template <typename T>
 DeclaredOption Options::Add(const std::string& names, T& value, const std::string& help) const {
-  return DeclaredOption(app_->add_option(names, value, help));
+  return DeclaredOption(PutUnder(app_->add_option(names, value, help), heading_));
 }
 template DeclaredOption Options::Add(const std::string&, std::string&, const std::string&) const;
 template DeclaredOption Options::Add(const std::string&, std::vector<std::string>&, const std::string&) const;
@@ -68,7 +75,7 @@ template DeclaredOption Options::Add(const std::string&, std::optional<double>&,
 
 template <typename T>
 DeclaredOption Options::Flag(const std::string& names, T& value, const std::string& help) const {
-  return DeclaredOption(app_->add_flag(names, value, help));
+  return DeclaredOption(PutUnder(app_->add_flag(names, value, help), heading_));
 }
 template DeclaredOption Options::Flag(const std::string&, bool&, const std::string&) const;
 template DeclaredOption Options::Flag(const std::string&, std::vector<std::string>&, const std::string&) const;

@@ -31,8 +31,7 @@ class DeclaredOption {
   DeclaredOption Excludes(const std::string& other) const;  // an option that was declared before
   DeclaredOption SplitAtCommas() const;
   DeclaredOption OneValueEach() const;  // a list gets one value each time that the option is given, not all words behind it
-  DeclaredOption Values(const std::string& shown) const;   // "FILE", or "{a,b}", which completion offers: for --help, without a check
-  DeclaredOption Under(const std::string& heading) const;  // of --help
+  DeclaredOption Values(const std::string& shown) const;  // "FILE", or "{a,b}", which completion offers: for --help, without a check
 
  private:
   CLI::Option* option_;
@@ -43,6 +42,8 @@ class Options {
  public:
   explicit Options(CLI::App& verb);           // not owned
   explicit Options(const std::string& name);  // belong to no command line
+  // The same options; --help shows what is declared with this handle under that heading, in the order of the first of each.
+  Options Under(std::string heading) const;
 
   // An argument ("model") or an option ("--output,-o") that sets `value`, which has to live as long as these options: a string, a list of
   // them, int, int64_t, uint64_t, double, a list of int64_t or an optional double.
@@ -68,6 +69,7 @@ class Options {
 
  private:
   std::shared_ptr<CLI::App> app_;
+  std::string heading_;  // "" for that of all verbs
 };
 
 }  // namespace ampc

@@ -13,31 +13,25 @@ namespace ampc {
 void AddTuneOptions(const Options& options, TuneFlags& flags) {
   TuneOptions& tune = flags.tune;
   AddDecidingOptions(options, flags.convert);
-  const std::string feeds = "Inputs", search = "Search";
-  options.Add("inputs,--input,-i", tune.inputs, ".npz, .safetensors or, for a model with one feed, .npy files: the feeds of one run each")
-      .Values("FILE")
-      .Under(feeds);
-  options.Flag("--random", flags.random, "inputs that are made up, as those of run --random").Under(feeds);
-  options.Add("--runs", flags.runs, "how many of them").Positive().ShowDefault().Under(feeds);
-  options.Add("--seed", tune.seed, "other values of --random").ShowDefault().Under(feeds);
-  options.Add("--dims", flags.dims, "NAME=1,3,224,224: dims of a feed of --random, where the model leaves them open")
-      .Values("NAME=DIMS")
-      .Under(feeds);
-  options.Add("--budget", tune.budget, "the largest error of an output, over its largest value; without it and --judge: compare's verdict")
-      .Values("REL")
-      .Under(search);
-  options.Add("--judge", tune.judge, "a shell command that looks at the outputs: exit code 0 means good").Values("CMD").Under(search);
-  options.Add("--goal", tune.goal, "as fast as possible, or as much of the conv and matmul flops low")
+  const Options feeds = options.Under("Inputs"), search = options.Under("Search"), files = options.Under("Files");
+  feeds.Add("inputs,--input,-i", tune.inputs, ".npz, .safetensors or, for a model with one feed, .npy files: the feeds of one run each")
+      .Values("FILE");
+  feeds.Flag("--random", flags.random, "inputs that are made up, as those of run --random");
+  feeds.Add("--runs", flags.runs, "how many of them").Positive().ShowDefault();
+  feeds.Add("--seed", tune.seed, "other values of --random").ShowDefault();
+  feeds.Add("--dims", flags.dims, "NAME=1,3,224,224: dims of a feed of --random, where the model leaves them open").Values("NAME=DIMS");
+  search.Add("--budget", tune.budget, "the largest error of an output, over its largest value; without it and --judge: compare's verdict")
+      .Values("REL");
+  search.Add("--judge", tune.judge, "a shell command that looks at the outputs: exit code 0 means good").Values("CMD");
+  search.Add("--goal", tune.goal, "as fast as possible, or as much of the conv and matmul flops low")
       .OneOf({"time", "flops"})
-      .ShowDefault()
-      .Under(search);
-  options.Add("--evaluations", tune.evaluations, "run the model, or a part of it, about so often on the inputs at most")
+      .ShowDefault();
+  search.Add("--evaluations", tune.evaluations, "run the model, or a part of it, about so often on the inputs at most")
       .Positive()
-      .ShowDefault()
-      .Under(search);
-  options.Add("--threads", tune.threads, "for one run; 0: all processors").NotNegative().ShowDefault().Under(search);
-  options.Add("--plan-out", tune.plan_out, "write what is chosen to this JSON file, for convert --plan").Values("FILE").Under("Files");
-  options.Add("--plot", tune.plot, "draw error against predicted time into this .svg file").Values("FILE").Under("Files");
+      .ShowDefault();
+  search.Add("--threads", tune.threads, "for one run; 0: all processors").NotNegative().ShowDefault();
+  files.Add("--plan-out", tune.plan_out, "write what is chosen to this JSON file, for convert --plan").Values("FILE");
+  files.Add("--plot", tune.plot, "draw error against predicted time into this .svg file").Values("FILE");
 }
 
 absl::Status ResolveTuneFlags(const Options& options, TuneFlags& flags) {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "graph/base/error.h"
 #include "graph/base/fnv.h"
-#include "graph/base/json_reader.h"
+#include "graph/base/mapped_file.h"
 #include "graph/base/status_macros.h"
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/decide/structure_keys.h"
@@ -114,7 +114,7 @@ std::string PlanJson(const Plan& plan, absl::FunctionRef<void(JsonWriter&)> writ
 }
 
 absl::StatusOr<Plan> ParsePlan(absl::string_view text) {
-  AMPC_ASSIGN_OR_RETURN(const JsonValue json, ParseJson(text));
+  AMPC_ASSIGN_OR_RETURN(JsonValue json, ParseJson(text));
   const JsonValue* version = json.Find(kVersionKey);
   const JsonValue* ops = json.Find("ops");
   if (version == nullptr || version->AsInt() != 1) return BadInputError(absl::StrCat("'", kVersionKey, "' needs to be 1"));
@@ -132,7 +132,16 @@ absl::StatusOr<Plan> ParsePlan(absl::string_view text) {
   }
   plan.digest = DigestOf(plan.entries);
   plan.edited = plan.digest != digest;
+  for (JsonValue::Member& member : json.members) {
+    if (member.key == "config") plan.config = std::move(member.value);
+  }
   return plan;
+}
+
+absl::StatusOr<Plan> ReadPlan(const std::string& path) {
+  AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+  absl::StatusOr<Plan> plan = ParsePlan(file.text());
+  return plan.ok() ? std::move(plan) : Annotate(plan.status(), path);
 }
 
 PlannedOps MatchPlan(Plan given, const Program& program) {

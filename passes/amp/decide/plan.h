@@ -14,6 +14,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "graph/base/json_reader.h"
 #include "graph/base/json_writer.h"
 #include "graph/program.h"
 #include "passes/amp/decide/decision.h"
@@ -33,6 +34,7 @@ struct Plan {
   std::string digest;     // of the decisions as they are; written with them
   bool edited = false;    // the file's digest is another: somebody changed a decision
   bool measured = false;  // ranges that a user gave or measured were among the reasons
+  JsonValue config;       // the options that led to them; null if the file has none
 };
 
 // Of a program as it was decided, not yet rewritten.
@@ -41,6 +43,8 @@ Plan PlanOf(const Program& program, const AmpDecision& decision);
 std::string PlanJson(const Plan& plan, absl::FunctionRef<void(JsonWriter&)> write_config);
 // BadInput says what is wrong.
 absl::StatusOr<Plan> ParsePlan(absl::string_view text);
+// The same for a file, whose name an error has.
+absl::StatusOr<Plan> ReadPlan(const std::string& path);
 
 // The entries of a plan for the ops of a program.
 struct PlannedOps {

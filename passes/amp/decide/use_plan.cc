@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "graph/base/mapped_file.h"
 #include "graph/base/status_macros.h"
 #include "passes/amp/decide/plan.h"
 #include "passes/amp/protect/op_class.h"
@@ -29,10 +28,13 @@ void NoteMisfits(const PlannedOps& planned, std::vector<std::string>* notes) {
 }
 
 absl::StatusOr<bool> UsePlan(const std::string& path, PassContext& ctx, Program& program) {
-  AMPC_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
-  absl::StatusOr<Plan> plan = ParsePlan(file.text());
-  if (!plan.ok()) return Annotate(plan.status(), path);
-  auto planned = std::make_unique<PlannedOps>(MatchPlan(*std::move(plan), program));
+  Plan plan;
+  if (const Plan* given = ctx.Find<Plan>()) {
+    plan = *given;
+  } else {
+    AMPC_ASSIGN_OR_RETURN(plan, ReadPlan(path));
+  }
+  auto planned = std::make_unique<PlannedOps>(MatchPlan(std::move(plan), program));
   NoteMisfits(*planned, &ctx.notes);
   bool changed = false;
   for (int b = 0; b < program.num_blocks(); ++b) {

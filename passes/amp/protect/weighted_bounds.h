@@ -1,7 +1,7 @@
 // WeightedBounds: between which numbers results lie that are made with weights. Products, convolutions and batch norms by the sums of each
 // row of their weights, normalisations by the number of elements that they normalise, a mean by the weights of a softmax.
 //
-// These are worst cases: hardly any input comes near them. What they say is in range is so for every input, whichever ops are low.
+// These are worst cases: hardly any input comes near them. A result in range is in range for every input, whichever ops are low.
 #pragma once
 
 #include <optional>
