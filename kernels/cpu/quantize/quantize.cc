@@ -55,39 +55,40 @@ void ForStretches(const Stretches& s, bool one_scale, const KernelArgs& args, F 
   });
 }
 
+// `fn(x, scale, zero point, out, n)` computes a piece.
+template <typename F>
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const SpecView& view, F fn) {
+  const KernelSpec& spec = view.spec();
+  AMPC_RETURN_IF_ERROR(view.CheckType(view.InDesc("Scale").dtype, {DType::kF32}));
+  const bool one = view.InDesc("Scale").NumElements() == 1;
+  if (spec.outputs[0].NumElements() == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
+  const int64_t in_size = ElementSize(spec.inputs[0]), out_size = ElementSize(spec.outputs[0]);
+  return MakeLambdaKernel({.implementation = "ampc:simd"}, [s = ReadStretches(view), fn, one, in_size, out_size](const KernelArgs& args) {
+    const char* x = static_cast<const char*>(args.inputs[0]);
+    char* out = static_cast<char*>(args.outputs[0]);
+    ForStretches(s, one, args, [&](int64_t at, float scale, int32_t zero, int64_t n) {
+      fn(static_cast<const void*>(x + at * in_size), scale, zero, static_cast<void*>(out + at * out_size), n);
+    });
+    return absl::OkStatus();
+  });
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> MakeQuantize(const KernelSpec& spec) {
   const SpecView view(spec);
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.inputs[0].dtype, {DType::kF32}));
-  AMPC_RETURN_IF_ERROR(view.CheckType(view.InDesc("Scale").dtype, {DType::kF32}));
-  const DType to = spec.outputs[0].dtype;
-  const simd::QuantizeFn fn = simd::Quantize(to);
+  const simd::QuantizeFn fn = simd::Quantize(spec.outputs[0].dtype);
   if (fn == nullptr) return view.Internal("the result is not quantised");
-  const bool one = view.InDesc("Scale").NumElements() == 1;
-  if (spec.outputs[0].NumElements() == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
-  return MakeLambdaKernel(
-      {.implementation = "ampc:simd"}, [s = ReadStretches(view), fn, one, size = ElementSize(to)](const KernelArgs& args) {
-        const float* x = static_cast<const float*>(args.inputs[0]);
-        char* out = static_cast<char*>(args.outputs[0]);
-        ForStretches(s, one, args, [&](int64_t at, float scale, int32_t zero, int64_t n) { fn(x + at, scale, zero, out + at * size, n); });
-        return absl::OkStatus();
-      });
+  return Make(view, [fn](const void* x, float scale, int32_t zero, void* out, int64_t n) {
+    fn(static_cast<const float*>(x), scale, zero, out, n);
+  });
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeDequantize(const KernelSpec& spec) {
   const SpecView view(spec);
-  AMPC_RETURN_IF_ERROR(view.CheckType(view.InDesc("Scale").dtype, {DType::kF32}));
-  const DType from = spec.inputs[0].dtype;
-  const simd::DequantizeFn fn = simd::Dequantize(from);
+  const simd::DequantizeFn fn = simd::Dequantize(spec.inputs[0].dtype);
   if (fn == nullptr) return view.Internal("X is not quantised");
-  const bool one = view.InDesc("Scale").NumElements() == 1;
-  if (spec.outputs[0].NumElements() == 0) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
-  return MakeLambdaKernel(
-      {.implementation = "ampc:simd"}, [s = ReadStretches(view), fn, one, size = ElementSize(from)](const KernelArgs& args) {
-        const char* x = static_cast<const char*>(args.inputs[0]);
-        float* out = static_cast<float*>(args.outputs[0]);
-        ForStretches(s, one, args, [&](int64_t at, float scale, int32_t zero, int64_t n) { fn(x + at * size, scale, zero, out + at, n); });
-        return absl::OkStatus();
-      });
+  return Make(view,
+              [fn](const void* x, float scale, int32_t zero, void* out, int64_t n) { fn(x, scale, zero, static_cast<float*>(out), n); });
 }
 
 }  // namespace
