@@ -52,7 +52,7 @@ absl::Status FinishInterruptedSave(const std::string& path) {
   return FinishSave(error ? path : (std::filesystem::path(path).parent_path() / link).string());
 }
 
-void TellFiles(const std::string& path, const Program& program) {
+void RecordFiles(const std::string& path, const Program& program) {
   FilesRead::Record(path);
   const WeightSource* last = nullptr;
   ForEachVar(program, [&last](const Var& var) {
@@ -103,7 +103,7 @@ absl::StatusOr<Program> LoadModel(const std::string& path, const LoadOptions& op
     if (ExitCodeOf(loaded.status()) == ExitCode::kBadInput && !foreign.empty()) return BadInputError(absl::StrCat(path, " ", foreign));
     if (!loaded.ok()) return loaded.status();
     Program program = *std::move(loaded);
-    TellFiles(path, program);
+    RecordFiles(path, program);
     return program;
   }
   if (!foreign.empty()) return BadInputError(absl::StrCat(path, " ", foreign));

@@ -1,5 +1,5 @@
 // Rewrite: one sweep over a program in which ops are replaced, moved and dropped while the UseDef of the program as it was stays valid:
-// what goes is put aside until the end.
+// ops that are dropped are kept until the end.
 #pragma once
 
 #include <memory>

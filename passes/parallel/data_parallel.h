@@ -5,8 +5,8 @@
 //                                                      check_finite_and_unscale(X=w@GRAD.1, ..)
 //
 // Each gradient that an op of the optimizer part reads is replaced by its mean over the processes, as it comes from the backward part: low
-// and still scaled, as in Paddle. The mean is computed in fp32, so it is finite exactly where all processes' gradients are (an fp32 sum
-// beyond the type's range aside), and whether a step is skipped is the logical or over the processes without a word about it. Being
+// and still scaled, as in Paddle. The mean is computed in fp32, so it is finite exactly where all processes' gradients are (except an fp32
+// sum beyond the type's range), and whether a step is skipped is the logical or over the processes without a word about it. Being
 // part of the optimizer, the exchange runs once per window of gradient accumulation.
 // States that the forward part writes and that are floats - the moving statistics of batch_norm, which each process takes from its own
 // share of the batch - become their mean too, so that all processes keep the same values. A random op reads its seed moved by rank * 2^20:

@@ -114,7 +114,7 @@ void ForgetReasons(Program& program) {
   }
 }
 
-bool LowersAny(const AmpDecision& decision) {
+bool AnyLow(const AmpDecision& decision) {
   return std::any_of(decision.ops.begin(), decision.ops.end(), [](const OpDecision& op) { return op.low; });
 }
 
@@ -175,11 +175,11 @@ class Conversion {
   }
 
   absl::Status Measure() {
-    if (!kept_) return RunPipeline(MeasurePipeline(options_), Telling(), ctx_, program_);
+    if (!kept_) return RunPipeline(MeasurePipeline(options_), Stages(), ctx_, program_);
     if (options_.save_ranges.empty()) return absl::OkStatus();
     PassOptions measure = MeasurePipeline(options_).steps().back().options;
     measure["mark"] = "false";
-    return RunPipeline(Pipeline().Add("measure", std::move(measure)), Telling(), ctx_, program_);
+    return RunPipeline(Pipeline().Add("measure", std::move(measure)), Stages(), ctx_, program_);
   }
 
   absl::Status Decide() {
@@ -190,12 +190,12 @@ class Conversion {
     if (MayUpgrade()) original = program_.Clone();
     const size_t notes = ctx_.notes.size();
     AMPC_RETURN_IF_ERROR(Run(decide));
-    if (MayUpgrade() && !LowersAny(*ctx_.Find<AmpDecision>())) {  // another operator set alone is no conversion
+    if (MayUpgrade() && !AnyLow(*ctx_.Find<AmpDecision>())) {  // another operator set alone is no conversion
       program_ = std::move(original);
       ctx_.notes.resize(notes);
       AMPC_RETURN_IF_ERROR(Run(Without(kUpgradePass, decide)));
     }
-    TellDecision(program_, ctx_);
+    ReportDecision(program_, ctx_);
     if (const AmpDecision* decision = ctx_.Find<AmpDecision>()) {
       result_.predicted = PredictConversion(program_, *decision, options_.target);
       NoteRuntime(options_.runtime, program_, *decision, &ctx_.notes);
@@ -314,8 +314,8 @@ class Conversion {
     ctx.support = ctx_.support;
     ctx.evaluator = ctx_.evaluator;
     PutKnown(&ctx);
-    AMPC_RETURN_IF_ERROR(BlameMarks(options_.model, RunPipeline(DecidePipeline(options_), Telling(), ctx, program)));
-    TellDecision(program, ctx);
+    AMPC_RETURN_IF_ERROR(BlameMarks(options_.model, RunPipeline(DecidePipeline(options_), Stages(), ctx, program)));
+    ReportDecision(program, ctx);
     if (options_.decide_only) ctx_ = std::move(ctx);
     return absl::OkStatus();
   }
@@ -324,7 +324,7 @@ class Conversion {
     return options_.dtype == DType::kBF16 && options_.level != "O0" && program_.origin != nullptr && program_.origin->format() == "onnx";
   }
 
-  void TellDecision(const Program& program, const PassContext& ctx) {
+  void ReportDecision(const Program& program, const PassContext& ctx) {
     const AmpDecision* decision = ctx.Find<AmpDecision>();
     if (decision == nullptr) return;
     if (options_.decided) options_.decided(program, *decision);
@@ -337,7 +337,7 @@ class Conversion {
   absl::Status SetStage(absl::string_view stage) const {
     return !options_.progress || options_.progress({stage, 0, 0}) ? absl::OkStatus() : absl::CancelledError("cancelled by the caller");
   }
-  PipelineOptions Telling() const {
+  PipelineOptions Stages() const {
     PipelineOptions options;
     options.before = [this](const PipelineStep& step) { return SetStage(step.pass); };
     return options;
@@ -346,7 +346,7 @@ class Conversion {
   // The marks of an earlier conversion come from the file: what they make impossible is its fault.
   absl::Status Run(const Pipeline& pipeline) {
     if (kept_) return absl::OkStatus();
-    const absl::Status status = RunPipeline(pipeline, Telling(), ctx_, program_);
+    const absl::Status status = RunPipeline(pipeline, Stages(), ctx_, program_);
     return marked_ ? BlameMarks(options_.model, status) : status;
   }
 

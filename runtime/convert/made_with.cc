@@ -57,7 +57,7 @@ bool Given(const ConvertOptions& options, absl::string_view option) {
   return !options.given.has_value() || options.given->contains(std::string(option));
 }
 
-// The type that a conversion lowered the program's values to; kInvalid for none.
+// The low type that a conversion gave the program's values; kInvalid for none.
 DType LowTypeOf(const Program& program) {
   DType low = DType::kInvalid;
   ForEachVar(program, [&low](const Var& var) {

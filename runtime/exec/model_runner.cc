@@ -15,7 +15,7 @@ constexpr size_t kMostRunners = 16;
 constexpr int64_t kMostIntegers = 1024, kMostFloats = 16;
 
 // True for a value that shapes may depend on.
-bool Steers(const HostTensor& feed) {
+bool MayGiveShapes(const HostTensor& feed) {
   if (feed.rank() > 1) return false;
   if (feed.dtype() == DType::kF32 || feed.dtype() == DType::kF64) return feed.num_elements() <= kMostFloats;
   return !IsFloat(feed.dtype()) && feed.num_elements() <= kMostIntegers;
@@ -80,7 +80,7 @@ absl::StatusOr<std::string> ModelRunner::PlanText(absl::Span<const HostTensor* c
 std::vector<KnownFeed> ModelRunner::Know(Known known, absl::Span<const HostTensor* const> feeds) {
   std::vector<KnownFeed> out;
   for (const HostTensor* feed : feeds) {
-    const bool value = known == Known::kValues || (known == Known::kSteering && Steers(*feed));
+    const bool value = known == Known::kValues || (known == Known::kSmallValues && MayGiveShapes(*feed));
     out.push_back({feed->dims(), value ? feed : nullptr});
   }
   return out;
@@ -104,7 +104,7 @@ ModelRunner::RunnerOr ModelRunner::RunnerFor(absl::Span<const HostTensor* const>
 
 ModelRunner::RunnerOr ModelRunner::Climb(absl::Span<const HostTensor* const> feeds) {
   RunnerOr made = Lower(Know(known_, feeds));
-  const Known most = left_ == Left::kRefused ? Known::kValues : Known::kSteering;
+  const Known most = left_ == Left::kRefused ? Known::kValues : Known::kSmallValues;
   // A branch that these feeds do not take may not even fit their shapes.
   for (Known known = known_; known != most && ExitCodeOf(made.status()) != ExitCode::kUsage && !IsLowered(made);) {
     known = static_cast<Known>(static_cast<int>(known) + 1);

@@ -42,7 +42,7 @@ class ModelRunner {
 
  private:
   using RunnerOr = absl::StatusOr<std::shared_ptr<ProgramRunner>>;
-  enum class Known : uint8_t { kShapes, kSteering, kValues };  // of the feeds
+  enum class Known : uint8_t { kShapes, kSmallValues, kValues };  // of the feeds
 
   ModelRunner(const RunnerOptions& options, Left left);
   static std::vector<KnownFeed> Know(Known known, absl::Span<const HostTensor* const> feeds);

@@ -174,12 +174,12 @@ class PlanBuilder {
       AMPC_ASSIGN_OR_RETURN(Address address, OperandAddress(op, *kernel, i));
       plan_->operands.push_back(address);
     }
-    const Address aside = NeedsMemoryAside(op, *kernel) ? BufferAddress(NewBuffer(BytesOf(op.outputs[0]), now, now)) : Address();
+    const Address temporary = NeedsTemporary(op, *kernel) ? BufferAddress(NewBuffer(BytesOf(op.outputs[0]), now, now)) : Address();
     FindReadTwice(op);
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       const ValueId v = op.outputs[i];
       PlaceResult(op, *kernel, static_cast<int>(i), now);
-      plan_->operands.push_back(aside.kind != Address::kNone ? aside : ValueAddress(v));
+      plan_->operands.push_back(temporary.kind != Address::kNone ? temporary : ValueAddress(v));
       if (!on_device() && Rounds(v) && !kernel->rounds_results()) {
         step.roundings.push_back({static_cast<int>(i), s().descs[v].NumElements(), s().descs[v].dtype});
       }
@@ -188,7 +188,7 @@ class PlanBuilder {
     step.bytes_through_host = BytesThroughHost(*kernel);
     step.kernel = std::move(kernel);
     plan_->steps.push_back(std::move(step));
-    if (aside.kind != Address::kNone) AddCopy(aside, op.outputs[0]);
+    if (temporary.kind != Address::kNone) AddCopy(temporary, op.outputs[0]);
     return absl::OkStatus();
   }
 
@@ -226,7 +226,7 @@ class PlanBuilder {
   }
 
   // The one result overwrites a state that the kernel reads in another way than element by element.
-  bool NeedsMemoryAside(const OpInstance& op, const Kernel& kernel) const {
+  bool NeedsTemporary(const OpInstance& op, const Kernel& kernel) const {
     if (op.outputs.size() != 1 || values_[op.outputs[0]].outside.kind != Address::kState) return false;
     const void* state = values_[op.outputs[0]].outside.state;
     const int in_place = kernel.in_place_input();

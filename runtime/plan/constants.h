@@ -18,11 +18,11 @@
 
 namespace ampc {
 
-// Values are in storage type, large weights aside that lie in memory as the halves that they are (f16, bf16): those whose readers pack them
-// once or take halves.
+// Values are in storage type, except large weights, which lie in memory as the halves that they are (f16, bf16): those whose readers pack
+// them once or take halves.
 class Constants {
  public:
-  // Reads every weight that an op or a fetch of `program` names once, those of variables in `states` (may be null) aside. `kernels`: of
+  // Reads every weight that an op or a fetch of `program` names once, except those of variables in `states` (may be null). `kernels`: of
   // the CPU, by which halves stay; null: none does. Errors: a param without a stored value, dims that do not fit the bytes.
   static absl::StatusOr<Constants> Load(const Program& program, const StateTable* states = nullptr,
                                         const KernelRegistry* kernels = nullptr);

@@ -16,7 +16,7 @@ class Liveness {
 
   // The variable has a stored value that no op overwrites.
   bool IsConstant(const Var& var) const { return has_value_[var.id()] && !written_[var.id()]; }
-  // Variables, constants aside, that ops [begin, end) read before they write them. Each once, in the order of reading.
+  // Variables, except constants, that ops [begin, end) read before they write them. Each once, in the order of reading.
   std::vector<const Var*> Reads(const Block& block, int begin, int end) const;
   // Variables that ops [begin, end) write and that something behind them may read. A carry or state may always be read again: by
   // the next iteration.

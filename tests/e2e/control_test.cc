@@ -139,7 +139,7 @@ TEST_F(ControlTest, IncludeOverrulesProtectionWithANote) {
   EXPECT_EQ(Decisions("eps", {"--include", "elementwise_add"}, &reason)["e"], "low: include");
   EXPECT_THAT(reason, HasSubstr("protect.constant: 1e-12 is 0 in f16"));
   const Outcome outcome = Ampc(Convert("eps", {"--include", "elementwise_add"}));
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("lowers 1 op against protection"), HasSubstr("'e'"), HasSubstr("1e-12 is 0 in f16")));
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("makes 1 op low against protection"), HasSubstr("'e'"), HasSubstr("1e-12 is 0 in f16")));
   EXPECT_EQ(Decisions("eps", {"--white-list", "elementwise_add"})["e"], "fp32: protect.constant");
 }
 

@@ -13,7 +13,7 @@
 
 namespace ampc::testing {
 
-// Op and float type, f64 aside: a test has to run each.
+// Op and float type, except f64: a test has to run each.
 std::vector<std::pair<std::string, DType>> KernelsToRun(const KernelRegistry& kernels);
 
 // The type that a KernelEntry goes by.

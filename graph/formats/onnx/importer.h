@@ -126,7 +126,7 @@ bool CompleteTypes(const Op& op, InferMemo* memo);
 
 // A subgraph deeper than this is refused, and so are functions.
 inline constexpr int kMaxDepth = 64;
-// Scope::graph and Place::graph inside of functions, of which the origin keeps nothing.
+// Scope::graph and Location::graph inside of functions, of which the origin keeps nothing.
 inline constexpr int kNoGraph = -1;
 
 }  // namespace ampc::onnx

@@ -29,7 +29,7 @@ bool Reads(const std::string& path, bool is_directory, absl::string_view head) {
 bool Writes(const std::string& path, bool is_directory) { return is_directory || paddle::IsPaddlePath(path); }
 
 // Of a program that is read without its weights.
-void TellParams(const Program& program, const std::string& path, const LoadOptions& options) {
+void RecordParams(const Program& program, const std::string& path, const LoadOptions& options) {
   const absl::StatusOr<paddle::PaddleFiles> files = paddle::LocateForReading(path, {.params = options.params});
   if (!files.ok()) return;
   if (files->layout == paddle::ParamsLayout::kCombined) return FilesRead::Record(files->params);
@@ -45,7 +45,7 @@ absl::StatusOr<Program> Load(const std::string& path, const LoadOptions& options
   AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const WeightSource> source, OpenWeightFile(files.model));
   FilesRead::Record(files.model);
   AMPC_ASSIGN_OR_RETURN(Program program, paddle::ImportProgram(std::move(source), files));
-  if (options.program_only) TellParams(program, path, options);
+  if (options.program_only) RecordParams(program, path, options);
   return program;
 }
 

@@ -30,7 +30,7 @@ bool Materializer::DefinesFetchAgain(Op& op) {
   return false;
 }
 
-void Materializer::LowerFetches(Op& op) {
+void Materializer::RetypeFetches(Op& op) {
   for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
     Var* var = op.outputs()[i];
     if (var->kind != VarKind::kTemp || var->type.dtype != DType::kF32 || !AmpDecision::Has(decision_.low_var, var->id())) continue;

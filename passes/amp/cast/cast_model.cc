@@ -70,16 +70,16 @@ absl::Status Materializer::RewriteOp(std::unique_ptr<Op> owned) {
     const bool control = !op.SubBlocks().empty();  // its results are what its bodies write
     if (d.low) {
       RetargetAttrs(op);
-      if (!control) LowerResults(op);
+      if (!control) RetypeResults(op);
     } else {
       if (!d.untouched) RestoreAttrs(op);
       if (!d.untouched && !control) WidenResults(op);
       if (d.converts || converted) LeaveToRuntime(op);
       if (ListsCasts(decision_, op)) ListCasts(op);
-      status = FollowLoweredOperands(op);
+      status = FollowRetypedOperands(op);
     }
     if (IsCast(op)) FixInDType(op);
-    LowerFetches(op);
+    RetypeFetches(op);
   }
   versions_.After(op);
   if (IsInserted(op) && IsCast(op)) Remember(op.inputs()[0], op.outputs()[0]);

@@ -56,7 +56,7 @@ void Materializer::RestoreAttrs(Op& op) {
   changed_ = true;
 }
 
-void Materializer::LowerResults(Op& op) {
+void Materializer::RetypeResults(Op& op) {
   for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
     Var* var = op.outputs()[i];
     const bool keep = var->kind == VarKind::kTemp && AmpDecision::Has(decision_.keep_var, var->id());
@@ -89,13 +89,13 @@ void Materializer::WidenResults(Op& op) {
   }
 }
 
-absl::Status Materializer::FollowLoweredOperands(Op& op) {
+absl::Status Materializer::FollowRetypedOperands(Op& op) {
   if (op.def().opaque || op.outputs().empty()) return absl::OkStatus();
   // A value that a subgraph reads from outside may be low: its ops are converted in its block, and what it gives keeps its type.
   if (op.def().InputSlot(onnx::kCaptures) >= 0) return absl::OkStatus();
-  bool lowered = false;
-  for (const Var* var : op.inputs()) lowered = lowered || (var->type.IsFloat() && WasWider(*var));
-  if (!lowered) return absl::OkStatus();
+  bool retyped = false;
+  for (const Var* var : op.inputs()) retyped = retyped || (var->type.IsFloat() && WasWider(*var));
+  if (!retyped) return absl::OkStatus();
   static const TypeEnv kDeclared;
   const absl::StatusOr<std::vector<std::optional<TensorType>>> inferred = InferOp(op, kDeclared);
   bool follows = inferred.ok();

@@ -57,13 +57,13 @@ class Grid {
 
 class JointRounding {
  public:
-  JointRounding(const NormChannel& exact, const NormChannel& alone, const NormLowered& lowered, float epsilon, DType low)
-      : exact_(exact), alone_(alone), lowered_(lowered), epsilon_(epsilon), grid_(low), a_(Factor(exact)), b_(Shift(exact, a_)) {}
+  JointRounding(const NormChannel& exact, const NormChannel& alone, const NormRetyped& retyped, float epsilon, DType low)
+      : exact_(exact), alone_(alone), retyped_(retyped), epsilon_(epsilon), grid_(low), a_(Factor(exact)), b_(Shift(exact, a_)) {}
 
   NormChannel Result() {
     if (!std::isfinite(a_) || !std::isfinite(b_) || !RoundsOnly()) return alone_;
     best_ = alone_;
-    if (lowered_.scale && lowered_.variance) ChooseFactor();
+    if (retyped_.scale && retyped_.variance) ChooseFactor();
     ChooseShift();
     return best_;
   }
@@ -100,13 +100,13 @@ class JointRounding {
     const double a = Factor(best_);
     least_shift_ = std::fabs(Shift(best_, a) - b_);
     most_shift_ = kMostUnits * grid_.Unit(std::max<double>(std::fabs(exact_.bias), std::fabs(exact_.mean * a_)));
-    if (lowered_.bias) {
-      grid_.ForEachAround(alone_.mean, lowered_.mean ? kMostUnits : 0,
+    if (retyped_.bias) {
+      grid_.ForEachAround(alone_.mean, retyped_.mean ? kMostUnits : 0,
                           [&](float mean) { TryShift(a, mean, grid_.Nearest(b_ + mean * a)); });
     }
     // If mean is the finer of the two.
-    if (lowered_.mean && a != 0) {
-      grid_.ForEachAround(alone_.bias, lowered_.bias ? kBiasSteps : 0,
+    if (retyped_.mean && a != 0) {
+      grid_.ForEachAround(alone_.bias, retyped_.bias ? kBiasSteps : 0,
                           [&](float bias) { TryShift(a, grid_.Nearest((bias - b_) / a), bias); });
     }
   }
@@ -124,7 +124,7 @@ class JointRounding {
   }
 
   const NormChannel exact_, alone_;
-  const NormLowered lowered_;
+  const NormRetyped retyped_;
   const double epsilon_;
   const Grid grid_;
   const double a_, b_;
@@ -134,8 +134,8 @@ class JointRounding {
 
 }  // namespace
 
-NormChannel RoundJointly(const NormChannel& exact, const NormChannel& alone, const NormLowered& lowered, float epsilon, DType low) {
-  return JointRounding(exact, alone, lowered, epsilon, low).Result();
+NormChannel RoundJointly(const NormChannel& exact, const NormChannel& alone, const NormRetyped& retyped, float epsilon, DType low) {
+  return JointRounding(exact, alone, retyped, epsilon, low).Result();
 }
 
 }  // namespace ampc

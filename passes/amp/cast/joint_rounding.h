@@ -16,7 +16,7 @@ struct NormChannel {
 };
 
 // Which of the numbers are stored low. The others keep their value.
-struct NormLowered {
+struct NormRetyped {
   bool scale = true, bias = true, mean = true, variance = true;
 };
 
@@ -27,6 +27,6 @@ inline constexpr int kMostUnits = 16;
 // `alone` has each number of `exact` rounded by itself, and is returned where nothing around it is better, where one of `exact` is not
 // finite, is beyond the range or becomes zero, and where a or b cannot be computed. Numbers that differ from `alone` are normal numbers of
 // `low`, kF16 or kBF16. Of candidates as good as each other the nearest is taken.
-NormChannel RoundJointly(const NormChannel& exact, const NormChannel& alone, const NormLowered& lowered, float epsilon, DType low);
+NormChannel RoundJointly(const NormChannel& exact, const NormChannel& alone, const NormRetyped& retyped, float epsilon, DType low);
 
 }  // namespace ampc

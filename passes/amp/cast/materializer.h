@@ -44,11 +44,11 @@ class Materializer {
   void RetargetAttrs(Op& op);
   // An op that an earlier decision made low.
   void RestoreAttrs(Op& op);
-  void LowerResults(Op& op);
+  void RetypeResults(Op& op);
   void WidenResults(Op& op);
-  // An op that takes its operands as they are may have got lower ones: its results follow, or where that does not work
+  // An op that takes its operands as they are may have got retyped ones: its results follow, or where that does not work
   // it gets its operands back in fp32.
-  absl::Status FollowLoweredOperands(Op& op);
+  absl::Status FollowRetypedOperands(Op& op);
   void FixInDType(Op& op);
   void Retype(Var& var, DType to);
   // The op defines `<name>.<type>` instead of result `flat`, which a cast behind it defines or overwrites.
@@ -65,7 +65,7 @@ class Materializer {
   // The op in front of such a cast defines the fetch itself again; true for the cast, which goes.
   bool DefinesFetchAgain(Op& op);
   // A fetch that is to be low although its op computes fp32 is cast behind it; other readers get the fp32 value.
-  void LowerFetches(Op& op);
+  void RetypeFetches(Op& op);
 
   // Casts of earlier decisions, and those that the runtime makes or a control op lists.
 
@@ -80,8 +80,8 @@ class Materializer {
   void DropReturned();
   // Operands that do not fit the declared results are converted at run time.
   void LeaveToRuntime(Op& op);
-  // Casts of lowered operands for the list of a control op whose body reads the operands themselves; weights last, which a later
-  // pass lowers.
+  // Casts of retyped operands for the list of a control op whose body reads the operands themselves; weights last, which a later
+  // pass retypes.
   void ListCasts(const Op& op);
 
   // Captures: a cast that a control op reads in the place of an operand, for its bodies (AmpDecision::casts_captures).

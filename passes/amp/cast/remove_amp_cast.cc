@@ -65,7 +65,7 @@ class Stripper {
     return marks;
   }
 
-  // A low program that does not say what it was: every low value counts as a lowered f32, every cast between f32 and a low
+  // A low program that does not say what it was: every low value counts as a retyped f32, every cast between f32 and a low
   // type as inserted. Returns whether there was any.
   bool MarkNativeLow() {
     int casts = 0;

@@ -27,7 +27,7 @@ bool IsBatchNormInference(const Op& op) {
          op.GetInt("training_mode", 0) == 0 && op.GetInt("is_test", 1) != 0;
 }
 
-// A stored f32 vector that a pending cast lowers.
+// A stored f32 vector that a pending cast retypes.
 bool IsCastVector(const Var& var) {
   return IsStored(var) && IsRetyped(var) && IsLowPrecision(var.type.dtype) && var.weight != nullptr && var.weight->dtype == DType::kF32 &&
          var.weight->transforms.size() == 1 && var.weight->transforms[0].to == var.type.dtype;
@@ -47,13 +47,13 @@ class BatchNormRounder {
     const auto epsilon = static_cast<float>(op_.GetFloat("epsilon"));
     for (size_t i = 0; i < exact_[0].size(); ++i) {
       const NormChannel alone = ChannelOf(alone_, i);
-      const NormChannel c = RoundJointly(ChannelOf(exact_, i), alone, {lowered_[0], lowered_[1], lowered_[2], lowered_[3]}, epsilon, low_);
+      const NormChannel c = RoundJointly(ChannelOf(exact_, i), alone, {retyped_[0], retyped_[1], retyped_[2], retyped_[3]}, epsilon, low_);
       if (c == alone) continue;
       changed = true;
       for (int k = 0; k < kVectors; ++k) joint[k][i] = std::array{c.scale, c.bias, c.mean, c.variance}[k];
     }
     for (int k = 0; changed && k < kVectors; ++k) {
-      if (lowered_[k]) AMPC_RETURN_IF_ERROR(Store(joint[k], *op_.input(k + 1)));
+      if (retyped_[k]) AMPC_RETURN_IF_ERROR(Store(joint[k], *op_.input(k + 1)));
     }
     return changed;
   }
@@ -64,13 +64,13 @@ class BatchNormRounder {
     for (int k = 0; k < kVectors; ++k) {
       const Var* var = op_.input(k + 1);
       if (var == nullptr || !IsStored(*var) || uses_.num_writers(*var) > 0) return false;
-      lowered_[k] = var->type.dtype != DType::kF32;
-      if (lowered_[k] && (!IsCastVector(*var) || !uses_.single_use(*var))) return false;
-      if (lowered_[k]) low_ = var->type.dtype;
+      retyped_[k] = var->type.dtype != DType::kF32;
+      if (retyped_[k] && (!IsCastVector(*var) || !uses_.single_use(*var))) return false;
+      if (retyped_[k]) low_ = var->type.dtype;
       exact_[k] = OriginalFloats(*var);
       if (exact_[k].empty() || exact_[k].size() != exact_[0].size() || !var->type.IsStatic()) return false;
       alone_[k] = exact_[k];
-      if (!lowered_[k]) continue;
+      if (!retyped_[k]) continue;
       const absl::StatusOr<HostTensor> value = LoadWeight(*var->weight, var->type.dims);
       if (!value.ok()) return false;  // a value is refused: whoever writes the weight says so
       alone_[k] = FloatsOf(*value).value_or(std::vector<float>());
@@ -95,7 +95,7 @@ class BatchNormRounder {
 
   const UseDef& uses_;
   const Op& op_;
-  std::array<bool, kVectors> lowered_ = {};
+  std::array<bool, kVectors> retyped_ = {};
   DType low_ = DType::kInvalid;
   Vectors exact_, alone_;
 };

@@ -44,7 +44,7 @@ class InferenceDecider {
     });
     Settle();
     FollowCasts();
-    LowerParams();
+    RetypeParams();
     DecideSignature();
     return std::move(out_);
   }
@@ -164,7 +164,7 @@ class InferenceDecider {
     });
   }
 
-  void LowerParams() {
+  void RetypeParams() {
     out_->low_param.assign(program_.num_var_ids(), false);
     ForEachOp(program_, [&](const Op& op) {
       for (int i = 0; low_[op.id()] && i < static_cast<int>(op.inputs().size()); ++i) {

@@ -37,9 +37,9 @@ class UnifiedDecider {
   }
 
   std::unique_ptr<AmpDecision> Run() {
-    if (options_.level == "O2") LowerParams();
+    if (options_.level == "O2") RetypeParams();
     ForEachOp(program_, [this](const Op& op) { out_->ops[op.id()] = Decide(op); });
-    LowerCarries();
+    RetypeCarries();
     out_->keep_var = KeepFetches(program_, !kernels_.contains("fetch") || options_.level != "O2");
     return std::move(out_);
   }
@@ -94,7 +94,7 @@ class UnifiedDecider {
   }
 
   // Parameters are declared low unless an op that stays fp32 or a slot that stays fp32 reads them.
-  void LowerParams() {
+  void RetypeParams() {
     NameSet keep;
     ForEachOp(program_, [&](const Op& op) {
       if (IsInserted(op) || Black(op)) return;
@@ -188,7 +188,7 @@ class UnifiedDecider {
 
   // A carry that its writers left low is declared low, but not where one of them says its type itself: the others are cast to that. What
   // a select_input reads has the type of that op: a cast in front of it would read the result of a branch that was not taken.
-  void LowerCarries() {
+  void RetypeCarries() {
     out_->low_var.assign(program_.num_var_ids(), false);
     std::vector<DType> type = type_;
     ForEachOp(program_, [&](const Op& op) {

@@ -46,7 +46,7 @@ struct AmpDecision {
   absl::Span<const SlotRule> outputs;
   // Values that are low in the program as it came are widened for fp32 ops, too.
   bool widen_native = false;
-  // Control ops, by type and separated by blanks, that list a cast of each lowered operand although the body reads the operand itself.
+  // Control ops, by type and separated by blanks, that list a cast of each retyped operand although the body reads the operand itself.
   absl::string_view lists_casts;
   // Control ops read casts in the place of the operands that are not of their type, and the ops of their bodies read these casts.
   bool casts_captures = false;

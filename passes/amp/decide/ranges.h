@@ -24,7 +24,7 @@ struct ValueRange {
   friend bool operator==(const ValueRange&, const ValueRange&) = default;
 };
 
-// By exported name; values of one name (versions, turns of a loop, runs) count together.
+// By exported name; values of one name (versions, iterations of a loop, runs) count together.
 using Ranges = std::map<std::string, ValueRange>;
 
 // As a JSON file with one line per value, and back. BadInput says what is wrong.

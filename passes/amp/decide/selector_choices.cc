@@ -82,7 +82,7 @@ absl::Status SelectorChoices::Finish(std::vector<std::string>* notes) const {
     if (o.left_fp32 > 0)
       notes->push_back(absl::StrCat(who, " leaves ", Ops(o.left_fp32), " fp32 that cannot be low, the first is ", o.first_left_fp32));
     if (o.overruled > 0)
-      notes->push_back(absl::StrCat(who, " lowers ", Ops(o.overruled), " against protection, the first is ", o.first_overruled));
+      notes->push_back(absl::StrCat(who, " makes ", Ops(o.overruled), " low against protection, the first is ", o.first_overruled));
   }
   for (size_t s = 0; s < exclude_works_.size(); ++s) {
     if (!exclude_works_[s])

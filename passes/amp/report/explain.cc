@@ -25,7 +25,7 @@ const char* TypeWord(const Explanation& e, const AmpOpEntry& op) {
   return e.report.low == DType::kBF16 ? "computes in bf16" : "computes in fp16";
 }
 
-std::string Because(const AmpOpEntry& op) { return op.reason.empty() ? op.rule : absl::StrCat(op.rule, ": ", op.reason); }
+std::string RuleText(const AmpOpEntry& op) { return op.reason.empty() ? op.rule : absl::StrCat(op.rule, ": ", op.reason); }
 
 std::string ShareText(double part, double all) { return all > 0 ? absl::StrFormat("%.1f %%", 100 * part / all) : "none"; }
 
@@ -89,7 +89,7 @@ std::string Sentence(const Explanation& e, const ExplainedStep& step) {
 std::string ExplainOpText(const Explanation& e, int op) {
   const AmpOpEntry& entry = e.report.ops[op];
   const ExplainedOp& explained = e.ops[op];
-  std::string out = absl::StrCat(OpName(e, op), " -> ", Quoted(entry.value), " ", TypeWord(e, entry), "\n  ", Because(entry), "\n");
+  std::string out = absl::StrCat(OpName(e, op), " -> ", Quoted(entry.value), " ", TypeWord(e, entry), "\n  ", RuleText(entry), "\n");
   if (!explained.starts.empty()) absl::StrAppend(&out, "  the rule starts here: ", explained.starts, "\n");
   if (!explained.chain.empty()) absl::StrAppend(&out, "  because\n");
   for (const ExplainedStep& step : explained.chain) {
@@ -114,7 +114,7 @@ std::string ExplainCastText(const Explanation& e, int cast) {
   const int maker = MakerOf(e, entry.source);
   if (maker >= 0)
     absl::StrAppend(&out, "  and ", OpName(e, maker), ", which makes it, ", TypeWord(e, e.report.ops[maker]), " (",
-                    Because(e.report.ops[maker]), ")\n");
+                    RuleText(e.report.ops[maker]), ")\n");
   return out;
 }
 
