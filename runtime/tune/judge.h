@@ -3,7 +3,7 @@
 // It is run by `sh -c`, with these variables:
 //   AMPC_OUTPUTS    a folder with 0.npz, 1.npz, ...: the outputs for each input, numbered as the inputs are given; only some are there
 //   AMPC_REFERENCE  a folder with the outputs of the fp32 model for the same inputs
-// Exit code 0 means good, any other bad. What it prints goes to standard error.
+// Exit code 0 means good, any other bad. Its output goes to standard error.
 #pragma once
 
 #include <string>

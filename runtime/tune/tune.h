@@ -32,7 +32,7 @@ struct TuneOptions {
 
   std::optional<double> budget = {};  // the largest difference of an output, over its largest value
   std::string judge = {};             // a command, judge.h; without it and a budget: the verdict of `ampc compare`
-  // "time": as fast as possible; "flops": as much of the convolutions and matrix products low as possible, and that fast. Where nothing is
+  // "time": as fast as possible; "flops": as much of the convolutions and matrix products low as possible, and that fast. If nothing is
   // predicted to be faster low, time means flops.
   std::string goal = "time";
   int evaluations = 240;  // runs of the model, or of a part of it, on all inputs: about as many at most

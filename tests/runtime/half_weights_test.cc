@@ -121,8 +121,7 @@ TEST_P(HalfWeights, ServeThreadsAndOtherShapesAtTheSameTime) {
 }
 
 // A table is moved as halves, and only what is read is widened; a factor is packed, as float32 for f16, and read again where an activation
-// meets NaN. What is computed from constants, or
-// joined with what is computed, is float32 as a whole.
+// meets NaN. A value that is computed from constants, or joined with a computed one, is float32 as a whole.
 INSTANTIATE_TEST_SUITE_P(
     Ops, HalfWeights,
     ::testing::Values(
