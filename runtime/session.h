@@ -57,8 +57,8 @@ class Session {
   absl::StatusOr<TensorMap> Run(const TensorMap& feeds) const;
   // The same with the feeds in the order of inputs() and the fetches in that of outputs().
   absl::StatusOr<std::vector<HostTensor>> RunOrdered(absl::Span<const HostTensor* const> feeds) const;
-  // The same into tensors of the caller, one for each fetch, of its type and dims (usage error otherwise). What they hold after an error is
-  // not known. Where one plan holds the program, it computes in their memory.
+  // The same into tensors of the caller, one for each fetch, of its type and dims (usage error otherwise). After an error their values
+  // are not known. If one plan holds the program, it computes in their memory.
   absl::Status RunInto(absl::Span<const HostTensor* const> feeds, absl::Span<HostTensor> fetches) const;
   // The same, reporting every step to `observer`.
   absl::StatusOr<TensorMap> Run(const TensorMap& feeds, StepObserver& observer) const;
