@@ -152,7 +152,7 @@ TEST(OnnxExport, ALoweredModelAndBack) {
   EXPECT_EQ(graph.output(0).type().tensor_type().elem_type(), testing::kOnnxF32);
   ASSERT_EQ(low.metadata_props_size(), 1);
   EXPECT_EQ(low.metadata_props(0).key(), "ampc_undo");
-  // What was raw data is raw data again without a word; the others name the field that held them.
+  // Raw data become raw data again without a word; the others name the field that held them.
   EXPECT_THAT(low.metadata_props(0).value(), HasSubstr("was=f32 form=4"));
   EXPECT_THAT(low.metadata_props(0).value(), Not(HasSubstr("form=1")));
   EXPECT_THAT(low.metadata_props(0).value(), Not(HasSubstr("form=9")));
