@@ -30,9 +30,12 @@ std::vector<float> Values(const Bounds& b, bool second) {
 // Ops whose bounds say less than where these operands bring them.
 const std::set<std::string>& Loose() {
   static const auto* const kLoose =
-      new std::set<std::string>{"abs",        "cos",         "elementwise_div", "erf",        "hard_sigmoid", "log_softmax", "mean",
-                                "reduce_max", "reduce_mean", "reduce_min",      "reduce_sum", "relu6",        "sigmoid",     "sign",
-                                "sin",        "softmax",     "softsign",        "square",     "tanh"};
+      new std::set<std::string>{"abs",        "cos",          "elementwise_div", "erf",         "expand_as_v2",
+                                "gelu",       "hard_sigmoid", "hard_swish",      "log_softmax", "mean",
+                                "mish",       "reciprocal",   "reduce_max",      "reduce_mean", "reduce_min",
+                                "reduce_sum", "relu6",        "sigmoid",         "sign",        "silu",
+                                "sin",        "softmax",      "softplus",        "softsign",    "square",
+                                "swish",      "tanh"};
   return *kLoose;
 }
 
