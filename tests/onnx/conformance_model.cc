@@ -48,7 +48,7 @@ absl::Status CompareFloats(const HostTensor& found, const HostTensor& needed, DT
   return absl::OkStatus();
 }
 
-absl::Status Compare(const HostTensor& found, const HostTensor& needed, DType low) {
+absl::Status CompareTensors(const HostTensor& found, const HostTensor& needed, DType low) {
   if (found.dtype() != needed.dtype() || found.dims() != needed.dims()) {
     return NoError(absl::StrCat("is ", Name(found.dtype()), " ", ShapeToString(found.dims()), ", needed ", Name(needed.dtype()), " ",
                                 ShapeToString(needed.dims())));
@@ -111,7 +111,8 @@ absl::Status RunSession(const Session& session, std::vector<HostTensor> in, cons
   AMPC_ASSIGN_OR_RETURN(const ReadOnlyFeeds given, ReadOnlyFeeds::Of(feeds));
   AMPC_ASSIGN_OR_RETURN(const TensorMap found, session.Run(given.feeds()));
   for (size_t i = 0; i < needed.size(); ++i) {
-    AMPC_RETURN_IF_ERROR(Annotate(Compare(found.at(outputs[i].name), needed[i], low), absl::StrCat("output '", outputs[i].name, "'")));
+    AMPC_RETURN_IF_ERROR(
+        Annotate(CompareTensors(found.at(outputs[i].name), needed[i], low), absl::StrCat("output '", outputs[i].name, "'")));
   }
   return absl::OkStatus();
 }
