@@ -61,7 +61,8 @@ absl::StatusOr<InputRanges> InputRangesOption(const PassOptions& options) {
 }
 
 absl::Status CheckNames(const InputRanges& ranges, const Program& program) {
-  for (const auto& [name, range] : ranges) {
+  for (const auto& range : ranges) {
+    const std::string& name = range.first;
     const bool found = std::any_of(program.feeds.begin(), program.feeds.end(), [&](const Var* feed) { return feed->exported() == name; });
     if (!found) return UsageError(absl::StrCat("an input range names '", name, "', the name of a feed is needed"));
   }
