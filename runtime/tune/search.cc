@@ -35,7 +35,7 @@ double LowFlops(const Program& program, const Assignment& low) {
 
 }  // namespace
 
-absl::Status Search::Tell(const std::string& stage) const {
+absl::Status Search::ReportStage(const std::string& stage) const {
   if (!options_.progress || options_.progress(stage, result_.evaluations)) return absl::OkStatus();
   return absl::CancelledError("cancelled by the caller");
 }
@@ -52,11 +52,12 @@ void Search::SetGoal(const std::string& goal) {
   for (const Op* op : model_.candidates()) worth_[op->id()] = all > 0 ? kWorth * seconds * ProductFlops(*op) / all : 0;
 }
 
-double Search::CostOf(int point) const {
-  double cost = points_[point].told.predicted.mixed;
-  for (const Op* op : model_.candidates()) cost -= points_[point].low[op->id()] ? worth_[op->id()] : 0;
-  return cost;
+double Search::CostOf(double seconds, const Assignment& low) const {
+  for (const Op* op : model_.candidates()) seconds -= low[op->id()] ? worth_[op->id()] : 0;
+  return seconds;
 }
+
+double Search::CostOf(int point) const { return CostOf(points_[point].told.predicted.mixed, points_[point].low); }
 
 bool Search::IsBetter(int a, int b) const {
   const double x = CostOf(a), y = CostOf(b), slack = 1e-9 * points_[b].told.predicted.mixed;
@@ -65,7 +66,7 @@ bool Search::IsBetter(int a, int b) const {
 
 absl::StatusOr<int> Search::Evaluate(const Assignment& low) {
   if (const auto known = known_.find(low); known != known_.end()) return known->second;
-  AMPC_RETURN_IF_ERROR(Tell("running assignments"));
+  AMPC_RETURN_IF_ERROR(ReportStage("running assignments"));
   Point point;
   point.low = low;
   AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<AmpDecision> decision, model_.Decide(low));
@@ -100,7 +101,7 @@ absl::Status Search::KeepWorst(int point) {
 }
 
 absl::StatusOr<double> Search::Measure(const Assignment& low) {
-  AMPC_RETURN_IF_ERROR(Tell("measuring sensitivities"));
+  AMPC_RETURN_IF_ERROR(ReportStage("measuring sensitivities"));
   AMPC_ASSIGN_OR_RETURN(const Trial trial, trials_.RunBehind(low));
   ++result_.evaluations;
   ++result_.partial;
@@ -114,9 +115,7 @@ absl::StatusOr<double> Search::PredictedCost(const Assignment& low) {
     AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<AmpDecision> decision, model_.Decide(low));
     known = seconds_.emplace(low, model_.Predicted(*decision).mixed).first;
   }
-  double cost = known->second;
-  for (const Op* op : model_.candidates()) cost -= low[op->id()] ? worth_[op->id()] : 0;
-  return cost;
+  return CostOf(known->second, low);
 }
 
 absl::StatusOr<int> Search::Fill(int bad, int good) {
@@ -196,7 +195,7 @@ absl::Status Search::Verify() {
     const bool mixed = at != fp32_ || fastest_ == fp32_;
     if (!point.told.good || !mixed) continue;
     if (!held_back_.empty()) {
-      AMPC_RETURN_IF_ERROR(Tell("verifying"));
+      AMPC_RETURN_IF_ERROR(ReportStage("verifying"));
       AMPC_ASSIGN_OR_RETURN(const Trial trial, trials_.Run(point.low, held_back_));
       ++result_.evaluations;
       result_.whole_runs += static_cast<double>(held_back_.size()) / static_cast<double>(deciding_.size());

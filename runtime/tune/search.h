@@ -40,6 +40,7 @@ class Search {
 
   void SetGoal(const std::string& goal);
   // Predicted time, less what low ops are worth: the goal makes it least.
+  double CostOf(double seconds, const Assignment& low) const;
   double CostOf(int point) const;
   // Of two points: less cost, or as much and more that is low.
   bool IsBetter(int a, int b) const;
@@ -63,7 +64,7 @@ class Search {
   bool MayEvaluate() const { return result_.evaluations < limit_; }
   // A third of the evaluations is left for whole runs.
   bool MayMeasure() const { return 3 * (result_.partial - partial_before_) < 2 * (limit_ - before_); }
-  absl::Status Tell(const std::string& stage) const;
+  absl::Status ReportStage(const std::string& stage) const;
 
   const TunedModel& model_;
   Trials& trials_;

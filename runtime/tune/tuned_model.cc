@@ -1,6 +1,5 @@
 #include "runtime/tune/tuned_model.h"
 
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -60,6 +59,11 @@ absl::StatusOr<std::unique_ptr<TunedModel>> TunedModel::Load(const ConvertOption
   return model;
 }
 
+void TunedModel::SetSizes(ProgramSizes sizes) {
+  sizes_ = std::move(sizes);
+  time_.emplace(program_, &sizes_, device_, options_.dtype);
+}
+
 PassContext TunedModel::Context() const {
   PassContext ctx;
   ctx.support = support_;
@@ -70,7 +74,7 @@ PassContext TunedModel::Context() const {
 
 absl::Status TunedModel::FindCandidates() {
   AMPC_ASSIGN_OR_RETURN(support_, TargetSupport(options_.target, options_.runtime));
-  sizes_ = MadeSizes(program_);
+  SetSizes(MadeSizes(program_));
   PassContext ctx = Context();
   AMPC_RETURN_IF_ERROR(RunPipeline(DecideStep(options_, "O2"), {}, ctx, program_));
   const AmpDecision& decision = *ctx.Find<AmpDecision>();
@@ -89,7 +93,7 @@ void TunedModel::UseSizesOf(const TensorMap& feeds) {
   std::map<std::string, std::vector<int64_t>> dims;
   for (const auto& [name, tensor] : feeds) dims[name].assign(tensor.dims().begin(), tensor.dims().end());
   const absl::StatusOr<Program> sized = WithDims(program_, dims);
-  if (sized.ok()) sizes_ = SizesOf(program_, *sized);
+  if (sized.ok()) SetSizes(SizesOf(program_, *sized));
 }
 
 absl::StatusOr<Assignment> TunedModel::Fastest(const LowPenalty& penalty) const {
@@ -156,9 +160,7 @@ std::string TunedModel::PlanText(const Assignment& low, const std::map<int, std:
   return PlanJson(plan, [this](JsonWriter& json) { WriteConvertConfig(options_, json); });
 }
 
-PredictedRun TunedModel::Predicted(const AmpDecision& decision) const {
-  return Predict(program_, decision, TimeModel(program_, &sizes_, device_, options_.dtype));
-}
+PredictedRun TunedModel::Predicted(const AmpDecision& decision) const { return Predict(program_, decision, *time_); }
 
 double TunedModel::WeightBytes(const AmpDecision& decision) const {
   double bytes = 0;
@@ -167,9 +169,7 @@ double TunedModel::WeightBytes(const AmpDecision& decision) const {
     double each = static_cast<double>(SizeOf(var.type.dtype));
     if (AmpDecision::Has(decision.low_param, var.id())) each = 2;
     if (AmpDecision::Has(decision.copy_param, var.id())) each += 2;
-    double elements = 1;
-    for (const int64_t d : var.type.dims) elements *= static_cast<double>(d);
-    bytes += each * elements;
+    bytes += each * static_cast<double>(var.type.NumElements());
   });
   return bytes;
 }

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,12 +49,13 @@ class TunedModel {
   std::string PlanText(const Assignment& low, const std::map<int, std::string>& reasons) const;
 
   PredictedRun Predicted(const AmpDecision& decision) const;
-  double OpSeconds(const Op& op, bool low) const { return TimeModel(program_, &sizes_, device_, options_.dtype).OpSeconds(op, low); }
+  double OpSeconds(const Op& op, bool low) const { return time_->OpSeconds(op, low); }
   double WeightBytes(const AmpDecision& decision) const;
 
  private:
   TunedModel(const ConvertOptions& options, Program program);
   absl::Status FindCandidates();
+  void SetSizes(ProgramSizes sizes);
   PassContext Context() const;
   // O2 with these ops, in a context that has the decision afterwards.
   absl::Status DecideIn(const Assignment& low, PassContext* ctx, Program& program) const;
@@ -64,6 +66,7 @@ class TunedModel {
   const std::unique_ptr<Evaluator> evaluator_;
   const PrecisionSupport* support_ = nullptr;
   ProgramSizes sizes_;
+  std::optional<TimeModel> time_;  // of these
   Plan o2_;
   std::vector<int> entry_;  // of o2_, by Op::id
   std::vector<const Op*> candidates_;
