@@ -73,7 +73,47 @@ absl::Status CheckNames(const TensorMap& feeds, const std::vector<ValueInfo>& in
   return absl::OkStatus();
 }
 
+// A feed that both have; "" for none.
+std::string InBoth(const TensorMap& a, const TensorMap& b, const std::vector<ValueInfo>& inputs) {
+  const auto both = [&](const ValueInfo& input) { return a.contains(input.name) && b.contains(input.name); };
+  const auto at = std::find_if(inputs.begin(), inputs.end(), both);
+  return at == inputs.end() ? "" : at->name;
+}
+
 bool IsSmall(DType dtype) { return IsPacked(dtype) || IsSmallFloat(dtype); }
+
+// The input that a source without arrays of its own names is for: NAME=file.npy, NAME=photo.jpg, or the only one.
+absl::StatusOr<const ValueInfo*> InputOf(const std::string& source, const std::vector<ValueInfo>& inputs) {
+  const size_t equals = source.find('=');
+  if (equals == std::string::npos && inputs.size() == 1) return &inputs[0];
+  if (equals == std::string::npos) {
+    return UsageError(absl::StrCat("'", source, "' has no name, and the model has ", inputs.size(), " feeds; say which: NAME=", source,
+                                   " with NAME one of ", NamesOf(inputs)));
+  }
+  const std::string name = source.substr(0, equals);
+  std::vector<std::string> names;
+  for (const ValueInfo& input : inputs) names.push_back(input.name);
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at == names.end()) return UsageError(absl::StrCat("the model has no feed '", name, "'", Suggest(name, names)));
+  return &inputs[at - names.begin()];
+}
+
+absl::StatusOr<TensorMap> ReadSource(const std::string& source, const std::vector<ValueInfo>& inputs, const FeedOptions& options) {
+  const std::string file = FileOfFeeds(source);
+  const bool picture = IsPicture(file);
+  if (!picture && file == source && absl::EndsWith(file, ".safetensors")) return ReadSafetensors(file);
+  if (!picture && file == source && !absl::EndsWith(file, ".npy")) return ReadNpz(file);
+  TensorMap feeds;
+  AMPC_ASSIGN_OR_RETURN(const ValueInfo* input, InputOf(source, inputs));
+  if (picture) {
+    const auto dims = options.dims.find(input->name);
+    AMPC_ASSIGN_OR_RETURN(feeds[input->name],
+                          ReadPicture(file, *input, dims == options.dims.end() ? std::vector<int64_t>() : dims->second, options.pictures));
+  } else {
+    AMPC_ASSIGN_OR_RETURN(feeds[input->name], ReadNpy(file));
+  }
+  return feeds;
+}
 
 }  // namespace
 
@@ -96,28 +136,41 @@ absl::StatusOr<TensorMap> InTypesOf(TensorMap feeds, const std::vector<ValueInfo
   return feeds;
 }
 
-absl::StatusOr<TensorMap> ReadFeeds(const std::vector<std::string>& sources, const std::vector<ValueInfo>& inputs) {
-  TensorMap feeds;
+absl::Status ForEachRun(const std::vector<std::string>& sources, const std::vector<ValueInfo>& inputs, const FeedOptions& options,
+                        const std::function<absl::Status(FeedsOfARun run)>& use) {
+  FeedsOfARun run;
+  const auto end_run = [&]() -> absl::Status {
+    AMPC_RETURN_IF_ERROR(CheckNames(run.feeds, inputs));
+    AMPC_ASSIGN_OR_RETURN(run.feeds, InTypesOf(std::move(run.feeds), inputs));
+    return use(std::exchange(run, {}));
+  };
   for (const std::string& source : sources) {
-    const size_t equals = source.find('=');
-    if (equals != std::string::npos) {
-      AMPC_ASSIGN_OR_RETURN(feeds[source.substr(0, equals)], ReadNpy(FileOfFeeds(source)));
-    } else if (absl::EndsWith(source, ".npy")) {
-      if (inputs.size() != 1) {
-        return UsageError(absl::StrCat("'", source, "' has no name, and the model has ", inputs.size(), " feeds; say which: NAME=", source,
-                                       " with NAME one of ", NamesOf(inputs)));
-      }
-      AMPC_ASSIGN_OR_RETURN(feeds[inputs[0].name], ReadNpy(source));
-    } else if (absl::EndsWith(source, ".safetensors")) {
-      AMPC_ASSIGN_OR_RETURN(TensorMap tensors, ReadSafetensors(source));
-      for (auto& [name, t] : tensors) feeds[name] = std::move(t);
-    } else {
-      AMPC_ASSIGN_OR_RETURN(TensorMap tensors, ReadNpz(source));
-      for (auto& [name, t] : tensors) feeds[name] = std::move(t);
-    }
+    AMPC_ASSIGN_OR_RETURN(TensorMap part, ReadSource(source, inputs, options));
+    if (!InBoth(run.feeds, part, inputs).empty()) AMPC_RETURN_IF_ERROR(end_run());
+    absl::StrAppend(&run.source, run.source.empty() ? "" : ", ", source);
+    run.feeds.merge(part);
   }
-  AMPC_RETURN_IF_ERROR(CheckNames(feeds, inputs));
-  return InTypesOf(std::move(feeds), inputs);
+  return sources.empty() ? absl::OkStatus() : end_run();
+}
+
+absl::StatusOr<std::vector<FeedsOfARun>> ReadRuns(const std::vector<std::string>& sources, const std::vector<ValueInfo>& inputs,
+                                                  const FeedOptions& options) {
+  std::vector<FeedsOfARun> runs;
+  AMPC_RETURN_IF_ERROR(ForEachRun(sources, inputs, options, [&runs](FeedsOfARun run) {
+    runs.push_back(std::move(run));
+    return absl::OkStatus();
+  }));
+  return runs;
+}
+
+absl::StatusOr<TensorMap> ReadFeeds(const std::vector<std::string>& sources, const std::vector<ValueInfo>& inputs,
+                                    const FeedOptions& options) {
+  AMPC_ASSIGN_OR_RETURN(std::vector<FeedsOfARun> runs, ReadRuns(sources, inputs, options));
+  if (runs.empty()) return TensorMap();
+  if (runs.size() == 1) return std::move(runs[0].feeds);
+  return UsageError(absl::StrCat("'", runs[0].source, "' and '", runs[1].source, "' both have feed '",
+                                 InBoth(runs[0].feeds, runs[1].feeds, inputs), "'; these are the feeds of ", runs.size(),
+                                 " runs, those of one are needed"));
 }
 
 }  // namespace ampc

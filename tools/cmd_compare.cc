@@ -1,14 +1,18 @@
 // ampc compare: two models on the same inputs, value by value, and a verdict about the outputs.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "graph/base/atomic_file_set.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/base/utf8.h"
+#include "graph/formats/files_read.h"
+#include "graph/formats/outputs.h"
 #include "runtime/compare/compare_json.h"
 #include "runtime/compare/compare_models.h"
 #include "tools/cli/command.h"
 #include "tools/cli/compare_flags.h"
 #include "tools/cli/device_check.h"
+#include "tools/cli/endings.h"
 #include "tools/cli/feed_options.h"
 
 namespace ampc {
@@ -17,6 +21,7 @@ namespace {
 struct Shown {
   bool all = false;
   bool json = false;
+  std::string csv;
 };
 
 std::vector<std::string> Row(const ComparedValue& v) {
@@ -54,6 +59,12 @@ void PrintText(Console& console, const std::string& a, bool all, const ModelComp
     const ComparedValue& first = c.values[*c.first_divergence];
     console.Out(absl::StrCat("first divergence: '", Printable(first.name), "' (", first.op, ")\n"));
   }
+  if (!c.runs.empty()) {
+    for (const ComparedRun& run : c.runs)
+      console.Out(absl::StrCat(run.passed ? "pass  " : "fail  ", run.source, ": ", Printable(run.reason), "\n"));
+    console.Out(absl::StrCat("the values above are those of ", c.runs[c.worst].source,
+                             c.passed ? ", which differs most\n" : ", the first that fails\n"));
+  }
   console.Out(absl::StrCat(c.passed ? "PASS: " : "FAIL: ", Printable(c.reason), "\n"));
 }
 
@@ -72,12 +83,28 @@ absl::StatusOr<ModelComparison> CompareFiles(const CompareFlags& flags, Console&
   return comparison;
 }
 
+absl::Status CheckTable(const CompareFlags& flags, const std::string& csv) {
+  AMPC_RETURN_IF_ERROR(CheckEnding("--csv", csv, ".csv", "the table"));
+  std::vector<std::string> inputs = ModelFiles(flags.a, flags.params_a);
+  for (const std::string& file : ModelFiles(flags.b, flags.params_b)) inputs.push_back(file);
+  for (const std::string& source : flags.feeds.inputs) inputs.push_back(FileOfFeeds(source));
+  return CheckOutputs({csv}, inputs);
+}
+
 absl::Status Run(const Options& options, const CompareFlags& flags, const Shown& shown, Console& console) {
   AMPC_RETURN_IF_ERROR(CheckFeedFlags(options, flags.feeds));
   for (const std::string& device : {flags.device, flags.device_b}) {
     if (!device.empty()) AMPC_RETURN_IF_ERROR(CheckDevice(device, console));
   }
+  FilesRead read;
+  AMPC_RETURN_IF_ERROR(CheckTable(flags, shown.csv));
   AMPC_ASSIGN_OR_RETURN(const ModelComparison comparison, CompareFiles(flags, console));
+  if (!shown.csv.empty()) {
+    AMPC_RETURN_IF_ERROR(CheckNotRead({shown.csv}, read));
+    AtomicFileSet files;
+    AMPC_RETURN_IF_ERROR(files.Add(shown.csv, ComparisonCsv(comparison)));
+    AMPC_RETURN_IF_ERROR(files.Commit());
+  }
   if (shown.json) {
     console.Out(ComparisonJson(flags.a, flags.b, comparison));
   } else {
@@ -92,6 +119,7 @@ Command CompareCommand() {
   return {"compare", "runs two models on the same inputs, compares them value by value, and says PASS or FAIL",
           "  ampc compare model.pdmodel model_fp16.pdmodel in.npz\n"
           "  ampc compare model.onnx model_fp16.onnx --random --dims image=1,3,224,224\n"
+          "  ampc compare model.onnx model_fp16.onnx a.npz b.npz --csv values.csv                several runs: each has to pass\n"
           "  ampc compare model.pdmodel model_fp16.pdmodel in.npz --rtol 1e-2 --atol 1e-3        element by element, as numpy.allclose\n"
           "  ampc compare model.pdmodel model_fp16.pdmodel in.npz --tolerance 0.02 --all         exit 1 when an output differs by more\n"
           "  ampc compare model.pdmodel model.pdmodel in.npz --device-b cuda:0                   one model on two devices\n"
@@ -103,6 +131,7 @@ Command CompareCommand() {
             auto shown = std::make_shared<Shown>();
             AddCompareOptions(options, *flags);
             options.Flag("--all", shown->all, "list every value, not only outputs and what diverges");
+            options.Add("--csv", shown->csv, "every value as a row of this .csv file").Values("FILE");
             AddJsonFlag(options, &shown->json);
             return [options, flags, shown](Console& console) { return Run(options, *flags, *shown, console); };
           }};

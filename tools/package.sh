@@ -19,6 +19,10 @@ cp -a "$stage/deb/usr" "$stage/ampc-$version"
 
 # The Debian package: the libraries that it is linked with are found by Debian's own tool.
 find "$stage/deb/usr/share/man" -name '*.1' -exec gzip -9n {} +
+{
+  printf 'ampc is licensed under the Apache License, version 2.0 (/usr/share/common-licenses/Apache-2.0).\n'
+  printf 'It carries code of the libraries whose notices are in /usr/share/doc/ampc/licenses.\n'
+} > "$stage/deb/usr/share/doc/ampc/copyright"
 rm -r "$stage/deb/usr/share/ampc"  # the list of files for tools/install.sh --uninstall; dpkg has its own
 mkdir -p "$stage/deb/DEBIAN" "$stage/debian"
 printf 'Source: ampc\nPackage: ampc\nArchitecture: amd64\n' > "$stage/debian/control"
@@ -41,15 +45,13 @@ dpkg-deb --root-owner-group -Zxz --build "$stage/deb" "$folder/ampc_${version}_a
 
 # The archive: what is linked beside the C library and the compiler's comes along, found from where it lies.
 tree=$stage/ampc-$version
-mkdir -p "$tree/lib/ampc" "$tree/share/doc/ampc/licences"
-ldd "$tree/bin/ampc" "$tree/lib/libampc.so.$version" | sed -n 's/^\t\([^ ]*\) => \(\/[^ ]*\) .*/\1 \2/p' | sort -u | while read -r name path; do
-  case "$name" in libc.so.* | libm.so.* | libstdc++.so.* | libgcc_s.so.* | libampc.so.*) continue ;; esac
+mkdir -p "$tree/lib/ampc"
+libraries_beside "$tree/bin/ampc" "$tree/lib/libampc.so.$version" > "$stage/beside"
+while read -r name path; do
   install -m 644 "$(readlink -f "$path")" "$tree/lib/ampc/$name"
   patchelf --set-rpath '$ORIGIN' "$tree/lib/ampc/$name"
-  real=$(readlink -f "$path")
-  package=$({ dpkg -S "$real" || dpkg -S "${real#/usr}"; } 2> /dev/null | head -n 1 | cut -d: -f1)
-  cp "/usr/share/doc/$package/copyright" "$tree/share/doc/ampc/licences/$package.txt"
-done
+done < "$stage/beside"
+cut -d' ' -f2 "$stage/beside" | xargs python3 tools/install/notices.py "$tree/share/doc/ampc/licenses"
 patchelf --set-rpath '$ORIGIN/../lib/ampc' "$tree/bin/ampc"
 patchelf --set-rpath '$ORIGIN/ampc' "$tree/lib/libampc.so.$version"
 (cd "$tree" && find . \( -type f -o -type l \) | sed 's/^\.\///' | LC_ALL=C sort > "$stage/manifest" && mv "$stage/manifest" share/ampc/manifest.txt)

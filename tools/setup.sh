@@ -14,7 +14,7 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
   dataset-fashion-mnist libonnx-testdata
   openmpi-bin
-  clang-format cmake pkg-config zsh fish help2man
+  clang-format cmake pkg-config zsh fish help2man groff-base
 )
 cuda=
 for option in "$@"; do

@@ -1,5 +1,8 @@
 #include "runtime/compare/compare_json.h"
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "graph/base/json_writer.h"
 
 namespace ampc {
@@ -19,6 +22,11 @@ void WriteValue(const ComparedValue& v, JsonWriter& json) {
   json.Field("mismatched_non_finite", v.difference.mismatched_non_finite).Field("both_non_finite", v.difference.both_non_finite);
   if (v.fetch) json.Field("p99_rel", v.difference.p99_rel).Field("passed", v.verdict.passed).Field("why", v.verdict.why);
   json.EndObject();
+}
+
+std::string Quoted(absl::string_view text) {
+  if (text.find_first_of(",\"\n\r") == absl::string_view::npos) return std::string(text);
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }
 
 }  // namespace
@@ -44,8 +52,31 @@ std::string ComparisonJson(const std::string& a, const std::string& b, const Mod
   } else {
     json.Null();
   }
+  if (!c.runs.empty()) {
+    json.Key("runs").BeginArray();
+    for (const ComparedRun& run : c.runs) {
+      json.BeginObject(JsonWriter::kInline).Field("source", run.source).Field("passed", run.passed).Field("reason", run.reason).EndObject();
+    }
+    json.EndArray().Field("values_of", c.runs[c.worst].source);
+  }
   json.EndObject();
   return json.Take() + "\n";
+}
+
+std::string ComparisonCsv(const ModelComparison& c) {
+  std::string out =
+      "name,op,dtype_a,dtype_b,same_dims,fetch,max_abs,max_rel,mean_rel,max_ulp,cosine,mismatched_non_finite,both_non_finite,p99_rel,"
+      "passed,why\n";
+  for (const ComparedValue& v : c.values) {
+    const Difference& d = v.difference;
+    absl::StrAppend(&out, Quoted(v.name), ",", Quoted(v.op), ",", Name(v.dtype_a), ",", Name(v.dtype_b), ",", v.same_dims ? 1 : 0, ",",
+                    v.fetch ? 1 : 0, ",");
+    absl::StrAppendFormat(&out, "%.9g,%.9g,%.9g,%.9g,%.12g,", d.max_abs, d.max_rel, d.mean_rel, d.max_ulp, d.cosine);
+    absl::StrAppend(&out, d.mismatched_non_finite, ",", d.both_non_finite, ",");
+    if (v.fetch) absl::StrAppendFormat(&out, "%.9g,%d,%s", d.p99_rel, v.verdict.passed ? 1 : 0, Quoted(v.verdict.why));
+    absl::StrAppend(&out, v.fetch ? "\n" : ",,\n");
+  }
+  return out;
 }
 
 }  // namespace ampc

@@ -242,4 +242,46 @@ absl::StatusOr<ModelComparison> CompareModels(const ComparedModel& a, const Tens
   return Comparison{a, b, options}.Run(feeds_a, feeds_b);
 }
 
+namespace {
+
+double LargestOfOutputs(const ModelComparison& comparison) {
+  double largest = 0;
+  for (const ComparedValue& v : comparison.values) {
+    if (v.fetch) largest = std::max(largest, v.difference.max_rel);
+  }
+  return largest;
+}
+
+bool Worse(const ModelComparison& a, const ModelComparison& than) {
+  return a.passed == than.passed ? a.passed && LargestOfOutputs(a) > LargestOfOutputs(than) : !a.passed;
+}
+
+}  // namespace
+
+absl::StatusOr<ModelComparison> CompareRuns(const ComparedModel& a, const std::vector<FeedsOfARun>& runs_a, const ComparedModel& b,
+                                            const std::vector<FeedsOfARun>& runs_b, const CompareOptions& options) {
+  const size_t count = runs_a.size();
+  if (count == 0 || count != runs_b.size())
+    return UsageError(
+        absl::StrCat("the files have the feeds of ", count, " runs of ", a.name(), " and of ", runs_b.size(), " of ", b.name()));
+  ModelComparison worst;
+  std::vector<ComparedRun> runs;
+  size_t failed = 0, at = 0;
+  for (size_t i = 0; i < count; ++i) {
+    absl::StatusOr<ModelComparison> found = CompareModels(a, runs_a[i].feeds, b, runs_b[i].feeds, options);
+    if (!found.ok()) return count == 1 ? found.status() : Annotate(found.status(), runs_a[i].source);
+    if (count == 1) return found;
+    failed += found->passed ? 0 : 1;
+    runs.push_back({runs_a[i].source, found->passed, found->reason});
+    if (i > 0 && !Worse(*found, worst)) continue;
+    worst = *std::move(found);
+    at = i;
+  }
+  worst.reason = failed == 0 ? absl::StrCat(worst.reason, " in each of ", count, " runs")
+                             : absl::StrCat(runs[at].source, ": ", worst.reason, "; ", failed, " of ", count, " runs fail");
+  worst.runs = std::move(runs);
+  worst.worst = at;
+  return worst;
+}
+
 }  // namespace ampc

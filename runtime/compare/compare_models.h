@@ -11,6 +11,7 @@
 #include "graph/base/dtype.h"
 #include "runtime/compare/difference.h"
 #include "runtime/compare/verdict.h"
+#include "runtime/feeds.h"
 #include "runtime/session.h"
 
 namespace ampc {
@@ -56,6 +57,12 @@ struct Loss {
   double before = 0, after = 0;  // max rel
 };
 
+struct ComparedRun {
+  std::string source;  // of its feeds
+  bool passed = false;
+  std::string reason;
+};
+
 struct ModelComparison {
   std::vector<ComparedValue> values;  // as they are computed, then the outputs in the second model's order
   DType lowest = DType::kF32;         // the narrowest type that either model computes in
@@ -63,6 +70,9 @@ struct ModelComparison {
   std::optional<size_t> first_divergence;  // in `values`
   bool passed = false;
   std::string reason;  // one sentence
+  // Several runs, or none: all above but `reason` is of the first that fails, or else of the one whose outputs differ most.
+  std::vector<ComparedRun> runs;
+  size_t worst = 0;  // in `runs`
 };
 
 struct CompareOptions {
@@ -75,5 +85,8 @@ struct CompareOptions {
 // `feeds_b` are those of `feeds_a` in the types of b. A usage error where b has an output that a does not have.
 absl::StatusOr<ModelComparison> CompareModels(const ComparedModel& a, const TensorMap& feeds_a, const ComparedModel& b,
                                               const TensorMap& feeds_b, const CompareOptions& options);
+// On one or more runs, as many of a as of b.
+absl::StatusOr<ModelComparison> CompareRuns(const ComparedModel& a, const std::vector<FeedsOfARun>& runs_a, const ComparedModel& b,
+                                            const std::vector<FeedsOfARun>& runs_b, const CompareOptions& options);
 
 }  // namespace ampc

@@ -137,11 +137,13 @@ class Conversion {
         files_({.no_sync = options.no_sync, .memory = options.into}),
         beside_({.no_sync = options.no_sync}) {
     ctx_.evaluator = evaluator_.get();
-    ctx_.executor = &executor_;
   }
 
   absl::Status CheckOptions() {
     AMPC_RETURN_IF_ERROR(ResolveConvertOptions(&options_));
+    AMPC_ASSIGN_OR_RETURN(FeedOptions feeds, FeedOptionsOf(options_));
+    executor_ = std::make_unique<const MeasureExecutor>(std::move(feeds));
+    ctx_.executor = executor_.get();
     if (!options_.plan.empty()) AMPC_RETURN_IF_ERROR(ResolvePlan());
     if (options_.decide_only) return absl::OkStatus();
     AMPC_RETURN_IF_ERROR(CheckSave(options_.output, {.params = options_.params_output}));
@@ -364,7 +366,7 @@ class Conversion {
 
   ConvertOptions options_;
   const std::unique_ptr<Evaluator> evaluator_;
-  const MeasureExecutor executor_;
+  std::unique_ptr<const MeasureExecutor> executor_;
   PassContext ctx_;
   FilesRead read_;
   AtomicFileSet files_;

@@ -9,6 +9,7 @@
 #include "kernels/kernel.h"
 #include "runtime/convert/sizes.h"
 #include "runtime/exec/observer.h"
+#include "runtime/feed_words.h"
 #include "runtime/feeds.h"
 #include "runtime/made_feeds.h"
 #include "runtime/session.h"
@@ -55,6 +56,10 @@ absl::Status RunOnce(const Session& session, const TensorMap& feeds, const Progr
 
 }  // namespace
 
+absl::StatusOr<FeedOptions> FeedOptionsOf(const ConvertOptions& options) {
+  return ParseFeedWords({.dims = options.feed_dims, .mean = options.mean, .deviation = options.deviation, .channels = options.channels});
+}
+
 absl::Status MeasureExecutor::RunOnMade(const Program& program, int runs, int choice, const OnValue& on_value, Made* made) const {
   made->last = choice + 1 >= kMadeSizes;
   if (const double bytes = WeightBytes(program); bytes > kMostProbeBytes) {
@@ -79,13 +84,12 @@ absl::Status MeasureExecutor::RunOnMade(const Program& program, int runs, int ch
 
 absl::Status MeasureExecutor::Run(const Program& program, const std::vector<std::string>& inputs, const OnValue& on_value) const {
   AMPC_ASSIGN_OR_RETURN(const Session session, Session::Create(program.Clone(), {.strict_rounding = true}));
-  for (const std::string& input : inputs) {
-    const absl::StatusOr<TensorMap> feeds = ReadFeeds({input}, session.inputs());
-    if (!feeds.ok()) return Annotate(feeds.status(), "--calibrate");
-    const absl::Status run = RunOnce(session, *feeds, on_value);
-    if (!run.ok()) return Annotate(run, input);
-  }
-  return absl::OkStatus();
+  absl::Status ran;
+  const absl::Status read = ForEachRun(inputs, session.inputs(), feeds_, [&](const FeedsOfARun& run) {
+    ran = Annotate(RunOnce(session, run.feeds, on_value), run.source);
+    return ran;
+  });
+  return ran.ok() ? Annotate(read, "--calibrate") : ran;
 }
 
 }  // namespace ampc

@@ -53,8 +53,10 @@ struct ConvertOptions {
   std::string runtime = "ampc";                         // what executes the model: a name of RuntimeNames
   bool program_only = false;
   bool no_sync = false;
-  bool decide_only = false;                    // nothing is written: for whoever only wants to know
-  std::vector<std::string> calibrate = {};     // files with the feeds of one run each
+  bool decide_only = false;                                            // nothing is written: for whoever only wants to know
+  std::vector<std::string> calibrate = {};                             // files with the feeds of one run each
+  std::vector<std::string> mean = {}, deviation = {}, feed_dims = {};  // how pictures become feeds, as runtime/feed_words.h has it
+  std::string channels = "RGB";
   int probe = 0;                               // runs on made inputs where none of these is given
   std::string ranges = {}, save_ranges = {};   // what an earlier calibration measured; where all ranges are written
   std::vector<std::string> input_ranges = {};  // declared: NAME=LOW:HIGH of feeds

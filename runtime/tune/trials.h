@@ -39,6 +39,7 @@ class Trials {
   // Of the model only what lies behind the low ops, on the inputs of Keep.
   absl::StatusOr<Trial> RunBehind(const Assignment& low) const;
 
+  int count() const { return static_cast<int>(inputs_.size()); }
   size_t num_kept() const { return kept_inputs_.size(); }
   const TensorMap& input(int index) const { return inputs_[index]; }
   const TensorMap& reference(int input) const { return references_[input]; }

@@ -13,6 +13,8 @@
 #include "graph/base/json_writer.h"
 #include "graph/base/status_macros.h"
 #include "graph/formats/outputs.h"
+#include "runtime/convert/measure_executor.h"
+#include "runtime/feed_words.h"
 #include "runtime/feeds.h"
 #include "runtime/made_feeds.h"
 #include "runtime/tune/judge.h"
@@ -42,9 +44,10 @@ std::vector<ValueInfo> FeedsOf(const Program& program) {
 }
 
 absl::StatusOr<std::vector<TensorMap>> MakeInputs(const TuneOptions& options, const Program& program, int size) {
+  AMPC_ASSIGN_OR_RETURN(const auto dims, ParseDimsOptions(options.convert.feed_dims));
   std::vector<TensorMap> inputs;
   for (int run = 0; run < options.made; ++run) {
-    AMPC_ASSIGN_OR_RETURN(MadeFeeds made, MakeFeeds(program, {.seed = options.seed, .run = run, .size = size, .dims = options.dims}));
+    AMPC_ASSIGN_OR_RETURN(MadeFeeds made, MakeFeeds(program, {.seed = options.seed, .run = run, .size = size, .dims = dims}));
     inputs.push_back(std::move(made.feeds));
   }
   return inputs;
@@ -64,11 +67,10 @@ absl::StatusOr<std::unique_ptr<Trials>> TryMade(const TuneOptions& options, cons
 
 absl::StatusOr<std::unique_ptr<Trials>> RunOriginal(const TuneOptions& options, const TunedModel& model) {
   if (options.inputs.empty()) return TryMade(options, model);
+  AMPC_ASSIGN_OR_RETURN(const FeedOptions feeds, FeedOptionsOf(options.convert));
+  AMPC_ASSIGN_OR_RETURN(std::vector<FeedsOfARun> runs, ReadRuns(options.inputs, FeedsOf(model.program()), feeds));
   std::vector<TensorMap> inputs;
-  for (const std::string& source : options.inputs) {
-    AMPC_ASSIGN_OR_RETURN(TensorMap feeds, ReadFeeds({source}, FeedsOf(model.program())));
-    inputs.push_back(std::move(feeds));
-  }
+  for (FeedsOfARun& run : runs) inputs.push_back(std::move(run.feeds));
   return Trials::Create(model, std::move(inputs), options.threads);
 }
 
@@ -126,10 +128,10 @@ absl::StatusOr<TuneResult> Tune(const TuneOptions& options) {
   result.candidates = static_cast<int>(model->candidates().size());
   result.notes = model->notes();
 
-  const int runs = options.inputs.empty() ? options.made : static_cast<int>(options.inputs.size());
-  const int held_back = runs == 1 ? 0 : (runs + 4) / 5;
   if (options.progress && !options.progress("running the original", 0)) return absl::CancelledError("cancelled by the caller");
   AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Trials> trials, RunOriginal(options, *model));
+  const int runs = trials->count();
+  const int held_back = runs == 1 ? 0 : (runs + 4) / 5;
   model->UseSizesOf(trials->input(0));  // a conversion without inputs has to guess them
   std::vector<int> inputs(runs);
   std::iota(inputs.begin(), inputs.end(), 0);

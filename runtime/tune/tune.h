@@ -23,12 +23,12 @@ namespace ampc {
 struct TuneResult;
 
 struct TuneOptions {
-  ConvertOptions convert = {};           // the model, and what decides; the level is O2
-  std::vector<std::string> inputs = {};  // as ReadFeeds takes them, one run each; the last fifth is held back
-  // Without inputs: so many runs on made inputs (runtime/made_feeds.h), with that seed and these dims.
+  ConvertOptions convert = {};  // the model, and what decides; the level is O2
+  // Sources of runtime/feeds.h; what the conversion says about feeds holds for them, too. The last fifth of the runs is held back.
+  std::vector<std::string> inputs = {};
+  // Without inputs: so many runs on made inputs (runtime/made_feeds.h), with that seed and the conversion's dims.
   int made = 0;
   uint64_t seed = 0;
-  std::map<std::string, std::vector<int64_t>> dims = {};
 
   std::optional<double> budget = {};  // the largest difference of an output, over its largest value
   std::string judge = {};             // a command, judge.h; without it and a budget: the verdict of `ampc compare`

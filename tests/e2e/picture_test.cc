@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/e2e/cli.h"
+#include "tests/e2e/models.h"
 
 namespace ampc::testing {
 namespace {
@@ -86,6 +87,27 @@ TEST_F(PictureTest, IsScaledToTheFeed) {
   Ok({"compare", "fixed.prog", "fixed.prog", "p.jpg", "--mean", "0.5"});
 }
 
+// Pictures are feeds wherever files are.
+TEST_F(PictureTest, CalibratesAndTunes) {
+  const std::vector<uint8_t> dark(16, 0), bright(16, 255);
+  ASSERT_TRUE(stbi_write_png(Path("dark.png").c_str(), 4, 4, 1, dark.data(), 0));
+  ASSERT_TRUE(stbi_write_png(Path("bright.png").c_str(), 4, 4, 1, bright.data(), 0));
+  MakeModel("conv", kConvNet);
+  Ok({"convert", "conv.pdmodel", "-o", "low.pdmodel", "--calibrate", "image=dark.png", "--calibrate", "bright.png", "--mean", "0.5",
+      "--std", "0.25", "--save-ranges", "r.json"});
+  EXPECT_THAT(Read("r.json"), ::testing::HasSubstr("\"image\""));
+  EXPECT_THAT(Ok({"tune", "conv.pdmodel", "dark.png", "bright.png", "--mean", "0.5", "--budget", "0.1", "--goal", "flops"}),
+              ::testing::HasSubstr("1 input decides, 1 held back"));
+  Ok({"explain", "conv.pdmodel", "--calibrate", "bright.png"});
+  Ok({"bench", "conv.pdmodel", "--input", "bright.png"});
+  ExpectFailure({"convert", "conv.pdmodel", "-o", "x.pdmodel", "--calibrate", "bright.png", "--std", "0"}, 2,
+                "--std has 0, a number above 0");
+  ExpectFailure({"convert", "conv.pdmodel", "-o", "x.pdmodel", "--std", "1"}, 2, "--std is for pictures (photo.jpg), and there is none");
+  ExpectFailure({"convert", "conv.pdmodel", "-o", "x.pdmodel", "--dims", "image=1,1,4,4"}, 2, "--dims is for pictures");
+  ExpectFailure({"tune", "conv.pdmodel", "--random", "--mean", "1"}, 2, "--mean is for pictures");
+  EXPECT_FALSE(Files().contains("x.pdmodel"));
+}
+
 TEST_F(PictureTest, FilesAndOptionsThatDoNotFit) {
   ASSERT_TRUE(stbi_write_png(Path("p.png").c_str(), 3, 2, 3, pixels_.data(), 0));
   Write("cut.png", Read("p.png").substr(0, 40));
@@ -116,7 +138,7 @@ TEST_F(PictureTest, FilesAndOptionsThatDoNotFit) {
       {2, {"ids.prog", "p.png"}, "needs a float type or u8"},
       {2, {"flat.prog", "p.png"}, "needs 3 or 4 dims"},
       {2, {"many.prog", "p.png"}, "needs a batch of 1"},
-      {2, {"two.prog", "p.png"}, "say which: NAME=p.png with NAME one of x, z"},
+      {2, {"two.prog", "p.png"}, "say which: NAME=p.png with NAME one of 'x', 'z'"},
       {2, {"two.prog", "y=p.png"}, "the model has no feed 'y'"},
       {2, {"m.prog", "p.png", "--mean", "1,2"}, "--mean has 2 numbers, feed 'x' needs 1 or 3"},
       {2, {"m.prog", "p.png", "--std", "0"}, "--std has 0, a number above 0 is needed"},

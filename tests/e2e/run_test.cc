@@ -193,7 +193,8 @@ TEST_F(CompareTest, WithoutAFile) {
   EXPECT_NE(Read("a.npz"), Read("c.npz"));
   ExpectFailure({"run", "mlp.pdmodel"}, 2, "--random");
   ExpectFailure({"run", "mlp.pdmodel", "in.npz", "--random"}, 2, "one of the two");
-  ExpectFailure({"run", "mlp.pdmodel", "in.npz", "--dims", "x=1,4"}, 2, "--dims is for --random");
+  ExpectFailure({"run", "mlp.pdmodel", "in.npz", "--dims", "x=1,4"}, 2,
+                "--dims is for pictures (photo.jpg) and for feeds that are made up");
   ExpectFailure({"run", "mlp.pdmodel", "--random", "--dims", "y=1,4"}, 2, "'y'");
   ExpectFailure({"run", "mlp.pdmodel", "--random", "--dims", "x=1,5"}, 2, "x");
   ExpectFailure({"run", "mlp.pdmodel", "--random", "--dims", "1,5"}, 2, "needed NAME=1,3,48,320");
@@ -212,6 +213,49 @@ TEST_F(CompareTest, WithoutAFile) {
         "program product version=1\n\nblock main {\n  feed x : f32 [?, ?]\n  const w : f32 [3, 1] = [1, 2, 3]\n  z = matmul_v2(x, w) : f32 "
         "[?, 1]\n  fetch z\n}\n");
   ExpectFailure({"run", "product.prog", "--random"}, 2, "with feeds of x=1,32 or x=1,128 or x=1,16 or x=1,1, which --dims changes");
+}
+
+// A feed that is given again begins another run; each run has to pass, and what is shown is of the worst.
+TEST_F(CompareTest, SeveralRuns) {
+  WriteArchive("far.npz", {{"x", HostTensor::Of<float>({1, 4}, {1e4f, 3e3f, -2e4f, 1e3f})}});
+  WriteArchive("near.npz", {{"x", HostTensor::Of<float>({1, 4}, {1, 2, 3, 4})}});
+  const std::string text = Ok({"compare", "mlp.pdmodel", "low.pdmodel", "in.npz", "near.npz"});
+  EXPECT_THAT(text, AllOf(HasSubstr("pass  in.npz: "), HasSubstr("pass  near.npz: "), HasSubstr("which differs most"),
+                          HasSubstr("PASS: the output is within what f16 may change in each of 2 runs\n")));
+  std::string wrong = kMlp;
+  wrong.replace(wrong.find("1.1, -1.2"), 9, "1.1, -1.1");
+  MakeModel("wrong", wrong);
+  const Outcome no = Ampc({"compare", "mlp.pdmodel", "wrong.pdmodel", "far.npz", "near.npz", "--tolerance", "1e-6"});
+  EXPECT_EQ(no.code, 1);
+  EXPECT_THAT(no.out, AllOf(HasSubstr("pass  far.npz"), HasSubstr("fail  near.npz"), HasSubstr("FAIL: near.npz: output 'p': "),
+                            HasSubstr("; 1 of 2 runs fail\n")));
+  const JsonValue json = OkJson({"compare", "mlp.pdmodel", "low.pdmodel", "near.npz", "in.npz"});
+  ASSERT_EQ(json.Find("runs")->items.size(), 2u);
+  EXPECT_EQ(Text(json.Find("runs")->items[0], "source"), "near.npz");
+  EXPECT_TRUE(json.Find("runs")->items[1].Find("passed")->boolean);
+  EXPECT_FALSE(Text(json, "values_of").empty());
+}
+
+TEST_F(CompareTest, Csv) {
+  Ok({"compare", "mlp.pdmodel", "low.pdmodel", "in.npz", "--csv", "v.csv"});
+  const std::string table = Read("v.csv");
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 6);
+  EXPECT_THAT(table,
+              AllOf(::testing::StartsWith("name,op,dtype_a,dtype_b,"), HasSubstr("\nh,matmul_v2,f32,f16,1,0,"), HasSubstr("\np,softmax,")));
+  for (size_t at = 0; at < table.size(); at = table.find('\n', at) + 1) {
+    std::string row = table.substr(at, table.find('\n', at) - at);
+    if (const size_t open = row.find('"'); open != std::string::npos) row.resize(open);
+    EXPECT_EQ(std::count(row.begin(), row.end(), ','), 15) << row;
+  }
+  ExpectFailure({"compare", "mlp.pdmodel", "low.pdmodel", "in.npz", "--csv", "v.txt"}, 2, ".csv");
+  ExpectFailure({"compare", "mlp.pdmodel", "low.pdmodel", "in.npz", "--csv", "nowhere/v.csv"}, 5, "nowhere");
+}
+
+TEST_F(RunTest, TakesTheFeedsOfOneRun) {
+  WriteArchive("other.npz", {{"x", HostTensor::Of<float>({1, 4}, {1, 2, 3, 4})}});
+  ExpectFailure({"run", "mlp.pdmodel", "in.npz", "other.npz"}, 2,
+                "'in.npz' and 'other.npz' both have feed 'x'; these are the feeds of 2 runs, those of one are needed");
+  ExpectFailure({"bench", "mlp.pdmodel", "--input", "in.npz", "other.npz"}, 2, "both have feed 'x'");
 }
 
 TEST_F(CompareTest, Json) {

@@ -87,6 +87,31 @@ TEST_F(InstallTest, ListsItsFiles) {
   }
 }
 
+// Of every library that is linked, and the texts that notices refer to.
+TEST_F(InstallTest, HasTheNoticesOfItsLibraries) {
+  const fs::path licenses = prefix_ / "share/doc/ampc/licenses";
+  const std::set<std::string> files = Files(licenses);
+  std::string names;
+  for (const std::string& file : files) {
+    if (!fs::path(file).has_parent_path()) names += file + " ";
+  }
+  for (const char* library : {"absl", "cli11", "dnnl", "hwy", "protobuf", "stb", "zlib"}) EXPECT_THAT(names, HasSubstr(library));
+  const std::set<std::string> of_the_machine = {"libc", "libm", "libampc", "libOpenCL"};
+  for (const std::string& library :
+       Words(Bash("ldd $P/bin/ampc $P/lib/libampc.so | sed -n 's/^\t\\(lib[a-zA-Z]*\\)[-.0-9]*so.* => .*/\\1/p'"))) {
+    if (of_the_machine.contains(library)) continue;
+    EXPECT_THAT(names + " zlib1g-dev as libz.txt", HasSubstr(library));
+  }
+  const std::set<std::string> references =
+      Words(Bash("grep -hoE '/usr/share/common-licenses/[A-Za-z0-9.+-]*[A-Za-z0-9]' $P/share/doc/ampc/licenses/*.txt | sed 's,.*/,,'"));
+  EXPECT_TRUE(references.contains("Apache-2.0"));
+  for (const std::string& reference : references) EXPECT_TRUE(files.contains("common-licenses/" + reference)) << reference;
+  const Outcome unknown =
+      RunProcess("/usr/bin/python3", {"tools/install/notices.py", folder_ / "n", "@system//:nothing"}, fs::current_path().string());
+  EXPECT_NE(unknown.code, 0);
+  EXPECT_THAT(unknown.err, HasSubstr("of @system//:nothing no package is known"));
+}
+
 TEST_F(InstallTest, HasOneVersionEverywhere) {
   const std::string version = Bash("pkg-config --modversion ampc-c");
   EXPECT_THAT(version, MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+\n"));
@@ -251,6 +276,24 @@ TEST_F(InstallTest, SaysWhatIsWrong) {
   if (!HasGpuBackend()) fails({"--no-build", "--cuda", "--prefix", folder_ / "q"}, 2, "for the CPU only");
   fails({"--uninstall", "--prefix", folder_ / "p"}, 3, "no installed ampc");
   EXPECT_EQ(Files(folder_.path()), std::set<std::string>{"file"});
+}
+
+// A page for the command and for each verb, which a formatter takes without a warning and which shows what --help says.
+TEST_F(InstallTest, PagesOfManSayWhatHelpSays) {
+  std::set<std::string> verbs = Words(Bash("$P/bin/ampc --help | sed -n '/^Subcommands:/,/^$/s/^  \\([a-z]*\\) .*/\\1/p'"));
+  EXPECT_TRUE(verbs.contains("convert"));
+  verbs.insert("");
+  for (const std::string& verb : verbs) {
+    const std::string page = "$P/share/man/man1/ampc" + (verb.empty() ? "" : "-" + verb) + ".1";
+    EXPECT_EQ(Bash("groff -man -Tutf8 -ww -Wbreak " + page + " 2>&1 >/dev/null"), "") << verb;
+    const std::string text = Bash("groff -man -Tutf8 -P-c " + page + " | sed 's/\xe2\x80\x90/-/g; s/\xe2\x88\x92/-/g; s/.\x08//g'");
+    const std::string example = Bash("$P/bin/ampc " + verb + " --help | sed -n '/^Examples:/{n;p}'");  // in a line of its own
+    EXPECT_THAT(text, HasSubstr(example)) << verb;
+    EXPECT_NE(example.empty(), !verb.empty());
+    const std::set<std::string> shown = Words(text);
+    for (const std::string& option : Words(Bash("$P/bin/ampc " + verb + " --help | sed -n 's/^  \\(-[a-z], \\)*\\(--[a-z-]*\\).*/\\2/p'")))
+      EXPECT_TRUE(shown.contains(option) || shown.contains(option + ",")) << verb << " " << option;
+  }
 }
 
 }  // namespace

@@ -41,6 +41,11 @@ for root in package archive; do
   check "$root: the library loads" in_root $root "LD_PRELOAD=$(dirname $bin)/lib/libampc.so /bin/true"
   check "$root: pages" test -f "$roots/$root$(dirname $bin)/share/doc/ampc/README.md"
 done
+for library in "$roots"/archive/opt/ampc/lib/ampc/*; do
+  name=$(basename "$library" | sed 's/[-.0-9]*so.*//; s/^libz$/zlib/' | tr 'A-Z' 'a-z')
+  check "archive: a notice of $name" sh -c "ls '$roots/archive/opt/ampc/share/doc/ampc/licenses' | grep -q '$name'"
+done
+check "package: notices" test -f "$roots/package/usr/share/doc/ampc/copyright" -a -f "$roots/package/usr/share/doc/ampc/licenses/libabsl-dev.txt"
 check "package: man pages" test -f "$roots/package/usr/share/man/man1/ampc-convert.1.gz"
 check "apt removes the package" in_root package 'apt-get purge -y -qq ampc && ! command -v ampc && [ ! -e /usr/share/doc/ampc ]'
 echo "$passed passed, $failed failed"

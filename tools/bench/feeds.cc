@@ -6,8 +6,8 @@
 
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "runtime/feed_words.h"
 #include "runtime/made_feeds.h"
-#include "tools/cli/dims_option.h"
 #include "tools/cli/tensors.h"
 
 namespace ampc {

@@ -14,6 +14,7 @@
 #include "passes/amp/decide/plan.h"
 #include "tools/cli/command.h"
 #include "tools/cli/convert_config.h"
+#include "tools/cli/feed_options.h"
 #include "tools/report/html_report.h"
 
 namespace ampc {
@@ -47,9 +48,12 @@ absl::Status ResolveIo(ConvertFlags& flags) {
   return absl::OkStatus();
 }
 
-// The result of an op depends on it, or the position of the program's weights.
+// How files are read.
+constexpr absl::string_view kReading[] = {"params", "mean", "std", "channels", "dims"};
+
+// The result of an op depends on it.
 bool DecidesSomething(const ConvertOption& row) {
-  return row.scope != OptionScope::kRun || *row.chosen_by != '\0' || absl::string_view(row.name) == "params";
+  return row.scope != OptionScope::kRun || *row.chosen_by != '\0' || std::ranges::find(kReading, row.name) != std::end(kReading);
 }
 
 // Those that decide: a model that was converted before is held against them.
@@ -75,8 +79,8 @@ struct Declare {
   template <typename T>
   DeclaredOption Add(T& value) const {
     const DeclaredOption declared = options.Add(Name(), value, row.help);
-    const bool file = row.scope == OptionScope::kRun;
-    return file || *row.shown != '\0' ? declared.Values(file ? "FILE" : row.shown) : declared;
+    if (*row.shown != '\0') return declared.Values(row.shown);
+    return row.scope == OptionScope::kRun ? declared.Values("FILE") : declared;
   }
   void operator()(DType ConvertOptions::*) const { Add(flags.dtype).AnyCaseOf({"fp16", "bf16"}).Values("{fp16,bf16}").ShowDefault(); }
   void operator()(int ConvertOptions::*member) const { Add(flags.options.*member).NotNegative().ShowDefault(); }
@@ -134,13 +138,15 @@ void AddExplainOptions(const Options& options, ExplainFlags& flags) {
   shown.Add("--why-cast", flags.cast, "only the casts of this value").Values("VALUE");
 }
 
-absl::Status ResolveConvertFlags(const Options& options, ConvertFlags& flags) {
+absl::Status ResolveConvertFlags(const Options& options, ConvertFlags& flags, std::vector<std::string> inputs, bool made) {
   if (!flags.config.empty()) AMPC_RETURN_IF_ERROR(ApplyConvertConfig(flags.config, options));
   if (!flags.options.plan.empty()) {
     AMPC_ASSIGN_OR_RETURN(Plan plan, ReadPlan(flags.options.plan));
     AMPC_RETURN_IF_ERROR(ApplyConvertConfig(plan.config, flags.options.plan, options));
     flags.options.planned = std::make_shared<const Plan>(std::move(plan));
   }
+  inputs.insert(inputs.end(), flags.options.calibrate.begin(), flags.options.calibrate.end());
+  AMPC_RETURN_IF_ERROR(CheckPictureFlags(options, inputs, made));
   const std::optional<DType> dtype = ParseDType(flags.dtype);
   if (!dtype.has_value() || !IsLowPrecision(*dtype))
     return UsageError(absl::StrCat("--dtype is '", flags.dtype, "', fp16 or bf16 is needed"));

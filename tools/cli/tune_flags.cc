@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "tools/cli/dims_option.h"
 #include "tools/picture/tune_chart.h"
 
 namespace ampc {
@@ -14,12 +13,14 @@ void AddTuneOptions(const Options& options, TuneFlags& flags) {
   TuneOptions& tune = flags.tune;
   AddDecidingOptions(options, flags.convert);
   const Options feeds = options.Under("Inputs"), search = options.Under("Search"), files = options.Under("Files");
-  feeds.Add("inputs,--input,-i", tune.inputs, ".npz, .safetensors or, for a model with one feed, .npy files: the feeds of one run each")
+  feeds
+      .Add("inputs,--input,-i", tune.inputs,
+           "feeds: .npz, .safetensors, NAME=file.npy, NAME=photo.jpg (.png, .bmp), without NAME for a model with one feed; a feed that is "
+           "given again begins another run")
       .Values("FILE");
   feeds.Flag("--random", flags.random, "inputs that are made up, as those of run --random");
   feeds.Add("--runs", flags.runs, "how many of them").Positive().ShowDefault();
   feeds.Add("--seed", tune.seed, "other values of --random").ShowDefault();
-  feeds.Add("--dims", flags.dims, "NAME=1,3,224,224: dims of a feed of --random, where the model leaves them open").Values("NAME=DIMS");
   search.Add("--budget", tune.budget, "the largest error of an output, over its largest value; without it and --judge: compare's verdict")
       .Values("REL");
   search.Add("--judge", tune.judge, "a shell command that looks at the outputs: exit code 0 means good").Values("CMD");
@@ -35,18 +36,14 @@ void AddTuneOptions(const Options& options, TuneFlags& flags) {
 }
 
 absl::Status ResolveTuneFlags(const Options& options, TuneFlags& flags) {
-  AMPC_RETURN_IF_ERROR(ResolveConvertFlags(options, flags.convert));
+  AMPC_RETURN_IF_ERROR(ResolveConvertFlags(options, flags.convert, flags.tune.inputs, flags.random));
   TuneOptions& tune = flags.tune;
   if (flags.random && !tune.inputs.empty())
     return UsageError(absl::StrCat("--random makes the inputs, and '", tune.inputs[0], "' has some; one of the two is needed"));
   if (!flags.random && tune.inputs.empty())
     return UsageError("no inputs: give files (--input in.npz), or --random for some that are made up");
-  for (const char* option : {"--runs", "--seed", "--dims"}) {
+  for (const char* option : {"--runs", "--seed"}) {
     if (!flags.random && options.Given(option)) return UsageError(absl::StrCat(option, " is for --random"));
-  }
-  for (const std::string& text : flags.dims) {
-    AMPC_ASSIGN_OR_RETURN(auto given, ParseDimsOption(text));
-    tune.dims[given.first] = std::move(given.second);
   }
   tune.made = flags.random ? flags.runs : 0;
   tune.convert = flags.convert.options;

@@ -16,7 +16,6 @@ struct TuneFlags {
   TuneOptions tune;
   bool random = false;
   int runs = 5;
-  std::vector<std::string> dims;
 };
 
 // Declares the options; `flags` has to outlive them.

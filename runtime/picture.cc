@@ -1,4 +1,4 @@
-#include "tools/cli/picture.h"
+#include "runtime/picture.h"
 
 #include <stb/stb_image.h>
 #include <stb/stb_image_resize.h>
