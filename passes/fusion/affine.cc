@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "passes/fusion/constant_value.h"
+#include "passes/fusion/pattern.h"
 
 namespace ampc {
 namespace {
@@ -53,6 +54,24 @@ Affine Then(const Affine& a, const Affine& b) {
     out.term.push_back(static_cast<float>(static_cast<double>(At(a.term, i)) * At(b.factor, i) + At(b.term, i)));
   }
   return out;
+}
+
+AffineChain FollowAffine(const Rewrite& rewrite, Var* y, int channel_dim, int64_t channels) {
+  AffineChain found, grown;
+  found.result = grown.result = y;
+  while (const Op* next = rewrite.OnlyReader(*grown.result)) {
+    const bool cast = IsFloatCast(*next);
+    const std::optional<Affine> step = cast ? std::nullopt : ReadAffine(rewrite.uses(), *next, *grown.result, channel_dim, channels);
+    if ((!cast && !step.has_value()) || next->outputs()[0]->kind != VarKind::kTemp) break;
+    if (step.has_value()) {
+      grown.all = Then(grown.all, *step);
+      ++(next->type() == "elementwise_add" ? grown.sums : grown.others);
+    }
+    grown.ops.push_back(next);
+    grown.result = next->outputs()[0];
+    if (grown.result->type.dtype == y->type.dtype && grown.sums + grown.others > 0) found = grown;
+  }
+  return found;
 }
 
 }  // namespace ampc

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "passes/analysis/use_def.h"
+#include "passes/fusion/rewrite.h"
 
 namespace ampc {
 
@@ -24,5 +25,14 @@ std::optional<Affine> ReadAffine(const UseDef& uses, const Op& op, const Var& x,
 
 // First `a`, then `b`.
 Affine Then(const Affine& a, const Affine& b);
+
+// The steps behind a value, each the only reader of the one before, and casts between float types that end in the value's type again.
+struct AffineChain {
+  Affine all{{1.0f}, {0.0f}};
+  std::vector<const Op*> ops;  // steps and casts, in order
+  int sums = 0, others = 0;    // steps that are elementwise_add, and those that are not
+  Var* result = nullptr;       // of the last op, a temp; the value itself where there is none
+};
+AffineChain FollowAffine(const Rewrite& rewrite, Var* y, int channel_dim, int64_t channels);
 
 }  // namespace ampc

@@ -42,17 +42,8 @@ class AttentionFuser {
     return x.has_rank && y.has_rank && x.rank() == y.rank() && x.rank() >= 2 && IsFusedType(x.dtype) && x.dtype == y.dtype;
   }
 
-  // The value that casts between float types make `var` of, for `reader`; `var` itself where there is none.
-  Var* BehindCasts(Var* var, const Op& reader) const {
-    const Op* cast = pattern_.Producer(*var, reader, {"cast"});
-    return cast != nullptr && IsFusedType(cast->inputs()[0]->type.dtype) && IsFusedType(var->type.dtype)
-               ? BehindCasts(cast->inputs()[0], *cast)
-               : var;
-  }
-
   // Whether `var`, which `reader` reads, is a product of queries and keys, times a number perhaps.
   bool MatchScores(Var* var, const Op& reader, Attention* a) const {
-    var = BehindCasts(var, reader);
     const Op* op = pattern_.Producer(*var, reader, {"matmul_v2", "elementwise_mul", "elementwise_div", "scale"});
     if (op == nullptr || !IsFusedType(var->type.dtype)) return false;
     if (op->type() == "matmul_v2") {
@@ -67,7 +58,6 @@ class AttentionFuser {
 
   // The same with a mask.
   bool MatchMasked(Var* var, const Op& reader, Attention* a) const {
-    var = BehindCasts(var, reader);
     const Op* add = pattern_.Producer(*var, reader, {"elementwise_add"});
     if (add == nullptr) return MatchScores(var, reader, a);
     if (add->GetInt("axis", -1) != -1) return false;
@@ -87,7 +77,7 @@ class AttentionFuser {
   const Op* ValuesOf(const Op& softmax) const {
     const Var* p = softmax.outputs()[0];
     const Op* reader = rewrite_.OnlyReader(*p);
-    while (reader != nullptr && reader->type() == "cast" && IsFusedType(reader->outputs()[0]->type.dtype)) {
+    while (reader != nullptr && IsFloatCast(*reader)) {
       p = reader->outputs()[0];
       reader = rewrite_.OnlyReader(*p);
     }
@@ -124,8 +114,7 @@ class AttentionFuser {
   }
 
   Rewrite rewrite_;
-  const UseDef& uses_ = rewrite_.uses();
-  Pattern pattern_ = Pattern(uses_);
+  Pattern pattern_ = Pattern(rewrite_.uses());
   const OpDef* def_;
 };
 

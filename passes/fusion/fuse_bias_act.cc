@@ -10,6 +10,7 @@
 #include "passes/fusion/affine.h"
 #include "passes/fusion/constant_value.h"
 #include "passes/fusion/conv.h"
+#include "passes/fusion/pattern.h"
 #include "passes/fusion/rewrite.h"
 #include "passes/make_pass.h"
 
@@ -23,8 +24,8 @@ struct Chain {
   Var* bias = nullptr;
   Var* residual = nullptr;
   const Op* act = nullptr;
-  Affine scale{{1.0f}, {0.0f}};  // behind the activation
-  std::vector<Op*> merged;       // ops that go, in order
+  Affine scale{{1.0f}, {0.0f}};   // behind the activation
+  std::vector<const Op*> merged;  // ops that go, in order
   Var* result() const { return merged.empty() ? nullptr : merged.back()->outputs()[0]; }
 };
 
@@ -44,50 +45,49 @@ class BiasActFuser {
   }
 
  private:
+  // The longest chain that ends in the type of the anchor.
   Chain Match(Op& anchor) const {
-    Chain chain;
-    chain.anchor = &anchor;
-    if (!CanAnchor(anchor)) return chain;
-    const bool conv = IsConv(anchor);
-    const bool has_bias = anchor.input("Bias") != nullptr;
-    const bool has_residual = conv && anchor.input("ResidualData") != nullptr;
+    Chain grown, found;
+    grown.anchor = found.anchor = &anchor;
+    if (!CanAnchor(anchor)) return found;
+    const DType dtype = anchor.outputs()[0]->type.dtype;
     Var* y = anchor.outputs()[0];
-    for (;;) {
-      Op* next = rewrite_.OnlyReader(*y);
-      if (next == nullptr || next->outputs().size() != 1 || next->outputs()[0]->type.dtype != y->type.dtype) return chain;
-      if (next->type() == "elementwise_add") {
-        Var* other = next->inputs()[0] == y ? next->inputs()[1] : next->inputs()[0];
-        const bool bias_free = !has_bias && chain.bias == nullptr && chain.residual == nullptr;
-        if (bias_free && IsBias(anchor, *next, *y, *other)) {
-          chain.bias = other;
-        } else if (conv && !has_residual && chain.residual == nullptr && IsResidual(*next, *y, *other)) {
-          chain.residual = other;
-        } else {
-          return chain;
-        }
-        chain.merged.push_back(next);
-        y = next->outputs()[0];
-        continue;
-      }
-      if (IsActivation(*next)) {
-        chain.act = next;
-        chain.merged.push_back(next);
-        if (conv) AddScale(&chain);
-      }
-      return chain;
+    while (Op* next = rewrite_.OnlyReader(*y)) {
+      if (!IsFloatCast(*next) && !Take(*next, *y, &grown)) break;
+      grown.merged.push_back(next);
+      y = next->outputs()[0];
+      const bool takes = grown.bias != nullptr || grown.residual != nullptr || grown.act != nullptr;
+      if (takes && y->type.dtype == dtype) found = grown;
     }
+    if (IsConv(anchor) && found.act != nullptr) AddScale(&found);
+    return found;
+  }
+
+  // Whether `next`, which alone reads `y`, becomes part of the chain.
+  bool Take(const Op& next, Var& y, Chain* chain) const {
+    const Op& anchor = *chain->anchor;
+    if (chain->act != nullptr || next.outputs().size() != 1 || next.outputs()[0]->type.dtype != y.type.dtype) return false;
+    if (IsActivation(next)) {
+      chain->act = &next;
+      return true;
+    }
+    if (next.type() != "elementwise_add") return false;
+    Var* other = next.inputs()[0] == &y ? next.inputs()[1] : next.inputs()[0];
+    if (anchor.input("Bias") == nullptr && chain->bias == nullptr && chain->residual == nullptr && IsBias(anchor, next, y, *other)) {
+      chain->bias = other;
+      return true;
+    }
+    if (!IsConv(anchor) || anchor.input("ResidualData") != nullptr || chain->residual != nullptr) return false;
+    if (!IsResidual(next, y, *other)) return false;
+    chain->residual = pattern_.InType(other, anchor.outputs()[0]->type.dtype);
+    return chain->residual != nullptr && Stable(*chain->residual);
   }
 
   // Products and sums with numbers that follow the activation.
   void AddScale(Chain* chain) const {
-    for (;;) {
-      const Var& y = *chain->result();
-      Op* next = rewrite_.OnlyReader(y);
-      const std::optional<Affine> step = next == nullptr ? std::nullopt : ReadAffine(uses_, *next, y, -1, -1);
-      if (!step.has_value() || next->outputs()[0]->kind != VarKind::kTemp) return;
-      chain->scale = Then(chain->scale, *step);
-      chain->merged.push_back(next);
-    }
+    const AffineChain behind = FollowAffine(rewrite_, chain->result(), -1, -1);
+    chain->scale = behind.all;
+    for (const Op* op : behind.ops) chain->merged.push_back(op);
   }
 
   // The chain may move it down to its end, so its operands must be the same there.
@@ -133,7 +133,7 @@ class BiasActFuser {
     const std::string& t = op.type();
     if (t == "hard_swish") return op.GetFloat("threshold") == 6 && op.GetFloat("scale") == 6 && op.GetFloat("offset") == 3;
     return t == "relu" || t == "relu6" || t == "leaky_relu" || t == "sigmoid" || t == "tanh" || t == "gelu" || t == "swish" ||
-           t == "hard_sigmoid";
+           t == "silu" || t == "hard_sigmoid";
   }
 
   // The fused op stands at the chain's end: operands of the steps may be defined only there.
@@ -191,6 +191,7 @@ class BiasActFuser {
   Program& program_;
   Rewrite rewrite_;
   const UseDef& uses_ = rewrite_.uses();
+  Pattern pattern_ = Pattern(uses_);
   ShapeSymbols shapes_;
   const OpDef* fc_;
 };

@@ -44,30 +44,20 @@ class ConvAffineFuser {
     if (HasActivation(conv) || conv.input("ResidualData") != nullptr) return false;
     const int64_t channels = conv.input("Filter")->type.dims[0];
     const int channel_dim = conv.GetString("data_format") == "NHWC" ? 3 : 1;
-    Var* y = conv.output("Output");
-    Affine all{{1.0f}, {0.0f}};
-    std::vector<const Op*> steps;
-    bool scales = false;
-    while (const Op* next = rewrite_.OnlyReader(*y)) {
-      const std::optional<Affine> step = ReadAffine(uses_, *next, *y, channel_dim, channels);
-      if (!step.has_value()) break;
-      scales = scales || next->type() != "elementwise_add";
-      all = Then(all, *step);
-      steps.push_back(next);
-      y = next->outputs()[0];
-    }
-    if (steps.empty() || (!scales && conv.input("Bias") == nullptr && steps.size() == 1)) return false;
+    AffineChain chain = FollowAffine(rewrite_, conv.output("Output"), channel_dim, channels);
+    const bool is_bias = chain.others == 0 && chain.sums == 1 && conv.input("Bias") == nullptr;
+    if (chain.ops.empty() || is_bias) return false;
     std::optional<Floats> w = ConstantFloats(*conv.input("Filter"));
     std::optional<Floats> bias = BiasOf(conv);
     if (!w.has_value() || !bias.has_value()) return false;
     const size_t per_channel = w->size() / bias->size();
     for (size_t c = 0; c < bias->size(); ++c) {
-      (*bias)[c] = static_cast<float>(static_cast<double>((*bias)[c]) * At(all.factor, c) + At(all.term, c));
-      for (size_t i = 0; i < per_channel; ++i) (*w)[c * per_channel + i] *= At(all.factor, c);
+      (*bias)[c] = static_cast<float>(static_cast<double>((*bias)[c]) * At(chain.all.factor, c) + At(chain.all.term, c));
+      for (size_t i = 0; i < per_channel; ++i) (*w)[c * per_channel + i] *= At(chain.all.factor, c);
     }
     if (!SetConstants(conv, *w, *bias)) return false;
-    conv.SetOutputs(conv.def().OutputSlot("Output"), {&y, 1});
-    for (const Op* step : steps) rewrite_.Drop(*step);
+    conv.SetOutputs(conv.def().OutputSlot("Output"), {&chain.result, 1});
+    for (const Op* op : chain.ops) rewrite_.Drop(*op);
     return true;
   }
 

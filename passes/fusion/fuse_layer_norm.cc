@@ -22,8 +22,9 @@ class LayerNormFuser {
     return rewrite_.Run([this](const Op& op) {
       Norm norm;
       if (op.type() != "elementwise_div" || !Match(op, &norm)) return false;
-      const Op& last = *Extend(op, &norm);
-      rewrite_.Replace(last, Make(norm, last));
+      const Op* last = Extend(op, &norm);
+      if (last == nullptr) return false;
+      rewrite_.Replace(*last, Make(norm, *last));
       return true;
     });
   }
@@ -31,6 +32,7 @@ class LayerNormFuser {
  private:
   struct Norm {
     Var* x = nullptr;
+    Var* averaged = nullptr;  // x, perhaps in another type
     Var* scale = nullptr;
     Var* bias = nullptr;
     double epsilon = 0;
@@ -51,16 +53,21 @@ class LayerNormFuser {
     return dims.empty() ? -1 : begin;
   }
 
-  // `squared` is d * d for some d, read by nothing else besides.
-  static Var* RootOf(const Op& square) {
-    if (square.type() == "square") return square.inputs()[0];
-    if (square.type() == "pow") return square.inputs().size() == 1 && square.GetFloat("factor", 1) == 2 ? square.inputs()[0] : nullptr;
-    return square.inputs().size() == 2 && square.inputs()[0] == square.inputs()[1] ? square.inputs()[0] : nullptr;
+  bool IsSquareOf(const Op& square, Var* d) const {
+    if (square.type() == "pow" && (square.inputs().size() != 1 || square.GetFloat("factor", 1) != 2)) return false;
+    return std::all_of(square.inputs().begin(), square.inputs().end(), [&](Var* var) { return pattern_.Same(var, d); });
+  }
+
+  // Nothing but the two reads `var`, directly or through casts.
+  bool ReadBy(const Var& var, const Op& a, const Op& b) const {
+    if (uses_.fetched(var)) return false;
+    return std::all_of(uses_.uses(var).begin(), uses_.uses(var).end(), [&](const Use& use) {
+      return use.op == &a || use.op == &b || (IsFloatCast(*use.op) && ReadBy(*use.op->outputs()[0], a, b));
+    });
   }
 
   bool Match(const Op& div, Norm* norm) const {
     if (div.inputs().size() != 2) return false;
-    Var* d = div.inputs()[0];
     const Op* root = pattern_.Producer(*div.inputs()[1], div, {"sqrt"});
     const Op* sum = root == nullptr ? nullptr : pattern_.Producer(*root->inputs()[0], *root, {"elementwise_add", "scale"});
     const std::optional<Pattern::WithNumber> shifted = sum == nullptr ? std::nullopt : Pattern::Shifted(*sum);
@@ -68,23 +75,22 @@ class LayerNormFuser {
     const Op* variance = pattern_.Producer(*shifted->x, *sum, {"reduce_mean"});
     const Op* square =
         variance == nullptr ? nullptr : pattern_.Producer(*variance->inputs()[0], *variance, {"square", "pow", "elementwise_mul"});
-    if (square == nullptr || RootOf(*square) != d) return false;
-    const Op* sub = pattern_.Producer(*d, div, {"elementwise_sub"}, false);
-    const int readers = square->inputs().size() == 2 ? 3 : 2;
-    if (sub == nullptr || sub->inputs().size() != 2 || uses_.fetched(*d) || static_cast<int>(uses_.uses(*d).size()) != readers)
-      return false;
+    const Op* sub = pattern_.Producer(*div.inputs()[0], div, {"elementwise_sub"}, false);
+    if (square == nullptr || sub == nullptr || sub->inputs().size() != 2) return false;
+    if (!IsSquareOf(*square, sub->outputs()[0]) || !ReadBy(*sub->outputs()[0], div, *square)) return false;
     const Op* mean = pattern_.Producer(*sub->inputs()[1], *sub, {"reduce_mean"});
-    if (mean == nullptr || mean->inputs()[0] != sub->inputs()[0]) return false;
+    if (mean == nullptr || !pattern_.Same(mean->inputs()[0], sub->inputs()[0])) return false;
     norm->x = sub->inputs()[0];
+    norm->averaged = mean->inputs()[0];
     norm->epsilon = shifted->number;
     norm->begin = FirstAveraged(*mean);
-    if (!IsFusedType(norm->x->type.dtype) || norm->x->type.dtype != div.outputs()[0]->type.dtype) return false;
-    return norm->begin >= 1 && FirstAveraged(*variance) == norm->begin;
+    return IsFusedType(norm->x->type.dtype) && norm->begin >= 1 && FirstAveraged(*variance) == norm->begin;
   }
 
   // The other operand of `op` if it is a constant with one element for each of the one normalised dimension.
   Var* PerElement(const Op& op, const Var& y, const Norm& norm) const {
     Var* other = Pattern::Other(op, y);
+    if (other != nullptr) other = pattern_.BehindCasts(other);
     const TensorType& x = norm.x->type;
     if (other == nullptr || !other->type.IsStatic() || !x.has_rank || (other->kind != VarKind::kParam && other->kind != VarKind::kConst))
       return nullptr;
@@ -94,18 +100,33 @@ class LayerNormFuser {
     return have == want && want.size() == 1 ? other : nullptr;
   }
 
-  // Takes the product and the sum behind the quotient in; the last op.
+  // The op that alone reads the result of `op`: a cast, or a product or sum behind the quotient, which it takes in; null for any other.
+  const Op* Next(const Op& op, Norm* norm) const {
+    const Var& y = *op.outputs()[0];
+    const Op* next = rewrite_.OnlyReader(y);
+    if (next == nullptr || IsFloatCast(*next)) return next;
+    const bool product = next->type() == "elementwise_mul";
+    if ((!product && next->type() != "elementwise_add") || norm->bias != nullptr || (product && norm->scale != nullptr)) return nullptr;
+    Var* other = PerElement(*next, y, *norm);
+    (product ? norm->scale : norm->bias) = other;
+    return other == nullptr ? nullptr : next;
+  }
+
+  // The type of a value that stays fp32 beside a low one, or is of its type.
+  static bool Fits(const Var* var, DType x) { return var == nullptr || var->type.dtype == x || var->type.dtype == DType::kF32; }
+
+  // Takes in what follows the quotient, up to the last op in the type of whose result x is at hand, which it returns; null for none.
   const Op* Extend(const Op& div, Norm* norm) const {
-    const Op* last = &div;
-    for (const char* type : {"elementwise_mul", "elementwise_add"}) {
-      const Var& y = *last->outputs()[0];
-      if (!uses_.single_use(y)) break;
-      const Op* next = uses_.uses(y)[0].op;
-      if (next->type() != type || &next->block() != &div.block()) continue;
-      Var* other = PerElement(*next, y, *norm);
-      if (other == nullptr || next->outputs()[0]->type.dtype != norm->x->type.dtype) break;
-      (next->type() == "elementwise_mul" ? norm->scale : norm->bias) = other;
-      last = next;
+    const Op* last = nullptr;
+    Norm grown = *norm;
+    for (const Op* op = &div; op != nullptr; op = Next(*op, &grown)) {
+      const DType dtype = op->outputs()[0]->type.dtype;
+      Var* x = pattern_.InType(grown.x, dtype);
+      if (x == nullptr) x = pattern_.InType(grown.averaged, dtype);
+      if (x == nullptr || !Fits(grown.scale, dtype) || !Fits(grown.bias, dtype)) continue;
+      *norm = grown;
+      norm->x = x;
+      last = op;
     }
     return last;
   }

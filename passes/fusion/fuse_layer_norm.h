@@ -4,8 +4,8 @@
 //   s = sqrt(reduce_mean(d * d, last dims) + e)
 //   y = d / s * g + b
 //
-// g and b are constants for the last dimension, either may be missing; what lies in between is read by nothing else. In a low chain
-// roundings go. O(program).
+// g and b are constants for the last dimension, either may be missing; casts between float types may lie in between; what does is read by
+// nothing else. In a low chain roundings go. O(program).
 #pragma once
 
 #include "passes/pass.h"

@@ -36,20 +36,13 @@ class ScaleFuser {
     if (x == nullptr) return nullptr;
     std::optional<Affine> all = ReadAffine(uses_, first, *x, -1, -1);
     if (!all.has_value()) return nullptr;
-    Var* y = first.outputs()[0];
-    std::vector<const Op*> steps;
-    while (const Op* next = rewrite_.OnlyReader(*y)) {
-      const std::optional<Affine> step = ReadAffine(uses_, *next, *y, -1, -1);
-      if (!step.has_value()) break;
-      all = Then(*all, *step);
-      steps.push_back(next);
-      y = next->outputs()[0];
-    }
-    if (steps.empty() || y->kind != VarKind::kTemp) return nullptr;
-    for (const Op* step : steps) rewrite_.Drop(*step);
+    AffineChain chain = FollowAffine(rewrite_, first.outputs()[0], -1, -1);
+    if (chain.ops.empty()) return nullptr;
+    all = Then(*all, chain.all);
+    for (const Op* next : chain.ops) rewrite_.Drop(*next);
     std::unique_ptr<Op> op = first.block().NewOp(scale_);
     op->SetInputs(0, {&x, 1});
-    op->SetOutputs(0, {&y, 1});
+    op->SetOutputs(0, {&chain.result, 1});
     op->SetAttr("scale", all->factor[0]);
     op->SetAttr("bias", all->term[0]);
     op->marks = first.marks;

@@ -1,15 +1,36 @@
 #include "passes/fusion/pattern.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "passes/fusion/constant_value.h"
 
 namespace ampc {
 
+const Op* Pattern::CastInFrontOf(const Var& var) const {
+  const Op* op = var.kind == VarKind::kTemp ? uses_.producer(var) : nullptr;
+  if (op == nullptr || &op->block() != &var.block() || !IsFloatCast(*op)) return nullptr;
+  const Var& from = *op->inputs()[0];
+  return from.kind == VarKind::kTemp || uses_.num_writers(from) == 0 ? op : nullptr;
+}
+
+Var* Pattern::BehindCasts(Var* var) const {
+  while (const Op* cast = CastInFrontOf(*var)) var = cast->inputs()[0];
+  return var;
+}
+
+Var* Pattern::InType(Var* var, DType dtype) const {
+  while (var->type.dtype != dtype) {
+    const Op* cast = CastInFrontOf(*var);
+    if (cast == nullptr) return nullptr;
+    var = cast->inputs()[0];
+  }
+  return var;
+}
+
 const Op* Pattern::Producer(const Var& var, const Op& reader, std::initializer_list<absl::string_view> types, bool alone) const {
   if (var.kind != VarKind::kTemp || (alone && !uses_.single_use(var))) return nullptr;
+  if (const Op* cast = CastInFrontOf(var)) return Producer(*cast->inputs()[0], reader, types, alone);
   const Op* op = uses_.producer(var);
   if (op == nullptr || &op->block() != &reader.block()) return nullptr;
   return std::find(types.begin(), types.end(), op->type()) == types.end() ? nullptr : op;
@@ -70,6 +91,9 @@ Var* Pattern::Other(const Op& op, const Var& var) {
   return nullptr;
 }
 
-bool IsNear(double value, double wanted) { return std::abs(value - wanted) <= 1e-5 * std::abs(wanted); }
+bool IsFloatCast(const Op& op) {
+  if ((op.type() != "cast" && op.type() != "amp_cast") || op.inputs().size() != 1 || op.outputs().size() != 1) return false;
+  return IsFusedType(op.inputs()[0]->type.dtype) && IsFusedType(op.outputs()[0]->type.dtype);
+}
 
 }  // namespace ampc

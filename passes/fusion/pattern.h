@@ -1,4 +1,5 @@
-// Reading of small patterns of ops, as fusion passes look for them.
+// Reading of small patterns of ops, as fusion passes look for them. Casts between float types may lie in between: what AMP puts there
+// hides no pattern, as a fused op may round less often.
 #pragma once
 
 #include <initializer_list>
@@ -13,8 +14,14 @@ class Pattern {
  public:
   explicit Pattern(const UseDef& uses) : uses_(uses) {}
 
-  // The op of one of these types, in the block of `reader`, that defines the temp `var`; null for none. With `alone`, only one operand
-  // reads it.
+  // The value that float casts of its block make `var` of; `var` itself where there is none.
+  Var* BehindCasts(Var* var) const;
+  // The nearest of `var` and the values that float casts make it of that has this type; null for none.
+  Var* InType(Var* var, DType dtype) const;
+  bool Same(Var* a, Var* b) const { return BehindCasts(a) == BehindCasts(b); }
+
+  // The op of one of these types, in the block of `reader`, that defines the temp `var` or the value behind its casts; null for none. With
+  // `alone`, only one operand reads each of these values.
   const Op* Producer(const Var& var, const Op& reader, std::initializer_list<absl::string_view> types, bool alone = true) const;
   // The number that a float constant of one element is.
   static std::optional<double> Number(const Var& var);
@@ -37,10 +44,12 @@ class Pattern {
   static Var* Other(const Op& op, const Var& var);
 
  private:
+  const Op* CastInFrontOf(const Var& var) const;
+
   const UseDef& uses_;
 };
 
-// Equal but for the rounding of decimal constants.
-bool IsNear(double value, double wanted);
+// The op changes nothing but one type that is fused (IsFusedType) to another.
+bool IsFloatCast(const Op& op);
 
 }  // namespace ampc

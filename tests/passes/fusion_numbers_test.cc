@@ -15,6 +15,7 @@ struct Net {
   const char* name;
   const char* text;
   int ops_after;  // that the plan leaves
+  DType dtype = DType::kF32;
 };
 
 constexpr Net kNets[] = {
@@ -117,6 +118,65 @@ t = elementwise_add(y, b) : f32 [?, 6]
 z = hard_sigmoid(t) slope=0.3 offset=0.4 : f32 [?, 6]
 fetch z)",
      1},
+    {"LayerNormBehindCasts", R"(
+feed  x : f32 [?, 3, 8, 8]
+param g : f32 [8]
+param b : f32 [8]
+h = cast(x) out_dtype=f16 : f16 [?, 3, 8, 8]
+m = reduce_mean(h) dim=[-1] keep_dim=true : f16 [?, 3, 8, 1]
+d = elementwise_sub(h, m) : f16 [?, 3, 8, 8]
+w = cast(d) in_dtype=f16 : f32 [?, 3, 8, 8]
+q = pow(w) factor=2.0 : f32 [?, 3, 8, 8]
+v = reduce_mean(q) dim=[-1] keep_dim=true : f32 [?, 3, 8, 1]
+e = scale(v) bias=1e-05 : f32 [?, 3, 8, 1]
+s = sqrt(e) : f32 [?, 3, 8, 1]
+n = elementwise_div(w, s) : f32 [?, 3, 8, 8]
+l = cast(n) out_dtype=f16 : f16 [?, 3, 8, 8]
+i = cast(g) out_dtype=f16 : f16 [8]
+t = elementwise_mul(l, i) : f16 [?, 3, 8, 8]
+u = cast(t) in_dtype=f16 : f32 [?, 3, 8, 8]
+y = elementwise_add(u, b) : f32 [?, 3, 8, 8]
+o = cast(y) out_dtype=f16 : f16 [?, 3, 8, 8]
+z = cast(o) in_dtype=f16 : f32 [?, 3, 8, 8]
+fetch z)",
+     1, DType::kF16},
+    {"GeluByTanhBehindCasts", R"(
+feed  x : f32 [?, 3, 8, 8]
+param w : f32 [8, 6]
+param b : f32 [6]
+h = cast(x) out_dtype=bf16 : bf16 [?, 3, 8, 8]
+i = cast(w) out_dtype=bf16 : bf16 [8, 6]
+m = matmul_v2(h, i) : bf16 [?, 3, 8, 6]
+f = cast(m) in_dtype=bf16 : f32 [?, 3, 8, 6]
+a = elementwise_add(f, b) : f32 [?, 3, 8, 6]
+y = cast(a) out_dtype=bf16 : bf16 [?, 3, 8, 6]
+c = cast(y) in_dtype=bf16 : f32 [?, 3, 8, 6]
+p = pow(c) factor=3.0 : f32 [?, 3, 8, 6]
+q = cast(p) out_dtype=bf16 : bf16 [?, 3, 8, 6]
+k = scale(q) scale=0.044715 : bf16 [?, 3, 8, 6]
+s = elementwise_add(y, k) : bf16 [?, 3, 8, 6]
+r = scale(s) scale=0.7978846 : bf16 [?, 3, 8, 6]
+t = tanh(r) : bf16 [?, 3, 8, 6]
+o = scale(t) bias=1.0 : bf16 [?, 3, 8, 6]
+g = elementwise_mul(o, y) : bf16 [?, 3, 8, 6]
+e = scale(g) scale=0.5 : bf16 [?, 3, 8, 6]
+z = cast(e) in_dtype=bf16 : f32 [?, 3, 8, 6]
+fetch z)",
+     4, DType::kBF16},
+    {"QuickGelu", R"(
+feed  x : f32 [?, 3, 8, 8]
+a = scale(x) scale=1.702 : f32 [?, 3, 8, 8]
+s = sigmoid(a) : f32 [?, 3, 8, 8]
+z = elementwise_mul(x, s) : f32 [?, 3, 8, 8]
+fetch z)",
+     1},
+    {"Mish", R"(
+feed  x : f32 [?, 3, 8, 8]
+s = softplus(x) : f32 [?, 3, 8, 8]
+t = tanh(s) : f32 [?, 3, 8, 8]
+z = elementwise_mul(x, t) : f32 [?, 3, 8, 8]
+fetch z)",
+     1},
 };
 
 class Fusion : public ::testing::TestWithParam<Net> {};
@@ -140,7 +200,7 @@ TEST_P(Fusion, ComputesTheSame) {
   ASSERT_EQ(a.size(), b.size());
   double largest = 0;
   for (float v : b) largest = std::max(largest, static_cast<double>(std::abs(v)));
-  const testing::Tolerance tolerance = testing::ToleranceFor(DType::kF32);
+  const testing::Tolerance tolerance = testing::ToleranceFor(GetParam().dtype);
   for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], tolerance.abs + tolerance.rel * largest) << i;
 }
 
