@@ -56,8 +56,9 @@ OpDef FusedAttentionDef() {
   return OpDef("fused_attention")
       .Doc(
           "softmax(scale * Q times K + Mask) times V, where K is transposed on request; the scores are computed some rows at a time and "
-          "kept "
-          "in float32. Leading dimensions broadcast.")
+          "kept in float32. Leading dimensions broadcast. On request a row of weights that are NaN, of which no position is left, counts "
+          "as "
+          "zeros.")
       .In("Q", kAsIs)
       .In("K", kAsIs)
       .In("V", kAsIs)
@@ -65,6 +66,7 @@ OpDef FusedAttentionDef() {
       .Out("Out", kAsIs)
       .A("scale", 1.0f)
       .A("trans_k", false)
+      .A("nan_to_zero", false)
       .Infer(InferFusedAttention)
       .CostIs(AttentionCost)
       .Amp(kNever, "made after every type is decided; what it takes in were ops of their own then")

@@ -1,6 +1,7 @@
 // fused_attention: the scores of some rows at a time, their softmax, and the product with V, while they are in the cache: memory is linear
 // in the number of positions.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -99,6 +100,7 @@ class AttentionKernel final : public Kernel {
     v_ = StackOf(view, "V", rank);
     mask_ = StackOf(view, "Mask", rank);
     trans_k_ = view.op().GetBool("trans_k");
+    nan_to_zero_ = view.op().GetBool("nan_to_zero");
     scale_ = view.op().GetFloat("scale", 1);
     bf16_ = out.dtype == DType::kBF16;
     out_storage_ = out.storage();
@@ -200,8 +202,14 @@ class AttentionKernel final : public Kernel {
     }
     if (repeats()) Repeat(made, tile.rows, scores);
     for (int64_t g = 0; g < group_; ++g) AddMask(args, at + g, first, tile.rows, scores + g * tile.rows * positions_, room);
-    for (int64_t r = 0; r < group_ * tile.rows; ++r) simd::SoftmaxRow(scores + r * positions_, scores + r * positions_, positions_);
+    for (int64_t r = 0; r < group_ * tile.rows; ++r) Weigh(scores + r * positions_);
     return tile.values->Run({scores, At(args, v_, MatrixOf(v_, at) * v_.size()), nullptr, out, workspace});
+  }
+
+  // A softmax with one NaN has no other values.
+  void Weigh(float* row) const {
+    simd::SoftmaxRow(row, row, positions_);
+    if (nan_to_zero_ && std::isnan(row[0])) std::fill_n(row, positions_, 0.0f);
   }
 
   // One query or one key where the mask has more.
@@ -232,7 +240,7 @@ class AttentionKernel final : public Kernel {
 
   const int threads_;
   Stack q_, k_, v_, mask_;
-  bool trans_k_ = false, bf16_ = false;
+  bool trans_k_ = false, nan_to_zero_ = false, bf16_ = false;
   float scale_ = 1;
   DType out_storage_ = DType::kF32;
   std::vector<int64_t> lead_;

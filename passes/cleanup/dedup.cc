@@ -22,13 +22,17 @@ class Deduper {
     for (int b = 0; b < program_.num_blocks(); ++b) {
       Block& block = program_.block(b);
       seen_.clear();
+      JoinConstants(block);
       std::vector<std::unique_ptr<Op>> ops = block.TakeOps();
       std::vector<std::unique_ptr<Op>> kept;
       kept.reserve(ops.size());
       block.SetOps({});
       for (std::unique_ptr<Op>& op : ops) {
         for (int i = 0; i < static_cast<int>(op->inputs().size()); ++i) {
-          if (Var* other = target_[op->inputs()[i]->id()]) op->ReplaceInput(i, other);
+          Var* other = target_[op->inputs()[i]->id()];
+          if (other == nullptr) continue;
+          op->ReplaceInput(i, other);
+          changed_ = true;
         }
         if (Replaced(*op)) {
           changed_ = true;
@@ -44,6 +48,21 @@ class Deduper {
   }
 
  private:
+  // One of the block's small constants stands for all that are equal. Many a number is written where it is used.
+  void JoinConstants(const Block& block) {
+    constexpr int64_t kMost = 64;  // elements
+    absl::flat_hash_map<std::string, std::vector<Var*>> equal;
+    for (const std::unique_ptr<Var>& var : block.vars()) {
+      if (var->kind != VarKind::kConst || var->literal == nullptr || var->literal->num_elements() > kMost) continue;
+      const absl::Span<const std::byte> bytes = var->literal->bytes();
+      std::vector<Var*>& bucket = equal[std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())];
+      for (Var* first : bucket) {
+        if (first->type == var->type && *first->literal == *var->literal) target_[var->id()] = first;
+      }
+      if (target_[var->id()] == nullptr) bucket.push_back(var.get());
+    }
+  }
+
   struct Entry {
     const Op* op;
     std::vector<int> versions;

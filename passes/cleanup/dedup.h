@@ -5,7 +5,7 @@
 //   c = elementwise_add(a, b)
 //
 // Two ops of one block are the same when type, operands (with the same version of what is overwritten), attributes and
-// marks are. Impure ops, control flow and fetched results stay. O(program).
+// marks are; small constants are the same when their types and bits are. Impure ops, control flow and fetched results stay. O(program).
 #pragma once
 
 #include "passes/pass.h"

@@ -1,7 +1,10 @@
 #include "passes/fusion/fuse_attention.h"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "graph/op_registry.h"
 #include "graph/ops/fused_moves.h"
@@ -30,8 +33,9 @@ class AttentionFuser {
   struct Attention {
     const Op* scores = nullptr;  // the product of queries and keys
     const Op* values = nullptr;  // that with V
-    Var* mask = nullptr;
+    Var *q = nullptr, *k = nullptr, *mask = nullptr;
     double scale = 1;
+    bool nan_to_zero = false;  // weights that are NaN count as zero
   };
 
   // A product of stacks of matrices, the second of which may be transposed.
@@ -73,9 +77,43 @@ class AttentionFuser {
     return false;
   }
 
-  // The product that alone reads what the softmax gives, as its first factor.
-  const Op* ValuesOf(const Op& softmax) const {
-    const Var* p = softmax.outputs()[0];
+  // Queries and keys without the numbers that each is multiplied by.
+  void TakeFactors(Attention* a) const {
+    a->q = a->scores->inputs()[0];
+    a->k = a->scores->inputs()[1];
+    for (Var** side : {&a->q, &a->k}) {
+      const Op* product = pattern_.Producer(**side, *a->scores, {"elementwise_mul", "elementwise_div", "scale"});
+      const std::optional<Pattern::WithNumber> scaled = product == nullptr ? std::nullopt : Pattern::Scaled(*product);
+      Var* x = scaled.has_value() ? pattern_.InType(scaled->x, (*side)->type.dtype) : nullptr;
+      if (x == nullptr || x->type.rank() != (*side)->type.rank()) continue;
+      *side = x;
+      a->scale *= scaled->number;
+    }
+  }
+
+  bool IsZero(const Var& var, const Op& reader) const {
+    if (Pattern::Number(var) == 0) return true;
+    const Op* repeated = pattern_.Producer(var, reader, {"expand_as_v2", "expand_v2"}, false);
+    return repeated != nullptr && Pattern::Number(*repeated->inputs()[0]) == 0;
+  }
+
+  // where(isnan(p), 0, p), the weights of a row without any position; null where that is not what reads p.
+  const Var* WithoutNan(Var* p) const {
+    const std::optional<std::vector<Op*>> readers = pattern_.ReadersBehindCasts(*p);
+    if (!readers.has_value() || readers->size() != 2) return nullptr;
+    const Op *nan = (*readers)[0], *where = (*readers)[1];
+    if (nan->type() != "isnan_v2" || where->type() != "where" || where->input("Condition") != nan->outputs()[0]) return nullptr;
+    const std::optional<std::vector<Op*>> asked = pattern_.ReadersBehindCasts(*nan->outputs()[0]);
+    const auto of_shape = [where](const Op* op) { return op == where || op->type() == "expand_as_v2"; };
+    if (!asked.has_value() || !std::all_of(asked->begin(), asked->end(), of_shape) || !IsZero(*where->input("X"), *where)) return nullptr;
+    return pattern_.Same(where->input("Y"), p) ? where->outputs()[0] : nullptr;
+  }
+
+  // The product that alone reads the weights that the softmax gives, as its first factor.
+  const Op* ValuesOf(const Op& softmax, bool* nan_to_zero) const {
+    const Var* p = WithoutNan(softmax.outputs()[0]);
+    *nan_to_zero = p != nullptr;
+    if (p == nullptr) p = softmax.outputs()[0];
     const Op* reader = rewrite_.OnlyReader(*p);
     while (reader != nullptr && IsFloatCast(*reader)) {
       p = reader->outputs()[0];
@@ -89,9 +127,10 @@ class AttentionFuser {
     if (def_ == nullptr || !x.has_rank || !IsFusedType(x.dtype)) return false;
     const int64_t axis = softmax.GetInt("axis", -1);
     if (axis != -1 && axis != x.rank() - 1) return false;
-    a->values = ValuesOf(softmax);
+    a->values = ValuesOf(softmax, &a->nan_to_zero);
     if (a->values == nullptr || !MatchMasked(softmax.inputs()[0], softmax, a)) return false;
-    const Var &q = *a->scores->inputs()[0], &v = *a->values->inputs()[1];
+    TakeFactors(a);
+    const Var &q = *a->q, &v = *a->values->inputs()[1];
     return q.type.rank() == x.rank() && v.type.rank() == x.rank() && q.type.dtype == v.type.dtype &&
            a->values->outputs()[0]->type.dtype == q.type.dtype;
   }
@@ -99,14 +138,15 @@ class AttentionFuser {
   std::unique_ptr<Op> Make(const Attention& a) const {
     std::unique_ptr<Op> op = a.values->block().NewOp(def_);
     const auto set = [&](const char* slot, Var* var) { op->SetInputs(def_->InputSlot(slot), {&var, 1}); };
-    set("Q", a.scores->inputs()[0]);
-    set("K", a.scores->inputs()[1]);
+    set("Q", a.q);
+    set("K", a.k);
     set("V", a.values->inputs()[1]);
     if (a.mask != nullptr) set("Mask", a.mask);
     Var* const y = a.values->outputs()[0];
     op->SetOutputs(0, {&y, 1});
     op->SetAttr("scale", static_cast<float>(a.scale));
     op->SetAttr("trans_k", a.scores->GetBool("trans_y"));
+    if (a.nan_to_zero) op->SetAttr("nan_to_zero", true);
     op->marks = a.values->marks;
     op->line = a.values->line;
     op->lowered_from = a.values->lowered_from;

@@ -3,7 +3,8 @@
 //   s = matmul_v2(q, k) * <scale> + mask          ->     y = fused_attention(q, k, v, mask) scale=<scale>
 //   y = matmul_v2(softmax(s, last axis), v)
 //
-// The scale and the mask may be missing; casts between float types may lie in between; what does is read by nothing else. In a low chain
+// The scale and the mask may be missing, and factors of q and k be part of the scale; where(isnan(p), 0, p) of what the softmax gives is
+// nan_to_zero. Casts between float types may lie in between; what does is read by nothing else. In a low chain
 // roundings go. O(program).
 #pragma once
 

@@ -58,14 +58,6 @@ class LayerNormFuser {
     return std::all_of(square.inputs().begin(), square.inputs().end(), [&](Var* var) { return pattern_.Same(var, d); });
   }
 
-  // Nothing but the two reads `var`, directly or through casts.
-  bool ReadBy(const Var& var, const Op& a, const Op& b) const {
-    if (uses_.fetched(var)) return false;
-    return std::all_of(uses_.uses(var).begin(), uses_.uses(var).end(), [&](const Use& use) {
-      return use.op == &a || use.op == &b || (IsFloatCast(*use.op) && ReadBy(*use.op->outputs()[0], a, b));
-    });
-  }
-
   bool Match(const Op& div, Norm* norm) const {
     if (div.inputs().size() != 2) return false;
     const Op* root = pattern_.Producer(*div.inputs()[1], div, {"sqrt"});
@@ -77,7 +69,8 @@ class LayerNormFuser {
         variance == nullptr ? nullptr : pattern_.Producer(*variance->inputs()[0], *variance, {"square", "pow", "elementwise_mul"});
     const Op* sub = pattern_.Producer(*div.inputs()[0], div, {"elementwise_sub"}, false);
     if (square == nullptr || sub == nullptr || sub->inputs().size() != 2) return false;
-    if (!IsSquareOf(*square, sub->outputs()[0]) || !ReadBy(*sub->outputs()[0], div, *square)) return false;
+    const std::optional<std::vector<Op*>> readers = pattern_.ReadersBehindCasts(*sub->outputs()[0]);
+    if (!IsSquareOf(*square, sub->outputs()[0]) || !readers.has_value() || readers->size() != 2) return false;
     const Op* mean = pattern_.Producer(*sub->inputs()[1], *sub, {"reduce_mean"});
     if (mean == nullptr || !pattern_.Same(mean->inputs()[0], sub->inputs()[0])) return false;
     norm->x = sub->inputs()[0];

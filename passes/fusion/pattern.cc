@@ -28,6 +28,24 @@ Var* Pattern::InType(Var* var, DType dtype) const {
   return var;
 }
 
+std::optional<std::vector<Op*>> Pattern::ReadersBehindCasts(const Var& var) const {
+  if (uses_.fetched(var)) return std::nullopt;
+  std::vector<Op*> readers;
+  const auto add = [&readers](Op* op) {
+    if (std::find(readers.begin(), readers.end(), op) == readers.end()) readers.push_back(op);
+  };
+  for (const Use& use : uses_.uses(var)) {
+    if (!IsFloatCast(*use.op)) {
+      add(use.op);
+      continue;
+    }
+    const std::optional<std::vector<Op*>> behind = ReadersBehindCasts(*use.op->outputs()[0]);
+    if (!behind.has_value()) return std::nullopt;
+    for (Op* op : *behind) add(op);
+  }
+  return readers;
+}
+
 const Op* Pattern::Producer(const Var& var, const Op& reader, std::initializer_list<absl::string_view> types, bool alone) const {
   if (var.kind != VarKind::kTemp || (alone && !uses_.single_use(var))) return nullptr;
   if (const Op* cast = CastInFrontOf(var)) return Producer(*cast->inputs()[0], reader, types, alone);

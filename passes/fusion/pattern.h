@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "passes/analysis/use_def.h"
@@ -23,6 +24,8 @@ class Pattern {
   // The op of one of these types, in the block of `reader`, that defines the temp `var` or the value behind its casts; null for none. With
   // `alone`, only one operand reads each of these values.
   const Op* Producer(const Var& var, const Op& reader, std::initializer_list<absl::string_view> types, bool alone = true) const;
+  // The ops that read `var`, directly or through float casts, each once, in order; nullopt where it or a cast of it is fetched.
+  std::optional<std::vector<Op*>> ReadersBehindCasts(const Var& var) const;
   // The number that a float constant of one element is.
   static std::optional<double> Number(const Var& var);
   // Of an op with operands X and Y, one of them a number: that number and the other operand.

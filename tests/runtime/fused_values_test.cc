@@ -243,6 +243,15 @@ TEST(FusedValues, WhatIsSpeltOut) {
   ExpectSame(
       {"hard_swish", {x}, "a = scale(x) bias=3.0\nb = clip(a) min=0.0 max=6.0\nc = elementwise_mul(x, b)\ny = scale(c) scale=0.16666667"});
   ExpectSame({"swish", {x}, "a = sigmoid(x)\ny = elementwise_mul(x, a)"});
+  ExpectSame({"swish with a factor", {x}, "a = scale(x) scale=1.702\nb = sigmoid(a)\ny = elementwise_mul(x, b)"});
+  ExpectSame({"mish", {x}, "a = softplus(x)\nb = tanh(a)\ny = elementwise_mul(x, b)"});
+  const std::string by_tanh =
+      "c = scale(b) scale=0.7978846\nd = tanh(c)\ne = scale(d) bias=1.0\nf = elementwise_mul(x, e)\ny = scale(f) scale=0.5";
+  ExpectSame(
+      {"gelu by tanh", {x}, absl::StrCat("p = pow(x) factor=3.0\na = scale(p) scale=0.044715\nb = elementwise_add(x, a)\n", by_tanh)});
+  ExpectSame({"gelu by tanh of a product",
+              {x},
+              absl::StrCat("p = square(x)\na = scale(p) scale=0.044715\nq = scale(a) bias=1.0\nb = elementwise_mul(x, q)\n", by_tanh)});
   ExpectSame({"hard_sigmoid", {x}, "a = hard_sigmoid(x) slope=0.16666667\ny = elementwise_mul(x, a)"});
   ExpectSame({"numbers", {x}, "a = scale(x) scale=3.0\nb = scale(a) bias=-2.0\ny = scale(b) scale=0.5"});
   const std::string mean =
