@@ -29,9 +29,10 @@ std::string Damage(const ConvertResult& result) {
 std::string Predicted(const Prediction& predicted) {
   const PredictedRun& run = predicted.run;
   std::string out =
-      absl::StrCat("  predicted on ", predicted.device, predicted.feeds.empty() ? "" : " with ", predicted.feeds, ": ",
-                   HumanSeconds(run.fp32), " -> ", HumanSeconds(run.mixed), ", values in memory ",
-                   HumanBytes(static_cast<int64_t>(run.fp32_bytes)), " -> ", HumanBytes(static_cast<int64_t>(run.mixed_bytes)), "\n");
+      absl::StrCat("  predicted on ", predicted.device, predicted.feeds.empty() ? "" : " with ", predicted.feeds,
+                   predicted.measured > 0 ? absl::StrCat(" and ", predicted.measured, " measured ops: ") : ": ", HumanSeconds(run.fp32),
+                   " -> ", HumanSeconds(run.mixed), ", values in memory ", HumanBytes(static_cast<int64_t>(run.fp32_bytes)), " -> ",
+                   HumanBytes(static_cast<int64_t>(run.mixed_bytes)), "\n");
   if (!predicted.faster()) absl::StrAppend(&out, "  warning: ", predicted.Warning(), "\n");
   return out;
 }

@@ -68,6 +68,16 @@ bool TimeModel::FollowsOut(const Op& op, int flat) const {
 double TimeModel::OpSeconds(const Op& op, bool low) const {
   if (op.marks.amp == AmpMark::kInserted) return 0;
   if (std::all_of(op.outputs().begin(), op.outputs().end(), [this](const Var* var) { return known_[var->id()]; })) return 0;
+  const bool may_be_measured = sizes_ != nullptr && op.id() < static_cast<int>(sizes_->measured.size());
+  const MeasuredOp measured = may_be_measured ? sizes_->measured[op.id()] : MeasuredOp();
+  if (!measured.fp32.has_value()) return FromWork(op, low);
+  if (!low) return *measured.fp32;
+  if (measured.low.has_value()) return *measured.low;
+  const double fp32 = FromWork(op, false);
+  return fp32 > 0 ? *measured.fp32 * FromWork(op, true) / fp32 : *measured.fp32;
+}
+
+double TimeModel::FromWork(const Op& op, bool low) const {
   const Cost cost = sizes_ != nullptr && op.id() < static_cast<int>(sizes_->costs.size()) ? sizes_->costs[op.id()] : CostOf(op);
   if (cost.flops == 0 && cost.bytes == 0) return 0;
   Traffic traffic;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,11 +11,17 @@
 
 namespace ampc {
 
+// Seconds that somebody measured.
+struct MeasuredOp {
+  std::optional<double> fp32, low = {};
+};
+
 // Work and sizes where dims that the program leaves open have been chosen.
 struct ProgramSizes {
-  std::vector<Cost> costs;       // by Op::id
-  std::vector<double> elements;  // by Var::id
-  std::string feeds;             // the dims that were chosen, "x [1, 3, 224, 224]"; "" where none was open
+  std::vector<Cost> costs;                // by Op::id
+  std::vector<double> elements;           // by Var::id
+  std::string feeds;                      // the dims that were chosen, "x [1, 3, 224, 224]"; "" where none was open
+  std::vector<MeasuredOp> measured = {};  // by Op::id, in the place of what follows from these; may be shorter than the program's ids
 };
 // `sized` is a clone of `program`, with other dims.
 ProgramSizes SizesOf(const Program& program, const Program& sized);
@@ -31,14 +38,15 @@ class TimeModel {
 
   const DeviceNumbers& device() const { return device_; }
   const std::string& feeds() const { return feeds_; }  // ProgramSizes::feeds
-  // With the operands and results that follow in that precision. 0 for AMP's casts, and for what is computed from stored values alone: that
-  // is done once.
+  // With the operands and results that follow in that precision; as measured, where it was. 0 for AMP's casts, and for what is computed
+  // from stored values alone: that is done once.
   double OpSeconds(const Op& op, bool low) const;
   // Between float32 and the low type; 0 for a value that is known before a run.
   double CastSeconds(const Var& var) const;
   double Elements(const Var& var) const;
 
  private:
+  double FromWork(const Op& op, bool low) const;
   bool FollowsIn(const Op& op, int flat) const;
   bool FollowsOut(const Op& op, int flat) const;
 

@@ -23,9 +23,11 @@
 #include "passes/analysis/target_support.h"
 #include "runtime/convert/made_with.h"
 #include "runtime/convert/measure_executor.h"
+#include "runtime/convert/model_bytes.h"
 #include "runtime/convert/report.h"
 #include "runtime/convert/runtime_choice.h"
 #include "runtime/convert/sizes.h"
+#include "runtime/convert/times.h"
 #include "runtime/feeds.h"
 
 namespace ampc {
@@ -44,37 +46,6 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
-
-int64_t BytesOf(const fs::path& path, const MemoryFiles* memory) {
-  if (const MemoryFiles::File* file = memory == nullptr ? nullptr : memory->Find(path.string()))
-    return static_cast<int64_t>(file->bytes.size());
-  std::error_code error;
-  if (!fs::is_directory(path, error)) {
-    const uintmax_t size = fs::file_size(path, error);
-    return error ? 0 : static_cast<int64_t>(size);
-  }
-  int64_t bytes = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
-    if (entry.is_regular_file(error)) bytes += BytesOf(entry.path(), nullptr);
-  }
-  return bytes;
-}
-
-// The program's file and the files that its weights lie in.
-int64_t ModelBytes(const std::string& path, const Program& program, const MemoryFiles* memory) {
-  std::set<std::string> files;
-  std::error_code error;
-  const bool directory = fs::is_directory(path, error);
-  if (!directory) files.insert(fs::path(path).lexically_normal().string());
-  ForEachVar(program, [&](const Var& v) {
-    if (v.weight == nullptr || v.weight->source->path().empty()) return;
-    if (!directory || fs::path(v.weight->source->path()).parent_path() != fs::path(path))
-      files.insert(fs::path(v.weight->source->path()).lexically_normal().string());
-  });
-  int64_t bytes = directory ? BytesOf(path, nullptr) : 0;
-  for (const std::string& file : files) bytes += BytesOf(file, memory);
-  return bytes;
-}
 
 // The releases whose decisions --compat repeats convert programs of Paddle 2.
 absl::Status CheckCompat(const Program& program, const ConvertOptions& options) {
@@ -145,6 +116,7 @@ class Conversion {
     executor_ = std::make_unique<const MeasureExecutor>(std::move(feeds));
     ctx_.executor = executor_.get();
     if (!options_.plan.empty()) AMPC_RETURN_IF_ERROR(ResolvePlan());
+    AMPC_RETURN_IF_ERROR(ResolveTimes(&options_));
     if (options_.decide_only) return absl::OkStatus();
     AMPC_RETURN_IF_ERROR(CheckSave(options_.output, {.params = options_.params_output}));
     return CheckOutputs(Outputs(), Inputs());
@@ -162,6 +134,7 @@ class Conversion {
     AMPC_RETURN_IF_ERROR(Annotate(Verify(program_), options_.model));
     AMPC_RETURN_IF_ERROR(CheckCompat(program_, options_));
     AMPC_RETURN_IF_ERROR(CheckRuntime(options_.runtime, options_.model, program_));
+    AMPC_RETURN_IF_ERROR(CheckDims(options_, program_));
     if (options_.plan.empty()) AMPC_RETURN_IF_ERROR(CheckBlackVars(program_, options_.black_vars));
     result_.before = FactsOf(program_);
     result_.bytes_before = ModelBytes(options_.model, program_, options_.from);
@@ -199,7 +172,7 @@ class Conversion {
     }
     ReportDecision(program_, ctx_);
     if (const AmpDecision* decision = ctx_.Find<AmpDecision>()) {
-      result_.predicted = PredictConversion(program_, *decision, options_.target);
+      result_.predicted = PredictConversion(program_, *decision, options_);
       NoteRuntime(options_.runtime, program_, *decision, &ctx_.notes);
     }
     return absl::OkStatus();
@@ -275,8 +248,7 @@ class Conversion {
  private:
   std::vector<std::string> Inputs() const {
     std::vector<std::string> files = ModelFiles(options_.model, options_.params);
-    files.push_back(options_.ranges);
-    files.push_back(options_.plan);
+    files.insert(files.end(), {options_.ranges, options_.plan, options_.profile});
     files.insert(files.end(), options_.also_read.begin(), options_.also_read.end());
     for (const std::string& source : options_.calibrate) files.push_back(FileOfFeeds(source));
     return files;
@@ -301,7 +273,7 @@ class Conversion {
 
   // For the passes that decide.
   void PutKnown(PassContext* ctx) const {
-    ctx->Put(std::make_unique<FindsSizes>(FindsSizes{MadeSizes}));
+    ctx->Put(std::make_unique<FindsSizes>(FindsSizes{[this](const Program& program) { return SizesFor(options_, program); }}));
     if (options_.planned != nullptr) ctx->Put(std::make_unique<Plan>(*options_.planned));
   }
 

@@ -66,9 +66,9 @@ absl::Status MeasureExecutor::RunOnMade(const Program& program, int runs, int ch
     made->left_out = absl::StrFormat("the model has %.0f MB of weights, a probe at most %.0f MB", bytes / 1e6, kMostProbeBytes / 1e6);
     return absl::OkStatus();
   }
-  AMPC_ASSIGN_OR_RETURN(MadeFeeds first, MakeFeeds(program, {.size = choice}));
+  AMPC_ASSIGN_OR_RETURN(MadeFeeds first, MakeFeeds(program, {.size = choice, .dims = feeds_.dims}));
   made->kinds = std::move(first.kinds);
-  AMPC_ASSIGN_OR_RETURN(Program fixed, WithMadeDims(program, choice));
+  AMPC_ASSIGN_OR_RETURN(Program fixed, WithMadeDims(program, choice, feeds_.dims));
   if (const double flops = Flops(fixed); flops > kMostProbeFlops) {
     made->left_out = absl::StrFormat("a run is %.0f GFLOP, of a probe at most %.0f GFLOP", flops / 1e9, kMostProbeFlops / 1e9);
     return absl::OkStatus();
@@ -76,7 +76,7 @@ absl::Status MeasureExecutor::RunOnMade(const Program& program, int runs, int ch
   // One thread: conversions are often run side by side.
   AMPC_ASSIGN_OR_RETURN(const Session session, Session::Create(std::move(fixed), {.threads = 1, .strict_rounding = true}));
   for (int run = 0; run < runs; ++run) {
-    AMPC_ASSIGN_OR_RETURN(const MadeFeeds feeds, MakeFeeds(program, {.run = run, .size = choice}));
+    AMPC_ASSIGN_OR_RETURN(const MadeFeeds feeds, MakeFeeds(program, {.run = run, .size = choice, .dims = feeds_.dims}));
     AMPC_RETURN_IF_ERROR(RunOnce(session, feeds.feeds, on_value));
   }
   return absl::OkStatus();

@@ -17,10 +17,11 @@
 
 namespace ampc {
 
-struct AmpDecision;
-struct Plan;
 class Program;
+struct AmpDecision;
 struct ConvertResult;
+struct OpTimes;
+struct Plan;
 
 // The current stage: "loading", "verifying", the name of a pass, "saving". `total` is 0 where nobody knows how much there is to do.
 struct ConvertProgress {
@@ -30,8 +31,7 @@ struct ConvertProgress {
 
 struct ConvertOptions {
   std::string model = {}, output = {};
-  std::string params = {};         // where the weights are, "" beside the program
-  std::string params_output = {};  // where they go, "" beside the output
+  std::string params = {}, params_output = {};  // where the weights are, and where they go; "" beside the program and the output
   // Files that lie in memory: `model` and all that it refers to are looked for there first; the model's files go into `into` instead of
   // to the disk.
   const MemoryFiles* from = nullptr;
@@ -42,8 +42,7 @@ struct ConvertOptions {
   std::string mode = "own";                                  // or a release of --compat
   bool low_io = false;                                       // feeds and fetches that low ops touch become low
   std::vector<std::string> keep_io = {}, low_io_names = {};  // by name: never, always
-  bool guard = false;
-  bool promote = false;
+  bool guard = false, promote = false;
   std::vector<std::string> white_list = {}, black_list = {}, black_vars = {};
   std::string classes = {};                             // rules, passes/amp/decide/lists.h
   std::vector<std::string> include = {}, exclude = {};  // selectors, passes/amp/select/selector.h
@@ -55,7 +54,7 @@ struct ConvertOptions {
   bool no_sync = false;
   bool decide_only = false;                                            // nothing is written: for whoever only wants to know
   std::vector<std::string> calibrate = {};                             // files with the feeds of one run each
-  std::vector<std::string> mean = {}, deviation = {}, feed_dims = {};  // how pictures become feeds, as runtime/feed_words.h has it
+  std::vector<std::string> mean = {}, deviation = {}, feed_dims = {};  // how pictures become feeds (runtime/feed_words.h), and sizes
   std::string channels = "RGB";
   int probe = 0;                               // runs on made inputs where none of these is given
   std::string ranges = {}, save_ranges = {};   // what an earlier calibration measured; where all ranges are written
@@ -64,6 +63,8 @@ struct ConvertOptions {
   std::string plan = {},
               plan_out = {};  // files: decisions that count more than options (those that stand in it are not read); where all are written
   std::shared_ptr<const Plan> planned = {};    // the contents of `plan`; null: Convert reads it
+  std::string profile = {};                    // a file with times of ops on `target`; "cached": this machine's (times.h);
+  std::shared_ptr<const OpTimes> times = {};   // its contents: Convert's
   std::string plan_digest = {};                // of a plan that somebody edited: Convert's
   std::string report = {}, write_config = {};  // files
 

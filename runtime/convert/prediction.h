@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "absl/strings/string_view.h"
 #include "graph/base/json_writer.h"
 #include "graph/program.h"
 #include "passes/amp/decide/decision.h"
 #include "passes/amp/decide/predicted_run.h"
+#include "runtime/convert/options.h"
 
 namespace ampc {
 
@@ -19,6 +19,7 @@ struct Prediction {
   std::string feeds;   // dims that were chosen where the model leaves them open
   PredictedRun run;
   bool has_instructions = true;  // for the low type
+  int measured = 0;              // ops whose time was measured, not worked out
 
   bool none() const { return device.empty(); }
   bool faster() const { return run.mixed < 0.98 * run.fp32; }
@@ -27,7 +28,7 @@ struct Prediction {
   void Write(JsonWriter& json) const;  // an object
 };
 
-// Of a decision that is not yet carried out. `target` as ConvertOptions has it.
-Prediction PredictConversion(const Program& program, const AmpDecision& decision, absl::string_view target);
+// Of a decision that is not yet carried out, with options in effect.
+Prediction PredictConversion(const Program& program, const AmpDecision& decision, const ConvertOptions& options);
 
 }  // namespace ampc

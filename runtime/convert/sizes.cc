@@ -1,11 +1,15 @@
 #include "runtime/convert/sizes.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "passes/amp/decide/op_times.h"
 #include "passes/pipeline.h"
+#include "runtime/feed_words.h"
 #include "runtime/made_feeds.h"
 
 namespace ampc {
@@ -18,7 +22,7 @@ bool IsOpen(const TensorType& type) {
 
 }  // namespace
 
-absl::StatusOr<Program> WithDims(const Program& program, const std::map<std::string, std::vector<int64_t>>& dims) {
+absl::StatusOr<Program> WithDims(const Program& program, const FeedDims& dims) {
   Program sized = program.Clone();
   for (Var* feed : sized.feeds) {
     const auto given = dims.find(feed->exported());
@@ -29,26 +33,39 @@ absl::StatusOr<Program> WithDims(const Program& program, const std::map<std::str
   return sized;
 }
 
-absl::StatusOr<Program> WithMadeDims(const Program& program, int choice) {
-  AMPC_ASSIGN_OR_RETURN(const auto dims, MadeDims(program, {.size = choice}));
+absl::StatusOr<Program> WithMadeDims(const Program& program, int choice, const FeedDims& given) {
+  AMPC_ASSIGN_OR_RETURN(const auto dims, MadeDims(program, {.size = choice, .dims = given}));
   return WithDims(program, dims);
 }
 
-ProgramSizes MadeSizes(const Program& program) {
-  const bool open = std::any_of(program.feeds.begin(), program.feeds.end(), [](const Var* feed) { return IsOpen(feed->type); });
+ProgramSizes MadeSizes(const Program& program, const FeedDims& given) {
+  const auto is_chosen = [&](const Var* feed) { return IsOpen(feed->type) || given.contains(feed->exported()); };
+  const bool open = std::any_of(program.feeds.begin(), program.feeds.end(), is_chosen);
   for (int choice = 0; open && choice < kMadeSizes; ++choice) {
-    const absl::StatusOr<Program> sized = WithMadeDims(program, choice);
+    const absl::StatusOr<Program> sized = WithMadeDims(program, choice, given);
     if (!sized.ok()) continue;
     ProgramSizes sizes = SizesOf(program, *sized);
     std::vector<std::string> feeds;
     for (size_t i = 0; i < program.feeds.size(); ++i) {
-      if (!IsOpen(program.feeds[i]->type)) continue;
+      if (!is_chosen(program.feeds[i])) continue;
       feeds.push_back(absl::StrCat(program.feeds[i]->exported(), " [", absl::StrJoin(sized->feeds[i]->type.dims, ", "), "]"));
     }
     sizes.feeds = absl::StrJoin(feeds, ", ");
     return sizes;
   }
   return SizesOf(program, program);
+}
+
+ProgramSizes SizesFor(const ConvertOptions& options, const Program& program) {
+  ProgramSizes sizes = MadeSizes(program, ParseDimsOptions(options.feed_dims).value_or(FeedDims()));
+  if (options.times != nullptr) UseTimes(*options.times, program, options.dtype, &sizes);
+  return sizes;
+}
+
+absl::Status CheckDims(const ConvertOptions& options, const Program& program) {
+  AMPC_ASSIGN_OR_RETURN(FeedDims dims, ParseDimsOptions(options.feed_dims));
+  if (dims.empty()) return absl::OkStatus();
+  return Annotate(MadeDims(program, {.dims = std::move(dims)}).status(), "--dims");
 }
 
 }  // namespace ampc

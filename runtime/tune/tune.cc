@@ -43,30 +43,28 @@ std::vector<ValueInfo> FeedsOf(const Program& program) {
   return feeds;
 }
 
-absl::StatusOr<std::vector<TensorMap>> MakeInputs(const TuneOptions& options, const Program& program, int size) {
-  AMPC_ASSIGN_OR_RETURN(const auto dims, ParseDimsOptions(options.convert.feed_dims));
-  std::vector<TensorMap> inputs;
-  for (int run = 0; run < options.made; ++run) {
-    AMPC_ASSIGN_OR_RETURN(MadeFeeds made, MakeFeeds(program, {.seed = options.seed, .run = run, .size = size, .dims = dims}));
-    inputs.push_back(std::move(made.feeds));
-  }
-  return inputs;
+// Inputs of all runs have the dims of the first.
+absl::StatusOr<std::unique_ptr<Trials>> RunOnMade(const TuneOptions& options, const TunedModel& model, std::string* note) {
+  std::unique_ptr<Trials> trials;
+  const auto use = [&](const TensorMap& first) -> absl::Status {
+    std::vector<TensorMap> inputs = {first};
+    MadeFeedOptions more{.seed = options.seed};
+    for (const auto& [name, tensor] : first) more.dims[name].assign(tensor.dims().begin(), tensor.dims().end());
+    for (more.run = 1; more.run < options.made; ++more.run) {
+      AMPC_ASSIGN_OR_RETURN(MadeFeeds made, MakeFeeds(model.program(), more));
+      inputs.push_back(std::move(made.feeds));
+    }
+    AMPC_ASSIGN_OR_RETURN(trials, Trials::Create(model, std::move(inputs), options.threads));
+    return absl::OkStatus();
+  };
+  MadeFeedOptions made{.seed = options.seed};
+  AMPC_ASSIGN_OR_RETURN(made.dims, ParseDimsOptions(options.convert.feed_dims));
+  AMPC_RETURN_IF_ERROR(UseFeedsThatFit(model.program(), made, use, note));
+  return trials;
 }
 
-// Made inputs of one size after the other, until the model takes them.
-absl::StatusOr<std::unique_ptr<Trials>> TryMade(const TuneOptions& options, const TunedModel& model) {
-  absl::Status first;
-  for (int size = 0; size < kMadeSizes; ++size) {
-    AMPC_ASSIGN_OR_RETURN(std::vector<TensorMap> inputs, MakeInputs(options, model.program(), size));
-    absl::StatusOr<std::unique_ptr<Trials>> trials = Trials::Create(model, std::move(inputs), options.threads);
-    if (trials.ok() || ExitCodeOf(trials.status()) != ExitCode::kUsage) return trials;
-    first.Update(trials.status());
-  }
-  return first;
-}
-
-absl::StatusOr<std::unique_ptr<Trials>> RunOriginal(const TuneOptions& options, const TunedModel& model) {
-  if (options.inputs.empty()) return TryMade(options, model);
+absl::StatusOr<std::unique_ptr<Trials>> RunOriginal(const TuneOptions& options, const TunedModel& model, std::string* note) {
+  if (options.inputs.empty()) return RunOnMade(options, model, note);
   AMPC_ASSIGN_OR_RETURN(const FeedOptions feeds, FeedOptionsOf(options.convert));
   AMPC_ASSIGN_OR_RETURN(std::vector<FeedsOfARun> runs, ReadRuns(options.inputs, FeedsOf(model.program()), feeds));
   std::vector<TensorMap> inputs;
@@ -129,7 +127,9 @@ absl::StatusOr<TuneResult> Tune(const TuneOptions& options) {
   result.notes = model->notes();
 
   if (options.progress && !options.progress("running the original", 0)) return absl::CancelledError("cancelled by the caller");
-  AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Trials> trials, RunOriginal(options, *model));
+  std::string note;
+  AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Trials> trials, RunOriginal(options, *model, &note));
+  if (!note.empty()) result.notes.push_back(note);
   const int runs = trials->count();
   const int held_back = runs == 1 ? 0 : (runs + 4) / 5;
   model->UseSizesOf(trials->input(0));  // a conversion without inputs has to guess them

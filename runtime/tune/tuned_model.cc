@@ -7,6 +7,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/converted.h"
 #include "kernels/evaluator.h"
+#include "passes/amp/decide/op_times.h"
 #include "passes/analysis/target_support.h"
 #include "passes/pass_context.h"
 #include "passes/pipeline.h"
@@ -74,7 +75,7 @@ PassContext TunedModel::Context() const {
 
 absl::Status TunedModel::FindCandidates() {
   AMPC_ASSIGN_OR_RETURN(support_, TargetSupport(options_.target, options_.runtime));
-  SetSizes(MadeSizes(program_));
+  SetSizes(SizesFor(options_, program_));
   PassContext ctx = Context();
   AMPC_RETURN_IF_ERROR(RunPipeline(DecideStep(options_, "O2"), {}, ctx, program_));
   const AmpDecision& decision = *ctx.Find<AmpDecision>();
@@ -93,7 +94,10 @@ void TunedModel::UseSizesOf(const TensorMap& feeds) {
   std::map<std::string, std::vector<int64_t>> dims;
   for (const auto& [name, tensor] : feeds) dims[name].assign(tensor.dims().begin(), tensor.dims().end());
   const absl::StatusOr<Program> sized = WithDims(program_, dims);
-  if (sized.ok()) SetSizes(SizesOf(program_, *sized));
+  if (!sized.ok()) return;
+  ProgramSizes sizes = SizesOf(program_, *sized);
+  if (options_.times != nullptr) UseTimes(*options_.times, program_, options_.dtype, &sizes);
+  SetSizes(std::move(sizes));
 }
 
 absl::StatusOr<Assignment> TunedModel::Fastest(const LowPenalty& penalty) const {

@@ -4,7 +4,9 @@
 #include <set>
 #include <sstream>
 
+#include "absl/strings/match.h"
 #include "tests/e2e/cli.h"
+#include "tests/e2e/models.h"
 
 namespace ampc::testing {
 namespace {
@@ -12,8 +14,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const std::vector<std::string> kVerbs = {"bench", "compare", "completion", "convert", "dot",  "explain", "inspect",
-                                         "opt",   "run",     "strip",      "train",   "tune", "verify"};
+const std::vector<std::string> kVerbs = {"bench", "compare", "completion", "convert", "dot",   "explain", "inspect",
+                                         "opt",   "profile", "run",        "strip",   "train", "tune",    "verify"};
 
 std::set<std::string> Matches(const std::string& text, const std::string& pattern) {
   std::set<std::string> found;
@@ -83,7 +85,8 @@ TEST_F(HelpTest, ManyOptionsHaveHeadings) {
 }
 
 TEST_F(HelpTest, VerbsThatPrintAResultHaveJson) {
-  for (const char* verb : {"bench", "convert", "explain", "run", "compare", "inspect", "opt", "verify", "strip", "train", "tune"})
+  for (const char* verb :
+       {"bench", "convert", "explain", "run", "compare", "inspect", "opt", "verify", "strip", "train", "tune", "profile"})
     EXPECT_THAT(Ok({verb, "--help"}), HasSubstr("--json")) << verb;
 }
 
@@ -98,6 +101,25 @@ TEST_F(HelpTest, ReadmeNamesVerbsAndOptionsThatExist) {
     const std::set<std::string> known = Options(Ok({(*it)[1], "--help"}));
     for (const std::string& option : Options(it->str())) EXPECT_TRUE(known.contains(option)) << it->str() << "\n" << option;
   }
+}
+
+// But for files.
+TEST_F(HelpTest, AConfigurationHasEveryOptionOfConvert) {
+  const std::string help = Ok({"convert", "--help"}), all = help.substr(0, help.find("Examples:"));
+  MakeModel("mlp", kMlp);
+  Ok({"convert", "mlp.pdmodel", "-o", "low.pdmodel", "--write-config", "run.json"});
+  const std::string files =
+      " help output params params-output report no-sync json config write-config calibrate save-ranges ranges profile mean std channels "
+      "plan plan-out "
+      "compat ";
+  int options = 0;
+  for (size_t at = all.find("--"); at != std::string::npos; at = all.find("--", at + 2)) {
+    const std::string name = all.substr(at + 2, all.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", at + 2) - at - 2);
+    if (absl::StrContains(files, " " + name + " ")) continue;
+    ++options;
+    EXPECT_THAT(Read("run.json"), HasSubstr("\"" + name + "\":")) << name;
+  }
+  EXPECT_GE(options, 14);
 }
 
 }  // namespace

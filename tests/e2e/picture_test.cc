@@ -103,7 +103,6 @@ TEST_F(PictureTest, CalibratesAndTunes) {
   ExpectFailure({"convert", "conv.pdmodel", "-o", "x.pdmodel", "--calibrate", "bright.png", "--std", "0"}, 2,
                 "--std has 0, a number above 0");
   ExpectFailure({"convert", "conv.pdmodel", "-o", "x.pdmodel", "--std", "1"}, 2, "--std is for pictures (photo.jpg), and there is none");
-  ExpectFailure({"convert", "conv.pdmodel", "-o", "x.pdmodel", "--dims", "image=1,1,4,4"}, 2, "--dims is for pictures");
   ExpectFailure({"tune", "conv.pdmodel", "--random", "--mean", "1"}, 2, "--mean is for pictures");
   EXPECT_FALSE(Files().contains("x.pdmodel"));
 }

@@ -8,6 +8,7 @@
 #include "graph/base/json_reader.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/save_journal.h"
+#include "passes/amp/decide/op_times.h"
 #include "passes/amp/decide/plan.h"
 #include "tests/fuzz/target.h"
 #include "tools/cli/convert_config.h"
@@ -32,11 +33,18 @@ absl::Status DecisionPlan(absl::string_view bytes) {
   return ampc::InternalError("a plan is read and written differently");
 }
 
+absl::Status Times(absl::string_view bytes) {
+  const absl::StatusOr<OpTimes> times = ParseOpTimes(bytes);
+  if (!times.ok()) return CheckPolite(times.status());
+  const absl::StatusOr<OpTimes> again = ParseOpTimes(OpTimesJson(*times));
+  return again.ok() && *again == *times ? absl::OkStatus() : ampc::InternalError("times of ops are read and written differently");
+}
+
 absl::Status Config(absl::string_view bytes) {
   struct Declared {
     Options options = Options("convert");
     std::string text[6];
-    std::vector<std::string> lists[8];
+    std::vector<std::string> lists[10];
     bool flags[3] = {};
     int probe = 0;
   };
@@ -46,8 +54,8 @@ absl::Status Config(absl::string_view bytes) {
     for (const char* name : {"--dtype", "--level", "--compat", "--on-overflow", "--on-tiny", "--runtime"})
       d->options.Add(name, d->text[i++]);
     i = 0;
-    for (const char* name :
-         {"--white-list", "--black-list", "--black-vars", "--include", "--exclude", "--keep-io", "--low-io", "--target"}) {
+    for (const char* name : {"--white-list", "--black-list", "--black-vars", "--include", "--exclude", "--keep-io", "--low-io", "--target",
+                             "--input-range", "--dims"}) {
       d->options.Add(name, d->lists[i++]).SplitAtCommas();
     }
     i = 0;

@@ -48,8 +48,8 @@ absl::Status ResolveIo(ConvertFlags& flags) {
   return absl::OkStatus();
 }
 
-// How files are read.
-constexpr absl::string_view kReading[] = {"params", "mean", "std", "channels", "dims"};
+// How files are read, and times of ops.
+constexpr absl::string_view kReading[] = {"params", "mean", "std", "channels", "profile"};
 
 // The result of an op depends on it.
 bool DecidesSomething(const ConvertOption& row) {
@@ -138,7 +138,7 @@ void AddExplainOptions(const Options& options, ExplainFlags& flags) {
   shown.Add("--why-cast", flags.cast, "only the casts of this value").Values("VALUE");
 }
 
-absl::Status ResolveConvertFlags(const Options& options, ConvertFlags& flags, std::vector<std::string> inputs, bool made) {
+absl::Status ResolveConvertFlags(const Options& options, ConvertFlags& flags, std::vector<std::string> inputs) {
   if (!flags.config.empty()) AMPC_RETURN_IF_ERROR(ApplyConvertConfig(flags.config, options));
   if (!flags.options.plan.empty()) {
     AMPC_ASSIGN_OR_RETURN(Plan plan, ReadPlan(flags.options.plan));
@@ -146,7 +146,7 @@ absl::Status ResolveConvertFlags(const Options& options, ConvertFlags& flags, st
     flags.options.planned = std::make_shared<const Plan>(std::move(plan));
   }
   inputs.insert(inputs.end(), flags.options.calibrate.begin(), flags.options.calibrate.end());
-  AMPC_RETURN_IF_ERROR(CheckPictureFlags(options, inputs, made));
+  AMPC_RETURN_IF_ERROR(CheckPictureFlags(options, inputs, true));
   const std::optional<DType> dtype = ParseDType(flags.dtype);
   if (!dtype.has_value() || !IsLowPrecision(*dtype))
     return UsageError(absl::StrCat("--dtype is '", flags.dtype, "', fp16 or bf16 is needed"));

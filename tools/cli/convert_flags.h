@@ -30,8 +30,7 @@ void AddDecidingOptions(const Options& options, ConvertFlags& flags);
 void AddExplainOptions(const Options& options, ExplainFlags& flags);
 
 // After parsing, on the same `flags`: reads --config and fills in what `flags.options` takes from several options. Usage errors; exit code
-// 3 for a bad config file, 4 for options that are known and not supported. `inputs`: files of feeds besides those of --calibrate; `made`:
-// feeds are made up.
-absl::Status ResolveConvertFlags(const Options& options, ConvertFlags& flags, std::vector<std::string> inputs = {}, bool made = false);
+// 3 for a bad config file, 4 for options that are known and not supported. `inputs`: files of feeds besides those of --calibrate.
+absl::Status ResolveConvertFlags(const Options& options, ConvertFlags& flags, std::vector<std::string> inputs = {});
 
 }  // namespace ampc

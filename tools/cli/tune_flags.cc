@@ -36,7 +36,7 @@ void AddTuneOptions(const Options& options, TuneFlags& flags) {
 }
 
 absl::Status ResolveTuneFlags(const Options& options, TuneFlags& flags) {
-  AMPC_RETURN_IF_ERROR(ResolveConvertFlags(options, flags.convert, flags.tune.inputs, flags.random));
+  AMPC_RETURN_IF_ERROR(ResolveConvertFlags(options, flags.convert, flags.tune.inputs));
   TuneOptions& tune = flags.tune;
   if (flags.random && !tune.inputs.empty())
     return UsageError(absl::StrCat("--random makes the inputs, and '", tune.inputs[0], "' has some; one of the two is needed"));

@@ -1,9 +1,6 @@
 // The options of `ampc tune`.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "absl/status/status.h"
 #include "runtime/tune/tune.h"
 #include "tools/cli/convert_flags.h"

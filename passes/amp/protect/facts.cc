@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "graph/base/host_tensor.h"
 #include "graph/op_record.h"
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/protect/find_marks.h"
@@ -222,6 +223,21 @@ double Facts::FactorOf(const Var& var) const {
   if (fact.lost.loss != Loss::kNone) return std::fabs(fact.lost.value);
   const double magnitude = fact.bounds.Magnitude();
   return IsFixed(var) && std::isfinite(magnitude) ? magnitude : 1;
+}
+
+double Facts::LeastFactorOf(const Var& var) const {
+  const Fact& fact = Of(var);
+  const HostTensor* literal = flow_.Root(var).literal.get();
+  if (fact.lost.loss != Loss::kNone || !IsFixed(var)) return FactorOf(var);
+  if (literal != nullptr && literal->dtype() == DType::kF32 && literal->num_elements() <= kMostVectorElements) {
+    double least = 0;
+    for (const float value : literal->values<float>()) {
+      if (value != 0 && (least == 0 || std::fabs(value) < least)) least = std::fabs(value);
+    }
+    return least;
+  }
+  const double least = std::max(fact.bounds.low, -fact.bounds.high);  // not above zero where elements may be zero
+  return least > 0 ? least : FactorOf(var);
 }
 
 int Facts::OriginOf(const Var& var) const {

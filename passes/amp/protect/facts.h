@@ -49,6 +49,8 @@ class Facts {
   bool IsDistanceFromExtremum(const Op& op) const;  // x - max(x), which may be small where x is not
   // The magnitude of a stored value as a factor, as far as it is known; 1 for what is not.
   double FactorOf(const Var& var) const;
+  // The same of its smallest element that is not zero, where that is known; 0 where all are zero.
+  double LeastFactorOf(const Var& var) const;
   // Those that enter its data.
   const std::vector<const AttrDef*>& AttributesOf(const Op& op) const;
   // One of its operands may be an index, a shape, a condition or a scale.

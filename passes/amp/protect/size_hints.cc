@@ -48,7 +48,7 @@ double FloorOfResult(const Visit& v, double floor) {
     for (const Var* var : op.inputs()) {
       const bool guarded = HasSizeHint(v, *var);
       if (!guarded && !v.facts.IsFixed(*var)) return 0;
-      product *= guarded ? SizeHintOf(v, *var).size : v.facts.FactorOf(*var);
+      product *= guarded ? SizeHintOf(v, *var).size : v.facts.LeastFactorOf(*var);
     }
     return product;
   }
