@@ -1,8 +1,11 @@
 #include "graph/infer_context.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/host_values.h"
@@ -70,6 +73,35 @@ absl::Status CheckSizes(const InferContext& ctx, int64_t most) {
   return absl::OkStatus();
 }
 
+// The file's name of an attribute that the record calls otherwise; "" where both say the same.
+absl::string_view AttrInFile(const OpDef& of_file, absl::string_view name) {
+  constexpr std::pair<absl::string_view, absl::string_view> kOthers[] = {{"groups", "group"}, {"paddings", "pads"}};
+  for (const auto& [own, other] : kOthers) {
+    if (name == own && of_file.FindAttr(other) != nullptr) return other;
+  }
+  return "";
+}
+
+// A sentence about the slots of an op that `of_file` has in another dialect: with the names of the values in them, which the file has.
+std::string InNamesOfTheFile(const Op& op, const OpDef& of_file, absl::string_view sentence) {
+  std::string out;
+  while (!sentence.empty()) {
+    const size_t end =
+        std::find_if_not(sentence.begin(), sentence.end(), [](char c) { return absl::ascii_isalnum(c) || c == '_'; }) - sentence.begin();
+    const absl::string_view word = sentence.substr(0, std::max<size_t>(end, 1));
+    sentence.remove_prefix(word.size());
+    const int slot = op.def().InputSlot(word);
+    const absl::string_view attr = AttrInFile(of_file, word);
+    if (slot >= 0 && op.inputs(slot).size() == 1) {
+      if (absl::EndsWith(out, "the ")) out.resize(out.size() - 4);
+      absl::StrAppend(&out, "'", op.inputs(slot)[0]->name(), "'");
+    } else {
+      absl::StrAppend(&out, attr.empty() ? word : attr);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 InferContext::InferContext(const Op& op, const TypeEnv& env) : op_(op), env_(env), results_(op.outputs().size()) {}
@@ -108,7 +140,8 @@ void InferContext::Out(absl::string_view slot, int i, TensorType type) {
 
 absl::Status InferContext::Error(absl::string_view what, absl::string_view rule) const {
   // Rules are those of the record, which another dialect does not know.
-  if (op_.lowered_from != nullptr || op_.def().operator_name != op_.type()) return BadInputError(absl::StrCat(Describe(op_), ": ", what));
+  const OpDef& of_file = op_.lowered_from != nullptr ? *op_.lowered_from : op_.def();
+  if (of_file.operator_name != op_.type()) return BadInputError(absl::StrCat(Describe(op_), ": ", InNamesOfTheFile(op_, of_file, what)));
   return BadInputError(absl::StrCat(Describe(op_), ": ", what, " (", rule, ")"));
 }
 

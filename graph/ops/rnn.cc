@@ -27,7 +27,9 @@ absl::Status CheckWeights(const InferContext& ctx, int64_t gates, int64_t direct
       want.push_back(i % 2 == 1 ? hidden : i / 2 >= directions ? SatMul(hidden, directions) : x.has_rank ? x.dims[2] : kUnknownDim);
     const TensorType& w = ctx.In("WeightList", static_cast<int>(i));
     const TensorType needed(w.dtype, want);
-    if (w.has_rank && !Compatible(w, needed)) return Fail(ctx, 6, "WeightList has ", ToString(w), " at ", i, ", needs ", ToString(needed));
+    if (!w.has_rank || Compatible(w, needed)) continue;
+    const std::string& name = ctx.op().inputs(ctx.op().def().InputSlot("WeightList"))[i]->name();
+    return Fail(ctx, 6, "weight ", i, " ('", name, "') is ", ToString(w), ", needs ", ToString(needed));
   }
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "graph/base/bfloat16.h"
 #include "graph/base/dtype_switch.h"
 #include "graph/base/error.h"
@@ -105,6 +106,29 @@ Var* Lowering::NewVar(TensorType type) {
   return block_.AddVar(block_.UniqueName(base), VarKind::kTemp, std::move(type));
 }
 
+const Var* Lowering::Source(const Var* var) const {
+  for (auto op = ops_.rbegin(); op != ops_.rend(); ++op) {
+    const absl::Span<Var* const> results = (*op)->outputs();
+    if (std::find(results.begin(), results.end(), var) == results.end()) continue;
+    if ((*op)->inputs().empty()) return nullptr;
+    var = (*op)->inputs()[0];
+  }
+  const absl::Span<Var* const> operands = op_.inputs();
+  return std::find(operands.begin(), operands.end(), var) == operands.end() ? nullptr : var;
+}
+
+absl::Status Lowering::InNamesOfTheNode(const absl::Status& status, const ampc::Op& op) const {
+  if (ExitCodeOf(status) != ExitCode::kBadInput) return status;
+  std::vector<std::pair<std::string, std::string>> names = {{Describe(op), Describe(op_)}};
+  for (const Var* var : op.inputs()) {
+    const Var* source = Source(var);
+    if (source == var) continue;
+    names.emplace_back(absl::StrCat("'", var->name(), "'"),
+                       source == nullptr ? "a constant" : absl::StrCat("a form of '", source->name(), "'"));
+  }
+  return BadInputError(absl::StrReplaceAll(status.message(), names));
+}
+
 std::vector<Var*> Lowering::Emit(absl::string_view type, std::vector<Operand>& operands, Attrs& attrs,
                                  std::vector<std::pair<int, int>> results) {
   std::vector<Var*> vars;
@@ -135,7 +159,7 @@ std::vector<Var*> Lowering::Emit(absl::string_view type, std::vector<Operand>& o
   for (Attr& attr : attrs) op->SetAttr(attr.name, std::move(attr.value));
   absl::StatusOr<std::vector<std::optional<TensorType>>> types = InferOp(*op, TypeEnv());
   if (!types.ok()) {
-    Fail(types.status());
+    Fail(InNamesOfTheNode(types.status(), *op));
     return vars;
   }
   for (size_t i = 0; i < vars.size(); ++i) {

@@ -123,6 +123,10 @@ class Lowering {
 
  private:
   Var* NewVar(TensorType type);
+  // The operand of the node that a value was made of; null where it is none's.
+  const Var* Source(const Var* var) const;
+  // An error of a native op in the names that the file has: those of the node and of its operands.
+  absl::Status InNamesOfTheNode(const absl::Status& status, const ampc::Op& op) const;
   std::vector<Var*> Emit(absl::string_view type, std::vector<Operand>& operands, Attrs& attrs, std::vector<std::pair<int, int>> results);
 
   const ampc::Op& op_;

@@ -34,6 +34,18 @@ absl::StatusOr<std::vector<bool>> Directions(const Op& op, absl::string_view nam
   return out;
 }
 
+// Operands have the batch and, but for states, the axis that is scanned.
+absl::Status CheckRanks(const Op& op, const ScanAxes& axes) {
+  for (size_t i = 0; i < axes.operands.size(); ++i) {
+    const TensorType& type = axes.operands[i]->type;
+    const int needed = (axes.batched ? 1 : 0) + (static_cast<int>(i) < axes.states ? 0 : 1);
+    if (type.has_rank && type.rank() < needed)
+      return BadInputError(
+          absl::StrCat(Describe(op), ": '", axes.operands[i]->name(), "' has rank ", type.rank(), ", needs at least ", needed));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 TensorType ScanAxes::EntryType(int i) const {
@@ -67,6 +79,7 @@ absl::StatusOr<ScanAxes> ReadScanAxes(const Op& op) {
     return BadInputError(absl::StrCat(Describe(op), ": num_scan_inputs is ", inputs, ", the op has ", out.operands.size(), " operands and ",
                                       op.outputs().size(), " results"));
   }
+  AMPC_RETURN_IF_ERROR(CheckRanks(op, out));
   const int n = static_cast<int>(inputs);
   if (out.batched) {
     out.in_axes.assign(n, 0);
