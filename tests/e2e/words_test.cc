@@ -1,5 +1,7 @@
 // Words that people type out of habit, and files of another kind: the answer names the way.
 #include <filesystem>
+#include <regex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "tests/e2e/cli.h"
 #include "tests/e2e/models.h"
+#include "tests/formats/test_files.h"
+#include "tools/cli/peer_options.h"
 
 namespace ampc::testing {
 namespace {
@@ -34,10 +38,35 @@ TEST_F(WordsTest, OptionsOfPeers) {
       {{"run", "mlp.pdmodel", "--input-shapes", "x:1,4"}, "here it is --dims"},
       {{"run", "mlp.pdmodel", "in.npz", "--use_gpu"}, "here it is --device cuda:0"},
       {{"run", "mlp.pdmodel", "in.npz", "--iterations", "3"}, "here it is --repeat"},
+      {{"train", "lenet", "--learning-rate", "3"}, "here it is --lr X"},
+      {{"train", "lenet", "--batch_size", "3"}, "here it is --batch N"},
+      {{"run", "mlp.pdmodel", "in.npz", "--batch-size", "3"}, "here it is --dims NAME=N"},
       {{"compare", "mlp.pdmodel", "mlp.pdmodel", "--tolerence", "1"}, "did you mean '--tolerance'?"},
       {{"convert", "mlp.pdmodel", "o.pdmodel"}, "did you mean '-o o.pdmodel'?"},
   };
   for (const auto& [args, part] : cases) ExpectFailure(args, 2, part);
+}
+
+// An answer names options that the verb has.
+TEST_F(WordsTest, AnswersHoldForTheVerb) {
+  const std::regex option("(?:^|[ ,])(--[a-z][a-z-]*|-[a-z])(?![a-z-])"), row("\\{\"(--[a-z0-9-]+)\"");
+  const auto matches = [](const std::string& text, const std::regex& what, int group) {
+    std::set<std::string> found;
+    for (std::sregex_iterator it(text.begin(), text.end(), what), end; it != end; ++it) found.insert((*it)[group]);
+    return found;
+  };
+  const std::set<std::string> peers = matches(ReadFile("tools/cli/peer_options.cc"), row, 1);
+  EXPECT_GT(peers.size(), 80u);
+  std::set<std::string> answered;
+  for (const char* verb : {"bench", "compare", "convert", "dot", "explain", "inspect", "opt", "run", "strip", "train", "tune", "verify"}) {
+    const std::set<std::string> options = matches(Ok({verb, "--help"}), option, 1);
+    for (const std::string& peer : peers) {
+      const std::string answer = PeerHint(peer, std::vector<std::string>(options.begin(), options.end()));
+      if (!answer.empty()) answered.insert(peer);
+      for (const std::string& named : matches(answer, option, 1)) EXPECT_TRUE(options.contains(named)) << verb << " " << peer << answer;
+    }
+  }
+  for (const std::string& peer : peers) EXPECT_TRUE(answered.contains(peer)) << peer;
 }
 
 TEST_F(WordsTest, ValuesInAnyCase) {

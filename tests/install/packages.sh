@@ -42,7 +42,7 @@ for root in package archive; do
   check "$root: pages" test -f "$roots/$root$(dirname $bin)/share/doc/ampc/README.md"
 done
 for library in "$roots"/archive/opt/ampc/lib/ampc/*; do
-  name=$(basename "$library" | sed 's/[-.0-9]*so.*//; s/^libz$/zlib/' | tr 'A-Z' 'a-z')
+  name=$(basename "$library" | sed 's/[-.0-9]*so.*//; s/_.*//; s/^libz$/zlib/' | tr 'A-Z' 'a-z')
   check "archive: a notice of $name" sh -c "ls '$roots/archive/opt/ampc/share/doc/ampc/licenses' | grep -q '$name'"
 done
 check "package: notices" test -f "$roots/package/usr/share/doc/ampc/copyright" -a -f "$roots/package/usr/share/doc/ampc/licenses/libabsl-dev.txt"

@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 
 namespace ampc {
 namespace {
 
-// Names in lower case with dashes, each with an answer.
+// Names in lower case with dashes, each with an answer, which holds for verbs with the options in it.
 constexpr std::pair<absl::string_view, absl::string_view> kPeers[] = {
     {"--fp16", "it is --dtype fp16, the default of convert"},
     {"--half", "it is --dtype fp16, the default of convert"},
@@ -71,7 +73,36 @@ constexpr std::pair<absl::string_view, absl::string_view> kPeers[] = {
     {"--iterations", "it is --repeat N"},
     {"--iter", "it is --repeat N"},
     {"--warm-up", "the first run is timed by itself"},
-    {"--batch-size", "it is --batch N, or --dims NAME=N,..."},
+    {"--batch-size", "it is --batch N"},
+    {"--batch-size", "it is --dims NAME=N,..."},
+    {"--learning-rate", "it is --lr X"},
+    {"--base-lr", "it is --lr X"},
+    {"--lr-scheduler", "it is --schedule"},
+    {"--lr-schedule", "it is --schedule"},
+    {"--warmup-steps", "it is --schedule ...+warmup:STEPS,FROM,TO"},
+    {"--wd", "it is --weight-decay X"},
+    {"--num-epochs", "it is --epochs N"},
+    {"--num-train-epochs", "it is --epochs N"},
+    {"--max-epochs", "it is --epochs N"},
+    {"--max-steps", "it is --steps N"},
+    {"--num-steps", "it is --steps N"},
+    {"--gradient-accumulation-steps", "it is --accumulate N"},
+    {"--accumulate-grad-batches", "it is --accumulate N"},
+    {"--max-grad-norm", "it is --clip global-norm:N"},
+    {"--gradient-clip-val", "it is --clip global-norm:N"},
+    {"--clip-grad", "it is --clip global-norm:N"},
+    {"--amp", "it is --level O1 or O2"},
+    {"--use-amp", "it is --level O1 or O2"},
+    {"--loss-scale", "it is --init-scale X"},
+    {"--init-loss-scaling", "it is --init-scale X"},
+    {"--checkpoint-dir", "it is --checkpoint FOLDER"},
+    {"--ckpt-path", "it is --checkpoint FOLDER, with --resume to go on from there"},
+    {"--resume-from-checkpoint", "it is --checkpoint FOLDER --resume"},
+    {"--save-steps", "it is --checkpoint-every N"},
+    {"--logging-steps", "it is --log-every N"},
+    {"--log-interval", "it is --log-every N"},
+    {"--data-dir", "it is --data FOLDER"},
+    {"--data-path", "it is --data FOLDER"},
     {"--num-threads", "it is --threads N"},
     {"--intra-op-num-threads", "it is --threads N"},
     {"--use-gpu", "it is --device cuda:0"},
@@ -80,11 +111,19 @@ constexpr std::pair<absl::string_view, absl::string_view> kPeers[] = {
     {"--provider", "it is --device cpu or cuda:0"},
     {"--providers", "it is --device cpu or cuda:0"},
     {"--execution-provider", "it is --device cpu or cuda:0"},
-    {"--backend", "it is --device cpu or cuda:0, of convert --target cpu or cuda"},
+    {"--backend", "it is --target cpu or cuda"},
+    {"--backend", "it is --device cpu or cuda:0"},
     {"--verbosity", "it is --verbose"},
     {"--check-error-stat", "every statistic is printed; --tolerance, --rtol and --atol decide"},
     {"--validate", "it is ampc verify, and ampc compare for results"},
 };
+
+bool HasOptionsOf(absl::string_view answer, std::span<const std::string> known) {
+  const std::vector<absl::string_view> words = absl::StrSplit(answer, absl::ByAnyChar(" ,"));
+  return std::all_of(words.begin(), words.end(), [known](absl::string_view word) {
+    return !absl::StartsWith(word, "-") || std::find(known.begin(), known.end(), word) != known.end();
+  });
+}
 
 }  // namespace
 
@@ -94,7 +133,7 @@ std::string PeerHint(absl::string_view option, std::span<const std::string> know
       absl::StartsWith(plain, "--") ? plain : absl::StrCat("-", plain);  // trtexec's and Polygraphy's have one dash, too
   if (std::find(known.begin(), known.end(), name) != known.end()) return absl::StrCat("; here it is ", name);
   for (const auto& [peer, answer] : kPeers) {
-    if (name == peer) return absl::StrCat("; here ", answer);
+    if (name == peer && HasOptionsOf(answer, known)) return absl::StrCat("; here ", answer);
   }
   return "";
 }

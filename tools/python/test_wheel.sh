@@ -3,25 +3,28 @@
 #   tools/python/test_wheel.sh WHEEL                      with NumPy alone
 #   tools/python/test_wheel.sh WHEEL --beside PACKAGE...  with these packages of PyPI, too: torch, onnxruntime, onnx, ...
 #     --tests FILE...                                     only these of tests/python
+#     --python PROGRAM                                    with this interpreter, python3 by default
 # Needs PyPI for NumPy and pytest.
 set -euo pipefail
 [ "${1:-}" != --help ] || { sed -n '2,/^set /{s/^# \{0,1\}//p}' "$0"; exit; }
 [ $# -ge 1 ] || { echo "test_wheel.sh: the wheel is needed" >&2; exit 2; }
 wheel=$(readlink -f "$1")
 shift
-beside=() tests=() to=
+beside=() tests=() to= python=python3
 for argument in "$@"; do
   case "$argument" in
     --beside) to=beside ;;
     --tests) to=tests ;;
-    *) [ "$to" = tests ] && tests+=("$argument") || beside+=("$argument") ;;
+    --python) to=python ;;
+    *) [ "$to" = python ] && { python=$argument to=; continue; }
+      [ "$to" = tests ] && tests+=("$argument") || beside+=("$argument") ;;
   esac
 done
 cd "$(dirname "$0")/../.."
 root=$PWD
 environment=$(mktemp -d)
 trap 'rm -rf "$environment"' EXIT
-python3 -m venv "$environment"
+"$python" -m venv "$environment"
 "$environment/bin/pip" install --quiet --retries 2 --disable-pip-version-check "$wheel" numpy pytest "${beside[@]}"
 [ ${#tests[@]} -gt 0 ] || tests=(tests/python)
 # Not from the tree, where the package has no native part.
