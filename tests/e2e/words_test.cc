@@ -47,6 +47,12 @@ TEST_F(WordsTest, OptionsOfPeers) {
   for (const auto& [args, part] : cases) ExpectFailure(args, 2, part);
 }
 
+TEST_F(WordsTest, NumbersThatDoNotFit) {
+  ExpectFailure({"compare", "mlp.pdmodel", "mlp.pdmodel", "in.npz", "--rtol", "-1"}, 2, "--rtol: found '-1', needed 0 or more (see ");
+  ExpectFailure({"run", "mlp.pdmodel", "in.npz", "--repeat", "0"}, 2, "--repeat: found '0', needed a number from 1 to 1000000 (see ");
+  ExpectFailure({"tune", "mlp.pdmodel", "--random", "--runs", "few"}, 2, "--runs: found 'few', needed a number above 0 (see ");
+}
+
 // An answer names options that the verb has.
 TEST_F(WordsTest, AnswersHoldForTheVerb) {
   const std::regex option("(?:^|[ ,])(--[a-z][a-z-]*|-[a-z])(?![a-z-])"), row("\\{\"(--[a-z0-9-]+)\"");
@@ -58,7 +64,8 @@ TEST_F(WordsTest, AnswersHoldForTheVerb) {
   const std::set<std::string> peers = matches(ReadFile("tools/cli/peer_options.cc"), row, 1);
   EXPECT_GT(peers.size(), 80u);
   std::set<std::string> answered;
-  for (const char* verb : {"bench", "compare", "convert", "dot", "explain", "inspect", "opt", "run", "strip", "train", "tune", "verify"}) {
+  for (const char* verb :
+       {"bench", "compare", "convert", "dot", "explain", "inspect", "opt", "profile", "run", "strip", "train", "tune", "verify"}) {
     const std::set<std::string> options = matches(Ok({verb, "--help"}), option, 1);
     for (const std::string& peer : peers) {
       const std::string answer = PeerHint(peer, std::vector<std::string>(options.begin(), options.end()));

@@ -66,7 +66,24 @@ def test_feeds_of_any_layout(mlp, x):
         ampc.compare(mlp, mlp, {"x": numpy.array([["a"] * 4])})
 
 
+def test_several_runs(mlp, x, tmp_path):
+    numpy.savez(tmp_path / "a.npz", x=-x)
+    both = ampc.compare(mlp, mlp, [{"x": x}, str(tmp_path / "a.npz")])
+    assert both.passed and [run["passed"] for run in both.runs] == [True, True]
+    assert both.reason.endswith(" in each of 2 runs")
+    assert ampc.compare(mlp, mlp, tmp_path / "a.npz").passed
+    with pytest.raises(ampc.BadInput, match="no such file"):
+        ampc.compare(mlp, mlp, str(tmp_path / "b.npz"))
+    (tmp_path / "c.npz").write_bytes(b"text")
+    with pytest.raises(ampc.BadInput, match="not an .npz file"):
+        ampc.compare(mlp, mlp, str(tmp_path / "c.npz"))
+    with pytest.raises(ampc.UsageError, match="a dict of arrays by name, or a list of such, not int"):
+        ampc.compare(mlp, mlp, [3])
+
+
 def test_errors(mlp, x):
+    with pytest.raises(ampc.UsageError, match="--rtol: found '-1', needed 0 or more"):
+        ampc.compare(mlp, mlp, {"x": x}, rtol=-1)
     with pytest.raises(ampc.UsageError, match="feed 'x' is missing"):
         ampc.compare(mlp, mlp, {"z": x})
     with pytest.raises(ampc.BadInput):

@@ -146,6 +146,7 @@ def test_wrong_options_are_one_sentence(small, mlp):
     for options, error, sentence in (
         ({"dtype": "fp8"}, ampc.UsageError, "--dtype is 'fp8', fp16 or bf16 is needed"),
         ({"exlude": "x"}, ampc.UsageError, "there is no option 'exlude', did you mean 'exclude'?"),
+        ({"fp16": True}, ampc.UsageError, "there is no option 'fp16'; here it is dtype fp16"),
         ({"exclude": "type:NoSuch"}, ampc.UsageError, "NoSuch"),
         ({"runtime": "ort-gpu"}, ampc.UsageError, "--runtime: ort-gpu not in {ampc,ort-cpu,"),
         ({"out": "x.unknown"}, ampc.UsageError, "the name says no known format"),

@@ -109,6 +109,16 @@ def test_wrong_feeds_are_one_sentence(mlp, x):
         s.run(["w"], {"x": x})
 
 
+def test_habits_are_answered(mlp, x):
+    for feeds in (x, [x], "x", 3, None):
+        with pytest.raises(ampc.UsageError, match="feeds are a dict of arrays by name, {'x': ...}, not "):
+            ampc.Session(mlp).run(None, feeds)
+    with pytest.raises(ampc.UsageError, match="here it is device="):
+        ampc.Session(mlp, providers=["CPUExecutionProvider"])
+    with pytest.raises(ampc.UsageError, match="feed 'x' is <U3, the model needs float32"):
+        ampc.Session(mlp).run(None, {"x": "abc"})
+
+
 def test_bad_models_are_one_sentence(tmp_path):
     with pytest.raises(ampc.BadInput, match="absent.onnx: no such file"):
         ampc.Session(str(tmp_path / "absent.onnx"))

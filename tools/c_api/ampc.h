@@ -185,8 +185,8 @@ ampc_code ampc_convert_model(const ampc_model* model, const char* name, int in_m
 ampc_code ampc_strip_model(const ampc_model* model, const ampc_model* weights, const char* name, int in_memory,
                            const ampc_callbacks* callbacks, ampc_outcome** outcome);
 /* `ampc compare A B --json`, whose options are taken but for those that name files of feeds: rtol, atol, tolerance, outputs-only, device,
- * ... The feeds by name, floats in either's types; or none, and the options random, seed and dims. AMPC_NO for FAIL: the sentence is the
- * reason, and the outcome is there. */
+ * ... The feeds by name, floats in either's types, those of one run after the other: a name that is there again begins another run; or
+ * none, and the options random, seed and dims. AMPC_NO for FAIL: the sentence is the reason, and the outcome is there. */
 ampc_code ampc_compare_models(const ampc_model* a, const ampc_model* b, const ampc_tensor* feeds, size_t num_feeds,
                               const ampc_option* options, size_t num_options, const ampc_callbacks* callbacks, ampc_outcome** outcome);
 /* `ampc explain --json`, with its options: those of a conversion that decide, op and why-cast. */

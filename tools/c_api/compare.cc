@@ -1,15 +1,20 @@
 // Two models on the same feeds. Options are those of the command line, declared and checked by the same code.
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/base/error.h"
 #include "graph/base/memory_files.h"
 #include "graph/base/status_macros.h"
 #include "runtime/compare/compare_json.h"
 #include "runtime/compare/compare_models.h"
+#include "runtime/feeds.h"
 #include "tools/c_api/ampc.h"
 #include "tools/c_api/errors.h"
 #include "tools/c_api/model.h"
@@ -35,12 +40,28 @@ absl::StatusOr<ComparedModel> Load(const ampc_model& model, const SessionOptions
   return ComparedModel::Load(model.path, options);
 }
 
+// The feeds of one run after the other: a name that is there again begins another.
+absl::StatusOr<std::vector<FeedsOfARun>> RunsOf(absl::Span<const ampc_tensor> feeds) {
+  std::vector<FeedsOfARun> runs;
+  size_t begin = 0;
+  std::set<absl::string_view> names;
+  for (size_t i = 0; i <= feeds.size(); ++i) {
+    if (i < feeds.size() && (feeds[i].name == nullptr || names.insert(feeds[i].name).second)) continue;
+    AMPC_ASSIGN_OR_RETURN(TensorMap run, Feeds(feeds.subspan(begin, i - begin)));
+    runs.push_back({absl::StrCat("run ", runs.size() + 1), std::move(run)});
+    if (i == feeds.size()) break;
+    begin = i;
+    names = {feeds[i].name};
+  }
+  return runs;
+}
+
 absl::StatusOr<ModelComparison> Compare(const CompareFlags& flags, const ampc_model& a, const ampc_model& b,
                                         absl::Span<const ampc_tensor> feeds, std::string* note) {
   AMPC_ASSIGN_OR_RETURN(const ComparedModel first, Load(a, SessionOfA(flags)));
   AMPC_ASSIGN_OR_RETURN(const ComparedModel second, Load(b, SessionOfB(flags)));
-  AMPC_ASSIGN_OR_RETURN(const TensorMap given, Feeds(feeds));
-  return CompareOnFeeds(flags, first, second, flags.feeds.random ? nullptr : &given, note);
+  AMPC_ASSIGN_OR_RETURN(const std::vector<FeedsOfARun> given, RunsOf(feeds));
+  return CompareOnFeeds(flags, first, second, &given, note);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "tools/cli/compare_flags.h"
 
+#include <utility>
+
 #include "graph/base/status_macros.h"
 #include "runtime/feeds.h"
 
@@ -36,20 +38,31 @@ SessionOptions SessionOfB(const CompareFlags& flags) {
 }
 
 absl::StatusOr<ModelComparison> CompareOnFeeds(const CompareFlags& flags, const ComparedModel& a, const ComparedModel& b,
-                                               const TensorMap* given, std::string* note) {
-  ModelComparison comparison;
-  const auto compare_in_types = [&](const TensorMap& feeds) -> absl::Status {
-    AMPC_ASSIGN_OR_RETURN(const TensorMap of_a, InTypesOf(feeds, a.session().inputs()));
-    AMPC_ASSIGN_OR_RETURN(const TensorMap of_b, InTypesOf(feeds, b.session().inputs()));
-    AMPC_ASSIGN_OR_RETURN(comparison, CompareModels(a, of_a, b, of_b, flags.options));
-    return absl::OkStatus();
-  };
-  if (given != nullptr || flags.feeds.random) {
-    AMPC_RETURN_IF_ERROR(given != nullptr ? compare_in_types(*given) : UseFeeds(flags.feeds, a.session(), compare_in_types, note));
+                                               const std::vector<FeedsOfARun>* given, std::string* note) {
+  std::vector<FeedsOfARun> of_a, of_b;
+  if (flags.feeds.random) {
+    ModelComparison comparison;
+    AMPC_RETURN_IF_ERROR(UseFeeds(
+        flags.feeds, a.session(),
+        [&](const TensorMap& feeds) -> absl::Status {
+          AMPC_ASSIGN_OR_RETURN(const TensorMap in_types, InTypesOf(feeds, b.session().inputs()));
+          AMPC_ASSIGN_OR_RETURN(comparison, CompareModels(a, feeds, b, in_types, flags.options));
+          return absl::OkStatus();
+        },
+        note));
     return comparison;
   }
-  AMPC_ASSIGN_OR_RETURN(const std::vector<FeedsOfARun> of_a, RunsOfFiles(flags.feeds, a.session().inputs()));
-  AMPC_ASSIGN_OR_RETURN(const std::vector<FeedsOfARun> of_b, RunsOfFiles(flags.feeds, b.session().inputs()));
+  if (given == nullptr) {
+    AMPC_ASSIGN_OR_RETURN(of_a, RunsOfFiles(flags.feeds, a.session().inputs()));
+    AMPC_ASSIGN_OR_RETURN(of_b, RunsOfFiles(flags.feeds, b.session().inputs()));
+  } else {
+    for (const FeedsOfARun& run : *given) {
+      AMPC_ASSIGN_OR_RETURN(TensorMap first, InTypesOf(run.feeds, a.session().inputs()));
+      AMPC_ASSIGN_OR_RETURN(TensorMap second, InTypesOf(run.feeds, b.session().inputs()));
+      of_a.push_back({run.source, std::move(first)});
+      of_b.push_back({run.source, std::move(second)});
+    }
+  }
   return CompareRuns(a, of_a, b, of_b, flags.options);
 }
 

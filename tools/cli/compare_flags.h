@@ -3,9 +3,11 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "runtime/compare/compare_models.h"
+#include "runtime/feeds.h"
 #include "tools/cli/feed_options.h"
 #include "tools/cli/options.h"
 
@@ -30,6 +32,6 @@ SessionOptions SessionOfB(const CompareFlags& flags);
 // The models on the feeds that the flags name or have made up, in the types of each; `given`, unless it is null, is taken in their place.
 // `note` is a sentence about feeds that were made up, or "".
 absl::StatusOr<ModelComparison> CompareOnFeeds(const CompareFlags& flags, const ComparedModel& a, const ComparedModel& b,
-                                               const TensorMap* given, std::string* note);
+                                               const std::vector<FeedsOfARun>* given, std::string* note);
 
 }  // namespace ampc

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "graph/base/error.h"
@@ -22,6 +24,13 @@ std::string ShellWord(absl::string_view word) {
 }
 
 CLI::Option* PutUnder(CLI::Option* option, const std::string& heading) { return heading.empty() ? option : option->group(heading); }
+
+CLI::Option* NeedNumber(CLI::Option* option, const std::function<bool(double)>& fits, const std::string& needed) {
+  return option->check([=](const std::string& text) {
+    double value = 0;
+    return absl::SimpleAtod(text, &value) && fits(value) ? "" : absl::StrCat("found '", text, "', needed ", needed);
+  });
+}
 
 }  // namespace
 
@@ -39,13 +48,21 @@ DeclaredOption DeclaredOption::AnyCaseOf(std::vector<std::string> values) const 
 }
 template <typename T>
 DeclaredOption DeclaredOption::Between(T low, T high) const {
-  return DeclaredOption(option_->check(CLI::Range(low, high)));
+  return DeclaredOption(NeedNumber(
+      option_, [=](double v) { return v >= static_cast<double>(low) && v <= static_cast<double>(high); },
+      absl::StrCat("a number from ", low, " to ", high)));
 }
 template DeclaredOption DeclaredOption::Between(int, int) const;
 template DeclaredOption DeclaredOption::Between(int64_t, int64_t) const;
 template DeclaredOption DeclaredOption::Between(double, double) const;
-DeclaredOption DeclaredOption::Positive() const { return DeclaredOption(option_->check(CLI::PositiveNumber)); }
-DeclaredOption DeclaredOption::NotNegative() const { return DeclaredOption(option_->check(CLI::NonNegativeNumber)); }
+DeclaredOption DeclaredOption::Positive() const {
+  return DeclaredOption(NeedNumber(
+      option_, [](double v) { return v > 0; }, "a number above 0"));
+}
+DeclaredOption DeclaredOption::NotNegative() const {
+  return DeclaredOption(NeedNumber(
+      option_, [](double v) { return v >= 0; }, "0 or more"));
+}
 DeclaredOption DeclaredOption::Excludes(const std::string& other) const { return DeclaredOption(option_->excludes(other)); }
 DeclaredOption DeclaredOption::SplitAtCommas() const { return DeclaredOption(option_->delimiter(',')); }
 DeclaredOption DeclaredOption::OneValueEach() const { return DeclaredOption(option_->allow_extra_args(false)); }

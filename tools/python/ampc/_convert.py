@@ -86,6 +86,9 @@ class ConvertResult(_Made):
 class StripResult(_Made):
     """The result of strip: `model`, `files`, `save(path)`, `notes`."""
 
+    def __repr__(self) -> str:
+        return "<ampc.StripResult: %s>" % (self._out or ", ".join("%s, %d bytes" % (name, len(data)) for name, data in self.files.items()))
+
 
 def _words(value: Union[str, Iterable[str]]) -> List[str]:
     return [value] if isinstance(value, str) else [str(word) for word in value]

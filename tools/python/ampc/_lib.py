@@ -99,10 +99,22 @@ def words_of(options: Mapping[str, Any]) -> List[Tuple[str, str]]:
     return words
 
 
-def tensors_of(arrays: Mapping[str, Any]) -> Tuple[Any, int, List[Any]]:
+def read_npz(path: Any) -> Dict[str, numpy.ndarray]:
+    """The arrays of an .npz file."""
+    try:
+        with numpy.load(path) as arrays:
+            return dict(arrays)
+    except FileNotFoundError:
+        raise_for(3, "%s: no such file" % os.fspath(path))
+    except Exception as error:
+        raise_for(3, "%s: not an .npz file of arrays by name: %s" % (os.fspath(path), error))
+    raise AssertionError
+
+
+def tensors_of(arrays: Sequence[Tuple[str, Any]]) -> Tuple[Any, int, List[Any]]:
     """An array of tensors over the memory of NumPy's arrays, its length, and what has to be kept meanwhile."""
     tensors, kept = (Tensor * max(1, len(arrays)))(), []
-    for slot, (name, value) in zip(tensors, arrays.items()):
+    for slot, (name, value) in zip(tensors, arrays):
         array = numpy.require(value.detach() if hasattr(value, "detach") else value, requirements=["C", "A"])
         dims = (c_int64 * array.ndim)(*array.shape)
         slot.name, slot.dtype, slot.rank, slot.dims = name.encode(), code_of(array.dtype), array.ndim, dims

@@ -24,6 +24,14 @@ def _view(address: int, size: int, shape: Tuple[int, ...], dtype: numpy.dtype, o
 _native.setup(numpy.ndarray, numpy.empty, _view, raise_for)
 
 
+# Arguments of ONNX Runtime's session.
+_ELSEWHERE = {
+    "providers": "; here it is device='cpu' or device='cuda:0'",
+    "provider_options": "; here it is device='cpu' or device='cuda:0'",
+    "sess_options": "; here it is threads=N",
+}
+
+
 class NodeArg(NamedTuple):
     """An input or output of a model. `shape` has None, or a name, for a dim that only a run knows; None for an unknown rank."""
 
@@ -82,7 +90,10 @@ class Session:
         params: Optional[str] = None,
         strict_rounding: bool = False,
         tf32: bool = False,
+        **others: Any,
     ):
+        for name in others:
+            raise UsageError("a session has no argument '%s'%s" % (name, _ELSEWHERE.get(name, "")))
         options = [("device", device), ("threads", str(int(threads)))]
         options += [(key, "true") for key, value in (("strict-rounding", strict_rounding), ("tf32", tf32)) if value]
         if params is not None:
@@ -115,7 +126,7 @@ class Session:
         """
         try:
             feeds = self._pick(input_feed)
-        except KeyError:
+        except Exception:  # whatever is no mapping raises when it is asked
             feeds = None
         if feeds is None or len(input_feed) != len(feeds):
             self._check_names(input_feed)
@@ -156,6 +167,8 @@ class Session:
         return "ampc.Session(%s -> %s)" % (signature(self._inputs), signature(self._outputs))
 
     def _check_names(self, feeds: Mapping[str, Any]) -> None:
+        if not isinstance(feeds, Mapping):
+            raise UsageError("feeds are a dict of arrays by name, {%s}, not %s" % (", ".join("'%s': ..." % n for n in self._input_names), type(feeds).__name__))
         for name in self._input_names:
             if name not in feeds:
                 raise UsageError("feed '%s' is missing, the model needs %s" % (name, ", ".join(self._input_names)))
@@ -213,7 +226,7 @@ def _array(feed: Any, value: NodeArg) -> numpy.ndarray:
             array = numpy.from_dlpack(feed)
         else:
             array = numpy.asarray(feed)
-            if array.dtype != value.dtype and not hasattr(feed, "dtype"):
+            if array.dtype != value.dtype and not hasattr(feed, "dtype") and array.dtype.kind in "biuf":
                 array = array.astype(value.dtype)  # numbers of Python have no type that a model could mean
     if array.dtype != value.dtype:
         raise UsageError("feed '%s' is %s, the model needs %s" % (value.name, array.dtype, value.dtype))
