@@ -20,8 +20,9 @@ constexpr DeviceNumbers Cuda(absl::string_view name, double f32, double f16, dou
           .sweep = 2.5e-6};
 }
 
-// CPUs: of one core each, rounded to one digit or two, with oneDNN's convolutions of ResNet-50 and with element-wise sweeps over 6 kB and 4
-// MB. avx512_bf16 was measured; the others are estimates from its numbers and from what their instructions do in a cycle.
+// CPUs: of one core each, rounded to one digit or two, with oneDNN's convolutions of ResNet-50 and depthwise ones of MobileNet, and with
+// element-wise sweeps over 6 kB to 50 MB. avx512_bf16 was measured; the others are estimates from its numbers and from what their
+// instructions do in a cycle.
 constexpr DeviceNumbers kDevices[] = {
     {.name = "avx2",
      .f32_flops = 9e10,
@@ -31,6 +32,8 @@ constexpr DeviceNumbers kDevices[] = {
      .near = 2.5e5,
      .converted = 3e9,
      .in_tiles = 8e9,
+     .lanes = 8,
+     .joined = 1.5e10,
      .sweep = 3e-7},
     {.name = "avx512",
      .f32_flops = 1.5e11,
@@ -40,17 +43,21 @@ constexpr DeviceNumbers kDevices[] = {
      .near = 5e5,
      .converted = 4e9,
      .in_tiles = 1.6e10,
+     .lanes = 16,
+     .joined = 3e10,
      .sweep = 3e-7},
     {.name = "avx512_bf16",
      .f32_flops = 2.6e11,
      .bf16_flops = 5.2e11,
-     .f32_grouped = 4.5e10,
-     .bf16_grouped = 5.5e10,
+     .f32_grouped = 8e10,
+     .bf16_grouped = 1.1e11,
      .near_bytes = 8e10,
      .far_bytes = 2.5e10,
-     .near = 5e5,
+     .near = 8e6,
      .converted = 5e9,
      .in_tiles = 1.6e10,
+     .lanes = 16,
+     .joined = 3e10,
      .sweep = 3e-7},
     {.name = "amx",
      .f32_flops = 1.5e11,
@@ -62,6 +69,8 @@ constexpr DeviceNumbers kDevices[] = {
      .near = 1e6,
      .converted = 4e9,
      .in_tiles = 1.6e10,
+     .lanes = 16,
+     .joined = 3e10,
      .sweep = 3e-7},
     // GPUs, not measured: V100, T4, A100, A10, L4, H100, B200, RTX 5090.
     Cuda("cuda:7.0", 15.7e12, 125e12, 0, 0.9e12),

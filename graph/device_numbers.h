@@ -17,6 +17,8 @@ struct DeviceNumbers {
   double near = 0;                                            // bytes of the largest such value.
   double converted = 0;                                       // Elements widened or rounded by a sweep of its own,
   double in_tiles = 0;                                        // and by a kernel that computes on them at once; 0: that takes no time.
+  double lanes = 1;                                           // Results of a product that are computed together: others are padding.
+  double joined = 0;                                          // Elements of an op that is a part of the one before; 0: none is.
   double sweep = 0;                                           // seconds of a sweep, or of starting a kernel, besides
 };
 

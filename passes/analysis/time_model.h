@@ -47,6 +47,7 @@ class TimeModel {
 
  private:
   double FromWork(const Op& op, bool low) const;
+  void FindJoined(const Program& program);
   bool FollowsIn(const Op& op, int flat) const;
   bool FollowsOut(const Op& op, int flat) const;
 
@@ -54,7 +55,8 @@ class TimeModel {
   std::string feeds_;
   const DeviceNumbers& device_;
   DType low_;
-  std::vector<bool> known_;  // by Var::id: before a run
+  std::vector<bool> known_;     // by Var::id: before a run
+  std::vector<int> joined_in_;  // by Op::id: the operand whose maker computes the op as well, from registers; -1 for none
 };
 
 }  // namespace ampc

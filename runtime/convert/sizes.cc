@@ -1,12 +1,15 @@
 #include "runtime/convert/sizes.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/evaluator.h"
 #include "passes/amp/decide/op_times.h"
 #include "passes/pipeline.h"
 #include "runtime/feed_words.h"
@@ -15,9 +18,52 @@
 namespace ampc {
 namespace {
 
+constexpr int kMostRounds = 6;
+constexpr int64_t kMostShapeBytes = 4096;  // of a value that is no weight
+
 bool IsOpen(const TensorType& type) {
   return !type.has_rank ||
          std::any_of(type.dims.begin() + (type.rank() > 1 ? 1 : 0), type.dims.end(), [](int64_t d) { return !IsKnown(d); });
+}
+
+bool IsOpenTemp(const Var& var) {
+  return var.kind == VarKind::kTemp && var.type.kind == TypeKind::kTensor && var.type.IsFloat() && !var.type.IsStatic();
+}
+
+bool HasOpenTemps(const Program& program) {
+  bool open = false;
+  ForEachVar(program, [&open](const Var& var) { open = open || IsOpenTemp(var); });
+  return open;
+}
+
+// Symbols that inference found for the program as it is, of dims that are about to be chosen.
+void ForgetSymbols(Program& program) {
+  for (int b = 0; b < program.num_blocks(); ++b) {
+    for (const std::unique_ptr<Var>& var : program.block(b).vars()) {
+      if (var->kind != VarKind::kTemp) continue;
+      for (int64_t& dim : var->type.dims) dim = IsKnown(dim) ? dim : kUnknownDim;
+    }
+  }
+}
+
+// Dims that go through shape arithmetic that types alone do not follow: a copy is computed as far as it is known, round by round.
+absl::Status FillByFolding(Program& sized) {
+  if (!HasOpenTemps(sized)) return absl::OkStatus();
+  const std::unique_ptr<Evaluator> evaluator = MakeCpuEvaluator();
+  PassContext ctx;
+  ctx.evaluator = evaluator.get();
+  Program folded = sized.Clone();
+  const Pipeline round = Pipeline().Add("fold-constants", {{"max_bytes", absl::StrCat(kMostShapeBytes)}}).Add("infer-types");
+  for (int i = 0; i < kMostRounds && HasOpenTemps(folded); ++i) AMPC_RETURN_IF_ERROR(RunPipeline(round, {}, ctx, folded));
+  absl::flat_hash_map<absl::string_view, const Var*> known;
+  ForEachVar(folded, [&](const Var& var) { known.emplace(var.name(), &var); });
+  for (int b = 0; b < sized.num_blocks(); ++b) {
+    for (const std::unique_ptr<Var>& var : sized.block(b).vars()) {
+      const auto found = known.find(var->name());
+      if (IsOpenTemp(*var) && found != known.end() && Compatible(found->second->type, var->type)) var->type = found->second->type;
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -28,8 +74,10 @@ absl::StatusOr<Program> WithDims(const Program& program, const FeedDims& dims) {
     const auto given = dims.find(feed->exported());
     if (given != dims.end()) feed->type = TensorType(feed->type.dtype, Dims(given->second.begin(), given->second.end()));
   }
+  ForgetSymbols(sized);
   PassContext ctx;
   AMPC_RETURN_IF_ERROR(RunPipeline(Pipeline().Add("infer-types"), {}, ctx, sized));
+  AMPC_RETURN_IF_ERROR(FillByFolding(sized));
   return sized;
 }
 

@@ -299,12 +299,14 @@ class Profiler {
   }
 
   absl::Status Conclude() {
-    AMPC_RETURN_IF_ERROR(AddTimes(program_, &result_.ops));
     if (mixed_.has_value()) {
       // A conversion to bf16 may raise an ONNX model's operator set, which changes ops: they are known in both forms.
+      AMPC_RETURN_IF_ERROR(AddTimes(decided_, &result_.ops));
       std::vector<ProfiledOp> same;
-      AMPC_RETURN_IF_ERROR(AddTimes(decided_, &same));
+      AMPC_RETURN_IF_ERROR(AddTimes(program_, &same));
       result_.mixed.measured = mixed_->best;
+    } else {
+      AMPC_RETURN_IF_ERROR(AddTimes(program_, &result_.ops));
     }
     std::stable_sort(result_.ops.begin(), result_.ops.end(), [](const ProfiledOp& a, const ProfiledOp& b) { return a.fp32 > b.fp32; });
     result_.known = times_.ops.size();
