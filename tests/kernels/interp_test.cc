@@ -1,5 +1,8 @@
 // nearest_interp_v2 and bilinear_interp_v2 against the framework's formulas, element by element.
 #include <cmath>
+#include <random>
+#include <string>
+#include <vector>
 
 #include "tests/kernels/op_run.h"
 #include "tests/testlib/status.h"
@@ -93,6 +96,48 @@ TEST(Interp, SizeFromTensors) {
   ASSERT_OK_AND_ASSIGN(r,
                        OpRun("nearest_interp_v2").In("X", x).Const("Scale", F32({1}, {2})).Attr("align_corners", false).Out("Out").Run());
   EXPECT_THAT(r[0].dims(), ElementsAre(1, 1, 2, 4));
+}
+
+// The vector loops against the plain ones, which only doubles have: any number of channels and dims, up and down, in each storage of bf16.
+TEST(Interp, FloatsGiveWhatDoublesGive) {
+  const std::vector<std::string> ops = {"linear_interp_v2", "bilinear_interp_v2", "bicubic_interp_v2", "trilinear_interp_v2"};
+  for (uint32_t seed = 0; seed < 80; ++seed) {
+    std::mt19937 rng(seed);
+    const auto below = [&rng](int n) { return static_cast<int64_t>(rng() % static_cast<uint32_t>(n)); };
+    const std::string& op = ops[seed % ops.size()];
+    const size_t spatial = seed % 4 == 0 ? 1 : seed % 4 == 3 ? 3 : 2;
+    const bool last = below(2) == 0 || spatial == 3, corners = below(2) == 0, low = below(2) == 0;
+    const int64_t channels = 1 + below(40);
+    Shape dims = {1 + below(2)};
+    if (!last) dims.push_back(channels);
+    std::vector<int32_t> sizes;
+    for (size_t i = 0; i < spatial; ++i) {
+      dims.push_back(1 + below(i + 1 == spatial ? 70 : 6));
+      sizes.push_back(static_cast<int32_t>(1 + below(i + 1 == spatial ? 70 : 9)));
+    }
+    if (last) dims.push_back(channels);
+    Tensor x = Random(dims, seed);
+    if (low) x = Low(DType::kBF16, dims, x.floats());
+    const std::vector<float> values = x.floats();
+    const Tensor doubles = Of<double>(dims, std::vector<double>(values.begin(), values.end()));
+    const auto run = [&](const Tensor& from) {
+      OpRun r(op);
+      r.In("X", from).Attr("align_corners", corners).Attr("align_mode", static_cast<int32_t>(seed % 2)).Out("Out");
+      r.Attr("data_layout", std::string(spatial == 3 ? "NDHWC" : last ? "NHWC" : "NCHW"));
+      const char* const names[] = {"out_d", "out_h", "out_w"};
+      for (size_t i = 0; i < spatial; ++i) r.Attr(names[3 - spatial + i], sizes[i]);
+      return r.Run();
+    };
+    ASSERT_OK_AND_ASSIGN(const auto want, run(doubles));
+    ASSERT_OK_AND_ASSIGN(const auto found, run(x));
+    const std::vector<double> a = want[0].doubles();
+    const std::vector<float> b = found[0].floats();
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+      ASSERT_TRUE(Near(b[i], static_cast<float>(a[i]), GoldenToleranceFor(op, low ? DType::kBF16 : DType::kF32, 2)))
+          << op << " seed " << seed << " at " << i;
+    }
+  }
 }
 
 }  // namespace

@@ -1,9 +1,16 @@
 // rnn: LSTM, GRU and simple recurrent networks of several layers and one or two directions. One matrix product per layer and direction has
 // the part of the input in all gates of all steps; a step is a product with the state and the gates' arithmetic. States stay f32 inside.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "graph/base/bfloat16.h"
 #include "graph/base/error.h"
+#include "graph/base/half.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/recurrent/rnn_spec.h"
@@ -15,13 +22,17 @@ namespace ampc {
 namespace {
 
 constexpr int64_t kGrain = 1 << 11;  // numbers of a state that are worth a thread
-// Sequences and weights up to which a product with the state takes less time than the call of a library.
-constexpr int64_t kFewSequences = 4, kFewWeights = 1 << 17;
+// Sequences, and bytes of weights, up to which a product with the state takes less time than the call of a library, which has no halves.
+constexpr int64_t kFewSequences = 4, kFewBytes = 1 << 19, kFewHalves = 1 << 21;
+// Columns of weights that lie one behind the other, and weights that are worth a thread.
+constexpr int64_t kBlock = 128, kThreadWeights = 1 << 16;
+
+int64_t PaddedColumns(const RnnSizes& s) { return (s.gate_row() + 15) / 16 * 16; }
 
 // One layer in one direction.
 struct Cell {
   std::unique_ptr<onednn::Matmul> from_input, from_state;
-  WeightCache::Packed columns;  // in place of from_state: the weights by numbers of the state, rows of a multiple of 16
+  WeightCache::Packed columns;  // in place of from_state: blocks of columns, each by numbers of the state
   int input_weight = 0, state_weight = 0, input_bias = 0, state_bias = 0;  // flat operands
   bool packed_input = false, packed_state = false;
 };
@@ -77,6 +88,8 @@ class RnnKernel final : public Kernel {
       : sizes_(sizes), cells_(std::move(cells)), workspace_(workspace) {}
   absl::Status RunCell(const KernelArgs& args, const Pass& pass) const;
   absl::Status MultiplyState(const KernelArgs& args, const Cell& cell) const;
+  template <typename T>
+  void MultiplyColumns(const KernelArgs& args, const T* columns) const;
   void Step(const KernelArgs& args, const Pass& pass, int64_t t) const;
 
   const RnnSizes sizes_;
@@ -121,11 +134,31 @@ absl::Status RnnKernel::MultiplyState(const KernelArgs& args, const Cell& cell) 
     return cell.from_state->Run(
         {w + workspace_.h, cell.packed_state ? nullptr : weight, nullptr, w + workspace_.step, w + workspace_.product});
   }
-  for (int64_t b = 0; b < sizes_.batch; ++b) {
-    simd::StateTimesMatrix(w + workspace_.h + b * sizes_.hidden, cell.columns->values<float>().data(), sizes_.hidden,
-                           cell.columns->dims()[1], w + workspace_.step + b * sizes_.gate_row());
+  const HostTensor& columns = *cell.columns;
+  if (columns.dtype() == DType::kBF16) {
+    MultiplyColumns(args, columns.values<BFloat16>().data());
+  } else if (columns.dtype() == DType::kF16) {
+    MultiplyColumns(args, columns.values<Half>().data());
+  } else {
+    MultiplyColumns(args, columns.values<float>().data());
   }
   return absl::OkStatus();
+}
+
+// `columns` are those of all gates, as ByState has them. A padded one is written to the next row of results, which comes later.
+template <typename T>
+void RnnKernel::MultiplyColumns(const KernelArgs& args, const T* columns) const {
+  float* const w = static_cast<float*>(args.workspace);
+  const int64_t all = PaddedColumns(sizes_), blocks = (all + kBlock - 1) / kBlock;
+  const int64_t grain = all > sizes_.gate_row() ? blocks : std::max<int64_t>(1, kThreadWeights / (kBlock * sizes_.hidden));
+  ParallelFor(args.threads, blocks, grain, [&](int64_t first, int64_t last) {
+    for (int64_t b = 0; b < sizes_.batch; ++b) {
+      for (int64_t k = first; k < last; ++k) {
+        simd::StateTimesMatrix(w + workspace_.h + b * sizes_.hidden, columns + k * kBlock * sizes_.hidden, sizes_.hidden,
+                               std::min(kBlock, all - k * kBlock), w + workspace_.step + b * sizes_.gate_row() + k * kBlock);
+      }
+    }
+  });
 }
 
 absl::Status RnnKernel::RunCell(const KernelArgs& args, const Pass& pass) const {
@@ -166,18 +199,38 @@ absl::Status RnnKernel::Run(const KernelArgs& args) const {
   return absl::OkStatus();
 }
 
-// `weight`, [gates, state], as StateTimesMatrix reads it.
+// `weight`, [gates, state], as MultiplyColumns reads it.
+template <typename T>
 absl::StatusOr<WeightCache::Packed> ByState(const KernelSpec& spec, const HostTensor& weight, const RnnSizes& s) {
-  return GetPacked(spec.weights, &weight, "rnn state columns", [&]() -> absl::StatusOr<HostTensor> {
-    const int64_t rows = s.gate_row(), columns = (rows + 15) / 16 * 16;
-    AMPC_ASSIGN_OR_RETURN(HostTensor packed, HostTensor::Create(DType::kF32, {s.hidden, columns}));
+  const std::string format = absl::StrCat("rnn state columns ", Name(kDTypeOf<T>));
+  return GetPacked(spec.weights, &weight, format, [&]() -> absl::StatusOr<HostTensor> {
+    const int64_t all = PaddedColumns(s);
+    AMPC_ASSIGN_OR_RETURN(HostTensor packed, HostTensor::Create(kDTypeOf<T>, {s.hidden, all}));
     const auto from = weight.values<float>();
-    const auto to = packed.mutable_values<float>();
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t k = 0; k < s.hidden; ++k) to[k * columns + r] = from[r * s.hidden + k];
+    const auto to = packed.mutable_values<T>();
+    for (int64_t r = 0; r < s.gate_row(); ++r) {
+      const int64_t first = r / kBlock * kBlock, width = std::min(kBlock, all - first);
+      for (int64_t k = 0; k < s.hidden; ++k) to[first * s.hidden + k * width + r - first] = T(from[r * s.hidden + k]);
     }
     return packed;
   });
+}
+
+template <typename T>
+bool HoldsOnly(const HostTensor& floats) {
+  const auto values = floats.values<float>();
+  return std::all_of(values.begin(), values.end(), [](float v) { return static_cast<float>(T(v)) == v || std::isnan(v); });
+}
+
+// The columns in the type that the weight is declared; null where a library multiplies faster.
+absl::StatusOr<WeightCache::Packed> GetColumns(const KernelSpec& spec, DType type, const HostTensor& weight, const RnnSizes& s) {
+  const int64_t elements = s.hidden * s.gate_row();
+  if (s.batch > kFewSequences) return WeightCache::Packed();
+  if (elements * 2 <= kFewHalves) {
+    if (type == DType::kBF16 && HoldsOnly<BFloat16>(weight)) return ByState<BFloat16>(spec, weight, s);
+    if (type == DType::kF16 && HoldsOnly<Half>(weight)) return ByState<Half>(spec, weight, s);
+  }
+  return elements * 4 <= kFewBytes ? ByState<float>(spec, weight, s) : WeightCache::Packed();
 }
 
 // The products of cell number `i`; WeightList holds all weights, then all biases.
@@ -196,6 +249,7 @@ absl::StatusOr<Cell> MakeCell(const SpecView& view, const RnnSizes& s, int64_t i
   m.trans_b = true;
   m.has_bias = true;
   m.threads = spec.threads;
+  m.native_bf16 = i < s.directions && view.InDesc("Input").dtype == DType::kBF16;  // states are float32
   if (spec.inputs[cell.input_weight].NumElements() != m.n * m.k || spec.inputs[cell.state_weight].NumElements() != m.n * s.hidden ||
       spec.inputs[cell.input_bias].NumElements() != m.n || spec.inputs[cell.state_bias].NumElements() != m.n) {
     return view.Internal("a weight does not fit");
@@ -205,16 +259,15 @@ absl::StatusOr<Cell> MakeCell(const SpecView& view, const RnnSizes& s, int64_t i
     cell.packed_input = spec.values[cell.input_weight] != nullptr;
   }
   const HostTensor* state_weight = spec.values[cell.state_weight];
-  if (state_weight != nullptr && s.batch <= kFewSequences && s.hidden * s.gate_row() <= kFewWeights) {
-    AMPC_ASSIGN_OR_RETURN(cell.columns, ByState(spec, *state_weight, s));
+  if (state_weight != nullptr) {
+    AMPC_ASSIGN_OR_RETURN(cell.columns, GetColumns(spec, spec.inputs[cell.state_weight].dtype, *state_weight, s));
     cell.packed_state = true;
-    return cell;
+    if (cell.columns != nullptr) return cell;
   }
   m.m = s.batch;
   m.k = s.hidden;
-  m.has_bias = false;
+  m.has_bias = m.native_bf16 = false;
   AMPC_ASSIGN_OR_RETURN(cell.from_state, onednn::MakeMatmul(m, state_weight, spec.weights));
-  cell.packed_state = state_weight != nullptr;
   return cell;
 }
 

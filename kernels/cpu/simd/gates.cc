@@ -77,26 +77,53 @@ void ReluLoop(const float* x, const float* h, float* out, int64_t n) {
   });
 }
 
+// Stored weights as floats.
+template <class D>
+HWY_INLINE hn::Vec<D> LoadWeights(D d, const float* w) {
+  return hn::LoadU(d, w);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> LoadWeights(D d, const BFloat16* w) {
+  const hn::Rebind<uint16_t, D> half;
+  const auto bits = hn::PromoteTo(hn::RebindToUnsigned<D>(), hn::LoadU(half, reinterpret_cast<const uint16_t*>(w)));
+  return hn::BitCast(d, hn::ShiftLeft<16>(bits));
+}
+template <class D>
+HWY_INLINE hn::Vec<D> LoadWeights(D d, const Half* w) {
+  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<hwy::float16_t, D>(), reinterpret_cast<const hwy::float16_t*>(w)));
+}
+
 // kVectors neighbouring vectors of the result at once: as many sums as hide the latency of an addition.
-template <int kVectors, class D>
-HWY_INLINE void TimesColumns(D d, const float* state, const float* w, int64_t n, int64_t columns, float* out) {
+template <int kVectors, class D, typename T>
+HWY_INLINE void TimesColumns(D d, const float* state, const T* w, int64_t n, int64_t stride, float* out) {
   const int64_t width = static_cast<int64_t>(hn::Lanes(d));
   hn::Vec<D> sum[kVectors];
   for (int k = 0; k < kVectors; ++k) sum[k] = hn::Zero(d);
-  for (int64_t i = 0; i < n; ++i, w += columns) {
+  for (int64_t i = 0; i < n; ++i, w += stride) {
     const auto v = hn::Set(d, state[i]);
-    for (int k = 0; k < kVectors; ++k) sum[k] = hn::MulAdd(v, hn::LoadU(d, w + k * width), sum[k]);
+    for (int k = 0; k < kVectors; ++k) sum[k] = hn::MulAdd(v, LoadWeights(d, w + k * width), sum[k]);
   }
   for (int k = 0; k < kVectors; ++k) hn::StoreU(sum[k], d, out + k * width);
 }
 
-void StateTimesMatrixLoop(const float* state, const float* w, int64_t n, int64_t columns, float* out) {
+template <typename T>
+void StateTimesBlock(const float* state, const T* w, int64_t n, int64_t columns, float* out) {
   const hn::CappedTag<float, 16> d;
   const int64_t width = static_cast<int64_t>(hn::Lanes(d));
   int64_t i = 0;
   for (; i + 8 * width <= columns; i += 8 * width) TimesColumns<8>(d, state, w + i, n, columns, out + i);
   for (; i + 4 * width <= columns; i += 4 * width) TimesColumns<4>(d, state, w + i, n, columns, out + i);
   for (; i < columns; i += width) TimesColumns<1>(d, state, w + i, n, columns, out + i);
+}
+
+void StateTimesFloats(const float* state, const float* w, int64_t n, int64_t columns, float* out) {
+  StateTimesBlock(state, w, n, columns, out);
+}
+void StateTimesBFloat16s(const float* state, const BFloat16* w, int64_t n, int64_t columns, float* out) {
+  StateTimesBlock(state, w, n, columns, out);
+}
+void StateTimesHalves(const float* state, const Half* w, int64_t n, int64_t columns, float* out) {
+  StateTimesBlock(state, w, n, columns, out);
 }
 
 void LstmGradientLoop(const float* kept, const float* before, const float* h, float* c, float* gates, int64_t n) {
@@ -152,7 +179,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ampc::simd {
 
-HWY_EXPORT(StateTimesMatrixLoop);
+HWY_EXPORT(StateTimesFloats);
+HWY_EXPORT(StateTimesBFloat16s);
+HWY_EXPORT(StateTimesHalves);
 HWY_EXPORT(LstmLoop);
 HWY_EXPORT(GruLoop);
 HWY_EXPORT(TanhLoop);
@@ -171,7 +200,13 @@ void GruRow(const float* x, const float* h, const float* bias, const float* befo
 void TanhRow(const float* x, const float* h, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(TanhLoop)(x, h, out, n); }
 void ReluRow(const float* x, const float* h, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(ReluLoop)(x, h, out, n); }
 void StateTimesMatrix(const float* state, const float* w, int64_t n, int64_t columns, float* out) {
-  HWY_DYNAMIC_DISPATCH(StateTimesMatrixLoop)(state, w, n, columns, out);
+  HWY_DYNAMIC_DISPATCH(StateTimesFloats)(state, w, n, columns, out);
+}
+void StateTimesMatrix(const float* state, const BFloat16* w, int64_t n, int64_t columns, float* out) {
+  HWY_DYNAMIC_DISPATCH(StateTimesBFloat16s)(state, w, n, columns, out);
+}
+void StateTimesMatrix(const float* state, const Half* w, int64_t n, int64_t columns, float* out) {
+  HWY_DYNAMIC_DISPATCH(StateTimesHalves)(state, w, n, columns, out);
 }
 void LstmGradientRow(const float* kept, const float* before, const float* h, float* c, float* gates, int64_t n) {
   HWY_DYNAMIC_DISPATCH(LstmGradientLoop)(kept, before, h, c, gates, n);

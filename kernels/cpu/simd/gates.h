@@ -3,6 +3,9 @@
 
 #include <cstdint>
 
+#include "graph/base/bfloat16.h"
+#include "graph/base/half.h"
+
 namespace ampc::simd {
 
 // `kept`: null, or what the gradient needs of the step, several times n numbers: the gates after their functions, then what is named.
@@ -15,8 +18,11 @@ void GruRow(const float* x, const float* h, const float* bias, const float* befo
 void TanhRow(const float* x, const float* h, float* out, int64_t n);
 void ReluRow(const float* x, const float* h, float* out, int64_t n);
 
-// out = state * w, a matrix of n rows of `columns` numbers, a multiple of 16: what the state of one sequence gives its gates.
+// out = state * w, a matrix of n rows of `columns` numbers, a multiple of 16: what the state of one sequence gives its gates. Halves are
+// widened on the way.
 void StateTimesMatrix(const float* state, const float* w, int64_t n, int64_t columns, float* out);
+void StateTimesMatrix(const float* state, const BFloat16* w, int64_t n, int64_t columns, float* out);
+void StateTimesMatrix(const float* state, const Half* w, int64_t n, int64_t columns, float* out);
 
 // Gradients. `h`: that of out; `c`: that of c, replaced by that of `before`; gates: those of x and h.
 void LstmGradientRow(const float* kept, const float* before, const float* h, float* c, float* gates, int64_t n);
