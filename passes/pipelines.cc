@@ -20,6 +20,7 @@ Pipeline PlanPipeline(const PlanOptions& options) {
   p.Add("drop-identity");   // before fusion: a dropout in between hides what fits
   p.Add("dedup");           // after folding, because equal literals make equal ops
   if (options.fuse) {
+    p.Add("permute-images");   // before layouts are chosen
     p.Add("fuse-activation");  // first: a convolution or product takes an activation in that is one op
     p.Add("fuse-layer-norm");
     if (options.attention) p.Add("fuse-attention");  // while the mask is an addition of its own

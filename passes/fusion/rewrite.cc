@@ -21,12 +21,17 @@ void Rewrite::Finish(Block& block, std::vector<std::unique_ptr<Op>> ops) {
     if (move != moves_.end()) instead_[move->second] = std::move(op);
   }
   moves_.clear();
+  std::vector<std::unique_ptr<Op>> kept;
+  kept.reserve(ops.size() + before_.size());
   for (std::unique_ptr<Op>& op : ops) {
-    const auto instead = op == nullptr ? instead_.end() : instead_.find(op.get());
+    if (op == nullptr) continue;
+    if (const auto before = before_.find(op.get()); before != before_.end()) kept.push_back(std::move(before->second));
+    const auto instead = instead_.find(op.get());
     if (instead != instead_.end()) graveyard_.push_back(std::exchange(op, std::move(instead->second)));
+    if (op != nullptr) kept.push_back(std::move(op));
   }
-  std::erase(ops, nullptr);
-  block.SetOps(std::move(ops));
+  before_.clear();
+  block.SetOps(std::move(kept));
 }
 
 }  // namespace ampc

@@ -19,7 +19,7 @@ class ConvertLayoutKernel : public Kernel {
     return absl::OkStatus();
   }
   bool rounds_results() const override { return true; }
-  int alias_input() const override { return SameInBothLayouts(from_.dims) ? 0 : -1; }
+  int alias_input() const override { return SameInBothLayouts(from_.dims) && from_.storage() == to_.storage() ? 0 : -1; }
   std::string implementation() const override { return "ampc:layout"; }
 
  private:

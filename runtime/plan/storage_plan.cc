@@ -150,10 +150,10 @@ class StorageAssigner {
     return from.half != to.half && to.half == to_half && (to_half ? from : to).dtype == DType::kF32 && from.layout == to.layout;
   }
 
-  // Reads and writes floats in any storage, with one arithmetic.
+  // Reads and writes floats in any storage, with one arithmetic or none: a conversion between layouts.
   bool TakesAnyFloat(const OpInstance& op) const {
-    return SupportOf(op) == HalfSupport::kEach && op.op != nullptr &&
-           context_.kernels.Find(op.op->type())->layouts == LayoutSupport::kElementwise;
+    if (op.op == nullptr) return true;
+    return SupportOf(op) == HalfSupport::kEach && context_.kernels.Find(op.op->type())->layouts == LayoutSupport::kElementwise;
   }
 
   // Ops that take any storage read what is cast to float32 as the half that it was, and store what is cast to a half as such.

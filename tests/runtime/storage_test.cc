@@ -68,7 +68,8 @@ TEST(Storage, WhatProductsReadIsStoredInSixteenBits) {
   for (const char* name : {"c", "e", "f"}) EXPECT_FALSE(storages.half.at(name)) << name;
 }
 
-// A cast beside an op that takes any storage is no step: the op reads or stores the half itself. A clip with an operand is an op by itself.
+// A cast beside an op that takes any storage, or beside a conversion between layouts, is no step: that reads or stores the half itself. A
+// clip with an operand is an op by itself.
 TEST(Storage, CastsBecomePartOfElementwiseOps) {
   if (!ComputesBf16()) GTEST_SKIP() << "this CPU has no instructions for bf16: every value is stored as float32";
   std::string text = Net("bf16");
@@ -87,6 +88,7 @@ fetch y
   EXPECT_FALSE(storages.half.contains("g"));
   EXPECT_FALSE(storages.half.contains("j"));
   EXPECT_TRUE(storages.half.at("i"));  // where j lies
+  EXPECT_FALSE(storages.half.contains("y"));
   ASSERT_OK_AND_ASSIGN(const TensorMap want, strict.Run({{"x", Image()}}));
   float largest = 0, error = 0;
   for (int64_t i = 0; i < got.at("y").num_elements(); ++i) {
