@@ -8,7 +8,7 @@ import importlib
 from typing import Callable
 
 FAMILIES = ["classification", "dense", "detection", "video", "timm_small", "text", "translation", "decoder", "state_space", "cache", "loop", "recurrent", "speech",
-            "vision", "vision_language"]
+            "vision", "vision_language", "hazards"]
 
 
 @dataclasses.dataclass

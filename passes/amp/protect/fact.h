@@ -23,9 +23,10 @@ struct Fact {
     kFed = 1 << 10,        // a feed, or pieces of one, moved, pooled, and scaled or shifted by constants
     kOfLoss = 1 << 11,     // a loss or a mean over everything, or arithmetic on such
     kWorstCase = 1 << 12,  // its bounds are those of weights, which hardly any input comes near
+    kMoment = 1 << 13,     // a variance or covariance that is a difference of moments, or sums and products of such
   };
   // A value that is one of several may have these traits if any of them may, and has the other traits only if all of them have.
-  static constexpr uint16_t kMay = kLarge | kSmall | kStatistic | kSummed | kExp | kWhole | kProduct | kWorstCase;
+  static constexpr uint16_t kMay = kLarge | kSmall | kStatistic | kSummed | kExp | kWhole | kProduct | kWorstCase | kMoment;
 
   // A value as a product of powers of one other: x * (2 * x) has base x and degree 2.
   struct Power {

@@ -3,6 +3,8 @@
 //
 //   variance in a window (SSIM)             pool(x * x) - pool(x) * pool(x), and with a blur in the place of the pool
 //   variance with weights (attentive pooling)   sum(a * x * x) - sum(a * x)^2
+//
+// Products of them, as in SSIM, are as large as the fourth power of a value, up to the quotient of two.
 #include <algorithm>
 #include <vector>
 
@@ -23,6 +25,26 @@ struct Factors {
 class Moments {
  public:
   explicit Moments(const Visit& v) : facts_(v.facts) {}
+
+  // The sums and products that make `var` of means and constants alone; none for what is made of anything else.
+  std::vector<const Op*> MadeOfMeans(const Var& var) {
+    std::vector<const Op*> made;
+    std::vector<const Var*> todo = {&var};
+    while (!todo.empty()) {
+      const Var& next = facts_.flow().Root(*todo.back());
+      todo.pop_back();
+      if (facts_.IsFixed(next)) continue;
+      const Op* maker = facts_.flow().Maker(next);
+      if (maker == nullptr) return {};
+      if (IsAverage(*maker)) continue;
+      if (!IsArithmetic(*maker) && !IsSquare(*maker)) return {};
+      if (made.size() == kMostMoments) return {};
+      made.push_back(maker);
+      todo.insert(todo.end(), maker->inputs().begin(), maker->inputs().end());
+    }
+    return made;
+  }
+  static bool IsArithmetic(const Op& op) { return op.HasTrait(OpTrait::kArithmetic) || op.HasTrait(OpTrait::kAffine); }
 
   // Does the op take a product of two means from the mean of a product of the same values? Which ops do all that.
   bool Find(const Op& op, std::vector<const Op*>* ops) {
@@ -129,9 +151,22 @@ class Moments {
 
 Effect MomentRule(Visit& v) {
   std::vector<const Op*> ops;
-  if (!v.HasFloatResult() || !Moments(v).Find(v.op, &ops)) return Effect::kNone;
-  for (const Op* op : ops) v.MarkOther(*op);
-  return Effect::kStarts;
+  if (!v.HasFloatResult()) return Effect::kNone;
+  if (Moments(v).Find(v.op, &ops)) {
+    for (const Op* op : ops) v.MarkOther(*op);
+    v.Give(Fact::kMoment);
+    return Effect::kStarts;
+  }
+  if (!v.Reads(Fact::kMoment)) return Effect::kNone;
+  if (!Moments::IsArithmetic(v.op)) return Effect::kEnds;
+  v.Mark();
+  if (v.Is(OpTrait::kDivision)) return Effect::kEnds;
+  for (const Var* var : v.op.inputs()) {
+    if (!v.Is(OpTrait::kProduct) || v.Has(*var, Fact::kMoment)) continue;
+    for (const Op* op : Moments(v).MadeOfMeans(*var)) v.MarkOther(*op);
+  }
+  v.Give(Fact::kMoment);
+  return Effect::kPasses;
 }
 
 }  // namespace ampc

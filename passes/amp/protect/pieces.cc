@@ -61,11 +61,12 @@ bool IsBlur(const Visit& v) {
   return true;
 }
 
-// A feed's mean or largest value nearby is as large as the feed, and so is the feed in another size.
+// A feed's mean or largest value, nearby or in all, is as large as the feed, and so is the feed in another size.
 bool KeepsSize(const Visit& v) {
   static const auto* const kNames = new absl::flat_hash_set<absl::string_view>(
-      {"pool2d", "pool3d", "bilinear_interp", "bilinear_interp_v2", "nearest_interp", "nearest_interp_v2", "bicubic_interp",
-       "bicubic_interp_v2", "linear_interp", "linear_interp_v2", "trilinear_interp", "trilinear_interp_v2"});
+      {"pool2d", "pool3d", "reduce_mean", "reduce_max", "reduce_min", "bilinear_interp", "bilinear_interp_v2", "nearest_interp",
+       "nearest_interp_v2", "bicubic_interp", "bicubic_interp_v2", "linear_interp", "linear_interp_v2", "trilinear_interp",
+       "trilinear_interp_v2"});
   const absl::string_view name = onnx::NativeName(v.op.def()), type = onnx::TypeName(v.op.def());
   if (kNames->contains(name) || type == "Resize" || type == "Upsample") return true;
   return (name == "depthwise_conv2d" || name == "conv2d") && IsBlur(v);
