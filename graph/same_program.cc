@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/attr_hash.h"
 #include "graph/program.h"
 
 namespace ampc {
@@ -151,62 +152,6 @@ class Comparison {
   std::vector<const Var*> twin_;  // by Var::id of a_: the variable of b_ with its name
 };
 
-// Mixes what it is given into 64 bits; the same on every run and machine of one byte order.
-class Hash {
- public:
-  Hash& Word(uint64_t word) {
-    const auto product = static_cast<unsigned __int128>(state_ ^ word) * 0x9e3779b97f4a7c15u;
-    state_ = static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64) ^ 0xd6e8feb86659fd93u;
-    return *this;
-  }
-  Hash& Bytes(absl::string_view bytes) {
-    Word(bytes.size());
-    for (; bytes.size() >= 8; bytes.remove_prefix(8)) {
-      uint64_t word;
-      std::memcpy(&word, bytes.data(), 8);
-      Word(word);
-    }
-    uint64_t rest = 0;
-    if (!bytes.empty()) std::memcpy(&rest, bytes.data(), bytes.size());
-    return bytes.empty() ? *this : Word(rest);
-  }
-  uint64_t value() const { return state_; }
-
- private:
-  uint64_t state_ = 0x243f6a8885a308d3u;
-};
-
-struct HashAttr {
-  Hash& hash;
-  template <typename T>
-  void operator()(const T& v) {
-    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
-      uint64_t bits = 0;
-      std::memcpy(&bits, &v, sizeof(v));
-      hash.Word(bits);
-    } else if constexpr (std::is_same_v<T, std::string>) {
-      hash.Bytes(v);
-    } else if constexpr (std::is_same_v<T, BlockRef>) {
-      hash.Word(static_cast<uint64_t>(v.index));
-    } else if constexpr (std::is_same_v<T, VarName>) {
-      hash.Bytes(v.name);
-    } else if constexpr (std::is_same_v<T, std::complex<double>>) {
-      (*this)(v.real());
-      (*this)(v.imag());
-    } else if constexpr (std::is_same_v<T, Scalar>) {
-      hash.Word(v.value.index());
-      std::visit(*this, v.value);
-    } else {
-      hash.Word(static_cast<uint64_t>(v));
-    }
-  }
-  template <typename T>
-  void operator()(const std::vector<T>& list) {
-    hash.Word(list.size());
-    for (const auto& v : list) (*this)(static_cast<const T&>(v));
-  }
-};
-
 void HashType(const TensorType& type, const Program& program, Hash& hash) {
   hash.Word(static_cast<uint64_t>(type.kind));
   if (type.kind == TypeKind::kOpaque) return;
@@ -268,7 +213,7 @@ void HashOp(const Op& op, const std::vector<uint64_t>& vars, Hash& hash) {
     if (IsDefault(op, attr)) continue;
     Hash one;
     one.Bytes(attr.name).Word(attr.value.index());
-    std::visit(HashAttr{one}, attr.value);
+    HashAttr(attr.value, one);
     attrs += one.value();
   }
   hash.Word(attrs).Word(static_cast<uint64_t>(op.marks.guard)).Word(static_cast<uint64_t>(op.marks.amp)).Bytes(Reason(op.marks));

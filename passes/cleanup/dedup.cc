@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
+#include "graph/attr_hash.h"
 #include "passes/analysis/use_def.h"
 #include "passes/analysis/versions.h"
 #include "passes/make_pass.h"
@@ -80,9 +81,15 @@ class Deduper {
       versions.push_back(versions_.Of(*var));
       hash = absl::HashOf(hash, var->id(), versions.back());
     }
-    std::vector<Entry>& bucket = seen_[hash];
+    uint64_t attrs = 0;  // a sum: their order does not count
+    for (const Attr& attr : op.attrs()) {
+      Hash one;
+      HashAttr(attr.value, one.Bytes(attr.name));
+      attrs += one.value();
+    }
+    std::vector<Entry>& bucket = seen_[absl::HashOf(hash, attrs)];
     for (const Entry& entry : bucket) {
-      if (entry.versions == versions && Same(*entry.op, op) && Stands(*entry.op, op)) return true;
+      if (entry.versions == versions && Same(*entry.op, op)) return Stands(*entry.op, op);
     }
     bucket.push_back({&op, std::move(versions)});
     return false;

@@ -15,41 +15,52 @@ const Op* Pattern::CastInFrontOf(const Var& var) const {
 }
 
 Var* Pattern::BehindCasts(Var* var) const {
-  while (const Op* cast = CastInFrontOf(*var)) var = cast->inputs()[0];
-  return var;
-}
-
-Var* Pattern::InType(Var* var, DType dtype) const {
-  while (var->type.dtype != dtype) {
+  for (int i = 0; i < kMostCasts; ++i) {
     const Op* cast = CastInFrontOf(*var);
-    if (cast == nullptr) return nullptr;
+    if (cast == nullptr) break;
     var = cast->inputs()[0];
   }
   return var;
 }
 
-std::optional<std::vector<Op*>> Pattern::ReadersBehindCasts(const Var& var) const {
-  if (uses_.fetched(var)) return std::nullopt;
-  std::vector<Op*> readers;
-  const auto add = [&readers](Op* op) {
-    if (std::find(readers.begin(), readers.end(), op) == readers.end()) readers.push_back(op);
-  };
-  for (const Use& use : uses_.uses(var)) {
-    if (!IsFloatCast(*use.op)) {
-      add(use.op);
-      continue;
-    }
-    const std::optional<std::vector<Op*>> behind = ReadersBehindCasts(*use.op->outputs()[0]);
-    if (!behind.has_value()) return std::nullopt;
-    for (Op* op : *behind) add(op);
+Var* Pattern::InType(Var* var, DType dtype) const {
+  for (int i = 0; var->type.dtype != dtype; ++i) {
+    const Op* cast = CastInFrontOf(*var);
+    if (cast == nullptr || i == kMostCasts) return nullptr;
+    var = cast->inputs()[0];
   }
+  return var;
+}
+
+bool Pattern::AddReaders(const Var& var, int* uses, std::vector<Op*>* readers) const {
+  if (uses_.fetched(var)) return false;
+  for (const Use& use : uses_.uses(var)) {
+    if (++*uses > kMostUses) return false;
+    if (IsFloatCast(*use.op)) {
+      if (!AddReaders(*use.op->outputs()[0], uses, readers)) return false;
+    } else if (std::find(readers->begin(), readers->end(), use.op) == readers->end()) {
+      readers->push_back(use.op);
+    }
+  }
+  return true;
+}
+
+std::optional<std::vector<Op*>> Pattern::ReadersBehindCasts(const Var& var) const {
+  std::vector<Op*> readers;
+  int uses = 0;
+  if (!AddReaders(var, &uses, &readers)) return std::nullopt;
   return readers;
 }
 
 const Op* Pattern::Producer(const Var& var, const Op& reader, std::initializer_list<absl::string_view> types, bool alone) const {
-  if (var.kind != VarKind::kTemp || (alone && !uses_.single_use(var))) return nullptr;
-  if (const Op* cast = CastInFrontOf(var)) return Producer(*cast->inputs()[0], reader, types, alone);
-  const Op* op = uses_.producer(var);
+  const Var* from = &var;
+  for (int i = 0; i <= kMostCasts; ++i) {
+    if (from->kind != VarKind::kTemp || (alone && !uses_.single_use(*from))) return nullptr;
+    const Op* cast = CastInFrontOf(*from);
+    if (cast == nullptr) break;
+    from = cast->inputs()[0];
+  }
+  const Op* op = uses_.producer(*from);
   if (op == nullptr || &op->block() != &reader.block()) return nullptr;
   return std::find(types.begin(), types.end(), op->type()) == types.end() ? nullptr : op;
 }

@@ -1,5 +1,6 @@
 // Reading of small patterns of ops, as fusion passes look for them. Casts between float types may lie in between: what AMP puts there
-// hides no pattern, as a fused op may round less often.
+// hides no pattern, as a fused op may round less often. Each question takes constant time: a row of casts is
+// walked for kMostCasts of them, readers are collected over kMostUses operands.
 #pragma once
 
 #include <initializer_list>
@@ -13,6 +14,8 @@ namespace ampc {
 
 class Pattern {
  public:
+  static constexpr int kMostCasts = 8, kMostUses = 16;
+
   explicit Pattern(const UseDef& uses) : uses_(uses) {}
 
   // The value that float casts of its block make `var` of; `var` itself where there is none.
@@ -24,7 +27,8 @@ class Pattern {
   // The op of one of these types, in the block of `reader`, that defines the temp `var` or the value behind its casts; null for none. With
   // `alone`, only one operand reads each of these values.
   const Op* Producer(const Var& var, const Op& reader, std::initializer_list<absl::string_view> types, bool alone = true) const;
-  // The ops that read `var`, directly or through float casts, each once, in order; nullopt where it or a cast of it is fetched.
+  // The ops that read `var`, directly or through float casts, each once, in order; nullopt where they are too many, and where it or a cast
+  // of it is fetched.
   std::optional<std::vector<Op*>> ReadersBehindCasts(const Var& var) const;
   // The number that a float constant of one element is.
   static std::optional<double> Number(const Var& var);
@@ -48,6 +52,7 @@ class Pattern {
 
  private:
   const Op* CastInFrontOf(const Var& var) const;
+  bool AddReaders(const Var& var, int* uses, std::vector<Op*>* readers) const;
 
   const UseDef& uses_;
 };

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "passes/amp/decide/decision.h"
 #include "passes/amp/decide/fp16_guard.h"
@@ -24,6 +25,7 @@ class Stripper {
     for (int i = 0; i < program_.num_var_ids(); ++i) target_[i] = nullptr;
     FindLowCopies();
     for (int b = 0; b < program_.num_blocks(); ++b) TakeCasts(program_.block(b));
+    AMPC_RETURN_IF_ERROR(ShortenTargets());
     for (int b = 0; b < program_.num_blocks(); ++b) {
       for (const std::unique_ptr<Op>& op : program_.block(b).ops()) Restore(*op);
       for (const std::unique_ptr<Var>& var : program_.block(b).vars()) Restore(*var);
@@ -149,10 +151,32 @@ class Stripper {
     return fetched_[var.id()];
   }
 
-  Var* Final(Var* var) const {
-    while (target_[var->id()] != nullptr) var = target_[var->id()];
-    return var;
+  // Points each value at the last one of its chain: casts of casts go together. Marks that a conversion made lead to an end.
+  absl::Status ShortenTargets() {
+    enum : char { kNew, kOnPath, kDone };
+    std::vector<char> state(target_.size(), kNew);
+    std::vector<int> path;
+    for (int id = 0; id < static_cast<int>(target_.size()); ++id) {
+      path.clear();
+      int at = id;
+      for (; target_[at] != nullptr && state[at] == kNew; at = target_[at]->id()) {
+        state[at] = kOnPath;
+        path.push_back(at);
+      }
+      if (state[at] == kOnPath) {
+        return BadInputError(absl::StrCat("the casts that are marked as inserted lead from '", target_[at]->name(), "' back to it"));
+      }
+      if (path.empty()) continue;
+      Var* const end = target_[at] != nullptr ? target_[at] : target_[path.back()];
+      for (int passed : path) {
+        target_[passed] = end;
+        state[passed] = kDone;
+      }
+    }
+    return absl::OkStatus();
   }
+
+  Var* Final(Var* var) const { return target_[var->id()] == nullptr ? var : target_[var->id()]; }
 
   void Restore(Op& op) {
     for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) op.ReplaceInput(i, Final(op.inputs()[i]));
