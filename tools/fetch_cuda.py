@@ -79,6 +79,9 @@ def unpack(wheel, keep, root):
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.infolist():
             parts = member.filename.split("/", 2)
+            if parts[0].startswith("nvidia_cuda_runtime") and parts[-1].lower().endswith("license.txt"):
+                with archive.open(member) as source, open(os.path.join(root, "EULA.txt"), "wb") as to:  # as NVIDIA's own installer names it
+                    shutil.copyfileobj(source, to)
             if len(parts) < 3 or parts[0] != "nvidia" or member.is_dir() or not parts[2].startswith(keep):
                 continue
             path = os.path.join(root, parts[2])

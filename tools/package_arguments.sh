@@ -2,7 +2,7 @@
 # line. package_arguments reads a script's arguments, [--no-build] [FOLDER] or --help, which prints the comment
 # at its top; makes `folder`, dist by default, a full path; goes to the root of the tree; and says in `build` whether to build.
 libraries_beside() {
-  ldd "$@" | sed -n 's/^\t\([^ ]*\) => \(\/[^ ]*\) .*/\1 \2/p' | sort -u | grep -vE '^lib(c|m|stdc\+\+|gcc_s|ampc)\.so\.'
+  ldd "$@" | sed -n 's/^\t\([^ ]*\) => \(\/[^ ]*\) .*/\1 \2/p' | sort -u | grep -vE '^lib(c|m|stdc\+\+|gcc_s|ampc|ampc_device_code)\.so'
 }
 package_arguments() {
   [ "${1:-}" != --help ] || { sed -n '2,/^set /{s/^# \{0,1\}//p}' "$0"; exit; }

@@ -232,7 +232,9 @@ TEST_F(InstallTest, AnInstallationWithTheGpuBackend) {
   Bash("bash built/tools/install.sh --prefix $PWD/gpu --cuda --no-build");
   std::set<std::string> expected = Files(prefix_);
   expected.insert("lib/libampc_device_code.so");
-  EXPECT_EQ(Files(folder_ / "gpu"), expected);
+  std::set<std::string> found = Files(folder_ / "gpu");
+  found.erase("share/doc/ampc/licenses/cuda-runtime.txt");  // where the machine has a toolkit
+  EXPECT_EQ(found, expected);
   EXPECT_EQ(Bash("PKG_CONFIG_PATH=gpu/lib/pkgconfig pkg-config --variable=cuda ampc-c ampc"), "ON ON\n");
   EXPECT_THAT(Bash("PKG_CONFIG_PATH=gpu/lib/pkgconfig pkg-config --libs ampc-c"), HasSubstr("-Wl,-rpath-link,"));
   WriteFile(folder_ / "CMakeLists.txt",

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what tools/package.sh made into fresh systems of Debian 12 without a compiler, each a folder of debootstrap, and uses it there:
-#   tests/install/packages.sh FOLDER     FOLDER has the .deb and the .tar.gz
+#   tests/install/packages.sh FOLDER     FOLDER has one .deb and one .tar.gz, also those with the GPU backend
 # Needs root, debootstrap, and the mirror that apt uses.
 set -euo pipefail
 [ "${1:-}" != --help ] || { sed -n '2,/^set /{s/^# \{0,1\}//p}' "$0"; exit; }
@@ -27,9 +27,10 @@ done
 in_root() { chroot "$roots/$1" /bin/sh -ec "cd /models && $2"; }
 
 check "no compiler" in_root package '! command -v gcc && ! command -v c++'
-cp "$folder"/ampc_*_amd64.deb "$roots/package/models/ampc.deb"
+cp "$folder"/*.deb "$roots/package/models/ampc.deb"
+name=$(dpkg-deb -f "$folder"/*.deb Package)
 check "apt installs the package" in_root package 'apt-get update -qq && apt-get install -y -qq --no-install-recommends ./ampc.deb'
-tar -C "$roots/archive/opt" -xzf "$folder"/ampc-*-linux-x86_64.tar.gz
+tar -C "$roots/archive/opt" -xzf "$folder"/*.tar.gz
 mv "$roots"/archive/opt/ampc-* "$roots/archive/opt/ampc"
 version=$(sed -n 's/^VERSION = "\(.*\)"/\1/p' tools/bazel/version.bzl)
 for root in package archive; do
@@ -47,6 +48,6 @@ for library in "$roots"/archive/opt/ampc/lib/ampc/*; do
 done
 check "package: notices" test -f "$roots/package/usr/share/doc/ampc/copyright" -a -f "$roots/package/usr/share/doc/ampc/licenses/libabsl-dev.txt"
 check "package: man pages" test -f "$roots/package/usr/share/man/man1/ampc-convert.1.gz"
-check "apt removes the package" in_root package 'apt-get purge -y -qq ampc && ! command -v ampc && [ ! -e /usr/share/doc/ampc ]'
+check "apt removes the package" in_root package "apt-get purge -y -qq $name && ! command -v ampc && [ ! -e /usr/share/doc/ampc ]"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -129,7 +129,10 @@ def main():
         subprocess.run(["strip", "--strip-unneeded", layout.copy(_DEVICE_CODE, "lib/" + os.path.basename(_DEVICE_CODE))], check=True)
     for document in read(_HERE + "documents.txt").split():
         layout.copy(document, "share/doc/ampc/" + document)
-    for name, path in notices.notices(read(_HERE + "linked.txt").split()).items():
+    texts = notices.notices(read(_HERE + "linked.txt").split())
+    if cuda:
+        texts.update(notices.of_cuda())
+    for name, path in texts.items():
         layout.copy(path, "share/doc/ampc/licenses/" + name)
     man_pages(layout, version)
     layout.link(library, "lib/libampc.so." + soversion)

@@ -5,6 +5,7 @@
 FOLDER gets PACKAGE.txt for each, and common-licenses/NAME for what these texts refer to. It is an error where a library has no notice.
 """
 
+import glob
 import os
 import re
 import shutil
@@ -60,6 +61,15 @@ def notices(libraries):
             for name in re.findall(_COMMON + r"/([\w.+-]*\w)", file.read()):
                 texts["common-licenses/" + name] = os.path.join(_COMMON, name)
     return texts
+
+
+def of_cuda():
+    """{name: path} of the notice of CUDA's runtime library, which the GPU backend is linked with; empty where the toolkit came without it."""
+    for root in (os.environ.get("CUDA_HOME"), "/usr/local/cuda", os.path.expanduser("~/.cache/ampc/cuda")):
+        for pattern in ("EULA.txt", "dist-info/nvidia_cuda_runtime*/licenses/License.txt"):
+            for path in glob.glob(os.path.join(root or "/nowhere", pattern)):
+                return {"cuda-runtime.txt": path}
+    return {}
 
 
 def main():
