@@ -1,8 +1,13 @@
 #include "runtime/compare/compare_models.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <set>
 #include <thread>
 #include <utility>
@@ -28,6 +33,40 @@ DType Lowest(DType a, DType b) {
   return DType::kF32;
 }
 
+// Memory for many values, in few pieces with large pages: touching small ones for the first time costs as much as computing what they hold.
+class ValueMemory {
+ public:
+  // Aligned to 64 bytes, until this ends; null where there is none.
+  void* Take(size_t bytes) {
+    constexpr size_t kPage = size_t{1} << 21, kPiece = kPage * 16;
+    bytes = (bytes + 63) / 64 * 64;
+    if (bytes > left_) {
+      const size_t size = (std::max(bytes, kPiece) + kPage - 1) / kPage * kPage;
+      pieces_.emplace_back(std::aligned_alloc(kPage, size), &std::free);
+      next_ = static_cast<std::byte*>(pieces_.back().get());
+      left_ = next_ == nullptr ? 0 : size;
+      if (next_ == nullptr) return nullptr;
+      madvise(next_, size, MADV_HUGEPAGE);  // a wish
+    }
+    left_ -= bytes;
+    return std::exchange(next_, next_ + bytes);
+  }
+
+ private:
+  std::vector<std::unique_ptr<void, decltype(&std::free)>> pieces_;
+  std::byte* next_ = nullptr;
+  size_t left_ = 0;
+};
+
+absl::StatusOr<HostTensor> CopyInto(ValueMemory& memory, const ObservedValue& value) {
+  const DType type = StorageType(value.desc.dtype);
+  const size_t bytes = static_cast<size_t>(value.desc.NumElements()) * SizeOf(type);
+  void* const place = memory.Take(bytes);
+  if (bytes > 0 && place == nullptr) return InternalError(absl::StrCat("no memory for ", bytes, " bytes of '", value.var->exported(), "'"));
+  if (bytes > 0) std::memcpy(place, value.data, bytes);
+  return HostTensor::Borrow(type, value.desc.dims, place);
+}
+
 absl::StatusOr<HostTensor> Copy(const ObservedValue& value) {
   AMPC_ASSIGN_OR_RETURN(HostTensor copy, HostTensor::CreateUninitialized(StorageType(value.desc.dtype), value.desc.dims));
   if (copy.size_bytes() > 0) std::memcpy(copy.mutable_data(), value.data, copy.size_bytes());
@@ -45,7 +84,7 @@ class Recorder : public StepObserver {
   bool wants_values() const override { return true; }
   absl::Status AfterStep(const ObservedStep& step) override {
     for (const ObservedValue& v : step.results) {
-      AMPC_ASSIGN_OR_RETURN(HostTensor copy, Copy(v));
+      AMPC_ASSIGN_OR_RETURN(HostTensor copy, CopyInto(memory_, v));
       values_[v.var->exported()].push_back({v.desc.dtype, std::move(copy)});
     }
     return absl::OkStatus();
@@ -56,7 +95,8 @@ class Recorder : public StepObserver {
   }
 
  private:
-  std::map<std::string, std::vector<Stored>> values_;
+  ValueMemory memory_;
+  std::map<std::string, std::vector<Stored>> values_;  // in that memory
 };
 
 // Compares every result of the second model with the recorded one of the same name; but an output is only noted in its order.

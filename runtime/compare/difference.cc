@@ -1,63 +1,30 @@
 #include "runtime/compare/difference.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <type_traits>
 
 #include "graph/base/dtype_switch.h"
-#include "graph/base/float_format.h"
 #include "kernels/parallel.h"
+#include "runtime/compare/partial_difference.h"
 
 namespace ampc {
 namespace {
 
 constexpr int64_t kBlock = 1 << 16;  // elements of a partial result
 
-struct Partial {
-  double max_abs = 0, max_ulp = 0, largest_a = 0, largest_b = 0, dot = 0, aa = 0, bb = 0, sum = 0;
-  int64_t finite = 0, mismatched = 0, both = 0;
-};
-
-// The spacing of a type's values is 2^(exponent - mantissa), of small ones that of the least normal.
-struct Spacing {
-  explicit Spacing(DType type) : format(FloatFormatOf(type)) {}
-  double Of(double difference, double at) const {
-    const int exponent = std::max(static_cast<int>(std::bit_cast<uint64_t>(at) >> 52) - 1023, format.least_exponent);
-    const int scale = format.mantissa_bits - exponent;
-    if (scale > 1023) return std::ldexp(difference, scale);
-    return difference * std::bit_cast<double>(static_cast<uint64_t>(scale + 1023) << 52);
-  }
-  FloatFormat format;
-};
-
-template <class T>
-Partial PartialOf(const T* a, const T* b, int64_t n, const Spacing& spacing) {
-  Partial p;
-  for (int64_t i = 0; i < n; ++i) {
-    const double x = static_cast<double>(a[i]), y = static_cast<double>(b[i]), difference = std::abs(x - y);
-    if (!std::isfinite(x) || !std::isfinite(y)) {
-      ((std::isnan(x) && std::isnan(y)) || x == y ? p.both : p.mismatched) += 1;
-      continue;
-    }
-    ++p.finite;
-    const double ax = std::abs(x), ay = std::abs(y);
-    p.largest_a = std::max(p.largest_a, ax);
-    p.largest_b = std::max(p.largest_b, ay);
-    p.dot += x * y;
-    p.aa += x * x;
-    p.bb += y * y;
-    if (difference == 0) continue;
-    p.sum += difference;
-    p.max_abs = std::max(p.max_abs, difference);
-    p.max_ulp = std::max(p.max_ulp, spacing.Of(difference, std::max(ax, ay)));
-  }
+PartialDifference PartialOf(const float* a, const float* b, int64_t n, const Spacing& spacing) {
+  return DifferenceOfPart(a, b, n, spacing);
+}
+PartialDifference PartialOf(const double* a, const double* b, int64_t n, const Spacing& spacing) {
+  PartialDifference p;
+  for (int64_t i = 0; i < n; ++i) p.Add(a[i], b[i], spacing);
   return p;
 }
 
-void Add(const Partial& part, Partial* p) {
+void Add(const PartialDifference& part, PartialDifference* p) {
   p->max_abs = std::max(p->max_abs, part.max_abs);
   p->max_ulp = std::max(p->max_ulp, part.max_ulp);
   p->largest_a = std::max(p->largest_a, part.largest_a);
@@ -73,15 +40,15 @@ double Relative(double difference, double largest) {
 template <class T>
 Difference DifferenceOf(absl::Span<const T> a, absl::Span<const T> b, DType narrow, int threads) {
   const auto n = static_cast<int64_t>(std::min(a.size(), b.size())), blocks = (n + kBlock - 1) / kBlock;
-  std::vector<Partial> parts(static_cast<size_t>(blocks));
+  std::vector<PartialDifference> parts(static_cast<size_t>(blocks));
   const Spacing spacing(narrow);
   ParallelFor(threads, blocks, 1, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
       parts[static_cast<size_t>(i)] = PartialOf(a.data() + i * kBlock, b.data() + i * kBlock, std::min(kBlock, n - i * kBlock), spacing);
     }
   });
-  Partial p;
-  for (const Partial& part : parts) Add(part, &p);
+  PartialDifference p;
+  for (const PartialDifference& part : parts) Add(part, &p);
   Difference d;
   d.elements = n;
   d.max_abs = p.max_abs;

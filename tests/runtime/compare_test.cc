@@ -1,10 +1,15 @@
 // Which outputs of a converted model pass, and why not.
 #include "runtime/compare/compare_models.h"
 
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/compare/difference.h"
@@ -29,6 +34,34 @@ HostTensor Floats(const std::vector<int64_t>& dims, const std::vector<float>& va
 
 OutputVerdict Judge(const HostTensor& a, const HostTensor& b, const JudgeOptions& options = {}) {
   return JudgeOutput(a, b, Compare(a, b, options.lowest), options);
+}
+
+// Vectors of floats say what single doubles say: of any length, beside values that are not finite, small and large.
+TEST(Difference, OfFloatsIsThatOfDoubles) {
+  std::mt19937 random(1);
+  std::uniform_int_distribution<uint32_t> any;
+  for (const DType narrow : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}) {
+    for (const size_t n : {0, 1, 3, 8, 17, 1000, 70000}) {
+      std::vector<float> a(n), b(n);
+      for (size_t i = 0; i < n; ++i) {
+        a[i] = i % 7 == 0 ? std::bit_cast<float>(any(random)) : static_cast<float>(any(random)) * 1e-9f - 2;
+        b[i] = i % 5 == 0 ? std::bit_cast<float>(any(random)) : i % 3 == 0 ? a[i] : a[i] * 1.001f;
+        if (n == 1000) a[i] *= 1e-38f, b[i] *= 1e-38f;  // below the least normal
+      }
+      const Difference want = Compare(std::vector<double>(a.begin(), a.end()), std::vector<double>(b.begin(), b.end()), narrow);
+      const Difference got = Compare(absl::MakeConstSpan(a), absl::MakeConstSpan(b), narrow, 2);
+      SCOPED_TRACE(std::string(Name(narrow)) + " " + std::to_string(n));
+      EXPECT_EQ(got.max_abs, want.max_abs);
+      EXPECT_EQ(got.max_rel, want.max_rel);
+      EXPECT_EQ(got.max_ulp, want.max_ulp);
+      EXPECT_EQ(got.largest_a, want.largest_a);
+      EXPECT_EQ(got.largest_b, want.largest_b);
+      EXPECT_EQ(got.mismatched_non_finite, want.mismatched_non_finite);
+      EXPECT_EQ(got.both_non_finite, want.both_non_finite);
+      EXPECT_NEAR(got.mean_rel, want.mean_rel, 1e-12 * std::abs(want.mean_rel));
+      EXPECT_NEAR(got.cosine, want.cosine, 1e-12);
+    }
+  }
 }
 
 struct Case {
