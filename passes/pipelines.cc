@@ -20,8 +20,9 @@ Pipeline PlanPipeline(const PlanOptions& options) {
   p.Add("drop-identity");   // before fusion: a dropout in between hides what fits
   p.Add("dedup");           // after folding, because equal literals make equal ops
   if (options.fuse) {
-    p.Add("permute-images");   // before layouts are chosen
-    p.Add("fuse-activation");  // first: a convolution or product takes an activation in that is one op
+    p.Add("permute-images");                                   // before layouts are chosen
+    if (options.products) p.Add("conv-transpose-to-product");  // before bias and activation are looked for
+    p.Add("fuse-activation");                                  // first: a convolution or product takes an activation in that is one op
     p.Add("fuse-layer-norm");
     if (options.attention) p.Add("fuse-attention");  // while the mask is an addition of its own
     p.Add("drop-dead");                              // what those took apart still reads the values that the next ones look at

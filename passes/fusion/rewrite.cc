@@ -25,7 +25,9 @@ void Rewrite::Finish(Block& block, std::vector<std::unique_ptr<Op>> ops) {
   kept.reserve(ops.size() + before_.size());
   for (std::unique_ptr<Op>& op : ops) {
     if (op == nullptr) continue;
-    if (const auto before = before_.find(op.get()); before != before_.end()) kept.push_back(std::move(before->second));
+    if (const auto before = before_.find(op.get()); before != before_.end()) {
+      for (std::unique_ptr<Op>& inserted : before->second) kept.push_back(std::move(inserted));
+    }
     const auto instead = instead_.find(op.get());
     if (instead != instead_.end()) graveyard_.push_back(std::exchange(op, std::move(instead->second)));
     if (op != nullptr) kept.push_back(std::move(op));

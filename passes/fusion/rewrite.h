@@ -33,8 +33,8 @@ class Rewrite {
   // `op` and `place` are ops of the block at hand, which have not gone yet.
   void Drop(const Op& op) { instead_[&op] = nullptr; }
   void Replace(const Op& op, std::unique_ptr<Op> by) { instead_[&op] = std::move(by); }
-  // `op`, a new one, stands in front of `place`.
-  void InsertBefore(const Op& place, std::unique_ptr<Op> op) { before_[&place] = std::move(op); }
+  // `op`, a new one, stands in front of `place`, behind those that were inserted there before.
+  void InsertBefore(const Op& place, std::unique_ptr<Op> op) { before_[&place].push_back(std::move(op)); }
   // `op` stands where `place` stood, which goes.
   void MoveTo(const Op& op, const Op& place);
   bool IsGone(const Op& op) const { return instead_.contains(&op); }
@@ -47,10 +47,10 @@ class Rewrite {
 
   Program& program_;
   const UseDef uses_;
-  absl::flat_hash_map<const Op*, std::unique_ptr<Op>> instead_;  // of ops that are gone; null: nothing
-  absl::flat_hash_map<const Op*, std::unique_ptr<Op>> before_;   // of ops of the block at hand
-  absl::flat_hash_map<const Op*, const Op*> moves_;              // of the block at hand
-  std::vector<std::unique_ptr<Op>> graveyard_;                   // uses_ still points at them
+  absl::flat_hash_map<const Op*, std::unique_ptr<Op>> instead_;              // of ops that are gone; null: nothing
+  absl::flat_hash_map<const Op*, std::vector<std::unique_ptr<Op>>> before_;  // of ops of the block at hand
+  absl::flat_hash_map<const Op*, const Op*> moves_;                          // of the block at hand
+  std::vector<std::unique_ptr<Op>> graveyard_;                               // uses_ still points at them
 };
 
 }  // namespace ampc

@@ -37,8 +37,9 @@ absl::Status RunPasses(Program& program, const RunnerOptions& options) {
   const bool in_job = on_device && ProcessDeviceJob(*options.target->device) != nullptr;
   const PlanOptions plan = {.fuse = options.fuse,
                             .linear = linear,
-                            .elementwise = elementwise,
                             .attention = options.fuse && !on_device && options.excess_precision,
+                            .products = options.fuse && !on_device,
+                            .elementwise = elementwise,
                             .excess = !on_device,
                             .quantized = on_device                                ? "none"
                                          : options.fuse && onednn::HasExactInt8() ? "products"
