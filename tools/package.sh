@@ -8,7 +8,7 @@
 # system may lack in lib/ampc, so that it runs where it is unpacked.
 set -euo pipefail
 source "$(dirname "$0")/package_arguments.sh"
-cuda= name=ampc ending= others=()
+cuda= package=ampc ending= others=()
 for argument in "$@"; do
   case "$argument" in
     --cuda) cuda=cuda ;;
@@ -16,7 +16,7 @@ for argument in "$@"; do
     *) others+=("$argument") ;;
   esac
 done
-[ -z "$cuda" ] || { name=ampc-cuda ending=-cuda; }
+[ -z "$cuda" ] || { package=ampc-cuda ending=-cuda; }
 package_arguments "${others[@]}"
 version=$(sed -n 's/^VERSION = "\(.*\)"/\1/p' tools/bazel/version.bzl)
 [ -z "$build" ] || bazel build --noshow_progress ${cuda:+--config=$cuda} //tools/install >&2
@@ -39,7 +39,7 @@ mkdir -p "$stage/deb/DEBIAN" "$stage/debian"
 printf 'Source: ampc\nPackage: ampc\nArchitecture: amd64\n' > "$stage/debian/control"
 needs=$(cd "$stage" && dpkg-shlibdeps -O --ignore-missing-info -ldeb/usr/lib deb/usr/bin/ampc "deb/usr/lib/libampc.so.$version" ${cuda:+deb/usr/lib/libampc_device_code.so} 2> /dev/null | sed -n 's/^shlibs:Depends=//p')
 cat > "$stage/deb/DEBIAN/control" <<END
-Package: $name
+Package: $package
 Version: $version
 Architecture: amd64
 Maintainer: ampc
@@ -55,7 +55,7 @@ Description: automatic mixed precision for trained models, and a runtime for the
  Rewrites models of ONNX and Paddle to fp16 or bf16, compares and runs them. The command, and libraries for C and C++.
 END
 echo 'activate-noawait ldconfig' > "$stage/deb/DEBIAN/triggers"
-dpkg-deb --root-owner-group -Zxz --build "$stage/deb" "$folder/${name}_${version}_amd64.deb" > /dev/null
+dpkg-deb --root-owner-group -Zxz --build "$stage/deb" "$folder/${package}_${version}_amd64.deb" > /dev/null
 
 # The archive: what is linked beside the C library and the compiler's comes along, found from where it lies.
 tree=$stage/ampc-$version
@@ -72,4 +72,4 @@ patchelf --set-rpath "${cuda:+\$ORIGIN:}\$ORIGIN/ampc" "$tree/lib/libampc.so.$ve
 [ -z "$cuda" ] || patchelf --set-rpath '$ORIGIN:$ORIGIN/ampc' "$tree/lib/libampc_device_code.so"
 (cd "$tree" && find . \( -type f -o -type l \) | sed 's/^\.\///' | LC_ALL=C sort > "$stage/manifest" && mv "$stage/manifest" share/ampc/manifest.txt)
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$stage" -cf - "ampc-$version" | gzip -9n > "$folder/ampc-$version-linux-x86_64$ending.tar.gz"
-printf '%s\n' "$folder/${name}_${version}_amd64.deb" "$folder/ampc-$version-linux-x86_64$ending.tar.gz"
+printf '%s\n' "$folder/${package}_${version}_amd64.deb" "$folder/ampc-$version-linux-x86_64$ending.tar.gz"
