@@ -11,6 +11,8 @@
 namespace ampc {
 namespace {
 
+constexpr double kLeastNormalHalf = 0x1p-14;
+
 std::string Number(double value) { return absl::StrFormat("%.3g", value); }
 
 // Rows of probabilities: none below zero, each with the sum 1 up to what halves lose.
@@ -84,6 +86,12 @@ OutputVerdict JudgeOutput(const HostTensor& a, const HostTensor& b, const Differ
     if (d.both_non_finite > 0) absl::StrAppend(&verdict.why, "; not finite in both: ", d.both_non_finite);
     if (d.largest_a == 0 && d.largest_b > 0) absl::StrAppend(&verdict.why, "; all zero in the first");
     if (d.largest_b == 0 && d.largest_a > 0) absl::StrAppend(&verdict.why, "; all zero in the second");
+    const bool tiny = options.lowest == DType::kF16 && d.largest_a > 0 && d.largest_a < kLeastNormalHalf;
+    if (!verdict.passed && tiny) {
+      absl::StrAppend(&verdict.why, "; no value of it is above ", Number(d.largest_a),
+                      ", where f16 has few bits or none: bf16 has them, or ops "
+                      "that stay fp32 (--exclude)");
+    }
     return verdict;
   };
   if (d.mismatched_non_finite > 0) return also({false, absl::StrCat("finite in one only: ", d.mismatched_non_finite, " of ", d.elements)});
