@@ -174,6 +174,11 @@ OpDef& OpDef::BoundsAre(BoundsFn fn) {
   return *this;
 }
 
+OpDef& OpDef::Weights(WeightUse use) {
+  weight_use = use;
+  return *this;
+}
+
 OpDef& OpDef::Use(AttrUse use) {
   attrs.back().use = use;
   return *this;
@@ -181,6 +186,11 @@ OpDef& OpDef::Use(AttrUse use) {
 
 OpDef& OpDef::NotLowOnCuda() {
   low_on_cuda = false;
+  return *this;
+}
+
+OpDef& OpDef::FusedActivation() {
+  fused_activation = true;
   return *this;
 }
 

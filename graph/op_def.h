@@ -10,48 +10,15 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "graph/amp_class.h"
 #include "graph/attr.h"
+#include "graph/op_slot.h"
 #include "graph/op_trait.h"
 
 namespace ampc {
 
 class InferContext;
 class Op;
-
-// How an op behaves under AMP; the record's `amp_reason` says why.
-enum class AmpClass : uint8_t {
-  kAllow,   // pays off in low precision: convolution, matmul
-  kInfer,   // safe when its inputs are low already: activations, sums of two
-  kClear,   // does not compute: moves, selects, reshapes; follows its neighbours
-  kDeny,    // overflows or loses too much: exponentials, long sums, losses
-  kWidest,  // its float operands must agree; the widest wins
-  kNever,   // not a float computation, or not ours to touch: control flow, shape arithmetic, opaque
-};
-absl::string_view Name(AmpClass c);  // "allow", "infer", ...
-
-enum class SlotPrecision : uint8_t {
-  kFollow,  // takes the op's compute type
-  kFp32,    // stays fp32 when the op is low: statistics, scales
-  kAsIs,    // whatever it is: indices, shapes, state
-};
-
-struct SlotDef {
-  std::string name;
-  bool optional = false;
-  bool variadic = false;
-  SlotPrecision precision = SlotPrecision::kFollow;
-  bool overwrites = false;  // outputs: may name a param, state or carry that is written again
-  bool host_value = false;  // inputs: its value (not only its type) determines shapes: shape tensors, axes
-};
-
-struct AttrDef {
-  std::string name;
-  AttrValue value;        // the default; its alternative is the attribute's type
-  bool required = false;  // no default: `value` only gives the type
-  bool retarget = false;  // a data type attribute that follows the op's compute type
-  bool extra = false;     // carried for a format, without meaning here: never an error, never printed when default
-  AttrUse use = AttrUse::kNone;
-};
 
 struct Cost {
   double flops = 0;
@@ -96,10 +63,12 @@ struct OpDef {
   std::optional<GradientSlots> gradient_slots;  // the gradient op is made from this record and has its own attributes
   uint32_t traits = 0;                          // a sum of OpTrait
   BoundsFn bounds = nullptr;                    // null: nothing is known of the results
-  bool low_on_cuda = true;                      // CUDA computes it in f16 and bf16; the CPU computes in them whatever it computes
-  bool fused_step = false;                      // fused_elementwise may contain it (graph/ops/fused_steps.h)
-  bool opaque = false;                          // no record: carried, not executed, never low
-  bool pure = true;                             // same inputs, same outputs, no effect: may be folded, shared or dropped
+  WeightUse weight_use = WeightUse::kNone;
+  bool low_on_cuda = true;        // CUDA computes it in f16 and bf16; the CPU computes in them whatever it computes
+  bool fused_activation = false;  // a convolution or product may apply it to its result
+  bool fused_step = false;        // fused_elementwise may contain it (graph/ops/fused_steps.h)
+  bool opaque = false;            // no record: carried, not executed, never low
+  bool pure = true;               // same inputs, same outputs, no effect: may be folded, shared or dropped
   std::vector<std::pair<std::string, std::string>> aliases;  // {format, op type}: the same op elsewhere
 
   // Index of a slot or attribute by name, -1 for none.
@@ -135,8 +104,10 @@ struct OpDef {
   OpDef& GradientOp(GradientSlots slots);
   OpDef& Traits(std::initializer_list<OpTrait> some);  // beside those that it has
   OpDef& BoundsAre(BoundsFn fn);
+  OpDef& Weights(WeightUse use);
   OpDef& Use(AttrUse use);  // of the attribute added last
   OpDef& NotLowOnCuda();
+  OpDef& FusedActivation();
   OpDef& FusedStep(bool may_be = true);
   OpDef& Impure();
   OpDef& Alias(std::string format, std::string type);

@@ -24,7 +24,7 @@ enum class OpTrait : uint32_t {
   kExtremum = 1 << 14,  // the largest or smallest of many elements
   kExp = 1 << 15,
   kArithmetic = 1 << 16,   // sums, differences, products and quotients, element by element: an error of an operand is one of the result
-  kPeriodic = 1 << 17,     // of an angle: whole turns do not show in the result
+  kPeriodic = 1 << 17,     // of an angle: whole periods do not show in the result
   kRemainder = 1 << 18,    // of a division, element by element
   kWhole = 1 << 19,        // rounds to whole numbers
   kRunning = 1 << 20,      // running sums
@@ -33,6 +33,19 @@ enum class OpTrait : uint32_t {
   kSampler = 1 << 23,      // reads an image at the places that its second operand names
   kLoss = 1 << 24,         // of each row or place, by a label
   kChooser = 1 << 25,      // chooses among candidates by their places and scores
+  kResample = 1 << 26,     // an image in another size: means, extremes or interpolations of what lies nearby
+};
+
+// How an op computes with weights, from which bounds of its result follow.
+enum class WeightUse : uint8_t {
+  kNone,
+  kConv,
+  kConvTransposed,
+  kProduct,  // of matrices
+  kBatchNorm,
+  kLayerNorm,
+  kInstanceNorm,
+  kGroupNorm,
 };
 
 // How a number that an op has as an attribute enters its data. Not what only says where or how, not what normalisations compute with inside

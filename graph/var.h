@@ -45,7 +45,7 @@ class Var {
   VarKind kind;
   bool stop_gradient = false;
   bool trainable = false;  // param: an optimizer may update it
-  // Data type before AMP lowered it; kInvalid when AMP did not. Part of the text, needed to strip.
+  // Data type before AMP retyped it; kInvalid where AMP did not. Part of the text, needed to strip.
   DType was = DType::kInvalid;
   int origin = -1;  // index into the FormatOrigin, -1 for none
   // The name in the file it came from, where the IR had to give another one (a version of an overwritten temporary).

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "graph/base/host_tensor.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 
 namespace ampc {
 

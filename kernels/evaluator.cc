@@ -10,6 +10,7 @@
 #include "graph/infer_context.h"
 #include "kernels/compute.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "kernels/storage.h"
 
 namespace ampc {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "graph/base/aligned.h"
 #include "graph/base/convert.h"
 #include "graph/base/status_macros.h"
 #include "kernels/parallel.h"
@@ -15,8 +16,6 @@ namespace ampc {
 namespace {
 
 constexpr int64_t kGrain = 1 << 15;
-
-int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // A value as it is stored and as the kernel has it: in the workspace at `offset`; -1: where it lies.
 struct Converted {

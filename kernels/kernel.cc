@@ -1,4 +1,5 @@
 #include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 
 #include <algorithm>
 #include <utility>

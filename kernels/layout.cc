@@ -104,7 +104,11 @@ void InterleaveThree(const float* in, int64_t cols, int64_t first, int64_t last,
     _mm_storeu_ps(out + 3 * i + 4, _mm_shuffle_ps(y, high, _MM_SHUFFLE(1, 0, 2, 0)));  // b1 c1 a2 b2
     _mm_storeu_ps(out + 3 * i + 8, _mm_shuffle_ps(z, z, _MM_SHUFFLE(1, 3, 2, 0)));     // c2 a3 b3 c3
   }
-  for (; i < last; ++i) out[3 * i] = a[i], out[3 * i + 1] = b[i], out[3 * i + 2] = c[i];
+  for (; i < last; ++i) {
+    out[3 * i] = a[i];
+    out[3 * i + 1] = b[i];
+    out[3 * i + 2] = c[i];
+  }
 }
 #endif
 

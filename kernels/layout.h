@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/kernel.h"
+#include "kernels/tensor_desc.h"
 
 namespace ampc {
 

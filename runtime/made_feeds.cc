@@ -301,8 +301,8 @@ class Maker {
   }
 
   // A parabola in the place of each half of a sine.
-  static double Wave(double turns) {
-    const double x = 2 * (turns - std::floor(turns)) - 1;
+  static double Wave(double periods) {
+    const double x = 2 * (periods - std::floor(periods)) - 1;
     return 4 * x * (1 - std::fabs(x));
   }
 

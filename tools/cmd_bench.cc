@@ -17,7 +17,7 @@
 #include "tools/bench/networks.h"
 #include "tools/cli/command.h"
 #include "tools/cli/device_check.h"
-#include "tools/cli/endings.h"
+#include "tools/cli/file_extension.h"
 #include "tools/cli/tensors.h"
 
 namespace ampc {
@@ -114,7 +114,7 @@ absl::Status Refuse(const Options& options, std::initializer_list<const char*> n
 // An option that would change nothing is refused.
 absl::Status CheckMeaning(const BenchFlags& flags, const Options& options) {
   const BenchRequest& r = flags.request;
-  AMPC_RETURN_IF_ERROR(CheckEnding("--profile", flags.profile, ".json", "the trace of Chrome"));
+  AMPC_RETURN_IF_ERROR(CheckExtension("--profile", flags.profile, ".json", "the trace of Chrome"));
   if (FindBenchNetwork(r.model) == nullptr) {
     AMPC_RETURN_IF_ERROR(Refuse(options, {"--train"}, "a model in a file", absl::StrCat("one of ", BenchNetworkNames())));
     AMPC_RETURN_IF_ERROR(Refuse(options, {"--level", "--dtype", "--optimizer", "--accumulate"}, "a model in a file, which runs as it is",

@@ -50,7 +50,7 @@ absl::StatusOr<std::string> ToSvg(const std::string& dot, const std::string& out
 absl::Status Run(const DotFlags& flags, Console& console) {
   const bool svg = absl::EndsWith(flags.output, ".svg");
   if (!svg && !absl::EndsWith(flags.output, ".dot"))
-    return UsageError(absl::StrCat("output '", flags.output, "' has an unknown ending, .dot or .svg is needed"));
+    return UsageError(absl::StrCat("output '", flags.output, "' has an unknown extension, .dot or .svg is needed"));
   FilesRead read;
   AMPC_RETURN_IF_ERROR(CheckOutputs({flags.output}, ModelFiles(flags.model, flags.params)));
   const Progress progress(console, "loading and drawing");

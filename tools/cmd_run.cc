@@ -15,8 +15,8 @@
 #include "runtime/session.h"
 #include "tools/cli/command.h"
 #include "tools/cli/device_check.h"
-#include "tools/cli/endings.h"
 #include "tools/cli/feed_options.h"
+#include "tools/cli/file_extension.h"
 #include "tools/cli/observers.h"
 #include "tools/cli/tensors.h"
 
@@ -86,7 +86,7 @@ void PrintJson(Console& console, const RunFlags& flags, const TensorMap& fetches
 }
 
 absl::Status CheckFiles(const RunFlags& flags) {
-  AMPC_RETURN_IF_ERROR(CheckEnding("--profile", flags.profile, ".json", "the trace of Chrome"));
+  AMPC_RETURN_IF_ERROR(CheckExtension("--profile", flags.profile, ".json", "the trace of Chrome"));
   if (!flags.output.empty()) AMPC_RETURN_IF_ERROR(CheckTensorFileName(flags.output));
   std::vector<std::string> inputs = ModelFiles(flags.model, flags.session.params);
   for (const std::string& source : flags.feeds.inputs) inputs.push_back(FileOfFeeds(source));

@@ -16,7 +16,7 @@
 #include "runtime/train/trainer.h"
 #include "tools/cli/command.h"
 #include "tools/cli/device_check.h"
-#include "tools/cli/endings.h"
+#include "tools/cli/file_extension.h"
 #include "tools/train/job.h"
 #include "tools/train/plot.h"
 #include "tools/train/save.h"
@@ -145,8 +145,8 @@ class Reporter {
 
 absl::Status Check(const TrainFlags& flags) {
   const TrainRequest& r = flags.request;
-  AMPC_RETURN_IF_ERROR(CheckEnding("--plot", flags.plot, ".svg", "the picture"));
-  AMPC_RETURN_IF_ERROR(CheckEnding("--csv", flags.csv, ".csv", "the table"));
+  AMPC_RETURN_IF_ERROR(CheckExtension("--plot", flags.plot, ".svg", "the picture"));
+  AMPC_RETURN_IF_ERROR(CheckExtension("--csv", flags.csv, ".csv", "the table"));
   if (r.test_batches > 0 && !r.test) return UsageError("--test-batches: found --no-test, which leaves tests out");
   if (r.resume && r.checkpoint.empty()) return UsageError("--resume: found no --checkpoint, needed the folder to go on from");
   if (r.checkpoint_every > 0 && r.checkpoint.empty())

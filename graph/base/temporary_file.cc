@@ -32,8 +32,8 @@ constexpr absl::string_view kJournalPrefix = ".ampc-save-";
 constexpr time_t kForeignSeconds = 24 * 60 * 60;
 
 // Process numbers mean something only on this machine, until it starts again, and in this space of process numbers.
-const std::string& Place() {
-  static const std::string* const kPlace = [] {
+const std::string& PidNamespace() {
+  static const std::string* const kNamespace = [] {
     std::string text;
     std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
     char space[64];
@@ -41,11 +41,11 @@ const std::string& Place() {
     if (length > 0) text.append(space, static_cast<size_t>(length));
     return new std::string(absl::StrCat(absl::Hex(static_cast<uint32_t>(Fnv1a(text)), absl::kZeroPad8)));
   }();
-  return *kPlace;
+  return *kNamespace;
 }
 
 struct NameParts {
-  absl::string_view place;
+  absl::string_view pid_namespace;
   int64_t pid = 0;
 };
 
@@ -56,14 +56,14 @@ bool ParseName(absl::string_view name, absl::string_view suffix, NameParts* part
   const std::vector<absl::string_view> words = absl::StrSplit(name, '-');
   uint64_t number = 0;
   if (words.size() != 3 || words[0].size() != 8 || !absl::SimpleAtoi(words[2], &number)) return false;
-  parts->place = words[0];
+  parts->pid_namespace = words[0];
   return absl::SimpleAtoi(words[1], &parts->pid) && parts->pid > 0;
 }
 
 bool IsStale(const std::string& directory, absl::string_view name) {
   NameParts parts;
   if (!ParseName(name, ".tmp", &parts) && !ParseName(name, ".old", &parts)) return false;
-  if (parts.place == Place()) return kill(static_cast<pid_t>(parts.pid), 0) != 0 && errno == ESRCH;
+  if (parts.pid_namespace == PidNamespace()) return kill(static_cast<pid_t>(parts.pid), 0) != 0 && errno == ESRCH;
   struct stat info;
   return lstat(absl::StrCat(directory, "/", name).c_str(), &info) == 0 && info.st_mtime < time(nullptr) - kForeignSeconds;
 }
@@ -90,7 +90,7 @@ int OpenNameless(const std::string& directory) {
 
 std::string FreshName(const std::string& directory, absl::string_view suffix) {
   static std::atomic<unsigned> counter = 0;
-  return absl::StrCat(directory, "/", kPrefix, Place(), "-", getpid(), "-", counter.fetch_add(1), suffix);
+  return absl::StrCat(directory, "/", kPrefix, PidNamespace(), "-", getpid(), "-", counter.fetch_add(1), suffix);
 }
 
 std::string JournalName(const std::string& directory, absl::string_view of) {

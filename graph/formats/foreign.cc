@@ -16,8 +16,9 @@ namespace {
 
 constexpr size_t kMostNames = 10000;  // of a folder that are looked at
 
-bool EndsWithAny(absl::string_view path, std::initializer_list<absl::string_view> endings) {
-  return std::any_of(endings.begin(), endings.end(), [&](absl::string_view ending) { return absl::EndsWithIgnoreCase(path, ending); });
+bool EndsWithAny(absl::string_view path, std::initializer_list<absl::string_view> extensions) {
+  return std::any_of(extensions.begin(), extensions.end(),
+                     [&](absl::string_view extension) { return absl::EndsWithIgnoreCase(path, extension); });
 }
 
 std::vector<std::string> NamesIn(const std::filesystem::path& folder) {

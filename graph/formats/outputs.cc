@@ -58,14 +58,14 @@ absl::Status CheckApart(const std::vector<std::string>& outputs, const std::set<
   return absl::OkStatus();
 }
 
-// The file where the weights of `model` lie when nothing else is said, "" for an unknown ending.
+// The file where the weights of `model` lie when nothing else is said, "" for an unknown extension.
 std::string WeightsBeside(const std::string& model) {
-  const std::string ending = fs::path(model).extension().string();
-  if (ending == ".onnx") return model + ".data";
+  const std::string extension = fs::path(model).extension().string();
+  if (extension == ".onnx") return model + ".data";
   if (fs::path(model).filename() == "__model__") return fs::path(model).replace_filename("__params__").string();
-  const char* weights = ending == ".pdmodel" || ending == ".json" ? ".pdiparams"
-                        : ending == ".ampc" || ending == ".prog"  ? ".safetensors"
-                                                                  : "";
+  const char* weights = extension == ".pdmodel" || extension == ".json" ? ".pdiparams"
+                        : extension == ".ampc" || extension == ".prog"  ? ".safetensors"
+                                                                        : "";
   return *weights == '\0' ? "" : fs::path(model).replace_extension(weights).string();
 }
 

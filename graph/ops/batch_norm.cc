@@ -57,7 +57,8 @@ OpDef BatchNormDef() {
       .CostIs(PerOperand<5>)
       .Amp(kInfer, "X and Y may be low: statistics, scale and bias stay fp32 and the batch is accumulated in fp32")
       .GradientOp({"X Scale Bias MeanOut? VarianceOut? SavedMean SavedVariance ReserveSpace?", "Y", "X Scale Bias"})
-      .Alias("onnx", "BatchNormalization");
+      .Alias("onnx", "BatchNormalization")
+      .Weights(WeightUse::kBatchNorm);
 }
 
 }  // namespace ampc::ops

@@ -90,7 +90,8 @@ OpDef ConvolutionTransposed(std::string name, int spatial, std::string doc) {
       .A("data_format", "NCHW")
       .Infer(spatial == 3 ? InferConvTranspose<3> : InferConvTranspose<2>)
       .CostIs(ConvTransposeCost)
-      .GradientOp({"Input Filter", "Output", "Input Filter"});
+      .GradientOp({"Input Filter", "Output", "Input Filter"})
+      .Weights(WeightUse::kConvTransposed);
   return ConvExtras(def);
 }
 

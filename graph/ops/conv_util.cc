@@ -137,7 +137,8 @@ OpDef Convolution(std::string name, int spatial, std::string doc) {
       .A("data_format", spatial == 3 ? "NCDHW" : "NCHW")
       .Infer(spatial == 3 ? InferConv<3> : InferConv<2>)
       .CostIs(ConvCost)
-      .GradientOp({"Input Filter", "Output", "Input Filter"});
+      .GradientOp({"Input Filter", "Output", "Input Filter"})
+      .Weights(WeightUse::kConv);
   return ConvExtras(def);
 }
 

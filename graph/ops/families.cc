@@ -96,7 +96,7 @@ OpDef Comparison(std::string name, std::string doc) {
                           .Extra("force_cpu", false)
                           .Infer(InferComparison)
                           .CostIs(PerResult<1>)
-                          .Amp(kWidest, "values that differ in fp32 may be equal in a low type, so the operands are not lowered for it")
+                          .Amp(kWidest, "values that differ in fp32 may be equal in a low type, so the operands do not become low for it")
                           .Gradient("none: a comparison has no derivative"));
 }
 

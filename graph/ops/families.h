@@ -13,7 +13,7 @@ OpDef Unary(std::string name, std::string doc);
 OpDef Elementwise(std::string name, std::string doc);
 // X, Y -> bool Out, broadcast alike: a comparison of two operands of one type.
 OpDef Comparison(std::string name, std::string doc);
-// Operands of any type -> bool Out; X, Y broadcast, or X alone. Never lowered, and neither are its operands for it.
+// Operands of any type -> bool Out; X, Y broadcast, or X alone. Never low, and its operands do not become so for it.
 OpDef Logical(std::string name, std::string doc, bool binary = true);
 // Integers or bool -> the same type; X, Y broadcast, or X alone.
 OpDef Bitwise(std::string name, std::string doc, bool binary = true);

@@ -10,7 +10,8 @@ OpDef GeluDef() {
       .A("approximate", false)
       .CostIs(PerResult<12>)
       .Amp(kInfer, "computed in fp32 inside; |result| <= |x|, so it cannot overflow")
-      .BoundsAre(&GatedBounds);
+      .BoundsAre(&GatedBounds)
+      .FusedActivation();
 }
 
 }  // namespace ampc::ops

@@ -39,7 +39,7 @@ class ForwardTypes final : public TypeEnv {
   bool PlansMemory() const override { return true; }
 };
 
-// The operand of the gradient op in that place, with its value where it steers shapes and is known.
+// The operand of the gradient op in that place, with its value where it determines shapes and is known.
 Var* CopyOperand(const InferContext& ctx, const SlotDef& slot, int i, Block& block) {
   Var* copy = block.AddVar(block.UniqueName(slot.name), VarKind::kTemp, ctx.In(slot.name, i));
   if (!slot.host_value || !copy->type.IsStatic()) return copy;

@@ -52,7 +52,8 @@ OpDef GroupNormDef() {
            "stay fp32")
       .GradientOp({"X Y? Scale Bias Mean Variance", "Y", "X Scale Bias"})
       .Alias("onnx", "GroupNormalization")
-      .Traits({OpTrait::kBounded, OpTrait::kNormalized});
+      .Traits({OpTrait::kBounded, OpTrait::kNormalized})
+      .Weights(WeightUse::kGroupNorm);
 }
 
 }  // namespace ampc::ops

@@ -14,7 +14,8 @@ OpDef HardSigmoidDef() {
       .Amp(kInfer, "computed in fp32 inside; the result is at most 1, one rounding moves it by at most 2^-12")
       .GradientOp({"Out", "Out", "X"})
       .Traits({OpTrait::kBounded, OpTrait::kNormalized})
-      .BoundsAre(&Between<0, 1>);
+      .BoundsAre(&Between<0, 1>)
+      .FusedActivation();
 }
 
 }  // namespace ampc::ops

@@ -13,7 +13,8 @@ OpDef HardSwishDef() {
       .Alias("onnx", "HardSwish")
       .CostIs(PerResult<4>)
       .Amp(kInfer, "computed in fp32 inside; |result| <= |x| with the usual 6/6/3, so it cannot overflow")
-      .BoundsAre(&HardSwishBounds);
+      .BoundsAre(&HardSwishBounds)
+      .FusedActivation();
 }
 
 }  // namespace ampc::ops

@@ -157,6 +157,25 @@ void OutXShape(InferContext& ctx, const TensorType& x) {
   ctx.Out("XShape", std::move(type));
 }
 
+absl::StatusOr<TensorType> AlikeOperands(const InferContext& ctx, absl::string_view slot, int c_rank, int c_dims) {
+  TensorType out = ctx.In(slot, 0);
+  for (int i = 1; i < ctx.Count(slot); ++i) {
+    const TensorType& x = ctx.In(slot, i);
+    if (x.dtype != out.dtype && x.dtype != DType::kInvalid && out.dtype != DType::kInvalid) {
+      return Fail(ctx, 1, "operand ", i, " is ", Name(x.dtype), ", needs ", Name(out.dtype), " like operand 0");
+    }
+    if (!x.has_rank) continue;
+    if (!out.has_rank) out = x.WithDType(out.dtype);
+    if (x.rank() != out.rank()) return Fail(ctx, c_rank, "operand ", i, " has rank ", x.rank(), ", needs ", out.rank());
+    for (int d = 0; d < x.rank(); ++d) {
+      if (Differ(x.dims[d], out.dims[d]))
+        return Fail(ctx, c_dims, "operand ", i, " has ", x.dims[d], " at dim ", d, ", needs ", out.dims[d]);
+      out.dims[d] = Merge(out.dims[d], x.dims[d]);
+    }
+  }
+  return out;
+}
+
 absl::Status InferSame(InferContext& ctx) {
   ctx.Out("Out", ctx.In("X"));
   return absl::OkStatus();

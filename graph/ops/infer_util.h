@@ -67,6 +67,9 @@ void OutDeclared(InferContext& ctx, absl::string_view slot, TensorType type);
 // XShape, the result that remembers the operand's shape for the gradient: [0, dims of x], without elements.
 void OutXShape(InferContext& ctx, const TensorType& x);
 
+// The type that all operands of the slot have. Constraint 1: they have one element type; `c_rank`, `c_dims`: one rank, the same dims.
+absl::StatusOr<TensorType> AlikeOperands(const InferContext& ctx, absl::string_view slot, int c_rank, int c_dims);
+
 // Inference: Out has the type of X.
 absl::Status InferSame(InferContext& ctx);
 // Inference: Out is X without the axes `dim` or with 1 in their place; all axes where `all` or `dim` is empty. Constraint 1: the axes

@@ -38,7 +38,8 @@ OpDef InstanceNormDef() {
            "stay fp32")
       .GradientOp({"X Scale SavedMean SavedVariance", "Y", "X Scale Bias", "Scale"})
       .Alias("onnx", "InstanceNormalization")
-      .Traits({OpTrait::kBounded, OpTrait::kNormalized});
+      .Traits({OpTrait::kBounded, OpTrait::kNormalized})
+      .Weights(WeightUse::kInstanceNorm);
 }
 
 }  // namespace ampc::ops

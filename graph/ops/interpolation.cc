@@ -91,7 +91,8 @@ OpDef Interpolation(std::string name, std::string method, std::string doc) {
       .A("align_corners", true)
       .A("align_mode", 1)
       .Infer(InferOf(method))
-      .GradientOp({"X OutSize SizeTensor Scale", "Out", "X"});
+      .GradientOp({"X OutSize SizeTensor Scale", "Out", "X"})
+      .Traits({OpTrait::kResample});
   return def;
 }
 

@@ -52,7 +52,8 @@ OpDef LayerNormDef() {
       .Amp(kInfer, "X and Y may be low: the row is accumulated in fp32, and scale and bias stay fp32")
       .GradientOp({"X Scale Bias Mean Variance", "Y", "X Scale Bias"})
       .Alias("onnx", "LayerNormalization")
-      .Traits({OpTrait::kBounded, OpTrait::kNormalized});
+      .Traits({OpTrait::kBounded, OpTrait::kNormalized})
+      .Weights(WeightUse::kLayerNorm);
 }
 
 }  // namespace ampc::ops

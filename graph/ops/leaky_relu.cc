@@ -11,7 +11,8 @@ OpDef LeakyReluDef() {
       .Alias("onnx", "LeakyRelu")
       .CostIs(PerResult<2>)
       .Amp(kInfer, "computed in fp32 inside with one rounding; |result| <= |x| for the usual alpha of at most 1")
-      .BoundsAre(&LeakyBounds);
+      .BoundsAre(&LeakyBounds)
+      .FusedActivation();
 }
 
 }  // namespace ampc::ops

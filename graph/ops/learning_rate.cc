@@ -13,7 +13,7 @@ absl::Status CheckRate(double rate) {
   return UsageError(absl::StrCat("learning rate ", rate, " needs to be finite and not below 0"));
 }
 
-absl::Status CheckPieces(const LearningRateRule& rule) {
+absl::Status CheckPiecewise(const LearningRateRule& rule) {
   if (rule.values.size() != rule.boundaries.size() + 1) {
     return UsageError(absl::StrCat("piecewise learning rate: ", rule.values.size(), " values for ", rule.boundaries.size(),
                                    " boundaries, needs one value more than boundaries"));
@@ -36,7 +36,7 @@ absl::Status LearningRateRule::Check() const {
     return UsageError(absl::StrCat("learning rate: found kind '", kind, "', needs constant, piecewise or cosine"));
   }
   if (kind == "piecewise") {
-    if (absl::Status status = CheckPieces(*this); !status.ok()) return status;
+    if (absl::Status status = CheckPiecewise(*this); !status.ok()) return status;
   }
   if (kind == "cosine" && steps <= 0) return UsageError(absl::StrCat("cosine learning rate: steps is ", steps, ", needs to be positive"));
   if (warm_up_steps < 0) return UsageError(absl::StrCat("learning rate: warm-up has ", warm_up_steps, " steps, needs 0 or more"));

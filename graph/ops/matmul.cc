@@ -19,6 +19,7 @@ OpDef MatmulDef() {
       .Amp(kAllow,
            "matrix units multiply f16 and accumulate fp32: 8 to 16 times the fp32 rate; alpha is applied before the result is rounded")
       .GradientOp({"X Y", "Out", "X Y"})
+      .Weights(WeightUse::kProduct)
       .Extra("force_fp32_output", false);
   return QuantExtras(MatmulExtras(def));
 }

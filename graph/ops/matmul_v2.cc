@@ -15,6 +15,7 @@ OpDef MatmulV2Def() {
       .CostIs([](const Op& op) { return MatmulCost(op, "trans_x"); })
       .Amp(kAllow, "matrix units multiply f16 and accumulate fp32: 8 to 16 times the fp32 rate, and half the bytes")
       .GradientOp({"X Y", "Out", "X Y"})
+      .Weights(WeightUse::kProduct)
       .Alias("onnx", "MatMul");
   return MatmulExtras(def);
 }

@@ -50,7 +50,8 @@ OpDef MulDef() {
       .Infer(InferMul)
       .CostIs(MulCost)
       .Amp(kAllow, "matrix units multiply f16 and accumulate fp32: 8 to 16 times the fp32 rate, and half the bytes")
-      .GradientOp({"X Y", "Out", "X Y"});
+      .GradientOp({"X Y", "Out", "X Y"})
+      .Weights(WeightUse::kProduct);
 }
 
 }  // namespace ampc::ops

@@ -77,7 +77,8 @@ OpDef Pooling(std::string name, int spatial, std::string doc) {
       .Infer(spatial == 3 ? InferPool<3> : InferPool<2>)
       .CostIs(PoolCost)
       .Amp(kInfer, "max selects; a mean is accumulated in fp32 and lies between its operands, so it cannot overflow")
-      .GradientOp({"X Out", "Out", "X"});
+      .GradientOp({"X Out", "Out", "X"})
+      .Traits({OpTrait::kResample});
 }
 
 }  // namespace ampc::ops

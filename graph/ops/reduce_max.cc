@@ -9,7 +9,7 @@ OpDef ReduceMaxDef() {
       .Amp(kClear, "selects one of its operand's values: exact in every type")
       .Alias("onnx", "ReduceMax")
       .GradientOp({"X Out", "Out", "X"})
-      .Traits({OpTrait::kExtremum})
+      .Traits({OpTrait::kExtremum, OpTrait::kResample})
       .BoundsAre(&MovedBounds);
 }
 

@@ -9,7 +9,7 @@ OpDef ReduceMinDef() {
       .Amp(kClear, "selects one of its operand's values: exact in every type")
       .Alias("onnx", "ReduceMin")
       .GradientOp({"X Out", "Out", "X"})
-      .Traits({OpTrait::kExtremum})
+      .Traits({OpTrait::kExtremum, OpTrait::kResample})
       .BoundsAre(&MovedBounds);
 }
 

@@ -12,7 +12,8 @@ OpDef ReluDef() {
       .Amp(kClear, "selects between x and 0: exact in every type")
       .GradientOp({"Out", "Out", "X"})
       .Traits({OpTrait::kRectifier})
-      .BoundsAre(&ReluBounds);
+      .BoundsAre(&ReluBounds)
+      .FusedActivation();
 }
 
 }  // namespace ampc::ops

@@ -12,7 +12,8 @@ OpDef Relu6Def() {
       .Amp(kClear, "selects between x, 0 and 6: exact in every type")
       .GradientOp({"Out", "Out", "X"})
       .Traits({OpTrait::kBounded, OpTrait::kNormalized, OpTrait::kRectifier})
-      .BoundsAre(&Between<0, 6>);
+      .BoundsAre(&Between<0, 6>)
+      .FusedActivation();
 }
 
 }  // namespace ampc::ops

@@ -10,7 +10,8 @@ OpDef SiluDef() {
       .CostIs(PerResult<5>)
       .Amp(kInfer, "computed in fp32 inside; |result| <= |x|, so it cannot overflow")
       .GradientOp({"X Out?", "Out", "X"})
-      .BoundsAre(&GatedBounds);
+      .BoundsAre(&GatedBounds)
+      .FusedActivation();
 }
 
 }  // namespace ampc::ops

@@ -10,7 +10,8 @@ OpDef SwishDef() {
       .A("beta", 1.0f)
       .CostIs(PerResult<5>)
       .Amp(kInfer, "computed in fp32 inside; |result| <= |x|, so it cannot overflow")
-      .BoundsAre(&SwishBounds);
+      .BoundsAre(&SwishBounds)
+      .FusedActivation();
 }
 
 }  // namespace ampc::ops

@@ -5,7 +5,7 @@ namespace ampc::ops {
 
 OpDef TruncDef() {
   return Unary("trunc", "X without its fraction.")
-      .Amp(kWidest, "2.9997 is 3 in f16 and the step moves: the operand is not lowered for it; exact on what it gets")
+      .Amp(kWidest, "2.9997 is 3 in f16 and the step moves: the operand does not become low for it; exact on what it gets")
       .GradientOp({"", "Out", "X"})
       .Traits({OpTrait::kWhole});
 }

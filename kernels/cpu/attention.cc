@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/base/aligned.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/lambda_kernel.h"
@@ -24,8 +25,6 @@ using onednn::Matmul;
 using onednn::MatmulSpec;
 
 constexpr int64_t kFloat = sizeof(float);
-
-int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // An operand as matrices of `rows` and `cols`, whose leading dims broadcast to those of the result.
 struct Stack {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/aligned.h"
 #include "graph/base/error.h"
 #include "graph/base/size.h"
 #include "graph/base/status_macros.h"
@@ -25,8 +26,6 @@
 
 namespace ampc {
 namespace {
-
-int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // An operand brought to the order `rows`, with the labels that only it has and the result lacks summed away.
 struct Packed {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 
 namespace ampc {
 

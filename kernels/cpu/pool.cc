@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "graph/base/aligned.h"
 #include "graph/base/status_macros.h"
 #include "graph/ops/window.h"
 #include "kernels/cpu/base/lambda_kernel.h"
@@ -193,7 +194,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
   const auto room = [&](const TensorDesc& t) {  // the place of its copy in the order of X, in elements; -1 where it lies so
     if ((nhwc || t.layout == Layout::kChannelsLast) == p.in_last) return int64_t{-1};
     const int64_t at = traits.workspace_bytes / static_cast<int64_t>(sizeof(float));
-    traits.workspace_bytes += (t.StorageBytes() + 63) / 64 * 64;
+    traits.workspace_bytes += Aligned(t.StorageBytes());
     return at;
   };
   const int64_t out_at = p.max ? room(spec.inputs[out]) : -1, gradient_at = room(spec.inputs[gradient]), to_at = room(spec.outputs[0]);

@@ -28,22 +28,22 @@ void Reduce(const Pool& p, const simd::Window<T>& w, float factor, float* out, i
 }
 
 // Of at most kSpan floats of the operand each; none where a window alone is wider.
-std::vector<WindowPiece> Pieces(const Pool& p) {
+std::vector<WindowTile> Tiles(const Pool& p) {
   const int64_t most = kSpan / (p.in_last ? p.channels : 1);
-  std::vector<WindowPiece> pieces;
+  std::vector<WindowTile> tiles;
   for (int64_t i = 0; i < p.out_w(); ++i) {
     const Range& w = p.w[i];
     if (w.size() > most) return {};
     const bool empty = w.size() <= 0;
-    if (pieces.empty() || (!empty && std::max(w.end, pieces.back().end) - std::min(w.begin, pieces.back().begin) > most))
-      pieces.push_back({w.begin, w.end, {}});
-    WindowPiece& piece = pieces.back();
+    if (tiles.empty() || (!empty && std::max(w.end, tiles.back().end) - std::min(w.begin, tiles.back().begin) > most))
+      tiles.push_back({w.begin, w.end, {}});
+    WindowTile& tile = tiles.back();
     if (!empty) {
-      if (piece.begin >= piece.end) piece.begin = w.begin;
-      piece.begin = std::min(piece.begin, w.begin);
-      piece.end = std::max(piece.end, w.end);
+      if (tile.begin >= tile.end) tile.begin = w.begin;
+      tile.begin = std::min(tile.begin, w.begin);
+      tile.end = std::max(tile.end, w.end);
     }
-    WindowRun* last = piece.runs.empty() ? nullptr : &piece.runs.back();
+    WindowRun* last = tile.runs.empty() ? nullptr : &tile.runs.back();
     const int64_t step = i == 0 ? 0 : w.begin - p.w[i - 1].begin;
     const bool alike = last != nullptr && last->size == w.size() && p.w[i - 1].count == w.count &&
                        (last->last - last->first == 1 || last->step == step) && step >= 0;
@@ -51,10 +51,10 @@ std::vector<WindowPiece> Pieces(const Pool& p) {
       last->step = step;
       ++last->last;
     } else {
-      piece.runs.push_back({i, i + 1, w.size(), 0});
+      tile.runs.push_back({i, i + 1, w.size(), 0});
     }
   }
-  return pieces;
+  return tiles;
 }
 
 // Along a row of results, from `span`: the columns of the operand from `begin` on, `width` floats each.
@@ -78,21 +78,21 @@ template <typename T>
 void ReduceRow(const Pool& p, const T* volume, const Range& dep, const Range& row, float* out) {
   const int64_t width = p.in_last ? p.channels : 1;
   float reduced[kSpan];
-  for (const WindowPiece& piece : p.pieces) {
-    const bool lines = dep.size() > 0 && row.size() > 0 && piece.end > piece.begin;
-    const T* first = lines ? volume + ((dep.begin * p.in_h + row.begin) * p.in_w + piece.begin) * width : nullptr;
+  for (const WindowTile& tile : p.tiles) {
+    const bool lines = dep.size() > 0 && row.size() > 0 && tile.end > tile.begin;
+    const T* first = lines ? volume + ((dep.begin * p.in_h + row.begin) * p.in_w + tile.begin) * width : nullptr;
     const float* span = reduced;
     if (std::is_same_v<T, float> && dep.size() * row.size() == 1) {
       span = reinterpret_cast<const float*>(first);
     } else if (lines) {
       Reduce(p, simd::Window<T>{first, dep.size(), row.size(), p.in_h * p.in_w * width, p.in_w * width}, 1.0f, reduced,
-             (piece.end - piece.begin) * width);
+             (tile.end - tile.begin) * width);
     }
-    for (const WindowRun& run : piece.runs) {
+    for (const WindowRun& run : tile.runs) {
       if (!lines || run.size <= 0) {
         std::fill(out + run.first * width, out + run.last * width, p.nothing());
       } else {
-        ReduceRun(p, run, span, piece.begin, width, p.factor(dep, row, p.w[run.first]), out);
+        ReduceRun(p, run, span, tile.begin, width, p.factor(dep, row, p.w[run.first]), out);
       }
     }
   }
@@ -102,7 +102,10 @@ void ReduceRow(const Pool& p, const T* volume, const Range& dep, const Range& ro
 void ReducePaddedRow(const Pool& p, const float* volume, const Range& dep, const Range& row, float* out) {
   const ops::Window& c = p.columns;
   const int64_t size = (p.out_w() - 1) * c.stride + 1, length = std::max(size + c.kernel - 1, c.before + p.in_w);
-  if (dep.size() <= 0 || row.size() <= 0) return std::fill_n(out, p.out_w(), p.nothing()), void();
+  if (dep.size() <= 0 || row.size() <= 0) {
+    std::fill_n(out, p.out_w(), p.nothing());
+    return;
+  }
   const float padding = p.max ? -std::numeric_limits<float>::infinity() : 0.0f;
   float line[kSpan], all[kSpan];
   std::fill_n(line, c.before, padding);
@@ -112,8 +115,8 @@ void ReducePaddedRow(const Pool& p, const float* volume, const Range& dep, const
   float* const to = c.stride == 1 ? out : all;
   Reduce(p, simd::Window<float>{line, 1, c.kernel, 0, 1}, 1.0f, to, size);
   for (int64_t i = 0; c.stride > 1 && i < p.out_w(); ++i) out[i] = all[i * c.stride];
-  for (const WindowPiece& piece : p.pieces) {
-    for (const WindowRun& run : piece.runs) {
+  for (const WindowTile& tile : p.tiles) {
+    for (const WindowRun& run : tile.runs) {
       if (run.size <= 0) {
         std::fill(out + run.first, out + run.last, p.nothing());
       } else if (!p.max) {
@@ -229,7 +232,10 @@ void RunWindowsPlain(const Pool& p, int threads, const float* x, float* out) {
 // Whether rows at once take fewer loads than each window by itself.
 bool RowsPay(const Pool& p) {
   int64_t widest = 0, lines = 0, columns = 0;
-  for (const Range& r : p.w) widest = std::max(widest, r.size()), columns += r.size();
+  for (const Range& r : p.w) {
+    widest = std::max(widest, r.size());
+    columns += r.size();
+  }
   for (const Range& r : p.h) lines = std::max(lines, r.size());
   if (p.in_d > 1 || p.out_d() > 1) return p.out_w() > 1;
   if (!p.in_last) return p.out_w() > 1 && widest <= 128;
@@ -264,21 +270,21 @@ Ranges AdaptiveRanges(int64_t in, int64_t out) {
 }
 
 void PrepareRows(Pool* p) {
-  if (RowsPay(*p)) p->pieces = Pieces(*p);
+  if (RowsPay(*p)) p->tiles = Tiles(*p);
 }
 
 void RunPool(const Pool& p, int threads, const void* x, DType from, void* out, DType stored, void* workspace) {
-  const bool turns = p.in_last != p.out_last;
-  void* const to = turns ? workspace : out;
+  const bool transposes = p.in_last != p.out_last;
+  void* const to = transposes ? workspace : out;
   const float* floats = static_cast<const float*>(x);
-  if (!p.pieces.empty() && (stored == DType::kF32 || p.out_w() * p.channels <= kMostRounded)) {
+  if (!p.tiles.empty() && (stored == DType::kF32 || p.out_w() * p.channels <= kMostRounded)) {
     RunRows(p, threads, x, from, to, stored);
   } else if (p.in_last) {
     RunWindowsLast(p, threads, x, from, to, stored);
   } else {
     RunWindowsPlain(p, threads, floats, static_cast<float*>(to));
   }
-  if (!turns) return;
+  if (!transposes) return;
   const int64_t spatial = p.out_d() * p.out_h() * p.out_w();
   Transpose2D(threads, p.batch, p.in_last ? spatial : p.channels, p.in_last ? p.channels : spatial, static_cast<float*>(to),
               static_cast<float*>(out));

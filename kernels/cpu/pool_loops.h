@@ -27,7 +27,7 @@ struct WindowRun {
   int64_t first, last, size, step;
 };
 // Runs that are reduced along the other axes at once, and the columns [begin, end) of the operand that they cover.
-struct WindowPiece {
+struct WindowTile {
   int64_t begin, end;
   std::vector<WindowRun> runs;
 };
@@ -38,7 +38,7 @@ struct Pool {
   ops::Window columns = {0};  // of w, where these are the positions of one window
   bool max = false;
   bool in_last = false, out_last = false;  // channels lie last
-  std::vector<WindowPiece> pieces = {};    // set by PrepareRows; empty: each window is reduced by itself
+  std::vector<WindowTile> tiles = {};      // set by PrepareRows; empty: each window is reduced by itself
   int64_t out_d() const { return static_cast<int64_t>(d.size()); }
   int64_t out_h() const { return static_cast<int64_t>(h.size()); }
   int64_t out_w() const { return static_cast<int64_t>(w.size()); }
@@ -48,7 +48,7 @@ struct Pool {
   float nothing() const { return max ? -FLT_MAX : 0.0f; }
 };
 
-// Cuts rows of results into pieces where that takes fewer loads. Everything else is set.
+// Cuts rows of results into tiles where that takes fewer loads. Everything else is set.
 void PrepareRows(Pool* p);
 
 // There is at least one result. `x` and `out` are stored as their types say: both f32, or, where channels lie last, bf16 too. `workspace`

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/device/device.h"
-#include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 
 namespace ampc {
 

@@ -52,7 +52,9 @@ absl::StatusOr<Activation> ReadActivation(const Op& op) {
   if (name.empty() || name == "identity") return act;
   for (const Row& row : kRows) {
     if (name != row.name) continue;
-    act.kind = row.kind, act.alpha = row.alpha, act.beta = row.beta;
+    act.kind = row.kind;
+    act.alpha = row.alpha;
+    act.beta = row.beta;
     if (op.GetBool("fuse_brelu")) Override(op, "fuse_brelu_threshold", &act.alpha);
     if (act.kind != ActivationKind::kHardSwish) Override(op, "fuse_alpha", &act.alpha);
     Override(op, "fuse_beta", &act.beta);

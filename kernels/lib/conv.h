@@ -8,8 +8,8 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
-#include "kernels/kernel.h"
 #include "kernels/lib/activation.h"
+#include "kernels/tensor_desc.h"
 #include "kernels/weight_cache.h"
 
 namespace ampc::onednn {

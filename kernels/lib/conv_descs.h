@@ -6,12 +6,11 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "graph/base/aligned.h"
 #include "kernels/lib/conv.h"
 #include "kernels/lib/onednn_primitive.h"
 
 namespace ampc::onednn {
-
-inline int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // Both layouts are the same bytes.
 inline bool Neutral(int64_t c, int64_t positions) { return c == 1 || positions == 1; }

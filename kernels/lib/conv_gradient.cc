@@ -189,7 +189,10 @@ class OneDnnFilterGradient final : public FilterGradient {
     const int64_t in = s_.batch * s_.in_c * s_.in_positions(), out = s_.batch * s_.out_c * s_.out_positions();
     if (s_.in == Layout::kPlain && !Neutral(s_.in_c, s_.in_positions())) in_f32_ = take(in * 4);
     if (s_.out == Layout::kPlain && !Neutral(s_.out_c, s_.out_positions())) out_f32_ = take(out * 4);
-    if (bf16_) in_bf16_ = take(in * 2), out_bf16_ = take(out * 2);
+    if (bf16_) {
+      in_bf16_ = take(in * 2);
+      out_bf16_ = take(out * 2);
+    }
     const int64_t parts = static_cast<int64_t>(parts_.size());
     if (parts > 1 || unpack_ != nullptr) filters_ = take(parts * filter_bytes_);
     scratchpad_ = take(parts * scratchpad_bytes_);

@@ -40,9 +40,14 @@ absl::StatusOr<MemoryDesc> StackDesc(const std::vector<int64_t>& batch, int64_t 
   const int rank = static_cast<int>(batch.size()) + 2;
   if (rank > DNNL_MAX_NDIMS) return UnsupportedError(absl::StrCat("oneDNN multiplies stacks of at most ", DNNL_MAX_NDIMS, " dimensions"));
   int64_t size = rows * cols;
-  for (int i = rank - 3; i >= 0; size *= batch[i--]) dims[i] = batch[i], strides[i] = size;
-  dims[rank - 2] = rows, dims[rank - 1] = cols;
-  strides[rank - 2] = transposed ? 1 : cols, strides[rank - 1] = transposed ? rows : 1;
+  for (int i = rank - 3; i >= 0; size *= batch[i--]) {
+    dims[i] = batch[i];
+    strides[i] = size;
+  }
+  dims[rank - 2] = rows;
+  dims[rank - 1] = cols;
+  strides[rank - 2] = transposed ? 1 : cols;
+  strides[rank - 1] = transposed ? rows : 1;
   MemoryDesc md;
   AMPC_DNNL_CALL(dnnl_memory_desc_init_by_strides(&md, rank, dims, type, strides));
   return md;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graph/base/aligned.h"
 #include "graph/base/error.h"
 #include "graph/base/host_tensor.h"
 #include "graph/base/status_macros.h"
@@ -21,8 +22,6 @@
 namespace ampc::onednn {
 namespace {
 
-int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
 // A stack of matrices with `row` and `col` as element strides inside one.
 absl::StatusOr<MemoryDesc> MatrixDesc(const std::vector<int64_t>& batch, int64_t rows, int64_t cols, int64_t row, int64_t col, int64_t size,
                                       dnnl_data_type_t type) {
@@ -34,8 +33,10 @@ absl::StatusOr<MemoryDesc> MatrixDesc(const std::vector<int64_t>& batch, int64_t
     strides[i] = size;
     size *= batch[i];
   }
-  dims[rank - 2] = rows, dims[rank - 1] = cols;
-  strides[rank - 2] = row, strides[rank - 1] = col;
+  dims[rank - 2] = rows;
+  dims[rank - 1] = cols;
+  strides[rank - 2] = row;
+  strides[rank - 1] = col;
   MemoryDesc md;
   AMPC_DNNL_CALL(dnnl_memory_desc_init_by_strides(&md, rank, dims, type, strides));
   return md;

@@ -47,7 +47,10 @@ struct PackedOperand {
   const WeightCache* cache = nullptr;  // which can read it
 
   PackedOperand(const HostTensor* constant, const WeightCache* of) {
-    if (constant != nullptr && of != nullptr && of->CanRead(constant)) value = constant, cache = of;
+    if (constant != nullptr && of != nullptr && of->CanRead(constant)) {
+      value = constant;
+      cache = of;
+    }
   }
 };
 

@@ -65,7 +65,10 @@ class PreflowPush {
     std::copy(begin_.begin(), begin_.end() - 1, next_.begin());
     std::vector<int> queue;
     for (int v = 0; v < n; ++v) {
-      if (to_sink_[v] > 0) label_[v] = 1, queue.push_back(v);
+      if (to_sink_[v] > 0) {
+        label_[v] = 1;
+        queue.push_back(v);
+      }
     }
     for (size_t i = 0; i < queue.size(); ++i) {
       const int v = queue[i];
@@ -73,7 +76,10 @@ class PreflowPush {
       if (excess_[v] > 0) Activate(v);
       for (int a = begin_[v]; a < begin_[v + 1]; ++a) {
         const int w = arcs_[a].to;
-        if (label_[w] == Unreachable() && arcs_[arcs_[a].back].capacity > 0) label_[w] = label_[v] + 1, queue.push_back(w);
+        if (label_[w] == Unreachable() && arcs_[arcs_[a].back].capacity > 0) {
+          label_[w] = label_[v] + 1;
+          queue.push_back(w);
+        }
       }
     }
   }
@@ -133,7 +139,10 @@ class PreflowPush {
   void CutAbove(int gap) {
     for (int label = gap + 1; label <= highest_ && label < Unreachable(); ++label) {
       for (const int v : active_[label]) {
-        if (label_[v] == label) label_[v] = Unreachable(), --with_label_[label];
+        if (label_[v] == label) {
+          label_[v] = Unreachable();
+          --with_label_[label];
+        }
       }
       active_[label].clear();
     }

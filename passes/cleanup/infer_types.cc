@@ -30,7 +30,7 @@ absl::StatusOr<bool> InferAgain(Op& op) {
 }
 
 // Dims that go through shape arithmetic: a second sweep, which infers again behind the first that was found.
-absl::StatusOr<bool> FollowShapes(Program& program) {
+absl::StatusOr<bool> InferFromShapeValues(Program& program) {
   ShapeValues shapes;
   bool changed = false;
   for (const std::unique_ptr<Op>& op : program.main().ops()) {
@@ -51,7 +51,7 @@ PassInfo InferTypesPass() {
   PassInfo info =
       SimplePass("infer-types", "fills the types that importers leave open", [](PassContext&, Program& program) -> absl::StatusOr<bool> {
         AMPC_ASSIGN_OR_RETURN(const bool inferred, onnx::InferBlock(program.main()));
-        AMPC_ASSIGN_OR_RETURN(const bool followed, FollowShapes(program));
+        AMPC_ASSIGN_OR_RETURN(const bool followed, InferFromShapeValues(program));
         return inferred || followed;
       });
   info.completes = true;

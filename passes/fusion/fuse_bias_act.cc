@@ -130,10 +130,9 @@ class BiasActFuser {
   }
 
   static bool IsActivation(const Op& op) {
-    const std::string& t = op.type();
-    if (t == "hard_swish") return op.GetFloat("threshold") == 6 && op.GetFloat("scale") == 6 && op.GetFloat("offset") == 3;
-    return t == "relu" || t == "relu6" || t == "leaky_relu" || t == "sigmoid" || t == "tanh" || t == "gelu" || t == "swish" ||
-           t == "silu" || t == "hard_sigmoid";
+    if (op.type() == "hard_swish" && !(op.GetFloat("threshold") == 6 && op.GetFloat("scale") == 6 && op.GetFloat("offset") == 3))
+      return false;
+    return op.def().fused_activation;
   }
 
   // The fused op stands at the chain's end: operands of the steps may be defined only there.

@@ -6,8 +6,8 @@
 // QuantizeLinear and DequantizeLinear become one op each with `quantized=scales`, which the CPU has; with `products`, products of 8-bit
 // integers too, or products of what they stand for, which fuse-quantized takes in. On a device they are steps.
 //
-// Ops on small constants become constants on the way, so that shape arithmetic steers what comes behind it. An op whose lowering needs a
-// shape or value that is not known stays; a program with such ops is lowered again when the feeds' shapes are known. Unsupported (exit 4)
+// Ops on small constants become constants on the way, so that shape arithmetic determines what comes behind it. An op whose lowering needs
+// a shape or value that is not known stays; a program with such ops is lowered again when the feeds' shapes are known. Unsupported (exit 4)
 // for an op that cannot be executed. O(program).
 #pragma once
 

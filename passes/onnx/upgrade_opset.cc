@@ -33,9 +33,9 @@ struct UpgradeOptions {
   std::vector<Selector> include, exclude;
 };
 
-class OpsetRaiser {
+class OpsetUpgrade {
  public:
-  OpsetRaiser(const UpgradeOptions& options, Program& program)
+  OpsetUpgrade(const UpgradeOptions& options, Program& program)
       : options_(options), program_(program), functions_(onnx::FunctionBlocks(program)) {}
 
   absl::StatusOr<bool> Run() {
@@ -179,7 +179,7 @@ PassInfo UpgradeOnnxOpsetPass() {
     options.black_list = ListOption(text, "black-list");
     AMPC_ASSIGN_OR_RETURN(options.include, SelectorOption(text, "include"));
     AMPC_ASSIGN_OR_RETURN(options.exclude, SelectorOption(text, "exclude"));
-    return MakePass([options](PassContext&, Program& program) -> absl::StatusOr<bool> { return OpsetRaiser(options, program).Run(); });
+    return MakePass([options](PassContext&, Program& program) -> absl::StatusOr<bool> { return OpsetUpgrade(options, program).Run(); });
   };
   return info;
 }

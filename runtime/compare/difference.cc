@@ -29,8 +29,13 @@ void Add(const PartialDifference& part, PartialDifference* p) {
   p->max_ulp = std::max(p->max_ulp, part.max_ulp);
   p->largest_a = std::max(p->largest_a, part.largest_a);
   p->largest_b = std::max(p->largest_b, part.largest_b);
-  p->dot += part.dot, p->aa += part.aa, p->bb += part.bb, p->sum += part.sum;
-  p->finite += part.finite, p->mismatched += part.mismatched, p->both += part.both;
+  p->dot += part.dot;
+  p->aa += part.aa;
+  p->bb += part.bb;
+  p->sum += part.sum;
+  p->finite += part.finite;
+  p->mismatched += part.mismatched;
+  p->both += part.both;
 }
 
 double Relative(double difference, double largest) {
@@ -56,8 +61,10 @@ Difference DifferenceOf(absl::Span<const T> a, absl::Span<const T> b, DType narr
   d.max_ulp = p.max_ulp;
   d.mean_rel = p.finite == 0 ? 0 : Relative(p.sum / static_cast<double>(p.finite), p.largest_a);
   d.cosine = p.aa > 0 && p.bb > 0 ? p.dot / (std::sqrt(p.aa) * std::sqrt(p.bb)) : p.aa == p.bb ? 1 : 0;
-  d.largest_a = p.largest_a, d.largest_b = p.largest_b;
-  d.mismatched_non_finite = p.mismatched, d.both_non_finite = p.both;
+  d.largest_a = p.largest_a;
+  d.largest_b = p.largest_b;
+  d.mismatched_non_finite = p.mismatched;
+  d.both_non_finite = p.both;
   return d;
 }
 

@@ -6,7 +6,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/op_record.h"
-#include "kernels/kernel.h"
+#include "kernels/tensor_desc.h"
 #include "runtime/convert/sizes.h"
 #include "runtime/exec/observer.h"
 #include "runtime/feed_words.h"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/aligned.h"
 #include "graph/base/status_macros.h"
 #include "runtime/exec/values.h"
 
@@ -13,8 +14,6 @@ namespace {
 
 // Runs of one scope that may be enqueued before the host waits. Others are waited for, one by one.
 constexpr int kRunsAhead = 8;
-
-int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // Adds a piece of `bytes` to a block; its offset in it.
 int64_t Reserve(int64_t bytes, int64_t* total) { return std::exchange(*total, *total + Aligned(bytes)); }

@@ -88,7 +88,7 @@ absl::Status DeviceExecutor::Report(size_t i, double start, double seconds, cons
   if (step.instance->op == nullptr) return absl::OkStatus();  // a copy or a conversion between layouts computes nothing
   seen.op = step.instance->op;
   seen.implementation = step.kernel->implementation();
-  seen.place = step.bytes_through_host > 0 ? "host" : plan().target->device.device->name();
+  seen.device = step.bytes_through_host > 0 ? "host" : plan().target->device.device->name();
   seen.copied_bytes = step.bytes_through_host;
   seen.start_seconds = start;
   seen.seconds = seconds;

@@ -7,7 +7,7 @@
 #include "kernels/parallel.h"
 #include "kernels/round.h"
 #include "kernels/storage.h"
-#include "runtime/exec/arena_guard.h"
+#include "runtime/exec/poisoned_arena.h"
 #include "runtime/exec/values.h"
 
 namespace ampc {
@@ -71,10 +71,10 @@ void HostExecutor::GiveBack(std::unique_ptr<Arena> arena) const {
 }
 
 absl::Status HostExecutor::Execute(Arena& arena) const {
-  const ArenaGuard guard(plan(), arena.at(0));
+  const PoisonedArena poisoned(plan(), arena.at(0));
   for (size_t i = 0; i < plan().steps.size(); ++i) {
     const Step& step = plan().steps[i];
-    const ArenaGuard::Access access(guard, step);
+    const PoisonedArena::Access access(poisoned, step);
     AMPC_RETURN_IF_ERROR(RunStep(step, arena.operands.data() + step.first, arena.workspaces[i], plan().threads));
   }
   return absl::OkStatus();
@@ -82,10 +82,10 @@ absl::Status HostExecutor::Execute(Arena& arena) const {
 
 absl::Status HostExecutor::ExecuteObserved(Arena& arena, ObservedRun& observed) const {
   const Specialized& s = plan().specialized;
-  const ArenaGuard guard(plan(), arena.at(0));
+  const PoisonedArena poisoned(plan(), arena.at(0));
   for (size_t i = 0; i < plan().steps.size(); ++i) {
     const Step& step = plan().steps[i];
-    const ArenaGuard::Access access(guard, step);
+    const PoisonedArena::Access access(poisoned, step);
     void* const* operands = arena.operands.data() + step.first;
     void* const* out = operands + step.inputs;
     ObservedStep seen;

@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "runtime/exec/environment.h"
 
 namespace ampc {

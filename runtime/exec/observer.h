@@ -5,7 +5,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "kernels/kernel.h"
+#include "graph/op.h"
+#include "kernels/tensor_desc.h"
 
 namespace ampc {
 
@@ -19,8 +20,8 @@ struct ObservedStep {
   int index = 0;  // counts the steps of a run; a loop's steps have one each time
   const Op* op = nullptr;
   std::string implementation;  // "" for a step that computes nothing (a value handed on)
-  std::string place = "cpu";   // where it ran: "cpu", "cuda:0", or "host" for what a run on a device leaves to the CPU
-  int64_t copied_bytes = 0;    // between device and host, for a step of place "host"
+  std::string device = "cpu";  // where it ran: "cpu", "cuda:0", or "host" for what a run on a device leaves to the CPU
+  int64_t copied_bytes = 0;    // between device and host, for a step of "host"
   double start_seconds = 0;    // since the start of the run
   double seconds = 0;          // on a device its own time, between two events
   absl::Span<const ObservedValue> results;

@@ -7,9 +7,9 @@
 #include "graph/base/error.h"
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
-#include "kernels/kernel.h"
 #include "kernels/round.h"
 #include "kernels/storage.h"
+#include "kernels/tensor_desc.h"
 #include "runtime/exec/scope_mirror.h"
 
 namespace ampc {

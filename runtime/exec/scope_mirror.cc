@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/base/aligned.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "runtime/exec/values.h"
@@ -91,7 +92,7 @@ absl::Status ScopeMirror::Download(absl::Span<const Scope::Variable* const> vari
     if (at == entries_.end() || at->second.host_current) continue;
     Entry& entry = at->second;
     const Copy& from = *Newest(entry);
-    const int64_t bytes = (BytesOf(from) + 63) / 64 * 64;
+    const int64_t bytes = Aligned(BytesOf(from));
     entry.host_current = true;
     if (bytes == 0) continue;
     if (used + bytes > kSmallBytes) {

@@ -6,7 +6,7 @@
 #include "graph/base/error.h"
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
-#include "kernels/kernel.h"
+#include "kernels/tensor_desc.h"
 #include "runtime/exec/host_ops.h"
 
 namespace ampc {

@@ -6,9 +6,9 @@
 #include "graph/base/convert.h"
 #include "graph/base/status_macros.h"
 #include "kernels/halves.h"
-#include "kernels/kernel.h"
 #include "kernels/layout.h"
 #include "kernels/parallel.h"
+#include "kernels/tensor_desc.h"
 
 namespace ampc {
 namespace {

@@ -11,7 +11,7 @@
 #include "graph/base/dtype.h"
 #include "graph/base/host_tensor.h"
 #include "graph/program.h"
-#include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "kernels/weight_cache.h"
 #include "runtime/plan/half_constant.h"
 #include "runtime/plan/state_table.h"

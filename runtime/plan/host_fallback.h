@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "runtime/plan/plan_target.h"
 
 namespace ampc {

@@ -4,16 +4,14 @@
 #include <map>
 #include <numeric>
 
+#include "graph/base/aligned.h"
+
 namespace ampc {
 namespace {
-
-constexpr int64_t kAlignment = 64;
 
 // Programs of many steps are planned in the order of the steps with a free list: O(n log n) where the greedy by size would
 // compare all pairs.
 constexpr size_t kGreedyLimit = 4096;
-
-int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 MemoryPlan GreedyBySize(const std::vector<LiveRange>& ranges) {
   std::vector<int> order(ranges.size());

@@ -1,7 +1,7 @@
 // PlanContext: what all plans of a program share.
 #pragma once
 
-#include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "runtime/plan/constants.h"
 #include "runtime/plan/liveness.h"
 #include "runtime/plan/plan_target.h"

@@ -2,8 +2,8 @@
 //
 //   auto optimizer = amp::Decorate(Momentum({.lr = 0.01, .momentum = 0.9}), {.init_loss_scaling = 32768, .use_pure_fp16 = true});
 //   AMPC_RETURN_IF_ERROR(optimizer->Minimize(builder, loss));
-//   AMPC_ASSIGN_OR_RETURN(Trainer trainer, Trainer::Create(builder.Build(), place));
-//   AMPC_RETURN_IF_ERROR(optimizer->AmpInit(place, trainer.scope(), {.test_program = &test}));
+//   AMPC_ASSIGN_OR_RETURN(Trainer trainer, Trainer::Create(builder.Build(), trainer_options));
+//   AMPC_RETURN_IF_ERROR(optimizer->AmpInit(trainer_options, trainer.scope(), {.test_program = &test}));
 //
 // Minimize is Backward and ApplyGradients: the forward part is rewritten (casts, low weights), the loss cast to fp32 and scaled,
 // gradients appended; then these are unscaled and checked, the scale is moved, and the optimizer's ops see the flag: a step whose
@@ -49,7 +49,7 @@ class OptimizerWithMixedPrecision {
 
   // Declares low in `scope` what the rewriting declared low, and rewrites the test program. After the startup program ran and weights
   // were loaded. Usage error before Minimize, and for a parameter that the scope does not have.
-  absl::Status AmpInit(const TrainerOptions& place, ampc::Scope& scope, const AmpInitOptions& options = {});
+  absl::Status AmpInit(const TrainerOptions& trainer_options, ampc::Scope& scope, const AmpInitOptions& options = {});
 
   // Names of variables; usage errors before Backward. With several losses those of the last one.
   absl::StatusOr<std::string> get_scaled_loss() const;

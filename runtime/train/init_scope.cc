@@ -12,7 +12,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/infer_context.h"
 #include "graph/weight.h"
-#include "kernels/kernel.h"
+#include "kernels/tensor_desc.h"
 #include "runtime/exec/program_runner.h"
 
 namespace ampc {

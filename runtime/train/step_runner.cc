@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "graph/base/status_macros.h"
-#include "kernels/kernel.h"
+#include "kernels/tensor_desc.h"
 #include "passes/accumulate/accumulate.h"
 #include "runtime/train/scalers.h"
 

@@ -46,7 +46,7 @@ absl::Status PutBack(const std::vector<std::string>& names, const Snapshot& valu
 }  // namespace
 
 struct Trainer::State {
-  // The batches since the last update, and the state in front of them: kept when the next overflow raises the alarm.
+  // The batches since the last update, and the state in front of them: kept when the next overflow is reported.
   struct Watch {
     Snapshot before;
     std::vector<TensorMap> batches;

@@ -82,8 +82,11 @@ absl::StatusOr<bool> ReadDirective(int line, const std::string& text, GradientCa
       feed.avoid = std::move(numbers);
     else if (what == "values")
       feed.values = std::move(numbers);
-    else
-      feed.low = numbers[0], feed.high = numbers[1], feed.ranged = true;
+    else {
+      feed.low = numbers[0];
+      feed.high = numbers[1];
+      feed.ranged = true;
+    }
     return true;
   }
   if (what == "distinct") {

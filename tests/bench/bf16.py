@@ -32,8 +32,8 @@ def golden_feeds(name, work):
 
 def models(args, work):
     """Name, file and feeds of every model."""
-    for name, (paddle, twin, make_feeds) in latency.MODELS.items():
-        folder, feeds = os.path.join(args.models, paddle or twin or ""), os.path.join(work, name + ".npz")
+    for name, (paddle, onnx, make_feeds) in latency.MODELS.items():
+        folder, feeds = os.path.join(args.models, paddle or onnx or ""), os.path.join(work, name + ".npz")
         if paddle is None:
             folder = os.path.join(work, name)
             run_child(os.path.join(os.path.dirname(os.path.abspath(__file__)), "networks.py"), "make", name, folder)

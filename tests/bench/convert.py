@@ -55,12 +55,12 @@ def remove(folder):
 def section_pipeline(args, work):
     rows, results = [["ops", "format", "load", "passes", "save", "all", "us per op", "user", "kernel", "peak"]], []
     for length in getattr(args, "lengths", LENGTHS):
-        for name, (ending, make) in PIPELINE.items():
-            path = os.path.join(work, "chain." + ending)
+        for name, (extension, make) in PIPELINE.items():
+            path = os.path.join(work, "chain." + extension)
             make(path, length)
             best = {}
             for _ in range(5 if length < 1_000_000 else 2):
-                result = common.convert_ampc(args, path, os.path.join(work, "out." + ending))
+                result = common.convert_ampc(args, path, os.path.join(work, "out." + extension))
                 if "failed" not in result:
                     result.update({k: v for k, v in json.loads(result["out"]).items() if k.endswith("_seconds")})
                 best = result if "failed" in result or result["inside"] < best.get("inside", 1e9) else best

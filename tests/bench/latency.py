@@ -21,7 +21,7 @@ def tokens(batch):
     return {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
 
 
-# Name: folder of the Paddle model and of its ONNX twin below the models ("": there is none; None: networks.py makes both), feeds of a batch.
+# Name: folder of the Paddle model and of the same in ONNX below the models ("": there is none; None: networks.py makes both), feeds of a batch.
 MODELS = {
     "rec": ("rec", "ppocrv4_rec_onnx", image(48, 320)),
     "cls": ("cls", "ppocr_cls_onnx", image(48, 192)),
@@ -38,21 +38,21 @@ class Model:
     """Files of one of MODELS, its feeds by batch, and the way in which Paddle runs it."""
 
     def __init__(self, args, name, work):
-        paddle, twin, self.make_feeds = MODELS[name]
+        paddle, onnx, self.make_feeds = MODELS[name]
         self.args, self.name, self.work, made = args, name, work, os.path.join(work, name)
         if paddle is None:
             result = run_child(os.path.join(HERE, "networks.py"), "make", name, made)
             if "failed" in result:
                 raise RuntimeError(result["failed"])
-        folders = (made, made) if paddle is None else [folder and os.path.join(args.models, folder) for folder in (paddle, twin)]
+        folders = (made, made) if paddle is None else [folder and os.path.join(args.models, folder) for folder in (paddle, onnx)]
         self.paddle, self.onnx = folders[0] and os.path.join(folders[0], "inference.pdmodel"), os.path.join(folders[1], "model.onnx")
         self.ours = self.paddle or self.onnx
         if self.paddle and name not in ways:
             ways[name] = self.fastest_way()
         self.way = ways.get(name)
 
-    def file(self, ending):
-        return os.path.join(self.work, f"{self.name}_{ending}")
+    def file(self, extension):
+        return os.path.join(self.work, f"{self.name}_{extension}")
 
     def feeds(self, batch):
         path = self.file(f"{batch}.npz")

@@ -127,7 +127,7 @@ class Canonical {
   const std::map<std::string, std::string>& kept() const { return kept_; }
   const std::set<std::pair<std::string, int>>& casts() const { return casts_; }
   // Update ops without SkipUpdate.
-  const std::vector<std::string>& unguarded() const { return unguarded_; }
+  const std::vector<std::string>& unconditional() const { return unconditional_; }
 
  private:
   std::string Read(const std::string& name) {
@@ -178,7 +178,7 @@ class Canonical {
     std::vector<std::string> names;
     for (const auto& slot : op.outputs()) names.insert(names.end(), slot.arguments().begin(), slot.arguments().end());
     ops_.push_back({key, absl::StrCat("op ", ops_.size(), " ", op.type(), " -> ", absl::StrJoin(names, ", "), " {", key, "}"), op.type()});
-    if (is_update && !skips) unguarded_.push_back(ops_.back().text);
+    if (is_update && !skips) unconditional_.push_back(ops_.back().text);
   }
 
   // Which gradients a backward op finally writes, as the parameter and the result's place.
@@ -202,7 +202,7 @@ class Canonical {
   std::map<std::string, std::string> kept_, values_;
   std::vector<CanonicalOp> ops_;
   std::set<std::pair<std::string, int>> casts_;
-  std::vector<std::string> unguarded_;
+  std::vector<std::string> unconditional_;
 };
 
 std::string CompareLists(const std::vector<CanonicalOp>& ours, const std::vector<CanonicalOp>& theirs, const std::set<std::string>& extra) {
@@ -252,7 +252,7 @@ std::string CompareTraining(const paddle::ProgramDesc& ours, const paddle::Progr
   }
   const bool scaled =
       std::any_of(a.ops().begin(), a.ops().end(), [](const CanonicalOp& op) { return op.type == "check_finite_and_unscale"; });
-  if (scaled && !a.unguarded().empty()) return absl::StrCat("an update is never skipped: ", a.unguarded()[0]);
+  if (scaled && !a.unconditional().empty()) return absl::StrCat("an update is never skipped: ", a.unconditional()[0]);
   return "";
 }
 

@@ -1,5 +1,5 @@
 #include "kernels/cuda/cuda_kernels.h"
-#include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 
 namespace ampc::testing {
 

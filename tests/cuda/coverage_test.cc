@@ -7,7 +7,7 @@
 
 #include "kernels/cpu/kernels_registry.h"
 #include "kernels/cuda/cuda_kernels.h"
-#include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "tests/testlib/status.h"
 
 namespace ampc::testing {

@@ -9,7 +9,7 @@
 #include "kernels/cuda/launch/host_schedule.h"
 #include "kernels/device/emulated/emulated_device.h"
 #include "tests/cuda/device_under_test.h"
-#include "tests/testlib/guarded_memory.h"
+#include "tests/testlib/redzone_memory.h"
 
 namespace ampc::testing {
 namespace {
@@ -32,7 +32,7 @@ void UseEnvironment() {
     } else if (word == "teams") {
       schedule.real_teams = true;
     } else if (word == "displaced") {
-      GuardedMemory::Displace();
+      RedzoneMemory::Displace();
     } else {
       known = false;
     }

@@ -18,8 +18,8 @@
 #include "runtime/plan/liveness.h"
 #include "runtime/plan/specialize.h"
 #include "tests/testlib/device_tolerance.h"
-#include "tests/testlib/guarded_memory.h"
 #include "tests/testlib/kernels_ran.h"
+#include "tests/testlib/redzone_memory.h"
 
 namespace ampc::testing {
 namespace {
@@ -168,7 +168,7 @@ class Comparison {
     NoteKernelRan(op.op->type(), spec);
     absl::StatusOr<std::vector<HostTensor>> found = RunOnce(op, spec, **kernel, {});
     // Products are a library's, which wants addresses as a plan has them.
-    if (GuardedMemory::Displaces() && absl::StrContains(found.status().message(), "of a matrix product is not aligned"))
+    if (RedzoneMemory::Displaces() && absl::StrContains(found.status().message(), "of a matrix product is not aligned"))
       return absl::OkStatus();
     if (!found.ok()) return Fail(op, spec, found.status().ToString());
     for (size_t i = 0; i < found->size(); ++i) {
@@ -207,7 +207,7 @@ class Comparison {
 
   absl::StatusOr<std::vector<HostTensor>> RunOnce(const OpInstance& op, const KernelSpec& spec, const Kernel& kernel,
                                                   const std::vector<int>& shared) {
-    std::vector<GuardedMemory> inputs, outputs;
+    std::vector<RedzoneMemory> inputs, outputs;
     std::vector<HostTensor> given;
     std::vector<const void*> in;
     std::vector<void*> out;
@@ -225,7 +225,7 @@ class Comparison {
       const int operand = i < shared.size() ? shared[i] : -1;
       out.push_back(operand < 0 ? outputs[i].data() : inputs[operand].data());
     }
-    GuardedMemory workspace(*stream_);
+    RedzoneMemory workspace(*stream_);
     AMPC_RETURN_IF_ERROR(workspace.Allocate(kernel.workspace_bytes()));
     if (const int alias = kernel.alias_input(); alias >= 0) {
       AMPC_RETURN_IF_ERROR(stream_->CopyOnDevice(out[0], in[alias], BytesOf(spec.outputs[0])));
@@ -236,12 +236,12 @@ class Comparison {
     return Collect(op, spec, inputs, outputs, workspace, given, shared);
   }
 
-  absl::StatusOr<std::vector<HostTensor>> Collect(const OpInstance& op, const KernelSpec& spec, const std::vector<GuardedMemory>& inputs,
-                                                  const std::vector<GuardedMemory>& outputs, const GuardedMemory& workspace,
+  absl::StatusOr<std::vector<HostTensor>> Collect(const OpInstance& op, const KernelSpec& spec, const std::vector<RedzoneMemory>& inputs,
+                                                  const std::vector<RedzoneMemory>& outputs, const RedzoneMemory& workspace,
                                                   const std::vector<HostTensor>& given, const std::vector<int>& shared) {
-    AMPC_RETURN_IF_ERROR(workspace.CheckGuard("its workspace"));
+    AMPC_RETURN_IF_ERROR(workspace.CheckRedzone("its workspace"));
     for (size_t i = 0; i < inputs.size(); ++i) {
-      AMPC_RETURN_IF_ERROR(inputs[i].CheckGuard(absl::StrCat("operand ", i)));
+      AMPC_RETURN_IF_ERROR(inputs[i].CheckRedzone(absl::StrCat("operand ", i)));
       if (std::find(shared.begin(), shared.end(), static_cast<int>(i)) != shared.end()) continue;
       AMPC_ASSIGN_OR_RETURN(HostTensor now, HostTensor::CreateUninitialized(given[i].dtype(), given[i].dims()));
       AMPC_RETURN_IF_ERROR(inputs[i].Read(now.mutable_data()));
@@ -249,7 +249,7 @@ class Comparison {
     }
     std::vector<HostTensor> results;
     for (size_t i = 0; i < op.outputs.size(); ++i) {
-      AMPC_RETURN_IF_ERROR(outputs[i].CheckGuard(absl::StrCat("result ", i)));
+      AMPC_RETURN_IF_ERROR(outputs[i].CheckRedzone(absl::StrCat("result ", i)));
       const TensorDesc& desc = spec.outputs[i];
       AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(desc.dtype, desc.dims));
       const int operand = i < shared.size() ? shared[i] : -1;

@@ -10,7 +10,7 @@
 #include "graph/base/dtype.h"
 #include "graph/program.h"
 #include "kernels/device/device.h"
-#include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "runtime/tensor_map.h"
 
 namespace ampc::testing {

@@ -3,10 +3,11 @@
 
 #include "kernels/device/device.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "tests/cuda/device_under_test.h"
 #include "tests/kernels/op_run.h"
-#include "tests/testlib/guarded_memory.h"
 #include "tests/testlib/kernels_ran.h"
+#include "tests/testlib/redzone_memory.h"
 #include "tests/testlib/status.h"
 
 namespace ampc::testing {
@@ -97,14 +98,14 @@ TEST_P(Rest, ConvertLayout) {
     spec.device = device.get();
     NoteKernelRan(entry->op, spec);
     ASSERT_OK_AND_ASSIGN(const auto kernel, entry->make(spec));
-    GuardedMemory in(*stream), out(*stream);
+    RedzoneMemory in(*stream), out(*stream);
     ASSERT_OK(in.Allocate(static_cast<int64_t>(plain.size())));
     ASSERT_OK(out.Allocate(static_cast<int64_t>(plain.size())));
     ASSERT_OK(in.Write(to_last ? plain.data() : last.data()));
     const void* operand = in.data();
     void* result = out.data();
     ASSERT_OK(kernel->Run({{&operand, 1}, {&result, 1}, nullptr, 1, stream.get()}));
-    ASSERT_OK(out.CheckGuard("the result"));
+    ASSERT_OK(out.CheckRedzone("the result"));
     ASSERT_OK(out.Read(found.data()));
     EXPECT_TRUE(found == (to_last ? last : plain)) << to_last;
   }

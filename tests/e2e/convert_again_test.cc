@@ -39,7 +39,7 @@ block then parent=main {
 
 struct Model {
   std::string name;  // in the folder
-  std::string made;  // the ending of what is converted, which is the format, too
+  std::string made;  // the extension of what is converted, which is the format, too
   std::string text;  // of a .prog; "" for a file of `data`
   Args data = {};    // files that are copied
   friend std::ostream& operator<<(std::ostream& out, const Model& model) { return out << model.name << model.made; }
@@ -47,12 +47,12 @@ struct Model {
 
 std::vector<Model> Models() {
   std::vector<Model> models;
-  for (const char* ending : {".prog", ".pdmodel", ".ampc"}) {
-    models.push_back({"mlp", ending, kMlp});
-    models.push_back({"conv_net", ending, kConvNet});
-    models.push_back({"exp", ending, kExp});
-    models.push_back({"branch", ending, kBranch});
-    models.push_back({"loop", ending, kLoop});
+  for (const char* extension : {".prog", ".pdmodel", ".ampc"}) {
+    models.push_back({"mlp", extension, kMlp});
+    models.push_back({"conv_net", extension, kConvNet});
+    models.push_back({"exp", extension, kExp});
+    models.push_back({"branch", extension, kBranch});
+    models.push_back({"loop", extension, kLoop});
   }
   for (const std::string name : {"decoder", "encoder", "detector"}) {
     models.push_back({name, ".pdmodel", "", {"models/" + name + ".pdmodel", "models/" + name + ".pdiparams"}});
@@ -108,10 +108,10 @@ class ConvertAgain : public CliTest {
     return model.name + model.made;
   }
   // FOLDER/low.ENDING and what is written beside it. The same name each time: files of weights are named in the model.
-  Outcome Convert(const std::string& from, const std::string& to, const std::string& ending, Args options) const {
+  Outcome Convert(const std::string& from, const std::string& to, const std::string& extension, Args options) const {
     fs::remove_all(folder_ / to);
     fs::create_directory(folder_ / to);
-    options.insert(options.begin(), {"convert", from, "-o", to + "/low" + ending, "--no-sync"});
+    options.insert(options.begin(), {"convert", from, "-o", to + "/low" + extension, "--no-sync"});
     return Ampc(options);
   }
   std::map<std::string, std::string> In(const std::string& folder) const {
@@ -136,25 +136,25 @@ INSTANTIATE_TEST_SUITE_P(Models, EveryModel, ::testing::ValuesIn(Models()),
                          [](const auto& info) { return info.param.name + "_" + info.param.made.substr(1); });
 
 TEST_P(EveryModel, GivesTheSameBytes) {
-  const std::string model = Make(GetParam()), ending = GetParam().made;
-  const std::string low = "one/low" + ending;
+  const std::string model = Make(GetParam()), extension = GetParam().made;
+  const std::string low = "one/low" + extension;
   int converted = 0;
-  ASSERT_EQ(Convert(model, "one", ending, {"--level", "O0"}).code, 0);
+  ASSERT_EQ(Convert(model, "one", extension, {"--level", "O0"}).code, 0);
   const std::map<std::string, std::string> copy = In("one");
   for (const Args& options : Options()) {
     const std::string what = ::testing::PrintToString(options);
-    const Outcome first = Convert(model, "one", ending, options);
+    const Outcome first = Convert(model, "one", extension, options);
     if (first.code == 2 || first.code == 4) continue;  // no model has all names; Paddle's rules are for Paddle's ops
     ASSERT_EQ(first.code, 0) << what << first.err;
     if (In("one") == copy) continue;  // nothing became low: it is no converted model
     ++converted;
     for (const Args& again : {Args(), options, Args{"--level", "O0"}}) {
-      const Outcome second = Convert(low, "two", ending, again);
+      const Outcome second = Convert(low, "two", extension, again);
       ASSERT_EQ(second.code, 0) << what << second.err;
       ExpectSame("one", "two", what + " then " + ::testing::PrintToString(again));
     }
   }
-  EXPECT_GE(converted, ending == ".onnx" ? 14 : 17) << "too few of the options fit this model";
+  EXPECT_GE(converted, extension == ".onnx" ? 14 : 17) << "too few of the options fit this model";
 }
 
 TEST_F(ConvertAgain, OtherFormatsTakeTheOptionsAlong) {

@@ -245,7 +245,7 @@ TEST_F(FailingTest, IllFormedProgramsAreNotConverted) {
   ExpectFailure({"run", "ill.prog", "--input", "in.npz"}, 3, "ill.prog");
 }
 
-TEST_F(FailingTest, ReportsHaveTwoEndings) {
+TEST_F(FailingTest, ReportsHaveTwoExtensions) {
   ExpectFailure({"convert", "mlp.pdmodel", "-o", "o.pdmodel", "--report", "report.txt"}, 2, ".json or .html");
 }
 

@@ -16,7 +16,7 @@ struct Layout {
   std::string name;
   uint64_t begin = 0, align = 4, end = 0;  // empty bytes in front and behind, and where a value may start
   bool backwards = false;                  // the last initializer first
-  bool twins = false;                      // two initializers share their bytes
+  bool shared = false;                     // two initializers share their bytes
   bool says_offset = true, says_length = true;
   int files = 1;
   friend std::ostream& operator<<(std::ostream& out, const Layout& layout) { return out << layout.name; }
@@ -35,9 +35,9 @@ std::vector<Layout> Layouts() {
   add("backwards", 16).backwards = true;
   add("gap_in_front", 8).begin = 128;
   add("padded", 32).end = 100;
-  add("twins", 64).twins = true;
+  add("shared", 64).shared = true;
   Layout& both = add("twins_backwards", 4);
-  both.backwards = both.twins = true;
+  both.backwards = both.shared = true;
   add("no_length", 4096).says_length = false;
   add("several", 64).files = 3;
   return layouts;
@@ -76,22 +76,22 @@ class ExternalData : public CliTest, public ::testing::WithParamInterface<Layout
   void MoveOut(onnx::GraphProto& graph) const {
     const Layout& layout = GetParam();
     std::map<std::string, std::string> files;
-    std::string twin_entry;
+    std::string shared_entry;
     const int n = graph.initializer_size();
     for (int k = 0; k < n; ++k) {
       onnx::TensorProto& tensor = *graph.mutable_initializer(layout.backwards ? n - 1 - k : k);
       const std::string name = k % layout.files == 0 ? "m.onnx.data" : absl::StrCat("part", k % layout.files);
       std::string& file = files[name];
       if (file.empty()) file.resize(layout.begin);
-      const bool twin = layout.twins && (tensor.name() == "w1" || tensor.name() == "w2");
-      std::string at = absl::StrCat(twin && !twin_entry.empty() ? 0 : (file.size() + layout.align - 1) / layout.align * layout.align);
-      if (twin && !twin_entry.empty()) {
-        at = twin_entry;
+      const bool shared = layout.shared && (tensor.name() == "w1" || tensor.name() == "w2");
+      std::string at = absl::StrCat(shared && !shared_entry.empty() ? 0 : (file.size() + layout.align - 1) / layout.align * layout.align);
+      if (shared && !shared_entry.empty()) {
+        at = shared_entry;
       } else {
         file.resize(std::stoull(at));
         file += tensor.raw_data();
       }
-      if (twin) twin_entry = at;
+      if (shared) shared_entry = at;
       const auto entry = [&](const char* key, const std::string& value) {
         onnx::StringStringEntryProto* e = tensor.add_external_data();
         e->set_key(key);

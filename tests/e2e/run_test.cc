@@ -306,7 +306,10 @@ block body parent=main {
 TEST_F(LoopTest, RunsAsTextAndAsAModel) {
   Ok({"run", "loop.prog", "--input", "in.npz", "-o", "a.npz", "--check-nan-inf"});
   float want[2] = {0.5f, -1};
-  for (int i = 0; i < 3; ++i) want[0] = std::tanh(want[0] + 0.5f), want[1] = std::tanh(want[1] - 1);
+  for (int i = 0; i < 3; ++i) {
+    want[0] = std::tanh(want[0] + 0.5f);
+    want[1] = std::tanh(want[1] - 1);
+  }
   const HostTensor y = ReadArchive("a.npz").at("y");
   for (int k = 0; k < 2; ++k) EXPECT_TRUE(Near(y.values<float>()[k], 2 * want[k], ToleranceFor(DType::kF32)));
   Ok({"convert", "loop.prog", "-o", "loop.pdmodel", "--level", "O0"});

@@ -54,7 +54,7 @@ std::string OwnWord(const std::string& text, const std::string& operator_name) {
 }  // namespace
 
 Attempt Try(const OddModel& model, const std::string& folder, void (*begun)(const char* stage)) {
-  const std::string path = absl::StrCat(folder, "/odd", EndingOf(model)), to = absl::StrCat(folder, "/low", EndingOf(model));
+  const std::string path = absl::StrCat(folder, "/odd", ExtensionOf(model)), to = absl::StrCat(folder, "/low", ExtensionOf(model));
   std::ofstream file(path, std::ios::binary);
   file << FileOf(model);
   file.close();

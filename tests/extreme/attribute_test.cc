@@ -39,7 +39,7 @@ std::vector<int64_t> Extremes() {
 }
 
 // An attribute of a model that runs, or one element of a list.
-struct Place {
+struct AttrTarget {
   OddModel model;
   std::string attr;
   AttrValue usual;  // of the attribute; a list with as many elements as are tried
@@ -66,10 +66,10 @@ struct Place {
 };
 
 template <typename T>
-void AddLists(const Place& place, std::vector<T> list, std::vector<Place>* out) {
+void AddLists(const AttrTarget& target, std::vector<T> list, std::vector<AttrTarget>* out) {
   std::vector<std::vector<T>> lists = {list};
   if (list.empty()) {
-    const int rank = place.model.slots.empty() || place.model.slots[0].empty() ? 1 : place.model.slots[0][0].value.rank();
+    const int rank = target.model.slots.empty() || target.model.slots[0].empty() ? 1 : target.model.slots[0][0].value.rank();
     lists.clear();
     for (const int n : std::set<int>{1, rank - 2, rank, 2 * rank - 4, 2 * rank}) {
       if (n > 0) lists.emplace_back(n, T{1});
@@ -77,23 +77,23 @@ void AddLists(const Place& place, std::vector<T> list, std::vector<Place>* out) 
   }
   for (const std::vector<T>& usual : lists) {
     for (const size_t element : std::set<size_t>{0, usual.size() - 1}) {
-      out->push_back(place);
+      out->push_back(target);
       out->back().usual = usual;
       out->back().element = element;
     }
   }
 }
 
-void AddPlaces(const OddModel& model, std::vector<Place>* out) {
+void AddTargets(const OddModel& model, std::vector<AttrTarget>* out) {
   for (const AttrDef& def : model.def->attrs) {
     if (def.extra) continue;
-    Place place{model, def.name, def.value};
+    AttrTarget target{model, def.name, def.value};
     for (const Attr& given : model.attrs) {
-      if (given.name == def.name) place.usual = given.value;
+      if (given.name == def.name) target.usual = given.value;
     }
-    if (std::holds_alternative<int32_t>(place.usual) || std::holds_alternative<int64_t>(place.usual)) out->push_back(place);
-    if (const auto* list = std::get_if<std::vector<int32_t>>(&place.usual)) AddLists(place, *list, out);
-    if (const auto* list = std::get_if<std::vector<int64_t>>(&place.usual)) AddLists(place, *list, out);
+    if (std::holds_alternative<int32_t>(target.usual) || std::holds_alternative<int64_t>(target.usual)) out->push_back(target);
+    if (const auto* list = std::get_if<std::vector<int32_t>>(&target.usual)) AddLists(target, *list, out);
+    if (const auto* list = std::get_if<std::vector<int64_t>>(&target.usual)) AddLists(target, *list, out);
   }
 }
 
@@ -115,7 +115,7 @@ void Seed(OddModel* model) {
   if (std::holds_alternative<int64_t>(seed->value)) model->attrs.push_back({"seed", int64_t{7}});
 }
 
-std::vector<Place> AllPlaces() {
+std::vector<AttrTarget> AllTargets() {
   std::vector<OddModel> models;
   std::vector<const OpDef*> ops = TriedOps();
   if (const char* only = std::getenv("AMPC_EXTREME_ONLY"); only != nullptr) {
@@ -129,13 +129,13 @@ std::vector<Place> AllPlaces() {
     }
   }
   const SweepResult result = SweepOver(models);
-  std::vector<Place> places;
+  std::vector<AttrTarget> targets;
   for (size_t i = 0; i < ops.size(); ++i) {
     size_t t = 0;
-    while (t < kTries && !result.endings[kTries * i + t].ran) ++t;
-    if (t < kTries) AddPlaces(models[kTries * i + t], &places);
+    while (t < kTries && !result.outcomes[kTries * i + t].ran) ++t;
+    if (t < kTries) AddTargets(models[kTries * i + t], &targets);
   }
-  return places;
+  return targets;
 }
 
 // OP ATTRIBUTE RULE [NUMBERS], the first two regular expressions of the whole name.
@@ -160,10 +160,10 @@ std::vector<Line> ReadLines() {
 
 // A model that ran, and the values that its result is to be compared with.
 struct Compared {
-  const Place* place;
+  const AttrTarget* target;
   const Line* line;
   int64_t value;
-  Ending ending;
+  Outcome outcome;
   std::vector<int64_t> with;
 };
 
@@ -176,10 +176,10 @@ std::vector<int64_t> Relatives(const Line& line, int64_t value) {
   return {};
 }
 
-std::string Check(const Compared& c, const Ending& usual, const std::vector<Ending>& relatives) {
-  const auto same = [&](const Ending& other) { return other.ran && other.results == c.ending.results; };
+std::string Check(const Compared& c, const Outcome& usual, const std::vector<Outcome>& relatives) {
+  const auto same = [&](const Outcome& other) { return other.ran && other.results == c.outcome.results; };
   if (c.line->rule == "ignored") return same(usual) ? "" : "changes the result";
-  if (c.line->rule == "appears") return c.ending.first == c.value ? "" : absl::StrCat("appears as ", c.ending.first);
+  if (c.line->rule == "appears") return c.outcome.first == c.value ? "" : absl::StrCat("appears as ", c.outcome.first);
   if (c.line->rule == "untold") return "";
   for (size_t i = 0; i < relatives.size(); ++i) {
     if (same(relatives[i]) != (c.line->rule != "seeds"))
@@ -190,13 +190,13 @@ std::string Check(const Compared& c, const Ending& usual, const std::vector<Endi
 
 TEST(IntegerAttributes, AreRefusedOrReadToTheLastBit) {
   if (kSanitized) GTEST_SKIP() << "the plain build does this";
-  const std::vector<Place> places = AllPlaces();
+  const std::vector<AttrTarget> targets = AllTargets();
   std::vector<OddModel> models;
-  std::vector<std::pair<const Place*, int64_t>> tried;
-  for (const Place& place : places) {
-    for (const int64_t value : place.IsLong() ? Extremes<int64_t>() : Extremes<int32_t>()) {
-      models.push_back(place.With(value));
-      tried.emplace_back(&place, value);
+  std::vector<std::pair<const AttrTarget*, int64_t>> tried;
+  for (const AttrTarget& target : targets) {
+    for (const int64_t value : target.IsLong() ? Extremes<int64_t>() : Extremes<int32_t>()) {
+      models.push_back(target.With(value));
+      tried.emplace_back(&target, value);
     }
   }
   const SweepResult result = SweepOver(models);
@@ -206,40 +206,40 @@ TEST(IntegerAttributes, AreRefusedOrReadToTheLastBit) {
   std::vector<Compared> compared;
   models.clear();
   for (size_t i = 0; i < tried.size(); ++i) {
-    if (!result.endings[i].ran) continue;
-    const auto [place, value] = tried[i];
+    if (!result.outcomes[i].ran) continue;
+    const auto [target, value] = tried[i];
     const Line* line = nullptr;
     for (const Line& candidate : lines) {
-      if (std::regex_match(place->model.def->name, candidate.op) && std::regex_match(place->attr, candidate.attr)) {
+      if (std::regex_match(target->model.def->name, candidate.op) && std::regex_match(target->attr, candidate.attr)) {
         line = &candidate;
         break;
       }
     }
     if (line == nullptr) {
-      ADD_FAILURE() << place->model.def->name << " " << place->attr << " = " << value << " at " << place->element
+      ADD_FAILURE() << target->model.def->name << " " << target->attr << " = " << value << " at " << target->element
                     << ": ran, and no line of attributes.txt says what is right";
       continue;
     }
     line->used = true;
-    compared.push_back({place, line, value, result.endings[i], Relatives(*line, value)});
-    models.push_back(place->model);
-    for (const int64_t other : compared.back().with) models.push_back(place->With(other));
+    compared.push_back({target, line, value, result.outcomes[i], Relatives(*line, value)});
+    models.push_back(target->model);
+    for (const int64_t other : compared.back().with) models.push_back(target->With(other));
   }
   const SweepResult others = SweepOver(models);
   size_t at = 0;
   for (const Compared& c : compared) {
-    const Ending usual = others.endings[at++];
-    const std::vector<Ending> relatives(others.endings.begin() + static_cast<std::ptrdiff_t>(at),
-                                        others.endings.begin() + static_cast<std::ptrdiff_t>(at + c.with.size()));
+    const Outcome usual = others.outcomes[at++];
+    const std::vector<Outcome> relatives(others.outcomes.begin() + static_cast<std::ptrdiff_t>(at),
+                                         others.outcomes.begin() + static_cast<std::ptrdiff_t>(at + c.with.size()));
     at += c.with.size();
     const std::string why = Check(c, usual, relatives);
-    EXPECT_EQ(why, "") << c.place->model.def->name << " " << c.place->attr << " = " << c.value << " at " << c.place->element << " ("
+    EXPECT_EQ(why, "") << c.target->model.def->name << " " << c.target->attr << " = " << c.value << " at " << c.target->element << " ("
                        << c.line->text << ")";
   }
   for (const Line& line : lines)
     EXPECT_TRUE(line.used || std::getenv("AMPC_EXTREME_ONLY") != nullptr) << "no model that runs needs the line '" << line.text << "'";
-  RecordProperty("places", static_cast<int>(places.size()));
-  std::printf("%zu places, %zu models, %zu of them ran\n", places.size(), tried.size(), compared.size());
+  RecordProperty("targets", static_cast<int>(targets.size()));
+  std::printf("%zu targets, %zu models, %zu of them ran\n", targets.size(), tried.size(), compared.size());
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ TEST(CommandLine, EndsPolitely) {
   const SweepOptions options;
   for (int64_t index = 20'000; index < 20'012; ++index) {
     const OddModel model = ModelOf(options, 97 * index);
-    const std::string name = absl::StrCat("odd", EndingOf(model));
+    const std::string name = absl::StrCat("odd", ExtensionOf(model));
     std::ofstream(absl::StrCat(folder, "/", name), std::ios::binary) << FileOf(model);
     ASSERT_TRUE(WriteNpz(folder + "/in.npz", FeedsOf(model)).ok());
     for (const std::vector<std::string>& args :

@@ -28,7 +28,10 @@ int64_t CountOf(int64_t usual) {
 SweepOptions Options(int64_t count) {
   SweepOptions options;
   options.count = count;
-  if (kSanitized) options.memory_bytes = 0, options.step = 11;  // from among as many as the plain build tries
+  if (kSanitized) {
+    options.memory_bytes = 0;
+    options.step = 11;
+  }  // from among as many as the plain build tries
   return options;
 }
 

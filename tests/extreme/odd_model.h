@@ -43,7 +43,7 @@ void Change(int changes, Choices& choices, OddModel* model);
 
 // The file's content. Operands are called a, b, ... by slot, their variadic ones a0, a1, ...; results r, r1, ...
 std::string FileOf(const OddModel& model);
-const char* EndingOf(const OddModel& model);  // ".onnx", ".prog"
+const char* ExtensionOf(const OddModel& model);  // ".onnx", ".prog"
 TensorMap FeedsOf(const OddModel& model);
 // One line for people: what was changed, and the op.
 std::string Describe(const OddModel& model);

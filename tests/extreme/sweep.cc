@@ -33,7 +33,7 @@ enum class State : uint8_t { kNotTried, kBegun, kRan, kRefused, kShortOfMemory, 
 // A child's message to its parent.
 struct Record {
   State state;
-  Ending ending;
+  Outcome outcome;
   char stage[8];
   char what[240];
 };
@@ -58,16 +58,16 @@ std::vector<const OpDef*> Chosen(const std::string& only) {
   return ops;
 }
 
-Ending EndingOf(const TensorMap& fetches) {
-  Ending ending;
-  ending.ran = true;
+Outcome OutcomeOf(const TensorMap& fetches) {
+  Outcome outcome;
+  outcome.ran = true;
   for (const auto& [name, tensor] : fetches) {
     const absl::string_view bytes(static_cast<const char*>(tensor.data()), tensor.size_bytes());
-    ending.results = Fnv1a(bytes, Fnv1a(absl::StrCat(name, Name(tensor.dtype()), ShapeToString(tensor.dims())), ending.results));
+    outcome.results = Fnv1a(bytes, Fnv1a(absl::StrCat(name, Name(tensor.dtype()), ShapeToString(tensor.dims())), outcome.results));
     if (name == "r0" && tensor.dtype() == DType::kI64 && tensor.num_elements() > 0)
-      ending.first = *static_cast<const int64_t*>(tensor.data());
+      outcome.first = *static_cast<const int64_t*>(tensor.data());
   }
-  return ending;
+  return outcome;
 }
 
 int64_t IndexOf(const SweepOptions& options, int64_t position) { return options.first + position * options.step; }
@@ -81,7 +81,7 @@ void TryOne(const SweepOptions& options, int64_t position, const std::string& fo
   const Attempt attempt = Try(ModelOf(options, IndexOf(options, position)), folder,
                               [](const char* stage) { std::strncpy(current->stage, stage, sizeof(current->stage) - 1); });
   const absl::Status polite = CheckPolite(attempt);
-  record.ending = attempt.status.ok() ? EndingOf(attempt.fetches) : Ending();
+  record.outcome = attempt.status.ok() ? OutcomeOf(attempt.fetches) : Outcome();
   const absl::Status& told = polite.ok() ? attempt.status : polite;
   std::strncpy(record.what, std::string(told.message()).c_str(), sizeof(record.what) - 1);
   record.state = !polite.ok()                ? State::kImpolite
@@ -162,7 +162,7 @@ SweepResult Collect(const SweepOptions& options, size_t num_ops) {
     result.ran += record.state == State::kRan;
     result.refused += record.state == State::kRefused;
     result.short_of_memory += record.state == State::kShortOfMemory;
-    result.endings.push_back(record.ending);
+    result.outcomes.push_back(record.outcome);
     const int64_t index = IndexOf(options, i);
     if (record.state == State::kRan && !options.model && (options.changes == 0 || index < static_cast<int64_t>(num_ops)))
       ran.insert(ModelOf(options, index).def->name);

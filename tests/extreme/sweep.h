@@ -22,7 +22,7 @@ struct SweepOptions {
 };
 
 // The result of one model.
-struct Ending {
+struct Outcome {
   bool ran = false;
   uint64_t results = 0;  // of one that ran: a hash of all that it gave
   int64_t first = 0;     // the first element of its first result, where that is an i64
@@ -38,7 +38,7 @@ struct Failure {
 struct SweepResult {
   int64_t tried = 0, ran = 0, refused = 0, short_of_memory = 0;
   std::vector<Failure> failures;
-  std::vector<Ending> endings;            // by position
+  std::vector<Outcome> outcomes;          // by position
   std::vector<std::string> ops_that_ran;  // unchanged, at least once; sorted, without repetition
 };
 

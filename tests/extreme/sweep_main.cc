@@ -15,7 +15,7 @@ namespace {
 
 int Write(const SweepOptions& options, int64_t index, const std::string& folder) {
   const OddModel model = ModelOf(options, index);
-  std::ofstream(absl::StrCat(folder, "/odd", EndingOf(model)), std::ios::binary) << FileOf(model);
+  std::ofstream(absl::StrCat(folder, "/odd", ExtensionOf(model)), std::ios::binary) << FileOf(model);
   const absl::Status status = WriteNpz(folder + "/in.npz", FeedsOf(model));
   std::printf("%s\n", Describe(model).c_str());
   return status.ok() ? 0 : 1;

@@ -35,10 +35,19 @@ struct SetAttribute {
   onnx::AttributeProto* to;
   void operator()(bool v) const { (*this)(int64_t{v}); }
   void operator()(int32_t v) const { (*this)(int64_t{v}); }
-  void operator()(int64_t v) const { to->set_type(2), to->set_i(v); }
-  void operator()(float v) const { to->set_type(1), to->set_f(v); }
+  void operator()(int64_t v) const {
+    to->set_type(2);
+    to->set_i(v);
+  }
+  void operator()(float v) const {
+    to->set_type(1);
+    to->set_f(v);
+  }
   void operator()(double v) const { (*this)(static_cast<float>(v)); }
-  void operator()(const std::string& v) const { to->set_type(3), to->set_s(v); }
+  void operator()(const std::string& v) const {
+    to->set_type(3);
+    to->set_s(v);
+  }
   void operator()(DType v) const { (*this)(int64_t{onnx::NumberOfDType(v)}); }
   void operator()(const std::vector<int64_t>& v) const {
     to->set_type(7);
@@ -168,6 +177,6 @@ std::string TextFile(const OddModel& model) {
 
 std::string FileOf(const OddModel& model) { return model.schema != nullptr ? OnnxFile(model) : TextFile(model); }
 
-const char* EndingOf(const OddModel& model) { return model.schema != nullptr ? ".onnx" : ".prog"; }
+const char* ExtensionOf(const OddModel& model) { return model.schema != nullptr ? ".onnx" : ".prog"; }
 
 }  // namespace ampc::extreme

@@ -234,7 +234,7 @@ y = MatMul(d, w)
 out y f32 [4, 16]
 )"},
     // 1e12 is infinite in fp16, and 0 times that is NaN.
-    {.name = "ReciprocalsOfGuardedNorms", .text = R"(
+    {.name = "ReciprocalsOfNormsWithEpsilon", .text = R"(
 opset 17
 in x f32 [4, 16]
 w zero f32 [4, 1] = 0, 1
@@ -267,7 +267,7 @@ f = Concat(d1, d2, d3, d4) axis=1
 y = Relu(f)
 out y f32 [4, 64]
 )"},
-    {.name = "AGuardThroughConcat", .text = R"(
+    {.name = "AnEpsilonThroughConcat", .text = R"(
 opset 17
 in x f32 [4, 16]
 w zero f32 [4, 1] = 0, 1
@@ -284,7 +284,7 @@ y = MatMul(d, w)
 out y f32 [4, 16]
 )"},
     // The norms of a cosine: their product is 0 in fp16 where each of them is not.
-    {.name = "AProductOfGuardedNorms", .text = R"(
+    {.name = "AProductOfNormsWithEpsilon", .text = R"(
 opset 17
 in x f32 [4, 16]
 w zero f32 [4, 1] = 0, 1

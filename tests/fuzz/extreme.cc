@@ -17,11 +17,11 @@ namespace {
 
 // An op that ended with this sentence, or with such results.
 void Print(const extreme::OddModel& model, const extreme::Attempt& attempt) {
-  std::string ending = absl::StrCat(model.def->name, " ", attempt.stage, " ", attempt.status.message());
+  std::string outcome = absl::StrCat(model.def->name, " ", attempt.stage, " ", attempt.status.message());
   for (const auto& [name, tensor] : attempt.fetches) {
-    absl::StrAppend(&ending, " ", Name(tensor.dtype()), std::string(tensor.dims().size(), '-'), tensor.num_elements() == 0 ? " none" : "");
+    absl::StrAppend(&outcome, " ", Name(tensor.dtype()), std::string(tensor.dims().size(), '-'), tensor.num_elements() == 0 ? " none" : "");
   }
-  TellEnding(ending);
+  RecordOutcome(outcome);
 }
 
 std::string MakeFolder() {

@@ -34,21 +34,21 @@ const Target* FindTarget(absl::string_view name) {
 
 namespace {
 // libFuzzer takes these for branches, and sets them back before each execution.
-__attribute__((section("__libfuzzer_extra_counters"), used)) uint8_t endings[1 << 15];
+__attribute__((section("__libfuzzer_extra_counters"), used)) uint8_t outcomes[1 << 15];
 }  // namespace
 
-void TellEnding(absl::string_view ending) {
+void RecordOutcome(absl::string_view outcome) {
   std::string kind;
   bool quoted = false;
-  for (const char c : ending) {
+  for (const char c : outcome) {
     if (c == '\'') quoted = !quoted;
     if (!quoted && (c < '0' || c > '9')) kind.push_back(c);
   }
-  endings[Fnv1a(kind) % sizeof(endings)] = 1;
+  outcomes[Fnv1a(kind) % sizeof(outcomes)] = 1;
 }
 
 absl::Status CheckPolite(const absl::Status& status) {
-  TellEnding(status.message());
+  RecordOutcome(status.message());
   if (status.ok()) return status;
   const ExitCode code = ExitCodeOf(status);
   if (code != ExitCode::kBadInput && code != ExitCode::kUnsupported && code != ExitCode::kUsage) {

@@ -22,9 +22,9 @@ const Target* FindTarget(absl::string_view name);  // null for none
 
 // Says how an execution ended. libFuzzer keeps the first input that tells a thing, as it does for a branch; numbers and what stands in
 // quotes do not count.
-void TellEnding(absl::string_view ending);
+void RecordOutcome(absl::string_view outcome);
 
-// Ok for ok and for an error that may be said of a file: exit code 2 to 4, one line. Tells its ending.
+// Ok for ok and for an error that may be said of a file: exit code 2 to 4, one line. Records its outcome.
 absl::Status CheckPolite(const absl::Status& status);
 
 // Bytes that a reader can open by name, in memory only. Set replaces them.

@@ -23,7 +23,7 @@ using ::testing::IsEmpty;
 class HostSteps : public StepObserver {
  public:
   absl::Status AfterStep(const ObservedStep& step) override {
-    if (step.place == "host") ops.push_back(step.op->type());
+    if (step.device == "host") ops.push_back(step.op->type());
     return absl::OkStatus();
   }
   std::vector<std::string> ops;

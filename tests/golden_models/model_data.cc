@@ -43,7 +43,10 @@ std::vector<double> InOrderOf(const std::vector<double>& needed, const std::vect
       if (used[f / kRow]) continue;
       double distance = 1e6 * std::abs(found[f] - needed[n]);
       for (int64_t i = 2; i < kRow; ++i) distance += std::abs(found[f + i] - needed[n + i]);
-      if (distance < nearest) nearest = distance, best = f;
+      if (distance < nearest) {
+        nearest = distance;
+        best = f;
+      }
     }
     used[best / kRow] = true;
     out.insert(out.end(), found.begin() + best, found.begin() + best + kRow);

@@ -9,7 +9,7 @@
 
 #include "absl/strings/string_view.h"
 #include "graph/op_registry.h"
-#include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "tests/golden_ops/golden_case.h"
 #include "tests/testlib/status.h"
 

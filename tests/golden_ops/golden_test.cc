@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "tests/golden_ops/golden_case.h"
 #include "tests/testlib/broken_file.h"
 #include "tests/testlib/status.h"

@@ -91,11 +91,11 @@ TestResult ReadOne(const fs::path& status_file) {
 
 }  // namespace
 
-std::vector<fs::path> FilesIn(const fs::path& folder, const std::string& ending) {
+std::vector<fs::path> FilesIn(const fs::path& folder, const std::string& extension) {
   std::vector<fs::path> files;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ending) files.push_back(entry.path());
+    if (entry.path().extension() == extension) files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   return files;

@@ -10,8 +10,8 @@
 
 namespace ampc::testing {
 
-std::string ReadAll(const std::filesystem::path& path);                                                      // "" where it cannot be read
-std::vector<std::filesystem::path> FilesIn(const std::filesystem::path& folder, const std::string& ending);  // sorted
+std::string ReadAll(const std::filesystem::path& path);  // "" where it cannot be read
+std::vector<std::filesystem::path> FilesIn(const std::filesystem::path& folder, const std::string& extension);  // sorted
 
 struct TestResult {
   std::string name;

@@ -149,7 +149,10 @@ TEST(RandomBatches, AreNormalAndDiffer) {
   EXPECT_FALSE(a.at("x") == c.at("x"));
   EXPECT_FALSE(a.at("x") == a.at("y"));
   double sum = 0, squares = 0;
-  for (float v : a.at("x").values<float>()) sum += v, squares += v * v;
+  for (float v : a.at("x").values<float>()) {
+    sum += v;
+    squares += v * v;
+  }
   EXPECT_NEAR(sum / 8192, 0, 0.06);
   EXPECT_NEAR(squares / 8192, 1, 0.08);
 }

@@ -128,8 +128,14 @@ Shape OutShape(const Case& c) {
   if (c.op == "conv2d_transpose") {
     int64_t h = (c.x[2] - 1) * c.strides[0] - p.top - p.bottom + p.dh * (kh - 1) + 1,
             w = (c.x[3] - 1) * c.strides[1] - p.left - p.right + p.dw * (kw - 1) + 1;
-    if (!c.output_padding.empty()) h += c.output_padding[0], w += c.output_padding[1];
-    if (!c.output_size.empty()) h = c.output_size[0], w = c.output_size[1];
+    if (!c.output_padding.empty()) {
+      h += c.output_padding[0];
+      w += c.output_padding[1];
+    }
+    if (!c.output_size.empty()) {
+      h = c.output_size[0];
+      w = c.output_size[1];
+    }
     return {c.x[0], c.filter[1] * c.groups, h, w};
   }
   return {c.x[0], c.filter[0], (c.x[2] + p.top + p.bottom - p.dh * (kh - 1) - 1) / c.strides[0] + 1,
@@ -165,8 +171,10 @@ void Check(const Case& c, Tensor x) {
     Tolerance tolerance = ToleranceFor(c.dtype);
     tolerance.abs += ToleranceFor(DType::kF32).rel * want.scale[i];  // cancellation in a sum of f32 products
     if (std::isinf(want.scale[i]) || std::isnan(want.scale[i])) tolerance.abs = 0;
-    if (!Near(values[i], want.values[i], tolerance))
-      ++wrong, ADD_FAILURE() << "element " << i << " is " << values[i] << ", needs " << want.values[i];
+    if (!Near(values[i], want.values[i], tolerance)) {
+      ++wrong;
+      ADD_FAILURE() << "element " << i << " is " << values[i] << ", needs " << want.values[i];
+    }
   }
 }
 

@@ -11,8 +11,8 @@
 #include "kernels/layout.h"
 #include "kernels/storage.h"
 #include "tests/testlib/device_tolerance.h"
-#include "tests/testlib/guarded_memory.h"
 #include "tests/testlib/kernels_ran.h"
+#include "tests/testlib/redzone_memory.h"
 
 namespace ampc::testing {
 namespace {
@@ -49,7 +49,7 @@ std::vector<int> Placement(const KernelSpec& spec, const Kernel& kernel) {
 absl::StatusOr<std::vector<HostTensor>> RunOnce(const KernelSpec& spec, const Kernel& kernel, absl::Span<const HostTensor* const> operands,
                                                 const std::vector<int>& placement, Device& device) {
   AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device.NewStream());
-  std::vector<GuardedMemory> inputs, outputs;
+  std::vector<RedzoneMemory> inputs, outputs;
   std::vector<const void*> in;
   std::vector<void*> out;
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -65,14 +65,14 @@ absl::StatusOr<std::vector<HostTensor>> RunOnce(const KernelSpec& spec, const Ke
         outputs.emplace_back(*stream).Allocate(BytesOf(spec.outputs[i]), static_cast<int64_t>(SizeOf(spec.outputs[i].dtype))));
     out.push_back(placement[i] < 0 ? outputs.back().data() : inputs[placement[i]].data());
   }
-  GuardedMemory workspace(*stream);
+  RedzoneMemory workspace(*stream);
   AMPC_RETURN_IF_ERROR(workspace.Allocate(kernel.workspace_bytes()));
   AMPC_RETURN_IF_ERROR(kernel.Run({in, absl::MakeSpan(out), workspace.data(), 1, stream.get()}));
-  AMPC_RETURN_IF_ERROR(workspace.CheckGuard("its workspace"));
-  for (size_t i = 0; i < inputs.size(); ++i) AMPC_RETURN_IF_ERROR(inputs[i].CheckGuard(absl::StrCat("operand ", i)));
+  AMPC_RETURN_IF_ERROR(workspace.CheckRedzone("its workspace"));
+  for (size_t i = 0; i < inputs.size(); ++i) AMPC_RETURN_IF_ERROR(inputs[i].CheckRedzone(absl::StrCat("operand ", i)));
   std::vector<HostTensor> results;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    AMPC_RETURN_IF_ERROR(outputs[i].CheckGuard(absl::StrCat("result ", i)));
+    AMPC_RETURN_IF_ERROR(outputs[i].CheckRedzone(absl::StrCat("result ", i)));
     AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(spec.outputs[i].dtype, spec.outputs[i].dims));
     AMPC_RETURN_IF_ERROR((placement[i] < 0 ? outputs[i] : inputs[placement[i]]).Read(t.mutable_data()));
     AMPC_ASSIGN_OR_RETURN(t, ToStorage(std::move(t)));

@@ -8,6 +8,7 @@
 #include "graph/base/host_tensor.h"
 #include "kernels/device/device.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 
 namespace ampc::testing {
 

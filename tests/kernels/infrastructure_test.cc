@@ -91,7 +91,10 @@ TEST(WeightCache, KeepsWhatWasPackedOfLastingValuesOnly) {
   WeightCache cache;
   cache.AddLasting(&lasting);
   int packs = 0;
-  const auto pack = [&]() -> absl::StatusOr<HostTensor> { return ++packs, lasting; };
+  const auto pack = [&]() -> absl::StatusOr<HostTensor> {
+    ++packs;
+    return lasting;
+  };
   ASSERT_OK_AND_ASSIGN(const WeightCache::Packed first, cache.Get(&lasting, "a", pack));
   ASSERT_OK_AND_ASSIGN(const WeightCache::Packed again, cache.Get(&lasting, "a", pack));
   EXPECT_EQ(first, again);

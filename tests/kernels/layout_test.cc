@@ -73,7 +73,10 @@ void CheckLayouts(const OpRun& run, const std::vector<std::string>& slots, DType
     OpRun other = run;
     std::string names;
     for (size_t i = 0; i < slots.size(); ++i) {
-      if (set >> i & 1) other.ChannelsLast(slots[i]), names += slots[i] + " ";
+      if (set >> i & 1) {
+        other.ChannelsLast(slots[i]);
+        names += slots[i] + " ";
+      }
     }
     SCOPED_TRACE(names);
     ASSERT_OK_AND_ASSIGN(const auto got, other.Run());

@@ -25,7 +25,10 @@ struct Case {
 
 struct Sum {
   double value = 0, scale = 0;
-  void Add(double v) { value += v, scale += std::abs(v); }
+  void Add(double v) {
+    value += v;
+    scale += std::abs(v);
+  }
 };
 
 // Product of the matrices at broadcast position `b` of `batch`.
@@ -49,7 +52,8 @@ std::vector<Sum> Reference(const Case& c, const Tensor& x, const Tensor& y) {
       rest /= size;
       if (xd[i] > 1) xb += at * xstep;
       if (yd[i] > 1) yb += at * ystep;
-      xstep *= xd[i], ystep *= yd[i];
+      xstep *= xd[i];
+      ystep *= yd[i];
     }
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j) {
@@ -72,8 +76,10 @@ void Compare(const Tensor& got, const std::vector<Sum>& want, DType dtype) {
     Tolerance tolerance = ToleranceFor(dtype);
     tolerance.abs +=
         std::isfinite(want[i].scale) ? ToleranceFor(DType::kF32).rel * want[i].scale : 0;  // cancellation in a sum of f32 products
-    if (!Near(values[i], want[i].value, tolerance))
-      ++wrong, ADD_FAILURE() << "element " << i << " is " << values[i] << ", needs " << want[i].value;
+    if (!Near(values[i], want[i].value, tolerance)) {
+      ++wrong;
+      ADD_FAILURE() << "element " << i << " is " << values[i] << ", needs " << want[i].value;
+    }
   }
 }
 
@@ -112,7 +118,10 @@ TEST(Matmul, TransposedOperands) {
     for (const bool tx : {false, true}) {
       for (const bool ty : {false, true}) {
         const auto mk = [](bool t, int64_t a, int64_t b) { return t ? Shape{b, a} : Shape{a, b}; };
-        const auto stack = [](Shape lead, const Shape& s) { return lead.insert(lead.end(), s.begin(), s.end()), lead; };
+        const auto stack = [](Shape lead, const Shape& s) {
+          lead.insert(lead.end(), s.begin(), s.end());
+          return lead;
+        };
         Check({.x = mk(tx, 5, 17), .y = mk(ty, 17, 9), .trans_x = tx, .trans_y = ty, .constant = constant});
         Check({.x = stack({3}, mk(tx, 20, 33)), .y = stack({3}, mk(ty, 33, 24)), .trans_x = tx, .trans_y = ty, .constant = constant});
         Check({.x = stack({2, 3}, mk(tx, 8, 16)), .y = mk(ty, 16, 8), .trans_x = tx, .trans_y = ty, .constant = constant});
@@ -167,7 +176,9 @@ TEST(Matmul, NonFiniteValuesPassThroughTheSum) {
   for (const DType t : {DType::kF32, DType::kF16, DType::kBF16}) {
     Tensor x = Random({20, 32}, 1, 0.5, 1);
     const auto v = x.stored.mutable_values<float>();
-    v[3] = std::numeric_limits<float>::infinity(), v[70] = -v[3], v[200] = std::numeric_limits<float>::quiet_NaN();
+    v[3] = std::numeric_limits<float>::infinity();
+    v[70] = -v[3];
+    v[200] = std::numeric_limits<float>::quiet_NaN();
     Check({.x = {20, 32}, .y = {32, 24}, .dtype = t}, x);
   }
 }

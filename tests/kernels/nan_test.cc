@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "graph/op_registry.h"
-#include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "tests/kernels/op_run.h"
 #include "tests/testlib/status.h"
 

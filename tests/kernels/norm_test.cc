@@ -80,7 +80,9 @@ TEST(Softmax, LowPrecisionAndNonFinite) {
   for (const DType t : {DType::kF16, DType::kBF16}) CheckSoftmax(Low(t, {6, 20}, Random({6, 20}, 1).floats()), -1);
   Tensor x = Random({4, 12}, 1);
   const auto v = x.stored.mutable_values<float>();
-  v[1] = -kInf, v[14] = kInf, v[25] = std::numeric_limits<float>::quiet_NaN();
+  v[1] = -kInf;
+  v[14] = kInf;
+  v[25] = std::numeric_limits<float>::quiet_NaN();
   for (int i = 36; i < 48; ++i) v[i] = -kInf;
   CheckSoftmax(x, 1);
   CheckSoftmax(x, 0);
@@ -111,10 +113,14 @@ void CheckLayerNorm(const Tensor& x, int begin, bool affine, bool statistics, do
     for (int64_t i = 0; i < size; ++i) variance += (row[i] - mean) * (row[i] - mean) / static_cast<double>(size);
     for (int64_t i = 0; i < size; ++i)
       y.push_back((row[i] - mean) / std::sqrt(variance + epsilon) * (affine ? ss[i] : 1) + (affine ? bs[i] : 0));
-    means.push_back(mean), variances.push_back(variance);
+    means.push_back(mean);
+    variances.push_back(variance);
   }
   Compare(got[0], y);
-  if (statistics) Compare(got[1], means), Compare(got[2], variances);
+  if (statistics) {
+    Compare(got[1], means);
+    Compare(got[2], variances);
+  }
 }
 
 TEST(LayerNorm, MatchesTheDefinition) {
@@ -173,12 +179,19 @@ void CheckBatchNorm(const BatchNormCase& c) {
     each([&](int64_t i) { v += (xs[i] - m) * (xs[i] - m) / count; });
     mean_out.push_back(training ? mean.floats()[ch] * momentum + m * (1 - momentum) : mean.floats()[ch]);
     variance_out.push_back(training ? variance.floats()[ch] * momentum + v * (1 - momentum) : variance.floats()[ch]);
-    if (!training) m = mean.floats()[ch], v = variance.floats()[ch];
-    saved_mean.push_back(m), saved_variance.push_back(1 / std::sqrt(v + epsilon));
+    if (!training) {
+      m = mean.floats()[ch];
+      v = variance.floats()[ch];
+    }
+    saved_mean.push_back(m);
+    saved_variance.push_back(1 / std::sqrt(v + epsilon));
     each([&](int64_t i) { y[i] = (xs[i] - m) / std::sqrt(v + epsilon) * scale.floats()[ch] + bias.floats()[ch]; });
   }
   Compare(c.nhwc ? ToNchw(got[0]) : got[0], y);
-  Compare(got[1], mean_out), Compare(got[2], variance_out), Compare(got[3], saved_mean), Compare(got[4], saved_variance);
+  Compare(got[1], mean_out);
+  Compare(got[2], variance_out);
+  Compare(got[3], saved_mean);
+  Compare(got[4], saved_variance);
 }
 
 TEST(BatchNorm, ByGivenStatistics) {

@@ -21,7 +21,7 @@
 namespace ampc::testing {
 namespace {
 
-constexpr size_t kGuard = 64;  // bytes after each result that no kernel may touch
+constexpr size_t kRedzone = 64;  // bytes after each result that no kernel may touch
 constexpr int kPoison = 0xcd;
 // Elements of an operand with which an op runs in each storage; tests of all floats of a type have more.
 constexpr int64_t kMostInEachStorage = 1 << 16;
@@ -174,18 +174,18 @@ absl::StatusOr<std::vector<Tensor>> RunOnce(const KernelSpec& spec, const Kernel
   std::vector<void*> out;
   for (const HostTensor& t : inputs) in.push_back(t.data());
   for (const TensorDesc& desc : spec.outputs) {
-    outputs.push_back(Bytes(static_cast<size_t>(desc.StorageBytes()) + kGuard));
+    outputs.push_back(Bytes(static_cast<size_t>(desc.StorageBytes()) + kRedzone));
     out.push_back(outputs.back().mutable_data());
   }
   if (in_place >= 0) {
     if (inputs[in_place].size_bytes() > 0) std::memcpy(out[0], in[in_place], inputs[in_place].size_bytes());
     in[in_place] = out[0];
   }
-  HostTensor workspace = Bytes(static_cast<size_t>(kernel.workspace_bytes()) + kGuard);
+  HostTensor workspace = Bytes(static_cast<size_t>(kernel.workspace_bytes()) + kRedzone);
   AMPC_RETURN_IF_ERROR(kernel.Run({in, absl::MakeSpan(out), workspace.mutable_data(), threads}));
   const auto intact = [](const HostTensor& t) {
-    const auto guard = t.bytes().last(kGuard);
-    return std::all_of(guard.begin(), guard.end(), [](std::byte b) { return b == std::byte{kPoison}; });
+    const auto redzone = t.bytes().last(kRedzone);
+    return std::all_of(redzone.begin(), redzone.end(), [](std::byte b) { return b == std::byte{kPoison}; });
   };
   if (!intact(workspace)) return InternalError("the kernel wrote beyond its workspace");
   std::vector<Tensor> results;

@@ -15,6 +15,7 @@
 #include "graph/type.h"
 #include "kernels/device/device.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 
 namespace ampc::testing {
 

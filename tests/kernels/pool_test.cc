@@ -47,7 +47,8 @@ std::vector<Span> Spans(const Case& c, int axis) {
     after = c.paddings.size() == 2 ? c.paddings[axis] : c.paddings[2 * axis + 1];
   } else if (c.padding_algorithm == "SAME") {
     const int64_t total = std::max<int64_t>(((in + s - 1) / s - 1) * s + k - in, 0);
-    before = total / 2, after = total - before;
+    before = total / 2;
+    after = total - before;
   }
   const int64_t room = in + before + after - k;
   const int64_t out = (c.ceil_mode ? (room + s - 1) / s : room / s) + 1;
@@ -157,7 +158,9 @@ TEST(Pool2D, LowPrecisionIsTheRoundedResult) {
 TEST(Pool2D, NonFiniteValues) {
   Tensor x = Random({1, 4, 6, 6}, 1);
   const auto v = x.stored.mutable_values<float>();
-  v[3] = std::numeric_limits<float>::infinity(), v[50] = -v[3], v[100] = std::numeric_limits<float>::quiet_NaN();
+  v[3] = std::numeric_limits<float>::infinity();
+  v[50] = -v[3];
+  v[100] = std::numeric_limits<float>::quiet_NaN();
   for (int i = 108; i < 144; ++i) v[i] = -std::numeric_limits<float>::infinity();
   Check({.x = {1, 4, 6, 6}, .ksize = {3, 3}, .strides = {2, 2}, .paddings = {1, 1}}, x);
   Check({.x = {1, 4, 6, 6}, .ksize = {1, 1}, .global = true}, x);

@@ -161,7 +161,10 @@ void CheckProduct(const Product& p) {
   const std::vector<int> x = Bytes(p.x_type, count(p.x), 1), y = Bytes(p.y_type, count(p.y), 2);
   const int64_t n = p.y[p.y.size() - (p.transposed ? 2 : 1)];
   std::vector<float> scales(n), bias(n);
-  for (int64_t i = 0; i < n; ++i) scales[i] = 0.001f * static_cast<float>(i + 1), bias[i] = static_cast<float>(i) - 3;
+  for (int64_t i = 0; i < n; ++i) {
+    scales[i] = 0.001f * static_cast<float>(i + 1);
+    bias[i] = static_cast<float>(i) - 3;
+  }
   const std::vector<int64_t> sums = SumsOf(p, x, y);
   for (const bool constant : {false, true}) {
     const auto run = [&](int what) {  // sums, fp32, quantised
@@ -256,7 +259,10 @@ void CheckConvolution(const Convolution& c) {
   const auto sums = SumsOf(c, x, w, &dims);
   const int64_t filters = c.w[0], positions = dims[2] * dims[3];
   std::vector<float> scales(filters), bias(filters);
-  for (int64_t i = 0; i < filters; ++i) scales[i] = 0.002f * static_cast<float>(i + 1), bias[i] = static_cast<float>(i) - 3;
+  for (int64_t i = 0; i < filters; ++i) {
+    scales[i] = 0.002f * static_cast<float>(i + 1);
+    bias[i] = static_cast<float>(i) - 3;
+  }
   for (const bool quantises : {false, true}) {
     for (const int last : {0, 1, 2, 3}) {  // bits: operand, result
       OpRun op("quantized_conv2d");
@@ -297,7 +303,10 @@ TEST(QuantizedConv2D, MatchesTheDefinition) {
     for (const auto& [w_type, w_zero] :
          {std::pair(DType::kI8, 0), std::pair(DType::kI8, 2), std::pair(DType::kU8, 128), std::pair(DType::kU8, 7)}) {
       const auto check = [&, type = w_type, zero = w_zero](Convolution c) {
-        c.x_type = x_type, c.x_zero = x_zero, c.w_type = type, c.w_zero = zero;
+        c.x_type = x_type;
+        c.x_zero = x_zero;
+        c.w_type = type;
+        c.w_zero = zero;
         CheckConvolution(c);
       };
       check({{1, 1, 1, 1}, {1, 1, 1, 1}});

@@ -63,7 +63,7 @@ ConvertOptions RandomOptions(Choices& choices, const std::vector<std::string>& t
 
 absl::Status Broken(absl::string_view property) { return absl::InternalError(property); }
 
-// Each float value of a run lies in the bounds of the value of that name; a low copy has the name of its original and an ending. NaN is
+// Each float value of a run lies in the bounds of the value of that name; a low copy has the name of its original and a suffix. NaN is
 // made of an infinity of a value that nothing was proven of.
 class BoundsObserver : public StepObserver {
  public:

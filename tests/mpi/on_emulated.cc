@@ -1,7 +1,7 @@
 // The emulated device with the kernels of collective and optimizer ops; all others run on the host, so a training has the host's bits.
 #include "absl/status/status.h"
 #include "kernels/device/emulated/emulated_device.h"
-#include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "tests/mpi/worker_device.h"
 
 namespace ampc::cuda {

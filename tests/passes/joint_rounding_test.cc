@@ -26,7 +26,7 @@ NormChannel Jointly(const NormChannel& c, DType low = DType::kF16) { return Roun
 double Slope(const NormChannel& c) { return c.scale / std::sqrt(static_cast<double>(c.variance) + kEpsilon); }
 double Offset(const NormChannel& c) { return c.bias - c.mean * Slope(c); }
 
-double Unit(double value, DType low) { return std::ldexp(1.0, std::ilogb(value) - (low == DType::kF16 ? 10 : 7)); }
+double Ulp(double value, DType low) { return std::ldexp(1.0, std::ilogb(value) - (low == DType::kF16 ? 10 : 7)); }
 
 // Scales and variances as a trained network has them, biases and means of any ratio.
 NormChannel RandomChannel(std::mt19937& random) {
@@ -64,10 +64,10 @@ TEST_P(JointRounding, StaysWithinItsUnits) {
     EXPECT_EQ(c, Alone(c, low)) << i;  // numbers of the type
     EXPECT_GT(c.variance, 0) << i;
     const double most = kMostUnits + 1;  // units of both sides of a power of two
-    EXPECT_LE(std::fabs(c.scale - exact.scale), most * Unit(std::max(std::fabs(c.scale), std::fabs(exact.scale)), low)) << i;
-    EXPECT_LE(std::fabs(c.variance - exact.variance), most * Unit(std::max(c.variance, exact.variance), low)) << i;
+    EXPECT_LE(std::fabs(c.scale - exact.scale), most * Ulp(std::max(std::fabs(c.scale), std::fabs(exact.scale)), low)) << i;
+    EXPECT_LE(std::fabs(c.variance - exact.variance), most * Ulp(std::max(c.variance, exact.variance), low)) << i;
     const double a = std::fabs(Slope(exact));
-    const double unit = Unit(std::max<double>(std::fabs(exact.bias), std::fabs(exact.mean) * a), low);
+    const double unit = Ulp(std::max<double>(std::fabs(exact.bias), std::fabs(exact.mean) * a), low);
     EXPECT_LE(std::fabs(c.bias - exact.bias), most * unit) << i;
     EXPECT_LE(std::fabs(c.mean - exact.mean) * a, most * unit) << i;
   }
@@ -142,7 +142,8 @@ TEST(JointRoundingEdges, WhatIsNotLoweredKeepsItsValue) {
   for (int i = 0; i < 1000; ++i) {
     const NormChannel exact = RandomChannel(random);
     NormChannel alone = Alone(exact);
-    alone.mean = exact.mean, alone.variance = exact.variance;
+    alone.mean = exact.mean;
+    alone.variance = exact.variance;
     const NormChannel c = RoundJointly(exact, alone, {.mean = false, .variance = false}, kEpsilon, DType::kF16);
     EXPECT_EQ(c.mean, exact.mean);
     EXPECT_EQ(c.variance, exact.variance);

@@ -100,7 +100,7 @@ TEST_F(HtmlReport, SameDataSameBytes) {
   EXPECT_EQ(ReportHtml(a), ReportHtml(b));
 }
 
-TEST_F(HtmlReport, TheEndingChooses) {
+TEST_F(HtmlReport, TheExtensionChooses) {
   testing::WriteFile(folder_ / "model.prog", ReportedProgram());
   ConvertOptions options{.model = folder_ / "model.prog", .output = folder_ / "low.ampc", .page = ReportHtml};
   options.report = folder_ / "r.json";

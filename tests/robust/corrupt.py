@@ -41,7 +41,7 @@ _REAL = [
 ]
 # Small models in the source tree: files, share, inputs.
 _SMALL = [
-    (["tests/golden/models/%s.%s" % (name, ending) for ending in ("pdmodel", "pdiparams")], 10, None)
+    (["tests/golden/models/%s.%s" % (name, extension) for extension in ("pdmodel", "pdiparams")], 10, None)
     for name in ("decoder", "detector", "encoder", "recogniser", "speech")
 ] + [
     (["tests/golden/control/gru_decoder.pdmodel", "tests/golden/control/gru_decoder.pdiparams"], 10, None),
@@ -97,8 +97,8 @@ class Case:
                 file.write(content)
 
     def commands(self, ampc):
-        ending = os.path.splitext(self.model.program)[1]
-        out = [[ampc, "convert", self.model.program, "-o", "out" + ending, "--no-sync"]]
+        extension = os.path.splitext(self.model.program)[1]
+        out = [[ampc, "convert", self.model.program, "-o", "out" + extension, "--no-sync"]]
         if self.runs:
             out.append([ampc, "run", self.model.program, "--input", self.model.inputs, "-o", "out.npz", "--threads", "1"])
         return out

@@ -468,7 +468,7 @@ class KillTest(RobustTest):
 
 class CorruptTest(RobustTest):
     def test_marks_that_contradict_each_other(self):
-        # A fetched parameter is said to have been lowered, which no conversion does.
+        # A fetched parameter is said to have been retyped, which no conversion does.
         with open(self.path("marked.prog"), "w", encoding="utf-8") as file:
             file.write("program p version=1\n\nblock main {\n  feed x : f16 [2]\n  param w : f16 [2] !was=f32 = [1, 2]\n"
                        "  w <- elementwise_add(w, x)\n  fetch w\n}\n")

@@ -145,7 +145,10 @@ TEST(Difference, OfKnownNumbers) {
 
 TEST(Difference, DoesNotDependOnThreads) {
   std::vector<float> a(300000), b(300000);
-  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 977) * 0.37f, b[i] = a[i] * (1 + 1e-3f * static_cast<float>(i % 13));
+  for (size_t i = 0; i < a.size(); ++i) {
+    a[i] = static_cast<float>(i % 977) * 0.37f;
+    b[i] = a[i] * (1 + 1e-3f * static_cast<float>(i % 13));
+  }
   const Difference one = Compare(a, b, DType::kF16, 1), four = Compare(a, b, DType::kF16, 4);
   EXPECT_EQ(one.mean_rel, four.mean_rel);
   EXPECT_EQ(one.cosine, four.cosine);

@@ -1,4 +1,5 @@
 #include "runtime/plan/memory_plan.h"
+#include "graph/base/aligned.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +8,6 @@
 
 namespace ampc {
 namespace {
-
-int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // Overlapping in time means disjoint in memory, and everything lies in the arena.
 void ExpectValid(const std::vector<LiveRange>& ranges, const MemoryPlan& plan) {

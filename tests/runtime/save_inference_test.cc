@@ -152,8 +152,8 @@ TEST_F(SaveInference, RunsFromEveryFormat) {
     EXPECT_EQ(want == exact, remove);
     for (size_t i = 0; i < want.size(); ++i)
       EXPECT_TRUE(testing::Near(want[i], exact[i], testing::ToleranceFor(DType::kF16))) << want[i] << ' ' << exact[i];
-    for (const char* ending : {".pdmodel", ".ampc", ".prog"}) {
-      const std::string path = dir / ((remove ? "fp32" : "mixed") + std::string(ending));
+    for (const char* extension : {".pdmodel", ".ampc", ".prog"}) {
+      const std::string path = dir / ((remove ? "fp32" : "mixed") + std::string(extension));
       ASSERT_OK(SaveInferenceProgram(trained_, scope_, {"x"}, {"p"}, path, {.remove_amp_cast = remove}));
       EXPECT_EQ(RunOn(Session::Load(path, {.threads = 1})), want) << path;
     }

@@ -10,6 +10,7 @@
 
 #include "graph/base/dtype.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 
 namespace ampc::testing {
 

@@ -21,7 +21,7 @@ namespace {
 
 enum class Kind { kCheck, kNext, kSame, kNot, kLabel };
 
-struct Piece {
+struct Token {
   bool variable = false;
   std::string text;  // literal, or the variable's name
 };
@@ -30,7 +30,7 @@ struct Check {
   Kind kind = Kind::kCheck;
   int line = 0;
   std::string pattern;
-  std::vector<Piece> pieces;
+  std::vector<Token> tokens;
 };
 
 using Bindings = std::map<std::string, std::string>;
@@ -43,18 +43,18 @@ std::string OneBlank(absl::string_view line) {
   return out;
 }
 
-absl::StatusOr<std::vector<Piece>> Pieces(absl::string_view pattern, int line) {
-  std::vector<Piece> pieces;
+absl::StatusOr<std::vector<Token>> Tokens(absl::string_view pattern, int line) {
+  std::vector<Token> tokens;
   while (!pattern.empty()) {
     const size_t open = pattern.find("[[");
-    if (open != 0) pieces.push_back({false, std::string(pattern.substr(0, open))});
+    if (open != 0) tokens.push_back({false, std::string(pattern.substr(0, open))});
     if (open == absl::string_view::npos) break;
     const size_t close = pattern.find("]]", open);
     if (close == absl::string_view::npos) return UsageError(absl::StrCat("check line ", line, ": found '[[', needed ']]' behind it"));
-    pieces.push_back({true, std::string(pattern.substr(open + 2, close - open - 2))});
+    tokens.push_back({true, std::string(pattern.substr(open + 2, close - open - 2))});
     pattern.remove_prefix(close + 2);
   }
-  return pieces;
+  return tokens;
 }
 
 absl::StatusOr<std::vector<Check>> ParseChecks(absl::string_view text) {
@@ -76,7 +76,7 @@ absl::StatusOr<std::vector<Check>> ParseChecks(absl::string_view text) {
     }
     if (!check || check->pattern.empty())
       return UsageError(absl::StrCat("check line ", line, ": found '", row, "', needed CHECK: and a pattern"));
-    AMPC_ASSIGN_OR_RETURN(check->pieces, Pieces(check->pattern, line));
+    AMPC_ASSIGN_OR_RETURN(check->tokens, Tokens(check->pattern, line));
     checks.push_back(*std::move(check));
   }
   if (checks.empty()) return UsageError("found no CHECK line, needed one");
@@ -99,13 +99,13 @@ size_t NameLength(absl::string_view line, size_t pos) {
 
 // The end of the match that starts at `pos`, with its new bindings.
 std::optional<size_t> MatchAt(const Check& check, absl::string_view line, size_t pos, Bindings& bindings) {
-  for (const Piece& piece : check.pieces) {
-    std::string want = piece.text;
-    if (piece.variable) {
+  for (const Token& token : check.tokens) {
+    std::string want = token.text;
+    if (token.variable) {
       const size_t length = NameLength(line, pos);
       if (length == 0) return std::nullopt;
       const std::string name(line.substr(pos, length));
-      want = bindings.emplace(piece.text, name).first->second;
+      want = bindings.emplace(token.text, name).first->second;
       if (want != name) return std::nullopt;
     }
     if (!absl::StartsWith(line.substr(pos), want)) return std::nullopt;
@@ -130,7 +130,7 @@ class Matcher {
         nots.push_back(&check);
         continue;
       }
-      const Place from = last_;
+      const TextPosition from = last_;
       AMPC_RETURN_IF_ERROR(Advance(check, check.kind == Kind::kLabel ? labels_[label] : from.line));
       if (check.kind == Kind::kLabel) ++label;
       AMPC_RETURN_IF_ERROR(CheckAbsent(nots, from, start_));
@@ -140,7 +140,7 @@ class Matcher {
   }
 
  private:
-  struct Place {
+  struct TextPosition {
     size_t line = 0, column = 0;
   };
 
@@ -188,7 +188,7 @@ class Matcher {
                                                       : "what follows the last match");
   }
 
-  absl::Status CheckAbsent(const std::vector<const Check*>& nots, Place from, Place to) const {
+  absl::Status CheckAbsent(const std::vector<const Check*>& nots, TextPosition from, TextPosition to) const {
     for (const Check* check : nots) {
       for (size_t line = from.line; line < lines_.size() && line <= to.line; ++line) {
         Bindings copy = bindings_;
@@ -212,7 +212,7 @@ class Matcher {
   std::vector<std::string> lines_;
   std::vector<size_t> labels_;
   Bindings bindings_;
-  Place start_, last_;  // of the last match
+  TextPosition start_, last_;  // of the last match
   bool matched_ = false;
   size_t limit_ = 0;  // one past the last line that may match now
 };

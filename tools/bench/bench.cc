@@ -170,14 +170,14 @@ absl::StatusOr<Trainer> MakeTrainer(const BenchRequest& request, const BenchNetw
   info.optimizer = "momentum";
   info.learning_rate = 1e-4;
   AMPC_ASSIGN_OR_RETURN(Optimizer optimizer, MakeOptimizer(train, info));
-  TrainerOptions place;
-  place.device = request.device;
-  place.threads = request.threads;
-  place.accumulate = request.accumulate;
+  TrainerOptions trainer_options;
+  trainer_options.device = request.device;
+  trainer_options.threads = request.threads;
+  trainer_options.accumulate = request.accumulate;
   if (level == "O0") {
     AMPC_ASSIGN_OR_RETURN(const std::vector<VarGradient> gradients, AppendBackward(b.program(), *net.loss.var));
     AMPC_RETURN_IF_ERROR(optimizer.ApplyGradients(b.program(), b.startup(), gradients).status());
-    return Trainer::Create(b.Build(), place);
+    return Trainer::Create(b.Build(), trainer_options);
   }
   amp::DecorateOptions options;
   options.level = level;
@@ -185,8 +185,8 @@ absl::StatusOr<Trainer> MakeTrainer(const BenchRequest& request, const BenchNetw
   options.use_pure_fp16 = level == "O2";
   const auto decorated = amp::Decorate(std::move(optimizer), options);
   AMPC_RETURN_IF_ERROR(decorated->Minimize(b, net.loss));
-  AMPC_ASSIGN_OR_RETURN(Trainer trainer, Trainer::Create(b.Build(), place));
-  AMPC_RETURN_IF_ERROR(decorated->AmpInit(place, trainer.scope(), {}));
+  AMPC_ASSIGN_OR_RETURN(Trainer trainer, Trainer::Create(b.Build(), trainer_options));
+  AMPC_RETURN_IF_ERROR(decorated->AmpInit(trainer_options, trainer.scope(), {}));
   return trainer;
 }
 

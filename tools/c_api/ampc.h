@@ -133,7 +133,7 @@ typedef struct ampc_file {
   size_t bytes;
 } ampc_file;
 
-/* The model in the file or folder `path`; where there are files, the one of them that has this name, whose ending says the format
+/* The model in the file or folder `path`; where there are files, the one of them that has this name, whose extension says the format
  * ("model.onnx"). */
 typedef struct ampc_model {
   const char* path;
@@ -159,7 +159,7 @@ ampc_code ampc_outcome_file(const ampc_outcome* outcome, size_t index, ampc_file
 size_t ampc_num_notes(const ampc_outcome* outcome);
 const char* ampc_note(const ampc_outcome* outcome, size_t index); /* NULL for an index that is not below the number */
 /* Writes the model that a conversion or a strip made, also where it is in memory: all of its files get their names from `path`, whose
- * ending chooses the format. The model that it was made of still has to be there, and is not written over: AMPC_USAGE. */
+ * extension chooses the format. The model that it was made of still has to be there, and is not written over: AMPC_USAGE. */
 ampc_code ampc_outcome_save(const ampc_outcome* outcome, const char* path);
 /* What there is to say, as JSON; of a conversion also the whole report, as JSON and as a page. Made at the first call for it. */
 ampc_code ampc_outcome_json(ampc_outcome* outcome, const char** text);

@@ -122,7 +122,7 @@ void AddRows(const Options& options, bool all, ConvertFlags& flags) {
 void AddConvertOptions(const Options& options, ConvertFlags& flags) {
   options.Add("model", flags.options.model, kModelHelp).Required();
   const Options basic = options.Under(Name(OptionHeading::kBasic));
-  basic.Add("--output,-o", flags.options.output, "the converted model; the ending chooses the format").Required().Values("FILE");
+  basic.Add("--output,-o", flags.options.output, "the converted model; the extension chooses the format").Required().Values("FILE");
   AddRows(options, true, flags);
 }
 

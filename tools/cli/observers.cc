@@ -7,8 +7,8 @@ namespace ampc {
 
 absl::Status RunObserver::AfterStep(const ObservedStep& step) {
   if (options_.verbose) {
-    console_.Note(absl::StrCat(step.index, "  ", step.op->type(), "  ", PlaceText(step), "  ", step.implementation, "  ", ResultTypes(step),
-                               "  ", HumanSeconds(step.seconds)));
+    console_.Note(absl::StrCat(step.index, "  ", step.op->type(), "  ", DeviceText(step), "  ", step.implementation, "  ",
+                               ResultTypes(step), "  ", HumanSeconds(step.seconds)));
   }
   if (options_.trace) trace_.Add(step);
   return options_.check_nan_inf ? CheckFinite(step) : absl::OkStatus();

@@ -15,7 +15,7 @@ namespace ampc {
 
 absl::Status CheckTensorFileName(const std::string& path) {
   if (absl::EndsWith(path, ".npz") || absl::EndsWith(path, ".safetensors")) return absl::OkStatus();
-  return UsageError(absl::StrCat("output '", path, "' has an unknown ending, .npz or .safetensors is needed"));
+  return UsageError(absl::StrCat("output '", path, "' has an unknown extension, .npz or .safetensors is needed"));
 }
 
 absl::Status AddTensors(const std::string& path, const TensorMap& tensors, AtomicFileSet* files) {

@@ -10,17 +10,17 @@ std::string ResultTypes(const ObservedStep& step) {
   return absl::StrJoin(step.results, ", ", [&step](std::string* out, const ObservedValue& v) {
     absl::StrAppend(out, v.var->name(), ": ", ToString(TensorType(v.desc.dtype, v.desc.dims)),
                     v.desc.layout == Layout::kChannelsLast ? " nhwc" : "");
-    if (step.place == "cpu" && v.desc.storage() != v.desc.dtype) absl::StrAppend(out, " as ", Name(v.desc.storage()));
+    if (step.device == "cpu" && v.desc.storage() != v.desc.dtype) absl::StrAppend(out, " as ", Name(v.desc.storage()));
   });
 }
 
-std::string PlaceText(const ObservedStep& step) {
-  return step.copied_bytes > 0 ? absl::StrCat(step.place, " (", step.copied_bytes, " bytes copied)") : step.place;
+std::string DeviceText(const ObservedStep& step) {
+  return step.copied_bytes > 0 ? absl::StrCat(step.device, " (", step.copied_bytes, " bytes copied)") : step.device;
 }
 
 void Trace::Add(const ObservedStep& step) {
   const std::string name = step.results.empty() ? step.op->type() : step.results[0].var->name();
-  events_.push_back({name, step.op->type(), step.implementation, PlaceText(step), ResultTypes(step), step.start_seconds, step.seconds});
+  events_.push_back({name, step.op->type(), step.implementation, DeviceText(step), ResultTypes(step), step.start_seconds, step.seconds});
 }
 
 std::string Trace::ToJson() const {
@@ -32,7 +32,7 @@ std::string Trace::ToJson() const {
     json.Key("args")
         .BeginObject()
         .Field("implementation", e.implementation)
-        .Field("place", e.place)
+        .Field("device", e.device)
         .Field("results", e.results)
         .EndObject()
         .EndObject();

@@ -16,15 +16,15 @@ class Trace {
 
  private:
   struct Event {
-    std::string name, type, implementation, place, results;
+    std::string name, type, implementation, device, results;
     double start, seconds;
   };
   std::vector<Event> events_;
 };
 
-// The results of a step, "y: f32 [1, 10]", and its place: "cuda:0", or the cost of a step that is left to the host: "host
+// The results of a step, "y: f32 [1, 10]", and its device: "cuda:0", or the cost of a step that is left to the host: "host
 // (4096 bytes copied)".
 std::string ResultTypes(const ObservedStep& step);
-std::string PlaceText(const ObservedStep& step);
+std::string DeviceText(const ObservedStep& step);
 
 }  // namespace ampc

@@ -24,8 +24,8 @@ void Say(const char* text) { (void)!write(STDERR_FILENO, text, std::strlen(text)
 [[noreturn]] void End() {
   const std::exception_ptr thrown = std::current_exception();
   if (thrown == nullptr) std::abort();
-  static std::atomic_flag ending;  // several threads may meet the same end
-  while (ending.test_and_set()) pause();
+  static std::atomic_flag entered;  // several threads may meet the same end
+  while (entered.test_and_set()) pause();
   status_line::Stop();
   Say("ampc");
   Say(*verb == '\0' ? "" : " ");

@@ -44,9 +44,9 @@ absl::Status Train(int steps) {
   auto opt = ampc::amp::Decorate(ampc::Momentum({.lr = 0.01, .momentum = 0.9, .multi_precision = true}),
                                  {.init_loss_scaling = 32768, .use_dynamic_loss_scaling = true, .use_pure_fp16 = true});
   AMPC_RETURN_IF_ERROR(opt->Minimize(b, loss));
-  ampc::TrainerOptions place = {.device = "cpu", .threads = 2};
-  AMPC_ASSIGN_OR_RETURN(ampc::Trainer trainer, ampc::Trainer::Create(b.Build(), place));
-  AMPC_RETURN_IF_ERROR(opt->AmpInit(place, trainer.scope(), {.test_program = &test_program, .use_fp16_test = true}));
+  ampc::TrainerOptions trainer_options = {.device = "cpu", .threads = 2};
+  AMPC_ASSIGN_OR_RETURN(ampc::Trainer trainer, ampc::Trainer::Create(b.Build(), trainer_options));
+  AMPC_RETURN_IF_ERROR(opt->AmpInit(trainer_options, trainer.scope(), {.test_program = &test_program, .use_fp16_test = true}));
   // README]
   AMPC_RETURN_IF_ERROR(trainer.SetTestProgram(std::move(test_program)));
   for (int step = 0; step < steps; ++step) {

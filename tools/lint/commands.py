@@ -80,7 +80,7 @@ def check_paths(root, path):
     folders = ("", "tests") if path.startswith("tests/") else ("",)
     for number, line in enumerate(lines(root, path), 1):
         for name in _PATH.findall(line):
-            if not any(glob.glob(os.path.join(root, folder, name + ending)) for folder in folders for ending in ("", ".cc")):
+            if not any(glob.glob(os.path.join(root, folder, name + suffix)) for folder in folders for suffix in ("", ".cc")):
                 yield "%s:%d: there is no %s" % (path, number, name)
         for name in _LINK.findall(line):
             if not os.path.exists(os.path.join(root, os.path.dirname(path), name)):

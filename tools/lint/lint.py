@@ -4,7 +4,7 @@ import importlib
 import os
 import sys
 
-CHECKS = ("size", "layering", "words", "commands", "status", "op_tables", "flow", "layout")
+CHECKS = ("size", "layering", "words", "commands", "status", "op_tables", "flow", "layout", "sealed", "commas")
 
 
 def main(argv):

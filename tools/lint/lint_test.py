@@ -9,10 +9,12 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
 import commands  # noqa: E402
+import commas  # noqa: E402
 import flow  # noqa: E402
 import layering  # noqa: E402
 import layout  # noqa: E402
 import op_tables  # noqa: E402
+import sealed  # noqa: E402
 import size  # noqa: E402
 import status  # noqa: E402
 import words  # noqa: E402
@@ -57,6 +59,31 @@ class LintTest(unittest.TestCase):
         self.write("tests/golden/data.cc", "int  Data;\n")
         self.assertEqual([p.split(":")[0] for p in self.problems(layout)], ["graph/bad.cc"] * 2)
 
+    def test_private_words(self):
+        self.write("graph/a.cc", "void FollowSums(int x);\nstruct Place {\n};\n// A wish of the user steers it.\n")
+        self.write("runtime/b.h", "#pragma once\nclass ArenaGuard {\n};\n// Before AMP lowered it.\n")
+        self.write("tests/c.py", "twin = 1  # whose ending says the format\n")
+        self.write("graph/d.cc", "// The losses follow each other.\nstruct TextPosition {\n};\nTEST(Losses, FollowFp32) {}\n")
+        found = self.problems(words)
+        self.assertEqual([p.split(":")[0] for p in found], ["graph/a.cc"] * 3 + ["runtime/b.h"] * 2 + ["tests/c.py"] * 2, found)
+
+    def test_commas_that_join_statements(self):
+        self.write("graph/a.cc", "void F() {\n  a.x = 1, b->y[i + 1] += 2;\n  if (ok) out.push_back(i), ++n;\n  return rows = nullptr, false;\n}\n")
+        self.assertEqual([p.split(": ")[0] for p in self.problems(commas)], ["graph/a.cc:2", "graph/a.cc:3", "graph/a.cc:4"])
+        self.write("graph/a.cc", "void F() {\n  int a = 1, b = 2;\n  for (i = 0, j = n; i < j; ++i, --j) o[i] = Convert<T, U>(x[i], s);\n"
+                                 "  return p ? &Row<T, 0, 1> : &Row<T, 1, 1>;  // a = 1, b = 2;\n}\nusing A = B<C, D>;\n")
+        self.assertEqual(self.problems(commas), [])
+
+    def test_lists_are_sealed(self):
+        registry = 'cc_library(\n    name = "ops",\n    textual_hdrs = ["all_ops.inc"],\n)\n'
+        self.write("graph/ops/BUILD", registry)
+        self.write("graph/BUILD", 'cc_library(\n    name = "builder",\n    deps = ["//graph/ops"],\n)\n')
+        self.assertEqual([p.split(" sees")[0] for p in self.problems(sealed)], ["graph/ops/BUILD: //graph:builder"])
+        self.write("graph/ops/BUILD", registry.replace("cc_library", "sealed_library"))
+        self.assertEqual(self.problems(sealed), [])
+        self.write("graph/ops/BUILD", registry.replace('"ops"', '"registry"') + 'link_only(\n    name = "ops",\n    dep = ":registry",\n)\n')
+        self.assertEqual(self.problems(sealed), [])
+
     def test_tables_of_ops(self):
         self.write("graph/ops/all_ops.inc", "AMPC_OP(Abs)\nAMPC_OP(Conv2DTranspose)\nAMPC_OP(CAllreduceSum)\nAMPC_OP(TopKV2)\nAMPC_OP(Log1p)\n")
         ops = '{"abs", "conv2d_transpose", "c_allreduce_sum", "top_k_v2", "log1p"}'
@@ -72,6 +99,15 @@ class LintTest(unittest.TestCase):
         self.write("kernels/cpu/c.cc", "")
         self.write("passes/kinds.cc", "constexpr Row kKinds[] = %s;\n" % ops)
         self.assertIn("passes/kinds.cc: kKinds is a table of ops (abs, c_allreduce_sum, conv2d_transpose)", self.problems(op_tables)[0])
+        for text, name in (
+            ('static const auto* const kKeep = new absl::flat_hash_set<absl::string_view>(\n    %s);\n' % ops, "kKeep"),
+            ("for (const char* op : %s) Add(op);\n" % ops, "op"),
+            ("return Any(%s);\n" % ops, "Any"),
+            ('return t == "abs" || t == "log1p" || t == "top_k_v2" ||\n       t == "log1p_grad";\n', "=="),
+        ):
+            self.write("passes/kinds.cc", text)
+            self.assertIn("passes/kinds.cc: %s is a table of ops" % name, self.problems(op_tables)[0])
+        self.write("passes/kinds.cc", "constexpr Row kKinds[] = %s;\n" % ops)
         self.write("tools/lint/op_tables_allow.txt", "passes/kinds.cc kKinds  # reason\npasses/gone.cc kGone\n")
         self.assertEqual(self.problems(op_tables), ["tools/lint/op_tables_allow.txt: passes/gone.cc kGone is no table of ops"])
 

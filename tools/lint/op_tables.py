@@ -1,6 +1,6 @@
 """Facts of an op stand in its record: a table of ops elsewhere is one place more to forget.
 
-A table is an initialiser with the names of four ops or more among its strings. graph, passes and runtime have none, and in kernels an op stands in one table for
+A table is an initialiser with the names of four ops or more among its strings, of a variable, a call or a loop, or one statement that compares with four. graph, passes and runtime have none, and in kernels an op stands in one table for
 each device, which binds its kernel. Lists of other systems are data of their formats and policies. tools/lint/op_tables_allow.txt names the tables that are something else: a line `path name  # reason`.
 """
 
@@ -12,7 +12,8 @@ from tree import files, lines
 _PAGE = "tools/docs/how_to_add_an_op.md"
 _ALLOWED = "tools/lint/op_tables_allow.txt"
 _DATA = ("graph/formats/", "passes/amp/policy/", "passes/analysis/runtimes.cc")
-_START = re.compile(r"(\w+)(?:\[[^\]]*\])?\s*=\s*\{")
+_START = re.compile(r"(\w+)(?:\[[^\]]*\])?\s*(?:=|=\s*new\s[\w:<>*,\s]+\(|\(|:)\s*\{")
+_COMPARED = re.compile(r'==\s*"([^"\n]*)"')
 _STRING = re.compile(r'R"\((.*?)\)"|"([^"\n]*)"', re.S)
 _FEWEST = 4
 
@@ -46,6 +47,10 @@ def tables(text, names):
         found = set(words) & names
         if len(found) >= _FEWEST:
             yield start.group(1), found
+    for statement in re.split(r"[;{}]", text):
+        found = set(_COMPARED.findall(statement)) & names
+        if len(found) >= _FEWEST:
+            yield "==", found
 
 
 def _scope(path):

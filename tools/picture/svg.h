@@ -17,7 +17,10 @@ inline constexpr const char* kColours[] = {"#2f86c9", "#d1495b", "#3f9a50", "#b8
 
 struct Range {
   double low = INFINITY, high = -INFINITY;
-  void Add(double v) { low = std::min(low, v), high = std::max(high, v); }
+  void Add(double v) {
+    low = std::min(low, v);
+    high = std::max(high, v);
+  }
   double At(double v) const { return high > low ? (v - low) / (high - low) : 0.5; }
 };
 

@@ -30,7 +30,7 @@ double ScalarOf(const TensorMap& tensors, const std::string& name) {
 }
 
 // The progress of the training; travels in checkpoints as whole numbers.
-struct Position {
+struct Progress {
   int64_t epoch = 0, batch = 0;  // the next ones
   double loss_sum = 0;           // of this epoch
   int64_t losses = 0, skipped = 0;
@@ -40,7 +40,7 @@ struct Position {
     return {{"epoch", epoch},   {"batch", batch},     {"loss_sum_bits", std::bit_cast<int64_t>(loss_sum)},
             {"losses", losses}, {"skipped", skipped}, {"best_bits", std::bit_cast<int64_t>(best)}};
   }
-  static Position Load(const DataPosition& from) {
+  static Progress Load(const DataPosition& from) {
     const auto at = [&from](const char* name) {
       const auto it = from.find(name);
       return it == from.end() ? int64_t{0} : it->second;
@@ -66,7 +66,7 @@ struct TrainJob::State {
   std::string loss, accuracy_name, output;
   std::vector<std::string> notes;
   StepReport last;  // without its fetches
-  Position position;
+  Progress progress;
 
   bool is_main() const { return parallel == nullptr || parallel->is_main(); }
   absl::Status Prepare(const NetworkInfo& network);
@@ -78,7 +78,7 @@ struct TrainJob::State {
   // In the folder that was asked for, or in `best`, the folder in it with the checkpoint whose test went best.
   absl::Status SaveCheckpoint(const TrainEvents& events, bool best = false) const;
   absl::Status Restore(const TrainEvents& events);
-  bool Done() const { return request.steps > 0 ? trainer->steps() >= request.steps : position.epoch >= request.epochs; }
+  bool Done() const { return request.steps > 0 ? trainer->steps() >= request.steps : progress.epoch >= request.epochs; }
   int64_t TestBatches() const;
   absl::Status Accuracy(EpochRecord& record);
   double PartOfAll() const;
@@ -113,22 +113,22 @@ absl::Status TrainJob::State::Prepare(const NetworkInfo& network) {
   test_program = b.CloneForTest();
   b.program().fetches.resize(1);  // a step gives its loss
 
-  TrainerOptions place;
-  place.device = request.device;
-  place.threads = request.threads;
-  place.accumulate = request.accumulate;
-  place.check_nan_inf = request.check_nan_inf;
-  place.loss = loss;
-  place.keep_going = request.keep_going;
-  place.alarm_after = kAlarmAfter;
-  place.log = [this](const StepReport& report) {
+  TrainerOptions trainer_options;
+  trainer_options.device = request.device;
+  trainer_options.threads = request.threads;
+  trainer_options.accumulate = request.accumulate;
+  trainer_options.check_nan_inf = request.check_nan_inf;
+  trainer_options.loss = loss;
+  trainer_options.keep_going = request.keep_going;
+  trainer_options.alarm_after = kAlarmAfter;
+  trainer_options.log = [this](const StepReport& report) {
     last = report;
     last.fetches = nullptr;
   };
   if (request.level == "O0") {
     AMPC_ASSIGN_OR_RETURN(const std::vector<VarGradient> gradients, AppendBackward(b.program(), *net.loss.var));
     AMPC_RETURN_IF_ERROR(optimizer.ApplyGradients(b.program(), b.startup(), gradients).status());
-    AMPC_ASSIGN_OR_RETURN(trainer, Trainer::Create(Build(b), place));
+    AMPC_ASSIGN_OR_RETURN(trainer, Trainer::Create(Build(b), trainer_options));
   } else {
     amp::DecorateOptions options;
     options.init_loss_scaling = request.init_scale;
@@ -141,9 +141,9 @@ absl::Status TrainJob::State::Prepare(const NetworkInfo& network) {
     notes = decorated->rewrite().notes;
     if (request.dtype == DType::kBF16 && !request.init_scale.has_value())
       notes.push_back("bf16 has the range of fp32: the loss is not scaled");
-    AMPC_ASSIGN_OR_RETURN(trainer, Trainer::Create(Build(b), place));
+    AMPC_ASSIGN_OR_RETURN(trainer, Trainer::Create(Build(b), trainer_options));
     AMPC_RETURN_IF_ERROR(
-        decorated->AmpInit(place, trainer->scope(), {.test_program = &test_program, .use_fp16_test = request.level == "O2"}));
+        decorated->AmpInit(trainer_options, trainer->scope(), {.test_program = &test_program, .use_fp16_test = request.level == "O2"}));
   }
   if (parallel != nullptr) AMPC_RETURN_IF_ERROR(parallel->Synchronize(trainer->scope()));
   return trainer->SetTestProgram(test_program.Clone());
@@ -170,7 +170,7 @@ absl::Status TrainJob::State::CheckState(absl::string_view file, const TrainEven
 absl::Status TrainJob::State::SaveCheckpoint(const TrainEvents& events, bool best) const {
   if (!is_main()) return absl::OkStatus();
   AMPC_RETURN_IF_ERROR(CheckState(request.checkpoint, events));
-  DataPosition all = position.Save();
+  DataPosition all = progress.Save();
   all.merge(OrderOf(request));
   return best ? trainer->Save(request.checkpoint + "/best", all, 1) : trainer->Save(request.checkpoint, all);
 }
@@ -183,7 +183,7 @@ absl::Status TrainJob::State::Restore(const TrainEvents& events) {
     return UsageError(absl::StrCat("--resume: found a checkpoint made with --", name == "rows" ? "batch" : name, " ", it->second, " in '",
                                    restored.path, "', needed the same as now, ", value));
   }
-  position = Position::Load(restored.position);
+  progress = Progress::Load(restored.position);
   if (parallel != nullptr) AMPC_RETURN_IF_ERROR(parallel->Synchronize(trainer->scope()));
   if (events.note == nullptr) return absl::OkStatus();
   for (const std::string& note : restored.notes) events.note(note);
@@ -193,7 +193,7 @@ absl::Status TrainJob::State::Restore(const TrainEvents& events) {
 
 absl::Status TrainJob::State::Step(const TrainEvents& events) {
   const Clock::time_point start = Clock::now();
-  AMPC_ASSIGN_OR_RETURN(TensorMap feeds, train->Batch(position.epoch, position.batch));
+  AMPC_ASSIGN_OR_RETURN(TensorMap feeds, train->Batch(progress.epoch, progress.batch));
   if (parallel != nullptr) {
     AMPC_ASSIGN_OR_RETURN(feeds, parallel->Share(feeds));
   }
@@ -203,17 +203,20 @@ absl::Status TrainJob::State::Step(const TrainEvents& events) {
   if (parallel != nullptr) {
     AMPC_ASSIGN_OR_RETURN(record.loss, parallel->Mean(record.loss));
   }
-  if (std::isfinite(record.loss)) position.loss_sum += record.loss, ++position.losses;
+  if (std::isfinite(record.loss)) {
+    progress.loss_sum += record.loss;
+    ++progress.losses;
+  }
   for (const ScalerReport& scaler : last.scalers) {
     record.scale = scaler.scale;
     record.skipped = record.skipped || (last.updated && scaler.found_inf);
   }
   record.skipped = record.skipped || (last.updated && !last.loss_finite);
-  position.skipped += record.skipped ? 1 : 0;
-  ++position.batch;
-  record.epoch = position.epoch + 1;
+  progress.skipped += record.skipped ? 1 : 0;
+  ++progress.batch;
+  record.epoch = progress.epoch + 1;
   record.step = trainer->steps();
-  record.progress = static_cast<double>(position.batch) / static_cast<double>(train->steps());
+  record.progress = static_cast<double>(progress.batch) / static_cast<double>(train->steps());
   record.of_all = PartOfAll();
   record.learning_rate = last.learning_rates.empty() ? 0 : last.learning_rates[0];
   record.alarm = last.alarm;
@@ -226,18 +229,18 @@ absl::Status TrainJob::State::Step(const TrainEvents& events) {
 
 absl::Status TrainJob::State::EndEpoch(const TrainEvents& events, double seconds) {
   EpochRecord record;
-  record.epoch = position.epoch + 1;
+  record.epoch = progress.epoch + 1;
   record.step = trainer->steps();
-  record.loss = position.losses == 0 ? NAN : position.loss_sum / static_cast<double>(position.losses);
-  record.skipped = position.skipped;
+  record.loss = progress.losses == 0 ? NAN : progress.loss_sum / static_cast<double>(progress.losses);
+  record.skipped = progress.skipped;
   record.seconds = seconds;
   for (const ScalerReport& scaler : trainer->scalers()) record.scale = scaler.scale;
   const Clock::time_point start = Clock::now();
   if (request.test && is_main()) AMPC_RETURN_IF_ERROR(Accuracy(record));
   record.test_seconds = SecondsSince(start);
-  record.best = record.accuracy.has_value() && *record.accuracy > position.best;
-  if (record.best) position.best = *record.accuracy;
-  if (position.batch >= train->steps()) position = {.epoch = position.epoch + 1, .best = position.best};
+  record.best = record.accuracy.has_value() && *record.accuracy > progress.best;
+  if (record.best) progress.best = *record.accuracy;
+  if (progress.batch >= train->steps()) progress = {.epoch = progress.epoch + 1, .best = progress.best};
   if (events.epoch != nullptr) events.epoch(record);
   if (request.checkpoint.empty()) return absl::OkStatus();
   AMPC_RETURN_IF_ERROR(SaveCheckpoint(events));
@@ -246,14 +249,14 @@ absl::Status TrainJob::State::EndEpoch(const TrainEvents& events, double seconds
 
 double TrainJob::State::PartOfAll() const {
   if (request.steps > 0) return static_cast<double>(trainer->steps()) / static_cast<double>(request.steps);
-  const double epoch = static_cast<double>(position.epoch) + static_cast<double>(position.batch) / static_cast<double>(train->steps());
+  const double epoch = static_cast<double>(progress.epoch) + static_cast<double>(progress.batch) / static_cast<double>(train->steps());
   return epoch / static_cast<double>(request.epochs);
 }
 
 int64_t TrainJob::State::TestBatches() const {
   if (request.test_batches > 0) return std::min(request.test_batches, test->steps());
-  if (position.batch >= train->steps()) return test->steps();
-  return std::min((position.batch * request.batch + kTestBatch - 1) / kTestBatch, test->steps());
+  if (progress.batch >= train->steps()) return test->steps();
+  return std::min((progress.batch * request.batch + kTestBatch - 1) / kTestBatch, test->steps());
 }
 
 absl::Status TrainJob::State::Accuracy(EpochRecord& record) {
@@ -292,7 +295,7 @@ absl::Status TrainJob::Run(const TrainEvents& events) {
   if (s.request.resume) AMPC_RETURN_IF_ERROR(s.Restore(events));
   while (!s.Done()) {
     const Clock::time_point start = Clock::now();
-    while (s.position.batch < s.train->steps() && !(s.request.steps > 0 && s.Done())) AMPC_RETURN_IF_ERROR(s.Step(events));
+    while (s.progress.batch < s.train->steps() && !(s.request.steps > 0 && s.Done())) AMPC_RETURN_IF_ERROR(s.Step(events));
     AMPC_RETURN_IF_ERROR(s.EndEpoch(events, SecondsSince(start)));
   }
   return absl::OkStatus();

@@ -41,7 +41,10 @@ Points Drawn(const Points& points, bool log2) {
   for (size_t i = 0; i < finite.size(); i += group) {
     const size_t end = std::min(i + group, finite.size());
     double x = 0, y = 0;
-    for (size_t k = i; k < end; ++k) x += finite[k].first, y += finite[k].second;
+    for (size_t k = i; k < end; ++k) {
+      x += finite[k].first;
+      y += finite[k].second;
+    }
     out.emplace_back(x / static_cast<double>(end - i), y / static_cast<double>(end - i));
   }
   return out;

@@ -10,8 +10,8 @@
 
 namespace ampc {
 
-// The part from x to the output with its values of the moment, in the format that the ending of `path` says. `strip`: in fp32 and without
-// casts, from the master weights; else as it tests.
+// The part from x to the output with its values of the moment, in the format that the extension of `path` says. `strip`: in fp32 and
+// without casts, from the master weights; else as it tests.
 absl::Status SaveTrained(TrainJob& job, const std::string& path, bool strip);
 // The same as files of `files`.
 absl::Status AddTrained(TrainJob& job, const std::string& path, bool strip, AtomicFileSet* files);

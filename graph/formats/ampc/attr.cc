@@ -102,7 +102,8 @@ bool DecodeAttr(const proto::Attr& from, AttrValue* to) {
     case proto::Attr::kScalars: {
       std::vector<Scalar> list;
       for (const proto::Scalar& s : from.scalars().v()) list.push_back(DecodeScalar(s));
-      return *to = std::move(list), true;
+      *to = std::move(list);
+      return true;
     }
     case proto::Attr::VALUE_NOT_SET: break;
   }

@@ -271,7 +271,7 @@ absl::Status Exporter::WriteNode(const Op& op, const WireField& had, Graph* grap
     if (attribute < view.attributes.size() || next <= node::kAttribute || std::exchange(added, true)) return;
     node.Text(text);
     text.clear();
-    for (const Rope& piece : attributes.added) node.Append(piece);
+    for (const Rope& attribute : attributes.added) node.Append(attribute);
   };
   WireReader reader(had.bytes);
   for (WireField field; reader.Next(&field);) {

@@ -1,5 +1,5 @@
-// A message to be written, as pieces: parts of the file it was read from, text, and weights that are made while they are written. Unchanged
-// neighbours are one piece, so an unchanged file is one in all.
+// A message to be written, as chunks: parts of the file it was read from, text, and weights that are made while they are written. Unchanged
+// neighbours are one chunk, so an unchanged file is one in all.
 #pragma once
 
 #include <cstdint>
@@ -33,13 +33,13 @@ class Rope {
   absl::Status Write(const WeightSource* file, const SaveOptions& options, SaveProgress* progress, const ByteSink& sink) const;
 
  private:
-  struct Piece {
+  struct Chunk {
     const char* kept = nullptr;  // null: text or weight
     const Var* weight = nullptr;
     uint64_t offset = 0;  // of text
     uint64_t size = 0;
   };
-  std::vector<Piece> pieces_;
+  std::vector<Chunk> chunks_;
   std::string text_;
   uint64_t size_ = 0;
 };

@@ -123,16 +123,46 @@ AttrValue PlainNumber(const ampc::Scalar& scalar, const AttrValue& want) {
 struct Exporter {
   OpDesc_Attr* a;
 
-  void operator()(int32_t v) const { a->set_type(kInt), a->set_i(v); }
-  void operator()(DType v) const { a->set_type(kInt), a->set_i(NumberOfDType(v)); }
-  void operator()(float v) const { a->set_type(kFloat), a->set_f(v); }
-  void operator()(const std::string& v) const { a->set_type(kString), a->set_s(v); }
-  void operator()(bool v) const { a->set_type(kBoolean), a->set_b(v); }
-  void operator()(const BlockRef& v) const { a->set_type(kBlock), a->set_block_idx(v.index); }
-  void operator()(int64_t v) const { a->set_type(kLong), a->set_l(v); }
-  void operator()(double v) const { a->set_type(kFloat64), a->set_float64(v); }
-  void operator()(const VarName& v) const { a->set_type(kVar), a->set_var_name(v.name); }
-  void operator()(const ampc::Scalar& v) const { a->set_type(kScalar), ExportScalar(v, a->mutable_scalar()); }
+  void operator()(int32_t v) const {
+    a->set_type(kInt);
+    a->set_i(v);
+  }
+  void operator()(DType v) const {
+    a->set_type(kInt);
+    a->set_i(NumberOfDType(v));
+  }
+  void operator()(float v) const {
+    a->set_type(kFloat);
+    a->set_f(v);
+  }
+  void operator()(const std::string& v) const {
+    a->set_type(kString);
+    a->set_s(v);
+  }
+  void operator()(bool v) const {
+    a->set_type(kBoolean);
+    a->set_b(v);
+  }
+  void operator()(const BlockRef& v) const {
+    a->set_type(kBlock);
+    a->set_block_idx(v.index);
+  }
+  void operator()(int64_t v) const {
+    a->set_type(kLong);
+    a->set_l(v);
+  }
+  void operator()(double v) const {
+    a->set_type(kFloat64);
+    a->set_float64(v);
+  }
+  void operator()(const VarName& v) const {
+    a->set_type(kVar);
+    a->set_var_name(v.name);
+  }
+  void operator()(const ampc::Scalar& v) const {
+    a->set_type(kScalar);
+    ExportScalar(v, a->mutable_scalar());
+  }
   template <typename T>
   void operator()(const std::vector<T>& list) const {
     a->set_type(ListType<T>());

@@ -101,7 +101,7 @@ class MainOps {
     for (; next_ != at_.end() && next_->first < before; ++next_) {
       const absl::string_view bytes = origin_->OpBytes(0, next_->first);
       OpDesc desc;
-      (void)ParsePiece(bytes, &desc);
+      (void)ParseSubmessage(bytes, &desc);
       const bool feed = desc.type() == "feed";
       if (feeds_only && !feed) return;
       auto& slots = feed ? *desc.mutable_outputs() : *desc.mutable_inputs();

@@ -242,7 +242,7 @@ absl::Status OpWriter::WriteNamed(const Op& op, const absl::flat_hash_map<const 
   const PaddleOrigin::Added& more = added == origin_->added.end() ? kNothing : added->second;
   const PaddleOrigin::OpPlace& place = origin_->ops[op.origin];
   const absl::string_view bytes = origin_->OpBytes(place.block, place.op);
-  (void)ParsePiece(bytes, &had_);
+  (void)ParseSubmessage(bytes, &had_);
   std::string type = had_.type();
   if (!IsCalled(op.def(), type)) {
     AMPC_ASSIGN_OR_RETURN(type, PaddleType(op.def()));

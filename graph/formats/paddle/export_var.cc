@@ -76,7 +76,7 @@ void AppendOldVar(absl::string_view bytes, const Named& named, const ExportNames
     if (var->origin < 0 || !SameInFile(var->type, origin.values[var->origin].type)) changed = var;
   }
   if (Untouched(named, changed, names, origin)) return AppendBytesField(3, bytes, out);
-  (void)ParsePiece(bytes, desc);
+  (void)ParseSubmessage(bytes, desc);
   const std::string undo = EncodeVarUndo(UndoFor(named, *desc, names));
   const VarDesc_Attr* had = FindUndo(*desc);
   const bool stored = named.vars[0]->kind == VarKind::kConst && !desc->persistable();

@@ -23,7 +23,8 @@ struct PaddleFiles {
 // `path` is x.pdmodel, __model__, another program file, or a folder with one of them. BadInput when there is no program.
 absl::StatusOr<PaddleFiles> LocateForReading(const std::string& path, const LoadOptions& options);
 
-// Files to write: `path` is a file name, or a folder (existing, or ending in '/'); `separate` says how a folder's parameters are laid out.
+// Files to write: `path` is a file name, or a folder (existing, or one that ends in '/'); `separate` says how a folder's parameters are
+// laid out.
 PaddleFiles LocateForWriting(const std::string& path, const SaveOptions& options, bool separate);
 
 // The file of one variable in the folder of a separate layout. BadInput for a name that would leave the folder.

@@ -152,7 +152,7 @@ Var* Importer::Write(int block, absl::string_view name) {
 }
 
 const OpDesc& Importer::ParseOp(int block, int position, OpDesc* desc) const {
-  (void)ParsePiece(origin_->OpBytes(block, position), desc);  // the scopes' pass over all ops has checked it
+  (void)ParseSubmessage(origin_->OpBytes(block, position), desc);  // the scopes' pass over all ops has checked it
   return *desc;
 }
 

@@ -38,12 +38,12 @@ class FieldReader {
     return true;
   }
   // A length-delimited field: its place in the message.
-  bool ReadPiece(Piece* piece) {
+  bool ReadSubmessage(Submessage* part) {
     uint32_t size = 0;
     if (!in_.ReadVarint32(&size)) return false;
-    piece->offset = static_cast<uint32_t>(in_.CurrentPosition());
-    piece->size = size;
-    return size <= message_.size() - piece->offset && in_.Skip(static_cast<int>(size));
+    part->offset = static_cast<uint32_t>(in_.CurrentPosition());
+    part->size = size;
+    return size <= message_.size() - part->offset && in_.Skip(static_cast<int>(size));
   }
   bool Skip(uint32_t tag) { return WireFormatLite::SkipField(&in_, tag); }
   // Any other field: appended with its tag.
@@ -63,11 +63,11 @@ class FieldReader {
 bool ScanBlock(absl::string_view bytes, uint32_t base, BlockLayout* block) {
   bool has_idx = false, has_parent = false;
   FieldReader reader(bytes);
-  const auto add = [&](std::vector<Piece>* list) {
-    Piece piece;
-    if (!reader.ReadPiece(&piece)) return false;
-    piece.offset += base;
-    list->push_back(piece);
+  const auto add = [&](std::vector<Submessage>* list) {
+    Submessage part;
+    if (!reader.ReadSubmessage(&part)) return false;
+    part.offset += base;
+    list->push_back(part);
     return true;
   };
   while (const uint32_t tag = reader.Next()) {
@@ -108,9 +108,9 @@ absl::StatusOr<ProgramLayout> ScanProgram(absl::string_view bytes, absl::string_
       if (!reader.Keep(tag, &program.other)) return damaged();
       continue;
     }
-    Piece piece;
+    Submessage part;
     BlockLayout block;
-    if (!reader.ReadPiece(&piece) || !ScanBlock(bytes.substr(piece.offset, piece.size), piece.offset, &block)) return damaged();
+    if (!reader.ReadSubmessage(&part) || !ScanBlock(bytes.substr(part.offset, part.size), part.offset, &block)) return damaged();
     block.forward = ForwardBlock(block.other);
     program.blocks.push_back(std::move(block));
   }
@@ -126,9 +126,9 @@ absl::string_view StringField(absl::string_view message, int number) {
       if (!reader.Skip(tag)) break;
       continue;
     }
-    Piece piece;
-    if (!reader.ReadPiece(&piece)) break;
-    found = message.substr(piece.offset, piece.size);
+    Submessage part;
+    if (!reader.ReadSubmessage(&part)) break;
+    found = message.substr(part.offset, part.size);
   }
   return found;
 }

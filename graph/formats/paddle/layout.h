@@ -12,7 +12,7 @@
 namespace ampc::paddle {
 
 // A message within the bytes of the program.
-struct Piece {
+struct Submessage {
   uint32_t offset = 0;
   uint32_t size = 0;
 };
@@ -21,8 +21,8 @@ struct BlockLayout {
   int idx = -1;
   int parent = -1;
   int forward = -1;  // the block that this one differentiates
-  std::vector<Piece> vars;
-  std::vector<Piece> ops;
+  std::vector<Submessage> vars;
+  std::vector<Submessage> ops;
   std::string other;  // all other fields with their tags, in file order
 };
 

@@ -64,14 +64,14 @@ struct PaddleOrigin : FormatOrigin {
   // Parameters were one file per variable in the program's folder.
   bool separate_files = false;
 
-  absl::string_view Bytes(const Piece& piece) const { return {source->bytes().data() + piece.offset, piece.size}; }
+  absl::string_view Bytes(const Submessage& part) const { return {source->bytes().data() + part.offset, part.size}; }
   absl::string_view VarBytes(int block, int var) const { return Bytes(layout.blocks[block].vars[var]); }
   absl::string_view OpBytes(int block, int op) const { return Bytes(layout.blocks[block].ops[op]); }
 };
 
 // Parses one message of a program that was imported, or is about to be: false when it is malformed. Reusing `message` saves its memory.
 template <typename Message>
-bool ParsePiece(absl::string_view bytes, Message* message) {
+bool ParseSubmessage(absl::string_view bytes, Message* message) {
   // The partial parser and IsInitialized say the same as the full one without writing to the log.
   return message->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())) && message->IsInitialized();
 }

@@ -67,7 +67,7 @@ absl::Status Scopes::Declare(int block, absl::string_view where, PaddleOrigin* o
   by_name_[block].reserve(count);
   VarDesc var;
   for (int v = 0; v < count; ++v) {
-    if (!ParsePiece(origin->VarBytes(block, v), &var)) return Damaged(where, "variable", v, block);
+    if (!ParseSubmessage(origin->VarBytes(block, v), &var)) return Damaged(where, "variable", v, block);
     if (by_name_[block].contains(var.name())) {
       return BadInputError(absl::StrCat(where, ": block ", block, " declares variable '", var.name(), "' twice"));
     }
@@ -106,7 +106,7 @@ absl::Status Scopes::NoteWrites(int block, absl::string_view where, const Paddle
   OpDesc op;
   for (size_t i = 0; i < layout_->blocks[block].ops.size(); ++i) {
     const int position = static_cast<int>(i);
-    if (!ParsePiece(origin.OpBytes(block, position), &op)) return Damaged(where, "op", position, block);
+    if (!ParseSubmessage(origin.OpBytes(block, position), &op)) return Damaged(where, "op", position, block);
     const bool feed = IsFeedOp(block, op);
     for (const OpDesc_Var& slot : op.outputs()) {
       for (const std::string& name : slot.arguments()) {

@@ -4,7 +4,7 @@
 //   variable:  entries joined by ';'   was=f32    frozen    as=NAME (last; takes the rest)
 //
 // `was` is the data type before mixed precision. A variable that is written again
-// has one `was` per version, in order, joined by ',' unless all are equal; '-' for a version that was not lowered. `as`
+// has one `was` per version, in order, joined by ',' unless all are equal; '-' for a version that was not retyped. `as`
 // is the name in the original of a version that needs a name of its own in this file. `frozen` is a parameter that is not
 // trained: a low copy of another one.
 #pragma once

@@ -18,7 +18,7 @@ bool IsPirPath(const std::string& path);  // by name only: x.json
 bool IsPirFolder(const std::string& path);
 
 absl::StatusOr<PirFiles> LocateForReading(const std::string& path, const LoadOptions& options);
-// `path` is a file name, or a folder (existing, or ending in '/').
+// `path` is a file name, or a folder (existing, or one that ends in '/').
 PirFiles LocateForWriting(const std::string& path, const SaveOptions& options);
 
 }  // namespace ampc::pir

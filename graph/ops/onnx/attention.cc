@@ -159,7 +159,10 @@ Projected ReadMultiHead(Lowering& l) {
         l.OpList("split", {{"X", l.In("bias")}}, {{"sections", WholeNumbers({hidden, hidden, all - 2 * hidden})}, {"axis", 0}}, "Out", 3);
     const auto plus = [&](Var* x, Var* b) { return l.Binary("elementwise_add", x, l.Reshape(b, {heads, -1})); };
     q = plus(q, bias[0]);
-    if (!cached) k = plus(k, bias[1]), v = plus(v, bias[2]);
+    if (!cached) {
+      k = plus(k, bias[1]);
+      v = plus(v, bias[2]);
+    }
   }
   const auto front = [&](Var* x) { return l.Transpose(x, {0, 2, 1, 3}); };
   return {front(q), cached ? k : front(k), cached ? v : front(v)};

@@ -56,7 +56,9 @@ GroupQuery ReadGroupQuery(Lowering& l) {
     Var* all = SplitHeads(l, l.In("query"), heads + 2 * shared);
     const std::vector<Var*> parts =
         l.OpList("split", {{"X", all}}, {{"sections", WholeNumbers({heads, shared, shared})}, {"axis", 1}}, "Out", 3);
-    g.q = parts[0], g.k = parts[1], g.v = parts[2];
+    g.q = parts[0];
+    g.k = parts[1];
+    g.v = parts[2];
   }
   g.total = OneNumber(l, l.In("total_sequence_length"));
   // A first prompt, which is as long as the longest sequence, has nothing before it.

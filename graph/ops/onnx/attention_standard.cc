@@ -162,17 +162,26 @@ struct Heads {
 std::optional<Heads> ReadHeads(Lowering& l) {
   const std::optional<std::vector<int64_t>> q = l.Shape(l.In("query")), k = l.Shape(l.In("key")), v = l.Shape(l.In("value"));
   if (!q.has_value() || !k.has_value() || !v.has_value()) return std::nullopt;
-  if (q->size() != 3 || k->size() != 3 || v->size() != 3) return Wrong(l, "query, key and value need rank 3"), std::nullopt;
+  if (q->size() != 3 || k->size() != 3 || v->size() != 3) {
+    Wrong(l, "query, key and value need rank 3");
+    return std::nullopt;
+  }
   const int64_t queries = l.GetInt("q_num_heads"), heads = l.GetInt("kv_num_heads");
   if (heads <= 0 || queries <= 0 || queries % heads != 0) {
-    return Wrong(l, absl::StrCat("q_num_heads is ", queries, ", needs to be a positive multiple of kv_num_heads, ", heads)), std::nullopt;
+    Wrong(l, absl::StrCat("q_num_heads is ", queries, ", needs to be a positive multiple of kv_num_heads, ", heads));
+    return std::nullopt;
   }
   const Heads h{(*q)[0], (*q)[1], heads, queries / heads, (*q)[2] / queries, (*v)[2] / heads};
   const bool fit = (*q)[2] == h.key * queries && (*k)[2] == h.key * heads && (*v)[2] == h.value * heads && (*k)[0] == h.batch &&
                    (*v)[0] == h.batch && (*k)[1] == h.steps && (*v)[1] == h.steps && h.key > 0 && h.value > 0 && h.batch > 0;
-  if (!fit) return Wrong(l, "query, key and value do not fit each other and the numbers of heads"), std::nullopt;
-  if (h.steps < 1 || h.steps > kMostSteps)
-    return l.Unsupported(absl::StrCat("a sequence of ", h.steps, " steps; 1 to ", kMostSteps, " are supported")), std::nullopt;
+  if (!fit) {
+    Wrong(l, "query, key and value do not fit each other and the numbers of heads");
+    return std::nullopt;
+  }
+  if (h.steps < 1 || h.steps > kMostSteps) {
+    l.Unsupported(absl::StrCat("a sequence of ", h.steps, " steps; 1 to ", kMostSteps, " are supported"));
+    return std::nullopt;
+  }
   return h;
 }
 

@@ -30,7 +30,11 @@ Var* Count(Lowering& l, Var* x, int axis, bool from_end) {
   }
   Ints axes, starts, ends;
   for (int i = 0; i < rank; ++i) {
-    if (i != axis) axes.push_back(i), starts.push_back(0), ends.push_back(1);
+    if (i != axis) {
+      axes.push_back(i);
+      starts.push_back(0);
+      ends.push_back(1);
+    }
   }
   Var* line = l.Op("slice", {{"Input", x}}, {{"axes", axes}, {"starts", starts}, {"ends", ends}});
   return Map(l, "cumsum", Filled(l, line, 1, DType::kI64), {{"axis", int32_t{axis}}, {"reverse", from_end}});

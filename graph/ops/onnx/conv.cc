@@ -144,7 +144,10 @@ void LowerCol2Im(Lowering& l) {
     paddings.insert(paddings.end(), {pads[i], pads[n + i]});
     size = SatMul(size, (*block)[i]);
   }
-  if (n == 1) strides = With(1, strides), dilations = With(1, dilations);
+  if (n == 1) {
+    strides = With(1, strides);
+    dilations = With(1, dilations);
+  }
   if (!l.CanHold(DType::kF32, filter)) return;
   absl::StatusOr<HostTensor> one_hot = HostTensor::Create(DType::kF32, filter);
   if (!one_hot.ok()) return l.Fail(one_hot.status());
@@ -180,25 +183,36 @@ bool HasDims(Lowering& l, absl::string_view formal, const std::vector<int64_t>& 
 std::optional<Deformed> ReadDeformed(Lowering& l) {
   const std::optional<std::vector<int64_t>> x = l.Shape(l.In("X")), w = l.Shape(l.In("W"));
   if (!x.has_value() || !w.has_value()) return std::nullopt;
-  if (x->size() != 4) return l.Unsupported(absl::StrCat("X of rank ", x->size(), " cannot be executed, only images")), std::nullopt;
+  if (x->size() != 4) {
+    l.Unsupported(absl::StrCat("X of rank ", x->size(), " cannot be executed, only images"));
+    return std::nullopt;
+  }
   const std::optional<std::vector<int64_t>> kernel = Kernel(l, l.In("W"));
   if (!kernel.has_value()) return std::nullopt;
   std::optional<OnnxWindows> windows = ReadOnnxWindows(l, l.In("X"), *kernel, false);
   if (!windows.has_value()) return std::nullopt;
-  if (std::min({(*x)[0], (*x)[1], (*x)[2], (*x)[3], (*w)[0]}) < 1) return l.Unsupported("X or W without elements"), std::nullopt;
+  if (std::min({(*x)[0], (*x)[1], (*x)[2], (*x)[3], (*w)[0]}) < 1) {
+    l.Unsupported("X or W without elements");
+    return std::nullopt;
+  }
   Deformed d{
       .n = (*x)[0], .c = (*x)[1], .h = (*x)[2], .w = (*x)[3], .m = (*w)[0], .groups = l.GetInt("group"), .parts = l.GetInt("offset_group")};
   if (d.groups < 1 || d.c % d.groups != 0 || d.m % d.groups != 0 || (*w)[1] != d.c / d.groups) {
-    return Wrong(l, absl::StrCat("W of ", d.m, " times ", (*w)[1], " channels does not fit ", d.c, " channels in ", d.groups, " groups")),
-           std::nullopt;
+    Wrong(l, absl::StrCat("W of ", d.m, " times ", (*w)[1], " channels does not fit ", d.c, " channels in ", d.groups, " groups"));
+    return std::nullopt;
   }
-  if (d.parts < 1 || d.c % d.parts != 0)
-    return Wrong(l, absl::StrCat("offset_group is ", d.parts, " for ", d.c, " channels")), std::nullopt;
+  if (d.parts < 1 || d.c % d.parts != 0) {
+    Wrong(l, absl::StrCat("offset_group is ", d.parts, " for ", d.c, " channels"));
+    return std::nullopt;
+  }
   int64_t out[2];
   for (int i = 0; i < 2; ++i) {
     const int64_t reach = SatAdd(SatMul(windows->kernel[i] - 1, windows->dilations[i]), 1);
     const int64_t room = SatSub(SatAdd((*x)[2 + i], SatAdd(windows->pads[2 * i], windows->pads[2 * i + 1])), reach);
-    if (room < 0) return Wrong(l, "the filter does not fit X"), std::nullopt;
+    if (room < 0) {
+      Wrong(l, "the filter does not fit X");
+      return std::nullopt;
+    }
     out[i] = room / windows->strides[i] + 1;
   }
   d.rows = out[0];
@@ -264,8 +278,8 @@ Var* Convolved(Lowering& l, Var* x, Var* filter, Var* bias) {
 }
 
 void AddConv(OnnxOps& ops) {
-  ops.Add("Conv").Like("conv2d").Lower(&LowerConv);
-  ops.Add("ConvTranspose").Like("conv2d_transpose").Lower(&LowerConvTranspose);
+  ops.Add("Conv").Like("conv2d").Weights(WeightUse::kConv).Lower(&LowerConv);
+  ops.Add("ConvTranspose").Like("conv2d_transpose").Weights(WeightUse::kConvTransposed).Lower(&LowerConvTranspose);
   ops.Add("com.microsoft.ConvTransposeWithDynamicPads").Like("conv2d_transpose").Lower(&LowerConvTranspose);
   ops.Add("DeformConv")
       .Amp(AmpClass::kDeny, "its offsets have the type of X, and an f16 coordinate above 2048 loses whole pixels")

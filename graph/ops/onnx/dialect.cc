@@ -42,7 +42,7 @@ SlotPrecision PrecisionOf(const OnnxOp& op, const Formal& formal, TypeSet types)
 }
 
 // A slot of one type with an operand or result that follows the op's compute type follows it, too.
-void FollowTogether(const Schema& schema, OnnxDef& def) {
+void UnifyPrecision(const Schema& schema, OnnxDef& def) {
   std::vector<bool> follows(schema.types.size(), false);
   const auto each = [&](auto&& f) {
     for (size_t i = 0; i < schema.inputs.size(); ++i) f(schema.inputs[i], def.inputs[i]);
@@ -90,6 +90,7 @@ void AddAttrs(const Schema& schema, OnnxDef& def) {
 void AddFunction(const OnnxOp& op, const OpDef* native, OnnxDef& def) {
   def.traits = op.traits | (native == nullptr ? 0 : native->traits);
   def.bounds = op.bounds != nullptr || native == nullptr ? op.bounds : native->bounds;
+  def.weight_use = op.weight_use;
   def.low_on_cuda = op.low_on_cuda || native == nullptr || native->low_on_cuda;
   for (AttrDef& attr : def.attrs) {
     for (const auto& [name, use] : op.uses) {
@@ -111,7 +112,7 @@ InferredDef MakeDef(const Schema& schema, const OnnxOp& op) {
   static const std::vector<SlotDef> kNone;
   def.inputs = MakeSlots(op, schema, schema.inputs, op.in_slots, native == nullptr ? kNone : native->inputs);
   def.outputs = MakeSlots(op, schema, schema.outputs, op.out_slots, native == nullptr ? kNone : native->outputs);
-  FollowTogether(schema, def);
+  UnifyPrecision(schema, def);
   AddAttrs(schema, def);
   AddFunction(op, native, def);
   if (op.same) {

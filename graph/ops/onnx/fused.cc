@@ -60,7 +60,10 @@ Var* BatchFirst(Lowering& l, Var* x, const char* attr) {
 void LowerFusedMatMul(Lowering& l) {
   const bool batches = l.op().def().FindAttr("transBatchA") != nullptr;
   Var *a = l.In("A"), *b = l.In("B");
-  if (batches) a = BatchFirst(l, a, "transBatchA"), b = BatchFirst(l, b, "transBatchB");
+  if (batches) {
+    a = BatchFirst(l, a, "transBatchA");
+    b = BatchFirst(l, b, "transBatchB");
+  }
   // A vector has nothing to transpose.
   const auto transposed = [&](const Var* x, const char* attr) { return l.GetInt(attr) != 0 && l.Rank(x) != 1; };
   Var* y = l.Op("matmul_v2", {{"X", a}, {"Y", b}}, {{"trans_x", transposed(a, "transA")}, {"trans_y", transposed(b, "transB")}});

@@ -81,7 +81,11 @@ void LowerRange(Lowering& l) {
   Var *start = l.In("start"), *end = l.In("limit"), *step = l.In("delta");
   const DType dtype = start->type.dtype;
   const bool narrow = dtype == DType::kI16;
-  if (narrow) start = l.Cast(start, DType::kI32), end = l.Cast(end, DType::kI32), step = l.Cast(step, DType::kI32);
+  if (narrow) {
+    start = l.Cast(start, DType::kI32);
+    end = l.Cast(end, DType::kI32);
+    step = l.Cast(step, DType::kI32);
+  }
   l.Result("output", l.Cast(l.Op("range", {{"Start", start}, {"End", end}, {"Step", step}}), dtype));
 }
 

@@ -290,6 +290,7 @@ Normalized RmsNormalized(Lowering& l, Var* x, Var* scale, int64_t axis, double e
 void AddNorm(OnnxOps& ops) {
   ops.Add("BatchNormalization")
       .Like("batch_norm")
+      .Weights(WeightUse::kBatchNorm)
       .Amp(AmpClass::kInfer,
            "X and Y may be low; statistics, scale and bias stay fp32 from operator set 15 on, before, they have the type of X, and a "
            "variance may "
@@ -299,22 +300,34 @@ void AddNorm(OnnxOps& ops) {
       .Lower(&LowerBatchNormalization);
   ops.Add("InstanceNormalization")
       .Like("instance_norm")
+      .Weights(WeightUse::kInstanceNorm)
       .Amp(AmpClass::kInfer, kRowReason)
       .Lower(&LowerInstanceNormalization)
       .Infer(&InferSameType);
   ops.Add("LayerNormalization")
       .Like("layer_norm")
+      .Weights(WeightUse::kLayerNorm)
       .Amp(AmpClass::kInfer, kRowReason)
       .Fp32({"Mean", "InvStdDev"})
       .Lower(&LowerLayerNormalization);
-  ops.Add("RMSNormalization").Like("layer_norm").Amp(AmpClass::kInfer, kRowReason).Lower(&LowerRmsNormalization);
+  ops.Add("RMSNormalization")
+      .Like("layer_norm")
+      .Weights(WeightUse::kLayerNorm)
+      .Amp(AmpClass::kInfer, kRowReason)
+      .Lower(&LowerRmsNormalization);
   // ONNX Runtime writes it into the default domain.
   ops.Add("SimplifiedLayerNormalization")
       .Like("layer_norm")
+      .Weights(WeightUse::kLayerNorm)
       .Amp(AmpClass::kInfer, kRowReason)
       .Fp32({"inv_std_var"})
       .Lower(&LowerRmsNormalization);
-  ops.Add("GroupNormalization").Like("group_norm").Amp(AmpClass::kInfer, kRowReason).Lower(&LowerGroupNormalization).Infer(&InferSameType);
+  ops.Add("GroupNormalization")
+      .Like("group_norm")
+      .Weights(WeightUse::kGroupNorm)
+      .Amp(AmpClass::kInfer, kRowReason)
+      .Lower(&LowerGroupNormalization)
+      .Infer(&InferSameType);
   ops.Add("LpNormalization")
       .Amp(AmpClass::kInfer, "the norm is taken in fp32 inside; the result is at most 1, one rounding moves it by at most 2^-12")
       .Traits({OpTrait::kBounded, OpTrait::kNormalized})

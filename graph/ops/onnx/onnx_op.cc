@@ -66,6 +66,11 @@ OnnxOp& OnnxOp::BoundsAre(BoundsFn fn) {
   return *this;
 }
 
+OnnxOp& OnnxOp::Weights(WeightUse use) {
+  weight_use = use;
+  return *this;
+}
+
 OnnxOp& OnnxOp::LowOnCuda() {
   low_on_cuda = true;
   return *this;

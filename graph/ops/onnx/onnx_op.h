@@ -37,6 +37,7 @@ struct OnnxOp {
   std::vector<std::pair<std::string, SlotPrecision>> precision;  // of formals that do not follow the op's compute type
   uint32_t traits = 0;                                           // beside those of the native op
   BoundsFn bounds = nullptr;                                     // null: as the native op's
+  WeightUse weight_use = WeightUse::kNone;                       // not the native op's: attributes and operands differ
   bool low_on_cuda = false;                                      // although the native op is not
   std::vector<std::pair<std::string, AttrUse>> uses;             // of attributes, where a version has them
 
@@ -54,6 +55,7 @@ struct OnnxOp {
   OnnxOp& TakesSequences();
   OnnxOp& Traits(std::initializer_list<OpTrait> some);
   OnnxOp& BoundsAre(BoundsFn fn);
+  OnnxOp& Weights(WeightUse use);
   OnnxOp& LowOnCuda();
   OnnxOp& Use(std::string attr, AttrUse use);
 };

@@ -40,8 +40,13 @@ Var* GemmProduct(Lowering& l) {
 }
 
 void AddProduct(OnnxOps& ops) {
-  ops.Add("MatMul").SameAs("matmul_v2");
-  ops.Add("Gemm").Like("matmul_v2").Use("alpha", AttrUse::kScales).Use("beta", AttrUse::kScales).Lower(&LowerGemm);
+  ops.Add("MatMul").SameAs("matmul_v2").Weights(WeightUse::kProduct);
+  ops.Add("Gemm")
+      .Like("matmul_v2")
+      .Weights(WeightUse::kProduct)
+      .Use("alpha", AttrUse::kScales)
+      .Use("beta", AttrUse::kScales)
+      .Lower(&LowerGemm);
   ops.Add("Einsum").Like("einsum").Lower(&LowerEinsum);
   ops.Add("Det").Like("determinant").Lower(&LowerDet);
 }

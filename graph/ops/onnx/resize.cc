@@ -182,7 +182,10 @@ std::vector<ResizeAxis> Axes(const Request& r, const Dims& dims) {
     a.in = dims[d];
     a.scale = !r.scales.empty() ? r.scales[d] : r.sizes[d] / static_cast<double>(std::max<int64_t>(a.in, 1));
     a.out = r.sizes.empty() ? SatInt(static_cast<float>(a.in) * static_cast<float>(a.scale)) : SatInt(r.sizes[d]);
-    if (!r.roi.empty()) a.roi_begin = r.roi[d], a.roi_end = r.roi[dims.size() + d];
+    if (!r.roi.empty()) {
+      a.roi_begin = r.roi[d];
+      a.roi_end = r.roi[dims.size() + d];
+    }
   }
   return axes;
 }
@@ -217,7 +220,10 @@ Var* Nearest(Lowering& l, Var* x, const ResizeMode& m, const std::vector<ResizeA
 Var* Weighted(Lowering& l, Var* x, const ResizeMode& m, const ResizeAxis& axis, int d) {
   if (!l.CanHold(DType::kF32, {axis.out, axis.in})) return x;
   absl::StatusOr<HostTensor> matrix = HostTensor::Create(DType::kF32, {axis.out, axis.in});
-  if (!matrix.ok()) return l.Fail(matrix.status()), x;
+  if (!matrix.ok()) {
+    l.Fail(matrix.status());
+    return x;
+  }
   const absl::Span<float> weights = matrix->mutable_values<float>();
   bool same = axis.in == axis.out;
   for (int64_t i = 0; i < axis.out; ++i) {

@@ -63,7 +63,10 @@ Var* CoordinateOf(Lowering& l, const CubicAxis& axis, int k, bool align_corners)
 // Points between two positions take the even one, which the native op does not: each coordinate becomes that of its position.
 Var* ToPositions(Lowering& l, Var* x, Var* grid) {
   const int rank = l.Rank(x);
-  if (rank < 3 || !IsStatic(x)) return l.NeedsShape("the size of X"), grid;
+  if (rank < 3 || !IsStatic(x)) {
+    l.NeedsShape("the size of X");
+    return grid;
+  }
   const bool corners = l.GetInt("align_corners") != 0;
   std::vector<Var*> parts;
   for (int i = 0; i < rank - 2; ++i) {
@@ -83,9 +86,15 @@ Var* ToPositions(Lowering& l, Var* x, Var* grid) {
 
 // The weighted sum of 4 x 4 nearest neighbours, each of which the padding mode finds by itself.
 Var* SampleCubic(Lowering& l, Var* x, Var* grid) {
-  if (l.Rank(x) != 4) return l.Unsupported("cubic sampling of volumes cannot be executed"), x;
+  if (l.Rank(x) != 4) {
+    l.Unsupported("cubic sampling of volumes cannot be executed");
+    return x;
+  }
   const int64_t h = x->type.dims[2], w = x->type.dims[3];
-  if (!IsKnown(h) || !IsKnown(w)) return l.NeedsShape("the size of X"), x;
+  if (!IsKnown(h) || !IsKnown(w)) {
+    l.NeedsShape("the size of X");
+    return x;
+  }
   const bool corners = l.GetInt("align_corners") != 0;
   Var* const low = l.Cast(x, DType::kF32);
   grid = l.Cast(grid, DType::kF32);

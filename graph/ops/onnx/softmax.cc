@@ -76,7 +76,8 @@ void AddSoftmax(OnnxOps& ops) {
   ops.Add("Softmax").Like("softmax").Lower(&LowerSoftmax).Infer(&InferSameType);
   ops.Add("LogSoftmax").Like("log_softmax").Lower(&LowerSoftmax).Infer(&InferSameType);
   ops.Add("Hardmax")
-      .Amp(AmpClass::kWidest, "values that differ in fp32 may be equal in f16, and another be the first: the operand is not lowered for it")
+      .Amp(AmpClass::kWidest,
+           "values that differ in fp32 may be equal in f16, and another be the first: the operand does not become low for it")
       .Traits({OpTrait::kBounded, OpTrait::kNormalized})
       .BoundsAre(&ops::Between<0, 1>)
       .Lower(&LowerSoftmax)

@@ -23,26 +23,6 @@ namespace {
 constexpr int64_t kTile = 1 << 11;
 constexpr int64_t kGrain = 1 << 14;
 
-// Gradient i is operand first_in + i, its result first_out + i; first_out is -1 where they are only looked at.
-struct Gradients {
-  int first_in = 0, first_out = 0;
-  std::vector<DType> dtypes;
-  std::vector<int64_t> elements;
-};
-
-absl::StatusOr<Gradients> ReadGradients(const SpecView& view) {
-  Gradients g;
-  g.first_in = std::max(0, view.In("X"));
-  g.first_out = view.NumOut("Out") == 0 ? -1 : view.Out("Out");
-  if (view.NumOut("Out") > 0 && view.NumIn("X") != view.NumOut("Out")) return view.Internal("X and Out differ in number");
-  for (int i = 0; i < view.NumIn("X"); ++i) {
-    AMPC_RETURN_IF_ERROR(view.CheckType(view.InDesc("X", i).dtype, {DType::kF32, DType::kF64}));
-    g.dtypes.push_back(view.InDesc("X", i).dtype);
-    g.elements.push_back(view.InDesc("X", i).NumElements());
-  }
-  return g;
-}
-
 // Whether elements [first, last) are finite in the type that is computed in, when they are unscaled.
 bool Looks(const void* x, DType dtype, int64_t first, int64_t last, double scale) {
   bool finite = true;
@@ -84,22 +64,22 @@ bool Unscale(const void* x, void* out, DType dtype, int64_t first, int64_t last,
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeUnscale(const KernelSpec& spec) {
   const SpecView view(spec);
-  AMPC_ASSIGN_OR_RETURN(Gradients g, ReadGradients(view));
+  AMPC_ASSIGN_OR_RETURN(ScaledGradients g, ReadScaledGradients(view));
   const DType scale_type = StorageType(view.InDesc("Scale").dtype);
   AMPC_RETURN_IF_ERROR(view.CheckType(scale_type, {DType::kF32, DType::kF64}));
   KernelTraits traits;
   traits.implementation = absl::StrCat("ampc:", simd::TargetName());
   traits.rounds_results = true;
-  if (g.dtypes.size() == 1 && g.first_out == 0) traits.in_place_input = g.first_in;
+  traits.in_place_input = g.in_place_input();
   const int found_at = view.Out("FoundInfinite");
   return MakeLambdaKernel(std::move(traits), [g = std::move(g), scale_type, scale_at = view.In("Scale"), found_at](const KernelArgs& args) {
     const double scale = ReadAsDouble(args.inputs[scale_at], scale_type);
     std::atomic<bool> finite{true};
-    for (size_t i = 0; i < g.dtypes.size(); ++i) {
-      ParallelFor(args.threads, g.elements[i], kGrain, [&](int64_t first, int64_t last) {
+    for (size_t i = 0; i < g.descs.size(); ++i) {
+      ParallelFor(args.threads, g.descs[i].NumElements(), kGrain, [&](int64_t first, int64_t last) {
         const void* x = args.inputs[g.first_in + i];
-        const bool all = g.first_out < 0 ? Looks(x, g.dtypes[i], first, last, scale)
-                                         : Unscale(x, args.outputs[g.first_out + i], g.dtypes[i], first, last, scale);
+        const bool all = g.first_out < 0 ? Looks(x, g.descs[i].dtype, first, last, scale)
+                                         : Unscale(x, args.outputs[g.first_out + i], g.descs[i].dtype, first, last, scale);
         if (!all) finite = false;
       });
     }
@@ -109,7 +89,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeUnscale(const KernelSpec& spec) {
 }
 
 struct Update {
-  Gradients gradients;
+  ScaledGradients gradients;
   LossScalePolicy policy;
   int found = 0, scale = 0, good = 0, bad = 0, stop = -1;  // operands
   int scale_out = 0, good_out = 0, bad_out = 0;            // results; -1: not wanted
@@ -136,19 +116,18 @@ void UpdateState(const Update& u, const KernelArgs& args, bool found, bool stop)
 void RunUpdate(const Update& u, const KernelArgs& args) {
   const bool found = *static_cast<const bool*>(args.inputs[u.found]);
   const bool stop = u.always_stop || (u.stop >= 0 && *static_cast<const bool*>(args.inputs[u.stop]));
-  const Gradients& g = u.gradients;
-  for (size_t i = 0; i < g.dtypes.size(); ++i) {
+  const ScaledGradients& g = u.gradients;
+  for (size_t i = 0; i < g.descs.size(); ++i) {
     const char* x = static_cast<const char*>(args.inputs[g.first_in + i]);
     char* out = static_cast<char*>(args.outputs[g.first_out + i]);
     if (x == out && !found) continue;
-    ParallelFor(args.threads, g.elements[i] * static_cast<int64_t>(SizeOf(StorageType(g.dtypes[i]))), 1 << 17,
-                [&](int64_t first, int64_t last) {
-                  if (found) {
-                    std::memset(out + first, 0, last - first);
-                  } else {
-                    std::memcpy(out + first, x + first, last - first);
-                  }
-                });
+    ParallelFor(args.threads, g.descs[i].StorageBytes(), 1 << 17, [&](int64_t first, int64_t last) {
+      if (found) {
+        std::memset(out + first, 0, last - first);
+      } else {
+        std::memcpy(out + first, x + first, last - first);
+      }
+    });
   }
   if (u.is_double) {
     UpdateState<double>(u, args, found, stop);
@@ -160,7 +139,7 @@ void RunUpdate(const Update& u, const KernelArgs& args) {
 absl::StatusOr<std::unique_ptr<Kernel>> MakeUpdate(const KernelSpec& spec) {
   const SpecView view(spec);
   Update u;
-  AMPC_ASSIGN_OR_RETURN(u.gradients, ReadGradients(view));
+  AMPC_ASSIGN_OR_RETURN(u.gradients, ReadScaledGradients(view));
   const Op& op = view.op();
   u.policy = ReadLossScalePolicy(op);
   u.always_stop = op.GetBool("stop_update");
@@ -178,7 +157,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeUpdate(const KernelSpec& spec) {
   u.is_double = view.InDesc("PrevLossScaling").dtype == DType::kF64;
   KernelTraits traits;
   traits.rounds_results = true;
-  if (u.gradients.dtypes.size() == 1 && u.gradients.first_out == 0) traits.in_place_input = u.gradients.first_in;
+  traits.in_place_input = u.gradients.in_place_input();
   return MakeLambdaKernel(std::move(traits), [u = std::move(u)](const KernelArgs& args) {
     RunUpdate(u, args);
     return absl::OkStatus();

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 
 namespace ampc {
 

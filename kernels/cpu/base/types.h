@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/base/dtype_switch.h"
-#include "kernels/kernel.h"
+#include "kernels/tensor_desc.h"
 
 namespace ampc {
 

@@ -21,7 +21,7 @@ struct Tensors {
 
 // Copies elements [first, first + n) of all tensors in a row from or to the buffer.
 template <typename Copy>
-void ForPieces(const Tensors& t, int64_t first, int64_t n, Copy copy) {
+void ForEachTensorPart(const Tensors& t, int64_t first, int64_t n, Copy copy) {
   int64_t begin = 0;  // of the tensor
   for (size_t i = 0; i < t.elements.size(); begin += t.elements[i++]) {
     const int64_t from = std::max(first, begin);
@@ -43,11 +43,11 @@ absl::Status AllReduce(const Tensors& t, bool average, const KernelArgs& args) {
   const float factor = average ? 1.0f / static_cast<float>(job->size()) : 1.0f;
   for (int64_t first = 0; first < t.total; first += kPackElements) {
     const int64_t n = std::min(kPackElements, t.total - first);
-    ForPieces(t, first, n, [&](size_t i, int64_t at, int64_t in_pack, int64_t count) {
+    ForEachTensorPart(t, first, n, [&](size_t i, int64_t at, int64_t in_pack, int64_t count) {
       std::copy_n(static_cast<const float*>(args.inputs[t.first_in + i]) + at, count, pack + in_pack);
     });
     AMPC_RETURN_IF_ERROR(job->AllReduceSum({pack, static_cast<size_t>(n)}));
-    ForPieces(t, first, n, [&](size_t i, int64_t at, int64_t in_pack, int64_t count) {
+    ForEachTensorPart(t, first, n, [&](size_t i, int64_t at, int64_t in_pack, int64_t count) {
       float* out = static_cast<float*>(args.outputs[t.first_out + i]) + at;
       std::transform(pack + in_pack, pack + in_pack + count, out, [factor](float sum) { return sum * factor; });
     });

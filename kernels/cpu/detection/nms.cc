@@ -11,6 +11,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/kernel_registry.h"
 
 namespace ampc {
 namespace {

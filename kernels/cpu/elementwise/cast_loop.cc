@@ -11,6 +11,7 @@
 #include "graph/base/packed.h"
 #include "kernels/common/integer.h"
 #include "kernels/parallel.h"
+#include "kernels/tensor_desc.h"
 
 namespace ampc {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "graph/base/dtype.h"
 #include "graph/base/small_float.h"
-#include "kernels/kernel.h"
 
 namespace ampc {
 

@@ -8,6 +8,7 @@
 #include "kernels/cpu/base/number_input.h"
 #include "kernels/cpu/elementwise/unary_loop.h"
 #include "kernels/cpu/simd/gradient_rows.h"
+#include "kernels/kernel_registry.h"
 #include "kernels/parallel.h"
 #include "kernels/spec/elementwise_spec.h"
 

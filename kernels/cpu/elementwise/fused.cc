@@ -200,7 +200,10 @@ class FusedLoop {
   // A step without a vector loop, lane by lane; the caller rounds.
   static void ApplyLanes(ElementStep s, const float* x, bool one_x, const float* y, bool one_y, float* to, int64_t n) {
     float a[kLanes] = {}, b[kLanes] = {}, out[kLanes];
-    for (int64_t k = 0; k < n; ++k) a[k] = x[one_x ? 0 : k], b[k] = y[one_y ? 0 : k];
+    for (int64_t k = 0; k < n; ++k) {
+      a[k] = x[one_x ? 0 : k];
+      b[k] = y[one_y ? 0 : k];
+    }
     s.round = DType::kF32;
     RunElementStep<kLanes, RoundValue>(s, a, b, out);
     std::copy_n(out, n, to);

@@ -11,6 +11,7 @@
 #include "kernels/spec/elementwise_spec.h"
 
 #include "kernels/cpu/base/types.h"
+#include "kernels/kernel_registry.h"
 
 namespace ampc {
 namespace {

@@ -129,7 +129,10 @@ void UnaryLoop::Run(const Params<double>& params, const Params<int64_t>& integer
 }
 
 UnaryLoop& UnaryLoop::Stored(DType x, DType out) {
-  if (vector_ != nullptr) x_ = x, out_ = out;
+  if (vector_ != nullptr) {
+    x_ = x;
+    out_ = out;
+  }
   return *this;
 }
 

@@ -72,7 +72,7 @@ void Run(const Plan& p, const KernelArgs& args) {
               });
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> Make(const SpecView& view, Plan plan, int64_t axis) {
+absl::StatusOr<std::unique_ptr<Kernel>> MakeFor(const SpecView& view, Plan plan, int64_t axis) {
   if (view.spec().outputs.empty()) return MakeLambdaKernel({}, [](const KernelArgs&) { return absl::OkStatus(); });
   const TensorDesc& x = view.spec().inputs[plan.p];
   AMPC_RETURN_IF_ERROR(ReadLossRows(view, x, axis, &plan));
@@ -86,30 +86,22 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const SpecView& view, Plan plan, in
   });
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeCrossEntropy(const KernelSpec& spec) {
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
+  const bool logits = view.op().type() == "softmax_with_cross_entropy_grad";
   Plan plan;
-  plan.p = view.In("X");
-  plan.g = view.In("Y@GRAD");
-  plan.softmax = false;
-  return Make(view, std::move(plan), -1);
-}
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeSoftmaxWithCrossEntropy(const KernelSpec& spec) {
-  const SpecView view(spec);
-  Plan plan;
-  plan.p = view.In("Softmax");
-  plan.g = view.In("Loss@GRAD");
-  plan.softmax = view.op().GetBool("use_softmax", true);
-  return Make(view, std::move(plan), view.op().GetInt("axis", -1));
+  plan.p = view.In(logits ? "Softmax" : "X");
+  plan.g = view.In(logits ? "Loss@GRAD" : "Y@GRAD");
+  plan.softmax = logits && view.op().GetBool("use_softmax", true);
+  return MakeFor(view, std::move(plan), logits ? view.op().GetInt("axis", -1) : -1);
 }
 
 }  // namespace
 
 absl::Status RegisterLossGradient(KernelRegistry* registry) {
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64};
-  AMPC_RETURN_IF_ERROR(registry->Add({"cross_entropy_grad", &MakeCrossEntropy, types}));
-  return registry->Add({"softmax_with_cross_entropy_grad", &MakeSoftmaxWithCrossEntropy, types});
+  AMPC_RETURN_IF_ERROR(registry->Add({"cross_entropy_grad", &Make, types}));
+  return registry->Add({"softmax_with_cross_entropy_grad", &Make, types});
 }
 
 }  // namespace ampc

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/strip.h"
+#include "graph/base/aligned.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/lambda_kernel.h"
@@ -18,8 +19,6 @@ namespace ampc {
 namespace {
 
 using onednn::MatmulSpec;
-
-int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // The gradient of one factor.
 struct Term {

@@ -14,6 +14,7 @@
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/move/repeat_sum.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "kernels/lib/matmul.h"
 #include "kernels/parallel.h"
 #include "kernels/spec/product/linear_spec.h"

@@ -116,7 +116,7 @@ std::unique_ptr<Kernel> MakeLoss(LossPlan plan) {
   });
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> Make(const SpecView& view, LossPlan plan, int64_t axis) {
+absl::StatusOr<std::unique_ptr<Kernel>> MakeFor(const SpecView& view, LossPlan plan, int64_t axis) {
   const TensorDesc& x = view.spec().inputs[plan.x];
   AMPC_RETURN_IF_ERROR(ReadLossRows(view, x, axis, &plan));
   if (plan.size == 0 && plan.outer * plan.inner > 0) return view.Unsupported("there is no class");
@@ -126,32 +126,24 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const SpecView& view, LossPlan plan
   return MakeLoss<float>(std::move(plan));
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeCrossEntropy(const KernelSpec& spec) {
+absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const SpecView view(spec);
+  const bool logits = view.op().type() == "softmax_with_cross_entropy";
   LossPlan plan;
-  plan.x = view.In("X");
-  plan.loss = view.Out("Y");
-  plan.normalise = false;
-  return Make(view, std::move(plan), -1);
-}
-
-absl::StatusOr<std::unique_ptr<Kernel>> MakeSoftmaxWithCrossEntropy(const KernelSpec& spec) {
-  const SpecView view(spec);
-  LossPlan plan;
-  plan.x = view.In("Logits");
+  plan.x = view.In(logits ? "Logits" : "X");
   plan.softmax = view.Out("Softmax");
-  plan.loss = view.Out("Loss");
-  plan.normalise = view.op().GetBool("use_softmax", true);
+  plan.loss = view.Out(logits ? "Loss" : "Y");
+  plan.normalise = logits && view.op().GetBool("use_softmax", true);
   plan.stable = view.op().GetBool("numeric_stable_mode", true);
-  return Make(view, std::move(plan), view.op().GetInt("axis", -1));
+  return MakeFor(view, std::move(plan), logits ? view.op().GetInt("axis", -1) : -1);
 }
 
 }  // namespace
 
 absl::Status RegisterCrossEntropy(KernelRegistry* registry) {
   const std::vector<DType> types = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64};
-  AMPC_RETURN_IF_ERROR(registry->Add({"cross_entropy", &MakeCrossEntropy, types}));
-  return registry->Add({"softmax_with_cross_entropy", &MakeSoftmaxWithCrossEntropy, types});
+  AMPC_RETURN_IF_ERROR(registry->Add({"cross_entropy", &Make, types}));
+  return registry->Add({"softmax_with_cross_entropy", &Make, types});
 }
 
 }  // namespace ampc

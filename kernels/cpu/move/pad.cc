@@ -104,7 +104,10 @@ Padder MakePadder(const TensorDesc& x, const TensorDesc& out, const PadSpec& pad
   for (size_t i = last - 1; i-- > 0;) {
     int64_t in = x.dims[i], size = out.dims[i];
     const bool padded = is_padded(i);
-    for (; !padded && i > 0 && !is_padded(i - 1); --i) in *= x.dims[i - 1], size *= out.dims[i - 1];
+    for (; !padded && i > 0 && !is_padded(i - 1); --i) {
+      in *= x.dims[i - 1];
+      size *= out.dims[i - 1];
+    }
     p.outer.insert(p.outer.begin(), {Sources(padding.mode, in, padding.before[i], size), step});
     p.rows *= size;
     step *= in;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/base/aligned.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/conv_op.h"
@@ -103,8 +104,6 @@ bool Fits(const ConvSpec& conv, const Numbers& n, Int8ConvSpec* s) {
   }
   return true;
 }
-
-int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 std::unique_ptr<Kernel> MakeInt8(std::unique_ptr<onednn::Int8Conv> made, const ConvSpec& s, DType out_type, int flat_in) {
   const std::shared_ptr<const onednn::Int8Conv> conv = std::move(made);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/base/aligned.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/lambda_kernel.h"
@@ -43,7 +44,7 @@ Small ReadSmall(const SpecView& view, absl::string_view slot) {
 // Offsets in the workspace, in bytes.
 struct Room {
   int64_t next = 0;
-  int64_t Take(int64_t bytes) { return std::exchange(next, next + (bytes + 63) / 64 * 64); }
+  int64_t Take(int64_t bytes) { return std::exchange(next, next + Aligned(bytes)); }
 };
 
 struct Product {
@@ -184,7 +185,9 @@ std::vector<int64_t> Stacks(const Dims& dims, size_t rank) {
 absl::StatusOr<Product> ReadProduct(const SpecView& view) {
   const TensorDesc &x = view.InDesc("X"), &y = view.InDesc("Y"), &out = view.OutDesc("Out");
   Product p;
-  p.x_type = x.dtype, p.y_type = y.dtype, p.out_type = out.dtype;
+  p.x_type = x.dtype;
+  p.y_type = y.dtype;
+  p.out_type = out.dtype;
   p.s.m = x.dims[x.dims.size() - 2];
   p.s.k = x.dims.back();
   p.s.n = out.dims.back();
@@ -194,10 +197,13 @@ absl::StatusOr<Product> ReadProduct(const SpecView& view) {
   p.s.b_batch = Stacks(y.dims, out.dims.size());
   p.matrices = p.s.m * p.s.n == 0 ? 0 : out.NumElements() / (p.s.m * p.s.n);
   for (const int64_t d : p.s.b_batch) p.y_matrices *= d;
-  p.x_scale = ReadSmall(view, "XScale"), p.x_zero = ReadSmall(view, "XZeroPoint");
-  p.y_scale = ReadSmall(view, "YScale"), p.y_zero = ReadSmall(view, "YZeroPoint");
+  p.x_scale = ReadSmall(view, "XScale");
+  p.x_zero = ReadSmall(view, "XZeroPoint");
+  p.y_scale = ReadSmall(view, "YScale");
+  p.y_zero = ReadSmall(view, "YZeroPoint");
   p.bias = ReadSmall(view, "Bias");
-  p.out_scale = ReadSmall(view, "OutScale"), p.out_zero = ReadSmall(view, "OutZeroPoint");
+  p.out_scale = ReadSmall(view, "OutScale");
+  p.out_zero = ReadSmall(view, "OutZeroPoint");
   AMPC_ASSIGN_OR_RETURN(p.activation, ReadActivation(view.op()));
   const ActivationKind kind = p.activation.kind;
   p.clamps = kind == ActivationKind::kNone || kind == ActivationKind::kRelu || kind == ActivationKind::kRelu6;

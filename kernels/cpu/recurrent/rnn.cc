@@ -15,6 +15,7 @@
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cpu/recurrent/rnn_spec.h"
 #include "kernels/cpu/simd/gates.h"
+#include "kernels/kernel_registry.h"
 #include "kernels/lib/matmul.h"
 #include "kernels/parallel.h"
 

@@ -12,6 +12,7 @@
 #include "kernels/cpu/move/repeat_sum.h"
 #include "kernels/cpu/recurrent/rnn_spec.h"
 #include "kernels/cpu/simd/gates.h"
+#include "kernels/kernel_registry.h"
 #include "kernels/lib/matmul.h"
 #include "kernels/parallel.h"
 

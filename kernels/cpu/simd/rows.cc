@@ -191,15 +191,15 @@ void FixedWindowMax(const Window<T>& w, float* out, int64_t n) {
 // fixed(a, b) with the rows and columns of a common window as types; false for another.
 template <typename T, typename F>
 bool WithFixedSize(const Window<T>& w, F fixed) {
-  const auto is = [&w](int64_t rows, int64_t cols) { return w.rows == rows && w.cols == cols; };
-  using std::integral_constant;
-  if (is(3, 1)) return fixed(integral_constant<int, 3>(), integral_constant<int, 1>()), true;
-  if (is(1, 3)) return fixed(integral_constant<int, 1>(), integral_constant<int, 3>()), true;
-  if (is(2, 1)) return fixed(integral_constant<int, 2>(), integral_constant<int, 1>()), true;
-  if (is(1, 2)) return fixed(integral_constant<int, 1>(), integral_constant<int, 2>()), true;
-  if (is(3, 3)) return fixed(integral_constant<int, 3>(), integral_constant<int, 3>()), true;
-  if (is(2, 2)) return fixed(integral_constant<int, 2>(), integral_constant<int, 2>()), true;
-  return false;
+  const auto fits = [&](auto rows, auto cols) {
+    if (w.rows != rows() || w.cols != cols()) return false;
+    fixed(rows, cols);
+    return true;
+  };
+  constexpr std::integral_constant<int, 1> one;
+  constexpr std::integral_constant<int, 2> two;
+  constexpr std::integral_constant<int, 3> three;
+  return fits(three, one) || fits(one, three) || fits(two, one) || fits(one, two) || fits(three, three) || fits(two, two);
 }
 
 template <typename T>

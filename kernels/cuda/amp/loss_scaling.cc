@@ -9,36 +9,19 @@
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cuda/base/device_kernel.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "kernels/spec/optimizer/loss_scaling_spec.h"
 
 namespace ampc::cuda {
 namespace {
-
-// Gradient i is operand first_in + i, its result first_out + i; first_out is -1 where they are only looked at.
-struct Gradients {
-  int first_in = 0, first_out = 0;
-  std::vector<TensorDesc> descs;
-};
-
-absl::StatusOr<Gradients> ReadGradients(const SpecView& view, KernelTraits* traits) {
-  Gradients g;
-  g.first_in = std::max(0, view.In("X"));
-  g.first_out = view.NumOut("Out") == 0 ? -1 : view.Out("Out");
-  if (view.NumOut("Out") > 0 && view.NumIn("X") != view.NumOut("Out")) return view.Internal("X and Out differ in number");
-  for (int i = 0; i < view.NumIn("X"); ++i) {
-    AMPC_RETURN_IF_ERROR(view.CheckType(view.InDesc("X", i).dtype, {DType::kF32, DType::kF64}));
-    g.descs.push_back(view.InDesc("X", i));
-  }
-  if (g.descs.size() == 1 && g.first_out == 0) traits->in_place_input = g.first_in;
-  return g;
-}
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeUnscale(const KernelSpec& spec) {
   const SpecView view(spec);
   KernelTraits traits;
   traits.implementation = "cuda:unscale";
   traits.workspace_bytes = sizeof(double);
-  AMPC_ASSIGN_OR_RETURN(Gradients g, ReadGradients(view, &traits));
+  AMPC_ASSIGN_OR_RETURN(ScaledGradients g, ReadScaledGradients(view));
+  traits.in_place_input = g.in_place_input();
   const DType scale_type = view.InDesc("Scale").dtype;
   if (scale_type != DType::kF32 && scale_type != DType::kF64) return view.Unsupported("the device's kernel takes a Scale of f32 or f64");
   return MakeDeviceKernel(std::move(traits), [g = std::move(g), scale_type, scale = view.In("Scale"), found = view.Out("FoundInfinite")](
@@ -89,7 +72,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeUpdateScaling(const KernelSpec& spec
   const Op& op = view.op();
   KernelTraits traits;
   traits.implementation = "cuda:loss_scaling";
-  AMPC_ASSIGN_OR_RETURN(Gradients g, ReadGradients(view, &traits));
+  AMPC_ASSIGN_OR_RETURN(ScaledGradients g, ReadScaledGradients(view));
+  traits.in_place_input = g.in_place_input();
   AMPC_RETURN_IF_ERROR(view.CheckType(view.InDesc("InGoodSteps").dtype, {DType::kI32}));
   AMPC_RETURN_IF_ERROR(view.CheckType(view.InDesc("InBadSteps").dtype, {DType::kI32}));
   ScalingParams p;

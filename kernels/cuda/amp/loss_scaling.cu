@@ -60,7 +60,7 @@ struct Unscale {
       } else {
         for (int64_t k = at; k < n && k < at + kRun<T>; ++k) finite = UnscaleRun<1>(x + k, out == nullptr ? out : out + k, by) && finite;
       }
-      if (!finite) RaiseFlag(bad);
+      if (!finite) SetFlag(bad);
     });
   }
 };

@@ -21,7 +21,10 @@ BatchNormShape ReadShape(const SpecView& view, const TensorDesc& x) {
   const size_t channel = nhwc ? rank - 1 : 1;
   BatchNormShape s{x.dtype, x.dims[0], x.dims[channel], 1};
   for (size_t i = 1; i < rank; ++i) s.spatial *= i == channel ? 1 : x.dims[i];
-  if (nhwc || x.layout == Layout::kChannelsLast) s.images *= s.spatial, s.spatial = 1;
+  if (nhwc || x.layout == Layout::kChannelsLast) {
+    s.images *= s.spatial;
+    s.spatial = 1;
+  }
   return s;
 }
 
@@ -51,11 +54,18 @@ struct Slots {
 
 absl::Status Run(const BatchNormRun& given, const Slots& slots, const KernelArgs& args) {
   BatchNormRun run = given;
-  run.x = args.inputs[slots.x], run.y = args.outputs[slots.y], run.workspace = args.workspace;
-  run.scale = slots.scale.In(args), run.bias = slots.bias.In(args), run.mean = slots.mean.In(args), run.variance = slots.variance.In(args);
+  run.x = args.inputs[slots.x];
+  run.y = args.outputs[slots.y];
+  run.workspace = args.workspace;
+  run.scale = slots.scale.In(args);
+  run.bias = slots.bias.In(args);
+  run.mean = slots.mean.In(args);
+  run.variance = slots.variance.In(args);
   run.momentum = slots.momentum.In(args);
-  run.mean_out = slots.mean_out.Out(args), run.variance_out = slots.variance_out.Out(args);
-  run.saved_mean = slots.saved_mean.Out(args), run.saved_inverse = slots.saved_inverse.Out(args);
+  run.mean_out = slots.mean_out.Out(args);
+  run.variance_out = slots.variance_out.Out(args);
+  run.saved_mean = slots.saved_mean.Out(args);
+  run.saved_inverse = slots.saved_inverse.Out(args);
   if (slots.reserve_bytes > 0) AMPC_RETURN_IF_ERROR(args.stream->FillBytes(args.outputs[slots.reserve], 0, slots.reserve_bytes));
   return args.stream->device().LaunchStatus(LaunchBatchNorm(args.stream->native(), run), "cuda:batch_norm");
 }
@@ -65,10 +75,17 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   AMPC_RETURN_IF_ERROR(view.CheckType(spec.outputs[0].dtype, {DType::kF32}));
   const Op& op = view.op();
   Slots slots;
-  slots.x = view.In("X"), slots.y = view.Out("Y"), slots.reserve = view.Out("ReserveSpace");
-  slots.scale = InSlot(view, "Scale"), slots.bias = InSlot(view, "Bias"), slots.mean = InSlot(view, "Mean");
-  slots.variance = InSlot(view, "Variance"), slots.mean_out = OutSlot(view, "MeanOut"), slots.variance_out = OutSlot(view, "VarianceOut");
-  slots.saved_mean = OutSlot(view, "SavedMean"), slots.saved_inverse = OutSlot(view, "SavedVariance");
+  slots.x = view.In("X");
+  slots.y = view.Out("Y");
+  slots.reserve = view.Out("ReserveSpace");
+  slots.scale = InSlot(view, "Scale");
+  slots.bias = InSlot(view, "Bias");
+  slots.mean = InSlot(view, "Mean");
+  slots.variance = InSlot(view, "Variance");
+  slots.mean_out = OutSlot(view, "MeanOut");
+  slots.variance_out = OutSlot(view, "VarianceOut");
+  slots.saved_mean = OutSlot(view, "SavedMean");
+  slots.saved_inverse = OutSlot(view, "SavedVariance");
   if (slots.reserve >= 0) {
     const TensorDesc& reserve = spec.outputs[slots.reserve];
     slots.reserve_bytes = reserve.NumElements() * static_cast<int64_t>(SizeOf(reserve.dtype));

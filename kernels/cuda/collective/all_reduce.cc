@@ -12,6 +12,7 @@
 #include "kernels/cuda/collective/pack.h"
 #include "kernels/device/device_job.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "kernels/spec/optimizer/exchange_spec.h"
 
 namespace ampc::cuda {

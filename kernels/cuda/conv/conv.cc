@@ -13,6 +13,7 @@
 #include "kernels/cpu/base/conv_op.h"
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cuda/conv/conv_step.h"
+#include "kernels/kernel_registry.h"
 #include "kernels/lib/conv_gradient.h"
 
 namespace ampc::cuda {
@@ -44,11 +45,16 @@ class ConvKernel final : public Kernel {
     AMPC_ASSIGN_OR_RETURN(const ConvSpec s, ReadFusedConv(view));
     std::unique_ptr<ConvKernel> kernel(new ConvKernel);
     Slots& slots = kernel->slots_;
-    slots.in = view.In("Input"), slots.filter = view.In("Filter"), slots.bias = view.In("Bias"), slots.residual = view.In("ResidualData");
+    slots.in = view.In("Input");
+    slots.filter = view.In("Filter");
+    slots.bias = view.In("Bias");
+    slots.residual = view.In("ResidualData");
     ConvTask task = TaskOf(view, s, s.transposed ? ConvKind::kInputGradient : ConvKind::kForward, slots.filter);
     task.bias = s.has_bias;
     if (s.has_bias) task.bias_type = spec.inputs[slots.bias].dtype;
-    task.residual = s.has_residual, task.residual_layout = s.residual, task.activation = s.activation;
+    task.residual = s.has_residual;
+    task.residual_layout = s.residual;
+    task.activation = s.activation;
     if (task.residual && spec.inputs[slots.residual].dtype != task.type) return view.Unsupported("ResidualData needs the type of Input");
     kernel->transposed_ = s.transposed;
     AMPC_ASSIGN_OR_RETURN(kernel->step_,
@@ -81,8 +87,11 @@ class ConvGradient final : public Kernel {
     const SpecView view(spec);
     std::unique_ptr<ConvGradient> kernel(new ConvGradient);
     Slots& slots = kernel->slots_;
-    slots.in = view.In("Input"), slots.filter = view.In("Filter"), slots.gradient = view.In("Output@GRAD");
-    slots.in_gradient = view.Out("Input@GRAD"), slots.filter_gradient = view.Out("Filter@GRAD");
+    slots.in = view.In("Input");
+    slots.filter = view.In("Filter");
+    slots.gradient = view.In("Output@GRAD");
+    slots.in_gradient = view.Out("Input@GRAD");
+    slots.filter_gradient = view.Out("Filter@GRAD");
     const TensorDesc &in = spec.inputs[slots.in], &gradient = spec.inputs[slots.gradient];
     AMPC_RETURN_IF_ERROR(view.CheckType(in.dtype, {DType::kF32}));
     if (gradient.dtype != in.dtype) return view.Unsupported("Output@GRAD needs the type of Input");

@@ -31,7 +31,10 @@ bool Neutral(int64_t c, int64_t positions) { return c == 1 || positions == 1; }
 // The tensor [n, c, axes...] of spec.axes[i].*size.
 Volume Tensor(DType type, int64_t n, int64_t c, const ConvSpec& s, int64_t ConvSpec::Axis::*size, bool channels_last) {
   Volume t;
-  t.type = type, t.n = n, t.c = c, t.channels_last = channels_last;
+  t.type = type;
+  t.n = n;
+  t.c = c;
+  t.channels_last = channels_last;
   const size_t skip = 3 - s.axes.size();
   for (size_t i = 0; i < s.axes.size(); ++i) t.size[skip + i] = s.axes[i].*size;
   SetStrides(&t);
@@ -48,7 +51,9 @@ DirectConv Direct(const ConvTask& task) {
   d.groups = s.groups;
   const size_t skip = 3 - s.axes.size();
   for (size_t i = 0; i < s.axes.size(); ++i) {
-    d.step[skip + i] = s.axes[i].stride, d.dilation[skip + i] = s.axes[i].dilation, d.before[skip + i] = s.axes[i].before;
+    d.step[skip + i] = s.axes[i].stride;
+    d.dilation[skip + i] = s.axes[i].dilation;
+    d.before[skip + i] = s.axes[i].before;
   }
   return d;
 }
@@ -56,7 +61,8 @@ DirectConv Direct(const ConvTask& task) {
 ConvEpilogue EpilogueOf(const ConvTask& task, const ConvArgs& args) {
   const ConvSpec& s = task.conv;
   ConvEpilogue e;
-  e.bias_type = task.bias_type, e.activation = task.activation;
+  e.bias_type = task.bias_type;
+  e.activation = task.activation;
   if (task.bias) e.bias = args.bias;
   if (task.residual) {
     e.residual = Tensor(task.type, s.batch, s.out_c, s, &ConvSpec::Axis::out, task.residual_layout == Layout::kChannelsLast);
@@ -116,7 +122,9 @@ class DirectStep final : public ConvStep {
 
   absl::Status Run(Stream& stream, const ConvArgs& args) const override {
     DirectConv conv = conv_;
-    conv.x.data = args.x, conv.w.data = args.w, conv.y.data = args.y;
+    conv.x.data = args.x;
+    conv.w.data = args.w;
+    conv.y.data = args.y;
     const ConvEpilogue epilogue = EpilogueOf(task_, args);
     const bool forward = task_.kind == ConvKind::kForward;
     void* const native = stream.native();
@@ -156,13 +164,19 @@ class DirectStep final : public ConvStep {
 ConvDesc DescOf(const ConvTask& task, bool channels_last) {
   const ConvSpec& s = task.conv;
   ConvDesc d;
-  d.kind = task.kind, d.type = task.type, d.groups = s.groups;
+  d.kind = task.kind;
+  d.type = task.type;
+  d.groups = s.groups;
   d.channels_last = d.filter_channels_last = channels_last;
   d.x = {s.batch, s.in_c}, d.w = {s.out_c, s.in_c / s.groups}, d.y = {s.batch, s.out_c};
   for (const ConvSpec::Axis& a : s.axes) {
-    d.x.push_back(a.in), d.w.push_back(a.kernel), d.y.push_back(a.out);
-    d.pads_begin.push_back(a.before), d.pads_end.push_back(std::max<int64_t>(a.after, 0));
-    d.strides.push_back(a.stride), d.dilations.push_back(a.dilation);
+    d.x.push_back(a.in);
+    d.w.push_back(a.kernel);
+    d.y.push_back(a.out);
+    d.pads_begin.push_back(a.before);
+    d.pads_end.push_back(std::max<int64_t>(a.after, 0));
+    d.strides.push_back(a.stride);
+    d.dilations.push_back(a.dilation);
   }
   return d;
 }
@@ -190,7 +204,9 @@ std::vector<Candidate> Candidates(const ConvTask& task, const ConvDesc& bare) {
   ConvTask none = act;
   none.activation = {};
   ConvDesc sum = bare, wide = bare;
-  sum.bias = task.bias, sum.bias_type = task.type, sum.residual = task.residual;
+  sum.bias = task.bias;
+  sum.bias_type = task.type;
+  sum.residual = task.residual;
   wide.f32_result = true;
   const bool plain = forward && a.scale == 1 && a.shift == 0, swish = plain && a.kind == ActivationKind::kSwish && a.alpha == 1;
   if (swish || (plain && a.kind == ActivationKind::kRelu && task.bias)) {
@@ -224,8 +240,10 @@ class LibraryStep final : public ConvStep {
       if (!status.ok() && !MayFallBack(status)) return status;
       if (!status.ok()) continue;
       step->plan_ = *std::move(plan);
-      step->rest_ = candidate.rest, step->reads_residual_ = candidate.desc.residual,
-      step->converts_bias_ = candidate.desc.bias && task.bias_type != task.type, step->f32_result_ = candidate.desc.f32_result;
+      step->rest_ = candidate.rest;
+      step->reads_residual_ = candidate.desc.residual;
+      step->converts_bias_ = candidate.desc.bias && task.bias_type != task.type;
+      step->f32_result_ = candidate.desc.f32_result;
       break;
     }
     AMPC_RETURN_IF_ERROR(status);

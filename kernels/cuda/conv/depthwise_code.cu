@@ -1,3 +1,4 @@
+#include "kernels/cuda/base/visit_single.h"
 #include "kernels/cuda/conv/conv_code.h"
 #include "kernels/cuda/conv/epilogue.h"
 #include "kernels/cuda/launch/launch.h"
@@ -74,12 +75,7 @@ bool IsDepthwisePacked(const DirectConv& conv) {
 }
 
 int LaunchDepthwisePacked(void* stream, const DirectConv& conv, bool forward, const ConvEpilogue& epilogue, const float* filter) {
-  switch (conv.y.type) {
-    case DType::kF32: return Run<float>(stream, conv, forward, epilogue, filter);
-    case DType::kF16: return Run<Half>(stream, conv, forward, epilogue, filter);
-    case DType::kBF16: return Run<BFloat16>(stream, conv, forward, epilogue, filter);
-    default: return -1;
-  }
+  return VisitSingle(conv.y.type, [&](auto tag) { return Run<typename decltype(tag)::Type>(stream, conv, forward, epilogue, filter); });
 }
 
 }  // namespace ampc::cuda

@@ -98,7 +98,9 @@ class Fibers : public RealTeam {
 
   void Wait(const char* call, int64_t n, bool makes_visible) override {
     Fiber& fiber = fibers_[running_];
-    fiber.call = call, fiber.n = n, fiber.makes_visible = makes_visible;
+    fiber.call = call;
+    fiber.n = n;
+    fiber.makes_visible = makes_visible;
     AmpcSwitchStack(&fiber.stack, scheduler_);
   }
   void* Scratch(int64_t bytes) override {

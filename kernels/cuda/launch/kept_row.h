@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "kernels/cuda/launch/rows.h"
 
@@ -51,5 +52,20 @@ class KeptRow {
   Row<const T> row_;
   C* kept_;
 };
+
+// The largest of n elements, which are read for the first time.
+template <class T, class Team>
+AMPC_DEVICE ComputeType<T> LargestOfRow(Team& team, const KeptRow<T>& x, int64_t n, bool packs) {
+  using C = ComputeType<T>;
+  return ReduceRow<T>(
+      team, n, packs, -std::numeric_limits<C>::infinity(),
+      [&](int64_t i, auto width) {
+        const auto v = x.First(i, width);
+        C most = v.v[0];
+        for (int k = 1; k < width.value; ++k) most = Largest()(most, v.v[k]);
+        return most;
+      },
+      Largest());
+}
 
 }  // namespace ampc::cuda

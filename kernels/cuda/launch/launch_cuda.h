@@ -21,7 +21,7 @@ inline int Blocks(int64_t n, int64_t per_block) {
 }
 
 // *flag = true, which other threads may store at the same time: a volatile store is a relaxed one (PTX ISA, memory consistency model).
-AMPC_DEVICE inline void RaiseFlag(bool* flag) { *static_cast<volatile bool*>(flag) = true; }
+AMPC_DEVICE inline void SetFlag(bool* flag) { *static_cast<volatile bool*>(flag) = true; }
 
 template <class F>
 __global__ void __launch_bounds__(kThreads) ForEachKernel(int64_t n, F f) {

@@ -19,7 +19,7 @@ inline constexpr int kEmulatedLaunchRefused = 1;  // as a device answers a launc
 int EnqueueEmulated(void* stream, std::function<void()> work);
 
 // *flag = true, which other threads may store at the same time.
-inline void RaiseFlag(bool* flag) { __atomic_store_n(flag, true, __ATOMIC_RELAXED); }
+inline void SetFlag(bool* flag) { __atomic_store_n(flag, true, __ATOMIC_RELAXED); }
 
 inline bool IsScheduled() {
   const HostSchedule& s = TheHostSchedule();

@@ -38,15 +38,7 @@ struct CrossEntropyRow {
   AMPC_DEVICE Row1 Normalise(Team& team, const KeptRow<T>& x) const {
     const int64_t n = p.rows.size;
     Row1 row;
-    row.max = ReduceRow<T>(
-        team, n, packs, -std::numeric_limits<C>::infinity(),
-        [&](int64_t i, auto width) {
-          const auto v = x.First(i, width);
-          C most = v.v[0];
-          for (int k = 1; k < width.value; ++k) most = Largest()(most, v.v[k]);
-          return most;
-        },
-        Largest());
+    row.max = LargestOfRow<T>(team, x, n, packs);
     row.sum = ReduceRow<T>(
         team, n, packs, 0.0,
         [&](int64_t i, auto width) {

@@ -14,6 +14,7 @@
 #include "kernels/cuda/matmul/linear.h"
 #include "kernels/cuda/matmul/strided_sum_plan.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "kernels/spec/product/linear_spec.h"
 
 namespace ampc::cuda {
@@ -113,7 +114,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeForward(const KernelSpec& spec) {
   if (LibraryHas(s.function, type, s.cols)) options.epilogue = EpilogueOf(s.function, reserve >= 0);
   if (reserve >= 0) options.aux_row = AuxRow(s);
   Step step;
-  step.a = view.In("X"), step.b = view.In("Y"), step.out = view.Out("Out");
+  step.a = view.In("X");
+  step.b = view.In("Y");
+  step.out = view.Out("Out");
   AMPC_ASSIGN_OR_RETURN(step, MakeStep(view, s.product, step, options, true));
   const KernelTraits traits{
       .implementation = step.product.implementation(), .rounds_results = true, .workspace_bytes = step.workspace_bytes()};
@@ -179,10 +182,16 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGradient(const KernelSpec& spec) {
   const DType type = view.InDesc("X").dtype;
   const int x = view.In("X"), y = view.In("Y");
   Gradient g;
-  g.gradient = view.In("DOut"), g.reserve = view.In("ReserveSpace"), g.bias = view.Out("DBias");
+  g.gradient = view.In("DOut");
+  g.reserve = view.In("ReserveSpace");
+  g.bias = view.Out("DBias");
   g.params = ParamsOf(s, type);
-  g.dx.a = p.trans_a ? y : g.gradient, g.dx.b = p.trans_a ? g.gradient : y, g.dx.out = view.Out("DX");
-  g.dy.a = p.trans_b ? g.gradient : x, g.dy.b = p.trans_b ? x : g.gradient, g.dy.out = view.Out("DY");
+  g.dx.a = p.trans_a ? y : g.gradient;
+  g.dx.b = p.trans_a ? g.gradient : y;
+  g.dx.out = view.Out("DX");
+  g.dy.a = p.trans_b ? g.gradient : x;
+  g.dy.b = p.trans_b ? x : g.gradient;
+  g.dy.out = view.Out("DY");
   if (g.dx.out >= 0) AMPC_RETURN_IF_ERROR(MakeX(view, s, &g));
   if (g.dy.out >= 0) AMPC_RETURN_IF_ERROR(MakeY(view, s, &g));
   if (g.bias >= 0 && p.m * p.n == 0) {

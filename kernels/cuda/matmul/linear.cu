@@ -2,6 +2,7 @@
 
 #include "kernels/common/functors.h"
 #include "kernels/common/gradient_functors.h"
+#include "kernels/cuda/base/visit_single.h"
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/cuda/launch/value.h"
 
@@ -83,21 +84,11 @@ int LinearGradientAs(void* stream, const LinearParams& p, const void* reserve) {
 }  // namespace
 
 int LaunchLinear(void* stream, const LinearParams& p, const void* bias, void* reserve) {
-  switch (p.type) {
-    case DType::kF32: return LinearAs<float>(stream, p, bias, reserve);
-    case DType::kF16: return LinearAs<Half>(stream, p, bias, reserve);
-    case DType::kBF16: return LinearAs<BFloat16>(stream, p, bias, reserve);
-    default: return -1;
-  }
+  return VisitSingle(p.type, [&](auto tag) { return LinearAs<typename decltype(tag)::Type>(stream, p, bias, reserve); });
 }
 
 int LaunchLinearGradient(void* stream, const LinearParams& p, const void* reserve) {
-  switch (p.type) {
-    case DType::kF32: return LinearGradientAs<float>(stream, p, reserve);
-    case DType::kF16: return LinearGradientAs<Half>(stream, p, reserve);
-    case DType::kBF16: return LinearGradientAs<BFloat16>(stream, p, reserve);
-    default: return -1;
-  }
+  return VisitSingle(p.type, [&](auto tag) { return LinearGradientAs<typename decltype(tag)::Type>(stream, p, reserve); });
 }
 
 }  // namespace ampc::cuda

@@ -12,6 +12,7 @@
 #include "kernels/cuda/matmul/device_product.h"
 #include "kernels/cuda/matmul/rows.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 
 namespace ampc::cuda {
 namespace {

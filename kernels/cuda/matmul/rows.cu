@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/base/activate.h"
 #include "kernels/cuda/base/load_single.h"
+#include "kernels/cuda/base/visit_single.h"
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/cuda/launch/value.h"
 
@@ -85,12 +86,7 @@ struct ScaleOne {
 }  // namespace
 
 int LaunchFinish(void* stream, const FinishParams& p) {
-  switch (p.out_type) {
-    case DType::kF32: return FinishAs<float>(stream, p);
-    case DType::kF16: return FinishAs<Half>(stream, p);
-    case DType::kBF16: return FinishAs<BFloat16>(stream, p);
-    default: return -1;
-  }
+  return VisitSingle(p.out_type, [&](auto tag) { return FinishAs<typename decltype(tag)::Type>(stream, p); });
 }
 
 int LaunchDot(void* stream, DType type, const void* x, const void* y, void* out, int64_t rows, int64_t size) {

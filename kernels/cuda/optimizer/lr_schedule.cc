@@ -10,6 +10,7 @@
 #include "kernels/cpu/base/spec_view.h"
 #include "kernels/cuda/base/device_kernel.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 
 namespace ampc::cuda {
 namespace {
@@ -36,8 +37,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeLrSchedule(const KernelSpec& spec) {
   const DType type = view.InDesc("LearningRate").dtype;
   if (type != DType::kF32 && type != DType::kF64) return view.Unsupported("the device's kernel takes a rate of f32 or f64");
   AMPC_RETURN_IF_ERROR(view.CheckType(view.InDesc("Step").dtype, {DType::kI64}));
-  if (rule.boundaries.size() > kMostPieces || rule.values.size() > kMostPieces + 1)
-    return view.Unsupported(absl::StrCat("the device's kernel takes at most ", kMostPieces, " boundaries"));
+  if (rule.boundaries.size() > kMostBoundaries || rule.values.size() > kMostBoundaries + 1)
+    return view.Unsupported(absl::StrCat("the device's kernel takes at most ", kMostBoundaries, " boundaries"));
   LrScheduleParams p;
   p.rule = OnDevice(rule);
   p.is_double = type == DType::kF64;

@@ -7,7 +7,7 @@
 
 namespace ampc::cuda {
 
-inline constexpr int kMostPieces = 96;  // of a piecewise rule; they travel as parameters
+inline constexpr int kMostBoundaries = 96;  // of a piecewise rule; they travel as parameters
 
 template <class T, int kCount>
 struct FixedList {
@@ -15,7 +15,7 @@ struct FixedList {
   constexpr T operator[](int64_t i) const { return items[i]; }
 };
 
-using DeviceLearningRate = LearningRateFormula<FixedList<int64_t, kMostPieces>, FixedList<double, kMostPieces + 1>>;
+using DeviceLearningRate = LearningRateFormula<FixedList<int64_t, kMostBoundaries>, FixedList<double, kMostBoundaries + 1>>;
 
 struct LrScheduleParams {
   DeviceLearningRate rule;

@@ -9,6 +9,7 @@
 #include "kernels/cuda/base/device_kernel.h"
 #include "kernels/cuda/multi_tensor/chunks.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 
 namespace ampc::cuda {
 namespace {

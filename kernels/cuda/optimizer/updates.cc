@@ -10,6 +10,7 @@
 #include "kernels/cuda/base/device_kernel.h"
 #include "kernels/cuda/multi_tensor/chunks.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "kernels/spec/optimizer/update_spec.h"
 
 namespace ampc::cuda {

@@ -24,7 +24,9 @@ absl::Span<const int64_t> Spatial(const SpecView& view, const TensorDesc& t) {
 Volume VolumeOf(const SpecView& view, const TensorDesc& t) {
   Volume v;
   const auto sizes = Spatial(view, t);
-  v.type = t.dtype, v.n = t.dims[0], v.c = IsNhwc(view) ? t.dims.back() : t.dims[1];
+  v.type = t.dtype;
+  v.n = t.dims[0];
+  v.c = IsNhwc(view) ? t.dims.back() : t.dims[1];
   v.channels_last = IsNhwc(view) || t.layout == Layout::kChannelsLast;
   for (size_t i = 0; i < sizes.size(); ++i) v.size[3 - sizes.size() + i] = sizes[i];
   SetStrides(&v);
@@ -35,8 +37,10 @@ Volume VolumeOf(const SpecView& view, const TensorDesc& t) {
 absl::StatusOr<Pool> ReadPool(const SpecView& view, const TensorDesc& x, const TensorDesc& out) {
   const Op& op = view.op();
   Pool p;
-  p.max = op.GetString("pooling_type") == "max", p.exclusive = op.GetBool("exclusive", true);
-  p.x = VolumeOf(view, x), p.out = VolumeOf(view, out);
+  p.max = op.GetString("pooling_type") == "max";
+  p.exclusive = op.GetBool("exclusive", true);
+  p.x = VolumeOf(view, x);
+  p.out = VolumeOf(view, out);
   if (op.GetBool("global_pooling") || op.GetBool("adaptive")) return p;
   const auto in = Spatial(view, x);
   const absl::StatusOr<ops::Windows> windows = ops::ReadWindows(op, in, op.GetInts("ksize"));

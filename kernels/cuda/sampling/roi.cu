@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/launch/launch.h"
 #include "kernels/cuda/launch/value.h"
-#include "kernels/cuda/sampling/any_float.h"
+#include "kernels/cuda/sampling/const_floats.h"
 
 namespace ampc::cuda {
 namespace {

@@ -1,7 +1,6 @@
 #include "kernels/cuda/softmax/softmax.h"
 
 #include <cmath>
-#include <limits>
 
 #include "kernels/cuda/launch/kept_row.h"
 
@@ -18,15 +17,7 @@ struct SoftmaxRow {
   AMPC_DEVICE void operator()(Team& team, int64_t r) const {
     const int64_t n = p.rows.size, at = p.rows.First(r);
     const KeptRow<T> x(team, Row<const T>{static_cast<const T*>(p.x) + at, p.rows.inner}, n, keep);
-    const C max = ReduceRow<T>(
-        team, n, packs, -std::numeric_limits<C>::infinity(),
-        [&](int64_t i, auto width) {
-          const auto v = x.First(i, width);
-          C most = v.v[0];
-          for (int k = 1; k < width.value; ++k) most = Largest()(most, v.v[k]);
-          return most;
-        },
-        Largest());
+    const C max = LargestOfRow<T>(team, x, n, packs);
     const double sum = ReduceRow<T>(
         team, n, packs, 0.0,
         [&](int64_t i, auto width) {

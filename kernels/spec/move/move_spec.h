@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/kernel_registry.h"
 
 namespace ampc {
 

@@ -76,7 +76,7 @@ absl::Status Materializer::RewriteOp(std::unique_ptr<Op> owned) {
       if (!d.untouched && !control) WidenResults(op);
       if (d.converts || converted) LeaveToRuntime(op);
       if (ListsCasts(decision_, op)) ListCasts(op);
-      status = FollowRetypedOperands(op);
+      status = PropagateTypes(op);
     }
     if (IsCast(op)) FixInDType(op);
     RetypeFetches(op);

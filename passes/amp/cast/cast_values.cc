@@ -65,7 +65,7 @@ void Materializer::RetypeResults(Op& op) {
     if (!var->type.IsFloat() || var->type.dtype != DType::kF32) continue;
     if (OutputPrecision(decision_, op, op.OutputSlotOf(i)) != SlotPrecision::kFollow) continue;
     if (var->kind != VarKind::kTemp || keep) {
-      DefineAside(op, i, decision_.low);
+      DefineBeforeCast(op, i, decision_.low);
     } else {
       Retype(*var, decision_.low);
     }
@@ -82,14 +82,14 @@ void Materializer::WidenResults(Op& op) {
     }
     if (OutputPrecision(decision_, op, op.OutputSlotOf(i)) == SlotPrecision::kAsIs) continue;
     if (var->kind == VarKind::kCarry && IsRetyped(*var)) {
-      DefineAside(op, i, DType::kF32);
+      DefineBeforeCast(op, i, DType::kF32);
     } else if (var->kind == VarKind::kTemp && decision_.widen_native) {
       Retype(*var, DType::kF32);
     }
   }
 }
 
-absl::Status Materializer::FollowRetypedOperands(Op& op) {
+absl::Status Materializer::PropagateTypes(Op& op) {
   if (op.def().opaque || op.outputs().empty()) return absl::OkStatus();
   // A value that a subgraph reads from outside may be low: its ops are converted in its block, and what it gives keeps its type.
   if (op.def().InputSlot(onnx::kCaptures) >= 0) return absl::OkStatus();
@@ -139,7 +139,7 @@ void Materializer::Retype(Var& var, DType to) {
   if (var.was == to) var.was = DType::kInvalid;
 }
 
-void Materializer::DefineAside(Op& op, int flat, DType type) {
+void Materializer::DefineBeforeCast(Op& op, int flat, DType type) {
   Var* var = op.outputs()[flat];
   Var* uncast = block_->AddVar(block_->UniqueName(absl::StrCat(var->name(), ".", Name(type))), VarKind::kTemp, var->type.WithDType(type));
   uncast->stop_gradient = var->stop_gradient;

@@ -37,7 +37,7 @@ class Grid {
   // In units in the last place. Both have the same sign.
   int Distance(float a, float b) const { return std::abs(Magnitude(a) - Magnitude(b)); }
   // One unit in the last place of a value of that size.
-  double Unit(double value) const {
+  double Ulp(double value) const {
     const int least = half_ ? -14 : -126;
     return std::ldexp(1.0, std::max(value == 0 ? least : std::ilogb(value), least) - (half_ ? 10 : 7));
   }
@@ -76,7 +76,7 @@ class JointRounding {
   bool RoundsOnly() const {
     for (float NormChannel::*number : {&NormChannel::scale, &NormChannel::bias, &NormChannel::mean, &NormChannel::variance}) {
       const double exact = exact_.*number, alone = alone_.*number;
-      if (!(std::fabs(exact - alone) <= grid_.Unit(exact)) || (alone == 0 && exact != 0)) return false;
+      if (!(std::fabs(exact - alone) <= grid_.Ulp(exact)) || (alone == 0 && exact != 0)) return false;
     }
     return true;
   }
@@ -99,7 +99,7 @@ class JointRounding {
   void ChooseShift() {
     const double a = Factor(best_);
     least_shift_ = std::fabs(Shift(best_, a) - b_);
-    most_shift_ = kMostUnits * grid_.Unit(std::max<double>(std::fabs(exact_.bias), std::fabs(exact_.mean * a_)));
+    most_shift_ = kMostUnits * grid_.Ulp(std::max<double>(std::fabs(exact_.bias), std::fabs(exact_.mean * a_)));
     if (retyped_.bias) {
       grid_.ForEachAround(alone_.mean, retyped_.mean ? kMostUnits : 0,
                           [&](float mean) { TryShift(a, mean, grid_.Nearest(b_ + mean * a)); });

@@ -48,11 +48,11 @@ class Materializer {
   void WidenResults(Op& op);
   // An op that takes its operands as they are may have got retyped ones: its results follow, or where that does not work
   // it gets its operands back in fp32.
-  absl::Status FollowRetypedOperands(Op& op);
+  absl::Status PropagateTypes(Op& op);
   void FixInDType(Op& op);
   void Retype(Var& var, DType to);
   // The op defines `<name>.<type>` instead of result `flat`, which a cast behind it defines or overwrites.
-  void DefineAside(Op& op, int flat, DType type);
+  void DefineBeforeCast(Op& op, int flat, DType type);
   // `var` in type `to`: itself, what it was cast from, an earlier cast of it, or a new one in front of the current op.
   Var* As(Var* var, DType to);
   void AppendCast(Var* from, Var* to);

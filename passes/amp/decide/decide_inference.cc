@@ -43,7 +43,7 @@ class InferenceDecider {
       if (low_[op.id()] && TouchesForbidden(op)) Refuse(op, "forbidden-value");
     });
     Settle();
-    FollowCasts();
+    NarrowCasts();
     RetypeParams();
     DecideSignature();
     return std::move(out_);
@@ -146,7 +146,7 @@ class InferenceDecider {
   }
 
   // A cast to fp32 that low ops alone read casts to the low type instead.
-  void FollowCasts() {
+  void NarrowCasts() {
     std::vector<bool> wide(names_.num_cells(), false), read(names_.num_cells(), false);
     for (const Var* var : program_.fetches) wide[Cell(*var)] = true;
     ForEachOp(program_, [&](const Op& op) {

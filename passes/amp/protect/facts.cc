@@ -58,7 +58,7 @@ bool IsProductOfPositions(const Op& op) {
 }
 
 // The result of a matrix product, as long as nothing adds up many of it: a sum of many has more digits than its elements.
-void FollowProducts(const Facts& facts, const Op& op, Fact* results) {
+void PropagateProducts(const Facts& facts, const Op& op, Fact* results) {
   const bool sums = op.HasTrait(OpTrait::kSum) || op.HasTrait(OpTrait::kRunning);
   if (!IsNetworkProduct(op) && (sums || !facts.Reads(op, Fact::kProduct))) return;
   for (size_t i = 0; i < op.outputs().size(); ++i) {
@@ -299,7 +299,7 @@ void Facts::FindResults(const Op& op, Fact* results) {
     if (temporary && (var.type.IsFloat() || IsCast(op)) && (i == 0 || !first_only)) results[i] = bounded;
     results[i].lost = created;
   }
-  FollowProducts(*this, op, results);
+  PropagateProducts(*this, op, results);
 }
 
 }  // namespace ampc

@@ -86,7 +86,7 @@ void WantFloat(const BackwardVisit& v, const Var& var) {
 }
 
 // Back to inputs, integers, values of a size of their own and what products with weights give: these are not exact, and the work is theirs.
-Effect FollowSource(const BackwardVisit& v) {
+Effect AngleStep(const BackwardVisit& v) {
   if (v.wanted == 0 || !LeadsToAngle(v)) return Effect::kNone;
   v.Mark();
   if (v.Is(OpTrait::kNormalized)) return Effect::kEnds;  // what its operand loses does not show
@@ -161,13 +161,13 @@ Effect AngleRule(BackwardVisit& v) {
     if (fraction || remainder) v.Mark();
     if (fraction || remainder || periodic) step = Effect::kStarts;
   }
-  return std::max(step, FollowSource(v));
+  return std::max(step, AngleStep(v));
 }
 
 Effect CoordinateRule(BackwardVisit& v) {
   const bool samples = v.Is(OpTrait::kSampler) && v.op.inputs().size() > 1;
   if (samples) WantFloat(v, *v.op.inputs()[1]);
-  return std::max(samples ? Effect::kStarts : Effect::kNone, FollowSource(v));
+  return std::max(samples ? Effect::kStarts : Effect::kNone, AngleStep(v));
 }
 
 // Wanted is what something is computed with: what is left is only moved and fetched. An ONNX model's: a cast behind them or in front costs

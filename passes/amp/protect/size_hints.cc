@@ -36,8 +36,8 @@ double ReachOfInverse(const Visit& v, double floor) {
     return inverts ? v.facts.FactorOf(v.In(0)) / SizeHintOf(v, *op.inputs()[1]).size : 0;
   }
   const std::optional<double> exponent = ExponentOf(v);
-  const bool guarded = !op.inputs().empty() && HasSizeHint(v, *op.inputs()[0]);
-  return exponent.has_value() && *exponent < 0 && guarded ? std::pow(floor, *exponent) : 0;
+  const bool hinted = !op.inputs().empty() && HasSizeHint(v, *op.inputs()[0]);
+  return exponent.has_value() && *exponent < 0 && hinted ? std::pow(floor, *exponent) : 0;
 }
 
 // The floor of a sum of non-negative values, of a product of such ones, and of what keeps the size of its operand; 0 for none.
@@ -46,9 +46,9 @@ double FloorOfResult(const Visit& v, double floor) {
   if (v.Is(OpTrait::kProduct)) {
     double product = 1;
     for (const Var* var : op.inputs()) {
-      const bool guarded = HasSizeHint(v, *var);
-      if (!guarded && !v.facts.IsFixed(*var)) return 0;
-      product *= guarded ? SizeHintOf(v, *var).size : v.facts.LeastFactorOf(*var);
+      const bool hinted = HasSizeHint(v, *var);
+      if (!hinted && !v.facts.IsFixed(*var)) return 0;
+      product *= hinted ? SizeHintOf(v, *var).size : v.facts.LeastFactorOf(*var);
     }
     return product;
   }
@@ -66,7 +66,7 @@ double FloorOfResult(const Visit& v, double floor) {
   return sum;
 }
 
-Effect FollowFloor(Visit& v, double floor) {
+Effect FloorStep(Visit& v, double floor) {
   const double least = FloorOfResult(v, floor);
   if (!(least > 0) || least >= v.facts.smallest()) return Effect::kNone;
   v.SetSizeHint(SizeHint::kFloor, least);
@@ -150,7 +150,7 @@ Effect EpsRule(Visit& v) {
     v.SetSizeHint(SizeHint::kReciprocal, reach);
     return Effect::kEnds;
   }
-  return hint.kind == SizeHint::kFloor ? std::max(step, FollowFloor(v, hint.size)) : step;
+  return hint.kind == SizeHint::kFloor ? std::max(step, FloorStep(v, hint.size)) : step;
 }
 
 // Up to the product with what it was made from, which has an ordinary size.

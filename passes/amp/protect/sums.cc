@@ -48,7 +48,7 @@ Effect MeanProduct(Visit& v) {
 }
 
 // A sum is denied because it may leave the range, so what scales it back needs it as it is.
-Effect FollowSums(Visit& v) {
+Effect SumStep(Visit& v) {
   const Op& op = v.op;
   const AmpClass amp = AmpClassOf(op);
   if (amp == AmpClass::kDeny && v.Is(OpTrait::kSum) && v.HasFloatResult()) {
@@ -135,7 +135,7 @@ Effect PowerRule(Visit& v) {
 }
 
 Effect SumRule(Visit& v) {
-  Effect step = FollowSums(v);
+  Effect step = SumStep(v);
   const bool exponential = v.Is(OpTrait::kExp) && v.op.inputs().size() == 1 && v.facts.low() == DType::kF16 && !v.ResultInRange();
   if (exponential && DistanceInExponent(v) == nullptr) {  // from 11.1 on
     v.Give(Fact::kSummed | Fact::kExp);

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/decide/decision.h"
@@ -59,35 +58,6 @@ int ChannelDim(const Op& op, const Var& result) {
 
 WeightedBounds::WeightedBounds(const ValueFlow& flow, DType low) : flow_(flow), unit_(low == DType::kF16 ? 0x1p-11 : 0x1p-8) {}
 
-WeightedBounds::Kind WeightedBounds::KindOf(const OpDef& def) {
-  static const auto* const kKinds = new absl::flat_hash_map<absl::string_view, Kind>({{"conv2d", Kind::kConv},
-                                                                                      {"depthwise_conv2d", Kind::kConv},
-                                                                                      {"conv3d", Kind::kConv},
-                                                                                      {"Conv", Kind::kConv},
-                                                                                      {"conv2d_transpose", Kind::kConvTransposed},
-                                                                                      {"depthwise_conv2d_transpose", Kind::kConvTransposed},
-                                                                                      {"conv3d_transpose", Kind::kConvTransposed},
-                                                                                      {"ConvTranspose", Kind::kConvTransposed},
-                                                                                      {"matmul", Kind::kProduct},
-                                                                                      {"matmul_v2", Kind::kProduct},
-                                                                                      {"mul", Kind::kProduct},
-                                                                                      {"MatMul", Kind::kProduct},
-                                                                                      {"Gemm", Kind::kProduct},
-                                                                                      {"batch_norm", Kind::kBatchNorm},
-                                                                                      {"BatchNormalization", Kind::kBatchNorm},
-                                                                                      {"layer_norm", Kind::kLayerNorm},
-                                                                                      {"LayerNormalization", Kind::kLayerNorm},
-                                                                                      {"SimplifiedLayerNormalization", Kind::kLayerNorm},
-                                                                                      {"RMSNormalization", Kind::kLayerNorm},
-                                                                                      {"instance_norm", Kind::kInstanceNorm},
-                                                                                      {"InstanceNormalization", Kind::kInstanceNorm},
-                                                                                      {"group_norm", Kind::kGroupNorm},
-                                                                                      {"GroupNormalization", Kind::kGroupNorm}});
-  const auto it = kKinds->find(onnx::TypeName(def));
-  if (it != kKinds->end()) return it->second;
-  return def.HasTrait(OpTrait::kArithmetic) && def.bounds != nullptr ? Kind::kOther : Kind::kNone;
-}
-
 bool WeightedBounds::IsWeight(const Var& var) const {
   const bool stored = var.kind == VarKind::kConst || (var.kind == VarKind::kParam && flow_.Makers(var).empty());
   return stored && StoredElements(var) > 0;
@@ -116,34 +86,32 @@ std::optional<Bounds> WeightedBounds::Of(const Op& op, BoundsOf of) {
 bool WeightedBounds::FindRows(const Var& x, BoundsOf of) {
   if (rows_of_ == &x) return !flow_.IsJoined(x);
   const Op* maker = flow_.IsJoined(x) ? nullptr : flow_.Maker(x);
-  const Kind kind = maker == nullptr ? Kind::kNone : kinds_.Of(maker->def(), &KindOf);
-  if (kind != Kind::kConv && kind != Kind::kConvTransposed && kind != Kind::kProduct) return false;
+  const WeightUse use = maker == nullptr ? WeightUse::kNone : maker->def().weight_use;
+  if (use != WeightUse::kConv && use != WeightUse::kConvTransposed && use != WeightUse::kProduct) return false;
   return Of(*maker, of).has_value() && rows_of_ == &x;
 }
 
 std::optional<Bounds> WeightedBounds::Exact(const Op& op, BoundsOf of) {
-  switch (kinds_.Of(op.def(), &KindOf)) {
-    case Kind::kNone: return std::nullopt;
-    case Kind::kConv: return OfConv(op, false, of);
-    case Kind::kConvTransposed: return OfConv(op, true, of);
-    case Kind::kProduct: return OfProduct(op, of);
-    case Kind::kBatchNorm: return OfBatchNorm(op, of);
-    case Kind::kLayerNorm: {
+  switch (op.def().weight_use) {
+    case WeightUse::kConv: return OfConv(op, false, of);
+    case WeightUse::kConvTransposed: return OfConv(op, true, of);
+    case WeightUse::kProduct: return OfProduct(op, of);
+    case WeightUse::kBatchNorm: return OfBatchNorm(op, of);
+    case WeightUse::kLayerNorm: {
       const TensorType& x = op.inputs()[0]->type;
       const int axis = static_cast<int>(op.attr("axis") != nullptr ? op.GetInt("axis") : op.GetInt("begin_norm_axis", -1));
       return OfNormalized(op, ElementsFrom(x, axis < 0 ? axis + x.rank() : axis));
     }
-    case Kind::kInstanceNorm: return OfNormalized(op, ElementsFrom(op.inputs()[0]->type, 2));
-    case Kind::kGroupNorm: {
+    case WeightUse::kInstanceNorm: return OfNormalized(op, ElementsFrom(op.inputs()[0]->type, 2));
+    case WeightUse::kGroupNorm: {
       const double groups = static_cast<double>(op.GetInt(op.attr("num_groups") != nullptr ? "num_groups" : "groups", 1));
       return groups > 0 ? OfNormalized(op, ElementsFrom(op.inputs()[0]->type, 1) / groups) : std::nullopt;
     }
-    case Kind::kOther: {
-      const std::optional<Bounds> channels = OfChannels(op, of);
-      return channels.has_value() ? channels : OfOwnNorm(op);
-    }
+    case WeightUse::kNone: break;
   }
-  return std::nullopt;
+  if (!op.HasTrait(OpTrait::kArithmetic) || op.def().bounds == nullptr) return std::nullopt;
+  const std::optional<Bounds> channels = OfChannels(op, of);
+  return channels.has_value() ? channels : OfOwnNorm(op);
 }
 
 std::optional<Bounds> WeightedBounds::HullOfRows() const {
@@ -252,7 +220,10 @@ std::optional<Bounds> WeightedBounds::OfBatchNorm(const Op& op, BoundsOf of) {
   for (size_t c = 0; c < rows_.size(); ++c) {
     const double factor = stats[0][c] / std::sqrt(stats[3][c] + op.GetFloat("epsilon"));
     const double term = stats[1][c] - factor * stats[2][c];
-    if (!std::isfinite(factor) || !std::isfinite(term)) return rows_of_ = nullptr, std::nullopt;
+    if (!std::isfinite(factor) || !std::isfinite(term)) {
+      rows_of_ = nullptr;
+      return std::nullopt;
+    }
     rows_[c] = Plus(Widened(Times(factor, rows_[c])), Widened({term, term}));
   }
   rows_of_ = op.outputs()[0];

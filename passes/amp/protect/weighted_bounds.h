@@ -11,7 +11,6 @@
 #include "passes/amp/protect/bounds.h"
 #include "passes/amp/protect/stored_sums.h"
 #include "passes/analysis/dataflow.h"
-#include "passes/analysis/per_record.h"
 
 namespace ampc {
 
@@ -27,9 +26,6 @@ class WeightedBounds {
   Bounds HullOf(const Var& var);
 
  private:
-  enum class Kind : uint8_t { kNone, kConv, kConvTransposed, kProduct, kBatchNorm, kLayerNorm, kInstanceNorm, kGroupNorm, kOther };
-  static Kind KindOf(const OpDef& def);
-
   // The program in exact arithmetic, but for the rounding of weights.
   std::optional<Bounds> Exact(const Op& op, BoundsOf of);
   bool IsWeight(const Var& var) const;
@@ -53,7 +49,6 @@ class WeightedBounds {
   const ValueFlow& flow_;
   const double unit_;  // of rounding
   StoredSums sums_;
-  PerRecord<Kind> kinds_;
   // Of the channels of the last result that was made with weights: a bias or a batch norm behind it needs them apart.
   const Var* rows_of_ = nullptr;
   int rows_dim_ = 0;

@@ -13,6 +13,7 @@
 #include "kernels/device/allocator.h"
 #include "kernels/device/emulated/emulated_device.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "tests/testlib/status.h"
 
 namespace ampc::cuda {

@@ -16,6 +16,7 @@
 #include "kernels/device/matmul_library.h"
 #include "kernels/device/missing_library.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "tests/testlib/status.h"
 
 namespace ampc::cuda {

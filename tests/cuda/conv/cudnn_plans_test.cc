@@ -108,7 +108,8 @@ TEST_F(CudnnPlans, EveryConvolutionAndItsGradientsHaveOne) {
 TEST_F(CudnnPlans, TheConvolutionAddsBiasAndResidualAndAppliesRelu) {
   ForEachDesc([this](const Shape& s, int64_t batch, DType type, bool channels_last) {
     ConvDesc desc = DescOf(s, batch, ConvKind::kForward, type, channels_last);
-    desc.bias = true, desc.bias_type = type;
+    desc.bias = true;
+    desc.bias_type = type;
     ExpectPlan(desc);
     desc.activation = ConvActivation::kRelu;
     ExpectPlan(desc);

@@ -29,7 +29,8 @@ class LostRank : public ::testing::Test {
     setenv("AMPC_CUDA_LIBS", kFolder, 1);
     shim_ = dlopen((std::string(kFolder) + "/libnccl.so.2").c_str(), RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(shim_, nullptr) << dlerror();
-    aborted_ = Count("AmpcShimAborted"), destroyed_ = Count("AmpcShimDestroyed");
+    aborted_ = Count("AmpcShimAborted");
+    destroyed_ = Count("AmpcShimDestroyed");
     CollectiveId id;
     ASSERT_OK_AND_ASSIGN(id, Nccl().NewId());
     device_ = NewEmulatedDevice(0);

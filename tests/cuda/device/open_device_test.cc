@@ -7,7 +7,7 @@
 #include "kernels/device/cuda/device_rules.h"
 #include "kernels/device/device.h"
 #include "kernels/device/emulated/emulated_device.h"
-#include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 #include "tests/testlib/status.h"
 
 namespace ampc {

@@ -48,7 +48,9 @@ TEST_F(DeviceProductTest, FactorsThatRepeatAlongDifferentDims) {
   onednn::MatmulSpec s;
   s.a_batch = {2, 1, 3};
   s.b_batch = {1, 4, 3};
-  s.m = 2, s.n = 3, s.k = 5;
+  s.m = 2;
+  s.n = 3;
+  s.k = 5;
   ASSERT_OK_AND_ASSIGN(const DeviceProduct product, DeviceProduct::Make(*device_, s, {.factors = DType::kF64, .result = DType::kF64}));
   const std::vector<double> a = Numbers<double>(6 * 10), b = Numbers<double>(12 * 15);
   double* const out = Upload(std::vector<double>(24 * 6));
@@ -75,20 +77,26 @@ TEST_F(DeviceProductTest, FactorsThatRepeatAlongDifferentDims) {
 
 TEST_F(DeviceProductTest, SumsOfNothingAreZeros) {
   onednn::MatmulSpec s;
-  s.m = 2, s.n = 3, s.k = 0;
+  s.m = 2;
+  s.n = 3;
+  s.k = 0;
   ASSERT_OK_AND_ASSIGN(const DeviceProduct product, DeviceProduct::Make(*device_, s, {.factors = DType::kF16, .result = DType::kF16}));
   EXPECT_EQ(product.workspace_bytes(), 0);
   Half* const out = Upload(std::vector<Half>(6, Half(3.0f)));
   ASSERT_OK(product.Run(*stream_, {.out = out}, nullptr));
   for (const Half h : Result(out, 6)) EXPECT_EQ(h.bits, 0);
-  s.m = 0, s.k = 4;
+  s.m = 0;
+  s.k = 4;
   ASSERT_OK_AND_ASSIGN(const DeviceProduct empty, DeviceProduct::Make(*device_, s, {}));
   EXPECT_OK(empty.Run(*stream_, {}, nullptr));
 }
 
 TEST_F(DeviceProductTest, AddsToAnotherMatrix) {
   onednn::MatmulSpec s;
-  s.m = 1, s.n = 2, s.k = 1, s.scale = 2;
+  s.m = 1;
+  s.n = 2;
+  s.k = 1;
+  s.scale = 2;
   ASSERT_OK_AND_ASSIGN(const DeviceProduct product, DeviceProduct::Make(*device_, s, {.beta = 0.5}));
   float* const out = Upload(std::vector<float>(2));
   void* const workspace = Upload(std::vector<char>(static_cast<size_t>(product.workspace_bytes())));

@@ -99,7 +99,10 @@ TEST(Moves, TilesOfEveryWidth) {
     }
     std::vector<bool> bits;
     std::vector<int64_t> wide;
-    for (int64_t i = 0; i < dims[0] * dims[1]; ++i) bits.push_back(i % 3 == 0), wide.push_back(i);
+    for (int64_t i = 0; i < dims[0] * dims[1]; ++i) {
+      bits.push_back(i % 3 == 0);
+      wide.push_back(i);
+    }
     for (const Tensor& x : {Of(dims, bits), I64(dims, wide)}) {
       EXPECT_OK(OpRun("transpose2").In("X", x).Attr("axis", std::vector<int64_t>{1, 0}).Out("Out").Out("XShape").Run().status());
     }

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/kernel.h"
+#include "kernels/kernel_registry.h"
 
 namespace ampc {
 

@@ -171,7 +171,7 @@ struct Seen : StepObserver {
   explicit Seen(bool values) : values(values) {}
   bool wants_values() const override { return values; }
   absl::Status AfterStep(const ObservedStep& step) override {
-    places.insert(step.place);
+    devices.insert(step.device);
     ops.push_back(step.op->type());
     copied += step.copied_bytes;
     EXPECT_GE(step.seconds, 0);
@@ -182,7 +182,7 @@ struct Seen : StepObserver {
     return absl::OkStatus();
   }
   bool values;
-  std::set<std::string> places;
+  std::set<std::string> devices;
   std::vector<std::string> ops;
   int64_t copied = 0;
   float last = 0;
@@ -197,7 +197,7 @@ TEST_P(OnDevice, ObserversSeeSteps) {
   EXPECT_EQ(times.ops, values.ops);
   EXPECT_EQ(values.last, 5.5f);
   if (Is("host")) {
-    EXPECT_EQ(times.places, (std::set<std::string>{"host"}));
+    EXPECT_EQ(times.devices, (std::set<std::string>{"host"}));
     EXPECT_EQ(times.copied, 4 * (2 + 3 + 3 + 3 + 3 + 3));
   }
 }

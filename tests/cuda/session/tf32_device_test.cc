@@ -12,11 +12,17 @@ namespace {
 // Keeps what it is asked for.
 struct Recorder : Tf32Device {
   struct Matmul : MatmulLibrary {
-    absl::StatusOr<std::shared_ptr<const MatmulPlan>> Plan(const MatmulDesc& d, int64_t) override { return desc = d, nullptr; }
+    absl::StatusOr<std::shared_ptr<const MatmulPlan>> Plan(const MatmulDesc& d, int64_t) override {
+      desc = d;
+      return nullptr;
+    }
     MatmulDesc desc;
   };
   struct Conv : ConvLibrary {
-    absl::StatusOr<std::shared_ptr<const ConvPlan>> Plan(const ConvDesc& d, int64_t) override { return desc = d, nullptr; }
+    absl::StatusOr<std::shared_ptr<const ConvPlan>> Plan(const ConvDesc& d, int64_t) override {
+      desc = d;
+      return nullptr;
+    }
     ConvDesc desc;
   };
   using Tf32Device::Tf32Device;

@@ -115,13 +115,29 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
   const Operation& o = As<Operation>(operation);
   const Layout &la = As<Layout>(a_layout), &lb = As<Layout>(b_layout), &ld = As<Layout>(d_layout);
   ampc::testing::ShimProduct p = {};
-  p.transpose_a = o.transpose_a == CUBLAS_OP_T, p.transpose_b = o.transpose_b == CUBLAS_OP_T;
-  p.m = static_cast<int64_t>(ld.rows), p.n = static_cast<int64_t>(ld.cols), p.k = static_cast<int64_t>(p.transpose_a ? la.rows : la.cols);
-  p.lda = la.ld, p.ldb = lb.ld, p.ldd = ld.ld;
-  p.batch = ld.batch, p.stride_a = la.stride, p.stride_b = lb.stride, p.stride_d = ld.stride;
-  p.type_ab = la.type, p.type_d = ld.type;
-  p.alpha = alpha, p.beta = beta, p.a = a, p.b = b, p.c = c, p.d = d;
-  p.workspace = workspace, p.workspace_bytes = static_cast<int64_t>(workspace_bytes), p.stream = native;
+  p.transpose_a = o.transpose_a == CUBLAS_OP_T;
+  p.transpose_b = o.transpose_b == CUBLAS_OP_T;
+  p.m = static_cast<int64_t>(ld.rows);
+  p.n = static_cast<int64_t>(ld.cols);
+  p.k = static_cast<int64_t>(p.transpose_a ? la.rows : la.cols);
+  p.lda = la.ld;
+  p.ldb = lb.ld;
+  p.ldd = ld.ld;
+  p.batch = ld.batch;
+  p.stride_a = la.stride;
+  p.stride_b = lb.stride;
+  p.stride_d = ld.stride;
+  p.type_ab = la.type;
+  p.type_d = ld.type;
+  p.alpha = alpha;
+  p.beta = beta;
+  p.a = a;
+  p.b = b;
+  p.c = c;
+  p.d = d;
+  p.workspace = workspace;
+  p.workspace_bytes = static_cast<int64_t>(workspace_bytes);
+  p.stream = native;
   return AmpcShimMultiply(&p) == 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 

@@ -119,7 +119,10 @@ TEST(SecondDevice, EveryCallOfTheInterface) {
     ASSERT_OK(calls[i]());
   }
   MakeShimDeviceCurrent(0);
-  graph.reset(), event.reset(), stream.reset(), other.reset();
+  graph.reset();
+  event.reset();
+  stream.reset();
+  other.reset();
   device->FreeRaw(memory);
   device->FreePinned(pinned);
   EXPECT_EQ(LiveShimObjects(), "");

@@ -27,18 +27,18 @@ class ScriptedGreedy(nn.Module):
 
 
 class ScriptedCache(nn.Module):
-    """Attention over keys and values that grow by one in every turn of a loop."""
+    """Attention over keys and values that grow by one in every iteration of a loop."""
 
     def __init__(self):
         super().__init__()
         self.embed, self.q, self.k, self.v, self.head = nn.Embedding(24, 16), nn.Linear(16, 16), nn.Linear(16, 16), nn.Linear(16, 16), nn.Linear(16, 24)
 
-    def forward(self, token: Tensor, turns: Tensor):
+    def forward(self, token: Tensor, steps: Tensor):
         keys = torch.zeros(token.shape[0], 0, 16)
         values = torch.zeros(token.shape[0], 0, 16)
         written = token.unsqueeze(1)
         logits = torch.zeros(token.shape[0], 24)
-        for _ in range(int(turns)):
+        for _ in range(int(steps)):
             x = self.embed(token).unsqueeze(1)
             keys, values = torch.cat([keys, self.k(x)], 1), torch.cat([values, self.v(x)], 1)
             mix = torch.softmax(self.q(x) @ keys.transpose(1, 2) * 0.25, -1) @ values
@@ -75,12 +75,12 @@ class WhileGreedy(nn.Module):
         def going(step, written, token, state):
             return (step < 6) & (token != 2).any()
 
-        def turn(step, written, token, state):
+        def body(step, written, token, state):
             state = torch.tanh(self.cell(torch.cat([self.embed(token), state], -1)))
             token = self.head(state).argmax(-1)
             return step + 1, torch.where(torch.arange(6) == step, token.unsqueeze(1), written), token, state
         start = (torch.tensor(0), torch.zeros(state.shape[0], 6, dtype=torch.int64), torch.ones(state.shape[0], dtype=torch.int64), state)
-        return torch.while_loop(going, turn, start)[1:]
+        return torch.while_loop(going, body, start)[1:]
 
 
 class Cond(nn.Module):
@@ -93,19 +93,19 @@ class Cond(nn.Module):
 
 
 class Unrolled(nn.Module):
-    def __init__(self, net, turns):
+    def __init__(self, net, steps):
         super().__init__()
-        self.net, self.turns = net, turns
+        self.net, self.steps = net, steps
 
     def forward(self, input_ids):
-        for _ in range(self.turns):
+        for _ in range(self.steps):
             logits = self.net(input_ids=input_ids, attention_mask=torch.ones_like(input_ids)).logits[:, -1]
             input_ids = torch.cat([input_ids, logits.argmax(-1, keepdim=True)], 1)
         return input_ids, logits
 
 
 class Beam(nn.Module):
-    """Two turns of a beam search: the best of beams times words, and the beams put in their order."""
+    """Two steps of a beam search: the best of beams times words, and the beams put in their order."""
 
     def __init__(self):
         super().__init__()
@@ -126,7 +126,7 @@ class Beam(nn.Module):
 
 def networks():
     yield Network("loop_scripted_greedy", lambda: (torch.jit.script(ScriptedGreedy()), {"state": torch.randn(3, 16)}), exporters=("script",), dynamic={"state": {0: "batch"}}, scale=False)
-    yield Network("loop_scripted_cache", lambda: (torch.jit.script(ScriptedCache()), {"token": torch.tensor([3, 5]), "turns": torch.tensor(5)}), exporters=("script",), dynamic={"token": {0: "batch"}}, scale=False)
+    yield Network("loop_scripted_cache", lambda: (torch.jit.script(ScriptedCache()), {"token": torch.tensor([3, 5]), "steps": torch.tensor(5)}), exporters=("script",), dynamic={"token": {0: "batch"}}, scale=False)
     yield Network("loop_scripted_branch", lambda: (torch.jit.script(ScriptedBranch()), {"x": torch.randn(2, 8)}), exporters=("script",), scale=False)
     yield Network("loop_while_greedy", lambda: (WhileGreedy(), {"state": torch.randn(3, 16)}), exporters=("dynamo",), scale=False)
     yield Network("loop_cond", lambda: (Cond(), {"x": torch.randn(2, 8)}), exporters=("dynamo",), scale=False)

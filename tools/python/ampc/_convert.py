@@ -49,9 +49,9 @@ class _Made:
         return onnx.ModelProto.FromString(data)
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes the model to `path`, whose ending chooses the format; where it has several files, all of them get their names from it.
+        """Writes the model to `path`, whose extension chooses the format; where it has several files, all of them get their names from it.
 
-        The model that this one was made of still has to be there, and is not written over. Raises UsageError for its name or an unknown ending.
+        The model that this one was made of still has to be there, and is not written over. Raises UsageError for its name or an unknown extension.
         """
         self._output.save(os.fspath(path))
 
@@ -178,7 +178,7 @@ def convert(
 
     Args:
       model: a path, the bytes of an ONNX model, an onnx.ModelProto, or a dict {name: bytes}.
-      out: where the result is written, its ending chooses the format; None: it stays in memory.
+      out: where the result is written, its extension chooses the format; None: it stays in memory.
       dtype: "fp16" or "bf16".
       level: "O2": all that is safe; "O1": matrix products and what follows them; "O0": nothing.
       keep_io_types: feeds and fetches keep their types; False: they become low; names: only these keep theirs.

@@ -26,7 +26,7 @@ function describeOp(position, node) {
   const parts = [];
   if (op) {
     parts.push(element("p", { style: "margin-top: 6px" }, badge(toneOfType(op.dtype), op.dtype === "none" ? "no floats" : shortType(op.dtype)), " ",
-      element("span.lead", {}, op.precision === "low" ? "lowered" : op.precision === "fp32" ? "kept" : "not decided")),
+      element("span.lead", {}, op.precision === "low" ? "low" : op.precision === "fp32" ? "kept" : "not decided")),
       element("h3", {}, "Rule"), element("p.mono", {}, op.rule), element("h3", {}, "Reason"), element("p", {}, op.reason));
   } else if (cast) {
     parts.push(element("p", { style: "margin-top: 6px" }, badge(toneOfType(cast.from), shortType(cast.from)), " → ", badge(toneOfType(cast.to), shortType(cast.to))),

@@ -11,29 +11,29 @@
 
 namespace ampc {
 
-// Shuts the arena of a run from its first step to its last. Feeds are copied there before, fetches afterwards.
-class ArenaGuard {
+// Poisons the arena of a run from its first step to its last. Feeds are copied there before, fetches afterwards.
+class PoisonedArena {
  public:
-  ArenaGuard(const ExecutionPlan& plan, char* arena) : plan_(plan), arena_(arena) { Shut(arena_, plan_.arena_bytes); }
-  ~ArenaGuard() { Open(arena_, plan_.arena_bytes); }
-  ArenaGuard(const ArenaGuard&) = delete;
+  PoisonedArena(const ExecutionPlan& plan, char* arena) : plan_(plan), arena_(arena) { Poison(arena_, plan_.arena_bytes); }
+  ~PoisonedArena() { Unpoison(arena_, plan_.arena_bytes); }
+  PoisonedArena(const PoisonedArena&) = delete;
 
-  // Opens what the step may touch, as long as it lives.
+  // Unpoisons the memory that the step may touch, as long as it lives.
   class Access {
    public:
-    Access(const ArenaGuard& guard, const Step& step) : guard_(guard), step_(step) { guard_.ForEach(step_, Open); }
-    ~Access() { guard_.ForEach(step_, Shut); }
+    Access(const PoisonedArena& arena, const Step& step) : arena_(arena), step_(step) { arena_.ForEach(step_, Unpoison); }
+    ~Access() { arena_.ForEach(step_, Poison); }
     Access(const Access&) = delete;
 
    private:
-    const ArenaGuard& guard_;
+    const PoisonedArena& arena_;
     const Step& step_;
   };
 
  private:
 #ifdef ABSL_HAVE_ADDRESS_SANITIZER
-  static void Open(const char* p, int64_t bytes) { __asan_unpoison_memory_region(p, bytes); }
-  static void Shut(const char* p, int64_t bytes) { __asan_poison_memory_region(p, bytes); }
+  static void Unpoison(const char* p, int64_t bytes) { __asan_unpoison_memory_region(p, bytes); }
+  static void Poison(const char* p, int64_t bytes) { __asan_poison_memory_region(p, bytes); }
 
   void ForEach(const Step& step, void (*visit)(const char*, int64_t)) const {
     for (int i = 0; i < step.inputs + step.outputs; ++i) Visit(plan_.operands[step.first + i], visit);
@@ -43,8 +43,8 @@ class ArenaGuard {
     if (address.kind == Address::kArena) visit(arena_ + address.offset, address.bytes);
   }
 #else
-  static void Open(const char*, int64_t) {}
-  static void Shut(const char*, int64_t) {}
+  static void Unpoison(const char*, int64_t) {}
+  static void Poison(const char*, int64_t) {}
   void ForEach(const Step&, void (*)(const char*, int64_t)) const {}
 #endif
 

@@ -1,4 +1,4 @@
-#include "runtime/exec/arena_guard.h"
+#include "runtime/exec/poisoned_arena.h"
 
 #include <gtest/gtest.h>
 
@@ -32,24 +32,29 @@ std::vector<int> OpenIn(const char* arena) {
   return bounds;
 }
 
-TEST(ArenaGuard, AStepTouchesItsOperandsAndItsWorkspace) {
+TEST(PoisonedArena, AStepTouchesItsOperandsAndItsWorkspace) {
   ExecutionPlan plan;
   plan.arena_bytes = 256;
   plan.operands = {At(0, 64), Address(), At(64, 12), At(64, 12), At(192, 4)};
   Step reads, works;
-  reads.first = 0, reads.inputs = 2, reads.outputs = 1;
-  works.first = 3, works.inputs = 1, works.outputs = 1, works.workspace = At(128, 1);
+  reads.first = 0;
+  reads.inputs = 2;
+  reads.outputs = 1;
+  works.first = 3;
+  works.inputs = 1;
+  works.outputs = 1;
+  works.workspace = At(128, 1);
 
   alignas(64) char arena[256];
   {
-    const ArenaGuard guard(plan, arena);
+    const PoisonedArena poisoned(plan, arena);
     EXPECT_TRUE(OpenIn(arena).empty());
     {
-      const ArenaGuard::Access access(guard, reads);
+      const PoisonedArena::Access access(poisoned, reads);
       EXPECT_EQ(OpenIn(arena), (std::vector<int>{0, 76}));
     }
     EXPECT_TRUE(OpenIn(arena).empty());
-    const ArenaGuard::Access access(guard, works);
+    const PoisonedArena::Access access(poisoned, works);
     EXPECT_EQ(OpenIn(arena), (std::vector<int>{64, 76, 128, 129, 192, 196}));
   }
   EXPECT_EQ(OpenIn(arena), (std::vector<int>{0, 256}));
@@ -57,7 +62,7 @@ TEST(ArenaGuard, AStepTouchesItsOperandsAndItsWorkspace) {
 
 #else
 
-TEST(ArenaGuard, AStepTouchesItsOperandsAndItsWorkspace) { GTEST_SKIP() << "only builds with --config=asan guard arenas"; }
+TEST(PoisonedArena, AStepTouchesItsOperandsAndItsWorkspace) { GTEST_SKIP() << "only builds with --config=asan poison arenas"; }
 
 #endif
 

@@ -1,10 +1,10 @@
-// Pieces of one tensor. Areas: the width of a box times its height leaves the range where neither of them does. Differences of feeds: what
+// Parts of one tensor. Areas: the width of a box times its height leaves the range where neither of them does. Differences of feeds: what
 // is large in both is gone in the result, and the rounding of it is not.
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "graph/op_record.h"
 #include "graph/ops/onnx/dialect.h"
@@ -63,17 +63,14 @@ bool IsBlur(const Visit& v) {
 
 // A feed's mean or largest value, nearby or in all, is as large as the feed, and so is the feed in another size.
 bool KeepsSize(const Visit& v) {
-  static const auto* const kNames = new absl::flat_hash_set<absl::string_view>(
-      {"pool2d", "pool3d", "reduce_mean", "reduce_max", "reduce_min", "bilinear_interp", "bilinear_interp_v2", "nearest_interp",
-       "nearest_interp_v2", "bicubic_interp", "bicubic_interp_v2", "linear_interp", "linear_interp_v2", "trilinear_interp",
-       "trilinear_interp_v2"});
-  const absl::string_view name = onnx::NativeName(v.op.def()), type = onnx::TypeName(v.op.def());
-  if (kNames->contains(name) || type == "Resize" || type == "Upsample") return true;
+  // Earlier releases of Paddle resize by ops that have no record.
+  if (v.Is(OpTrait::kResample) || (v.op.def().opaque && absl::EndsWith(v.op.type(), "_interp"))) return true;
+  const absl::string_view name = onnx::NativeName(v.op.def());
   return (name == "depthwise_conv2d" || name == "conv2d") && IsBlur(v);
 }
 
 // Does the op take much of a feed away?
-bool FollowFeed(Visit& v) {
+bool CancelsFeed(Visit& v) {
   const Op& op = v.op;
   if (onnx::NativeName(op.def()) == "batch_norm") return CentresFarFeed(v);
   if (KeepsSize(v)) {
@@ -124,7 +121,7 @@ Effect AreaRule(Visit& v) {
 }
 
 Effect DifferenceRule(Visit& v) {
-  if (!v.Reads(Fact::kFed) || !v.HasFloatResult() || !FollowFeed(v)) return Effect::kNone;
+  if (!v.Reads(Fact::kFed) || !v.HasFloatResult() || !CancelsFeed(v)) return Effect::kNone;
   std::vector<const Op*> todo = {&v.op};
   for (int ops = 0; ops < kMostOffsets && !todo.empty(); ++ops) {
     const Op* next = todo.back();
