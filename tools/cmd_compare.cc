@@ -12,8 +12,8 @@
 #include "tools/cli/command.h"
 #include "tools/cli/compare_flags.h"
 #include "tools/cli/device_check.h"
-#include "tools/cli/endings.h"
 #include "tools/cli/feed_options.h"
+#include "tools/cli/file_extension.h"
 
 namespace ampc {
 namespace {
@@ -84,7 +84,7 @@ absl::StatusOr<ModelComparison> CompareFiles(const CompareFlags& flags, Console&
 }
 
 absl::Status CheckTable(const CompareFlags& flags, const std::string& csv) {
-  AMPC_RETURN_IF_ERROR(CheckEnding("--csv", csv, ".csv", "the table"));
+  AMPC_RETURN_IF_ERROR(CheckExtension("--csv", csv, ".csv", "the table"));
   std::vector<std::string> inputs = ModelFiles(flags.a, flags.params_a);
   for (const std::string& file : ModelFiles(flags.b, flags.params_b)) inputs.push_back(file);
   for (const std::string& source : flags.feeds.inputs) inputs.push_back(FileOfFeeds(source));

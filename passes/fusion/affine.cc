@@ -56,7 +56,7 @@ Affine Then(const Affine& a, const Affine& b) {
   return out;
 }
 
-AffineChain FollowAffine(const Rewrite& rewrite, Var* y, int channel_dim, int64_t channels) {
+AffineChain FindAffineChain(const Rewrite& rewrite, Var* y, int channel_dim, int64_t channels) {
   AffineChain found, grown;
   found.result = grown.result = y;
   while (const Op* next = rewrite.OnlyReader(*grown.result)) {

@@ -33,6 +33,6 @@ struct AffineChain {
   int sums = 0, others = 0;    // steps that are elementwise_add, and those that are not
   Var* result = nullptr;       // of the last op, a temp; the value itself where there is none
 };
-AffineChain FollowAffine(const Rewrite& rewrite, Var* y, int channel_dim, int64_t channels);
+AffineChain FindAffineChain(const Rewrite& rewrite, Var* y, int channel_dim, int64_t channels);
 
 }  // namespace ampc

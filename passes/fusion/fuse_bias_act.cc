@@ -85,7 +85,7 @@ class BiasActFuser {
 
   // Products and sums with numbers that follow the activation.
   void AddScale(Chain* chain) const {
-    const AffineChain behind = FollowAffine(rewrite_, chain->result(), -1, -1);
+    const AffineChain behind = FindAffineChain(rewrite_, chain->result(), -1, -1);
     chain->scale = behind.all;
     for (const Op* op : behind.ops) chain->merged.push_back(op);
   }

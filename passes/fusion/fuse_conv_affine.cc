@@ -44,7 +44,7 @@ class ConvAffineFuser {
     if (HasActivation(conv) || conv.input("ResidualData") != nullptr) return false;
     const int64_t channels = conv.input("Filter")->type.dims[0];
     const int channel_dim = conv.GetString("data_format") == "NHWC" ? 3 : 1;
-    AffineChain chain = FollowAffine(rewrite_, conv.output("Output"), channel_dim, channels);
+    AffineChain chain = FindAffineChain(rewrite_, conv.output("Output"), channel_dim, channels);
     const bool is_bias = chain.others == 0 && chain.sums == 1 && conv.input("Bias") == nullptr;
     if (chain.ops.empty() || is_bias) return false;
     std::optional<Floats> w = ConstantFloats(*conv.input("Filter"));

@@ -36,7 +36,7 @@ class ScaleFuser {
     if (x == nullptr) return nullptr;
     std::optional<Affine> all = ReadAffine(uses_, first, *x, -1, -1);
     if (!all.has_value()) return nullptr;
-    AffineChain chain = FollowAffine(rewrite_, first.outputs()[0], -1, -1);
+    AffineChain chain = FindAffineChain(rewrite_, first.outputs()[0], -1, -1);
     if (chain.ops.empty()) return nullptr;
     all = Then(*all, chain.all);
     for (const Op* next : chain.ops) rewrite_.Drop(*next);

@@ -7,7 +7,7 @@ _DATA = ["//tests/golden/ops:data", "//tests/autodiff:cases"]
 
 # <name>_register: RegisterKernelsUnderTest by the Register functions of these names.
 def _register(name, families, register):
-    lines = ["#include \"absl/status/status.h\"", "#include \"graph/base/status_macros.h\"", "#include \"kernels/kernel.h\"", "namespace ampc::cuda {"]
+    lines = ["#include \"absl/status/status.h\"", "#include \"graph/base/status_macros.h\"", "#include \"kernels/kernel_registry.h\"", "namespace ampc::cuda {"]
     lines += ["absl::Status Register%s(KernelRegistry* registry);" % r for r in register]
     lines += ["}  // namespace ampc::cuda", "namespace ampc::testing {", "absl::Status RegisterKernelsUnderTest(KernelRegistry* registry) {"]
     lines += ["  AMPC_RETURN_IF_ERROR(cuda::Register%s(registry));" % r for r in register]

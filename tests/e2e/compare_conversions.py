@@ -65,7 +65,7 @@ def compare(before, after, model, options):
     for (was, now), ops in changes.items():
         said.append("%4d  %s -> %s  %s" % (len(ops), *("none" if d is None else "%s %s" % d for d in (was, now)), " ".join(map(str, ops[0]))))
     # A conversion that only rewrote its marks has equal decisions and other bytes.
-    return one[1] == two[1], said
+    return one[1] == two[1], one[0] == two[0] != 0, said
 
 
 def main():
@@ -77,17 +77,18 @@ def main():
     folders = args.folders or [GOLDEN, *filter(None, [os.environ.get("AMPC_MODELS")])]
     binaries = [os.path.abspath(path) for path in (args.before, args.after)]
     jobs = [(model, options) for model in models(map(os.path.abspath, folders)) for options in OPTIONS]
-    same = other_bytes = decided = 0
+    same = refused = other_bytes = decided = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for (model, options), (equal, said) in zip(jobs, pool.map(lambda job: compare(*binaries, *job), jobs)):
+        for (model, options), (equal, alike_refused, said) in zip(jobs, pool.map(lambda job: compare(*binaries, *job), jobs)):
             same += equal and not said
+            refused += alike_refused
             other_bytes += not equal and not said
             decided += bool(said)
             if said or not equal:
                 print("%s %s %s%s" % (os.path.relpath(model), options[1], options[3], "" if said else ": other bytes, equal decisions"))
             for line in said:
                 print("  " + line)
-    print("%d conversions: %d equal, %d with other bytes alone, %d with other decisions" % (len(jobs), same, other_bytes, decided))
+    print("%d conversions: %d equal (%d of them refused), %d with other bytes alone, %d with other decisions" % (len(jobs), same, refused, other_bytes, decided))
     return 1 if same < len(jobs) else 0
 
 
