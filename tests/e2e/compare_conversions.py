@@ -36,6 +36,8 @@ def convert(ampc, model, options, folder):
     out = "model" + os.path.splitext(model)[1]
     command = [ampc, "convert", model, "-o", out, "--no-sync", "--report", "report.json", *options]
     run = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if run.returncode != 0 and "--program-only" in run.stderr:  # the model travels without weights
+        run = subprocess.run([*command, "--program-only"], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     written, decisions = {}, {}
     for name in sorted(os.listdir(folder)):
         with open(os.path.join(folder, name), "rb") as file:
