@@ -46,7 +46,7 @@ class ValueMemory {
       next_ = static_cast<std::byte*>(pieces_.back().get());
       left_ = next_ == nullptr ? 0 : size;
       if (next_ == nullptr) return nullptr;
-      madvise(next_, size, MADV_HUGEPAGE);  // a wish
+      madvise(next_, size, MADV_HUGEPAGE);  // refused on some systems, at no harm
     }
     left_ -= bytes;
     return std::exchange(next_, next_ + bytes);

@@ -46,7 +46,10 @@ TEST(Difference, OfFloatsIsThatOfDoubles) {
       for (size_t i = 0; i < n; ++i) {
         a[i] = i % 7 == 0 ? std::bit_cast<float>(any(random)) : static_cast<float>(any(random)) * 1e-9f - 2;
         b[i] = i % 5 == 0 ? std::bit_cast<float>(any(random)) : i % 3 == 0 ? a[i] : a[i] * 1.001f;
-        if (n == 1000) a[i] *= 1e-38f, b[i] *= 1e-38f;  // below the least normal
+        if (n == 1000) {  // below the least normal
+          a[i] *= 1e-38f;
+          b[i] *= 1e-38f;
+        }
       }
       const Difference want = Compare(std::vector<double>(a.begin(), a.end()), std::vector<double>(b.begin(), b.end()), narrow);
       const Difference got = Compare(absl::MakeConstSpan(a), absl::MakeConstSpan(b), narrow, 2);
