@@ -119,16 +119,6 @@ void Prune(const std::string& directory, const std::string& latest, int keep) {
   for (size_t i = static_cast<size_t>(std::max(1, keep)) - 1; i < old.size(); ++i) fs::remove_all(In(directory, old[i]), ignored);
 }
 
-// The files of earlier saves that did not come to their end.
-void RemoveUnfinished(const std::string& directory) {
-  std::error_code ignored;
-  std::vector<fs::path> left;
-  for (fs::directory_iterator it(directory, ignored), end; !ignored && it != end; it.increment(ignored)) {
-    if (absl::StartsWith(it->path().filename().string(), kUnfinished)) left.push_back(it->path());
-  }
-  for (const fs::path& path : left) fs::remove_all(path, ignored);
-}
-
 // A name for the checkpoint of that step which no other has.
 std::string FreeName(const std::string& directory, int64_t steps) {
   const std::string base = absl::StrFormat("%s%012d", kPrefix, steps);
@@ -218,7 +208,7 @@ class Unfinished {
   }
   absl::Status Make() {
     // Before the save, not behind it: a process that is killed in between leaves a last checkpoint, after which nothing is saved any more.
-    RemoveUnfinished(directory_);
+    RemoveUnfinishedSaves(directory_);
     std::error_code error;
     made_ = fs::create_directories(directory_, error);
     for (const std::string& path : Paths()) RemoveOnSignal(path);
@@ -235,6 +225,15 @@ class Unfinished {
 };
 
 }  // namespace
+
+void RemoveUnfinishedSaves(const std::string& directory) {
+  std::error_code ignored;
+  std::vector<fs::path> left;
+  for (fs::directory_iterator it(directory, ignored), end; !ignored && it != end; it.increment(ignored)) {
+    if (absl::StartsWith(it->path().filename().string(), kUnfinished)) left.push_back(it->path());
+  }
+  for (const fs::path& path : left) fs::remove_all(path, ignored);
+}
 
 absl::Status SaveCheckpoint(const std::string& directory, const Scope& scope, const TrainingProgress& progress,
                             const CheckpointOptions& options) {

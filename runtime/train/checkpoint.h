@@ -32,6 +32,9 @@ struct CheckpointOptions {
 absl::Status SaveCheckpoint(const std::string& directory, const Scope& scope, const TrainingProgress& progress,
                             const CheckpointOptions& options);
 
+// Removes what is left of saves that did not come to their end, as each save does: for the process that saves there, as soon as it goes on.
+void RemoveUnfinishedSaves(const std::string& directory);
+
 struct LoadedCheckpoint {
   std::string path;
   TrainingProgress progress;

@@ -141,6 +141,10 @@ def kill_trainings(ampc, count, seed, steps=400, every=4):
         names = ["net.pdmodel", "net.pdiparams"]
         if read_files(often, names) != read_files(alone, names):
             raise Problem("after %d kills the training ends with other bits" % kills)
+        os.makedirs(os.path.join(checkpoints, ".unfinished-1"))  # as of a kill within the very last save
+        done = process.run(args + ["--checkpoint", "saved", "--resume"], often, 600)
+        if done.code != 0:
+            raise Problem("a training that is at its end cannot be resumed: %r" % done)
         left = [n for n in os.listdir(checkpoints) if not n.startswith("step-") and n != "latest"]
         if left or set(os.listdir(often)) != set(names + ["saved"]):
             raise Problem("the last training left %s" % sorted(left + os.listdir(often)))

@@ -11,12 +11,14 @@
 #include "graph/base/status_macros.h"
 #include "runtime/compare/difference.h"
 #include "runtime/exec/check_finite.h"
+#include "runtime/train/checkpoint.h"
 #include "runtime/train/decorate.h"
 
 namespace ampc {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr char kBest[] = "/best";  // the folder of the best checkpoint, below that of all
 constexpr int kTestBatch = 250;
 constexpr int64_t kAlarmAfter = 50;   // skipped steps in a row
 constexpr int64_t kRandomSteps = 50;  // of an epoch on random data, as in Paddle's tutorial
@@ -172,7 +174,7 @@ absl::Status TrainJob::State::SaveCheckpoint(const TrainEvents& events, bool bes
   AMPC_RETURN_IF_ERROR(CheckState(request.checkpoint, events));
   DataPosition all = progress.Save();
   all.merge(OrderOf(request));
-  return best ? trainer->Save(request.checkpoint + "/best", all, 1) : trainer->Save(request.checkpoint, all);
+  return best ? trainer->Save(request.checkpoint + kBest, all, 1) : trainer->Save(request.checkpoint, all);
 }
 
 absl::Status TrainJob::State::Restore(const TrainEvents& events) {
@@ -184,6 +186,10 @@ absl::Status TrainJob::State::Restore(const TrainEvents& events) {
                                    restored.path, "', needed the same as now, ", value));
   }
   progress = Progress::Load(restored.position);
+  if (is_main()) {  // a training that is at its end saves nothing more
+    RemoveUnfinishedSaves(request.checkpoint);
+    RemoveUnfinishedSaves(request.checkpoint + kBest);
+  }
   if (parallel != nullptr) AMPC_RETURN_IF_ERROR(parallel->Synchronize(trainer->scope()));
   if (events.note == nullptr) return absl::OkStatus();
   for (const std::string& note : restored.notes) events.note(note);
