@@ -30,7 +30,7 @@ class MeasureExecutor : public ProgramExecutor {
   absl::Status RunOnMade(const Program& program, int runs, int choice, const OnValue& on_value, Made* made) const override;
 
  private:
-  const FeedOptions feeds_;
+  const FeedOptions feeds_ = {};
 };
 
 }  // namespace ampc
