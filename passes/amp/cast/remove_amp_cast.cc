@@ -26,6 +26,7 @@ class Stripper {
     FindLowCopies();
     for (int b = 0; b < program_.num_blocks(); ++b) TakeCasts(program_.block(b));
     AMPC_RETURN_IF_ERROR(ShortenTargets());
+    AMPC_RETURN_IF_ERROR(CheckSignature());
     for (int b = 0; b < program_.num_blocks(); ++b) {
       for (const std::unique_ptr<Op>& op : program_.block(b).ops()) Restore(*op);
       for (const std::unique_ptr<Var>& var : program_.block(b).vars()) Restore(*var);
@@ -171,6 +172,17 @@ class Stripper {
       for (int passed : path) {
         target_[passed] = end;
         state[passed] = kDone;
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // No conversion marks casts so that a feed or fetch would go with them.
+  absl::Status CheckSignature() const {
+    for (const std::vector<Var*>* vars : {&program_.feeds, &program_.fetches}) {
+      for (const Var* var : *vars) {
+        if (!dead_[var->id()]) continue;
+        return BadInputError(absl::StrCat("'", var->name(), "' is a feed or fetch, but marked as part of what AMP inserted"));
       }
     }
     return absl::OkStatus();
