@@ -100,14 +100,11 @@ class ProductMaker {
   static std::unique_ptr<Op> Make(const Op& like, const char* type, const std::vector<Var*>& operands, const char* attr, Ints ints,
                                   Var* result) {
     const OpDef* def = Ops().Find(type);
-    std::unique_ptr<Op> op = like.block().NewOp(def);
+    std::unique_ptr<Op> op = Rewrite::NewOp(def, like);
     const char* const slots[] = {"X", "Y"};
     for (size_t i = 0; i < operands.size(); ++i) op->SetInputs(def->InputSlot(slots[i]), {&operands[i], 1});
     op->SetOutputs(def->OutputSlot("Out"), {&result, 1});
     if (attr != nullptr) op->SetAttr(attr, std::move(ints));
-    op->marks = like.marks;
-    op->line = like.line;
-    op->lowered_from = like.lowered_from;
     return op;
   }
 

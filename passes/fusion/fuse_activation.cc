@@ -40,13 +40,10 @@ class ActivationFuser {
       if (found.type == nullptr) return false;
       Var* x = pattern_.InType(found.x, op.outputs()[0]->type.dtype);
       if (x == nullptr) return false;
-      std::unique_ptr<Op> fused = op.block().NewOp(Ops().Find(found.type));
+      std::unique_ptr<Op> fused = Rewrite::NewOp(Ops().Find(found.type), op);
       fused->SetInputs(0, {&x, 1});
       fused->SetOutputs(0, op.outputs());
       if (found.attr != nullptr) fused->SetAttr(found.attr, found.value);
-      fused->marks = op.marks;
-      fused->line = op.line;
-      fused->lowered_from = op.lowered_from;
       rewrite_.Replace(op, std::move(fused));
       return true;
     });

@@ -136,7 +136,7 @@ class AttentionFuser {
   }
 
   std::unique_ptr<Op> Make(const Attention& a) const {
-    std::unique_ptr<Op> op = a.values->block().NewOp(def_);
+    std::unique_ptr<Op> op = Rewrite::NewOp(def_, *a.values);
     const auto set = [&](const char* slot, Var* var) { op->SetInputs(def_->InputSlot(slot), {&var, 1}); };
     set("Q", a.q);
     set("K", a.k);
@@ -147,9 +147,6 @@ class AttentionFuser {
     op->SetAttr("scale", static_cast<float>(a.scale));
     op->SetAttr("trans_k", a.scores->GetBool("trans_y"));
     if (a.nan_to_zero) op->SetAttr("nan_to_zero", true);
-    op->marks = a.values->marks;
-    op->line = a.values->line;
-    op->lowered_from = a.values->lowered_from;
     return op;
   }
 

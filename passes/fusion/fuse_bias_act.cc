@@ -160,16 +160,13 @@ class BiasActFuser {
   }
 
   std::unique_ptr<Op> AsFc(const Op& product) const {
-    std::unique_ptr<Op> fc = product.block().NewOp(fc_);
+    std::unique_ptr<Op> fc = Rewrite::NewOp(fc_, product);
     Var* x = product.input("X");
     Var* w = product.input("Y");
     fc->SetInputs(fc_->InputSlot("Input"), {&x, 1});
     fc->SetInputs(fc_->InputSlot("W"), {&w, 1});
     const int64_t rows = product.type() == "mul" ? product.GetInt("x_num_col_dims", 1) : x->type.rank() - 1;
     fc->SetAttr("in_num_col_dims", static_cast<int32_t>(rows));
-    fc->marks = product.marks;
-    fc->line = product.line;
-    fc->lowered_from = product.lowered_from;
     return fc;
   }
 

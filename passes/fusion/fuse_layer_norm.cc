@@ -126,7 +126,7 @@ class LayerNormFuser {
 
   static std::unique_ptr<Op> Make(const Norm& norm, const Op& last) {
     const OpDef* def = Ops().Find("layer_norm");
-    std::unique_ptr<Op> op = last.block().NewOp(def);
+    std::unique_ptr<Op> op = Rewrite::NewOp(def, last);
     Var* y = last.outputs()[0];
     op->SetInputs(def->InputSlot("X"), {&norm.x, 1});
     if (norm.scale != nullptr) op->SetInputs(def->InputSlot("Scale"), {&norm.scale, 1});
@@ -134,9 +134,6 @@ class LayerNormFuser {
     op->SetOutputs(def->OutputSlot("Y"), {&y, 1});
     op->SetAttr("epsilon", static_cast<float>(norm.epsilon));
     op->SetAttr("begin_norm_axis", static_cast<int32_t>(norm.begin));
-    op->marks = last.marks;
-    op->line = last.line;
-    op->lowered_from = last.lowered_from;
     return op;
   }
 

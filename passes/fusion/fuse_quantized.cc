@@ -190,7 +190,7 @@ class QuantizedFuser {
   void Fuse(Op& op, Chain chain) {
     const bool conv = IsConv(op);
     if (chain.x.scale == nullptr) chain.x.scale = AddConstant(op.block(), "one", HostTensor::FromValues<float>({}, {1.0f}));
-    std::unique_ptr<Op> fused = op.block().NewOp(conv ? conv_ : matmul_);
+    std::unique_ptr<Op> fused = Rewrite::NewOp(conv ? conv_ : matmul_, op);
     const auto set = [&](const std::string& slot, Var* var) {
       if (var != nullptr) fused->SetInputs(fused->def().InputSlot(slot), {&var, 1});
     };
@@ -211,9 +211,6 @@ class QuantizedFuser {
     }
     if (!chain.activation.empty()) fused->SetAttr("fuse_activation", chain.activation);
     if (chain.activation == "relu6") fused->SetAttr("fuse_alpha", chain.most);
-    fused->marks = op.marks;
-    fused->line = op.line;
-    fused->lowered_from = op.lowered_from;
     const Op& last = chain.merged.empty() ? op : *chain.merged.back();
     fused->SetOutputs(0, last.outputs());
     for (const Op* merged : chain.merged) rewrite_.Drop(*merged);

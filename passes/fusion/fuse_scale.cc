@@ -40,14 +40,11 @@ class ScaleFuser {
     if (chain.ops.empty()) return nullptr;
     all = Then(*all, chain.all);
     for (const Op* next : chain.ops) rewrite_.Drop(*next);
-    std::unique_ptr<Op> op = first.block().NewOp(scale_);
+    std::unique_ptr<Op> op = Rewrite::NewOp(scale_, first);
     op->SetInputs(0, {&x, 1});
     op->SetOutputs(0, {&chain.result, 1});
     op->SetAttr("scale", all->factor[0]);
     op->SetAttr("bias", all->term[0]);
-    op->marks = first.marks;
-    op->line = first.line;
-    op->lowered_from = first.lowered_from;
     return op;
   }
 

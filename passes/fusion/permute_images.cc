@@ -134,13 +134,10 @@ class ImagePermuter {
   }
 
   static std::unique_ptr<Op> Make(const Op& like, Var* x, Move move, Var* y) {
-    std::unique_ptr<Op> op = like.block().NewOp(move.def);
+    std::unique_ptr<Op> op = Rewrite::NewOp(move.def, like);
     op->SetInputs(move.def->InputSlot("X"), {&x, 1});
     op->SetOutputs(move.def->OutputSlot("Out"), {&y, 1});
     op->SetAttr(move.attr, std::vector<int32_t>(move.value.begin(), move.value.end()));
-    op->marks = like.marks;
-    op->line = like.line;
-    op->lowered_from = like.lowered_from;
     return op;
   }
 

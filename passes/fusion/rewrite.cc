@@ -4,6 +4,14 @@
 
 namespace ampc {
 
+std::unique_ptr<Op> Rewrite::NewOp(const OpDef* def, const Op& like) {
+  std::unique_ptr<Op> op = like.block().NewOp(def);
+  op->marks = like.marks;
+  op->line = like.line;
+  op->lowered_from = like.lowered_from;
+  return op;
+}
+
 void Rewrite::MoveTo(const Op& op, const Op& place) {
   Drop(place);
   moves_[&op] = &place;

@@ -17,6 +17,9 @@ class Rewrite {
 
   const UseDef& uses() const { return uses_; }
 
+  // A new op for the block of `like`, with its marks, its line and what it was lowered from.
+  static std::unique_ptr<Op> NewOp(const OpDef* def, const Op& like);
+
   // Calls `visit(Op&)`, which returns whether it changed anything, for each op in order but for those that are gone by then. Moves and
   // removals are done at the end of each block. Returns whether any visit changed anything.
   template <typename Visit>
