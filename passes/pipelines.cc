@@ -16,6 +16,10 @@ Pipeline PlanPipeline(const PlanOptions& options) {
   p.Add("lower-onnx", {{"quantized", options.quantized}});                       // what follows knows native ops
   if (options.fuse && options.quantized == "products") p.Add("fuse-quantized");  // what is folded next is no integer any more
   p.Add("fold-casts");                                                           // first: fewer values for the rest
+  if (options.fuse) {
+    p.Add("sink-squeeze");  // it reshapes constants
+    p.Add("drop-dead");     // what it left behind reads values that fusion looks at
+  }
   p.Add("fold-constants");  // shape arithmetic becomes literals, which fusion looks for
   p.Add("drop-identity");   // before fusion: a dropout in between hides what fits
   p.Add("dedup");           // after folding, because equal literals make equal ops

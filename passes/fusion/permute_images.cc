@@ -40,7 +40,8 @@ class ImagePermuter {
 
   bool Reshapes(const Op& op) const {
     const std::string& t = op.type();
-    const bool moves = t == "reshape2" || t == "reshape" || t == "flatten_contiguous_range" || t == "flatten2" || t == "flatten";
+    const bool moves = t == "reshape2" || t == "reshape" || t == "flatten_contiguous_range" || t == "flatten2" || t == "flatten" ||
+                       t == "squeeze2" || t == "unsqueeze2";
     return moves && GivesOneResult(op) && op.inputs()[0]->type.has_rank && op.outputs()[0]->type.has_rank;
   }
 

@@ -6,7 +6,8 @@
 //   t = transpose2(x) axis=[0, 2, 1]             r = reshape2(x)                     : [b, h, w, c]
 //   y = reshape2(t)      : [b, c, h, w]    ->    y = transpose2(r) axis=[0, 3, 1, 2] : [b, c, h, w]
 //
-// The same for volumes and other permutations of the three dimensions that move the last one. Sizes are known, but for one. O(program).
+// The same where squeeze2 or unsqueeze2 makes images of one row, for volumes and other permutations of the three dimensions that move the
+// last one. Sizes are known, but for one. O(program).
 #pragma once
 
 #include "passes/pass.h"

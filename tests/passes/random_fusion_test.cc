@@ -1,0 +1,211 @@
+// Random programs around the patterns that the plan rewrites compute what they compute unfused: with values that several ops read, fetched
+// ones among them, and ops that keep a pattern from fitting.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "gtest/gtest.h"
+#include "runtime/session.h"
+#include "tests/testlib/random_weights.h"
+#include "tests/testlib/status.h"
+#include "tests/testlib/tolerance.h"
+
+namespace ampc {
+namespace {
+
+// A program as it grows: declarations, then ops.
+class Text {
+ public:
+  explicit Text(std::mt19937& random) : random_(random) {}
+
+  int Pick(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+  bool Coin() { return Pick(2) == 0; }
+  std::string Of(std::vector<std::string> any) { return any[static_cast<size_t>(Pick(static_cast<int>(any.size())))]; }
+
+  std::string Param(const std::vector<int>& dims, absl::string_view prefix = "p") {
+    const std::string name = absl::StrCat(prefix, "_", ++names_);
+    absl::StrAppend(&head_, "param ", name, Type(dims), "\n");
+    return name;
+  }
+  std::string Number() {
+    const std::string name = absl::StrCat("k_", ++names_);
+    absl::StrAppend(&head_, "const ", name, " : f32 [1] = [", 1 + Pick(4), ".5]\n");
+    return name;
+  }
+  void Feed(const std::string& name, const std::vector<int>& dims) { absl::StrAppend(&head_, "feed ", name, Type(dims), "\n"); }
+  // A new value: `op` and its operands, attributes.
+  std::string Op(absl::string_view call, absl::string_view attrs, const std::vector<int>& dims) {
+    const std::string name = absl::StrCat("t_", ++names_);
+    absl::StrAppend(&body_, name, " = ", call, " ", attrs, Type(dims), "\n");
+    return name;
+  }
+  void Fetch(const std::string& name) {
+    if (std::find(fetches_.begin(), fetches_.end(), name) == fetches_.end()) fetches_.push_back(name);
+  }
+  std::string Whole() const { return absl::StrCat(head_, body_, "fetch ", absl::StrJoin(fetches_, ", "), "\n"); }
+
+ private:
+  static std::string Type(const std::vector<int>& dims) { return absl::StrCat(" : f32 [", absl::StrJoin(dims, ", "), "]"); }
+
+  std::mt19937& random_;
+  std::string head_, body_;
+  std::vector<std::string> fetches_;
+  int names_ = 0;
+};
+
+constexpr int kBatch = 2;
+
+// Convolutions of one dimension as exporters write them, and what stands between them.
+class Lines {
+ public:
+  explicit Lines(std::mt19937& random) : t_(random), axis_(t_.Pick(3) == 0 ? 3 : 2) {}
+
+  std::string Make() {
+    t_.Feed("x", {kBatch, 3, 16});
+    values_.push_back({"x", 3, 16});
+    Convolve();
+    for (int i = 0; i < 12; ++i) Step();
+    for (const Value& v : values_) {
+      if (&v == &values_.back() || t_.Pick(6) == 0) t_.Fetch(v.name);
+    }
+    return t_.Whole();
+  }
+
+ private:
+  struct Value {
+    std::string name;
+    int c, l;
+    std::vector<int> dims() const { return {kBatch, c, l}; }
+  };
+
+  std::vector<int> Image(int c, int l) const { return axis_ == 2 ? std::vector<int>{kBatch, c, 1, l} : std::vector<int>{kBatch, c, l, 1}; }
+  const Value& Any() { return t_.Pick(3) == 0 ? values_[static_cast<size_t>(t_.Pick(static_cast<int>(values_.size())))] : values_.back(); }
+  void Add(absl::string_view call, absl::string_view attrs, int c, int l) { values_.push_back({t_.Op(call, attrs, {kBatch, c, l}), c, l}); }
+
+  void Convolve() {
+    const Value v = Any();
+    if (v.l < 3) return;
+    const int c = 1 + t_.Pick(6);
+    const std::string axes = absl::StrCat("axes=[", axis_, "]");
+    const std::string image = t_.Op(absl::StrCat("unsqueeze2(", v.name, ")"), axes, Image(v.c, v.l));
+    const std::string w = t_.Param(axis_ == 2 ? std::vector<int>{c, v.c, 1, 3} : std::vector<int>{c, v.c, 3, 1});
+    const std::string y = t_.Op(absl::StrCat("conv2d(", image, ", ", w, ")"), "", Image(c, v.l - 2));
+    if (t_.Pick(4) == 0) t_.Fetch(y);
+    Add(absl::StrCat("squeeze2(", y, ")"), axes, c, v.l - 2);
+  }
+
+  void Step() {
+    const Value v = Any();
+    switch (t_.Pick(10)) {
+      case 0: return Convolve();
+      case 1:
+      case 2: return Add(absl::StrCat(t_.Of({"relu", "tanh", "sigmoid", "gelu", "hard_swish"}), "(", v.name, ")"), "", v.c, v.l);
+      case 3: return WithOperand(v);
+      case 4: return WithValue(v);
+      case 5: return Normalize(v);
+      case 6: return Cut(v);
+      case 7: return Join(v);
+      case 8: return Turn(v);
+      default: return Add(absl::StrCat("softmax(", v.name, ")"), "", v.c, v.l);
+    }
+  }
+
+  void WithOperand(const Value& v) {
+    const std::string op = t_.Of({"elementwise_add", "elementwise_mul", "elementwise_sub"});
+    std::string other, attrs;
+    switch (t_.Pick(7)) {
+      case 0: other = t_.Number(); break;
+      case 1: other = t_.Param({v.c, 1}); break;
+      case 2: other = t_.Param({v.l}); break;
+      case 3: other = t_.Param({v.c, v.l}); break;
+      case 4:
+        other = t_.Param({v.c});
+        attrs = "axis=1";
+        break;
+      case 5:
+        other = t_.Param({v.l});
+        attrs = "axis=2";
+        break;
+      default: other = t_.Param({kBatch}); attrs = "axis=0";
+    }
+    const bool first = attrs.empty() && t_.Coin();
+    Add(absl::StrCat(op, "(", first ? other : v.name, ", ", first ? v.name : other, ")"), attrs, v.c, v.l);
+  }
+
+  void WithValue(const Value& v) {
+    for (const Value& other : values_) {
+      if (other.c == v.c && other.l == v.l && t_.Coin())
+        return Add(absl::StrCat("elementwise_add(", other.name, ", ", v.name, ")"), "", v.c, v.l);
+    }
+    Add(absl::StrCat("elementwise_mul(", v.name, ", ", v.name, ")"), "", v.c, v.l);
+  }
+
+  void Normalize(const Value& v) {
+    if (t_.Coin()) return Add(absl::StrCat("prelu(", v.name, ", ", t_.Param({v.c}), ")"), "mode=\"channel\"", v.c, v.l);
+    const std::vector<int> c = {v.c};
+    Add(absl::StrCat("batch_norm(", v.name, ", ", t_.Param(c), ", ", t_.Param(c), ", ", t_.Param(c), ", ", t_.Param(c, "v"), ")"),
+        "is_test=true", v.c, v.l);
+  }
+
+  void Cut(const Value& v) {
+    if (v.l < 4) return;
+    const bool channels = v.c > 1 && t_.Coin();
+    const std::string axis = channels ? t_.Of({"1", "-2"}) : t_.Of({"2", "-1"});
+    Add(absl::StrCat("slice(", v.name, ")"), absl::StrCat("axes=[", axis, "] starts=[1] ends=[100]"), v.c - (channels ? 1 : 0),
+        v.l - (channels ? 0 : 1));
+  }
+
+  void Join(const Value& v) {
+    for (const Value& other : values_) {
+      if (other.l == v.l && v.c + other.c < 12 && t_.Coin())
+        return Add(absl::StrCat("concat(", v.name, ", ", other.name, ")"), absl::StrCat("axis=", t_.Of({"1", "-2"})), v.c + other.c, v.l);
+    }
+  }
+
+  // A permutation, with something between it and the one back.
+  void Turn(const Value& v) {
+    std::string turned = t_.Op(absl::StrCat("transpose2(", v.name, ")"), "axis=[0, 2, 1]", {kBatch, v.l, v.c});
+    if (t_.Coin()) turned = t_.Op(absl::StrCat("tanh(", turned, ")"), "", {kBatch, v.l, v.c});
+    if (t_.Pick(4) == 0) t_.Fetch(turned);
+    Add(absl::StrCat("transpose2(", turned, ")"), "axis=[0, 2, 1]", v.c, v.l);
+  }
+
+  Text t_;
+  const int axis_;  // of the images, that has size 1
+  std::vector<Value> values_;
+};
+
+// Both sessions give the same, as far as a type of `dtype` can.
+void ExpectSame(const std::string& text, const Dims& x, unsigned seed) {
+  SCOPED_TRACE(absl::StrCat("seed ", seed, "\n", text));
+  std::mt19937 random(seed);
+  const Program program = testing::WithRandomWeights(text, random);
+  ASSERT_OK_AND_ASSIGN(const Session strict, Session::Create(program.Clone(), {.threads = 1, .strict_rounding = true}));
+  ASSERT_OK_AND_ASSIGN(const Session fused, Session::Create(program.Clone(), {.threads = 1}));
+  const TensorMap feeds = {{"x", testing::RandomTensor(random, x, -1.0f, 1.0f)}};
+  ASSERT_OK_AND_ASSIGN(const TensorMap needed, strict.Run(feeds));
+  ASSERT_OK_AND_ASSIGN(const TensorMap found, fused.Run(feeds));
+  const testing::Tolerance tolerance = testing::ToleranceFor(DType::kF32);
+  for (const auto& [name, tensor] : needed) {
+    const absl::Span<const float> a = found.at(name).values<float>(), b = tensor.values<float>();
+    ASSERT_EQ(found.at(name).dims(), tensor.dims()) << name;
+    double largest = 1;
+    for (float v : b) largest = std::max(largest, static_cast<double>(std::abs(v)));
+    for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], tolerance.abs + tolerance.rel * largest) << name << " " << i;
+  }
+}
+
+TEST(RandomFusion, ConvolutionsOfOneDimension) {
+  for (unsigned seed = 1; seed <= 150 && !::testing::Test::HasFatalFailure(); ++seed) {
+    std::mt19937 random(seed);
+    ExpectSame(Lines(random).Make(), {kBatch, 3, 16}, seed);
+  }
+}
+
+}  // namespace
+}  // namespace ampc
