@@ -84,6 +84,7 @@ void PrintJson(Console& console, const BenchFlags& flags, const BenchLine& l) {
       .Field("batch", l.batch)
       .Field("runs", l.runs)
       .Field("best_seconds", l.best)
+      .Field("best_cpu_seconds", l.best_cpu)
       .Field("p50_seconds", l.p50)
       .Field("p90_seconds", l.p90);
   json.Field("p99_seconds", l.p99)

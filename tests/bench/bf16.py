@@ -30,19 +30,31 @@ def golden_feeds(name, work):
     return path
 
 
-def models(args, work):
-    """Name, file and feeds of every model."""
+ONE_ROW = ("silero_vad", "silero_vad_ifless", "magika", "basic_pitch")
+RECORDED = ("decoder", "detector", "encoder", "recogniser", "speech")
+PADDLE_3 = {"ppocrv5_det": latency.image(320, 320), "ppocrv5_rec": latency.image(48, 320)}  # no peer reads them
+NAMES = (*latency.MODELS, *ONE_ROW, *RECORDED, *PADDLE_3)
+
+
+def models(args, work, names=(*latency.MODELS, *ONE_ROW, *RECORDED)):
+    """Name, file and feeds of each."""
     for name, (paddle, onnx, make_feeds) in latency.MODELS.items():
+        if name not in names:
+            continue
         folder, feeds = os.path.join(args.models, paddle or onnx or ""), os.path.join(work, name + ".npz")
         if paddle is None:
             folder = os.path.join(work, name)
             run_child(os.path.join(os.path.dirname(os.path.abspath(__file__)), "networks.py"), "make", name, folder)
         np.savez(feeds, **make_feeds(1))
         yield name, os.path.join(folder, "inference.pdmodel" if paddle else "model.onnx"), feeds
-    for name in ("silero_vad", "silero_vad_ifless", "magika", "basic_pitch"):
+    for name in filter(names.__contains__, ONE_ROW):
         yield name, os.path.join(args.models, name, "model.onnx"), onnx_peers.one_row(name, work)
-    for name in ("decoder", "detector", "encoder", "recogniser", "speech"):
+    for name in filter(names.__contains__, RECORDED):
         yield name, os.path.join(GOLDEN, name + ".pdmodel"), golden_feeds(name, work)
+    for name in filter(names.__contains__, PADDLE_3):
+        feeds = os.path.join(work, name + ".npz")
+        np.savez(feeds, **PADDLE_3[name](1))
+        yield name, os.path.join(args.models, name, "inference.json"), feeds
 
 
 def section_bf16(args, work):

@@ -16,6 +16,10 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PATIENCE = 300  # seconds without an answer after which an engine counts as hanging
 answers = None  # where serve_child writes
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+# A time is that of a clock on the wall, or of the processor, summed over the process's threads, which other processes disturb least. A turn lasts
+# `seconds` at least.
+timing = {"clock": "wall", "seconds": 0.0}
 PAUSE = 0.25    # seconds before another engine's turn: the threads of the one before spin for up to 0.2
 
 
@@ -109,7 +113,7 @@ class Worker:
         if self.failed:
             return {"failed": self.failed}
         try:
-            self.process.stdin.write("\n")
+            self.process.stdin.write(json.dumps(timing) + "\n")
             self.process.stdin.flush()
             if not select.select([self.process.stdout], [], [], PATIENCE)[0]:
                 self.process.kill()
@@ -134,14 +138,15 @@ class Worker:
 
 
 def serve_runs(run, runs, facts):
-    """The loop of a Worker's job: times run() `runs` times for every line of standard input; `facts` go into every answer."""
+    """The loop of a Worker's job: times run() `runs` times, or more, for every `timing` of standard input; `facts` go into every answer."""
     run(), run()
-    for _ in sys.stdin:
-        times = []
-        for _ in range(int(runs)):
-            start = time.perf_counter()
+    for line in sys.stdin:
+        how, times, begin = json.loads(line), [], time.perf_counter()
+        clock = CLOCKS[how["clock"]]
+        while len(times) < int(runs) or time.perf_counter() - begin < how["seconds"]:
+            start = clock()
             run()
-            times.append(time.perf_counter() - start)
+            times.append(clock() - start)
         print(json.dumps({"times": times, "peak_bytes": peak_bytes(), **facts}), file=answers, flush=True)
     sys.exit(0)
 
@@ -150,14 +155,14 @@ class AmpcBench:
     """`ampc bench` on feeds from a file (None: those of its own networks); each turn is a process."""
 
     def __init__(self, args, model, feeds, threads, *options):
-        self.args, self.words = args, ["bench", model, *(["--input", feeds] if feeds else []), "--threads", threads, "--seconds", 0, "--ops", 0, "--json", *options]
+        self.args, self.words = args, ["bench", model, *(["--input", feeds] if feeds else []), "--threads", threads, "--seconds", timing["seconds"], "--ops", 0, "--json", *options]
 
     def ask(self):
         result = run_ampc(self.args, *self.words)
         if "failed" in result:
             return {"failed": result["failed"]}
         line = json.loads(result["out"])
-        return {"times": [line["best_seconds"]], "runs": line["runs"], "load": line["load_seconds"],
+        return {"times": [line["best_cpu_seconds" if timing["clock"] == "cpu" else "best_seconds"]], "runs": line["runs"], "load": line["load_seconds"],
                 "first": line["load_seconds"] + line["first_run_seconds"], "peak_bytes": line["peak_bytes"], "arena_bytes": line["arena_bytes"]}
 
     def close(self):
@@ -230,6 +235,23 @@ def quotient(above, below, key="best", form="%.2f"):
 def mean(values):
     """Geometric."""
     return "%.2f" % math.exp(sum(map(math.log, values)) / len(values)) if values else "-"
+
+
+# Files of results.
+
+
+def earlier(path):
+    """The results that the file has already."""
+    if not path or not os.path.exists(path):
+        return {}
+    with open(path) as f:
+        return json.load(f)
+
+
+def write(path, results):
+    with open(path + ".tmp", "w") as f:
+        json.dump(results, f, indent=1)
+    os.replace(path + ".tmp", path)
 
 
 # The machine.

@@ -5,7 +5,6 @@ Engines take turns, and the best of all their runs counts (20 at least, 10 with 
 pinned, files are in the page cache.
 """
 import argparse
-import json
 import os
 import sys
 import tempfile
@@ -15,6 +14,7 @@ import bf16
 import common
 import convert
 import executor
+import fixed_set
 import kinds
 import latency
 import onnx_peers
@@ -33,6 +33,7 @@ SECTIONS = {
     "check": (onnx_peers.section_check, "conversions of the ONNX models in onnx.checker, ONNX Runtime and ampc: answers"),
     "conformance": (onnx_peers.section_conformance, "the standard's own tests, converted, in ONNX Runtime"),
     "kinds": (kinds.section_kinds, "generated networks of one kind each beside ONNX Runtime and OpenVINO: quantised, pooling, activations, element-wise"),
+    "set": (fixed_set.section_set, "the fixed set of models: fp32, bf16, fp16 and quantised beside ONNX Runtime and OpenVINO; goes on where --json ends"),
     "executor": (executor.section_executor, "what an operation costs that does next to nothing"),
     "convert": (onnx_peers.section_convert, "conversion of large ONNX models beside onnxconverter-common and cp"),
     "pipeline": (convert.section_pipeline, "chains of 1k to 1M ops through the whole pipeline, in three formats"),
@@ -54,13 +55,18 @@ def arguments():
     parser.add_argument("--models", required=True, help="folder of tools/fetch_models.py")
     parser.add_argument("--sections", default=",".join(SECTIONS))
     parser.add_argument("--names", default=",".join(latency.MODELS), help="models of latency; default: %(default)s")
-    parser.add_argument("--batches", type=numbers, default=[1, 8], help="of latency; default 1,8")
+    parser.add_argument("--batches", type=numbers, default=[1, 8], help="of latency and set; default 1,8")
     parser.add_argument("--threads", type=numbers, default=[1, 2], help="default 1,2")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each engine, ten runs in each; default %(default)s")
+    parser.add_argument("--clock", choices=list(common.CLOCKS), default="wall", help="cpu: seconds of the processor instead, of one thread; where other work disturbs the machine")
+    parser.add_argument("--seconds", type=float, default=0.0, help="of a turn, at least; default %(default)s")
     parser.add_argument("--quick", action="store_true", help="one turn, batch 1, small sizes: a look, not a result")
     parser.add_argument("--sizes", default=",".join(onnx_peers.SIZES), help="of convert; default %(default)s")
     parser.add_argument("--data", default="/usr/share/libonnx-testdata/data", help="of conformance; default %(default)s")
-    parser.add_argument("--torch", help="an interpreter that has PyTorch")
+    parser.add_argument("--torch", help="an interpreter that has PyTorch; for set, all that tests/wild needs")
+    parser.add_argument("--only", type=lambda words: words.split(","), default=[], help="of set: models whose name has one of these in it; a comma between two")
+    parser.add_argument("--exports", default=os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "ampc", "bench", "exports"),
+                        help="folder for the networks that set exports; default %(default)s")
     parser.add_argument("--work", help="folder for large files; default: a temporary one")
     parser.add_argument("--json", help="file for all numbers; sections of an earlier run of the same file stay")
     args = parser.parse_args()
@@ -68,28 +74,17 @@ def arguments():
     unknown = [f"{n}: no such section" for n in args.sections.split(",") if n not in SECTIONS] + [f"{n}: no such model" for n in args.models_timed if n not in latency.MODELS]
     if unknown:
         parser.error("; ".join(unknown))
+    if args.clock == "cpu" and args.threads != [1]:
+        parser.error("--clock cpu adds up threads: it needs --threads 1")
+    common.timing.update(clock=args.clock, seconds=args.seconds)
     if args.quick:
         args.rounds, args.batches, args.sizes = 1, [1], "100MB"
     return args
 
 
-def earlier(path):
-    """The results that the file has already."""
-    if not path or not os.path.exists(path):
-        return {}
-    with open(path) as f:
-        return json.load(f)
-
-
-def write(path, results):
-    with open(path + ".tmp", "w") as f:
-        json.dump(results, f, indent=1)
-    os.replace(path + ".tmp", path)
-
-
 def main():
     args = arguments()
-    results = {**earlier(args.json), **common.print_machine()}
+    results = {**common.earlier(args.json), **common.print_machine()}
     broken = []
     for name in args.sections.split(","):
         try:
@@ -100,10 +95,10 @@ def main():
             results.pop(name, None)
             broken.append(name)
         if args.json:
-            write(args.json, results)
+            common.write(args.json, results)
     results["summary"] = summary.show(results)
     if args.json:
-        write(args.json, results)
+        common.write(args.json, results)
     return "sections that broke off: " + ", ".join(broken) if broken else 0
 
 

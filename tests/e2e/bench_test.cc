@@ -78,6 +78,7 @@ TEST_F(BenchTest, TakesTheBatchOfAnInput) {
   EXPECT_EQ(Number(line, "batch"), 2);
   EXPECT_EQ(Number(line, "runs"), 10);
   EXPECT_GT(Number(line, "best_seconds"), 0);
+  EXPECT_GT(Number(line, "best_cpu_seconds"), 0);
   EXPECT_LE(Number(line, "best_seconds"), Number(line, "p50_seconds"));
   EXPECT_LE(Number(line, "p50_seconds"), Number(line, "p99_seconds"));
   EXPECT_DOUBLE_EQ(Number(line, "items_per_second"), 2 / Number(line, "p50_seconds"));

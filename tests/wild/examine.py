@@ -50,6 +50,7 @@ class Examination:
                 return
         self.save(stage="exported", export_seconds=time.time() - start, bytes=os.path.getsize(plain))
         if self.options.export:
+            np.savez(os.path.join(self.folder, "feeds.npz"), **{i: v for i, v in self.feeds.items() if i in model_inputs(plain)})
             return
         for variant in plan.variants_of(self.network, self.exporter, self.options):
             self.save(stage=variant)

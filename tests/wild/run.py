@@ -42,7 +42,7 @@ def arguments():
     parser.add_argument("--resume", action="store_true", help="what is in RESULTS already is not done again")
     parser.add_argument("--again", action="store_true", help="as --resume, but what broke off, was an exception or had a fault is done again")
     parser.add_argument("--keep", action="store_true", help="leaves the models in WORK, where the next run finds them; else each is deleted after its use")
-    parser.add_argument("--export", action="store_true", help="leaves the exported models in WORK and goes no further: no ampc is needed")
+    parser.add_argument("--export", action="store_true", help="leaves the exported models and their feeds in WORK and goes no further: no ampc is needed")
     parser.add_argument("--work", default=os.path.join(CACHE, "work"), help="folder of models; default %(default)s")
     parser.add_argument("--results", default=os.path.join(CACHE, "results"), help="folder of a JSON file for each network and exporter; default %(default)s")
     parser.add_argument("--json", help="file for all numbers")

@@ -31,9 +31,9 @@ def optimised(source, target, level):
     onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
 
 
-def static(source, target, quant_format, per_channel, feeds):
+def static(source, target, quant_format, per_channel, feeds, bits):
     quantization.quantize_static(source, target, OneSet(feeds), quant_format=quant_format, per_channel=per_channel,
-                                 activation_type=quantization.QuantType.QUInt8, weight_type=quantization.QuantType.QInt8, **SEVEN_BITS)
+                                 activation_type=quantization.QuantType.QUInt8, weight_type=quantization.QuantType.QInt8, **bits)
 
 
 def external(source, target):
@@ -49,16 +49,16 @@ def move_scales(source, target, moved):
     onnx.save(model, target)
 
 
-def make(variant, source, target, feeds):
-    """Writes target; raises what the tool raises."""
+def make(variant, source, target, feeds, bits=SEVEN_BITS):
+    """Writes target; raises what the tool raises. `bits` goes to quantisers."""
     if variant in LEVELS:
         optimised(source, target, variant)
     elif variant == "qdq":
-        static(source, target, quantization.QuantFormat.QDQ, True, feeds)
+        static(source, target, quantization.QuantFormat.QDQ, True, feeds, bits)
     elif variant == "qoperator":
-        static(source, target, quantization.QuantFormat.QOperator, False, feeds)
+        static(source, target, quantization.QuantFormat.QOperator, False, feeds, bits)
     elif variant == "dynamic":
-        quantization.quantize_dynamic(source, target, **SEVEN_BITS)
+        quantization.quantize_dynamic(source, target, **bits)
     elif variant == "external":
         external(source, target)
     else:

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -36,6 +38,13 @@ constexpr int64_t kEnqueued = 10;  // updates of a training on a device between 
 
 double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+// Of the processors that all threads of this process took so far.
+double CpuSeconds() {
+  std::timespec t = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
 // Of this process alone: getrusage counts from the size of what started it.
 int64_t PeakBytes() {
   std::ifstream status("/proc/self/status");
@@ -50,8 +59,15 @@ double Percentile(const std::vector<double>& sorted, double part) {
   return sorted[static_cast<size_t>(part * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
-// `runs` hold seconds per run.
-void Summarize(std::vector<double> runs, BenchLine* line) {
+// Seconds of every run, and the least of the processor.
+struct Measured {
+  std::vector<double> runs;
+  double best_cpu = std::numeric_limits<double>::infinity();
+};
+
+void Summarize(Measured measured, BenchLine* line) {
+  std::vector<double>& runs = measured.runs;
+  line->best_cpu = measured.best_cpu;
   std::sort(runs.begin(), runs.end());
   line->runs = static_cast<int64_t>(runs.size());
   line->best = runs.front();
@@ -68,15 +84,18 @@ void ReportLineStage(const BenchRequest& request, const BenchLine& line, absl::s
   request.stage(absl::StrCat(line.level.empty() ? "" : line.level + ", ", "batch ", line.batch, ": ", what));
 }
 
-absl::StatusOr<std::vector<double>> Measure(double seconds, const std::function<absl::Status()>& run) {
-  std::vector<double> runs;
+// One call of `run` counts as `parts` runs.
+absl::StatusOr<Measured> Measure(double seconds, int64_t parts, const std::function<absl::Status()>& run) {
+  Measured measured;
   const Clock::time_point start = Clock::now();
-  while (static_cast<int64_t>(runs.size()) < kMinRuns || SecondsSince(start) < seconds) {
+  while (static_cast<int64_t>(measured.runs.size()) < kMinRuns || SecondsSince(start) < seconds) {
+    const double cpu = CpuSeconds();
     const Clock::time_point begin = Clock::now();
     AMPC_RETURN_IF_ERROR(run());
-    runs.push_back(SecondsSince(begin));
+    measured.runs.push_back(SecondsSince(begin) / static_cast<double>(parts));
+    measured.best_cpu = std::min(measured.best_cpu, (CpuSeconds() - cpu) / static_cast<double>(parts));
   }
-  return runs;
+  return measured;
 }
 
 absl::Status BenchSession(const BenchRequest& request, const Session& session, const TensorMap& feeds, BenchLine* line) {
@@ -87,10 +106,10 @@ absl::Status BenchSession(const BenchRequest& request, const Session& session, c
   line->first_run_seconds = SecondsSince(start);
   for (int i = 1; i < kWarmUp; ++i) AMPC_RETURN_IF_ERROR(run());
   ReportLineStage(request, *line, "timing");
-  AMPC_ASSIGN_OR_RETURN(std::vector<double> runs, Measure(request.seconds, run));
+  AMPC_ASSIGN_OR_RETURN(Measured measured, Measure(request.seconds, 1, run));
   line->arena_bytes = session.arena_bytes();
   for (const auto& [name, t] : feeds) line->dims[name].assign(t.dims().begin(), t.dims().end());
-  Summarize(std::move(runs), line);
+  Summarize(std::move(measured), line);
   if (request.profile) {
     ReportLineStage(request, *line, "where the time goes");
     AMPC_ASSIGN_OR_RETURN(line->profile.emplace(), ProfileSession(session, feeds, kProfileRuns));
@@ -220,11 +239,10 @@ absl::Status BenchTraining(const BenchRequest& request, const BenchNetwork& netw
     line.first_run_seconds = SecondsSince(first);
     for (int i = 1; i < kWarmUp * request.accumulate; ++i) AMPC_RETURN_IF_ERROR(burst());
     ReportLineStage(request, line, "timing");
-    AMPC_ASSIGN_OR_RETURN(std::vector<double> runs, Measure(request.seconds, burst));
+    AMPC_ASSIGN_OR_RETURN(Measured measured, Measure(request.seconds, std::max<int64_t>(1, enqueued), burst));
     if (enqueued > 0) AMPC_RETURN_IF_ERROR(step());
-    for (double& seconds : runs) seconds /= static_cast<double>(std::max<int64_t>(1, enqueued));
     line.arena_bytes = trainer.arena_bytes();
-    Summarize(std::move(runs), &line);
+    Summarize(std::move(measured), &line);
     report(line);
   }
   return absl::OkStatus();

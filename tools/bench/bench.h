@@ -44,6 +44,7 @@ struct BenchLine {
   double load_seconds = 0;                     // of the session that all lines of a model share; of a network to build and convert it, too
   double first_run_seconds = 0;                // with these dims, for which it plans
   double best = 0, p50 = 0, p90 = 0, p99 = 0;  // seconds
+  double best_cpu = 0;                         // seconds of the processor, of all threads
   double items_per_second = 0;                 // batch over the median
   int64_t arena_bytes = 0;                     // temporaries of the plan
   int64_t peak_bytes = 0;                      // of the process so far, weights and libraries included; 0 where the system does not say
