@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/simd/reduce.h"
-#include "kernels/cpu/simd/rows.h"
+#include "kernels/cpu/simd/windows.h"
 #include "kernels/halves.h"
 #include "kernels/layout.h"
 #include "kernels/parallel.h"
@@ -19,6 +19,9 @@ constexpr int64_t kBlock = 64;
 constexpr int64_t kSpan = 4096;
 // Channels that a call for each window would take longer to begin than to reduce.
 constexpr int64_t kNarrow = 32;
+// Most lines of a window whose columns slide, and the least channels.
+constexpr int64_t kMostLines = 32;
+constexpr int64_t kSlidChannels = 8;
 // Floats of a row of results that is rounded to halves.
 constexpr int64_t kMostRounded = 1 << 14;
 
@@ -27,9 +30,8 @@ void Reduce(const Pool& p, const simd::Window<T>& w, float factor, float* out, i
   p.max ? simd::WindowMax(w, out, n) : simd::WindowSum(w, factor, out, n);
 }
 
-// Of at most kSpan floats of the operand each; none where a window alone is wider.
-std::vector<WindowTile> Tiles(const Pool& p) {
-  const int64_t most = kSpan / (p.in_last ? p.channels : 1);
+// Of at most `most` columns of the operand each; none where a window alone is wider.
+std::vector<WindowTile> Tiles(const Pool& p, int64_t most) {
   std::vector<WindowTile> tiles;
   for (int64_t i = 0; i < p.out_w(); ++i) {
     const Range& w = p.w[i];
@@ -98,6 +100,25 @@ void ReduceRow(const Pool& p, const T* volume, const Range& dep, const Range& ro
   }
 }
 
+// One row of results where channels lie last, of at most kMostLines lines: each run of windows at once. T: as simd::Window's.
+template <typename T>
+void SlideRow(const Pool& p, const T* volume, const Range& dep, const Range& row, float* out) {
+  const T* lines[kMostLines];
+  for (const WindowRun& run : p.tiles[0].runs) {
+    float* const to = out + run.first * p.channels;
+    if (p.empty(dep, row, p.w[run.first])) {
+      std::fill(to, out + run.last * p.channels, p.nothing());
+      continue;
+    }
+    simd::WindowRow<T> w{lines, 0, run.size, run.step, run.last - run.first, p.channels};
+    for (int64_t z = dep.begin; z < dep.end; ++z) {
+      for (int64_t y = row.begin; y < row.end; ++y)
+        lines[w.count++] = volume + ((z * p.in_h + y) * p.in_w + p.w[run.first].begin) * p.channels;
+    }
+    p.max ? simd::WindowRowMax(w, to) : simd::WindowRowSum(w, p.factor(dep, row, p.w[run.first]), to);
+  }
+}
+
 // One row of results of a row-major channel: a line of the operand between its padding, so that all windows are alike.
 void ReducePaddedRow(const Pool& p, const float* volume, const Range& dep, const Range& row, float* out) {
   const ops::Window& c = p.columns;
@@ -132,7 +153,8 @@ void RunRows(const Pool& p, int threads, const void* x, DType from, void* out, D
   const int64_t work = std::max<int64_t>(1, p.d[0].size() * p.h[0].size() * std::max(p.in_w, p.out_w()) * width);
   const int64_t reach = (p.out_w() - 1) * p.columns.stride + p.columns.kernel;
   const bool padded = !p.in_last && p.columns.kernel > 0 && std::max(reach, p.columns.before + p.in_w) <= kSpan;
-  const auto reduce = padded ? &ReducePaddedRow : &ReduceRow<float>;
+  const auto reduce = padded ? &ReducePaddedRow : p.slides ? &SlideRow<float> : &ReduceRow<float>;
+  const auto reduce_halves = p.slides ? &SlideRow<uint16_t> : &ReduceRow<uint16_t>;
   ParallelFor(threads, volumes * p.out_d() * p.out_h(), std::max<int64_t>(1, (1 << 13) / work), [&](int64_t first, int64_t last) {
     float room[kMostRounded];
     for (int64_t i = first; i < last; ++i) {
@@ -142,7 +164,7 @@ void RunRows(const Pool& p, int threads, const void* x, DType from, void* out, D
       if (from == DType::kF32) {
         reduce(p, static_cast<const float*>(x) + volume, dep, row, to);
       } else {
-        ReduceRow(p, static_cast<const uint16_t*>(x) + volume, dep, row, to);
+        reduce_halves(p, static_cast<const uint16_t*>(x) + volume, dep, row, to);
       }
       StoreFloats(to, stored, i * p.out_w() * width, p.out_w() * width, out);
     }
@@ -229,6 +251,15 @@ void RunWindowsPlain(const Pool& p, int threads, const float* x, float* out) {
               });
 }
 
+// Whether each column of a window is read for that window alone or kept in registers: few of them, of few lines, of whole vectors.
+bool Slides(const Pool& p) {
+  const auto widest = [](const Ranges& ranges) {
+    return std::max_element(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.size() < b.size(); })->size();
+  };
+  const bool apart = p.columns.kernel > 0 && p.columns.kernel <= p.columns.stride;
+  return p.in_last && p.channels >= kSlidChannels && widest(p.d) * widest(p.h) <= kMostLines && widest(p.w) <= (apart ? kMostLines : 3);
+}
+
 // Whether rows at once take fewer loads than each window by itself.
 bool RowsPay(const Pool& p) {
   int64_t widest = 0, lines = 0, columns = 0;
@@ -270,7 +301,12 @@ Ranges AdaptiveRanges(int64_t in, int64_t out) {
 }
 
 void PrepareRows(Pool* p) {
-  if (RowsPay(*p)) p->tiles = Tiles(*p);
+  p->slides = Slides(*p);
+  if (p->slides) {
+    p->tiles = Tiles(*p, p->in_w);
+  } else if (RowsPay(*p)) {
+    p->tiles = Tiles(*p, kSpan / (p->in_last ? p->channels : 1));
+  }
 }
 
 void RunPool(const Pool& p, int threads, const void* x, DType from, void* out, DType stored, void* workspace) {

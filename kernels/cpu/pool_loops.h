@@ -39,6 +39,7 @@ struct Pool {
   bool max = false;
   bool in_last = false, out_last = false;  // channels lie last
   std::vector<WindowTile> tiles = {};      // set by PrepareRows; empty: each window is reduced by itself
+  bool slides = false;                     // too: a row of results is reduced from the operand at once, without tiles
   int64_t out_d() const { return static_cast<int64_t>(d.size()); }
   int64_t out_h() const { return static_cast<int64_t>(h.size()); }
   int64_t out_w() const { return static_cast<int64_t>(w.size()); }

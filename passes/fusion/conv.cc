@@ -1,11 +1,16 @@
 #include "passes/fusion/conv.h"
 
 #include "absl/strings/str_cat.h"
+#include "graph/ops/window.h"
 #include "passes/fusion/constant_value.h"
 
 namespace ampc {
 
-bool IsConv(const Op& op) { return op.type() == "conv2d" || op.type() == "depthwise_conv2d"; }
+bool IsImageConv(const Op& op) { return op.type() == "conv2d" || op.type() == "depthwise_conv2d"; }
+
+bool IsConv(const Op& op) { return IsImageConv(op) || op.type() == "conv3d"; }
+
+int ConvChannelDim(const Op& conv, int rank) { return ops::ChannelsLast(conv.GetString("data_format")) ? rank - 1 : 1; }
 
 bool HasActivation(const Op& op) {
   return !op.GetString("fuse_activation").empty() || !op.GetString("activation_type").empty() || op.GetBool("fuse_relu") ||

@@ -8,7 +8,11 @@
 namespace ampc {
 
 // conv2d or depthwise_conv2d.
+bool IsImageConv(const Op& op);
+// One of these or conv3d.
 bool IsConv(const Op& op);
+// Of Input and Output, which have `rank` dims.
+int ConvChannelDim(const Op& conv, int rank);
 // An activation is fused into the op: a convolution, a matrix product or a batch norm.
 bool HasActivation(const Op& op);
 // Gives a convolution a new filter, named with `suffix`, and a bias, both rounded to `dtype`.

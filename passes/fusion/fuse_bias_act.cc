@@ -111,8 +111,7 @@ class BiasActFuser {
   bool IsBias(const Op& anchor, const Op& add, const Var& y, const Var& b) const {
     if (!Stable(b) || !b.type.IsStatic() || !y.type.has_rank || &b == &y || b.type.rank() > y.type.rank() || b.type.rank() == 0)
       return false;
-    const bool last = !IsConv(anchor) || anchor.GetString("data_format") == "NHWC";
-    const int channel = last ? y.type.rank() - 1 : 1;
+    const int channel = IsConv(anchor) ? ConvChannelDim(anchor, y.type.rank()) : y.type.rank() - 1;
     const int64_t channels = y.type.dims[channel];
     if (!IsKnown(channels) || b.type.NumElements() != channels) return false;
     int64_t axis = add.GetInt("axis", -1);
@@ -125,8 +124,7 @@ class BiasActFuser {
   }
 
   bool IsResidual(const Op& add, const Var& y, const Var& r) const {
-    return Stable(r) && &r != &y && r.type.dtype == y.type.dtype && add.GetInt("axis", -1) == -1 && y.type.rank() == 4 &&
-           shapes_.Same(r, y);
+    return Stable(r) && &r != &y && r.type.dtype == y.type.dtype && add.GetInt("axis", -1) == -1 && shapes_.Same(r, y);
   }
 
   static bool IsActivation(const Op& op) {

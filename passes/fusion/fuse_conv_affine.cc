@@ -34,7 +34,7 @@ class ConvAffineFuser {
   bool Constant(const Op& conv) const {
     const Var& w = *conv.input("Filter");
     const Var* b = conv.input("Bias");
-    if (!w.type.IsStatic() || w.type.rank() != 4 || w.type.dims[0] == 0 || uses_.num_writers(w) > 0) return false;
+    if (!w.type.IsStatic() || w.type.rank() < 4 || w.type.dims[0] == 0 || uses_.num_writers(w) > 0) return false;
     if (b != nullptr && (uses_.num_writers(*b) > 0 || b->type.NumElements() != w.type.dims[0])) return false;
     const auto has_value = [](const Var& var) { return var.literal != nullptr || (var.kind == VarKind::kParam && var.weight != nullptr); };
     return has_value(w) && (b == nullptr || has_value(*b));
@@ -43,8 +43,7 @@ class ConvAffineFuser {
   bool FuseBehind(Op& conv) {
     if (HasActivation(conv) || conv.input("ResidualData") != nullptr) return false;
     const int64_t channels = conv.input("Filter")->type.dims[0];
-    const int channel_dim = conv.GetString("data_format") == "NHWC" ? 3 : 1;
-    AffineChain chain = FindAffineChain(rewrite_, conv.output("Output"), channel_dim, channels);
+    AffineChain chain = FindAffineChain(rewrite_, conv.output("Output"), ConvChannelDim(conv, conv.input("Filter")->type.rank()), channels);
     const bool is_bias = chain.others == 0 && chain.sums == 1 && conv.input("Bias") == nullptr;
     if (chain.ops.empty() || is_bias) return false;
     std::optional<Floats> w = ConstantFloats(*conv.input("Filter"));
@@ -99,7 +98,8 @@ class ConvAffineFuser {
 
   static bool NoPadding(const Op& conv) {
     const Dims& w = conv.input("Filter")->type.dims;
-    const absl::StatusOr<ops::Windows> windows = ops::ReadWindows(conv, {kUnknownDim, kUnknownDim}, {w[2], w[3]});
+    const auto kernel = absl::MakeConstSpan(w).subspan(2);
+    const absl::StatusOr<ops::Windows> windows = ops::ReadWindows(conv, Dims(kernel.size(), kUnknownDim), kernel);
     if (!windows.ok() || conv.GetString("padding_algorithm") == "SAME") return false;
     for (const ops::Window& window : *windows) {
       if (window.before != 0 || window.after != 0) return false;

@@ -55,7 +55,7 @@ class ConvBnFuser {
 
   bool Fuse(Op& conv, const Op& bn) {
     Var* filter = conv.input("Filter");
-    if (!filter->type.IsStatic() || filter->type.rank() != 4 || uses_.num_writers(*filter) > 0) return false;
+    if (!filter->type.IsStatic() || filter->type.rank() < 4 || uses_.num_writers(*filter) > 0) return false;
     const size_t channels = static_cast<size_t>(filter->type.dims[0]);
     std::optional<Floats> w = ConstantFloats(*filter);
     const std::optional<Floats> scale = PerChannel(bn, "Scale", channels), bias = PerChannel(bn, "Bias", channels);

@@ -53,7 +53,7 @@ class QuantizedFuser {
  private:
   bool Match(const Op& op, Chain* chain) const {
     if (op.type() == "quantized_matmul") return MatchSums(op, chain);
-    const bool conv = IsConv(op), product = op.type() == "matmul_v2";
+    const bool conv = IsImageConv(op), product = op.type() == "matmul_v2";
     if ((!conv && !product) || op.outputs().size() != 1 || op.outputs()[0]->type.dtype != DType::kF32) return false;
     chain->x = IntegersOf(*op.inputs()[0], op);
     chain->w = IntegersOf(*op.inputs()[1], op);
@@ -148,12 +148,12 @@ class QuantizedFuser {
     const DType to = next.outputs()[0]->type.dtype;
     Var *scale = next.input("Scale"), *zero_point = next.input("ZeroPoint");
     if ((to != DType::kU8 && to != DType::kI8) || !OneNumber(scale) || !OneNumber(zero_point)) return false;
-    return IsConv(op) ? Constant(scale) && Constant(zero_point) : Stable(*scale) && (zero_point == nullptr || Stable(*zero_point));
+    return IsImageConv(op) ? Constant(scale) && Constant(zero_point) : Stable(*scale) && (zero_point == nullptr || Stable(*zero_point));
   }
 
   // A sum with one number for each column.
   bool TakeBias(const Op& op, const Op& next, const Var& y, Chain* chain) const {
-    if (IsConv(op) || next.type() != "elementwise_add" || chain->bias != nullptr || !chain->activation.empty() ||
+    if (IsImageConv(op) || next.type() != "elementwise_add" || chain->bias != nullptr || !chain->activation.empty() ||
         next.GetInt("axis", -1) != -1)
       return false;
     Var* other = next.inputs()[0] == &y ? next.inputs()[1] : next.inputs()[0];
@@ -188,7 +188,7 @@ class QuantizedFuser {
   }
 
   void Fuse(Op& op, Chain chain) {
-    const bool conv = IsConv(op);
+    const bool conv = IsImageConv(op);
     if (chain.x.scale == nullptr) chain.x.scale = AddConstant(op.block(), "one", HostTensor::FromValues<float>({}, {1.0f}));
     std::unique_ptr<Op> fused = Rewrite::NewOp(conv ? conv_ : matmul_, op);
     const auto set = [&](const std::string& slot, Var* var) {

@@ -291,14 +291,15 @@ TEST(Layouts, VolumesAreTakenInEither) {
                {"Input", "Output"});
   for (const char* type : {"max", "avg"}) {
     for (const std::vector<int32_t>& strides : {one, two}) {
-      CheckLayouts(OpRun("pool3d")
-                       .In("X", x)
-                       .Attr("pooling_type", std::string(type))
-                       .Attr("ksize", three)
-                       .Attr("strides", strides)
-                       .Attr("paddings", one)
-                       .Out("Out"),
-                   {"X", "Out"});
+      for (const int64_t channels : {5, 19})
+        CheckLayouts(OpRun("pool3d")
+                         .In("X", Random({2, channels, 4, 6, 7}, 1))
+                         .Attr("pooling_type", std::string(type))
+                         .Attr("ksize", three)
+                         .Attr("strides", strides)
+                         .Attr("paddings", one)
+                         .Out("Out"),
+                     {"X", "Out"});
     }
   }
   CheckTogether(OpRun("elementwise_sub").In("X", x).In("Y", Random({5}, 2)).Attr("axis", 1).Out("Out"));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "tests/kernels/layouts.h"
 #include "tests/kernels/op_run.h"
@@ -164,6 +165,32 @@ TEST(Pool2D, NonFiniteValues) {
   for (int i = 108; i < 144; ++i) v[i] = -std::numeric_limits<float>::infinity();
   Check({.x = {1, 4, 6, 6}, .ksize = {3, 3}, .strides = {2, 2}, .paddings = {1, 1}}, x);
   Check({.x = {1, 4, 6, 6}, .ksize = {1, 1}, .global = true}, x);
+}
+
+// Every way to walk over windows: sizes that are known to loops and others, channels that fill vectors or do not, values that are no
+// numbers.
+TEST(Pool2D, GeneratedWindows) {
+  std::mt19937 rng(1);
+  const auto pick = [&rng](std::vector<int64_t> of) { return of[rng() % of.size()]; };
+  for (int round = 0; round < 120; ++round) {
+    const int32_t k = static_cast<int32_t>(pick({1, 2, 3, 3, 3, 4, 5})), l = static_cast<int32_t>(pick({k, k, 1, 2, 3}));
+    Case c{.x = {pick({1, 2}), pick({5, 8, 16, 17, 33, 70}), l + pick({0, 1, 4, 7}), k + pick({0, 1, 2, 5, 9})}, .ksize = {l, k}};
+    c.strides = {static_cast<int32_t>(pick({1, 1, 2, 3})), static_cast<int32_t>(pick({1, 1, 2, 2, 3}))};
+    c.paddings = {static_cast<int32_t>(pick({0, l / 2})), static_cast<int32_t>(pick({0, k / 2}))};
+    c.exclusive = pick({0, 1}) == 1;
+    c.dtype = pick({0, 1}) == 1 ? DType::kBF16 : DType::kF32;
+    c.ceil_mode = c.dtype == DType::kF32 && pick({0, 1}) == 1;  // the least float32, of a window of padding alone, is no bf16
+    Tensor x = Random(c.x, round + 2);
+    const auto v = x.stored.mutable_values<float>();
+    const float inf = std::numeric_limits<float>::infinity();
+    if (round % 3 == 0) {
+      v[rng() % v.size()] = std::numeric_limits<float>::quiet_NaN();
+      v[rng() % v.size()] = inf;
+      v[rng() % v.size()] = -inf;
+    }
+    Check(c, x);
+    if (HasFatalFailure()) return;
+  }
 }
 
 // window_pool gives what pool2d gives, in both layouts.

@@ -1,7 +1,6 @@
 #include "kernels/cpu/simd/rows.h"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "kernels/cpu/simd/targets.h"
 
@@ -177,81 +176,6 @@ void PreluColumnsLoop(const float* x, const float* alpha, float* out, int64_t n)
   });
 }
 
-// A window whose size is known here, so that nothing is counted.
-template <int kRows, int kCols, typename T>
-void FixedWindowMax(const Window<T>& w, float* out, int64_t n) {
-  const SimdMath<D16> m{};
-  ForEachVector(n, [&](int64_t i, auto load, auto store) {
-    V16 max = load(w.at + i);
-    for (int k = 1; k < kRows * kCols; ++k) max = Max::Apply(m, load(w.at + k / kCols * w.row_stride + k % kCols * w.col_stride + i), max);
-    store(max, out + i);
-  });
-}
-
-// fixed(a, b) with the rows and columns of a common window as types; false for another.
-template <typename T, typename F>
-bool WithFixedSize(const Window<T>& w, F fixed) {
-  const auto fits = [&](auto rows, auto cols) {
-    if (w.rows != rows() || w.cols != cols()) return false;
-    fixed(rows, cols);
-    return true;
-  };
-  constexpr std::integral_constant<int, 1> one;
-  constexpr std::integral_constant<int, 2> two;
-  constexpr std::integral_constant<int, 3> three;
-  return fits(three, one) || fits(one, three) || fits(two, one) || fits(one, two) || fits(three, three) || fits(two, two);
-}
-
-template <typename T>
-void WindowMaxLoop(const Window<T>& w, float* out, int64_t n) {
-  if (WithFixedSize(w, [&](auto rows, auto cols) { FixedWindowMax<rows(), cols()>(w, out, n); })) return;
-  const SimdMath<D16> m{};
-  ForEachVector(n, [&](int64_t i, auto load, auto store) {
-    V16 max = load(w.at + i);
-    for (int64_t r = 0; r < w.rows; ++r) {
-      const T* at = w.at + r * w.row_stride + i;
-      for (int64_t c = 0; c < w.cols; ++c, at += w.col_stride) max = Max::Apply(m, load(at), max);
-    }
-    store(max, out + i);
-  });
-}
-
-// As WindowSumLoop adds.
-template <int kRows, int kCols, typename T>
-void FixedWindowSum(const Window<T>& w, float factor, float* out, int64_t n) {
-  const V16 f = hn::Set(kTag, factor), zero = hn::Zero(kTag);
-  ForEachVector(n, [&](int64_t i, auto load, auto store) {
-    V16 total = zero;
-    for (int r = 0; r < kRows; ++r) {
-      V16 sum = zero;
-      for (int c = 0; c < kCols; ++c) sum = sum + load(w.at + r * w.row_stride + c * w.col_stride + i);
-      total = total + sum;
-    }
-    store(total * f, out + i);
-  });
-}
-
-template <typename T>
-void WindowSumLoop(const Window<T>& w, float factor, float* out, int64_t n) {
-  if (WithFixedSize(w, [&](auto rows, auto cols) { FixedWindowSum<rows(), cols()>(w, factor, out, n); })) return;
-  const V16 f = hn::Set(kTag, factor);
-  ForEachVector(n, [&](int64_t i, auto load, auto store) {
-    V16 total = hn::Zero(kTag);
-    for (int64_t r = 0; r < w.rows; ++r) {
-      const T* at = w.at + r * w.row_stride + i;
-      V16 sum = hn::Zero(kTag);
-      for (int64_t c = 0; c < w.cols; ++c, at += w.col_stride) sum = sum + load(at);
-      total = total + sum;
-    }
-    store(total * f, out + i);
-  });
-}
-
-void WindowMaxFloat(const Window<float>& w, float* out, int64_t n) { WindowMaxLoop(w, out, n); }
-void WindowMaxHalf(const Window<uint16_t>& w, float* out, int64_t n) { WindowMaxLoop(w, out, n); }
-void WindowSumFloat(const Window<float>& w, float factor, float* out, int64_t n) { WindowSumLoop(w, factor, out, n); }
-void WindowSumHalf(const Window<uint16_t>& w, float factor, float* out, int64_t n) { WindowSumLoop(w, factor, out, n); }
-
 }  // namespace HWY_NAMESPACE
 }  // namespace ampc::simd
 HWY_AFTER_NAMESPACE();
@@ -267,10 +191,6 @@ HWY_EXPORT(AffineRowLoop);
 HWY_EXPORT(AffineColumnsLoop);
 HWY_EXPORT(NormalizeRowLoop);
 HWY_EXPORT(PreluColumnsLoop);
-HWY_EXPORT(WindowMaxFloat);
-HWY_EXPORT(WindowMaxHalf);
-HWY_EXPORT(WindowSumFloat);
-HWY_EXPORT(WindowSumHalf);
 
 void SoftmaxRow(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(SoftmaxRowLoop)(x, out, n); }
 void ExpColumns(const float* x, const float* shift, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(ExpColumnsLoop)(x, shift, out, n); }
@@ -286,10 +206,6 @@ void NormalizeRow(const float* x, Affine a, const float* scale, const float* bia
   HWY_DYNAMIC_DISPATCH(NormalizeRowLoop)(x, a, scale, bias, out, n);
 }
 void PreluColumns(const float* x, const float* alpha, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(PreluColumnsLoop)(x, alpha, out, n); }
-void WindowMax(const Window<float>& w, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(WindowMaxFloat)(w, out, n); }
-void WindowMax(const Window<uint16_t>& w, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(WindowMaxHalf)(w, out, n); }
-void WindowSum(const Window<float>& w, float factor, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(WindowSumFloat)(w, factor, out, n); }
-void WindowSum(const Window<uint16_t>& w, float factor, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(WindowSumHalf)(w, factor, out, n); }
 
 }  // namespace ampc::simd
 #endif

@@ -1,4 +1,4 @@
-// Vector loops of normalisations and pooling over float arrays. `out` may be `x` itself. Sums have a fixed order, whatever the
+// Vector loops of normalisations over float arrays. `out` may be `x` itself. Sums have a fixed order, whatever the
 // instruction set; NaN wins over everything.
 #pragma once
 
@@ -26,18 +26,5 @@ void NormalizeRow(const float* x, Affine a, const float* scale, const float* bia
 
 // out[c] = x[c], or alpha[c] * x[c] where x[c] < 0
 void PreluColumns(const float* x, const float* alpha, float* out, int64_t n);
-
-// A window of `rows` x `cols` positions, `row_stride` and `col_stride` elements apart, each with `n` contiguous channels.
-// T: float, or uint16_t for the bits of bf16.
-template <typename T>
-struct Window {
-  const T* at;
-  int64_t rows, cols, row_stride, col_stride;
-};
-// out[c] = the largest, or the sum times `factor`, over the window, which is not empty.
-void WindowMax(const Window<float>& w, float* out, int64_t n);
-void WindowMax(const Window<uint16_t>& w, float* out, int64_t n);
-void WindowSum(const Window<float>& w, float factor, float* out, int64_t n);
-void WindowSum(const Window<uint16_t>& w, float factor, float* out, int64_t n);
 
 }  // namespace ampc::simd
