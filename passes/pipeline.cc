@@ -161,6 +161,7 @@ absl::Status RunPipeline(const Pipeline& pipeline, const PipelineOptions& option
     bool changed = false;
     const absl::Status ran = RunStep(steps[i], options, ctx, program, &changed);
     const std::string place = absl::StrCat("pass '", steps[i].pass, "'");
+    if (!ran.ok() && ExitCodeOf(ran) == ExitCode::kUsage && !options.names_passes) return ran;
     if (!ran.ok()) return Annotate(ran, place);
     const bool completes = Passes().Find(steps[i].pass)->completes;
     if (changed && (completes || options.verify_each)) {

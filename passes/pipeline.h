@@ -32,6 +32,7 @@ struct PipelineOptions {
   bool verify_each = true;    // Verify after every pass that reported a change
   bool check_claims = false;  // also compare fingerprints with the claim (tests, --verify-each=full)
   int stop_after = -1;        // run only the first N steps
+  bool names_passes = true;   // in usage errors, too: false where the user gives options and knows no passes
   // Called before each step; an error ends the run.
   std::function<absl::Status(const PipelineStep&)> before = nullptr;
   // Called after each step that changed something (print-after), and with seconds (time-passes).

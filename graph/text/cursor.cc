@@ -96,4 +96,8 @@ absl::Status Cursor::ErrorAt(int line, absl::string_view message) const {
   return BadInputError(absl::StrCat(file_, file_.empty() ? "" : ":", line, ": ", message));
 }
 
+absl::Status Cursor::AtLine(int line, const absl::Status& status) const {
+  return Annotate(status, absl::StrCat(file_, file_.empty() ? "" : ":", line));
+}
+
 }  // namespace ampc::text

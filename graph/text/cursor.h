@@ -42,6 +42,7 @@ class Cursor {
   // `line: message` for the current line, or another one.
   absl::Status Error(absl::string_view message) const { return ErrorAt(line(), message); }
   absl::Status ErrorAt(int line, absl::string_view message) const;
+  absl::Status AtLine(int line, const absl::Status& status) const;  // of the same code
 
  private:
   Lexer lexer_;

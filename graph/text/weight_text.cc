@@ -111,7 +111,7 @@ absl::StatusOr<WeightRef> WeightReader::ParseFileRef(Cursor& cursor) {
     if (options_.find_weight == nullptr)
       return cursor.ErrorAt(line, absl::StrCat("found weight '", name, "' by name, needed its offset in '", path, "'"));
     absl::StatusOr<WeightRef> ref = options_.find_weight(path, name);
-    if (!ref.ok()) return cursor.ErrorAt(line, ref.status().message());
+    if (!ref.ok()) return cursor.AtLine(line, ref.status());
     return ref;
   }
   WeightRef ref;
@@ -124,7 +124,7 @@ absl::StatusOr<WeightRef> WeightReader::ParseFileRef(Cursor& cursor) {
   std::shared_ptr<const WeightSource>& source = sources_[path];
   if (source == nullptr) {
     absl::StatusOr<std::shared_ptr<const WeightSource>> opened = OpenWeightFile(path);
-    if (!opened.ok()) return cursor.ErrorAt(line, opened.status().message());
+    if (!opened.ok()) return cursor.AtLine(line, opened.status());
     source = *std::move(opened);
   }
   const auto size = static_cast<int64_t>(source->bytes().size());

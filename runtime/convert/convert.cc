@@ -313,6 +313,7 @@ class Conversion {
   }
   PipelineOptions Stages() const {
     PipelineOptions options;
+    options.names_passes = false;
     options.before = [this](const PipelineStep& step) { return SetStage(step.pass); };
     return options;
   }

@@ -66,7 +66,7 @@ std::vector<ConvertOption> OptionsThatDecide() {
       {"runtime", kText, kDecides, &O::runtime, kSelection, "executes the result: what it cannot compute low stays fp32; sets --target",
        RuntimeNames()},
       {"input-range", kList, kDecides, &O::input_ranges, kRuns,
-       "the values of a feed lie between these: what is proven for them needs no protection", {}, {{kProtect, "input_ranges", false, ""}},
+       "the values of a feed lie between these: what is proven for them needs no protection", {}, {{kProtect, "input_ranges", false, ""}, {kMeasure, "input_ranges", false, ""}},
        "", false, "NAME=LOW:HIGH"},
       {"dims", kList, kConfig, &O::feed_dims, kRuns,
        "dims of a feed that leaves some open: for these time is predicted, inputs are made, and pictures read", {}, {}, "", false,

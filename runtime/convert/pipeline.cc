@@ -75,8 +75,10 @@ Pipeline DecidePipeline(const ConvertOptions& o) {
   Pipeline p;
   if (o.level == "O0") return p;
   const bool own = o.mode == "own";
-  if (o.guard || NamesRegion(o)) p.Add("fp16-guard");                   // before deciding: regions are marks
-  if (own) Add(p, "protect", o);                                        // before deciding: its marks are obeyed
+  if (o.guard || NamesRegion(o)) p.Add("fp16-guard");  // before deciding: regions are marks
+  PassOptions protect = For("protect", o);
+  protect["masks"] = "true";
+  if (own) p.Add("protect", std::move(protect));                        // before deciding: its marks are obeyed
   if (own && o.dtype == DType::kBF16) Add(p, "upgrade-onnx-opset", o);  // before deciding: what an op may be says its version
   if (o.mode == "paddle-inference-2.6") p.Add("fold-constants", {{"shapes", "false"}});  // as that converter does in front
   if (!o.plan.empty()) Add(p, "use-plan", o);                                            // last before deciding: it names ops

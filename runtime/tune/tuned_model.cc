@@ -140,6 +140,7 @@ absl::StatusOr<std::unique_ptr<AmpDecision>> TunedModel::Decide(const Assignment
   decision->low_var = made.low_var;
   decision->low_param = made.low_param;
   decision->copy_param = made.copy_param;
+  decision->masks = made.masks;
   return decision;
 }
 

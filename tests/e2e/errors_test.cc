@@ -80,6 +80,20 @@ TEST_F(FailingTest, NamesInListsMustExist) {
   ExpectFailure({"convert", "mlp.pdmodel", "-o", "o.pdmodel", "--black-vars", "logit"}, 2, "did you mean 'logits'?");
 }
 
+// A user of options knows no passes.
+TEST_F(FailingTest, OptionsAreBlamedWithoutPasses) {
+  ExpectFailure({"convert", "mlp.pdmodel", "-o", "o.pdmodel", "--exclude", "no_such"}, 2, "ampc convert: selector 'no_such' matches no op");
+  ExpectFailure({"convert", "mlp.pdmodel", "-o", "o.pdmodel", "--input-range", "y=0:1"}, 2, "ampc convert: an input range names 'y'");
+  ExpectFailure({"opt", "mlp.pdmodel", "--passes=amp-decide{exclude=no_such}"}, 2, "pass 'amp-decide': selector 'no_such'");
+}
+
+TEST_F(FailingTest, WeightsOfATypeThatIsNotSupported) {
+  const std::string header = R"({"w":{"dtype":"F6_E2M3","shape":[4],"data_offsets":[0,3]}})";
+  Write("w.safetensors", std::string(1, static_cast<char>(header.size())) + std::string(7, '\0') + header + "abc");
+  Write("m.prog", "program m version=1\n\nblock main {\n  param w : f32 [4] = @w.safetensors:w\n  fetch w\n}\n");
+  ExpectFailure({"inspect", "m.prog"}, 4, "m.prog:4: w.safetensors: tensor 'w' has element type F6_E2M3, which is not supported");
+}
+
 TEST_F(FailingTest, AbsentFiles) {
   for (const char* verb : {"inspect", "verify"}) ExpectFailure({verb, "absent.pdmodel"}, 3, "absent.pdmodel");
   ExpectFailure({"convert", "absent.pdmodel", "-o", "o.pdmodel"}, 3, "absent.pdmodel");

@@ -130,6 +130,49 @@ TEST_F(ProbeTest, ADeclaredRangeProvesWhatNeedsNoProtection) {
   EXPECT_THAT(Ok({"convert", "cube.pdmodel", "-o", "low.pdmodel", "--input-range", "x=-42:42"}), HasSubstr("ops: 0 fp16, 2 fp32"));
 }
 
+// The reach of values in runs is no proof, and is said to be none.
+TEST_F(ProbeTest, ExplainSaysWhatIsMeasuredAndWhatIsProven) {
+  MakeModel("one",
+            "program one version=1\n\nblock main {\n  feed x : f32 [2, 8]\n  y = elementwise_mul(x, x) : f32 [2, 8]\n"
+            "  t = tanh(y) : f32 [2, 8]\n  fetch t\n}\n");
+  WriteArchive("in.npz", {{"x", HostTensor::Of<float>({2, 8}, {1, -3, 2})}});
+  EXPECT_THAT(Ok({"explain", "one.pdmodel", "--calibrate", "in.npz", "--op", "name:y"}),
+              HasSubstr("its result is measured in the range of f16, not proven: [0, 18]"));
+  EXPECT_THAT(Ok({"explain", "one.pdmodel", "--calibrate", "in.npz", "--op", "name:t"}),
+              HasSubstr("its result is proven in the range of f16"));
+  EXPECT_THAT(Ok({"explain", "one.pdmodel", "--op", "name:y"}), Not(HasSubstr("measured")));
+}
+
+// Scores are known from runs: what masks them is stored in the range.
+TEST_F(ProbeTest, AMaskIsStoredInTheRangeWhereScoresAreKnown) {
+  MakeModel("mask", R"(program mask version=1
+
+block main {
+  feed  x : f32 [2, 4]
+  feed  m : bool [2, 4]
+  param k : f32 [2, 4] = -3.4e38
+  s = scale(x) scale=2.0 : f32 [2, 4]
+  t = where(m, s, k) : f32 [2, 4]
+  p = softmax(t) axis=-1 : f32 [2, 4]
+  fetch p
+}
+)");
+  WriteArchive("in.npz", {{"x", HostTensor::Of<float>({2, 4}, {1, -3, 2, 0.5, 1, 2, 3, 4})},
+                          {"m", HostTensor::Of<bool>({2, 4}, {true, false, true, true, false, false, false, false})}});
+  for (const char* known : {"--calibrate=in.npz", "--input-range=x=-4:4"}) {
+    Ok({"convert", "mask.pdmodel", "-o", "low.pdmodel", known, "--report", "r.json"});
+    EXPECT_THAT(Read("r.json"), HasSubstr(known[2] == 'c' ? "scores reach 16 (measured)" : "scores reach 8 (proven)"));
+    Ok({"run", "mask.pdmodel", "--input", "in.npz", "-o", "want.npz"});
+    Ok({"run", "low.pdmodel", "--input", "in.npz", "-o", "got.npz", "--strict-rounding"});
+    const HostTensor want = ReadArchive("want.npz").begin()->second, got = ReadArchive("got.npz").begin()->second;
+    for (int i = 0; i < 8; ++i) EXPECT_NEAR(got.values<float>()[i], want.values<float>()[i], 2e-3) << known << i;
+    Ok({"strip", "low.pdmodel", "-o", "back.pdmodel", "--weights", "mask.pdmodel"});
+    EXPECT_EQ(Read("back.pdiparams"), Read("mask.pdiparams"));
+  }
+  Ok({"convert", "mask.pdmodel", "-o", "low.pdmodel", "--probe", "0", "--report", "r.json"});
+  EXPECT_THAT(Read("r.json"), HasSubstr("-3.4e+38 is infinite in f16"));
+}
+
 TEST_F(ProbeTest, ARangeIsOfAFeedAndHasTwoEnds) {
   MakeModel("cube", kCube);
   for (const char* range : {"x", "x=1", "x=2:1", "x=a:b", "=0:1", "x=nan:1"}) {

@@ -187,6 +187,16 @@ TEST_F(TrainTest, ResumesBitForBit) {
   EXPECT_THAT(other.err, HasSubstr("made with --seed 0 in 'parts"));
 }
 
+// A step at the end of an epoch or of the training is one.
+TEST_F(TrainTest, SavesNoStepTwice) {
+  Ok(Args("guarded", {"--checkpoint", "saved", "--checkpoint-every", "3", "--steps", "6", "--no-test"}));
+  Ok(Args("guarded", {"--checkpoint", "each", "--checkpoint-every", "1", "--epochs", "2", "--no-test"}));
+  for (const auto& [file, content] : Files()) {
+    EXPECT_TRUE(std::filesystem::path(file).parent_path().extension().empty()) << file;
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "saved/step-000000000003")) << "asked for by --checkpoint-every";
+}
+
 TEST_F(TrainTest, SaysWhatIsWrong) {
   const auto expect = [&](const std::vector<std::string>& args, int code, const std::string& message) {
     const Outcome outcome = Ampc(args);

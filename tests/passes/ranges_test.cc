@@ -37,8 +37,8 @@ TEST(Ranges, AreAFileAndBack) {
   EXPECT_EQ(text, R"({
   "ampc-ranges": 1,
   "values": {
-    "x/y:0": {"largest": 70000, "smallest": 1.5, "nonzero": 2, "vanishing": 0, "not_finite": 0},
-    "z": {"largest": 0, "smallest": 0, "nonzero": 0, "vanishing": 0, "not_finite": 0}
+    "x/y:0": {"largest": 70000, "smallest": 1.5, "nonzero": 2, "vanishing": 0, "negative": 1, "not_finite": 0},
+    "z": {"largest": 0, "smallest": 0, "nonzero": 0, "vanishing": 0, "negative": 0, "not_finite": 0}
   }
 }
 )");
@@ -52,7 +52,7 @@ TEST(Ranges, SayWhatIsWrongInAFile) {
       {R"({"values": {}})", "'ampc-ranges' needs to be 1"},
       {R"({"ampc-ranges": 1})", "'values' needs to be an object"},
       {R"({"ampc-ranges": 1, "values": {"x": {}}})", "value 'x': 'nonzero' needs to be a count"},
-      {R"({"ampc-ranges": 1, "values": {"x": {"nonzero": 1, "vanishing": 0, "not_finite": 0, "largest": -1, "smallest": 0}}})",
+      {R"({"ampc-ranges": 1, "values": {"x": {"nonzero": 1, "vanishing": 0, "negative": 0, "not_finite": 0, "largest": -1, "smallest": 0}}})",
        "value 'x': 'largest' needs to be a number that is not negative"}};
   for (const auto& [text, message] : bad) EXPECT_EQ(ParseRanges(text).status().message(), message);
 }
@@ -72,7 +72,7 @@ fetch e
 
 std::vector<std::string> Marked(const Ranges& ranges, DType low) {
   Program program = Parsed();
-  MarkByRanges(ranges, low, "", program);
+  MarkByRanges(ranges, low, "", {}, program);
   std::vector<std::string> out;
   ForEachOp(program, [&out](const Op& op) {
     if (op.marks.amp != AmpMark::kNone && op.marks.amp_reason != "mine") out.push_back(op.outputs()[0]->name() + " " + op.marks.amp_reason);

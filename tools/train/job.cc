@@ -75,6 +75,8 @@ struct TrainJob::State {
   absl::StatusOr<TrainingProgram> Build(const ProgramBuilder& builder) const;
   absl::Status MakeSources(const NetworkInfo& network, const Dataset* data);
   absl::Status Step(const TrainEvents& events);
+  // Before its end, or that of the training.
+  bool InEpoch() const { return progress.batch < train->steps() && !(request.steps > 0 && Done()); }
   absl::Status EndEpoch(const TrainEvents& events, double seconds);
   absl::Status CheckState(absl::string_view file, const TrainEvents& events) const;
   // In the folder that was asked for, or in `best`, the folder in it with the checkpoint whose test went best.
@@ -228,8 +230,8 @@ absl::Status TrainJob::State::Step(const TrainEvents& events) {
   record.alarm = last.alarm;
   record.seconds = SecondsSince(start);
   if (events.step != nullptr) events.step(record);
-  if (request.checkpoint_every > 0 && !request.checkpoint.empty() && trainer->steps() % request.checkpoint_every == 0)
-    return SaveCheckpoint(events);
+  const bool saves = request.checkpoint_every > 0 && !request.checkpoint.empty() && trainer->steps() % request.checkpoint_every == 0;
+  if (saves && InEpoch()) return SaveCheckpoint(events);  // EndEpoch saves its last step
   return absl::OkStatus();
 }
 
@@ -301,7 +303,7 @@ absl::Status TrainJob::Run(const TrainEvents& events) {
   if (s.request.resume) AMPC_RETURN_IF_ERROR(s.Restore(events));
   while (!s.Done()) {
     const Clock::time_point start = Clock::now();
-    while (s.progress.batch < s.train->steps() && !(s.request.steps > 0 && s.Done())) AMPC_RETURN_IF_ERROR(s.Step(events));
+    while (s.InEpoch()) AMPC_RETURN_IF_ERROR(s.Step(events));
     AMPC_RETURN_IF_ERROR(s.EndEpoch(events, SecondsSince(start)));
   }
   return absl::OkStatus();

@@ -10,6 +10,7 @@
 #include "graph/implicit_cast.h"
 #include "graph/op_registry.h"
 #include "passes/amp/decide/decision.h"
+#include "passes/amp/protect/stored_losses.h"
 #include "passes/make_pass.h"
 
 namespace ampc {
@@ -64,12 +65,25 @@ class ParameterCaster {
       to.weight->dtype = from.literal->dtype();
     }
     if (to.weight == nullptr) return absl::OkStatus();
+    if (const auto mask = decision_.masks.find(from.id()); mask != decision_.masks.end()) StoreMask(mask->second, from, *to.weight);
     to.weight->transforms.push_back(transform_);
     if (from.literal == nullptr) return absl::OkStatus();
     absl::StatusOr<HostTensor> value = LoadWeight(*to.weight, from.literal->dims());
     if (!value.ok()) return Annotate(value.status(), absl::StrCat("const '", from.name(), "'"));
     to.literal = std::make_shared<const HostTensor>(*std::move(value));
     return absl::OkStatus();
+  }
+
+  static void StoreMask(const MaskConstant& mask, const Var& from, WeightRef& weight) {
+    std::vector<float> values = OriginalFloats(from);
+    for (float& value : values) {
+      if (value != 0) value = static_cast<float>(mask.stored);
+    }
+    weight.source = WeightBuffer(std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)));
+    weight.name.clear();
+    weight.offset = 0;
+    weight.bytes = values.size() * sizeof(float);
+    weight.dtype = DType::kF32;
   }
 
   // Takes out the inserted casts whose source is stored low now, or gets a low copy; their readers read that.

@@ -11,6 +11,8 @@
 #include "graph/ops/onnx/dialect.h"
 #include "passes/amp/decide/decide.h"
 #include "passes/amp/decide/low_penalty.h"
+#include "passes/amp/decide/ranges.h"
+#include "passes/amp/protect/masks.h"
 #include "passes/analysis/time_model.h"
 #include "passes/make_pass.h"
 
@@ -128,6 +130,8 @@ PassInfo AmpDecidePass() {
     return MakePass([options, device](PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
       AMPC_ASSIGN_OR_RETURN(std::unique_ptr<AmpDecision> decision, Decide(options, device, ctx, program));
       decision->mode = options.mode;
+      if (const Ranges* ranges = ctx.Find<Ranges>()) decision->measured = BoundsOfRanges(*ranges);
+      if (const MaskConstants* masks = ctx.Find<MaskConstants>()) StoreMasks(*masks, program, decision.get());
       ctx.Put(std::move(decision));
       return false;
     });

@@ -2,14 +2,17 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "graph/op_trait.h"
 #include "graph/program.h"
 #include "passes/amp/policy/policy.h"
+#include "passes/amp/protect/mask_constants.h"
 
 namespace ampc {
 
@@ -40,6 +43,9 @@ struct AmpDecision {
   std::vector<bool> low_var;
   std::vector<bool> low_param;   // a param or const to store low offline; fp32 readers get a cast
   std::vector<bool> copy_param;  // one with mixed readers: stored once in fp32, once low
+  MaskConstants masks;           // of low_param: what is stored in their place
+  // Between which numbers values lie on inputs like those of the runs that were measured, by exported name; for explanations.
+  std::map<std::string, Bounds> measured;
   // Which slots of a low op may be low: these rules instead of the records' where `own_slots` is false.
   bool own_slots = true;
   absl::Span<const SlotRule> inputs;

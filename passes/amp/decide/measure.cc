@@ -12,6 +12,7 @@
 #include "graph/base/mapped_file.h"
 #include "graph/base/status_macros.h"
 #include "passes/amp/decide/ranges.h"
+#include "passes/amp/protect/masks.h"
 #include "passes/make_pass.h"
 #include "passes/option_text.h"
 
@@ -22,6 +23,7 @@ struct MeasureOptions {
   std::vector<std::string> inputs;
   std::string ranges;
   DType low = DType::kF16;
+  InputRanges declared;
   bool mark = true;
   int probe = 0;
 };
@@ -72,7 +74,13 @@ absl::StatusOr<bool> Measure(const MeasureOptions& options, PassContext& ctx, Pr
   const bool probe = options.probe > 0 && options.inputs.empty() && options.ranges.empty() && ctx.executor != nullptr;
   if (probe) *ranges = Probe(options.probe, ctx, program);
   const char* where = probe ? " on made inputs" : "";
-  const int marks = options.mark ? MarkByRanges(*ranges, options.low, where, program) : 0;
+  int marks = 0;
+  if (options.mark) {
+    Facts facts(program, options.low, OnTiny::kSubnormal, options.declared, BoundsOfRanges(*ranges));
+    auto masks = std::make_unique<MaskConstants>(FindMasks(facts));
+    marks = MarkByRanges(*ranges, options.low, where, *masks, program);
+    ctx.Put(std::move(masks));
+  }
   if (marks > 0) ctx.notes.push_back(absl::StrCat("the ranges of values", where, " keep ", marks, marks == 1 ? " op" : " ops", " in fp32"));
   ctx.Put(std::move(ranges));
   return marks > 0;
@@ -88,6 +96,7 @@ PassInfo MeasurePass() {
                   {"ranges", "a file with ranges that an earlier run measured"},
                   {"probe", "runs on made inputs where neither is given, 0 by default"},
                   {"dtype", "f16 (default) or bf16"},
+                  {"input_ranges", "declared ranges of feeds, NAME=LOW:HIGH each"},
                   {"mark", "true (default), or false: only measure"}};
   info.make = [](const PassOptions& text) -> absl::StatusOr<std::unique_ptr<Pass>> {
     MeasureOptions options;
@@ -97,6 +106,9 @@ PassInfo MeasurePass() {
       return UsageError(absl::StrCat("option probe: found '", it->second, "', needed a number of runs"));
     }
     AMPC_ASSIGN_OR_RETURN(options.low, LowDTypeOption(text, "dtype", DType::kF16));
+    if (const auto it = text.find("input_ranges"); it != text.end()) {
+      AMPC_ASSIGN_OR_RETURN(options.declared, ParseInputRanges(SplitItems(it->second)));
+    }
     AMPC_ASSIGN_OR_RETURN(options.mark, BoolOption(text, "mark", true));
     return MakePass([options](PassContext& ctx, Program& program) { return Measure(options, ctx, program); });
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/json_reader.h"
@@ -25,9 +26,9 @@ bool Overflows(const ValueRange& range, DType low) { return range.largest > (low
 bool IsSubnormal(const ValueRange& range, DType low) { return low == DType::kF16 && range.nonzero > 0 && range.largest < 0x1p-14; }
 
 // Why the op stays fp32; "" for no reason.
-std::string Reason(const Op& op, const Ranges& ranges, const OriginalNames& names, DType low) {
+std::string Reason(const Op& op, const Ranges& ranges, const OriginalNames& names, const absl::flat_hash_set<int>& masked, DType low) {
   const auto find = [&](const Var& var) -> const ValueRange* {
-    if (!var.type.IsFloat() || IsStored(var)) return nullptr;
+    if (!var.type.IsFloat() || IsStored(var) || masked.contains(var.id())) return nullptr;
     const auto it = ranges.find(names.Of(var).exported());
     return it == ranges.end() ? nullptr : &it->second;
   };
@@ -55,7 +56,7 @@ std::string Reason(const Op& op, const Ranges& ranges, const OriginalNames& name
 
 absl::Status ReadRange(const JsonValue& value, ValueRange* range) {
   const std::pair<const char*, int64_t*> counts[] = {
-      {"nonzero", &range->nonzero}, {"vanishing", &range->vanishing}, {"not_finite", &range->not_finite}};
+      {"nonzero", &range->nonzero}, {"vanishing", &range->vanishing}, {"negative", &range->negative}, {"not_finite", &range->not_finite}};
   const std::pair<const char*, double*> numbers[] = {{"largest", &range->largest}, {"smallest", &range->smallest}};
   for (const auto& [key, out] : counts) {
     const JsonValue* member = value.Find(key);
@@ -84,6 +85,7 @@ void ValueRange::Add(absl::Span<const float> values) {
       smallest = nonzero == 0 ? magnitude : std::min(smallest, static_cast<double>(magnitude));
       ++nonzero;
       vanishing += magnitude <= kVanishes ? 1 : 0;
+      negative += value < 0 ? 1 : 0;
     }
   }
 }
@@ -93,6 +95,7 @@ void ValueRange::Add(const ValueRange& other) {
   largest = std::max(largest, other.largest);
   nonzero += other.nonzero;
   vanishing += other.vanishing;
+  negative += other.negative;
   not_finite += other.not_finite;
 }
 
@@ -101,7 +104,8 @@ std::string RangesJson(const Ranges& ranges) {
   json.BeginObject().Field(kVersionKey, 1).Key("values").BeginObject();
   for (const auto& [name, range] : ranges) {
     json.Key(name).BeginObject(JsonWriter::kInline).Field("largest", range.largest).Field("smallest", range.smallest);
-    json.Field("nonzero", range.nonzero).Field("vanishing", range.vanishing).Field("not_finite", range.not_finite).EndObject();
+    json.Field("nonzero", range.nonzero).Field("vanishing", range.vanishing).Field("negative", range.negative);
+    json.Field("not_finite", range.not_finite).EndObject();
   }
   json.EndObject().EndObject();
   return json.Take() + "\n";
@@ -122,13 +126,25 @@ absl::StatusOr<Ranges> ParseRanges(absl::string_view text) {
   return ranges;
 }
 
-int MarkByRanges(const Ranges& ranges, DType low, absl::string_view where, Program& program) {
+InputRanges BoundsOfRanges(const Ranges& ranges) {
+  InputRanges bounds;
+  for (const auto& [name, range] : ranges) {
+    if (range.not_finite > 0) continue;
+    const double reach = range.largest * (range.largest == range.smallest ? 1 : kHeadroom);
+    bounds.emplace(name, Bounds{range.negative > 0 ? -reach : 0, range.negative < range.nonzero ? reach : 0});
+  }
+  return bounds;
+}
+
+int MarkByRanges(const Ranges& ranges, DType low, absl::string_view where, const MaskConstants& masks, Program& program) {
   const OriginalNames names(program);
+  absl::flat_hash_set<int> masked;
+  for (const auto& mask : masks) masked.insert(mask.second.values.begin(), mask.second.values.end());
   int marks = 0;
   for (int b = 0; b < program.num_blocks(); ++b) {
     for (const std::unique_ptr<Op>& op : program.block(b).ops()) {
       if (IsInserted(*op) || op->marks.amp != AmpMark::kNone || !MayBecomeLow(*op)) continue;
-      std::string reason = Reason(*op, ranges, names, low);
+      std::string reason = Reason(*op, ranges, names, masked, low);
       if (reason.empty()) continue;
       absl::StrAppend(&reason, where);
       op->marks.amp = AmpMark::kFp32;

@@ -1,5 +1,6 @@
 #include "passes/amp/protect/bounds.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -59,6 +60,11 @@ Bounds BoundsOfResults(const Op& op, BoundsOf of) {
 
 Bounds RoundedOutwards(const Bounds& bounds, DType low) {
   return {MovedEnd(bounds.low, bounds.low < 0, low), MovedEnd(bounds.high, bounds.high > 0, low)};
+}
+
+Bounds Intersection(const Bounds& a, const Bounds& b) {
+  const Bounds both{std::max(a.low, b.low), std::min(a.high, b.high)};
+  return both.low <= both.high ? both : a;
 }
 
 Bounds BoundsOfStored(const Var& var) {

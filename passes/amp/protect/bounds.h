@@ -12,7 +12,7 @@
 
 namespace ampc {
 
-// Declared bounds of feeds, by exported name.
+// Declared bounds of feeds, or measured ones of any values, by exported name.
 using InputRanges = std::map<std::string, Bounds>;
 // From "NAME=LOW:HIGH". A usage error for anything else.
 absl::StatusOr<InputRanges> ParseInputRanges(absl::Span<const std::string> items);
@@ -25,6 +25,8 @@ Bounds BoundsOfResults(const Op& op, BoundsOf of);
 // With room for one rounding to `low`: an end that `low` has stays. A small end near zero stays, too: it keeps a value from zero, and the
 // rules that look for such values ask for it as it is.
 Bounds RoundedOutwards(const Bounds& bounds, DType low);
+// The numbers in both; `a` where there are none.
+Bounds Intersection(const Bounds& a, const Bounds& b);
 // Of a literal.
 Bounds BoundsOfStored(const Var& var);
 

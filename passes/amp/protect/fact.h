@@ -49,8 +49,9 @@ struct Fact {
     friend bool operator==(const SizeHint&, const SizeHint&) = default;
   };
 
-  Bounds bounds;
-  LostValue lost;  // what it is, and loses in the low type, where it is a constant
+  Bounds bounds;    // proven
+  Bounds measured;  // of these what is left as long as values stay within what was measured of them
+  LostValue lost;   // what it is, and loses in the low type, where it is a constant
   SizeHint size_hint;
   Power power;
   int origin = -1;  // Var::id of the tensor of which it is a piece, moved, bounded, scaled, or taken from another piece; -1 for no piece
@@ -60,8 +61,8 @@ struct Fact {
   friend bool operator==(const Fact& a, const Fact& b) {
     const bool same_loss =
         a.lost.loss == b.lost.loss && a.lost.value == b.lost.value && a.lost.least == b.lost.least && a.lost.many == b.lost.many;
-    return same_loss && a.bounds == b.bounds && a.size_hint == b.size_hint && a.power == b.power && a.origin == b.origin &&
-           a.traits == b.traits;
+    return same_loss && a.bounds == b.bounds && a.measured == b.measured && a.size_hint == b.size_hint && a.power == b.power &&
+           a.origin == b.origin && a.traits == b.traits;
   }
 };
 

@@ -12,6 +12,7 @@ namespace {
 void AddBounds(const Fact& fact, std::vector<std::string>* parts) {
   if (std::isfinite(fact.bounds.low) || std::isfinite(fact.bounds.high))
     parts->push_back(absl::StrCat("[", fact.bounds.low, ", ", fact.bounds.high, "]"));
+  if (fact.measured != fact.bounds) parts->push_back(absl::StrCat("measured [", fact.measured.low, ", ", fact.measured.high, "]"));
 }
 
 void AddTraits(const Fact& fact, std::vector<std::string>* parts) {
@@ -62,8 +63,12 @@ std::string SizeText(const Fact& fact) {
 
 std::string ProofText(const Facts& facts, const Var& var) {
   const absl::string_view verdict = VerdictText(facts, var);
-  if (verdict.empty()) return "";
   const Fact& fact = facts.Of(var);
+  const bool measured = verdict.empty() && var.type.dtype == DType::kF32 && !IsStored(var) && facts.InRange(fact.measured);
+  if (measured)
+    return absl::StrCat("measured in the range of ", Name(facts.low()), ", not proven: [", fact.measured.low, ", ", fact.measured.high,
+                        "]");
+  if (verdict.empty()) return "";
   const char* worst = fact.Has(Fact::kWorstCase) ? " at worst" : "";
   const char* what = facts.VerdictOf(var) == Facts::Verdict::kSafe ? "in" : "beyond";
   return absl::StrCat("proven ", what, " the range of ", Name(facts.low()), ": [", fact.bounds.low, ", ", fact.bounds.high, "]", worst);

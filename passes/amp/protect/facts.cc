@@ -68,12 +68,15 @@ void PropagateProducts(const Facts& facts, const Op& op, Fact* results) {
 
 }  // namespace
 
-Facts::Facts(const Program& program, DType low, OnTiny on_tiny, const InputRanges& ranges)
+Facts::Facts(const Program& program, DType low, OnTiny on_tiny, const InputRanges& ranges, const InputRanges& measured,
+             const MaskConstants& masks)
     : low_(low),
       largest_(low == DType::kF16 ? 65504.0 : 0x1.FEp127),
       smallest_(low == DType::kF16 ? 0x1p-14 : 0x1p-126),
       flow_(program),
       weighted_(flow_, low),
+      weighted_measured_(flow_, low),
+      measured_(measured),
       asks_(program.num_op_ids(), false),
       lost_(LossesOfStored(program, flow_.roots(), low, on_tiny)),
       fetched_(program.num_var_ids(), false),
@@ -88,6 +91,10 @@ Facts::Facts(const Program& program, DType low, OnTiny on_tiny, const InputRange
   for (const Var* var : program.feeds) {
     const auto it = ranges.find(var->exported());
     if (it != ranges.end()) fed_.emplace(var->id(), it->second);
+  }
+  for (const auto& [id, mask] : masks) {
+    masks_.emplace(id, Bounds{mask.many ? std::min(mask.stored, 0.0) : mask.stored, mask.many ? std::max(mask.stored, 0.0) : mask.stored});
+    lost_[id] = {};
   }
   FindNumbers();
 }
@@ -116,6 +123,8 @@ Fact Facts::Initial(const Var& var) const {
   Fact fact;
   fact.bounds = BoundsOfStored(var);
   if (const auto it = fed_.find(var.id()); it != fed_.end()) fact.bounds = it->second;
+  if (const auto it = masks_.find(var.id()); it != masks_.end()) fact.bounds = it->second;
+  fact.measured = Intersection(fact.bounds, MeasuredOf(var));
   fact.lost = lost_[var.id()];
   if (var.literal != nullptr && !var.type.IsFloat()) fact.traits |= Fact::kConstant;
   if (var.kind == VarKind::kFeed && var.type.dtype == DType::kF32) fact.traits |= Fact::kFed;
@@ -142,6 +151,7 @@ void Facts::Transfer(const Op& op, Fact* results, Marks* marks, std::vector<Rule
 Fact Facts::Across(const Fact& fact) {
   Fact left;
   left.bounds = fact.bounds;
+  left.measured = fact.measured;
   left.size_hint = fact.size_hint;
   left.traits = fact.traits & Fact::kMay;
   return left;
@@ -150,6 +160,7 @@ Fact Facts::Across(const Fact& fact) {
 Fact Facts::Join(const Fact& a, const Fact& b) {
   Fact joined = a;
   joined.bounds = Union(a.bounds, b.bounds);
+  joined.measured = Union(a.measured, b.measured);
   joined.traits = ((a.traits | b.traits) & Fact::kMay) | (a.traits & b.traits);
   if (joined.size_hint.kind == Fact::SizeHint::kNone) joined.size_hint = b.size_hint;
   if (joined.lost.loss == Loss::kNone) joined.lost = b.lost;
@@ -160,6 +171,8 @@ Fact Facts::Widen(const Fact& old, const Fact& now) {
   Fact wide = now;
   if (now.bounds.low < old.bounds.low) wide.bounds.low = Bounds().low;
   if (now.bounds.high > old.bounds.high) wide.bounds.high = Bounds().high;
+  if (now.measured.low < old.measured.low) wide.measured.low = wide.bounds.low;
+  if (now.measured.high > old.measured.high) wide.measured.high = wide.bounds.high;
   return wide;
 }
 
@@ -266,27 +279,37 @@ int NumFloats(const Op& op) {
   return count;
 }
 
-// Of weights only where all else is known, so that no others are read.
+Bounds Facts::MeasuredOf(const Var& var) const {
+  const auto it = measured_.empty() ? measured_.end() : measured_.find(flow_.Root(var).exported());
+  return it == measured_.end() ? Bounds() : it->second;
+}
+
 Fact Facts::FindBounds(const Op& op, bool* first_only) {
-  const auto known = [this](const Var* var) { return std::isfinite(Of(*var).bounds.Magnitude()); };
+  Fact fact;
+  fact.bounds = FindBounds(op, &Fact::bounds, weighted_, first_only);
+  fact.measured = fact.bounds;
+  bool ignored = false;
+  if (!measured_.empty()) fact.measured = Intersection(fact.bounds, FindBounds(op, &Fact::measured, weighted_measured_, &ignored));
+  if (*first_only || (Reads(op, Fact::kWorstCase) && !op.HasTrait(OpTrait::kBounded))) fact.traits = Fact::kWorstCase;
+  return fact;
+}
+
+// Of weights only where all else is known, so that no others are read.
+Bounds Facts::FindBounds(const Op& op, Bounds Fact::*which, WeightedBounds& weights, bool* first_only) {
+  const auto known = [&](const Var* var) { return std::isfinite((Of(*var).*which).Magnitude()); };
   const bool may_read = std::all_of(op.inputs().begin(), op.inputs().end(),
                                     [&](const Var* var) { return known(var) || IsStored(flow_.Root(*var)) || !var->type.IsFloat(); });
   const auto of = [&](const Var& var) {
-    const Bounds& known_bounds = Of(var).bounds;
+    const Bounds& known_bounds = Of(var).*which;
     if (!IsStored(flow_.Root(var))) return known_bounds;
-    const Bounds bounds = may_read && !known(&var) ? weighted_.HullOf(var) : known_bounds;
+    const Bounds bounds = may_read && !known(&var) ? weights.HullOf(var) : known_bounds;
     return RoundedOutwards(bounds, low_);
   };
-  Fact fact;
-  fact.bounds = BoundsOfResults(op, of);
-  const std::optional<Bounds> weighted = weighted_.Of(op, of);
+  Bounds bounds = BoundsOfResults(op, of);
+  const std::optional<Bounds> weighted = weights.Of(op, of);
   *first_only = weighted.has_value();
-  if (weighted.has_value()) {
-    fact.bounds = {std::max(fact.bounds.low, weighted->low), std::min(fact.bounds.high, weighted->high)};
-  }
-  if (!MovesValues(op) || IsCast(op)) fact.bounds = RoundedOutwards(fact.bounds, low_);
-  if (weighted.has_value() || (Reads(op, Fact::kWorstCase) && !op.HasTrait(OpTrait::kBounded))) fact.traits = Fact::kWorstCase;
-  return fact;
+  if (weighted.has_value()) bounds = {std::max(bounds.low, weighted->low), std::min(bounds.high, weighted->high)};
+  return !MovesValues(op) || IsCast(op) ? RoundedOutwards(bounds, low_) : bounds;
 }
 
 void Facts::FindResults(const Op& op, Fact* results) {
@@ -297,6 +320,7 @@ void Facts::FindResults(const Op& op, Fact* results) {
     const Var& var = *op.outputs()[i];
     const bool temporary = var.kind == VarKind::kTemp || var.kind == VarKind::kCarry;
     if (temporary && (var.type.IsFloat() || IsCast(op)) && (i == 0 || !first_only)) results[i] = bounded;
+    if (!measured_.empty() && var.type.IsFloat()) results[i].measured = Intersection(results[i].measured, MeasuredOf(var));
     results[i].lost = created;
   }
   PropagateProducts(*this, op, results);

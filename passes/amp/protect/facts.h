@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "graph/weight.h"
 #include "passes/amp/protect/fact.h"
+#include "passes/amp/protect/mask_constants.h"
 #include "passes/amp/protect/op_class.h"
 #include "passes/amp/protect/weighted_bounds.h"
 #include "passes/analysis/dataflow.h"
@@ -20,8 +21,10 @@ struct RuleStep;
 
 class Facts {
  public:
-  // `on_tiny`: what happens to small weights. `ranges`: of feeds, by exported name. The program is not changed while this lives.
-  Facts(const Program& program, DType low, OnTiny on_tiny, const InputRanges& ranges = {});
+  // `on_tiny`: what happens to small weights. `ranges`: of feeds. `measured`: of any values. `masks`: constants that are stored as others.
+  // The program is not changed while this lives.
+  Facts(const Program& program, DType low, OnTiny on_tiny, const InputRanges& ranges = {}, const InputRanges& measured = {},
+        const MaskConstants& masks = {});
   // Once, before anything is asked. The marks and steps of the forward rules go to `marks` and `steps`, where these are not null.
   // Returns whether the rules saw every op once and with all that there is to know of its operands.
   bool Find(Marks* marks, std::vector<RuleStep>* steps);
@@ -49,6 +52,7 @@ class Facts {
   bool IsDistanceFromExtremum(const Op& op) const;  // x - max(x), which may be small where x is not
   // The magnitude of a stored value as a factor, as far as it is known; 1 for what is not.
   double FactorOf(const Var& var) const;
+  Loss LossOfStored(const Var& var) const { return lost_[var.id()].loss; }  // before anything is found
   // The same of its smallest element that is not zero, where that is known; 0 where all are zero.
   double LeastFactorOf(const Var& var) const;
   // Those that enter its data.
@@ -73,15 +77,20 @@ class Facts {
   void FindNumbers();
   // Bounds, and whether they are worst cases; of the first result alone, or of all.
   Fact FindBounds(const Op& op, bool* first_only);
+  // The same, by what is known of the operands: a member of Fact.
+  Bounds FindBounds(const Op& op, Bounds Fact::*known, WeightedBounds& weighted, bool* first_only);
+  Bounds MeasuredOf(const Var& var) const;
   // Finds the facts that no rule gives.
   void FindResults(const Op& op, Fact* results);
 
   const DType low_;
   const double largest_, smallest_;
   const ValueFlow flow_;
-  WeightedBounds weighted_;
-  std::vector<bool> asks_;                // by Op::id
-  absl::flat_hash_map<int, Bounds> fed_;  // by Var::id of feeds
+  WeightedBounds weighted_, weighted_measured_;
+  const InputRanges measured_;
+  absl::flat_hash_map<int, Bounds> masks_;  // by Var::id
+  std::vector<bool> asks_;                  // by Op::id
+  absl::flat_hash_map<int, Bounds> fed_;    // by Var::id of feeds
   bool may_round_ = false;
   std::vector<LostValue> lost_;          // of stored values, by Var::id
   std::vector<bool> fetched_, numbers_;  // by Var::id
@@ -101,7 +110,8 @@ bool MovesValues(const Op& op);
 int NumFloats(const Op& op);
 // "[0, 1], large, at least 1e-12"; "" where nothing is known.
 std::string FactText(const Facts& facts, const Var& var);
-// "proven in the range of f16: [-19.6, 19.6] at worst"; "" where neither that nor the opposite is proven.
+// "proven in the range of f16: [-19.6, 19.6] at worst", or "measured in the range of f16: [-40, 40]"; "" where neither that nor the
+// opposite is known.
 std::string ProofText(const Facts& facts, const Var& var);
 // Of that the bounds and what constants say of its size.
 std::string SizeText(const Fact& fact);

@@ -11,7 +11,9 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "passes/amp/cast/cast_parameters.h"
+#include "passes/amp/decide/ranges.h"
 #include "passes/amp/protect/find_marks.h"
+#include "passes/amp/protect/masks.h"
 #include "passes/make_pass.h"
 #include "passes/option_text.h"
 
@@ -69,6 +71,11 @@ absl::Status CheckNames(const InputRanges& ranges, const Program& program) {
   return absl::OkStatus();
 }
 
+InputRanges MeasuredIn(const PassContext& ctx) {
+  const Ranges* ranges = ctx.Find<Ranges>();
+  return ranges == nullptr ? InputRanges() : BoundsOfRanges(*ranges);
+}
+
 // How many values are proven to stay in the range, or to leave it.
 std::string CountText(const Facts& facts) {
   int64_t safe = 0, leave = 0, all = 0;
@@ -93,15 +100,22 @@ PassInfo ProtectPass() {
   info.options = {{"dtype", "f16 (default) or bf16: the type whose range counts"},
                   {"on_tiny", "what cast-parameters-to-fp16 is told: subnormal (default), flush, keep"},
                   {"input_ranges", kRangesHelp},
+                  {"masks", "constants of masks may be stored as others in the low type: true or false (default)"},
                   {"rules", "ids of the rules that may mark, e.g. range,eps; all where none is given"}};
   info.make = [](const PassOptions& options) -> absl::StatusOr<std::unique_ptr<Pass>> {
     AMPC_ASSIGN_OR_RETURN(const DType low, LowDTypeOption(options, "dtype", DType::kF16));
     AMPC_ASSIGN_OR_RETURN(const OnTiny on_tiny, OnTinyOption(options));
     AMPC_ASSIGN_OR_RETURN(const uint32_t rules, RulesOption(options));
     AMPC_ASSIGN_OR_RETURN(const InputRanges ranges, InputRangesOption(options));
-    return MakePass([=](PassContext&, Program& program) -> absl::StatusOr<bool> {
+    AMPC_ASSIGN_OR_RETURN(const bool masks, BoolOption(options, "masks", false));
+    return MakePass([=](PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
       AMPC_RETURN_IF_ERROR(CheckNames(ranges, program));
-      Facts facts(program, low, on_tiny, ranges);
+      const InputRanges measured = MeasuredIn(ctx);
+      if (masks && ctx.Find<MaskConstants>() == nullptr) {
+        Facts unmasked(program, low, on_tiny, ranges, measured);
+        ctx.Put(std::make_unique<MaskConstants>(FindMasks(unmasked)));
+      }
+      Facts facts(program, low, on_tiny, ranges, measured, masks ? *ctx.Find<MaskConstants>() : MaskConstants());
       return Apply(FindMarks(facts, rules, nullptr), program);
     });
   };
@@ -118,7 +132,7 @@ PassInfo FactsPass() {
     AMPC_ASSIGN_OR_RETURN(const InputRanges ranges, InputRangesOption(options));
     return MakePass([low, ranges](PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
       AMPC_RETURN_IF_ERROR(CheckNames(ranges, program));
-      Facts facts(program, low, OnTiny::kSubnormal, ranges);
+      Facts facts(program, low, OnTiny::kSubnormal, ranges, MeasuredIn(ctx));
       facts.Find(nullptr, nullptr);
       ForEachVar(program, [&](const Var& var) {
         const std::string text = FactText(facts, var);

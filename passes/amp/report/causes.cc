@@ -100,7 +100,7 @@ class Causes::Finder {
 
 Causes::Causes(const Program& program, const AmpDecision& decision, OnTiny on_tiny, const InputRanges& ranges)
     : rules_(program.num_op_ids(), -1), follows_(program.num_op_ids(), Link{nullptr, nullptr, false}) {
-  Facts facts(program, decision.low, on_tiny, ranges);
+  Facts facts(program, decision.low, on_tiny, ranges, decision.measured, decision.masks);
   std::vector<RuleStep> steps;
   FindMarks(facts, ~uint32_t{0}, &steps);
   const absl::Span<const Rule> rows = ProtectRules();
