@@ -32,6 +32,7 @@ Pipeline PlanPipeline(const PlanOptions& options) {
     p.Add("drop-dead");                              // what those took apart still reads the values that the next ones look at
     p.Add("fuse-conv-bn");                           // before the other two: it gives the convolution a bias
     p.Add("fuse-conv-affine");                       // before the activation closes the chain
+    if (options.products) p.Add("sink-resize");      // before the sums that it makes are fused
     p.Add("fuse-bias-act");
     p.Add("fuse-scale");  // what no convolution took
   }

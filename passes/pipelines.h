@@ -13,7 +13,8 @@ struct PlanOptions {
   bool fuse = true;                // false: every op rounds its own result (--strict-rounding)
   bool linear = false;             // for a device: linear layers of a training step and their gradients, which then round less often
   bool attention = false;          // products around a softmax in one op, whose scores are not rounded
-  bool products = false;           // transposed convolutions as products, where their windows lie side by side
+  bool products = false;           // transposed convolutions as products, where their windows lie side by side; pointwise ones of what is
+                                   // enlarged before it is
   bool elementwise = false;        // element-wise ops in one sweep,
   bool excess = false;             // whose results keep what float32 computed; else each is still rounded
   std::string quantized = "none";  // what of quantised arithmetic the target has kernels for, passes/onnx/lower_onnx.h

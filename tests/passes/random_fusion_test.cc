@@ -180,6 +180,62 @@ class Lines {
   std::vector<Value> values_;
 };
 
+// Images of several sizes that are resized, joined and convolved.
+class Pyramids {
+ public:
+  explicit Pyramids(std::mt19937& random) : t_(random) {}
+
+  std::string Make() {
+    t_.Feed("x", {kBatch, 3, 12, 12});
+    std::vector<std::string> joined;
+    int channels = 0;
+    for (int i = 0; i < 2 + t_.Pick(3); ++i) {
+      const int stride = t_.Of({"1", "2", "4", "6"})[0] - '0', c = 2 + t_.Pick(6), size = 12 / stride;
+      std::string v = Convolve("x", 3, c, 12, stride);
+      const bool read = t_.Pick(8) == 0;
+      if (size < 12 || t_.Pick(4) == 0) v = Resize(v, c, 12);
+      if (read) t_.Fetch(t_.Op(absl::StrCat("tanh(", v, ")"), "", {kBatch, c, 12, 12}));
+      joined.push_back(v);
+      channels += c;
+    }
+    const std::string all = t_.Op(absl::StrCat("concat(", absl::StrJoin(joined, ", "), ")"), "axis=1", {kBatch, channels, 12, 12});
+    if (t_.Pick(8) == 0) t_.Fetch(all);
+    for (int i = 0; i < 1 + t_.Pick(2); ++i) Read(all, channels);
+    return t_.Whole();
+  }
+
+ private:
+  std::string Convolve(const std::string& x, int in, int out, int size, int stride, bool bias = false, bool wide = false) {
+    std::string call = absl::StrCat("conv2d(", x, ", ", t_.Param(wide ? std::vector<int>{out, in, 3, 3} : std::vector<int>{out, in, 1, 1}));
+    if (bias) absl::StrAppend(&call, ", ", t_.Param({out}));
+    return t_.Op(absl::StrCat(call, ")"), absl::StrCat("strides=[", stride, ", ", stride, "]", wide ? " paddings=[1, 1]" : ""),
+                 {kBatch, out, size / stride, size / stride});
+  }
+
+  std::string Resize(const std::string& x, int c, int to) {
+    const std::string how = t_.Of({"bilinear", "nearest", "bicubic"});
+    return t_.Op(
+        absl::StrCat(how, "_interp_v2(", x, ")"),
+        absl::StrCat("out_h=", to, " out_w=", to, " align_corners=", t_.Of({"true", "false"}), how == "bilinear" ? " align_mode=0" : ""),
+        {kBatch, c, to, to});
+  }
+
+  void Read(const std::string& x, int in) {
+    const int out = 1 + t_.Pick(4);
+    const bool wide = t_.Pick(6) == 0;
+    std::string y = Convolve(x, in, out, 12, 1, t_.Coin(), wide);
+    const std::vector<int> dims = {kBatch, out, 12, 12}, c = {out};
+    if (t_.Coin()) {
+      y = t_.Op(absl::StrCat("batch_norm(", y, ", ", t_.Param(c), ", ", t_.Param(c), ", ", t_.Param(c), ", ", t_.Param(c, "v"), ")"),
+                "is_test=true", dims);
+    }
+    if (t_.Coin()) y = t_.Op(absl::StrCat("relu(", y, ")"), "", dims);
+    t_.Fetch(y);
+  }
+
+  Text t_;
+};
+
 // Both sessions give the same, as far as a type of `dtype` can.
 void ExpectSame(const std::string& text, const Dims& x, unsigned seed) {
   SCOPED_TRACE(absl::StrCat("seed ", seed, "\n", text));
@@ -204,6 +260,13 @@ TEST(RandomFusion, ConvolutionsOfOneDimension) {
   for (unsigned seed = 1; seed <= 150 && !::testing::Test::HasFatalFailure(); ++seed) {
     std::mt19937 random(seed);
     ExpectSame(Lines(random).Make(), {kBatch, 3, 16}, seed);
+  }
+}
+
+TEST(RandomFusion, ConvolutionsOfEnlargedImages) {
+  for (unsigned seed = 1; seed <= 100 && !::testing::Test::HasFatalFailure(); ++seed) {
+    std::mt19937 random(seed);
+    ExpectSame(Pyramids(random).Make(), {kBatch, 3, 12, 12}, seed);
   }
 }
 
