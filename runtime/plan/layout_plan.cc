@@ -16,11 +16,12 @@ namespace {
 class LayoutAssigner {
  public:
   LayoutAssigner(const PlanContext& context, Specialized& s)
-      : context_(context), s_(s), copy_of_(s.descs.size(), -1), convolved_(s.descs.size(), false) {}
+      : context_(context), s_(s), copy_of_(s.descs.size(), -1), convolved_(s.descs.size(), false), handed_over_(s.descs.size(), false) {}
 
   absl::Status Run() {
     std::vector<OpInstance> ops = std::exchange(s_.ops, {});
     FindConvolved(ops);
+    FindHandedOver(ops);
     for (OpInstance& op : ops) {
       AMPC_RETURN_IF_ERROR(Visit(op));
       s_.ops.push_back(std::move(op));
@@ -65,6 +66,26 @@ class LayoutAssigner {
     for (ValueId v : s_.fetches) needed_plain(v);
   }
 
+  // Fills handed_over_: ops come after what makes their operands.
+  void FindHandedOver(const std::vector<OpInstance>& ops) {
+    std::vector<int> readers(s_.descs.size(), 0);
+    for (const OpInstance& op : ops) {
+      for (ValueId v : op.inputs) ++readers[v];
+    }
+    for (ValueId v : s_.fetches) handed_over_[v] = readers[v] == 0;
+    for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
+      const KernelEntry* entry = op->inputs.size() == 1 && op->outputs.size() == 1 ? EntryOf(*op) : nullptr;
+      if (entry == nullptr || (entry->layouts != LayoutSupport::kElementwise && entry->layouts != LayoutSupport::kConverts)) continue;
+      if (handed_over_[op->outputs[0]] && readers[op->inputs[0]] == 1) handed_over_[op->inputs[0]] = true;
+    }
+  }
+
+  // Whether less is transposed where the op reads row-major: it enlarges what is only handed over.
+  bool EnlargesFetch(const OpInstance& op, const KernelEntry& entry) const {
+    return context_.target == nullptr && entry.layouts == LayoutSupport::kFollows && op.inputs.size() == 1 && op.outputs.size() == 1 &&
+           handed_over_[op.outputs[0]] && s_.descs[op.outputs[0]].NumElements() > s_.descs[op.inputs[0]].NumElements();
+  }
+
   // Whether the op rounds its operand and may change its order.
   bool Converts(const OpInstance& op) const {
     if (op.inputs.size() != 1 || op.outputs.size() != 1 || !CanBeChannelsLast(s_.descs[op.inputs[0]])) return false;
@@ -90,6 +111,7 @@ class LayoutAssigner {
     const KernelEntry* entry = EntryOf(op);
     if (entry == nullptr && context_.target == nullptr) return NoKernel(*op.op);
     if (entry == nullptr || WritesLargeState(op)) return SetInputs(op, Layout::kPlain);
+    if (EnlargesFetch(op, *entry)) return SetInputs(op, Layout::kPlain);
     const bool keeps = entry->layouts == LayoutSupport::kAware || entry->layouts == LayoutSupport::kFollows, moves = MovesOnly(op);
     if (moves && entry->layouts == LayoutSupport::kAware && Permutes(op)) return absl::OkStatus();
     if (keeps && !moves && TryAware(op, *entry)) return absl::OkStatus();
@@ -205,8 +227,9 @@ class LayoutAssigner {
 
   const PlanContext& context_;
   Specialized& s_;
-  std::vector<ValueId> copy_of_;  // by ValueId: the value in the other layout
-  std::vector<bool> convolved_;   // by ValueId: what a conversion of types makes and only convolutions read, as what they convolve
+  std::vector<ValueId> copy_of_;   // by ValueId: the value in the other layout
+  std::vector<bool> convolved_;    // by ValueId: what a conversion of types makes and only convolutions read, as what they convolve
+  std::vector<bool> handed_over_;  // by ValueId: what is only fetched, as it is or after element-wise ops
 };
 
 }  // namespace

@@ -137,13 +137,15 @@ std::unique_ptr<Kernel> MakeNearest(Resize<float> g, int64_t element) {
   });
 }
 
-// Floats in any storage: the rows that make a result row are added up, then the pixels of what they give.
+// Floats in any storage: the rows that make a result row are added up, then the pixels of what they give; or the other way round, where a
+// row makes several and its pixels fill no vectors.
 class BlendKernel final : public Kernel {
  public:
   BlendKernel(Resize<float> g, DType from, DType to, int threads)
       : g_(std::move(g)), from_(from), to_(to), in_row_(g_.w.in * g_.channels), out_row_(g_.w.out * g_.channels) {
     const int64_t rows = g_.planes * g_.d.out * g_.h.out;
     workers_ = std::clamp<int64_t>(rows * out_row_ / kGrain, 1, std::min<int64_t>(threads, rows));
+    pixels_first_ = g_.d.in == 1 && g_.d.out == 1 && g_.h.out > g_.h.in && g_.channels % kVector != 0;
     for (int k = 0; k < g_.taps; ++k) {
       for (int64_t x = 0; x < g_.w.out; ++x) {
         at_.push_back(static_cast<int32_t>(g_.w.at[x * g_.taps + k]));
@@ -160,21 +162,37 @@ class BlendKernel final : public Kernel {
     ParallelFor(args.threads, workers_, 1, [&](int64_t first, int64_t last) {
       for (int64_t w = first; w < last; ++w) {
         float* const room = static_cast<float*>(args.workspace) + w * this->room();
-        for (int64_t r = rows * w / workers_; r < rows * (w + 1) / workers_; ++r) RunRow(args, r, room);
+        Wide wide = {room + Aligned(in_row_) * (from_ == DType::kF32 ? 0 : 1), {-1, -1, -1, -1}};
+        for (int64_t r = rows * w / workers_; r < rows * (w + 1) / workers_; ++r) {
+          pixels_first_ ? RunRowOfPixels(args, r, room, &wide) : RunRow(args, r, room);
+        }
       }
     });
     return absl::OkStatus();
   }
 
  private:
-  static int64_t Aligned(int64_t floats) { return (floats + 15) / 16 * 16; }
-  // Floats of a worker: the sum of rows; four rows that are widened; a result row that is rounded.
-  int64_t room() const { return Aligned(in_row_) * (from_ == DType::kF32 ? 1 : 5) + (to_ == DType::kF32 ? 0 : Aligned(out_row_)); }
+  static constexpr int64_t kVector = 16, kMostRows = 4;
+
+  // Rows of X of the width of a result row, one behind the other, by the last bits of their number.
+  struct Wide {
+    float* rows;
+    std::array<int64_t, kMostRows> number;  // of all planes; -1: none yet
+  };
+
+  static int64_t Aligned(int64_t floats) { return (floats + kVector - 1) / kVector * kVector; }
+  // Floats of a worker: the sum of rows, or four wide ones; rows that are widened; a result row that is rounded.
+  int64_t room() const {
+    const bool halves = from_ != DType::kF32;
+    const int64_t rounded = to_ == DType::kF32 ? 0 : Aligned(out_row_);
+    if (pixels_first_) return kMostRows * Aligned(out_row_) + (halves ? Aligned(in_row_) : 0) + rounded;
+    return Aligned(in_row_) * (halves ? 1 + kMostRows : 1) + rounded;
+  }
 
   void RunRow(const KernelArgs& args, int64_t r, float* room) const {
     const int64_t rows = g_.d.out * g_.h.out, plane = r / rows * g_.d.in * g_.h.in * in_row_;
     const Rows<float> from = RowsOf(g_, r % rows / g_.h.out, r % g_.h.out);
-    std::array<const float*, 4> widened;
+    std::array<const float*, kMostRows> widened;
     for (int i = 0; i < from.count; ++i) {
       widened[i] = FloatsAt(args.inputs[0], from_, plane + from.at[i], in_row_, room + (i + 1) * Aligned(in_row_));
     }
@@ -184,9 +202,30 @@ class BlendKernel final : public Kernel {
     StoreFloats(out, to_, r * out_row_, out_row_, args.outputs[0]);
   }
 
+  // The rows that make result row `r`, of its width already.
+  void RunRowOfPixels(const KernelArgs& args, int64_t r, float* room, Wide* wide) const {
+    const Rows<float> from = RowsOf(g_, 0, r % g_.h.out);
+    std::array<const float*, kMostRows> rows;
+    for (int i = 0; i < from.count; ++i) {
+      const int64_t number = r / g_.h.out * g_.h.in + from.at[i] / in_row_;
+      const size_t slot = static_cast<size_t>(number % kMostRows);
+      float* const row = wide->rows + static_cast<int64_t>(slot) * Aligned(out_row_);
+      if (wide->number[slot] != number) {
+        const float* const in = FloatsAt(args.inputs[0], from_, number * in_row_, in_row_, room);
+        simd::BlendPixels(in, {g_.taps, g_.w.out, at_.data(), weight_.data()}, g_.channels, row);
+        wide->number[slot] = number;
+      }
+      rows[i] = row;
+    }
+    float* const out = RoomAt(args.outputs[0], to_, r * out_row_, room + this->room() - Aligned(out_row_));
+    simd::BlendRows(rows.data(), from.weight.data(), from.count, out, out_row_);
+    StoreFloats(out, to_, r * out_row_, out_row_, args.outputs[0]);
+  }
+
   const Resize<float> g_;
   const DType from_, to_;
   const int64_t in_row_, out_row_;
+  bool pixels_first_ = false;
   int64_t workers_ = 1;
   std::vector<int32_t> at_;  // of the last axis, tap by tap
   std::vector<float> weight_;
