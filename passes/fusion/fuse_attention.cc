@@ -1,11 +1,13 @@
 #include "passes/fusion/fuse_attention.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "graph/op_registry.h"
 #include "graph/ops/fused_moves.h"
 #include "passes/fusion/constant_value.h"
@@ -24,7 +26,7 @@ class AttentionFuser {
     return rewrite_.Run([this](const Op& op) {
       Attention a;
       if (op.type() != "softmax" || !Match(op, &a)) return false;
-      rewrite_.Replace(*a.values, Make(a));
+      Replace(a);
       return true;
     });
   }
@@ -36,6 +38,9 @@ class AttentionFuser {
     Var *q = nullptr, *k = nullptr, *mask = nullptr;
     double scale = 1;
     bool nan_to_zero = false;  // weights that are NaN count as zero
+    // A mask of windows, [.., windows, 1, rows, positions], and the dims of scores that are windows of images; null and empty for none.
+    Var* window_mask = nullptr;
+    Dims windows;
   };
 
   // A product of stacks of matrices, the second of which may be transposed.
@@ -75,6 +80,45 @@ class AttentionFuser {
       return true;
     }
     return false;
+  }
+
+  // The same where another mask is added to scores whose first dimension is two for that: images and their windows.
+  bool MatchWindows(Var* var, const Op& reader, Attention* a) const {
+    const Op* join = ReshapeBehind(*var, reader);
+    const Op* add = join == nullptr ? nullptr : pattern_.Producer(*join->inputs()[0], *join, {"elementwise_add"});
+    if (add == nullptr || add->GetInt("axis", -1) != -1) return MatchMasked(var, reader, a);
+    const Dims& windows = add->outputs()[0]->type.dims;
+    for (int i : {0, 1}) {
+      const Op* split = ReshapeBehind(*add->inputs()[i], *add);
+      Var* const mask = add->inputs()[1 - i];
+      if (split == nullptr || split->outputs()[0]->type.dims != windows || !mask->type.has_rank || !IsFusedType(mask->type.dtype)) continue;
+      Attention with = *a;
+      if (mask->type.rank() > static_cast<int>(windows.size()) || !SplitsFirst(var->type.dims, windows) ||
+          split->inputs()[0]->type.dims != var->type.dims || !MatchMasked(split->inputs()[0], *split, &with)) {
+        continue;
+      }
+      if (with.mask != nullptr && (with.mask->type.dtype != mask->type.dtype || DiffersByWindow(*with.mask, var->type))) continue;
+      *a = with;
+      a->window_mask = mask;
+      a->windows = windows;
+      return true;
+    }
+    return false;
+  }
+
+  static bool DiffersByWindow(const Var& mask, const TensorType& scores) {
+    return mask.type.rank() == scores.rank() && mask.type.dims[0] != 1;
+  }
+
+  const Op* ReshapeBehind(const Var& var, const Op& reader) const {
+    const Op* op = pattern_.Producer(var, reader, {"reshape2"});
+    return op != nullptr && op->inputs().size() == 1 && op->inputs()[0]->type.has_rank && var.type.has_rank ? op : nullptr;
+  }
+
+  // `two` is `one` with its first dimension as two, and known but for one of these.
+  static bool SplitsFirst(const Dims& one, const Dims& two) {
+    if (one.empty() || two.size() != one.size() + 1 || (!IsKnown(two[0]) && !IsKnown(two[1]))) return false;
+    return std::equal(one.begin() + 1, one.end(), two.begin() + 2) && std::all_of(one.begin() + 1, one.end(), &IsKnown);
   }
 
   // Queries and keys without the numbers that each is multiplied by.
@@ -128,21 +172,90 @@ class AttentionFuser {
     const int64_t axis = softmax.GetInt("axis", -1);
     if (axis != -1 && axis != x.rank() - 1) return false;
     a->values = ValuesOf(softmax, &a->nan_to_zero);
-    if (a->values == nullptr || !MatchMasked(softmax.inputs()[0], softmax, a)) return false;
+    if (a->values == nullptr || !MatchWindows(softmax.inputs()[0], softmax, a)) return false;
     TakeFactors(a);
     const Var &q = *a->q, &v = *a->values->inputs()[1];
+    if (a->window_mask != nullptr && !MaySplit({a->q, a->k, a->values->inputs()[1], a->values->outputs()[0]}, x.dims)) return false;
     return q.type.rank() == x.rank() && v.type.rank() == x.rank() && q.type.dtype == v.type.dtype &&
            a->values->outputs()[0]->type.dtype == q.type.dtype;
   }
 
-  std::unique_ptr<Op> Make(const Attention& a) const {
+  // Each has all windows, and known sizes behind them.
+  static bool MaySplit(std::initializer_list<const Var*> vars, const Dims& scores) {
+    return scores[0] != kUnknownDim && std::all_of(vars.begin(), vars.end(), [&scores](const Var* var) {
+             const Dims& dims = var->type.dims;
+             return dims.size() == scores.size() && dims[0] == scores[0] && std::all_of(dims.begin() + 1, dims.end(), &IsKnown);
+           });
+  }
+
+  void Replace(const Attention& a) {
+    Var* const y = a.values->outputs()[0];
+    if (a.window_mask == nullptr) return rewrite_.Replace(*a.values, Make(a, a.q, a.k, a.values->inputs()[1], a.mask, y));
+    Var* const q = Split(a, a.q);
+    Var* const k = Split(a, a.k);
+    Var* const v = Split(a, a.values->inputs()[1]);
+    Var* const result = NewVar(a, y->type.dtype, Windows(a, *y));
+    rewrite_.InsertBefore(*a.values, Make(a, q, k, v, a.mask == nullptr ? a.window_mask : SumOfMasks(a), result));
+    rewrite_.Replace(*a.values, Reshape(a, result, y));
+  }
+
+  // The dims of `var` with windows apart.
+  static Dims Windows(const Attention& a, const Var& var) {
+    Dims dims = var.type.dims;
+    dims[0] = a.windows[1];
+    dims.insert(dims.begin(), a.windows[0]);
+    return dims;
+  }
+
+  Var* Split(const Attention& a, Var* var) {
+    Var* const split = NewVar(a, var->type.dtype, Windows(a, *var));
+    rewrite_.InsertBefore(*a.values, Reshape(a, var, split));
+    return split;
+  }
+
+  Var* SumOfMasks(const Attention& a) {
+    const Dims &x = a.window_mask->type.dims, &y = a.mask->type.dims;
+    Dims dims(std::max(x.size(), y.size()), 1);
+    for (size_t d = 0; d < dims.size(); ++d) {
+      const size_t behind = dims.size() - d;
+      for (const Dims* part : {&x, &y}) {
+        if (behind <= part->size() && (*part)[part->size() - behind] != 1) dims[d] = (*part)[part->size() - behind];
+      }
+    }
+    const OpDef* def = Ops().Find("elementwise_add");
+    Var* const sum = NewVar(a, a.mask->type.dtype, std::move(dims));
+    std::unique_ptr<Op> op = Rewrite::NewOp(def, *a.values);
+    op->SetInputs(def->InputSlot("X"), {&a.window_mask, 1});
+    op->SetInputs(def->InputSlot("Y"), {&a.mask, 1});
+    op->SetOutputs(0, {&sum, 1});
+    rewrite_.InsertBefore(*a.values, std::move(op));
+    return sum;
+  }
+
+  Var* NewVar(const Attention& a, DType dtype, Dims dims) const {
+    Block& block = a.values->block();
+    return block.AddVar(block.UniqueName(absl::StrCat(a.values->outputs()[0]->name(), ".windows")), VarKind::kTemp,
+                        TensorType(dtype, std::move(dims)));
+  }
+
+  static std::unique_ptr<Op> Reshape(const Attention& a, Var* x, Var* y) {
+    const OpDef* def = Ops().Find("reshape2");
+    std::unique_ptr<Op> op = Rewrite::NewOp(def, *a.values);
+    op->SetInputs(def->InputSlot("X"), {&x, 1});
+    op->SetOutputs(def->OutputSlot("Out"), {&y, 1});
+    std::vector<int32_t> shape;
+    for (const int64_t d : y->type.dims) shape.push_back(IsKnown(d) ? static_cast<int32_t>(d) : -1);
+    op->SetAttr("shape", std::move(shape));
+    return op;
+  }
+
+  std::unique_ptr<Op> Make(const Attention& a, Var* q, Var* k, Var* v, Var* mask, Var* y) const {
     std::unique_ptr<Op> op = Rewrite::NewOp(def_, *a.values);
     const auto set = [&](const char* slot, Var* var) { op->SetInputs(def_->InputSlot(slot), {&var, 1}); };
-    set("Q", a.q);
-    set("K", a.k);
-    set("V", a.values->inputs()[1]);
-    if (a.mask != nullptr) set("Mask", a.mask);
-    Var* const y = a.values->outputs()[0];
+    set("Q", q);
+    set("K", k);
+    set("V", v);
+    if (mask != nullptr) set("Mask", mask);
     op->SetOutputs(0, {&y, 1});
     op->SetAttr("scale", static_cast<float>(a.scale));
     op->SetAttr("trans_k", a.scores->GetBool("trans_y"));

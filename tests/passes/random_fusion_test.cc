@@ -236,6 +236,61 @@ class Pyramids {
   Text t_;
 };
 
+// Attention, of windows perhaps, and what keeps it from being one.
+class Attentions {
+ public:
+  explicit Attentions(std::mt19937& random) : t_(random) {}
+
+  std::string Make() {
+    t_.Feed("x", {kBatch * kWindows, kPositions, kWidth});
+    for (int i = 0; i < 2; ++i) Attend();
+    return t_.Whole();
+  }
+
+ private:
+  static constexpr int kWindows = 3, kHeads = 2, kPositions = 4, kWidth = 6, kHead = kWidth / kHeads, kAll = kBatch * kWindows;
+
+  std::string Heads() {
+    const std::string p = t_.Op(absl::StrCat("matmul_v2(x, ", t_.Param({kWidth, kWidth}), ")"), "", {kAll, kPositions, kWidth});
+    const std::string r = t_.Op(absl::StrCat("reshape2(", p, ")"), absl::StrCat("shape=[0, 0, ", kHeads, ", ", kHead, "]"),
+                                {kAll, kPositions, kHeads, kHead});
+    return t_.Op(absl::StrCat("transpose2(", r, ")"), "axis=[0, 2, 1, 3]", {kAll, kHeads, kPositions, kHead});
+  }
+
+  std::string Add(const std::string& scores, const std::vector<int>& dims, const std::vector<int>& mask) {
+    const std::string m = t_.Param(mask);
+    return t_.Op(
+        t_.Coin() ? absl::StrCat("elementwise_add(", scores, ", ", m, ")") : absl::StrCat("elementwise_add(", m, ", ", scores, ")"), "",
+        dims);
+  }
+
+  void Attend() {
+    const std::vector<int> dims = {kAll, kHeads, kPositions, kPositions}, windows = {kBatch, kWindows, kHeads, kPositions, kPositions};
+    std::string s = t_.Op(absl::StrCat("matmul_v2(", Heads(), ", ", Heads(), ")"), "trans_y=true", dims);
+    if (t_.Coin()) s = t_.Op(absl::StrCat("elementwise_mul(", s, ", ", t_.Number(), ")"), "", dims);
+    if (t_.Pick(3) > 0) {
+      s = Add(s, dims,
+              t_.Coin() ? std::vector<int>{1, kHeads, kPositions, kPositions} : std::vector<int>{t_.Coin() ? kAll : 1, 1, 1, kPositions});
+    }
+    if (t_.Pick(8) == 0) t_.Fetch(s);
+    if (t_.Pick(4) > 0) {
+      s = t_.Op(absl::StrCat("reshape2(", s, ")"),
+                absl::StrCat("shape=[", kBatch, ", ", kWindows, ", ", kHeads, ", ", kPositions, ", ", kPositions, "]"), windows);
+      s = Add(s, windows,
+              t_.Coin() ? std::vector<int>{1, kWindows, 1, kPositions, kPositions} : std::vector<int>{kBatch, 1, kHeads, 1, kPositions});
+      if (t_.Pick(8) == 0) t_.Fetch(s);
+      s = t_.Op(absl::StrCat("reshape2(", s, ")"), absl::StrCat("shape=[-1, ", kHeads, ", ", kPositions, ", ", kPositions, "]"), dims);
+    }
+    s = t_.Op(absl::StrCat("softmax(", s, ")"), absl::StrCat("axis=", t_.Pick(6) == 0 ? 2 : 3), dims);
+    if (t_.Pick(8) == 0) t_.Fetch(s);
+    const std::vector<int> result = {kAll, kHeads, kPositions, kHead};
+    std::string y = t_.Op(absl::StrCat("matmul_v2(", s, ", ", Heads(), ")"), "", result);
+    t_.Fetch(t_.Op(absl::StrCat("transpose2(", y, ")"), "axis=[0, 2, 1, 3]", {kAll, kPositions, kHeads, kHead}));
+  }
+
+  Text t_;
+};
+
 // Both sessions give the same, as far as a type of `dtype` can.
 void ExpectSame(const std::string& text, const Dims& x, unsigned seed) {
   SCOPED_TRACE(absl::StrCat("seed ", seed, "\n", text));
@@ -267,6 +322,13 @@ TEST(RandomFusion, ConvolutionsOfEnlargedImages) {
   for (unsigned seed = 1; seed <= 100 && !::testing::Test::HasFatalFailure(); ++seed) {
     std::mt19937 random(seed);
     ExpectSame(Pyramids(random).Make(), {kBatch, 3, 12, 12}, seed);
+  }
+}
+
+TEST(RandomFusion, Attention) {
+  for (unsigned seed = 1; seed <= 100 && !::testing::Test::HasFatalFailure(); ++seed) {
+    std::mt19937 random(seed);
+    ExpectSame(Attentions(random).Make(), {kBatch * 3, 4, 6}, seed);
   }
 }
 
