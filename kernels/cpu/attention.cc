@@ -232,7 +232,7 @@ class AttentionKernel final : public Kernel {
       if (mask_.cols == 1) {
         for (int64_t c = 0; c < positions_; ++c) to[c] += row[0];
       } else {
-        for (int64_t c = 0; c < positions_; ++c) to[c] += row[c];
+        simd::AddRow(row, to, positions_);
       }
     }
   }

@@ -4,9 +4,9 @@
 //   y = matmul_v2(softmax(s, last axis), v)
 //
 // The scale and the mask may be missing, and factors of q and k be part of the scale; where(isnan(p), 0, p) of what the softmax gives is
-// nan_to_zero. A mask of windows may be added where the first dimension is two, images and their windows: Q, K, V and the result are reshaped
-// instead. Casts between float types may lie in between; what does is read by nothing else. In a low chain
-// roundings go. O(program).
+// nan_to_zero. A mask of windows may be added where the first dimension is two, images and their windows: Q, K, V and the result are
+// reshaped instead. Casts between float types may lie in between; what does is read by nothing else. In a low chain roundings go.
+// O(program).
 #pragma once
 
 #include "passes/pass.h"

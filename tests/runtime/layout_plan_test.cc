@@ -87,7 +87,8 @@ TEST(LayoutPlan, AnEnlargedFetchIsRowMajor) {
   const std::string enlarge = "b = bilinear_interp_v2(a) out_h=60 out_w=50 : f32 [1, 4, 60, 50]\n";
   EXPECT_EQ(LayoutsOf(enlarge, "b").at("b"), Layout::kPlain);
   EXPECT_EQ(LayoutsOf(enlarge + "z = sigmoid(b) : f32 [1, 4, 60, 50]\n", "z").at("b"), Layout::kPlain);
-  EXPECT_EQ(LayoutsOf(enlarge + "z = pool2d(b) pooling_type=\"max\" ksize=[60, 50] : f32 [1, 4, 1, 1]\n", "z").at("b"), Layout::kChannelsLast);
+  EXPECT_EQ(LayoutsOf(enlarge + "z = pool2d(b) pooling_type=\"max\" ksize=[60, 50] : f32 [1, 4, 1, 1]\n", "z").at("b"),
+            Layout::kChannelsLast);
   EXPECT_EQ(LayoutsOf(enlarge + "conv2d(Input=b, Filter=w) -> Output=z : f32 [1, 4, 60, 50]\n", "b, z").at("b"), Layout::kChannelsLast);
   EXPECT_EQ(LayoutsOf("b = bilinear_interp_v2(a) out_h=3 out_w=5 : f32 [1, 4, 3, 5]\n", "b").at("b"), Layout::kChannelsLast);
 }

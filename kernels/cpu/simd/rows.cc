@@ -17,6 +17,18 @@ namespace HWY_NAMESPACE {
 
 constexpr int64_t kLanes = 64, kVectors = kLanes / kWidth;  // partial results of a run, whatever the width of a vector
 
+// Folds lanes by halves.
+template <class R, class D>
+HWY_INLINE float FoldLanes([[maybe_unused]] D d, hn::Vec<D> v) {
+#if HWY_TARGET != HWY_SCALAR  // which has one, and no halves
+  if constexpr (hn::MaxLanes(d) > 1) {
+    const hn::Half<D> half;
+    return FoldLanes<R>(half, R::Apply(SimdMath<hn::Half<D>>{}, hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+#endif
+  return hn::GetLane(v);
+}
+
 // Folds 64 lanes by halves.
 template <class R>
 HWY_INLINE float Fold(V16* acc) {
@@ -24,12 +36,7 @@ HWY_INLINE float Fold(V16* acc) {
   for (int64_t half = kVectors / 2; half > 0; half /= 2) {
     for (int64_t k = 0; k < half; ++k) acc[k] = R::Apply(m, acc[k], acc[k + half]);
   }
-  HWY_ALIGN float lanes[kWidth];
-  hn::Store(acc[0], kTag, lanes);
-  for (int64_t half = kWidth / 2; half > 0; half /= 2) {
-    for (int64_t k = 0; k < half; ++k) lanes[k] = R::Apply(functors::ScalarMath<float>{}, lanes[k], lanes[k + half]);
-  }
-  return lanes[0];
+  return FoldLanes<R>(kTag, acc[0]);
 }
 
 float MaxOfRow(const float* x, int64_t n) {
@@ -93,14 +100,53 @@ void SoftmaxShortRow(const float* x, float max, float* out, int64_t n) {
   std::copy_n(e, n, out);
 }
 
+// A row of kCount vectors, the last of which has `rest` lanes: they stay in registers.
+template <int kCount>
+void SoftmaxVectors(const float* x, int64_t rest, float* out) {
+  constexpr int64_t kLast = (kCount - 1) * kWidth;
+  const SimdMath<D16> m{};
+  const auto in_row = hn::FirstN(kTag, static_cast<size_t>(rest));
+  V16 v[kCount], acc[kVectors];
+  for (int k = 0; k + 1 < kCount; ++k) v[k] = hn::LoadU(kTag, x + k * kWidth);
+  v[kCount - 1] = hn::IfThenElse(in_row, LoadTail(x + kLast, rest), v[0]);
+  for (int k = 0; k < kVectors; ++k) acc[k] = v[std::min(k, kCount - 1)];
+  const V16 max = m.Set(Fold<Max>(acc));
+  for (int k = 0; k < kCount; ++k) v[k] = m.Exp(v[k] - max);
+  for (int k = 0; k < kVectors; ++k) acc[k] = k + 1 < kCount ? v[k] : hn::Zero(kTag);
+  acc[kCount - 1] = hn::IfThenElseZero(in_row, v[kCount - 1]);
+  const V16 factor = m.Set(static_cast<float>(1.0 / static_cast<double>(Fold<Add>(acc))));
+  for (int k = 0; k + 1 < kCount; ++k) hn::StoreU(v[k] * factor, kTag, out + k * kWidth);
+  StoreTail(v[kCount - 1] * factor, out + kLast, rest);
+}
+
+// Of more than kShort and at most kLanes numbers; false where a vector is not of kShort.
+bool SoftmaxFewVectors(const float* x, float* out, int64_t n) {
+  if constexpr (kWidth == kShort && kVectors == 4) {
+    if (n <= 2 * kWidth) {
+      SoftmaxVectors<2>(x, n - kWidth, out);
+    } else if (n <= 3 * kWidth) {
+      SoftmaxVectors<3>(x, n - 2 * kWidth, out);
+    } else {
+      SoftmaxVectors<4>(x, n - 3 * kWidth, out);
+    }
+    return true;
+  }
+  return false;
+}
+
 void SoftmaxRowLoop(const float* x, float* out, int64_t n) {
   constexpr int64_t kRun = 4096;
+  if (n > kShort && n <= kLanes && SoftmaxFewVectors(x, out, n)) return;
   const float max = MaxOfRow(x, n);
   if (n <= kShort) return SoftmaxShortRow(x, max, out, n);
   double sum = 0;
   for (int64_t i = 0; i < n; i += kRun) sum += ExpSumOfRun(x + i, max, out + i, std::min(kRun, n - i));
   const V16 factor = hn::Set(kTag, static_cast<float>(1.0 / sum));
   ForEachVector(n, [&](int64_t i, auto load, auto store) { store(load(out + i) * factor, out + i); });
+}
+
+void AddRowLoop(const float* x, float* to, int64_t n) {
+  ForEachVector(n, [&](int64_t i, auto load, auto store) { store(load(to + i) + load(x + i), to + i); });
 }
 
 void ExpColumnsLoop(const float* x, const float* shift, float* out, int64_t n) {
@@ -184,6 +230,7 @@ HWY_AFTER_NAMESPACE();
 namespace ampc::simd {
 
 HWY_EXPORT(SoftmaxRowLoop);
+HWY_EXPORT(AddRowLoop);
 HWY_EXPORT(ExpColumnsLoop);
 HWY_EXPORT(SquaredDistanceLoop);
 HWY_EXPORT(SquaredColumnsLoop);
@@ -192,6 +239,7 @@ HWY_EXPORT(AffineColumnsLoop);
 HWY_EXPORT(NormalizeRowLoop);
 HWY_EXPORT(PreluColumnsLoop);
 
+void AddRow(const float* x, float* to, int64_t n) { HWY_DYNAMIC_DISPATCH(AddRowLoop)(x, to, n); }
 void SoftmaxRow(const float* x, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(SoftmaxRowLoop)(x, out, n); }
 void ExpColumns(const float* x, const float* shift, float* out, int64_t n) { HWY_DYNAMIC_DISPATCH(ExpColumnsLoop)(x, shift, out, n); }
 double SquaredDistance(const float* x, float center, int64_t n) { return HWY_DYNAMIC_DISPATCH(SquaredDistanceLoop)(x, center, n); }

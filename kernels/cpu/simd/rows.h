@@ -8,6 +8,8 @@ namespace ampc::simd {
 
 // out[i] = exp(x[i] - max x) divided by its sum, n >= 1.
 void SoftmaxRow(const float* x, float* out, int64_t n);
+// to += x.
+void AddRow(const float* x, float* to, int64_t n);
 // out[c] = exp(x[c] - shift[c])
 void ExpColumns(const float* x, const float* shift, float* out, int64_t n);
 // The sum of (x[i] - center)^2, of a row of any length.
