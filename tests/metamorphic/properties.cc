@@ -16,7 +16,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/formats/format.h"
 #include "graph/verify.h"
-#include "passes/amp/protect/facts.h"
+#include "passes/amp/protect/error_bounds.h"
 #include "runtime/convert/convert.h"
 #include "runtime/convert/strip.h"
 #include "runtime/made_feeds.h"
@@ -63,21 +63,29 @@ ConvertOptions RandomOptions(Choices& choices, const std::vector<std::string>& t
 
 absl::Status Broken(absl::string_view property) { return absl::InternalError(property); }
 
+struct Proven {
+  absl::flat_hash_map<std::string, Bounds> bounds;
+  absl::flat_hash_map<std::string, double> errors;
+  absl::flat_hash_map<std::string, std::vector<float>> exact;  // of those with errors, once the original has run
+};
+
 // Each float value of a run lies in the bounds of the value of that name; a low copy has the name of its original and a suffix. NaN is
-// made of an infinity of a value that nothing was proven of.
+// made of an infinity of a value that nothing was proven of. Values of the original are kept, those of its conversion are as close to them
+// as was proven.
 class BoundsObserver : public StepObserver {
  public:
-  BoundsObserver(const absl::flat_hash_map<std::string, Bounds>& bounds, int* checked) : bounds_(bounds), checked_(checked) {}
+  BoundsObserver(bool original, Proven* proven, CheckResult* result) : original_(original), proven_(*proven), result_(*result) {}
   bool wants_values() const override { return true; }
   absl::Status AfterStep(const ObservedStep& step) override {
     for (const ObservedValue& v : step.results) {
       if (StorageType(v.desc.dtype) != DType::kF32 || v.data == nullptr) continue;
       absl::string_view name = v.var->name();
       const bool low = absl::ConsumeSuffix(&name, ".f16") || absl::ConsumeSuffix(&name, ".bf16");
-      const auto it = bounds_.find(name);
-      if (it == bounds_.end()) continue;
-      ++*checked_;
       const float* values = static_cast<const float*>(v.data);
+      AMPC_RETURN_IF_ERROR(CheckError(std::string(name), {values, static_cast<size_t>(v.desc.NumElements())}));
+      const auto it = proven_.bounds.find(name);
+      if (it == proven_.bounds.end()) continue;
+      ++result_.bounded;
       for (int64_t i = 0; i < v.desc.NumElements(); ++i) {
         if (std::isnan(values[i]) || (values[i] >= it->second.low && values[i] <= it->second.high)) continue;
         return Broken(absl::StrCat("a value is beyond its proven bounds: ", v.var->name(), low ? " (low)" : "", " is ", values[i],
@@ -88,8 +96,26 @@ class BoundsObserver : public StepObserver {
   }
 
  private:
-  const absl::flat_hash_map<std::string, Bounds>& bounds_;
-  int* checked_;
+  absl::Status CheckError(const std::string& name, absl::Span<const float> values) {
+    const auto error = proven_.errors.find(name);
+    if (error == proven_.errors.end()) return absl::OkStatus();
+    std::vector<float>& exact = proven_.exact[name];
+    if (original_) {
+      exact.assign(values.begin(), values.end());
+      return absl::OkStatus();
+    }
+    result_.with_error += exact.size() == values.size() ? 1 : 0;
+    for (size_t i = 0; i < values.size() && exact.size() == values.size(); ++i) {
+      if (std::fabs(values[i] - exact[i]) <= error->second) continue;
+      return Broken(absl::StrCat("a value is further from fp32 than was proven: ", name, " is ", values[i], " in place of ", exact[i],
+                                 ", proven is ", error->second));
+    }
+    return absl::OkStatus();
+  }
+
+  const bool original_;
+  Proven& proven_;
+  CheckResult& result_;
 };
 
 // Room for the rounding of fp32 itself, which proofs are not about.
@@ -121,7 +147,7 @@ class Checker {
   absl::Status CheckBytes(const ConvertOptions& options);
   absl::Status CheckTime(ConvertOptions options);
   absl::Status CheckRuns(const ConvertOptions& options);
-  absl::Status CheckRun(const Program& program, const TensorMap& feeds, const absl::flat_hash_map<std::string, Bounds>& bounds);
+  absl::Status CheckRun(const Program& program, bool original, const TensorMap& feeds, Proven* proven);
 
   Choices choices_;
   const RandomProgram program_;
@@ -197,11 +223,11 @@ absl::Status Checker::CheckTime(ConvertOptions options) {
   return mixed[1] <= mixed[0] * (1 + 1e-9) ? absl::OkStatus() : Broken("level auto is predicted to be slower than O2");
 }
 
-absl::Status Checker::CheckRun(const Program& program, const TensorMap& feeds, const absl::flat_hash_map<std::string, Bounds>& bounds) {
+absl::Status Checker::CheckRun(const Program& program, bool original, const TensorMap& feeds, Proven* proven) {
   TensorMap fetched[2];
   for (const int threads : {1, 2}) {
     AMPC_ASSIGN_OR_RETURN(const Session session, Session::Create(program.Clone(), {.threads = threads, .strict_rounding = true}));
-    BoundsObserver observer(bounds, &result.bounded);
+    BoundsObserver observer(original, proven, &result);
     AMPC_ASSIGN_OR_RETURN(fetched[threads - 1], session.Run(feeds, observer));
   }
   for (auto& [name, tensor] : fetched[1]) {
@@ -223,23 +249,27 @@ absl::Status Checker::CheckRuns(const ConvertOptions& options) {
     for (const float value : tensor.values<float>()) range = Union(range, {value, value});
     ranges[name] = {range.low - 0.01 * std::fabs(range.low), range.high + 0.01 * std::fabs(range.high)};
   }
-  Facts facts(original, options.dtype, OnTiny::kSubnormal, ranges);
+  Facts facts(original, options.dtype, options.on_tiny == "flush" ? OnTiny::kFlush : OnTiny::kSubnormal, ranges);
   facts.Find(nullptr, nullptr);
-  absl::flat_hash_map<std::string, Bounds> bounds;
+  const ErrorBounds errors(facts);
+  Proven proven;
   ForEachVar(original, [&](const Var& var) {
-    const Bounds& proven = facts.Of(var).bounds;
-    if (var.type.dtype != DType::kF32 || !std::isfinite(proven.low) || !std::isfinite(proven.high) || !facts.InRange(proven)) return;
-    bounds[var.name()] = WithRoom(proven, fault_ == Fault::kBoundsTooTight ? 0.02 : 1);
+    const Bounds& bounds = facts.Of(var).bounds;
+    if (var.type.dtype != DType::kF32 || !std::isfinite(bounds.low) || !std::isfinite(bounds.high) || !facts.InRange(bounds)) return;
+    proven.bounds[var.name()] = WithRoom(bounds, fault_ == Fault::kBoundsTooTight ? 0.02 : 1);
+    const double error = errors.Of(var);
+    if (var.kind == VarKind::kTemp && std::isfinite(error))
+      proven.errors[var.name()] = fault_ == Fault::kErrorsTooTight ? error / 50 : error;
   });
-  AMPC_RETURN_IF_ERROR(CheckRun(original, made.feeds, bounds));
-  if (!options.include.empty() || !options.white_list.empty()) bounds.clear();  // they overrule what keeps values from zero
+  AMPC_RETURN_IF_ERROR(CheckRun(original, true, made.feeds, &proven));
+  if (!options.include.empty() || !options.white_list.empty()) proven = {};  // they overrule what keeps values from zero
   TensorMap feeds;
   for (const auto& [name, tensor] : made.feeds) feeds.emplace(name, tensor);
   if (options.low_io) {
     AMPC_ASSIGN_OR_RETURN(MadeFeeds low_feeds, MakeFeeds(low, {.seed = seed_}));
     feeds = std::move(low_feeds.feeds);
   }
-  return CheckRun(low, feeds, bounds);
+  return CheckRun(low, false, feeds, &proven);
 }
 
 }  // namespace

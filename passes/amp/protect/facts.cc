@@ -71,6 +71,7 @@ void PropagateProducts(const Facts& facts, const Op& op, Fact* results) {
 Facts::Facts(const Program& program, DType low, OnTiny on_tiny, const InputRanges& ranges, const InputRanges& measured,
              const MaskConstants& masks)
     : low_(low),
+      on_tiny_(on_tiny),
       largest_(low == DType::kF16 ? 65504.0 : 0x1.FEp127),
       smallest_(low == DType::kF16 ? 0x1p-14 : 0x1p-126),
       flow_(program),

@@ -30,6 +30,7 @@ class Facts {
   bool Find(Marks* marks, std::vector<RuleStep>* steps);
 
   DType low() const { return low_; }
+  OnTiny on_tiny() const { return on_tiny_; }
   double largest() const { return largest_; }    // finite value of the low type
   double smallest() const { return smallest_; }  // normal value
   const ValueFlow& flow() const { return flow_; }
@@ -84,6 +85,7 @@ class Facts {
   void FindResults(const Op& op, Fact* results);
 
   const DType low_;
+  const OnTiny on_tiny_;
   const double largest_, smallest_;
   const ValueFlow flow_;
   WeightedBounds weighted_, weighted_measured_;

@@ -12,6 +12,7 @@
 #include "graph/base/status_macros.h"
 #include "passes/amp/cast/cast_parameters.h"
 #include "passes/amp/decide/ranges.h"
+#include "passes/amp/protect/error_bounds.h"
 #include "passes/amp/protect/find_marks.h"
 #include "passes/amp/protect/masks.h"
 #include "passes/make_pass.h"
@@ -134,9 +135,10 @@ PassInfo FactsPass() {
       AMPC_RETURN_IF_ERROR(CheckNames(ranges, program));
       Facts facts(program, low, OnTiny::kSubnormal, ranges, MeasuredIn(ctx));
       facts.Find(nullptr, nullptr);
+      const ErrorBounds errors(facts);
       ForEachVar(program, [&](const Var& var) {
-        const std::string text = FactText(facts, var);
-        if (!text.empty()) ctx.notes.push_back(absl::StrCat(var.name(), ": ", text));
+        const std::string text = FactText(facts, var), error = IsStored(var) ? "" : ErrorText(errors, var);
+        if (!text.empty()) ctx.notes.push_back(absl::StrCat(var.name(), ": ", text, error.empty() ? "" : ", ", error));
       });
       ctx.notes.push_back(CountText(facts));
       return false;

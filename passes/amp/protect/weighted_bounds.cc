@@ -56,10 +56,38 @@ int ChannelDim(const Op& op, const Var& result) {
 
 }  // namespace
 
+std::optional<WeightRows> WeightRowsOf(const Op& op, const ValueFlow& flow) {
+  if (op.inputs().size() < 2 || op.outputs().empty()) return std::nullopt;
+  const WeightUse use = op.def().weight_use;
+  const Var& x = flow.Root(*op.inputs()[0]);
+  const Var& y = flow.Root(*op.inputs()[1]);
+  const Var& result = *op.outputs()[0];
+  if (use == WeightUse::kConv || use == WeightUse::kConvTransposed) {
+    const bool fused = !op.GetString("activation").empty() || !op.GetString("fuse_activation").empty() || op.GetBool("fuse_relu");
+    if (op.inputs().size() > 3 || fused || !IsStoredWeight(y, flow) || y.type.rank() < 3) return std::nullopt;
+    const int dim = use == WeightUse::kConvTransposed ? 1 : 0;
+    RowLayout layout{y.type.dims[dim], 1};
+    for (int d = dim + 1; d < y.type.rank(); ++d) layout.inner *= y.type.dims[d];
+    return WeightRows{&x, &y, layout, 1, ChannelDim(op, result)};
+  }
+  if (use != WeightUse::kProduct) return std::nullopt;
+  const bool trans_x = op.GetBool("trans_x") || op.GetBool("transpose_X") || op.GetInt("transA") != 0;
+  const bool trans_y = op.GetBool("trans_y") || op.GetBool("transpose_Y") || op.GetInt("transB") != 0;
+  const double factor = op.attr("alpha") != nullptr ? op.GetFloat("alpha") : 1;
+  const bool flat = op.type() == "mul" && (op.GetInt("y_num_col_dims", 1) != 1 || y.type.rank() != 2);
+  if (IsStoredWeight(y, flow) && y.type.rank() == 2 && !flat) {
+    const RowLayout layout = trans_y ? RowLayout{y.type.dims[0], y.type.dims[1]} : RowLayout{y.type.dims[1], 1};
+    return WeightRows{&x, &y, layout, factor, result.type.rank() - 1};
+  }
+  if (!IsStoredWeight(x, flow) || x.type.rank() != 2 || op.type() == "mul") return std::nullopt;
+  const RowLayout layout = trans_x ? RowLayout{x.type.dims[1], 1} : RowLayout{x.type.dims[0], x.type.dims[1]};
+  return WeightRows{&y, &x, layout, factor, result.type.rank() - 2};
+}
+
 WeightedBounds::WeightedBounds(const ValueFlow& flow, DType low) : flow_(flow), unit_(low == DType::kF16 ? 0x1p-11 : 0x1p-8) {}
 
-bool WeightedBounds::IsWeight(const Var& var) const {
-  const bool stored = var.kind == VarKind::kConst || (var.kind == VarKind::kParam && flow_.Makers(var).empty());
+bool IsStoredWeight(const Var& var, const ValueFlow& flow) {
+  const bool stored = var.kind == VarKind::kConst || (var.kind == VarKind::kParam && flow.Makers(var).empty());
   return stored && StoredElements(var) > 0;
 }
 
@@ -93,8 +121,8 @@ bool WeightedBounds::FindRows(const Var& x, BoundsOf of) {
 
 std::optional<Bounds> WeightedBounds::Exact(const Op& op, BoundsOf of) {
   switch (op.def().weight_use) {
-    case WeightUse::kConv: return OfConv(op, false, of);
-    case WeightUse::kConvTransposed: return OfConv(op, true, of);
+    case WeightUse::kConv:
+    case WeightUse::kConvTransposed: return OfConv(op, of);
     case WeightUse::kProduct: return OfProduct(op, of);
     case WeightUse::kBatchNorm: return OfBatchNorm(op, of);
     case WeightUse::kLayerNorm: {
@@ -154,18 +182,11 @@ std::optional<Bounds> WeightedBounds::OfProduct(const Op& op, BoundsOf of) {
   const Var& x = flow_.Root(*op.inputs()[0]);
   const Var& y = flow_.Root(*op.inputs()[1]);
   const bool trans_x = op.GetBool("trans_x") || op.GetBool("transpose_X") || op.GetInt("transA") != 0;
-  const bool trans_y = op.GetBool("trans_y") || op.GetBool("transpose_Y") || op.GetInt("transB") != 0;
   const double factor = op.attr("alpha") != nullptr ? op.GetFloat("alpha") : 1;
-  const Var& result = *op.outputs()[0];
-  const bool flat = op.type() == "mul" && (op.GetInt("y_num_col_dims", 1) != 1 || y.type.rank() != 2);
   std::optional<Bounds> product;
-  if (IsWeight(y) && y.type.rank() == 2 && !flat) {
-    const RowLayout layout = trans_y ? RowLayout{y.type.dims[0], y.type.dims[1]} : RowLayout{y.type.dims[1], 1};
-    product = TimesRows(Times(factor, of(x)), y, layout, result, result.type.rank() - 1);
-  } else if (IsWeight(x) && x.type.rank() == 2 && op.type() != "mul") {
-    const RowLayout layout = trans_x ? RowLayout{x.type.dims[1], 1} : RowLayout{x.type.dims[0], x.type.dims[1]};
-    product = TimesRows(Times(factor, of(y)), x, layout, result, result.type.rank() - 2);
-  } else if (!flat && op.type() != "mul") {
+  if (const std::optional<WeightRows> rows = WeightRowsOf(op, flow_)) {
+    product = TimesRows(Times(rows->factor, of(*rows->x)), *rows->weight, rows->layout, *op.outputs()[0], rows->channel_dim);
+  } else if (op.type() != "mul") {
     product = OfMean(op, of);
     const int k = trans_x ? x.type.rank() - 2 : x.type.rank() - 1;
     const double terms = k >= 0 && IsKnown(x.type.dims[k]) ? static_cast<double>(x.type.dims[k]) : kInfinity;
@@ -181,15 +202,10 @@ std::optional<Bounds> WeightedBounds::OfProduct(const Op& op, BoundsOf of) {
 }
 
 // Padding adds zeros; of a transposed convolution a place gets some of the products of its row.
-std::optional<Bounds> WeightedBounds::OfConv(const Op& op, bool transposed, BoundsOf of) {
-  const bool fused = !op.GetString("activation").empty() || !op.GetString("fuse_activation").empty() || op.GetBool("fuse_relu");
-  if (op.inputs().size() < 2 || op.inputs().size() > 3 || fused) return std::nullopt;
-  const Var& w = flow_.Root(*op.inputs()[1]);
-  if (!IsWeight(w) || w.type.rank() < 3) return std::nullopt;
-  RowLayout layout{w.type.dims[transposed ? 1 : 0], 1};
-  for (int d = transposed ? 2 : 1; d < w.type.rank(); ++d) layout.inner *= w.type.dims[d];
-  const Var& result = *op.outputs()[0];
-  std::optional<Bounds> out = TimesRows(WithZero(of(*op.inputs()[0])), w, layout, result, ChannelDim(op, result));
+std::optional<Bounds> WeightedBounds::OfConv(const Op& op, BoundsOf of) {
+  const std::optional<WeightRows> rows = WeightRowsOf(op, flow_);
+  if (!rows.has_value()) return std::nullopt;
+  std::optional<Bounds> out = TimesRows(WithZero(of(*rows->x)), *rows->weight, rows->layout, *op.outputs()[0], rows->channel_dim);
   if (!out.has_value() || op.inputs().size() < 3) return out;
   const Var& bias = flow_.Root(*op.inputs()[2]);
   const std::vector<float> terms = IsWeight(bias) ? OriginalFloats(bias) : std::vector<float>();

@@ -14,6 +14,19 @@
 
 namespace ampc {
 
+// A product or convolution of `x` with rows of a weight, one for each channel of the result, times `factor`.
+struct WeightRows {
+  const Var* x;
+  const Var* weight;
+  RowLayout layout;
+  double factor = 1;
+  int channel_dim = 0;
+};
+// nullopt where `op` is none, or does more than that and to add a bias.
+std::optional<WeightRows> WeightRowsOf(const Op& op, const ValueFlow& flow);
+// A weight or constant with stored values that no op writes.
+bool IsStoredWeight(const Var& var, const ValueFlow& flow);
+
 class WeightedBounds {
  public:
   // `low`: whose rounding results are wide enough for. `flow` outlives this.
@@ -28,12 +41,12 @@ class WeightedBounds {
  private:
   // The program in exact arithmetic, but for the rounding of weights.
   std::optional<Bounds> Exact(const Op& op, BoundsOf of);
-  bool IsWeight(const Var& var) const;
+  bool IsWeight(const Var& var) const { return IsStoredWeight(var, flow_); }
   // With room for what rounding adds: operands, weights and the result are rounded once each, sums in fp32 beside that.
   Bounds Widened(const Bounds& bounds) const;
   std::optional<Bounds> OfProduct(const Op& op, BoundsOf of);
   std::optional<Bounds> OfMean(const Op& op, BoundsOf of);
-  std::optional<Bounds> OfConv(const Op& op, bool transposed, BoundsOf of);
+  std::optional<Bounds> OfConv(const Op& op, BoundsOf of);
   std::optional<Bounds> OfBatchNorm(const Op& op, BoundsOf of);
   std::optional<Bounds> OfNormalized(const Op& op, double elements);
   std::optional<Bounds> OfChannels(const Op& op, BoundsOf of);

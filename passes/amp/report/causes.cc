@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "passes/amp/protect/error_bounds.h"
 #include "passes/amp/protect/find_marks.h"
 
 namespace ampc {
@@ -103,12 +104,15 @@ Causes::Causes(const Program& program, const AmpDecision& decision, OnTiny on_ti
   Facts facts(program, decision.low, on_tiny, ranges, decision.measured, decision.masks);
   std::vector<RuleStep> steps;
   FindMarks(facts, ~uint32_t{0}, &steps);
+  const ErrorBounds errors(facts);
   const absl::Span<const Rule> rows = ProtectRules();
   for (const Op* op : facts.flow().ops()) {
     const OpDecision& d = decision.For(*op);
     const Rule* row = IsProtectMark(d.rule) ? FindRule(d.rule) : nullptr;
     if (row != nullptr) rules_[op->id()] = static_cast<int>(row - rows.data());
     std::string proof = op->outputs().empty() ? "" : ProofText(facts, *op->outputs()[0]);
+    const std::string error = op->outputs().empty() ? "" : ErrorText(errors, *op->outputs()[0]);
+    if (!proof.empty() && !error.empty()) absl::StrAppend(&proof, ", ", error);
     if (!proof.empty()) proofs_.emplace(op->id(), std::move(proof));
     if (d.follows == nullptr) continue;
     const Op* maker = facts.flow().Maker(*d.follows);
