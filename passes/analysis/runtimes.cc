@@ -38,6 +38,36 @@ constexpr absl::string_view kOrtCpuBf16 =
     "com.microsoft.ScaledSiLU com.microsoft.SkipLayerNormalization com.microsoft.SkipSimplifiedLayerNormalization "
     "com.microsoft.UnfoldTensor com.microsoft.VarlenCausalConvWithState";
 
+// docs/OperatorKernels.md of onnxruntime, CUDAExecutionProvider.
+constexpr absl::string_view kOrtCudaF16 =
+    "Abs Add Affine ArgMax ArgMin Attention AveragePool BatchNormalization Cast Ceil Clip:12 Compress Concat "
+    "ConcatFromSequence ConstantOfShape Conv ConvTranspose Cos Crop CumSum:14 DepthToSpace DequantizeLinear:19 Div Dropout "
+    "DynamicSlice Einsum Elu Equal:11 Erf Exp Expand Flatten Floor GRU Gather GatherElements GatherND Gelu Gemm "
+    "GlobalAveragePool GlobalMaxPool Greater GreaterOrEqual HardSigmoid HardSwish Identity If ImageScaler "
+    "InstanceNormalization IsInf:20 IsNaN LRN LSTM LayerNormalization LeakyRelu Less LessOrEqual Log LogSoftmax Loop MatMul "
+    "Max MaxPool Min Mod Mul Neg NonZero OneHot PRelu Pad ParametricSoftplus Pow QuantizeLinear:19 RMSNormalization RNN "
+    "RandomNormal RandomNormalLike RandomUniform RandomUniformLike Reciprocal ReduceL1 ReduceL2 ReduceLogSum "
+    "ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize "
+    "ReverseSequence RotaryEmbedding Round ScaledTanh Scan Scatter ScatterElements ScatterND Selu SequenceAt "
+    "SequenceConstruct SequenceErase SequenceInsert Shape Shrink Sigmoid Sign SimplifiedLayerNormalization Sin Size Slice "
+    "Softmax Softplus Softsign SpaceToDepth Split Sqrt Squeeze Sub Sum Tanh TensorScatter ThresholdedRelu Tile TopK "
+    "Transpose Trilu Unsqueeze Upsample Where com.microsoft.Attention com.microsoft.BiasAdd com.microsoft.BiasDropout "
+    "com.microsoft.BiasGelu com.microsoft.BiasSoftmax com.microsoft.BiasSplitGelu com.microsoft.EmbedLayerNormalization "
+    "com.microsoft.FastGelu com.microsoft.FusedMatMul com.microsoft.GatherBlockQuantized com.microsoft.Gelu "
+    "com.microsoft.GroupNorm com.microsoft.GroupQueryAttention com.microsoft.Inverse com.microsoft.Irfft "
+    "com.microsoft.MatMulNBits com.microsoft.MoE com.microsoft.MultiHeadAttention com.microsoft.NhwcConv "
+    "com.microsoft.PackedAttention com.microsoft.PackedMultiHeadAttention com.microsoft.QMoE";
+constexpr absl::string_view kOrtCudaBf16 =
+    "Abs:13 Add:13 Attention AveragePool:22 Cast Compress Concat ConcatFromSequence ConstantOfShape Conv:22 Div:13 "
+    "Dropout:13 DynamicSlice Erf:13 Exp:13 Expand Flatten Gather GatherElements GatherND:13 Gelu Gemm:13 HardSigmoid:22 "
+    "HardSwish:22 Identity If IsInf:20 IsNaN:13 LayerNormalization Loop MatMul:13 Max Min Mod:13 Mul:13 Neg:13 Pow:13 "
+    "RMSNormalization ReduceSum:13 Relu:13 Reshape ReverseSequence RotaryEmbedding Scan Scatter ScatterElements ScatterND "
+    "SequenceAt SequenceConstruct SequenceErase SequenceInsert Shape Sigmoid:13 Sign SimplifiedLayerNormalization Size "
+    "Slice Softmax:13 Split Sqrt:13 Squeeze Sub:13 Sum Tanh:13 TensorScatter Tile:13 Transpose Trilu Unsqueeze Where:16 "
+    "com.microsoft.Attention com.microsoft.BiasDropout com.microsoft.BiasGelu com.microsoft.FastGelu "
+    "com.microsoft.FusedMatMul com.microsoft.GatherBlockQuantized com.microsoft.Gelu com.microsoft.GroupQueryAttention "
+    "com.microsoft.MatMulNBits com.microsoft.MoE com.microsoft.MultiHeadAttention com.microsoft.QMoE";
+
 // The operators.md of onnx-tensorrt for TensorRT 10.
 constexpr absl::string_view kTensorRtF16 =
     "Abs Acos Acosh Add ArgMax ArgMin Asin Asinh Atan Atanh AveragePool BatchNormalization Cast CastLike Ceil Celu Clip "
@@ -84,6 +114,13 @@ constexpr Runtime kRuntimes[] = {
              .fault = "mixes f16 with f32 constants of its own and does not load"},
      .bf16 = {.faulty = "BatchNormalization:15 com.microsoft.QuickGelu",
               .fault = "mixes bf16 with f32 constants of its own and does not load"}},
+    {.name = "ort-cuda",
+     .words = "ONNX Runtime's CUDA provider",
+     .target = "cuda",
+     .format = "onnx",
+     .source = "documents of onnxruntime, not verified",
+     .f16 = {.types = kOrtCudaF16},
+     .bf16 = {.types = kOrtCudaBf16}},
     {.name = "tensorrt",
      .words = "TensorRT",
      .target = "cuda",

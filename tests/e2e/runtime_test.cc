@@ -34,6 +34,8 @@ TEST_F(RuntimeTest, SaysWhatTheRuntimeDoesItself) {
   const Outcome rt = Ampc({"convert", "small.onnx", "-o", "low.onnx", "--runtime", "tensorrt"});
   EXPECT_EQ(rt.code, 0);
   EXPECT_THAT(rt.err, HasSubstr("not verified"));
+  EXPECT_THAT(Ampc({"convert", "small.onnx", "-o", "low.onnx", "--runtime", "ort-cuda"}).err,
+              HasSubstr("runtime ort-cuda: by documents of onnxruntime, not verified"));
 }
 
 TEST_F(RuntimeTest, SaysWhatContradictsIt) {

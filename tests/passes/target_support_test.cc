@@ -82,6 +82,12 @@ TEST(Runtimes, HaveKernelsByVersion) {
   EXPECT_THAT((*ort)->WhyNot("onnx.Attention.23", DType::kF16), testing::HasSubstr("gives other products"));
   EXPECT_FALSE((*TargetSupport("cuda", "tensorrt"))->Supports("onnx.Mish.22", DType::kBF16));
   EXPECT_TRUE((*TargetSupport("cuda", "tensorrt"))->Supports("onnx.Mish.22", DType::kF16));
+  const absl::StatusOr<const PrecisionSupport*> cuda = TargetSupport("cuda", "ort-cuda");
+  ASSERT_TRUE(cuda.ok());
+  EXPECT_TRUE((*cuda)->Supports("onnx.Conv.11", DType::kF16));
+  EXPECT_FALSE((*cuda)->Supports("onnx.Conv.11", DType::kBF16));
+  EXPECT_TRUE((*cuda)->Supports("onnx.Conv.22", DType::kBF16));
+  EXPECT_EQ((*cuda)->WhyNot("onnx.GridSample.16", DType::kF16), "ONNX Runtime's CUDA provider has no f16 kernel of GridSample-16");
   EXPECT_THAT(std::string(TargetSupport("cpu", "ort").status().message()), testing::HasSubstr("runtime 'ort' is unknown"));
 }
 
