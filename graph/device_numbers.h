@@ -14,7 +14,8 @@ struct DeviceNumbers {
   double f32_grouped = 0, bf16_grouped = 0, f16_grouped = 0;  // of convolutions in groups, depthwise ones mostly,
   double near_bytes = 0;                                      // read or written by a sweep over a value that the nearest caches hold,
   double far_bytes = 0;                                       // and over a larger one;
-  double near = 0;                                            // bytes of the largest such value.
+  double near = 0;                                            // bytes of the largest such value,
+  double kept = 0;                                            // and of the largest that is still there when the next op reads it.
   double converted = 0;                                       // Elements widened or rounded by a sweep of its own,
   double in_tiles = 0;                                        // and by a kernel that computes on them at once; 0: that takes no time.
   double lanes = 1;                                           // Results of a product that are computed together: others are padding.

@@ -121,7 +121,7 @@ class StorageAssigner {
     const HalfSupport support = SupportOf(op);
     const bool multiplies = op.op != nullptr && support == HalfSupport::kEach && AmpClassOf(*op.op) == AmpClass::kAllow;
     ForEachValue(op, [&](ValueId v, bool read) {
-      const double n = Elements(v), saved = 2 * n / (4 * n <= device_.near ? device_.near_bytes : device_.far_bytes);
+      const double n = Elements(v), saved = 2 * n / (4 * n <= device_.kept ? device_.near_bytes : device_.far_bytes);
       double more = -saved;  // where elements are copied, or the library rounds what it has in registers
       if (support == HalfSupport::kNone) more = n / device_.converted + device_.sweep;
       if (support == HalfSupport::kEach && !multiplies && !ReducesWindows(op)) more = n / device_.in_tiles - saved;

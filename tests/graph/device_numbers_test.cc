@@ -23,6 +23,7 @@ TEST(DeviceNumbers, ArePossible) {
     EXPECT_LE(d.bf16_grouped, d.bf16_flops);
     EXPECT_LE(d.f16_grouped, d.f16_flops);
     EXPECT_TRUE(d.far_bytes >= 1e9 && d.far_bytes <= d.near_bytes && d.near_bytes <= 1e14) << d.far_bytes << ", " << d.near_bytes;
+    EXPECT_LE(d.kept, d.near);
     EXPECT_TRUE(d.near == 0 || (d.near >= 1e4 && d.near <= 1e9)) << d.near;  // 0: all memory alike
     for (const double rate : {d.converted, d.in_tiles}) EXPECT_TRUE(rate == 0 || (rate >= 1e8 && rate <= 1e14)) << rate;
     EXPECT_TRUE(d.sweep >= 1e-8 && d.sweep <= 1e-4) << d.sweep;
