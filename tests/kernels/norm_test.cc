@@ -59,6 +59,19 @@ TEST(Softmax, AlongAnyAxis) {
   CheckSoftmax(Random({5, 9000}, 5, -1000, 1000), 1);
 }
 
+// Rows of every length up to some vectors, with what is not finite at their ends and within.
+TEST(Softmax, RowsOfEveryLength) {
+  for (int64_t size = 1; size <= 70; ++size) {
+    CheckSoftmax(Random({7, size}, static_cast<uint32_t>(size), -20, 20), 1);
+    for (const float odd : {-kInf, kInf, std::numeric_limits<float>::quiet_NaN()}) {
+      Tensor x = Random({3, size}, static_cast<uint32_t>(size));
+      const auto v = x.stored.mutable_values<float>();
+      v[0] = v[size + size / 2] = v[3 * size - 1] = odd;
+      CheckSoftmax(x, 1);
+    }
+  }
+}
+
 // Of a classifier that is sure of its answer: the largest probability is the float next to the exact quotient, in steps of 2^-24.
 TEST(Softmax, ShortRowsNearOne) {
   for (const int64_t size : {2, 3, 8, 15, 16}) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,14 @@ constexpr int64_t kFewSequences = 4, kFewBytes = 1 << 19, kFewHalves = 1 << 21;
 constexpr int64_t kBlock = 128, kThreadWeights = 1 << 16;
 
 int64_t PaddedColumns(const RnnSizes& s) { return (s.gate_row() + 15) / 16 * 16; }
+
+// Numbers of the state that a stored weight is for, and stored rows of weights.
+template <typename T>
+constexpr int64_t kTogether = std::is_same_v<T, simd::BFloat16Pair> ? 2 : 1;
+template <typename T>
+int64_t StoredRows(const RnnSizes& s) {
+  return (s.hidden + kTogether<T> - 1) / kTogether<T>;
+}
 
 // One layer in one direction.
 struct Cell {
@@ -137,7 +146,7 @@ absl::Status RnnKernel::MultiplyState(const KernelArgs& args, const Cell& cell) 
   }
   const HostTensor& columns = *cell.columns;
   if (columns.dtype() == DType::kBF16) {
-    MultiplyColumns(args, columns.values<BFloat16>().data());
+    MultiplyColumns(args, reinterpret_cast<const simd::BFloat16Pair*>(columns.values<BFloat16>().data()));
   } else if (columns.dtype() == DType::kF16) {
     MultiplyColumns(args, columns.values<Half>().data());
   } else {
@@ -155,7 +164,7 @@ void RnnKernel::MultiplyColumns(const KernelArgs& args, const T* columns) const 
   ParallelFor(args.threads, blocks, grain, [&](int64_t first, int64_t last) {
     for (int64_t b = 0; b < sizes_.batch; ++b) {
       for (int64_t k = first; k < last; ++k) {
-        simd::StateTimesMatrix(w + workspace_.h + b * sizes_.hidden, columns + k * kBlock * sizes_.hidden, sizes_.hidden,
+        simd::StateTimesMatrix(w + workspace_.h + b * sizes_.hidden, columns + k * kBlock * StoredRows<T>(sizes_), sizes_.hidden,
                                std::min(kBlock, all - k * kBlock), w + workspace_.step + b * sizes_.gate_row() + k * kBlock);
       }
     }
@@ -200,18 +209,21 @@ absl::Status RnnKernel::Run(const KernelArgs& args) const {
   return absl::OkStatus();
 }
 
-// `weight`, [gates, state], as MultiplyColumns reads it.
-template <typename T>
+// `weight`, [gates, state], as MultiplyColumns<T> reads it, of numbers of type E.
+template <typename T, typename E = T>
 absl::StatusOr<WeightCache::Packed> ByState(const KernelSpec& spec, const HostTensor& weight, const RnnSizes& s) {
-  const std::string format = absl::StrCat("rnn state columns ", Name(kDTypeOf<T>));
+  const std::string format = absl::StrCat("rnn state columns ", Name(kDTypeOf<E>), kTogether<T> > 1 ? " by two" : "");
   return GetPacked(spec.weights, &weight, format, [&]() -> absl::StatusOr<HostTensor> {
-    const int64_t all = PaddedColumns(s);
-    AMPC_ASSIGN_OR_RETURN(HostTensor packed, HostTensor::Create(kDTypeOf<T>, {s.hidden, all}));
+    const int64_t all = PaddedColumns(s), rows = StoredRows<T>(s);
+    AMPC_ASSIGN_OR_RETURN(HostTensor packed, HostTensor::Create(kDTypeOf<E>, {rows * kTogether<T>, all}));
     const auto from = weight.values<float>();
-    const auto to = packed.mutable_values<T>();
+    const auto to = packed.mutable_values<E>();
     for (int64_t r = 0; r < s.gate_row(); ++r) {
       const int64_t first = r / kBlock * kBlock, width = std::min(kBlock, all - first);
-      for (int64_t k = 0; k < s.hidden; ++k) to[first * s.hidden + k * width + r - first] = T(from[r * s.hidden + k]);
+      for (int64_t k = 0; k < s.hidden; ++k) {
+        const int64_t stored = first * rows + k / kTogether<T> * width + r - first;
+        to[stored * kTogether<T> + k % kTogether<T>] = E(from[r * s.hidden + k]);
+      }
     }
     return packed;
   });
@@ -228,7 +240,7 @@ absl::StatusOr<WeightCache::Packed> GetColumns(const KernelSpec& spec, DType typ
   const int64_t elements = s.hidden * s.gate_row();
   if (s.batch > kFewSequences) return WeightCache::Packed();
   if (elements * 2 <= kFewHalves) {
-    if (type == DType::kBF16 && HoldsOnly<BFloat16>(weight)) return ByState<BFloat16>(spec, weight, s);
+    if (type == DType::kBF16 && HoldsOnly<BFloat16>(weight)) return ByState<simd::BFloat16Pair, BFloat16>(spec, weight, s);
     if (type == DType::kF16 && HoldsOnly<Half>(weight)) return ByState<Half>(spec, weight, s);
   }
   return elements * 4 <= kFewBytes ? ByState<float>(spec, weight, s) : WeightCache::Packed();

@@ -83,12 +83,6 @@ HWY_INLINE hn::Vec<D> LoadWeights(D d, const float* w) {
   return hn::LoadU(d, w);
 }
 template <class D>
-HWY_INLINE hn::Vec<D> LoadWeights(D d, const BFloat16* w) {
-  const hn::Rebind<uint16_t, D> half;
-  const auto bits = hn::PromoteTo(hn::RebindToUnsigned<D>(), hn::LoadU(half, reinterpret_cast<const uint16_t*>(w)));
-  return hn::BitCast(d, hn::ShiftLeft<16>(bits));
-}
-template <class D>
 HWY_INLINE hn::Vec<D> LoadWeights(D d, const Half* w) {
   return hn::PromoteTo(d, hn::LoadU(hn::Rebind<hwy::float16_t, D>(), reinterpret_cast<const hwy::float16_t*>(w)));
 }
@@ -106,6 +100,25 @@ HWY_INLINE void TimesColumns(D d, const float* state, const T* w, int64_t n, int
   for (int k = 0; k < kVectors; ++k) hn::StoreU(sum[k], d, out + k * width);
 }
 
+// Of pairs of rows: a shift and a mask widen them.
+template <int kVectors, class D>
+HWY_INLINE void TimesColumns(D d, const float* state, const BFloat16Pair* w, int64_t n, int64_t stride, float* out) {
+  const hn::RebindToUnsigned<D> bits;
+  const int64_t width = static_cast<int64_t>(hn::Lanes(d));
+  const auto second = hn::Set(bits, 0xffff0000u);
+  hn::Vec<D> sum[kVectors];
+  for (int k = 0; k < kVectors; ++k) sum[k] = hn::Zero(d);
+  for (int64_t i = 0; i < n; i += 2, w += stride) {
+    const auto v0 = hn::Set(d, state[i]), v1 = hn::Set(d, i + 1 < n ? state[i + 1] : 0.0f);
+    for (int k = 0; k < kVectors; ++k) {
+      const auto pair = hn::LoadU(bits, reinterpret_cast<const uint32_t*>(w + k * width));
+      sum[k] = hn::MulAdd(v0, hn::BitCast(d, hn::ShiftLeft<16>(pair)), sum[k]);
+      sum[k] = hn::MulAdd(v1, hn::BitCast(d, hn::And(pair, second)), sum[k]);
+    }
+  }
+  for (int k = 0; k < kVectors; ++k) hn::StoreU(sum[k], d, out + k * width);
+}
+
 template <typename T>
 void StateTimesBlock(const float* state, const T* w, int64_t n, int64_t columns, float* out) {
   const hn::CappedTag<float, 16> d;
@@ -119,7 +132,7 @@ void StateTimesBlock(const float* state, const T* w, int64_t n, int64_t columns,
 void StateTimesFloats(const float* state, const float* w, int64_t n, int64_t columns, float* out) {
   StateTimesBlock(state, w, n, columns, out);
 }
-void StateTimesBFloat16s(const float* state, const BFloat16* w, int64_t n, int64_t columns, float* out) {
+void StateTimesPairs(const float* state, const BFloat16Pair* w, int64_t n, int64_t columns, float* out) {
   StateTimesBlock(state, w, n, columns, out);
 }
 void StateTimesHalves(const float* state, const Half* w, int64_t n, int64_t columns, float* out) {
@@ -180,7 +193,7 @@ HWY_AFTER_NAMESPACE();
 namespace ampc::simd {
 
 HWY_EXPORT(StateTimesFloats);
-HWY_EXPORT(StateTimesBFloat16s);
+HWY_EXPORT(StateTimesPairs);
 HWY_EXPORT(StateTimesHalves);
 HWY_EXPORT(LstmLoop);
 HWY_EXPORT(GruLoop);
@@ -202,8 +215,8 @@ void ReluRow(const float* x, const float* h, float* out, int64_t n) { HWY_DYNAMI
 void StateTimesMatrix(const float* state, const float* w, int64_t n, int64_t columns, float* out) {
   HWY_DYNAMIC_DISPATCH(StateTimesFloats)(state, w, n, columns, out);
 }
-void StateTimesMatrix(const float* state, const BFloat16* w, int64_t n, int64_t columns, float* out) {
-  HWY_DYNAMIC_DISPATCH(StateTimesBFloat16s)(state, w, n, columns, out);
+void StateTimesMatrix(const float* state, const BFloat16Pair* w, int64_t n, int64_t columns, float* out) {
+  HWY_DYNAMIC_DISPATCH(StateTimesPairs)(state, w, n, columns, out);
 }
 void StateTimesMatrix(const float* state, const Half* w, int64_t n, int64_t columns, float* out) {
   HWY_DYNAMIC_DISPATCH(StateTimesHalves)(state, w, n, columns, out);

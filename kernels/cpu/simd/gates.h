@@ -18,10 +18,15 @@ void GruRow(const float* x, const float* h, const float* bias, const float* befo
 void TanhRow(const float* x, const float* h, float* out, int64_t n);
 void ReluRow(const float* x, const float* h, float* out, int64_t n);
 
+// A column's numbers of two neighbouring rows; of the last row and zero where rows are odd.
+struct BFloat16Pair {
+  BFloat16 row[2];
+};
+
 // out = state * w, a matrix of n rows of `columns` numbers, a multiple of 16: what the state of one sequence gives its gates. Halves are
 // widened on the way.
 void StateTimesMatrix(const float* state, const float* w, int64_t n, int64_t columns, float* out);
-void StateTimesMatrix(const float* state, const BFloat16* w, int64_t n, int64_t columns, float* out);
+void StateTimesMatrix(const float* state, const BFloat16Pair* w, int64_t n, int64_t columns, float* out);
 void StateTimesMatrix(const float* state, const Half* w, int64_t n, int64_t columns, float* out);
 
 // Gradients. `h`: that of out; `c`: that of c, replaced by that of `before`; gates: those of x and h.
