@@ -123,8 +123,9 @@ Command CompareCommand() {
           "  ampc compare model.pdmodel model_fp16.pdmodel in.npz --rtol 1e-2 --atol 1e-3        element by element, as numpy.allclose\n"
           "  ampc compare model.pdmodel model_fp16.pdmodel in.npz --tolerance 0.02 --all         exit 1 when an output differs by more\n"
           "  ampc compare model.pdmodel model.pdmodel in.npz --device-b cuda:0                   one model on two devices\n"
-          "\nOutputs that are probabilities of classes pass where the first class stays, others where the largest difference over the "
-          "largest value is at most\n"
+          "\nOutputs that are probabilities of classes pass where the first class stays, maps that a sigmoid makes where what is above 1/2 "
+          "stays\n"
+          "(of a thousand elements and more), others where the largest difference over the largest value is at most\n"
           "1e-4 (fp32), 0.031 (fp16) or 0.125 (bf16). FAIL is exit code 1.",
           [](Options options) -> Action {
             auto flags = std::make_shared<CompareFlags>();

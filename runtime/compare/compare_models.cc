@@ -19,6 +19,7 @@
 #include "graph/formats/format.h"
 #include "graph/ops/onnx/dialect.h"
 #include "kernels/storage.h"
+#include "runtime/compare/decisions.h"
 
 namespace ampc {
 namespace {
@@ -205,9 +206,11 @@ absl::StatusOr<ComparedModel> ComparedModel::Create(std::string name, Program pr
   ForEachOp(program, [&](const Op& op) {
     for (const Var* v : op.outputs()) ops.emplace(v->exported(), std::string(onnx::TypeName(op.def())));
   });
+  std::set<std::string> decisions = OutputsThatDecide(program);
   AMPC_ASSIGN_OR_RETURN(Session session, Session::Create(std::move(program), options));
   ComparedModel model(std::move(name), std::move(session));
   model.ops_ = std::move(ops);
+  model.decisions_ = std::move(decisions);
   model.threads_ = options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   ForEachOp(model.session_.program(), [&](const Op& op) {
     for (const Var* v : op.outputs()) model.lowest_ = Lowest(model.lowest_, v->type.dtype);
@@ -242,7 +245,7 @@ struct Comparison {
                     {}};
     if (v.same_dims) {
       v.difference = Compare(at->second, value, Narrower(v.dtype_a, v.dtype_b));
-      v.verdict = JudgeOutput(at->second, value, v.difference, {lowest, options.of_largest, options.rtol, options.atol});
+      v.verdict = JudgeOutput(at->second, value, v.difference, {lowest, a.Decides(name), options.of_largest, options.rtol, options.atol});
     } else {
       v.verdict.why = "other dims";
     }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,8 @@ class ComparedModel {
   const std::string& name() const { return name_; }
   // The operation that makes a value, as the model's file names it ("Conv"); "" for one that the file has not.
   std::string OpOf(const std::string& value) const;
-  DType lowest() const { return lowest_; }  // the narrowest type that it computes in
+  bool Decides(const std::string& output) const { return decisions_.contains(output); }  // decisions.h
+  DType lowest() const { return lowest_; }                                               // the narrowest type that it computes in
 
  private:
   ComparedModel(std::string name, Session session) : name_(std::move(name)), session_(std::move(session)) {}
@@ -35,6 +37,7 @@ class ComparedModel {
   std::string name_;
   Session session_;
   std::map<std::string, std::string> ops_;  // by value
+  std::set<std::string> decisions_;
   DType lowest_ = DType::kF32;
   int threads_ = 1;
   friend struct Comparison;

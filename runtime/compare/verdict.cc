@@ -62,6 +62,37 @@ OutputVerdict JudgeClasses(const Classes& c, const OutputTolerance& tolerance) {
   return verdict;
 }
 
+constexpr size_t kLeastMap = 1000;  // elements: of few, each one counts
+
+// Decisions of maps: how many are others, of so many yes.
+struct Decisions {
+  int64_t yes = 0, other = 0, close = 0;
+  double expected = 0, moved = 0;  // sums of probabilities
+};
+
+Decisions CompareDecisions(const std::vector<double>& a, const std::vector<double>& b, double tie) {
+  Decisions found;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const bool yes = a[i] > 0.5, other = yes != (b[i] > 0.5), close = std::abs(a[i] - 0.5) <= tie;
+    found.yes += yes ? 1 : 0;
+    found.other += other && !close ? 1 : 0;
+    found.close += other && close ? 1 : 0;
+    found.expected += a[i];
+    found.moved += std::abs(a[i] - b[i]);
+  }
+  return found;
+}
+
+OutputVerdict JudgeDecisions(const Decisions& d, const OutputTolerance& tolerance) {
+  const int64_t allowed = static_cast<int64_t>(tolerance.disagreeing * static_cast<double>(d.yes));
+  const double moved = d.moved / std::max(d.expected, 1.0);
+  OutputVerdict verdict{d.other <= allowed && moved <= tolerance.moved,
+                        absl::StrCat(d.yes, " elements say yes, another answer in ", d.other, " of ", allowed, " allowed")};
+  if (d.close > 0) absl::StrAppend(&verdict.why, ", as probable in ", d.close);
+  absl::StrAppend(&verdict.why, "; moved ", Number(moved), " of ", Number(tolerance.moved));
+  return verdict;
+}
+
 OutputVerdict JudgeElements(const std::vector<double>& a, const std::vector<double>& b, double rtol, double atol) {
   int64_t outside = 0;
   for (size_t i = 0; i < a.size(); ++i) {
@@ -104,6 +135,10 @@ OutputVerdict JudgeOutput(const HostTensor& a, const HostTensor& b, const Differ
   if (!options.of_largest.has_value() && classes > 1 && IsFloat(a.dtype())) {
     const std::vector<double> x = ToDoubles(a);
     if (AreProbabilities(x, classes)) return also(JudgeClasses(CompareClasses(x, ToDoubles(b), classes, tolerance.moved), tolerance));
+  }
+  const bool is_map = options.decisions && static_cast<size_t>(a.num_elements()) >= kLeastMap;
+  if (!options.of_largest.has_value() && is_map && d.both_non_finite == 0) {
+    return also(JudgeDecisions(CompareDecisions(ToDoubles(a), ToDoubles(b), tolerance.moved), tolerance));
   }
   tolerance.of_largest = options.of_largest.value_or(tolerance.of_largest);
   return also({d.max_rel <= tolerance.of_largest, absl::StrCat("max rel ", Number(d.max_rel), " of ", Number(tolerance.of_largest))});

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "passes/cleanup/prune.h"
+#include "runtime/compare/decisions.h"
 #include "runtime/compare/difference.h"
 #include "runtime/compare/verdict.h"
 #include "runtime/feeds.h"
@@ -89,6 +90,7 @@ std::vector<bool> ChangedValues(const Program& program, const Assignment& low) {
 absl::StatusOr<std::unique_ptr<Trials>> Trials::Create(const TunedModel& model, std::vector<TensorMap> inputs, int threads) {
   std::unique_ptr<Trials> trials(new Trials(model, threads));
   AMPC_ASSIGN_OR_RETURN(trials->original_, Session::Create(model.program().Clone(), {.threads = threads, .strict_rounding = true}));
+  trials->decisions_ = OutputsThatDecide(model.program());
   for (const TensorMap& input : inputs) {
     AMPC_ASSIGN_OR_RETURN(trials->references_.emplace_back(), trials->original_->Run(input));
   }
@@ -125,7 +127,8 @@ double Trials::Judge(const TensorMap& outputs, int input, Trial* trial) const {
     }
     const Difference difference = Compare(original, value, model_.options().dtype);
     worst = std::max(worst, difference.mismatched_non_finite > 0 ? kInfinity : difference.max_rel);
-    const OutputVerdict verdict = JudgeOutput(original, value, difference, {.lowest = model_.options().dtype});
+    const OutputVerdict verdict =
+        JudgeOutput(original, value, difference, {.lowest = model_.options().dtype, .decisions = decisions_.contains(name)});
     if (!verdict.passed && trial->passed) trial->why = absl::StrCat("output '", name, "': ", verdict.why);
     trial->passed = trial->passed && verdict.passed;
   }

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,7 @@ class Trials {
   const TunedModel& model_;
   const int threads_;
   std::optional<Session> original_;
+  std::set<std::string> decisions_;  // outputs, runtime/compare/decisions.h
   std::vector<TensorMap> inputs_, references_;
   std::vector<int> kept_inputs_;
   std::vector<Values> values_;  // of each of these

@@ -1,6 +1,7 @@
 // Which outputs of a converted model pass, and why not.
 #include "runtime/compare/compare_models.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -123,6 +125,45 @@ TEST(Verdict, OfClasses) {
   EXPECT_THAT(Judge(a, a, {.lowest = DType::kF16, .of_largest = 0.5}).why, HasSubstr("max rel 0 of 0.5"));
 }
 
+// A picture of 64 x 64 with a square of yes from `from` on, each side `side` long.
+HostTensor Square(int from, int side, float yes = 0.98f, float no = 0.01f) {
+  std::vector<float> map(64 * 64, no);
+  for (int i = from; i < from + side; ++i) std::fill_n(map.begin() + i * 64 + from, side, yes);
+  return Floats({1, 1, 64, 64}, map);
+}
+
+TEST(Verdict, OfMapsOfDecisions) {
+  const HostTensor a = Square(10, 32);
+  const JudgeOptions f16{.lowest = DType::kF16, .decisions = true};
+  OutputVerdict verdict = Judge(a, Square(10, 32, 0.97f), f16);
+  EXPECT_TRUE(verdict.passed);
+  EXPECT_THAT(verdict.why, HasSubstr("1024 elements say yes, another answer in 0 of 10 allowed"));
+  // One place on the border is another: as much as a largest difference can be, and as little as an answer can change.
+  HostTensor b = Square(10, 32);
+  b.mutable_values<float>()[10 * 64 + 10] = 0.01f;
+  EXPECT_TRUE(Judge(a, b, f16).passed);
+  EXPECT_FALSE(Judge(a, b, {.lowest = DType::kF16}).passed);
+  EXPECT_FALSE(Judge(a, b, {.lowest = DType::kF16, .decisions = true, .of_largest = 0.05}).passed);
+  EXPECT_FALSE(Judge(a, b, {.lowest = DType::kF32, .decisions = true}).passed);
+  // A place that was as probable: either is right.
+  HostTensor doubtful = Square(10, 32);
+  std::fill_n(doubtful.mutable_values<float>().begin(), 20, 0.51f);
+  std::fill_n(b.mutable_values<float>().begin(), 20, 0.49f);
+  EXPECT_THAT(Judge(doubtful, b, f16).why, HasSubstr("another answer in 1 of 10 allowed, as probable in 20"));
+  // A border that moves by a place, one answer that is missing beside a thousand places that say no, and answers that are less sure.
+  EXPECT_FALSE(Judge(a, Square(11, 32), f16).passed);
+  EXPECT_FALSE(Judge(Square(10, 3), Square(10, 0), f16).passed);
+  EXPECT_FALSE(Judge(Square(10, 0), Square(10, 3), f16).passed);
+  EXPECT_THAT(Judge(a, Square(10, 32, 0.7f), f16).why, HasSubstr("another answer in 0 of 10 allowed; moved 0.2"));
+  EXPECT_FALSE(Judge(a, Square(10, 32, 0.7f), f16).passed);
+  // Nothing says yes in either: by how much, beside none, does not matter.
+  EXPECT_TRUE(Judge(Square(10, 0, 1, 1e-7f), Square(10, 0, 1, 3e-7f), f16).passed);
+  // Of few elements each one counts, and what is not finite does not pass for a no.
+  EXPECT_THAT(Judge(Floats({2}, {0.4f, 0.9f}), Floats({2}, {0.6f, 0.9f}), f16).why, HasSubstr("max rel 0.222"));
+  b.mutable_values<float>()[0] = kNan;
+  EXPECT_FALSE(Judge(a, b, f16).passed);
+}
+
 TEST(Verdict, ElementByElement) {
   const HostTensor a = Floats({3}, {100, 1, 0}), b = Floats({3}, {101, 1.05f, 0.01f});
   EXPECT_TRUE(Judge(a, b, {.rtol = 0.051, .atol = 0.011}).passed);
@@ -201,6 +242,25 @@ TEST(Models, AnOutputThatTheFirstHasNotIsAUsageError) {
   ASSERT_OK_AND_ASSIGN(const ComparedModel b, Model("b", "feed x : f32 [4]\ng = tanh(x) : f32 [4]\nfetch g\n"));
   const TensorMap feeds = {{"x", Floats({4}, {1, 2, 3, 4})}};
   EXPECT_THAT(CompareModels(a, feeds, b, feeds, {}), StatusIs(ExitCode::kUsage, HasSubstr("b fetches 'g', a does not")));
+}
+
+// The one program in which a place of the map changes its answer, with the map as a sigmoid's result and as any other op's.
+TEST(Models, WhatASigmoidMakesAreDecisions) {
+  for (const char* last : {"sigmoid", "tanh"}) {
+    const auto text = [&](const char* shift) {
+      return absl::StrCat("feed x : f32 [40, 40]\nfeed s : f32 [40, 40]\nh = elementwise_add(x, ", shift, ") : f32 [40, 40]\np = ", last,
+                          "(h) : f32 [40, 40]\nfetch p\n");
+    };
+    ASSERT_OK_AND_ASSIGN(const ComparedModel a, Model("a", text("x")));
+    ASSERT_OK_AND_ASSIGN(const ComparedModel b, Model("b", text("s")));
+    std::vector<float> x(1600, 3), s = x;
+    s[7] = -9;
+    const TensorMap feeds = {{"x", Floats({40, 40}, x)}, {"s", Floats({40, 40}, s)}};
+    ASSERT_OK_AND_ASSIGN(const ModelComparison found, CompareModels(a, feeds, b, feeds, {}));
+    EXPECT_FALSE(found.passed);  // float32: another answer is never right
+    const bool decides = last == std::string("sigmoid");
+    EXPECT_THAT(found.reason, HasSubstr(decides ? "1600 elements say yes, another answer in 1 of 0 allowed" : "max rel"));
+  }
 }
 
 }  // namespace
