@@ -17,6 +17,7 @@
 #include "kernels/storage.h"
 #include "passes/amp/protect/facts.h"
 #include "passes/analysis/dataflow.h"
+#include "runtime/made_image.h"
 
 namespace ampc {
 namespace {
@@ -300,18 +301,18 @@ class Maker {
     each([&](size_t) { return Normal(); });
   }
 
-  // A parabola in the place of each half of a sine.
-  static double Wave(double periods) {
-    const double x = 2 * (periods - std::floor(periods)) - 1;
-    return 4 * x * (1 - std::fabs(x));
-  }
-
-  // Waves of light and dark, and grain.
   void FillImage(const std::vector<int64_t>& dims, double range, absl::Span<double> out) {
-    const size_t width = dims.empty() || dims.back() == 0 ? 1 : static_cast<size_t>(dims.back());
+    const size_t rank = dims.size();
+    const bool channels_last = rank == 4 && IsChannels(dims[3]) && !IsChannels(dims[1]);
+    const auto dim = [&](size_t from_last) {
+      const size_t at = from_last + (channels_last ? 1 : 0);
+      return at < rank ? static_cast<size_t>(std::max<int64_t>(dims[rank - 1 - at], 1)) : 1;
+    };
+    const MadeImage image(dim(1), dim(0), random_);
+    const size_t step = channels_last ? static_cast<size_t>(dims[3]) : 1;
     for (size_t i = 0; i < out.size(); ++i) {
-      const double place = static_cast<double>(i % width) / 37 + static_cast<double>(i / width) / 53;
-      out[i] = std::clamp(0.5 + 0.35 * Wave(place) + 0.3 * (Uniform() - 0.5), 0.0, 1.0) * range;
+      const double grain = 0.1 * (Uniform() - 0.5);
+      out[i] = std::clamp(image.At(i / step) + grain, 0.0, 1.0) * range;
       if (range > 1) out[i] = std::floor(out[i]);
     }
   }

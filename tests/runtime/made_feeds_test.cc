@@ -2,6 +2,8 @@
 #include "runtime/made_feeds.h"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -96,6 +98,31 @@ fetch y
         absl::StrCat("feed x : f32 [1, 3, 32, 32]\nconst m : f32 [1] = [123.7]\n", op, " : f32 [1, 3, 32, 32]\nfetch y\n"));
     EXPECT_THAT(Made(pixels).kinds, ElementsAre("x: an image in 0..255, [1, 3, 32, 32]")) << op;
     EXPECT_THAT(Made(pixels).feeds.at("x").values<float>(), AllOf(Each(Le(255.0f)), Contains(Ge(200.0f))));
+  }
+}
+
+// Wherever the channels lie and however large it is: dark letters on light paper, which all channels have at the same places.
+TEST(MadeFeeds, OfImagesArePagesWithLetters) {
+  for (const int64_t height : {1, 7, 16, 48, 100, 224, 333}) {
+    for (const bool channels_last : {false, true}) {
+      const std::string dims = channels_last ? absl::StrCat("[1, ", height, ", 200, 3]") : absl::StrCat("[1, 3, ", height, ", 200]");
+      const Program program = testing::BareProgram(
+          absl::StrCat("feed x : f32 ", dims, "\nconst m : f32 [1] = [123.7]\ny = elementwise_sub(x, m) : f32 ", dims, "\nfetch y\n"));
+      const HostTensor made = Made(program).feeds.at("x");
+      const absl::Span<const float> values = made.values<float>();
+      const size_t places = static_cast<size_t>(height) * 200;
+      const auto at = [&](size_t place, size_t channel) { return values[channels_last ? place * 3 + channel : channel * places + place]; };
+      size_t dark = 0, flat = 0;
+      for (size_t i = 0; i < places; ++i) {
+        EXPECT_NEAR(at(i, 0), at(i, 1), 27) << dims;
+        EXPECT_NEAR(at(i, 0), at(i, 2), 27) << dims;
+        dark += at(i, 0) < 100 ? 1 : 0;
+        flat += i % 200 == 0 || std::abs(at(i, 0) - at(i - 1, 0)) < 30 ? 1 : 0;
+      }
+      EXPECT_TRUE(height < 16 || dark > places / 20) << dims;
+      EXPECT_LT(dark, places / 2) << dims;
+      EXPECT_GT(flat, places / 2) << dims;
+    }
   }
 }
 
