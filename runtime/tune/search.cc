@@ -21,6 +21,7 @@ constexpr int kMostAims = 12;    // assignments that are run, each for another e
 constexpr int kMostFills = 2;    // of one assignment, each of which passes over a unit that does not fit
 constexpr double kClose = 1.1;   // aims closer to each other are not worth a run
 constexpr double kWorth = 10;    // times what all candidates take: what low products are worth at goal flops
+constexpr double kEqual = 0.03;  // and at goal time: what differs by less, by prediction, is as fast, and halves what is stored
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double LowFlops(const Program& program, const Assignment& low) {
@@ -43,13 +44,13 @@ absl::Status Search::ReportStage(const std::string& stage) const {
 void Search::SetGoal(const std::string& goal) {
   result_.goal = goal;
   worth_.assign(model_.program().num_op_ids(), 0);
-  if (goal != "flops") return;
   double all = 0, seconds = 0;
   for (const Op* op : model_.candidates()) {
     all += ProductFlops(*op);
     seconds += model_.OpSeconds(*op, false);
   }
-  for (const Op* op : model_.candidates()) worth_[op->id()] = all > 0 ? kWorth * seconds * ProductFlops(*op) / all : 0;
+  const double whole = seconds * (goal == "flops" ? kWorth : kEqual);
+  for (const Op* op : model_.candidates()) worth_[op->id()] = all > 0 ? whole * ProductFlops(*op) / all : 0;
 }
 
 double Search::CostOf(double seconds, const Assignment& low) const {
@@ -109,13 +110,18 @@ absl::StatusOr<double> Search::Measure(const Assignment& low) {
   return trial.error;
 }
 
-absl::StatusOr<double> Search::PredictedCost(const Assignment& low) {
+absl::StatusOr<double> Search::PredictedSeconds(const Assignment& low) {
   auto known = seconds_.find(low);
   if (known == seconds_.end()) {
     AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<AmpDecision> decision, model_.Decide(low));
     known = seconds_.emplace(low, model_.Predicted(*decision).mixed).first;
   }
-  return CostOf(known->second, low);
+  return known->second;
+}
+
+absl::StatusOr<double> Search::PredictedCost(const Assignment& low) {
+  AMPC_ASSIGN_OR_RETURN(const double seconds, PredictedSeconds(low));
+  return CostOf(seconds, low);
 }
 
 absl::StatusOr<int> Search::Fill(int bad, int good) {
@@ -242,15 +248,20 @@ absl::StatusOr<Assignment> Search::Fastest() const {
   return model_.Fastest(penalty);
 }
 
+absl::StatusOr<std::string> Search::GoalInEffect() {
+  if (options_.goal != "time") return options_.goal;
+  worth_.assign(model_.program().num_op_ids(), 0);
+  AMPC_ASSIGN_OR_RETURN(const Assignment fastest, Fastest());
+  AMPC_ASSIGN_OR_RETURN(const double seconds, PredictedSeconds(fastest));
+  AMPC_ASSIGN_OR_RETURN(const double fp32, PredictedSeconds(model_.Fp32()));
+  return seconds < fp32 * (1 - 1e-9) ? "time" : "flops";
+}
+
 absl::Status Search::FindAndVerify() {
-  SetGoal(options_.goal);
+  AMPC_ASSIGN_OR_RETURN(const std::string goal, GoalInEffect());
+  SetGoal(goal);
   AMPC_ASSIGN_OR_RETURN(fp32_, Evaluate(model_.Fp32()));
-  AMPC_ASSIGN_OR_RETURN(Assignment fastest, Fastest());
-  AMPC_ASSIGN_OR_RETURN(const double seconds, PredictedCost(fastest));
-  if (result_.goal == "time" && seconds >= points_[fp32_].told.predicted.mixed * (1 - 1e-9)) {
-    SetGoal("flops");
-    AMPC_ASSIGN_OR_RETURN(fastest, Fastest());
-  }
+  AMPC_ASSIGN_OR_RETURN(const Assignment fastest, Fastest());
   AMPC_ASSIGN_OR_RETURN(fastest_, Evaluate(fastest));
   if (points_[fp32_].told.good && !points_[fastest_].told.good) AMPC_RETURN_IF_ERROR(Refine());
   return Verify();

@@ -38,6 +38,8 @@ class Search {
     TunePoint told;
   };
 
+  // The goal of the options; flops where no assignment is predicted to be faster than fp32.
+  absl::StatusOr<std::string> GoalInEffect();
   void SetGoal(const std::string& goal);
   // Predicted time, less what low ops are worth: the goal makes it least.
   double CostOf(double seconds, const Assignment& low) const;
@@ -53,6 +55,7 @@ class Search {
   // The error of what lies behind low ops.
   absl::StatusOr<double> Measure(const Assignment& low);
   // Of an assignment that need not have been run.
+  absl::StatusOr<double> PredictedSeconds(const Assignment& low);
   absl::StatusOr<double> PredictedCost(const Assignment& low);
   // As many as possible of the units that are low in the bad point only become low in the good one.
   absl::StatusOr<int> Fill(int bad, int good);

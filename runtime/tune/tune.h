@@ -32,8 +32,8 @@ struct TuneOptions {
 
   std::optional<double> budget = {};  // the largest difference of an output, over its largest value
   std::string judge = {};             // a command, judge.h; without it and a budget: the verdict of `ampc compare`
-  // "time": as fast as possible; "flops": as much of the convolutions and matrix products low as possible, and that fast. If nothing is
-  // predicted to be faster low, time means flops.
+  // "time": as fast as possible, where 3 % of the time are worth as much as all convolutions and matrix products low; "flops": as much of
+  // these low as possible, and that fast. If nothing is predicted to be faster low, time means flops.
   std::string goal = "time";
   int evaluations = 240;  // runs of the model, or of a part of it, on all inputs: about as many at most
   int threads = 1;        // for one run; 0: all processors
