@@ -1,9 +1,9 @@
 """Which answers conversions keep, and how much of each model becomes low: for every model of a folder a row per kind of conversion.
 
-  python3 tests/bench/kept_answers.py AMPC FOLDER [--seeds N]
+  python3 tests/bench/kept_answers.py AMPC FOLDER [--seeds N] [--inputs FEEDS]
 
 AMPC: the command. FOLDER: models, such as those that tools/quickstart.sh fetches. An answer is kept where `ampc compare` says PASS for every
-seed of made-up feeds: both models run unfused there, each result rounded to its type. Prints Markdown; exit status 1 where an answer is lost.
+seed of made-up feeds, and for each file of FEEDS: both models run unfused there, each result rounded to its type. Prints Markdown; exit status 1 where an answer is lost.
 """
 import argparse
 import json
@@ -11,8 +11,10 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
-KINDS = {"fp16": [], "fp16 --probe 2": ["--probe", "2"], "bf16": ["--dtype", "bf16"]}
+TUNED = "bf16 tuned"  # on feeds of other seeds than those that judge
+KINDS = {"fp16": [], "fp16 --probe 2": ["--probe", "2"], "bf16": ["--dtype", "bf16"], TUNED: ["--dtype", "bf16"]}
 
 
 def run(*words):
@@ -24,16 +26,24 @@ def models(folder):
     return [p for p in names if p.is_file()]
 
 
-def convert(ampc, model, more, work):
-    low = work / ("low" + model.suffix)
+def convert(ampc, model, kind, work):
+    low, plan, begin = work / ("low" + model.suffix), work / "plan.json", time.monotonic()
+    more = KINDS[kind]
+    if kind == TUNED:
+        done = run(ampc, "tune", model, "--random", "--seed", 1000, "--plan-out", plan, *more)
+        if done.returncode > 1:
+            sys.exit(f"{model}: {done.stderr.strip()}")
+        more = [*more, *(["--plan", plan] if done.returncode == 0 else [])]
     done = run(ampc, "convert", model, "-o", low, "--no-sync", "--json", *more)
     if done.returncode != 0:
         sys.exit(f"{model}: {done.stderr.strip()}")
-    return low, json.loads(done.stdout)
+    return low, json.loads(done.stdout), time.monotonic() - begin
 
 
-def kept(ampc, model, low, seeds):
-    codes = [run(ampc, "compare", model, low, "--random", "--seed", seed, "--json").returncode for seed in range(seeds)]
+def kept(ampc, model, low, seeds, inputs):
+    feeds = [["--random", "--seed", seed] for seed in range(seeds)]
+    feeds += [["--input", file] for file in sorted(inputs.glob(model.parent.name + "_inputs_*.npz"))] if inputs else []
+    codes = [run(ampc, "compare", model, low, *words, "--json").returncode for words in feeds]
     if any(code > 1 for code in codes):
         return None
     return all(code == 0 for code in codes)
@@ -44,17 +54,18 @@ def main():
     parser.add_argument("ampc", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--inputs", type=pathlib.Path, help="a folder with FOLDER_inputs_*.npz for models in folders of that name, such as tools/quickstart/data")
     args = parser.parse_args()
+    args.ampc = args.ampc.resolve()
     rows = {kind: [] for kind in KINDS}
     print("| model | " + " | ".join(f"{kind}: answer | low flops | ms" for kind in KINDS) + " |")
     print("|---" * (1 + 3 * len(KINDS)) + "|")
     with tempfile.TemporaryDirectory() as work:
         for model in models(args.folder):
             cells = []
-            for kind, more in KINDS.items():
-                low, report = convert(args.ampc, model, more, pathlib.Path(work))
-                same, share = kept(args.ampc, model, low, args.seeds), report["after"]["low_flops_share"]
-                seconds = report["load_seconds"] + report["pass_seconds"] + report["save_seconds"]
+            for kind in KINDS:
+                low, report, seconds = convert(args.ampc, model, kind, pathlib.Path(work))
+                same, share = kept(args.ampc, model, low, args.seeds, args.inputs), report["after"]["low_flops_share"]
                 rows[kind].append((same, share))
                 word = {True: "kept", False: "lost", None: "does not run"}[same]
                 cells += [word, f"{100 * share:.1f} %", f"{1000 * seconds:.0f}"]
