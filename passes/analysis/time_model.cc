@@ -8,6 +8,7 @@
 #include "graph/op_record.h"
 #include "graph/op_registry.h"
 #include "graph/ops/onnx/dialect.h"
+#include "passes/analysis/block_runs.h"
 #include "passes/analysis/per_record.h"
 #include "passes/analysis/schema_support.h"
 
@@ -51,6 +52,7 @@ bool IsFloat32(const Var& var) { return var.type.dtype == DType::kF32 || var.was
 
 ProgramSizes SizesOf(const Program& program, const Program& sized) {
   ProgramSizes sizes;
+  sizes.runs = BlockRuns(sized);
   sizes.costs.resize(program.num_op_ids());
   sizes.elements.resize(program.num_var_ids(), 1);
   for (int b = 0; b < program.num_blocks(); ++b) {
@@ -65,6 +67,7 @@ ProgramSizes SizesOf(const Program& program, const Program& sized) {
 
 TimeModel::TimeModel(const Program& program, const ProgramSizes* sizes, const DeviceNumbers& device, DType low)
     : sizes_(sizes), feeds_(sizes == nullptr ? "" : sizes->feeds), device_(device), low_(low), known_(program.num_var_ids(), false) {
+  runs_ = sizes != nullptr && sizes->runs.size() == static_cast<size_t>(program.num_blocks()) ? sizes->runs : BlockRuns(program);
   ForEachVar(program, [this](const Var& var) { known_[var.id()] = var.kind == VarKind::kParam || var.kind == VarKind::kConst; });
   ForEachOp(program, [this](const Op& op) {
     if (!op.def().pure || !op.SubBlocks().empty()) return;
@@ -119,7 +122,7 @@ double TimeModel::OpSeconds(const Op& op, bool low) const {
   if (std::all_of(op.outputs().begin(), op.outputs().end(), [this](const Var* var) { return known_[var->id()]; })) return 0;
   const bool may_be_measured = sizes_ != nullptr && op.id() < static_cast<int>(sizes_->measured.size());
   const MeasuredOp measured = may_be_measured ? sizes_->measured[op.id()] : MeasuredOp();
-  if (!measured.fp32.has_value()) return FromWork(op, low);
+  if (!measured.fp32.has_value()) return runs_[op.block().index()] * FromWork(op, low);
   if (!low) return *measured.fp32;
   if (measured.low.has_value()) return *measured.low;
   const double fp32 = FromWork(op, false);
@@ -165,6 +168,8 @@ double TimeModel::FromWork(const Op& op, bool low) const {
   return std::min(fp32, std::max(flops, SweepSeconds(device_, traffic.bytes - 2 * traffic.elements)) + rounded);
 }
 
-double TimeModel::CastSeconds(const Var& var) const { return known_[var.id()] ? 0 : Elements(var) / device_.converted + device_.sweep; }
+double TimeModel::CastSeconds(const Var& var, int block) const {
+  return known_[var.id()] ? 0 : runs_[block] * (Elements(var) / device_.converted + device_.sweep);
+}
 
 }  // namespace ampc

@@ -20,6 +20,7 @@ struct MeasuredOp {
 struct ProgramSizes {
   std::vector<Cost> costs;                // by Op::id
   std::vector<double> elements;           // by Var::id
+  std::vector<double> runs;               // by Block::index(), BlockRuns
   std::string feeds;                      // the dims that were chosen, "x [1, 3, 224, 224]"; "" where none was open
   std::vector<MeasuredOp> measured = {};  // by Op::id, in the place of what follows from these; may be shorter than the program's ids
 };
@@ -38,11 +39,11 @@ class TimeModel {
 
   const DeviceNumbers& device() const { return device_; }
   const std::string& feeds() const { return feeds_; }  // ProgramSizes::feeds
-  // With the operands and results that follow in that precision; as measured, where it was. 0 for AMP's casts, and for what is computed
-  // from stored values alone: that is done once.
+  // Of all runs of the op in a run of the program, with the operands and results that follow in that precision; as measured, where it was.
+  // 0 for AMP's casts, and for what is computed from stored values alone: that is done once.
   double OpSeconds(const Op& op, bool low) const;
-  // Between float32 and the low type; 0 for a value that is known before a run.
-  double CastSeconds(const Var& var) const;
+  // Between float32 and the low type, in that block; 0 for a value that is known before a run.
+  double CastSeconds(const Var& var, int block) const;
   double Elements(const Var& var) const;
 
  private:
@@ -55,6 +56,7 @@ class TimeModel {
   std::string feeds_;
   const DeviceNumbers& device_;
   DType low_;
+  std::vector<double> runs_;    // by Block::index()
   std::vector<bool> known_;     // by Var::id: before a run
   std::vector<int> joined_in_;  // by Op::id: the operand whose maker computes the op as well, from registers; -1 for none
 };

@@ -54,7 +54,7 @@ CastDemand::CastDemand(const Program& program, const AmpDecision& decision, absl
   readers_.reserve(reads.size());
   for (const Read& read : reads) {
     const bool first = readers_.empty() || values_.back().value->id() != read.value || reads[readers_.size() - 1].block != read.block;
-    if (first) values_.push_back({vars[read.value], maker[read.value], static_cast<int>(readers_.size()), 0});
+    if (first) values_.push_back({vars[read.value], maker[read.value], read.block, static_cast<int>(readers_.size()), 0});
     ++values_.back().count;
     readers_.push_back(read.reader);
   }

@@ -23,6 +23,7 @@ struct ReaderOfValue {
 struct ReadersInBlock {
   const Var* value = nullptr;  // no weight or literal: these are stored in each type that is read
   const Op* maker = nullptr;   // the value is low where this op is; null: it is float32, or a feed
+  int block = 0;               // its index
   int first = 0, count = 0;    // of CastDemand::readers()
 };
 

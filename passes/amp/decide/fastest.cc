@@ -51,9 +51,10 @@ class FastestChoice {
     for (const ReadersInBlock& readers : demand.values()) {
       if (readers.value != value) made = MakerOf(readers, demand);
       value = readers.value;
-      AddCasts(*value, made, TermsOf(demand.ReadersOf(readers)));
+      AddCasts(readers, made, TermsOf(demand.ReadersOf(readers)));
     }
-    for (const FixedResult& result : demand.fixed_results()) Pay(TermOf(result.op), kFp32, model_.CastSeconds(*result.value));
+    for (const FixedResult& result : demand.fixed_results())
+      Pay(TermOf(result.op), kFp32, model_.CastSeconds(*result.value, result.op->block().index()));
     MinCut cut;
     for (size_t v = 0; v < costs_.size(); ++v) cut.Add(costs_[v].low, costs_[v].fp32);
     for (const Pair& pair : pairs_) cut.AddPair(pair.low, pair.fp32, pair.cost);
@@ -141,8 +142,8 @@ class FastestChoice {
     return Joined(terms, true);
   }
 
-  void AddCasts(const Var& value, Term made, const std::vector<Term>& readers) {
-    const double seconds = model_.CastSeconds(value);
+  void AddCasts(const ReadersInBlock& value, Term made, const std::vector<Term>& readers) {
+    const double seconds = model_.CastSeconds(*value.value, value.block);
     if (seconds == 0) return;
     Pay(Joined(readers, true), made, seconds);
     Pay(made, Joined(readers, false), seconds);

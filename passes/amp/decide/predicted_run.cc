@@ -42,8 +42,8 @@ PredictedRun Predict(const Program& program, const AmpDecision& decision, const 
     time.fp32 += fp32;
     time.mixed += decision.For(op).low ? model.OpSeconds(op, true) : fp32;
   });
-  const auto cast = [&](const Var& var) {
-    const double seconds = model.CastSeconds(var);
+  const auto cast = [&](const Var& var, int block) {
+    const double seconds = model.CastSeconds(var, block);
     time.mixed += seconds;
     time.casts += seconds > 0 ? 1 : 0;
   };
@@ -69,10 +69,10 @@ PredictedRun Predict(const Program& program, const AmpDecision& decision, const 
     });
     const double whole = fp32[value.value->id()];
     mixed[value.value->id()] = other ? 1.5 * whole : made_low ? whole / 2 : whole;
-    if (other) cast(*value.value);
+    if (other) cast(*value.value, value.block);
   }
   for (const FixedResult& result : demand.fixed_results()) {
-    if (is_low(result.op)) cast(*result.value);
+    if (is_low(result.op)) cast(*result.value, result.op->block().index());
   }
   time.fp32_bytes = PeakOf(program, fp32);
   time.mixed_bytes = PeakOf(program, mixed);
