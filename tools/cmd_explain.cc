@@ -1,5 +1,8 @@
 // ampc explain: why each op of a conversion computes in its type.
+#include <numeric>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "graph/base/status_macros.h"
 #include "passes/amp/report/explain.h"
 #include "runtime/convert/explain.h"
@@ -25,19 +28,26 @@ std::string Cause(const Explanation& e, int op) {
   return absl::StrCat(e.report.ops[last.op].type, last.reads ? " reads " : " makes ", last.through);
 }
 
+// The end of a line.
+std::string Times(const Explanation& e) {
+  const double casts = std::accumulate(e.casts.begin(), e.casts.end(), 0.0);
+  return absl::StrFormat("; predicted on %s: %.3g us, of which the casts take %.3g us\n", e.device, e.seconds * 1e6, casts * 1e6);
+}
+
 std::string Summary(const Explanation& e, const ConvertOptions& options) {
   return absl::StrCat(options.model, ": at level ", e.report.level, " ", e.report.low_ops, " ops ", DTypeWord(e.report.low), ", ",
                       e.report.fp32_ops, " fp32, ", e.report.untouched_ops, " taken as they are; ", e.report.casts.size(),
-                      e.report.casts.size() == 1 ? " cast\n" : " casts\n");
+                      e.report.casts.size() == 1 ? " cast" : " casts", e.device.empty() ? "\n" : Times(e));
 }
 
 std::string Table(const Explanation& e) {
-  std::vector<std::vector<std::string>> rows = {{"op", "type", "value", "computes", "casts", "because of", "rule"}};
+  std::vector<std::vector<std::string>> rows = {{"op", "type", "value", "computes", "casts", "us", "because of", "rule"}};
   for (size_t i = 0; i < e.ops.size(); ++i) {
     const AmpOpEntry& op = e.report.ops[i];
     const std::string computes = op.precision == "untouched" ? "-" : op.precision == "low" ? DTypeWord(e.report.low) : "fp32";
     rows.push_back({absl::StrCat(i), op.type, Short(op.value), computes, absl::StrCat(e.ops[i].casts.size()),
-                    Short(Cause(e, static_cast<int>(i))), op.reason.empty() ? op.rule : absl::StrCat(op.rule, ": ", op.reason)});
+                    e.device.empty() ? "-" : absl::StrFormat("%.3g", e.ops[i].seconds * 1e6), Short(Cause(e, static_cast<int>(i))),
+                    op.reason.empty() ? op.rule : absl::StrCat(op.rule, ": ", op.reason)});
   }
   return FormatTable(rows);
 }

@@ -13,6 +13,10 @@
 #include "passes/amp/protect/bounds.h"
 #include "passes/amp/select/original_names.h"
 #include "passes/amp/select/select_ops.h"
+#include "passes/analysis/time_model.h"
+#include "runtime/convert/prediction.h"
+#include "runtime/convert/sizes.h"
+#include "runtime/convert/target_numbers.h"
 
 namespace ampc {
 namespace {
@@ -54,6 +58,23 @@ absl::StatusOr<std::vector<int>> CastsOf(const std::string& value, const Program
   return UsageError(absl::StrCat("--why-cast: the model has no value '", value, "'", Suggest(value, names)));
 }
 
+// With options in effect.
+ExplainedTimes TimesOf(const Program& program, const AmpDecision& decision, const ConvertOptions& options) {
+  if (program.num_op_ids() > kMostPredictedOps) return {};
+  const DeviceNumbers& device = NumbersOfTarget(options.target);
+  const ProgramSizes sizes = SizesFor(options, program);
+  const TimeModel model(program, &sizes, device, decision.low);
+  ExplainedTimes times{.device = std::string(device.name), .ops = std::vector<double>(program.num_op_ids(), 0)};
+  times.fp32 = times.ops;
+  times.casts.resize(program.num_var_ids(), 0);
+  ForEachOp(program, [&](const Op& op) {
+    times.ops[op.id()] = model.OpSeconds(op, decision.For(op).low);
+    times.fp32[op.id()] = model.OpSeconds(op, false);
+  });
+  ForEachVar(program, [&](const Var& var) { times.casts[var.id()] = model.CastSeconds(var, var.block().index()); });
+  return times;
+}
+
 // Of all `count` things.
 std::vector<int> All(size_t count) {
   std::vector<int> indexes(count);
@@ -69,12 +90,18 @@ absl::StatusOr<ExplainedConversion> ExplainConversion(const ExplainOptions& opti
   const OnTiny on_tiny = OnTinyOption({{"on_tiny", convert.on_tiny}}).value_or(OnTiny::kSubnormal);  // Convert refuses other words
   AMPC_ASSIGN_OR_RETURN(const InputRanges ranges, ParseInputRanges(convert.input_ranges));
   std::optional<Causes> causes;
-  convert.decided = [&](const Program& program, const AmpDecision& decision) { causes.emplace(program, decision, on_tiny, ranges); };
+  ConvertOptions in_effect = convert;
+  AMPC_RETURN_IF_ERROR(ResolveConvertOptions(&in_effect));
+  ExplainedTimes times;
+  convert.decided = [&](const Program& program, const AmpDecision& decision) {
+    causes.emplace(program, decision, on_tiny, ranges);
+    times = TimesOf(program, decision, in_effect);
+  };
   ExplainedConversion explained;
   AMPC_ASSIGN_OR_RETURN(explained.result, Convert(convert));
   if (!causes.has_value()) return UsageError("--level O0 decides nothing: --level O1 or O2 is needed");
   const Program& program = *explained.result.program;
-  explained.explanation = Explain(program, *explained.result.decision, *causes);
+  explained.explanation = Explain(program, *explained.result.decision, *causes, times);
   if (options.all()) {
     explained.ops = All(explained.explanation.ops.size());
     explained.casts = All(explained.explanation.report.casts.size());
@@ -94,6 +121,7 @@ std::string ExplainJson(const ExplainedConversion& explained) {
   JsonWriter json(JsonWriter::kIndented);
   json.BeginObject().Field("model", result.options.model).Field("dtype", DTypeWord(e.report.low));
   json.Field("level", e.report.level).Field("mode", e.report.mode).Field("target", result.options.target);
+  json.Field("device", e.device).Field("seconds", e.seconds);
   json.Field("low_ops", e.report.low_ops).Field("fp32_ops", e.report.fp32_ops).Field("untouched_ops", e.report.untouched_ops);
   json.Key("notes").BeginArray();
   for (const std::string& note : result.notes) json.String(note);

@@ -32,9 +32,11 @@ TEST_F(ExplainTest, PrintsATableOfAllOps) {
   const std::string text = Ok({"explain", "spectrum.pdmodel"});
   EXPECT_THAT(text, HasSubstr("spectrum.pdmodel: at level O2 "));
   EXPECT_THAT(text,
-              ContainsRegex("op  type       value  computes  casts  because of +rule\n 0  matmul_v2  h      fp16          1 +allow: "));
-  EXPECT_THAT(text,
-              ContainsRegex(" 2  matmul_v2  s      fp32          [01]  log reads a +protect.log: leads to a logarithm of small values"));
+              ContainsRegex(
+                  "op  type       value  computes  casts  us +because of +rule\n 0  matmul_v2  h      fp16          1  [0-9.]+ +allow: "));
+  EXPECT_THAT(
+      text,
+      ContainsRegex(" 2  matmul_v2  s      fp32          [01]  [0-9.]+ +log reads a +protect.log: leads to a logarithm of small values"));
 }
 
 TEST_F(ExplainTest, TellsOfOpsHowTheirDecisionCameAbout) {
@@ -54,6 +56,34 @@ TEST_F(ExplainTest, TellsOfCastsWhoNeedsThem) {
               HasSubstr("because matmul_v2 computes in low precision (allow: "));
   EXPECT_THAT(Ok({"explain", "spectrum.pdmodel", "--why-cast", "h", "--exclude", "h"}),
               HasSubstr("and op 0 (matmul_v2), which makes it, computes in fp32 (exclude: "));
+}
+
+// The sum of the times of all ops and casts is the time that convert predicts.
+TEST_F(ExplainTest, TellsWhatOpsAndCastsTake) {
+  MakeModel("spectrum", kSpectrum);
+  for (const char* target : {"cuda", "cuda:7.5", "cpu"}) {
+    const std::vector<std::string> options = {"--target", target, "--exclude", "h"};
+    const auto with = [&](std::vector<std::string> words) {
+      words.insert(words.end(), options.begin(), options.end());
+      return words;
+    };
+    const JsonValue explained = OkJson(with({"explain", "spectrum.pdmodel"}));
+    const JsonValue converted = OkJson(with({"convert", "spectrum.pdmodel", "-o", "low.pdmodel"}));
+    double mixed = 0, fp32 = 0;
+    for (const JsonValue& op : explained.Find("ops")->items) {
+      mixed += Number(op, "seconds");
+      fp32 += Number(op, "fp32_seconds");
+    }
+    for (const JsonValue& cast : explained.Find("casts")->items) mixed += Number(cast, "seconds");
+    const JsonValue& predicted = *converted.Find("predicted");
+    EXPECT_NEAR(mixed, Number(predicted, "seconds_after"), 1e-6 * mixed) << target;
+    EXPECT_NEAR(fp32, Number(predicted, "seconds_before"), 1e-6 * fp32) << target;
+    EXPECT_NEAR(mixed, Number(explained, "seconds"), 1e-6 * mixed) << target;
+  }
+  EXPECT_THAT(Ok({"explain", "spectrum.pdmodel", "--op", "h"}),
+              ContainsRegex("  predicted on cuda:8.0: [0-9.]+ us, [0-9.]+ % of the time; in fp32 "));
+  EXPECT_THAT(Ok({"explain", "spectrum.pdmodel", "--why-cast", "h", "--exclude", "h"}),
+              ContainsRegex("  predicted on cuda:8.0: [0-9.]+ us\n"));
 }
 
 TEST_F(ExplainTest, IsTheSameForTheConvertedModel) {

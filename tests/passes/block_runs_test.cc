@@ -2,6 +2,7 @@
 #include "passes/analysis/block_runs.h"
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"

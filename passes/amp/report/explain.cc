@@ -29,6 +29,15 @@ std::string RuleText(const AmpOpEntry& op) { return op.reason.empty() ? op.rule 
 
 std::string ShareText(double part, double all) { return all > 0 ? absl::StrFormat("%.1f %%", 100 * part / all) : "none"; }
 
+double SecondsOf(const std::vector<double>& seconds, int id) { return id < static_cast<int>(seconds.size()) ? seconds[id] : 0; }
+
+// A cast has one side that the decided program has, too.
+double SecondsOfCast(const ExplainedTimes& times, const Op& cast) {
+  return SecondsOf(times.casts, std::min(cast.inputs()[0]->id(), cast.outputs()[0]->id()));
+}
+
+std::string Microseconds(double seconds) { return absl::StrFormat("%.3g us", seconds * 1e6); }
+
 std::string CastLine(const AmpCastEntry& cast) {
   return absl::StrCat(Quoted(cast.source), " (", LongName(cast.from), ") -> ", Quoted(cast.result), " (", LongName(cast.to), ")");
 }
@@ -41,8 +50,9 @@ int MakerOf(const Explanation& e, absl::string_view source) {
 
 }  // namespace
 
-Explanation Explain(const Program& program, const AmpDecision& decision, const Causes& causes) {
+Explanation Explain(const Program& program, const AmpDecision& decision, const Causes& causes, const ExplainedTimes& times) {
   Explanation e;
+  e.device = times.device;
   e.report = MakeAmpReport(program, &decision);
   e.by_id.assign(program.num_op_ids(), -1);
   std::vector<const Op*> ops;
@@ -51,6 +61,7 @@ Explanation Explain(const Program& program, const AmpDecision& decision, const C
   ForEachOp(program, [&](const Op& op) {
     if (IsInserted(op)) {
       cast_of[op.outputs()[0]->id()] = casts++;
+      e.seconds += e.casts.emplace_back(SecondsOfCast(times, op));
       return;
     }
     e.by_id[op.id()] = static_cast<int>(ops.size());
@@ -77,6 +88,9 @@ Explanation Explain(const Program& program, const AmpDecision& decision, const C
     out.bytes = cost.bytes;
     e.flops += cost.flops;
     e.bytes += cost.bytes;
+    out.seconds = SecondsOf(times.ops, op->id());
+    out.fp32 = SecondsOf(times.fp32, op->id());
+    e.seconds += out.seconds;
   }
   return e;
 }
@@ -101,6 +115,10 @@ std::string ExplainOpText(const Explanation& e, int op) {
   for (const int cast : explained.casts) absl::StrAppend(&out, "  reads a cast: ", CastLine(e.report.casts[cast]), "\n");
   absl::StrAppend(&out, "  work: ", ShareText(explained.flops, e.flops), " of all flops, ", ShareText(explained.bytes, e.bytes),
                   " of all bytes\n");
+  if (!e.device.empty()) {
+    absl::StrAppend(&out, "  predicted on ", e.device, ": ", Microseconds(explained.seconds), ", ", ShareText(explained.seconds, e.seconds),
+                    " of the time; in fp32 ", Microseconds(explained.fp32), "\n");
+  }
   return out;
 }
 
@@ -111,6 +129,7 @@ std::string ExplainCastText(const Explanation& e, int cast) {
   absl::StrAppend(&out, "  read by ", absl::StrJoin(absl::MakeConstSpan(entry.consumers).subspan(0, shown), ", "));
   if (shown < entry.consumers.size()) absl::StrAppend(&out, " and ", entry.consumers.size() - shown, " more");
   absl::StrAppend(&out, "\n  because ", entry.reason, "\n");
+  if (!e.device.empty()) absl::StrAppend(&out, "  predicted on ", e.device, ": ", Microseconds(e.casts[cast]), "\n");
   const int maker = MakerOf(e, entry.source);
   if (maker >= 0)
     absl::StrAppend(&out, "  and ", OpName(e, maker), ", which makes it, ", TypeWord(e, e.report.ops[maker]), " (",
@@ -134,7 +153,8 @@ void WriteExplainedOp(const Explanation& e, int op, JsonWriter& json) {
   }
   json.EndArray().Field("left_out", explained.left_out).Key("casts").BeginArray();
   for (const int cast : explained.casts) json.String(e.report.casts[cast].result);
-  json.EndArray().Field("flops", explained.flops).Field("bytes", explained.bytes).EndObject();
+  json.EndArray().Field("flops", explained.flops).Field("bytes", explained.bytes);
+  json.Field("seconds", explained.seconds).Field("fp32_seconds", explained.fp32).EndObject();
 }
 
 void WriteExplainedCast(const Explanation& e, int cast, JsonWriter& json) {
@@ -146,7 +166,7 @@ void WriteExplainedCast(const Explanation& e, int cast, JsonWriter& json) {
       .Key("consumers")
       .BeginArray();
   for (const std::string& consumer : entry.consumers) json.String(consumer);
-  json.EndArray().Field("reason", entry.reason).EndObject();
+  json.EndArray().Field("reason", entry.reason).Field("seconds", e.casts[cast]).EndObject();
 }
 
 }  // namespace ampc

@@ -27,12 +27,23 @@ struct ExplainedOp {
   int left_out = 0;                  // steps of a long chain, before the last one
   std::vector<int> casts;            // that it reads: indexes in AmpReport::casts
   double flops = 0, bytes = 0;       // unknown dims count as 1; 0 where the record says nothing
+  double seconds = 0, fp32 = 0;      // predicted: as decided, and in fp32
+};
+
+// Predicted times of a decision that is not yet carried out.
+struct ExplainedTimes {
+  std::string device = {};             // "": nothing is
+  std::vector<double> ops, fp32 = {};  // seconds by Op::id: as decided, and in fp32
+  std::vector<double> casts = {};      // by Var::id
 };
 
 struct Explanation {
   AmpReport report;
   std::vector<ExplainedOp> ops;  // one for each of the report's
+  std::vector<double> casts;     // predicted seconds, one for each of the report's
   double flops = 0, bytes = 0;   // of all ops
+  double seconds = 0;            // with the casts
+  std::string device;            // for which times are predicted; "" where they are not
 
   std::vector<int> by_id;                          // by Op::id: index in AmpReport::ops, -1 for none
   absl::flat_hash_map<std::string, int> by_value;  // the op that makes it, by name in the converted program
@@ -41,7 +52,7 @@ struct Explanation {
 };
 
 // Of a converted program and what its decision was made from.
-Explanation Explain(const Program& program, const AmpDecision& decision, const Causes& causes);
+Explanation Explain(const Program& program, const AmpDecision& decision, const Causes& causes, const ExplainedTimes& times = {});
 
 // "op 4 (log) reads 't': the operand of ..."
 std::string Sentence(const Explanation& explanation, const ExplainedStep& step);
