@@ -3,6 +3,11 @@
 
 #include <filesystem>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "graph/base/json_reader.h"
+#include "runtime/convert/report.h"
 #include "tests/e2e/process.h"
 #include "tests/report/png.h"
 #include "tests/report/reported.h"
@@ -19,6 +24,16 @@ std::string Chromium() {
     if (std::filesystem::exists(path)) return path;
   }
   return "";
+}
+
+// encodeURIComponent undone.
+std::string Decoded(const std::string& text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    out.push_back(text[i] == '%' ? static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16)) : text[i]);
+    if (text[i] == '%') i += 2;
+  }
+  return out;
 }
 
 class BrowserTest : public ::testing::Test {
@@ -146,6 +161,14 @@ expect("the wheel with Ctrl zooms", view() !== before);
 before = view();
 press(one("#canvas"), "ArrowLeft");
 expect("arrows pan", view() !== before);
+before = view();
+press(one("#canvas"), "+");
+expect("+ zooms", view() !== before);
+press(one("#canvas"), "-");
+expect("- zooms back", view() === before);
+press(document.body, "/");
+expect("/ searches", document.activeElement === one("#graph-tools input[type=search]"));
+document.activeElement.blur();
 one(".legend button.cast").click();
 expect("the legend dims", document.querySelectorAll(".node.dim").length > 0 && !one(".node.cast").classList.contains("dim"));
 
@@ -172,6 +195,45 @@ document.documentElement.dataset.failed = failed.join("; ") || "nothing";
 TEST_F(BrowserTest, AnswersToMouseAndKeys) {
   WriteFile(folder_ / "hands.html", ReadFile(folder_ / "r.html") + kHands);
   EXPECT_THAT(After(Dom("", "hands.html"), "<html", ">"), HasSubstr("data-failed=\"nothing\""));
+}
+
+// The page's option for each low op, evil names among them, keeps that op in fp32 and no other.
+TEST_F(BrowserTest, AnExclusionCanBeCopied) {
+  constexpr char kCollect[] = R"JS(<script>
+const all = [];
+const ops = JSON.parse(document.getElementById("report-data").textContent).ops;
+const rows = document.querySelectorAll("#decisions tbody tr");
+if (rows.length !== ops.length) all.push("missing rows");
+rows.forEach((row, i) => {
+  row.click();
+  const place = document.getElementById("exclusion");
+  if ((ops[i].precision === "low") !== (place !== null)) all.push("missing");
+  if (place) all.push(ops[i].value + "\n" + place.textContent);
+});
+const shown = document.createElement("pre");
+shown.id = "all";
+shown.textContent = encodeURIComponent(JSON.stringify(all));
+document.body.replaceChildren(shown);
+</script>)JS";
+  WriteFile(folder_ / "all.html", ReadFile(folder_ / "r.html") + kCollect);
+  const std::string dom = Dom("", "all.html");
+  const absl::StatusOr<JsonValue> all = ParseJson(Decoded(After(dom, "id=\"all\">", "</pre>").substr(9)));
+  ASSERT_TRUE(all.ok()) << all.status().message();
+  EXPECT_GT(all->items.size(), 12u);
+  for (const JsonValue& item : all->items) {
+    const std::vector<std::string> parts = absl::StrSplit(item.text, absl::MaxSplits('\n', 1));
+    ASSERT_EQ(parts.size(), 2u) << parts[0];
+    const std::string prefix = "--exclude '";
+    ASSERT_TRUE(absl::StartsWith(parts[1], prefix)) << parts[1];
+    const std::string selector = absl::StrReplaceAll(parts[1].substr(prefix.size(), parts[1].size() - prefix.size() - 1), {{"'\\''", "'"}});
+    const ConvertResult excluded = Convert(folder_, ReportedProgram(), {selector});
+    ASSERT_NE(excluded.program, nullptr) << selector;
+    std::vector<std::string> kept;
+    for (const AmpOpEntry& op : ReportOf(excluded).ops) {
+      if (op.rule == "exclude") kept.push_back(op.value);
+    }
+    EXPECT_THAT(kept, ::testing::ElementsAre(parts[0])) << selector;
+  }
 }
 
 TEST_F(BrowserTest, TheSmallestProgramsAreShown) {

@@ -42,13 +42,14 @@ block then parent=main {
 }
 
 // Converts `text` in `folder`.
-inline ConvertResult Convert(const TempFolder& folder, const std::string& text) {
+inline ConvertResult Convert(const TempFolder& folder, const std::string& text, const std::vector<std::string>& exclude = {}) {
   ConvertOptions options;
   WriteFile(folder / "model.prog", text);
   options.model = folder / "model.prog";
   options.output = folder / "low.ampc";
   options.command = "ampc convert 'a <b>.prog' --output low.ampc";
   options.no_sync = true;
+  options.exclude = exclude;
   absl::StatusOr<ConvertResult> result = ampc::Convert(options);
   EXPECT_TRUE(result.ok()) << result.status().message();
   return result.ok() ? *std::move(result) : ConvertResult();

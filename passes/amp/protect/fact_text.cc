@@ -16,8 +16,8 @@ void AddBounds(const Fact& fact, std::vector<std::string>* parts) {
 }
 
 void AddTraits(const Fact& fact, std::vector<std::string>* parts) {
-  static constexpr absl::string_view kTraits[] = {"constant", "large",   "small",  "square", "statistic", "summed",    "exponential",
-                                                  "whole",    "product", "extent", "fed",    "loss",      "worst case"};
+  static constexpr absl::string_view kTraits[] = {"constant", "large",   "small",  "square", "statistic", "summed",     "exponential",
+                                                  "whole",    "product", "extent", "fed",    "loss",      "worst case", "moment"};
   for (size_t i = 0; i < std::size(kTraits); ++i) {
     if (fact.Has(static_cast<uint16_t>(1 << i))) parts->emplace_back(kTraits[i]);
   }

@@ -34,9 +34,17 @@ function describeOp(position, node) {
   } else {
     parts.push(element("p.lead", { style: "margin-top: 6px" }, "Its decision is in the .json report."));
   }
+  if (op?.precision === "low") parts.push(...exclusion(op));
   if (guard) parts.push(element("h3", {}, "Guard region"), element("p", {}, `fp16_guard ${guard}`));
   parts.push(...valueList("Reads", reads.map((value) => valueItem(value, before(value)))), ...valueList("Makes", makes.map((value) => valueItem(value, readersOf.get(value) || []))));
   return [element("div.sub", {}, `op #${position + 1}`), element("div.name", {}, op ? op.op : node.label), ...parts, ...insideButtons(node)];
+}
+
+// The option that keeps this op alone in fp32, as a shell reads it.
+function exclusion(op) {
+  const name = op.value.replace(/[&,;]/g, "?");  // these part selectors
+  const text = `--exclude 'name:${name.replaceAll("'", "'\\''")}'`;
+  return [element("h3", {}, "Keep it in fp32"), element("div.command", {}, element("pre", { id: "exclusion" }, text), copyButton("exclusion"))];
 }
 
 function insideButtons(node) {

@@ -23,7 +23,7 @@ const picture = {
     const names = element("datalist", { id: "op-names" }, report.ops.slice(0, 1000).map((op) => element("option", { value: op.value }, op.op)));
     const fold = graph.flat && element("label", {}, element("input", { type: "checkbox", checked: true, id: "fold", onchange: (event) => this.setMode(event.target.checked ? "grouped" : "flat") }), "Fold repeated blocks");
     document.getElementById("graph-tools").append(this.crumbs, element("span.spring"), this.legend, fold || "", find, names);
-    canvas.append(element("span.hint", {}, "drag to pan, Ctrl + wheel or pinch to zoom"), element("div.zoom", {},
+    canvas.append(element("span.hint", {}, "drag or arrows to pan, + and - or Ctrl + wheel to zoom, / to search"), element("div.zoom", {},
       [["−", "Zoom out", () => this.zoom(1 / 1.3)], ["+", "Zoom in", () => this.zoom(1.3)], ["Fit", "Fit to the window", () => this.fit(0)]].map(([text, title, onclick]) => element("button", { type: "button", title, "aria-label": title, onclick }, text))));
     this.listen();
     this.open([{ scene: 0, shift: 0 }]);

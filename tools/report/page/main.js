@@ -36,6 +36,11 @@ drawWeights();
 drawCasts();
 obey();
 addEventListener("hashchange", obey);
+addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
+  event.preventDefault();
+  document.querySelector("#graph-tools input[type=search]")?.focus();
+});
 addEventListener("beforeprint", () => picture.svg && picture.toPaper());
 addEventListener("afterprint", () => picture.svg && picture.place());
 root.dataset.ready = "1";

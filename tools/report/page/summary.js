@@ -51,19 +51,20 @@ function drawSummary() {
           : element("p.note", {}, report.weights.length ? "stored low before, or without values" : "no weight changed its type")),
       tile("Time", seconds(report.seconds), element("p.note", {}, `reading ${seconds(report.load_seconds)}, deciding and rewriting ${seconds(report.pass_seconds)}, writing ${seconds(report.save_seconds)}`))),
     element("div.card.run", {}, element("h3", {}, "The same again"),
-      element("div.command", {}, element("pre", { id: "command" }, report.command || `ampc convert ${report.input} -o ${report.output}`), copyButton()),
+      element("div.command", {}, element("pre", { id: "command" }, report.command || `ampc convert ${report.input} -o ${report.output}`), copyButton("command")),
       element("details.more", {}, element("summary", {}, "Passes and their options"), element("pre", {}, report.pipeline.split(/,(?![^{]*\})/).join("\n") || "none"))),
     ...report.notes.map((note) => element("p.notice", {}, note)));
 }
 
-function copyButton() {
+// Copies the text of the element with that id, or selects it where the browser does not let a page copy.
+function copyButton(id) {
   const button = element("button", { type: "button", onclick: async () => {
-    const text = document.getElementById("command").textContent;
+    const place = document.getElementById(id);
     try {
-      await navigator.clipboard.writeText(text);
+      await navigator.clipboard.writeText(place.textContent);
       button.textContent = "Copied";
     } catch (error) {
-      getSelection().selectAllChildren(document.getElementById("command"));
+      getSelection().selectAllChildren(place);
       button.textContent = "Selected";
     }
     setTimeout(() => { button.textContent = "Copy"; }, 1500);
