@@ -69,6 +69,13 @@ bool KeepsSize(const Visit& v) {
   return (name == "depthwise_conv2d" || name == "conv2d") && IsBlur(v);
 }
 
+// The number that scale * x + bias adds to x, before the factor; 0 for other ops.
+double OffsetOf(const Op& op) {
+  const double factor = std::fabs(op.GetFloat("scale", 1)), bias = std::fabs(op.GetFloat("bias"));
+  if (!op.HasTrait(OpTrait::kAffine) || factor == 0) return 0;
+  return op.GetBool("bias_after_scale", true) ? bias / factor : bias;
+}
+
 // Does the op take much of a feed away?
 bool CancelsFeed(Visit& v) {
   const Op& op = v.op;
@@ -79,7 +86,7 @@ bool CancelsFeed(Visit& v) {
     return false;
   }
   if (OriginOfResult(v) < 0) return false;
-  const bool scales = v.Is(OpTrait::kProduct) || v.Is(OpTrait::kDivision);
+  const bool scales = v.Is(OpTrait::kProduct) || v.Is(OpTrait::kDivision) || v.Is(OpTrait::kAffine);
   bool alone = true, large = false;  // large: there is a large offset, or two pieces
   int pieces = 0;
   for (const Var* var : op.inputs()) {
@@ -92,7 +99,7 @@ bool CancelsFeed(Visit& v) {
   if (!alone) return false;
   const bool sum = v.Is(OpTrait::kAdditive) && !v.Is(OpTrait::kSelection) && op.inputs().size() == 2;
   if (AmpClassOf(op) == AmpClass::kClear || (pieces == 1 && (scales || sum))) v.Give(Fact::kFed);
-  return sum && large;
+  return (sum && large) || OffsetOf(op) >= kSmallOffset;
 }
 
 }  // namespace
