@@ -31,17 +31,14 @@ absl::StatusOr<WeightCache::Packed> WeightCache::Get(const HostTensor* value, st
     lasting = lasting_.contains(value);
     if (const auto at = packed_.find(key); at != packed_.end()) return at->second;
   }
-  AMPC_ASSIGN_OR_RETURN(HostTensor tensor, pack());
-  Packed packed = std::make_shared<const HostTensor>(std::move(tensor));
+  AMPC_ASSIGN_OR_RETURN(Packed packed, pack());
   if (!lasting) return packed;
   MutexLock lock(mutex_);
   return packed_.emplace(key, std::move(packed)).first->second;
 }
 
 absl::StatusOr<WeightCache::Packed> GetPacked(WeightCache* cache, const HostTensor* value, std::string format, WeightCache::PackFn pack) {
-  if (cache != nullptr) return cache->Get(value, std::move(format), pack);
-  AMPC_ASSIGN_OR_RETURN(HostTensor tensor, pack());
-  return std::make_shared<const HostTensor>(std::move(tensor));
+  return cache != nullptr ? cache->Get(value, std::move(format), pack) : pack();
 }
 
 }  // namespace ampc

@@ -19,7 +19,7 @@ namespace ampc {
 class WeightCache {
  public:
   using Packed = std::shared_ptr<const HostTensor>;
-  using PackFn = absl::FunctionRef<absl::StatusOr<HostTensor>()>;
+  using PackFn = absl::FunctionRef<absl::StatusOr<Packed>()>;
 
   using ReadFn = std::function<absl::StatusOr<std::shared_ptr<const HostTensor>>()>;
 

@@ -17,6 +17,7 @@
 #include "kernels/lib/conv_cut.h"
 #include "kernels/lib/conv_descs.h"
 #include "kernels/lib/conv_nan.h"
+#include "kernels/lib/conv_phases.h"
 #include "kernels/lib/onednn_primitive.h"
 #include "kernels/nan_watch.h"
 #include "kernels/parallel.h"
@@ -379,6 +380,10 @@ class OneDnnConv final : public Conv {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Conv>> MakeConv(const ConvSpec& spec, const HostTensor* filter, WeightCache* cache) {
+  if (filter != nullptr && spec.transposed) {
+    AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Conv> phases, MakePhases(spec, *filter, cache));
+    if (phases != nullptr) return phases;
+  }
   AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Conv> conv, OneDnnConv::Make(spec, filter, cache));
   return MayLoseNan(spec.activation) ? KeepNan(std::move(conv), spec, filter, cache) : std::move(conv);
 }

@@ -1,4 +1,5 @@
 #include "kernels/lib/int8.h"
+#include "kernels/lasting_tensor.h"
 
 #include <algorithm>
 #include <array>
@@ -24,11 +25,11 @@ absl::StatusOr<WeightCache::Packed> PackBytes(const HostTensor& data, const Host
                                               WeightCache* cache) {
   const std::string format = absl::StrCat("int8+", absl::string_view(reinterpret_cast<const char*>(&to), sizeof(to)),
                                           absl::string_view(reinterpret_cast<const char*>(&from), sizeof(from)));
-  return GetPacked(key == nullptr ? nullptr : cache, key, format, [&]() -> absl::StatusOr<HostTensor> {
+  return GetPacked(key == nullptr ? nullptr : cache, key, format, [&]() -> absl::StatusOr<WeightCache::Packed> {
     AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Primitive> reorder, Primitive::CreateReorder(from, to));
-    AMPC_ASSIGN_OR_RETURN(HostTensor packed, HostTensor::CreateUninitialized(DType::kU8, {Bytes(to)}));
+    AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<HostTensor> packed, CreateLasting(DType::kU8, {Bytes(to)}));
     AMPC_ASSIGN_OR_RETURN(const HostTensor scratch, HostTensor::CreateUninitialized(DType::kU8, {reorder->scratchpad_bytes()}));
-    AMPC_RETURN_IF_ERROR(reorder->Execute({data.data(), packed.mutable_data(), scratch.data()}));
+    AMPC_RETURN_IF_ERROR(reorder->Execute({data.data(), packed->mutable_data(), scratch.data()}));
     return packed;
   });
 }

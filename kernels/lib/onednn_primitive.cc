@@ -1,4 +1,5 @@
 #include "kernels/lib/onednn_primitive.h"
+#include "kernels/lasting_tensor.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -151,11 +152,11 @@ absl::StatusOr<WeightCache::Packed> Pack(const HostTensor& data, int64_t first, 
   // Both layouts: a square weight that one product transposes and another does not is packed in one order from two.
   std::string format(reinterpret_cast<const char*>(&to), sizeof(to));
   absl::StrAppend(&format, absl::string_view(reinterpret_cast<const char*>(&from), sizeof(from)), "+", first);
-  return GetPacked(cache, &data, format, [&]() -> absl::StatusOr<HostTensor> {
+  return GetPacked(cache, &data, format, [&]() -> absl::StatusOr<WeightCache::Packed> {
     AMPC_ASSIGN_OR_RETURN(const std::unique_ptr<Primitive> reorder, Primitive::CreateReorder(from, to));
-    AMPC_ASSIGN_OR_RETURN(HostTensor packed, HostTensor::CreateUninitialized(DType::kU8, {Bytes(to)}));
+    AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<HostTensor> packed, CreateLasting(DType::kU8, {Bytes(to)}));
     AMPC_ASSIGN_OR_RETURN(const HostTensor scratch, HostTensor::CreateUninitialized(DType::kU8, {reorder->scratchpad_bytes()}));
-    AMPC_RETURN_IF_ERROR(reorder->Execute({data.values<float>().data() + first, packed.mutable_data(), scratch.data()}));
+    AMPC_RETURN_IF_ERROR(reorder->Execute({data.values<float>().data() + first, packed->mutable_data(), scratch.data()}));
     return packed;
   });
 }

@@ -1,4 +1,5 @@
 #include "runtime/exec/host_executor.h"
+#include "kernels/lasting_tensor.h"
 
 #include <cstring>
 #include <deque>
@@ -25,10 +26,10 @@ absl::Status RunStep(const Step& step, void* const* operands, void* workspace, i
 }  // namespace
 
 struct HostExecutor::Arena {
-  HostTensor memory;
+  std::shared_ptr<HostTensor> memory;
   std::vector<void*> operands;    // as plan.operands, resolved
   std::vector<void*> workspaces;  // by step
-  char* at(int64_t offset) { return static_cast<char*>(memory.mutable_data()) + offset; }
+  char* at(int64_t offset) { return static_cast<char*>(memory->mutable_data()) + offset; }
 };
 
 HostExecutor::HostExecutor(std::unique_ptr<const ExecutionPlan> p) : Executor(std::move(p)) {
@@ -51,7 +52,7 @@ absl::StatusOr<std::unique_ptr<HostExecutor::Arena>> HostExecutor::TakeArena() c
     }
   }
   auto arena = std::make_unique<Arena>();
-  AMPC_ASSIGN_OR_RETURN(arena->memory, HostTensor::CreateUninitialized(DType::kU8, {plan().arena_bytes}));
+  AMPC_ASSIGN_OR_RETURN(arena->memory, CreateLasting(DType::kU8, {plan().arena_bytes}));
   for (const Address& address : plan().operands) {
     void* p = nullptr;
     if (address.kind == Address::kArena) p = arena->at(address.offset);
@@ -115,7 +116,7 @@ void HostExecutor::CopyFetch(size_t i, const Arena& arena, absl::Span<const Host
   HostTensor& to = fetches[i];
   const void* from = nullptr;
   switch (address.kind) {
-    case Address::kArena: from = static_cast<const char*>(arena.memory.data()) + address.offset; break;
+    case Address::kArena: from = static_cast<const char*>(arena.memory->data()) + address.offset; break;
     case Address::kConstant: from = address.constant; break;
     case Address::kState: from = address.state; break;
     case Address::kFeed: from = feeds[address.feed]->data(); break;
@@ -145,7 +146,7 @@ absl::StatusOr<SharedTensor> HostExecutor::ShareFetch(size_t i, const Arena& are
   if (handed_on != nullptr && (*handed_on)->dtype() == dtype && (*handed_on)->dims() == absl::MakeConstSpan(desc.dims)) return *handed_on;
   AMPC_ASSIGN_OR_RETURN(HostTensor t, HostTensor::CreateUninitialized(dtype, desc.dims));
   const void* from = handed_on != nullptr ? (*handed_on)->data() : address.constant;
-  if (address.kind == Address::kArena) from = static_cast<const char*>(arena.memory.data()) + address.offset;
+  if (address.kind == Address::kArena) from = static_cast<const char*>(arena.memory->data()) + address.offset;
   if (t.size_bytes() > 0) std::memcpy(t.mutable_data(), from, t.size_bytes());
   return std::make_shared<const HostTensor>(std::move(t));
 }

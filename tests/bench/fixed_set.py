@@ -25,7 +25,7 @@ NETWORKS = {
     "transformer": {"tv_vit": 0, "tv_swin": 0, "timm_crossvit_tiny_240": 0, "timm_mobilevit_xxs": 0, "hf_image_segformer": 0, "hf_bert": 0, "hf_deberta": 0, "hf_t5_encoder": 0,
                     "hf_gpt2": 0, "hf_llama": 0},
     "detector": {"tv_ssdlite320": 0, "tv_retinanet": 0, "hf_image_detr": 0},
-    "recurrent": {"made_lstm_deep": 0, "made_gru": 0, "made_tagger": 0, "loop_scripted_greedy": 0},
+    "recurrent": {"made_lstm_deep": 0, "made_gru": 0, "made_tagger": 0, "loop_while_greedy": 0},
     "speech": {"hf_whisper_encoder": 0, "hf_wav2vec2": 0},
     "tiny": {"timm_lcnet_035": 0, "timm_mobilenetv3_small_050": 0, "timm_tinynet_e": 0},
 }
@@ -51,15 +51,18 @@ def fetched(args, name, batch):
 
 
 def exported(args, name, side):
-    """The model that one of torch's exporters makes of a network, and its feeds; kept in --exports."""
+    """The model that the first of torch's exporters that can makes of a network, and its feeds; kept in --exports."""
     def make(work):
-        folder = os.path.join(args.exports, name + ".script")
-        model, feeds = os.path.join(folder, "plain.onnx"), os.path.join(folder, "feeds.npz")
-        if not (os.path.exists(model) and os.path.exists(feeds)):
-            command = [args.torch, os.path.join(WILD, "run.py"), "--export", "--only", name, "--exporters", "script", "--work", args.exports, "--results", os.path.join(args.exports, "results")]
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-            if not os.path.exists(model):
-                raise RuntimeError(common.why(1, done.stdout))
+        for exporter in ("script", "dynamo"):
+            folder = os.path.join(args.exports, f"{name}.{exporter}")
+            model, feeds = os.path.join(folder, "plain.onnx"), os.path.join(folder, "feeds.npz")
+            if not (os.path.exists(model) and os.path.exists(feeds)):
+                subprocess.run([args.torch, os.path.join(WILD, "run.py"), "--export", "--only", name, "--exporters", exporter, "--work", args.exports,
+                                "--results", os.path.join(args.exports, "results")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            if os.path.exists(model):
+                break
+        else:
+            raise RuntimeError("neither exporter takes it")
         if not side:
             return model, feeds
         resized = os.path.join(work, name + ".npz")

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "tests/kernels/layouts.h"
 #include "tests/kernels/op_run.h"
@@ -324,6 +325,28 @@ TEST(Conv2DTranspose, MatchesTheDefinition) {
          .activation = "relu"});
   for (const DType t : {DType::kF16, DType::kBF16}) {
     Check({.op = op, .x = {1, 32, 5, 6}, .filter = {32, 32, 2, 2}, .strides = {2, 2}, .bias = true, .dtype = t});
+  }
+}
+
+// Large enough to be computed as convolutions of every stride-th tap.
+TEST(Conv2DTranspose, GeneratedPhases) {
+  std::mt19937 rng(1);
+  const auto pick = [&rng](std::vector<int64_t> of) { return of[rng() % of.size()]; };
+  const auto pair = [&](std::vector<int64_t> of) {
+    return std::vector<int32_t>{static_cast<int32_t>(pick(of)), static_cast<int32_t>(pick(of))};
+  };
+  for (int round = 0; round < 24; ++round) {
+    const int64_t in = pick({16, 24}), out = pick({16, 21, 32}), k = pick({2, 3, 4, 5});
+    Case c{.op = "conv2d_transpose", .x = {pick({1, 2}), in, pick({9, 14}), pick({7, 16})}, .filter = {in, out, k, pick({k, k, 3})}};
+    c.strides = pair({1, 2, 2, 3});
+    c.paddings = pair({0, 1});
+    c.bias = pick({0, 1}) == 1;
+    c.nhwc = pick({0, 1, 1}) == 1;
+    c.activation = pick({0, 1}) == 1 ? "" : pick({0, 1}) == 1 ? "relu" : "hard_swish";
+    c.dtype = pick({0, 1}) == 1 ? DType::kBF16 : DType::kF32;
+    if (c.strides[0] > 1 && c.strides[1] > 1 && pick({0, 1}) == 1) c.output_padding = {1, 1};
+    Check(c);
+    if (HasFatalFailure()) return;
   }
 }
 

@@ -1,6 +1,9 @@
-// The common parts of kernels: the registry, the evaluator, rounding, the cache of packed weights.
+// The common parts of kernels: the registry, the evaluator, rounding, the cache of packed weights and their memory.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+#include <random>
 #include <thread>
 
 #include "graph/base/convert.h"
@@ -8,6 +11,7 @@
 #include "graph/program.h"
 #include "kernels/cpu/kernels_registry.h"
 #include "kernels/evaluator.h"
+#include "kernels/lasting_tensor.h"
 #include "kernels/round.h"
 #include "kernels/weight_cache.h"
 #include "tests/testlib/status.h"
@@ -91,9 +95,9 @@ TEST(WeightCache, KeepsWhatWasPackedOfLastingValuesOnly) {
   WeightCache cache;
   cache.AddLasting(&lasting);
   int packs = 0;
-  const auto pack = [&]() -> absl::StatusOr<HostTensor> {
+  const auto pack = [&]() -> absl::StatusOr<WeightCache::Packed> {
     ++packs;
-    return lasting;
+    return std::make_shared<const HostTensor>(lasting);
   };
   ASSERT_OK_AND_ASSIGN(const WeightCache::Packed first, cache.Get(&lasting, "a", pack));
   ASSERT_OK_AND_ASSIGN(const WeightCache::Packed again, cache.Get(&lasting, "a", pack));
@@ -113,10 +117,40 @@ TEST(WeightCache, ServesThreadsAtTheSameTime) {
   std::vector<WeightCache::Packed> got(8);
   std::vector<std::thread> threads;
   for (WeightCache::Packed& g : got) {
-    threads.emplace_back([&cache, &value, &g] { g = *cache.Get(&value, "a", [&]() -> absl::StatusOr<HostTensor> { return value; }); });
+    threads.emplace_back([&cache, &value, &g] {
+      g = *cache.Get(&value, "a", [&]() -> absl::StatusOr<WeightCache::Packed> { return std::make_shared<const HostTensor>(value); });
+    });
   }
   for (std::thread& t : threads) t.join();
   for (const WeightCache::Packed& g : got) EXPECT_EQ(g, got[0]);
+}
+
+// Tensors of all sizes beside each other, some freed early, keep their values.
+TEST(LastingTensor, LiesApartFromOthers) {
+  std::mt19937 rng(1);
+  std::vector<std::shared_ptr<HostTensor>> held;
+  std::vector<uint8_t> values;
+  for (int round = 0; round < 200; ++round) {
+    const std::vector<int64_t> sizes = {0, 1, 4096, 65535, 65536, 100001, 3 << 20, 40 << 20};
+    ASSERT_OK_AND_ASSIGN(const std::shared_ptr<HostTensor> t, CreateLasting(DType::kU8, {sizes[rng() % (round % 20 == 0 ? 8 : 7)]}));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(t->data()) % 64, 0u);
+    held.push_back(t);
+    values.push_back(static_cast<uint8_t>(rng()));
+    std::fill_n(static_cast<uint8_t*>(t->mutable_data()), t->size_bytes(), values.back());
+    if (held.size() < 12) continue;
+    const size_t gone = rng() % held.size();
+    for (const uint8_t v : held[gone]->values<uint8_t>()) ASSERT_EQ(v, values[gone]);
+    held.erase(held.begin() + gone);
+    values.erase(values.begin() + gone);
+  }
+  for (size_t i = 0; i < held.size(); ++i) {
+    for (const uint8_t v : held[i]->values<uint8_t>()) ASSERT_EQ(v, values[i]);
+  }
+}
+
+TEST(LastingTensor, RefusesWhatNoTensorCanBe) {
+  EXPECT_FALSE(CreateLasting(DType::kF32, {int64_t{1} << 40, int64_t{1} << 40}).ok());
+  EXPECT_FALSE(CreateLasting(DType::kF32, {-1}).ok());
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "kernels/cpu/recurrent/rnn_spec.h"
 #include "kernels/cpu/simd/gates.h"
 #include "kernels/kernel_registry.h"
+#include "kernels/lasting_tensor.h"
 #include "kernels/lib/matmul.h"
 #include "kernels/parallel.h"
 
@@ -213,11 +214,12 @@ absl::Status RnnKernel::Run(const KernelArgs& args) const {
 template <typename T, typename E = T>
 absl::StatusOr<WeightCache::Packed> ByState(const KernelSpec& spec, const HostTensor& weight, const RnnSizes& s) {
   const std::string format = absl::StrCat("rnn state columns ", Name(kDTypeOf<E>), kTogether<T> > 1 ? " by two" : "");
-  return GetPacked(spec.weights, &weight, format, [&]() -> absl::StatusOr<HostTensor> {
+  return GetPacked(spec.weights, &weight, format, [&]() -> absl::StatusOr<WeightCache::Packed> {
     const int64_t all = PaddedColumns(s), rows = StoredRows<T>(s);
-    AMPC_ASSIGN_OR_RETURN(HostTensor packed, HostTensor::Create(kDTypeOf<E>, {rows * kTogether<T>, all}));
+    AMPC_ASSIGN_OR_RETURN(const std::shared_ptr<HostTensor> packed, CreateLasting(kDTypeOf<E>, {rows * kTogether<T>, all}));
     const auto from = weight.values<float>();
-    const auto to = packed.mutable_values<E>();
+    const auto to = packed->mutable_values<E>();
+    std::fill(to.begin(), to.end(), E{});
     for (int64_t r = 0; r < s.gate_row(); ++r) {
       const int64_t first = r / kBlock * kBlock, width = std::min(kBlock, all - first);
       for (int64_t k = 0; k < s.hidden; ++k) {
