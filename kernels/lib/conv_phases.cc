@@ -1,5 +1,4 @@
 #include "kernels/lib/conv_phases.h"
-#include "kernels/lasting_tensor.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/aligned.h"
 #include "graph/base/status_macros.h"
+#include "kernels/lasting_tensor.h"
+#include "kernels/layout.h"
 #include "kernels/lib/conv_descs.h"
 #include "kernels/parallel.h"
 
@@ -17,7 +18,7 @@ namespace ampc::onednn {
 namespace {
 
 constexpr int64_t kMostPhases = 32;
-constexpr double kLeastWork = 1e6;   // multiply-adds, below which the results are not worth being put apart
+constexpr double kLeastWork = 2e5;   // multiply-adds, below which the results are not worth being put apart
 constexpr int64_t kGrain = 1 << 15;  // bytes of a thread
 
 // Along one axis: results first, first + stride, ... are those of a convolution with every stride-th tap from `tap` on, from the last to
@@ -86,6 +87,9 @@ class PhasedConv final : public Conv {
   static absl::StatusOr<std::unique_ptr<Conv>> Make(const ConvSpec& spec, std::vector<std::vector<Phase>> axes, const HostTensor& filter,
                                                     WeightCache* cache) {
     std::unique_ptr<PhasedConv> conv(new PhasedConv(spec));
+    if (conv->TurnsIn())
+      conv->in_bytes_ = Aligned(spec.batch * spec.in_c * spec.in_positions() * static_cast<int64_t>(SizeOf(spec.in_storage)));
+    if (conv->TurnsOut()) conv->out_bytes_ = Aligned(spec.batch * spec.out_c * spec.out_positions() * conv->size());
     int64_t number = 1;
     for (const std::vector<Phase>& phases : axes) number *= static_cast<int64_t>(phases.size());
     WeightCache* const kept = cache != nullptr && cache->CanRead(&filter) ? cache : nullptr;
@@ -101,20 +105,25 @@ class PhasedConv final : public Conv {
     return conv;
   }
 
-  int64_t workspace_bytes() const override { return results_bytes_ + parts_bytes_; }
+  int64_t workspace_bytes() const override { return in_bytes_ + out_bytes_ + results_bytes_ + parts_bytes_; }
   std::string implementation() const override { return absl::StrCat(parts_[0].conv->implementation(), ":phases"); }
   bool may_add_in_place() const override { return false; }
 
   absl::Status Run(const ConvBuffers& b) const override {
-    char* const results = static_cast<char*>(b.workspace);
+    char* const in = static_cast<char*>(b.workspace);
+    char* const results = in + in_bytes_ + out_bytes_;
+    char* const out = TurnsOut() ? in + in_bytes_ : static_cast<char*>(b.out);
+    if (TurnsIn()) TransposeStored(s_.threads, s_.batch, s_.in_c, s_.in_positions(), b.in, s_.in_storage, in, s_.in_storage);
     for (const Part& part : parts_) {
       ConvBuffers own = b;
+      if (TurnsIn()) own.in = in;
       own.filter = part.filter->values<float>().data();
-      own.out = parts_.size() == 1 ? b.out : results;
+      own.out = parts_.size() == 1 ? out : results;
       own.workspace = results + results_bytes_;
       AMPC_RETURN_IF_ERROR(part.conv->Run(own));
-      if (parts_.size() > 1) Place(part, results, static_cast<char*>(b.out));
+      if (parts_.size() > 1) Place(part, results, out);
     }
+    if (TurnsOut()) TransposeStored(s_.threads, s_.batch, s_.out_positions(), s_.out_c, out, s_.out_storage, b.out, s_.out_storage);
     return absl::OkStatus();
   }
 
@@ -130,6 +139,7 @@ class PhasedConv final : public Conv {
   absl::Status Add(std::vector<Phase> phase, const HostTensor& filter, WeightCache* kept) {
     ConvSpec part = s_;
     part.transposed = false;
+    part.in = part.out = Layout::kChannelsLast;
     part.axes.clear();
     std::string format = "phase";
     for (const Phase& p : phase) {
@@ -166,21 +176,20 @@ class PhasedConv final : public Conv {
     });
   }
 
+  bool TurnsIn() const { return s_.in == Layout::kPlain && !Neutral(s_.in_c, s_.in_positions()); }
+  bool TurnsOut() const { return s_.out == Layout::kPlain && !Neutral(s_.out_c, s_.out_positions()); }
   int64_t size() const { return static_cast<int64_t>(SizeOf(s_.out_storage)); }
 
   const ConvSpec s_;
   std::vector<Part> parts_;
-  int64_t results_bytes_ = 0, parts_bytes_ = 0;
+  // Of the workspace: the operand and the result with channels last, the results of a part, its own.
+  int64_t in_bytes_ = 0, out_bytes_ = 0, results_bytes_ = 0, parts_bytes_ = 0;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Conv>> MakePhases(const ConvSpec& spec, const HostTensor& filter, WeightCache* cache) {
-  const auto last = [](Layout layout, int64_t channels, int64_t positions) {
-    return layout == Layout::kChannelsLast || Neutral(channels, positions);
-  };
   if (!spec.transposed || spec.groups != 1 || Work(spec) < kLeastWork) return nullptr;
-  if (!last(spec.in, spec.in_c, spec.in_positions()) || !last(spec.out, spec.out_c, spec.out_positions())) return nullptr;
   std::vector<std::vector<Phase>> axes;
   int64_t number = 1;
   for (const ConvSpec::Axis& a : spec.axes) {

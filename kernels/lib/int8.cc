@@ -1,5 +1,4 @@
 #include "kernels/lib/int8.h"
-#include "kernels/lasting_tensor.h"
 
 #include <algorithm>
 #include <array>
@@ -9,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/lasting_tensor.h"
 #include "kernels/lib/conv_descs.h"
 #include "kernels/lib/onednn_primitive.h"
 #include "kernels/parallel.h"

@@ -1,5 +1,4 @@
 #include "kernels/lib/onednn_primitive.h"
-#include "kernels/lasting_tensor.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -11,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/lasting_tensor.h"
 
 namespace ampc::onednn {
 namespace {

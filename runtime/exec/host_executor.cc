@@ -1,10 +1,10 @@
 #include "runtime/exec/host_executor.h"
-#include "kernels/lasting_tensor.h"
 
 #include <cstring>
 #include <deque>
 
 #include "graph/base/status_macros.h"
+#include "kernels/lasting_tensor.h"
 #include "kernels/parallel.h"
 #include "kernels/round.h"
 #include "kernels/storage.h"

@@ -113,6 +113,24 @@ TEST(Layouts, PoolingTakesEachOperandInEither) {
   }
 }
 
+// In the order in which the elements lie, so sums may differ by a rounding.
+TEST(Layouts, ReductionsThatKeepTheirDimsFollow) {
+  const Tensor image = Random({2, 70, 5, 6}, 1), volume = Random({2, 19, 3, 4, 5}, 2);
+  const auto check = [](const char* op, const Tensor& x, std::vector<int32_t> dims) {
+    SCOPED_TRACE(op + ::testing::PrintToString(dims));
+    const OpRun run = OpRun(op).In("X", x).Attr("dim", dims).Attr("keep_dim", true).Out("Out");
+    ASSERT_OK_AND_ASSIGN(const auto plain, run.Run());
+    ASSERT_OK_AND_ASSIGN(const auto last, OpRun(run).ChannelsLast("X").ChannelsLast("Out").Run());
+    const std::vector<float> got = last[0].floats(), want = plain[0].floats();
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < got.size(); ++i) ASSERT_TRUE(Near(got[i], want[i], ToleranceFor(DType::kF32))) << i << ": " << got[i];
+  };
+  for (const char* op : {"reduce_mean", "reduce_sum", "reduce_max", "reduce_min"}) {
+    for (const std::vector<int32_t>& dims : {std::vector<int32_t>{2, 3}, {1}, {3}, {-2}, {0, 2, 3}}) check(op, image, dims);
+    for (const std::vector<int32_t>& dims : {std::vector<int32_t>{2, 3, 4}, {1, 4}}) check(op, volume, dims);
+  }
+}
+
 OpRun BatchNorm() {
   const Tensor channel = Random({5}, 2, 0.5, 1.5);
   return OpRun("batch_norm")

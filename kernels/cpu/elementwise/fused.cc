@@ -136,7 +136,7 @@ class FusedLoop {
     }
     if (wide_) return;
     if (!gathers && !begin) return;
-    const int64_t rows = begin ? rows_of_tile_ : t.count / rows_.inner;
+    const int64_t rows = begin ? std::min(rows_of_tile_, rows_.rows) : t.count / rows_.inner;
     for (int64_t r = 0; r < rows; ++r) {
       const bool inside = r * rows_.inner < t.count;
       for (int i = 0; i < program_.operands; ++i) {

@@ -103,9 +103,10 @@ struct Reducer {
 };
 
 template <typename Acc>
-absl::StatusOr<std::unique_ptr<Kernel>> MakeReducer(const KernelSpec& spec, Reduction op, const std::vector<bool>& reduce) {
+absl::StatusOr<std::unique_ptr<Kernel>> MakeReducer(const KernelSpec& spec, Reduction op, const Dims& dims,
+                                                    const std::vector<bool>& reduce) {
   Reducer<Acc> r;
-  r.plan = PlanReduce(spec.inputs[0].dims, reduce);
+  r.plan = PlanReduce(dims, reduce);
   r.op = op;
   r.from = StorageType(spec.inputs[0].dtype);
   r.to = StorageType(spec.outputs[0].dtype);
@@ -135,22 +136,28 @@ absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {
   const DType from = spec.inputs[0].dtype;
   AMPC_RETURN_IF_ERROR(view.CheckType<NumbersAndBool>(from));
   AMPC_RETURN_IF_ERROR(view.CheckType<NumbersAndBool>(spec.outputs[0].dtype));
-  AMPC_ASSIGN_OR_RETURN(const std::vector<bool> reduce, ReadReducedDims(view));
-  if (from == DType::kU64) return MakeReducer<uint64_t>(spec, op, reduce);
-  return IsFloat(from) ? MakeReducer<double>(spec, op, reduce) : MakeReducer<int64_t>(spec, op, reduce);
+  AMPC_ASSIGN_OR_RETURN(std::vector<bool> reduce, ReadReducedDims(view));
+  Dims dims = spec.inputs[0].dims;
+  if (spec.inputs[0].layout == Layout::kChannelsLast) {
+    if (spec.outputs[0].dims.size() != dims.size()) return view.Unsupported("channels last need a result that keeps its dims");
+    std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());  // as they lie
+    std::rotate(reduce.begin() + 1, reduce.begin() + 2, reduce.end());
+  }
+  if (from == DType::kU64) return MakeReducer<uint64_t>(spec, op, dims, reduce);
+  return IsFloat(from) ? MakeReducer<double>(spec, op, dims, reduce) : MakeReducer<int64_t>(spec, op, dims, reduce);
 }
 
 }  // namespace
 
 absl::Status RegisterReduce(KernelRegistry* registry) {
   const std::vector<DType> types = DeclaredTypes<NumbersAndBool>();
-  AMPC_RETURN_IF_ERROR(registry->Add({"reduce_sum", &Make<Reduction::kSum>, types}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"reduce_mean", &Make<Reduction::kMean>, types}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"reduce_max", &Make<Reduction::kMax>, types}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"reduce_min", &Make<Reduction::kMin>, types}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"reduce_prod", &Make<Reduction::kProd>, types}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"reduce_any", &Make<Reduction::kAny>, types}));
-  AMPC_RETURN_IF_ERROR(registry->Add({"reduce_all", &Make<Reduction::kAll>, types}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"reduce_sum", &Make<Reduction::kSum>, types, LayoutSupport::kFollows}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"reduce_mean", &Make<Reduction::kMean>, types, LayoutSupport::kFollows}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"reduce_max", &Make<Reduction::kMax>, types, LayoutSupport::kFollows}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"reduce_min", &Make<Reduction::kMin>, types, LayoutSupport::kFollows}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"reduce_prod", &Make<Reduction::kProd>, types, LayoutSupport::kFollows}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"reduce_any", &Make<Reduction::kAny>, types, LayoutSupport::kFollows}));
+  AMPC_RETURN_IF_ERROR(registry->Add({"reduce_all", &Make<Reduction::kAll>, types, LayoutSupport::kFollows}));
   return registry->Add({"mean", &Make<Reduction::kMean>, {DType::kF32, DType::kF16, DType::kBF16, DType::kF64}});
 }
 
