@@ -30,9 +30,9 @@ Pipeline PlanPipeline(const PlanOptions& options) {
     p.Add("fuse-layer-norm");
     if (options.attention) p.Add("fuse-attention");  // while the mask is an addition of its own
     p.Add("drop-dead");                              // what those took apart still reads the values that the next ones look at
-    p.Add("fuse-conv-bn");                           // before the other two: it gives the convolution a bias
-    p.Add("fuse-conv-affine");                       // before the activation closes the chain
-    if (options.products) p.Add("sink-resize");      // before the sums that it makes are fused
+    p.Add("fuse-conv-bn", {{"excess", options.excess ? "true" : "false"}});  // before the other two: it gives the convolution a bias
+    p.Add("fuse-conv-affine");                                               // before the activation closes the chain
+    if (options.products) p.Add("sink-resize");                              // before the sums that it makes are fused
     p.Add("fuse-bias-act");
     p.Add("fuse-scale");  // what no convolution took
   }

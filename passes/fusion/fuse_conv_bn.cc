@@ -1,10 +1,15 @@
 #include "passes/fusion/fuse_conv_bn.h"
 
 #include <cmath>
+#include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
+#include "graph/base/status_macros.h"
 #include "passes/fusion/constant_value.h"
 #include "passes/fusion/conv.h"
+#include "passes/fusion/pattern.h"
 #include "passes/fusion/rewrite.h"
 #include "passes/make_pass.h"
 
@@ -15,12 +20,15 @@ using Floats = std::vector<float>;
 
 class ConvBnFuser {
  public:
-  explicit ConvBnFuser(Program& program) : program_(program), rewrite_(program) {}
+  ConvBnFuser(Program& program, bool excess) : program_(program), excess_(excess), rewrite_(program) {}
 
   bool Run() {
     const bool changed = rewrite_.Run([this](const Op& op) {
-      Op* conv = op.type() == "batch_norm" ? ConvInFront(op) : nullptr;
+      Op* last = op.type() == "batch_norm" ? LastInFront(op) : nullptr;
+      Op* conv = last != nullptr && IsFloatCast(*last) ? rewrite_.uses().producer(*last->inputs()[0]) : last;
       if (conv == nullptr || !Fuse(*conv, op)) return false;
+      Var* y = op.output("Y");
+      last->SetOutputs(0, {&y, 1});
       rewrite_.Drop(op);
       return true;
     });
@@ -29,20 +37,27 @@ class ConvBnFuser {
   }
 
  private:
-  Op* ConvInFront(const Op& bn) const {
+  // The convolution that may take a batch norm in, or the cast behind it: the op that gives X, for the batch norm alone.
+  Op* LastInFront(const Op& bn) const {
     if (!bn.GetBool("is_test") && !bn.GetBool("use_global_stats")) return nullptr;
     const Var* x = bn.input("X");
-    if (x == nullptr || x->kind != VarKind::kTemp || !uses_.single_use(*x) || HasActivation(bn)) return nullptr;
+    if (x == nullptr || HasActivation(bn)) return nullptr;
     // In a test the statistics are written back as they were; nothing may read what else the op gives.
     for (const Var* var : bn.outputs()) {
       if (var == bn.output("Y")) continue;
       const bool written_back = var == bn.input("Mean") || var == bn.input("Variance");
       if (!written_back && (!uses_.uses(*var).empty() || uses_.fetched(*var))) return nullptr;
     }
-    Op* conv = uses_.producer(*x);
-    const bool fits = conv != nullptr && IsConv(*conv) && &conv->block() == &bn.block() && !HasActivation(*conv) &&
-                      conv->input("ResidualData") == nullptr && IsFusedType(x->type.dtype) && bn.output("Y")->type.dtype == x->type.dtype;
-    return fits ? conv : nullptr;
+    if (!IsFusedType(x->type.dtype) || bn.output("Y")->type.dtype != x->type.dtype) return nullptr;
+    Op* last = OnlyFor(*x, bn);
+    Op* conv = excess_ && last != nullptr && IsFloatCast(*last) ? OnlyFor(*last->inputs()[0], *last) : last;
+    return conv != nullptr && IsConv(*conv) && !HasActivation(*conv) && conv->input("ResidualData") == nullptr ? last : nullptr;
+  }
+
+  // The op that makes the temp `var`, which `reader`, of its block, alone reads.
+  Op* OnlyFor(const Var& var, const Op& reader) const {
+    Op* op = var.kind == VarKind::kTemp && uses_.single_use(var) ? uses_.producer(var) : nullptr;
+    return op != nullptr && &op->block() == &reader.block() && !rewrite_.IsGone(*op) ? op : nullptr;
   }
 
   std::optional<Floats> PerChannel(const Op& op, const char* slot, size_t channels) const {
@@ -81,12 +96,11 @@ class ConvBnFuser {
     if (!FitsType(filter->type.dtype, *w) || !FitsType(filter->type.dtype, new_bias)) return false;
     // The products stay fp32 whatever the filter was: a scale over a small deviation may leave the low range.
     SetConvConstants(conv, ".bn", DType::kF32, *w, new_bias);
-    Var* y = bn.output("Y");
-    conv.SetOutputs(conv.def().OutputSlot("Output"), {&y, 1});
     return true;
   }
 
   Program& program_;
+  const bool excess_;  // low values keep what float32 computed
   Rewrite rewrite_;
   const UseDef& uses_ = rewrite_.uses();
 };
@@ -94,8 +108,16 @@ class ConvBnFuser {
 }  // namespace
 
 PassInfo FuseConvBnPass() {
-  return SimplePass("fuse-conv-bn", "folds batch norms with fixed statistics into convolutions",
-                    [](PassContext&, Program& program) -> absl::StatusOr<bool> { return ConvBnFuser(program).Run(); });
+  PassInfo info;
+  info.name = "fuse-conv-bn";
+  info.summary = "folds batch norms with fixed statistics into convolutions";
+  info.options = {
+      {"excess", "true: low values keep what float32 computed, so that a cast may lie in between; false (default): each is rounded"}};
+  info.make = [](const PassOptions& options) -> absl::StatusOr<std::unique_ptr<Pass>> {
+    AMPC_ASSIGN_OR_RETURN(const bool excess, BoolOption(options, "excess", false));
+    return MakePass([excess](PassContext&, Program& program) -> absl::StatusOr<bool> { return ConvBnFuser(program, excess).Run(); });
+  };
+  return info;
 }
 
 }  // namespace ampc

@@ -5,8 +5,9 @@
 //
 // w.bn = w * scale / sqrt(var + epsilon), y.bias = bias - mean * scale / sqrt(var + epsilon), computed in double. Needs all five
 // as constants (a param with its weight, or a literal) and a convolution result that only the batch norm reads. A bias that
-// the convolution has is included. Both keep the type of the filter. In a low program the rounding between the two ops goes,
-// as in every fused kernel. Convolutions: conv2d, depthwise_conv2d.
+// the convolution has is included. Both are float32. In a low program the rounding between the two ops goes,
+// as in every fused kernel; with excess=true, for a CPU that keeps what float32 computed, a cast between float types may lie in between and
+// stays. Convolutions: conv2d, depthwise_conv2d.
 #pragma once
 
 #include "passes/pass.h"

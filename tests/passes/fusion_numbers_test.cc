@@ -170,6 +170,22 @@ param b : f32 [5]
 conv2d_transpose(Input=x, Filter=w, Bias=b) -> Output=z strides=[3, 2] : f32 [?, 5, 24, 16]
 fetch z)",
      6},
+    {"ConvBnBehindACast", R"(
+feed  x : f32 [?, 3, ?, ?]
+const i : bf16 [4, 3, 1, 1] = [1.0, -0.5, 2.0, 0.25, 1.0, 1.5, -1.0, 0.5, 0.75, 1.0, 0.0, -2.0]
+param s : f32 [4]
+param b : f32 [4]
+param m : f32 [4]
+param v : f32 [4]
+h = cast(x) out_dtype=bf16 : bf16 [?, 3, ?, ?]
+y = conv2d(h, i) : bf16 [?, 4, ?, ?]
+c = cast(y) out_dtype=f32 : f32 [?, 4, ?, ?]
+n = batch_norm(c, s, b, m, v) is_test=true : f32 [?, 4, ?, ?]
+l = cast(n) out_dtype=bf16 : bf16 [?, 4, ?, ?]
+r = relu(l) : bf16 [?, 4, ?, ?]
+z = cast(r) out_dtype=f32 : f32 [?, 4, ?, ?]
+fetch z)",
+     3, DType::kBF16},
     {"QuickGelu", R"(
 feed  x : f32 [?, 3, 8, 8]
 a = scale(x) scale=1.702 : f32 [?, 3, 8, 8]
