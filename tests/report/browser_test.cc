@@ -94,13 +94,35 @@ TEST_F(BrowserTest, AMistakeInAPageIsSeen) {
 
 TEST_F(BrowserTest, LoadsWithEverySection) {
   const std::string dom = Dom("");
-  for (const char* id : {"summary", "graph", "types", "weights", "casts", "decisions"})
+  for (const char* id : {"summary", "graph", "hazards", "types", "weights", "casts", "decisions"})
     EXPECT_NE(dom.find("id=\"" + std::string(id) + "-title\""), std::string::npos) << id;
   EXPECT_THAT(After(dom, "id=\"weights\"", "</tr></tbody>"), HasSubstr("&lt;w&gt;&amp;"));
   EXPECT_THAT(After(dom, "id=\"casts\"", "</section>"), HasSubstr("exp stays fp32 (deny: "));
   EXPECT_THAT(After(dom, "id=\"types\"", "</section>"), HasSubstr("elementwise_add"));
   EXPECT_THAT(After(dom, "id=\"command\"", "</pre>"), HasSubstr("ampc convert 'a &lt;b&gt;.prog'"));
   EXPECT_THAT(After(dom, "id=\"canvas\"", "</svg>"), HasSubstr("×"));
+}
+
+TEST_F(BrowserTest, HazardsAreListedByRule) {
+  const char* const safe = "program s version=1\n\nblock main {\n  feed x : f32 [1]\n  y = relu(x) : f32 [1]\n  fetch y\n}\n";
+  WriteFile(folder_ / "s.html", ReportHtml(Convert(folder_, safe)));
+  EXPECT_THAT(After(Dom("", "s.html"), "id=\"hazards\"", "</section>"), HasSubstr("None was found."));
+  WriteFile(folder_ / "h.html", ReportHtml(Convert(folder_, R"(program h version=1
+
+block main {
+  feed x : f32 [4, 8]
+  const eps : f32 [] = 1e-12
+  d = scale(x) scale=1.0 bias=-100.0 : f32 [4, 8]
+  a = abs(d) : f32 [4, 8]
+  s = elementwise_add(a, eps) : f32 [4, 8]
+  r = sqrt(s) : f32 [4, 8]
+  y = elementwise_div(d, r) : f32 [4, 8]
+  fetch y
+}
+)")));
+  const std::string hazards = After(Dom("", "h.html"), "id=\"hazards\"", "</section>");
+  for (const char* text : {"protect.difference", "protect.constant", "protect.eps", "kept in fp32", "1e-12 is 0 in f16"})
+    EXPECT_THAT(hazards, HasSubstr(text));
 }
 
 TEST_F(BrowserTest, NamesStayText) {

@@ -31,6 +31,7 @@ function obey() {
 drawSummary();
 decisions.draw();
 picture.draw();
+drawHazards();
 drawTypes();
 drawWeights();
 drawCasts();

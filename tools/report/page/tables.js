@@ -70,6 +70,25 @@ function drawTypes() {
   table.show(report.types);
 }
 
+// What low precision would destroy, by the rule that found it, and what was done about it.
+function drawHazards() {
+  const place = document.getElementById("hazards"), rows = new Map();
+  for (const op of report.ops) {
+    if (!/^(protect\.|mask$)/.test(op.rule)) continue;
+    const row = rows.get(op.rule) || { rule: op.rule, ops: 0, reason: op.reason, done: op.rule === "mask" ? `stored in the range of ${lowName}` : "kept in fp32" };
+    ++row.ops;
+    rows.set(op.rule, row);
+  }
+  const ops = [...rows.values()].reduce((sum, row) => sum + row.ops, 0);
+  place.append(heading("hazards", "Hazards", rows.size ? `${plural(ops, "op")}${report.omitted.ops ? " of those listed" : ""} that low precision would have spoilt` : ""));
+  makeTable(place, [
+    { key: "rule", name: "Rule", value: (r) => r.rule, cell: (r) => element("td.name", {}, element("button.link", { type: "button", title: "List these ops", onclick: () => decisions.only({ rule: r.rule }) }, r.rule)) },
+    { key: "ops", name: "Ops", num: true, first: -1, value: (r) => r.ops, cell: (r) => numberCell(r.ops) },
+    { key: "done", name: "Done", value: (r) => r.done, cell: (r) => element("td", {}, r.done) },
+    { key: "reason", name: "First reason", cell: (r) => element("td", {}, r.reason) },
+  ], { key: "ops", up: false }, { empty: "None was found." }).show([...rows.values()]);
+}
+
 function drawWeights() {
   const place = document.getElementById("weights");
   const measured = report.weights.filter((w) => w.elements > 0);
