@@ -1,6 +1,6 @@
 """Which answers conversions keep, and how much of each model becomes low: for every model of a folder a row per kind of conversion.
 
-  python3 tests/bench/kept_answers.py AMPC FOLDER [--seeds N] [--inputs FEEDS]
+  python3 tests/bench/kept_answers.py AMPC FOLDER [--seeds N] [--inputs FEEDS] [--kinds KIND...]
 
 AMPC: the command. FOLDER: models, such as those that tools/quickstart.sh fetches. An answer is kept where `ampc compare` says PASS for every
 seed of made-up feeds, and for each file of FEEDS: both models run unfused there, each result rounded to its type. Prints Markdown; exit status 1 where an answer is lost.
@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-TUNED = "bf16 tuned"  # on feeds of other seeds than those that judge
+TUNED = "bf16 tuned"  # on forty made-up feeds, of other seeds than those that judge
 KINDS = {"fp16": [], "fp16 --probe 2": ["--probe", "2"], "bf16": ["--dtype", "bf16"], TUNED: ["--dtype", "bf16"]}
 
 
@@ -30,7 +30,7 @@ def convert(ampc, model, kind, work):
     low, plan, begin = work / ("low" + model.suffix), work / "plan.json", time.monotonic()
     more = KINDS[kind]
     if kind == TUNED:
-        done = run(ampc, "tune", model, "--random", "--seed", 1000, "--plan-out", plan, *more)
+        done = run(ampc, "tune", model, "--random", "--runs", 40, "--seed", 1000, "--plan-out", plan, *more)
         if done.returncode > 1:
             sys.exit(f"{model}: {done.stderr.strip()}")
         more = [*more, *(["--plan", plan] if done.returncode == 0 else [])]
@@ -55,15 +55,16 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--inputs", type=pathlib.Path, help="a folder with FOLDER_inputs_*.npz for models in folders of that name, such as tools/quickstart/data")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="which columns (default: all)")
     args = parser.parse_args()
     args.ampc = args.ampc.resolve()
-    rows = {kind: [] for kind in KINDS}
-    print("| model | " + " | ".join(f"{kind}: answer | low flops | ms" for kind in KINDS) + " |")
-    print("|---" * (1 + 3 * len(KINDS)) + "|")
+    rows = {kind: [] for kind in args.kinds}
+    print("| model | " + " | ".join(f"{kind}: answer | low flops | ms" for kind in args.kinds) + " |")
+    print("|---" * (1 + 3 * len(args.kinds)) + "|")
     with tempfile.TemporaryDirectory() as work:
         for model in models(args.folder):
             cells = []
-            for kind in KINDS:
+            for kind in args.kinds:
                 low, report, seconds = convert(args.ampc, model, kind, pathlib.Path(work))
                 same, share = kept(args.ampc, model, low, args.seeds, args.inputs), report["after"]["low_flops_share"]
                 rows[kind].append((same, share))
