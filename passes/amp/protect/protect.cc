@@ -112,12 +112,12 @@ PassInfo ProtectPass() {
     return MakePass([=](PassContext& ctx, Program& program) -> absl::StatusOr<bool> {
       AMPC_RETURN_IF_ERROR(CheckNames(ranges, program));
       const InputRanges measured = MeasuredIn(ctx);
-      if (masks && ctx.Find<MaskConstants>() == nullptr) {
-        Facts unmasked(program, low, on_tiny, ranges, measured);
-        ctx.Put(std::make_unique<MaskConstants>(FindMasks(unmasked)));
-      }
-      Facts facts(program, low, on_tiny, ranges, measured, masks ? *ctx.Find<MaskConstants>() : MaskConstants());
-      return Apply(FindMarks(facts, rules, nullptr), program);
+      Facts facts(program, low, on_tiny, ranges, measured);
+      if (masks && ctx.Find<MaskConstants>() == nullptr) ctx.Put(std::make_unique<MaskConstants>(FindMasks(facts)));
+      const MaskConstants* const found = masks ? ctx.Find<MaskConstants>() : nullptr;
+      if (found == nullptr || found->empty()) return Apply(FindMarks(facts, rules, nullptr), program);
+      Facts masked(program, low, on_tiny, ranges, measured, *found);
+      return Apply(FindMarks(masked, rules, nullptr), program);
     });
   };
   return info;
