@@ -280,12 +280,13 @@ class Maker {
         return each(
             [&](size_t i) { return static_cast<double>(dims.size() > 1 ? (i % 2 == 0 ? sizes_.height : sizes_.width) : sizes_.sequence); });
       case Kind::kCount: *what = "integers below 10"; return each([&](size_t) { return std::floor(Uniform() * 10); });
-      case Kind::kImage:
-        if (options_.run % 2 == 0) {
-          *what = "an image in 0..1";
-          return FillImage(dims, 1, out);
-        }
-        break;
+      case Kind::kImage: {
+        const bool normalized = options_.run % 2 != 0;
+        *what = normalized ? "an image in -1..1" : "an image in 0..1";
+        FillImage(dims, 1, out);
+        if (normalized) each([&](size_t i) { return 2 * out[i] - 1; });
+        return;
+      }
       case Kind::kPixels: *what = "an image in 0..255"; return FillImage(dims, 255, out);
       case Kind::kAudio:
         *what = "audio";

@@ -91,7 +91,7 @@ fetch y
 )");
   EXPECT_THAT(Made(plain).kinds, ElementsAre("x: an image in 0..1, [1, 3, 224, 224]"));
   EXPECT_THAT(Made(plain).feeds.at("x").values<float>(), AllOf(Each(Ge(0.0f)), Each(Le(1.0f)), Contains(Ge(0.9f))));
-  EXPECT_THAT(Made(plain, {.run = 1}).kinds, ElementsAre("x: normal values, [1, 3, 224, 224]"));
+  EXPECT_THAT(Made(plain, {.run = 1}).kinds, ElementsAre("x: an image in -1..1, [1, 3, 224, 224]"));
   EXPECT_THAT(Made(plain, {.size = 1}).kinds, ElementsAre("x: an image in 0..1, [1, 3, 48, 320]"));
   for (const char* op : {"y = elementwise_sub(x, m)", "y = scale(x) scale=0.00392", "y = elementwise_div(x, m)"}) {
     const Program pixels = testing::BareProgram(
