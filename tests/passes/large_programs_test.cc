@@ -57,6 +57,15 @@ constexpr Shape kShapes[] = {
      "feed x : f32 [2, 4]\nparam w : f32 [4, 4] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7]\nz0 = relu(x) : f32 [2, 4]\n",
      "p# = matmul_v2(z@, w) : f32 [2, 4]\ng# = sigmoid(p#) : f32 [2, 4]\nh# = elementwise_mul(p#, g#) : f32 [2, 4]\n"
      "z# = elementwise_add(h#, z0) : f32 [2, 4]\n"},
+    {"masks_in_a_row", "feed x : f32 [4]\nfeed m : bool [4]\nz0 = tanh(x) : f32 [4]\n",
+     "const k# : f32 [4] = [-1e9, -1e9, -1e9, -1e9]\nz# = where(m, z@, k#) : f32 [4]\n"},
+    {"convolutions_of_one_dimension", "feed x : f32 [1, 2, 4]\nparam w : f32 [2, 2, 1, 1] = [1, 2, 3, 4]\nz0 = relu(x) : f32 [1, 2, 4]\n",
+     "u# = unsqueeze2(z@) axes=[2] : f32 [1, 2, 1, 4]\nc# = conv2d(u#, w) : f32 [1, 2, 1, 4]\ns# = squeeze2(c#) axes=[2] : f32 [1, 2, 4]\n"
+     "z# = relu(s#) : f32 [1, 2, 4]\n"},
+    {"enlarged_of_one",
+     "feed x : f32 [1, 2, 2, 2]\nfeed y : f32 [1, 2, 4, 4]\nparam w : f32 [1, 4, 1, 1] = [1, 2, 3, 4]\nz0 = relu(y) : f32 [1, 2, 4, 4]\n",
+     "r# = nearest_interp_v2(x) scale=[2.0, 2.0] : f32 [1, 2, 4, 4]\nj# = concat(r#, y) axis=1 : f32 [1, 4, 4, 4]\n"
+     "z# = conv2d(j#, w) : f32 [1, 1, 4, 4]\n"},
 };
 
 int Parts() {

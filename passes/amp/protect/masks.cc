@@ -15,8 +15,9 @@ namespace {
 
 // exp of minus that is 0 in f32, and its sum with 1 is 1 for any number of such terms.
 constexpr double kExpIsZero = 104;
-constexpr double kStep = 32;     // between large numbers of f16
-constexpr int kMostWholes = 16;  // ops between integers and a mask
+constexpr double kStep = 32;         // between large numbers of f16
+constexpr int kMostWholes = 64;      // values looked at between integers and a mask
+constexpr size_t kMostSources = 64;  // constants in a value: more of them are no mask of scores
 
 enum class Part : uint8_t {
   kNone,
@@ -148,12 +149,13 @@ class MaskFinder {
     return moves ? Of(*op.inputs()[0]) : Masking();
   }
 
-  static std::vector<int> Both(const Masking& a, const Masking& b) {
-    std::vector<int> all = a.sources;
+  // `part` with the constants of both; nothing where they are too many.
+  static Masking Both(Part part, const Masking& a, const Masking& b) {
+    Masking out{part, a.sign, a.sources};
     for (const int id : b.sources) {
-      if (std::find(all.begin(), all.end(), id) == all.end()) all.push_back(id);
+      if (std::find(out.sources.begin(), out.sources.end(), id) == out.sources.end()) out.sources.push_back(id);
     }
-    return all;
+    return out.sources.size() > kMostSources ? Masking() : out;
   }
 
   // Elements of one or the other.
@@ -161,10 +163,8 @@ class MaskFinder {
     const Masking a = Of(x), b = Of(y);
     if (a.part != Part::kNone && b.part != Part::kNone) {
       if (a.sign != b.sign) return {};
-      return {a.part == b.part                                     ? a.part
-              : a.part == Part::kMasked || b.part == Part::kMasked ? Part::kMasked
-                                                                   : Part::kMask,
-              a.sign, Both(a, b)};
+      const bool masked = a.part == Part::kMasked || b.part == Part::kMasked;
+      return Both(a.part == b.part ? a.part : masked ? Part::kMasked : Part::kMask, a, b);
     }
     Masking out = a.part != Part::kNone ? a : b;
     const Var& other = a.part != Part::kNone ? y : x;
@@ -193,7 +193,7 @@ class MaskFinder {
     const Var& factor = a.part != Part::kNone ? y : x;
     const Fact& fact = facts_.Of(factor);
     const Bounds& bounds = fact.measured;
-    if (out.part == Part::kMasked || !IsWhole(factor, kMostWholes) || bounds.Magnitude() > 1 || bounds.low * bounds.high < 0) return {};
+    if (out.part == Part::kMasked || !IsWhole(factor) || bounds.Magnitude() > 1 || bounds.low * bounds.high < 0) return {};
     if (bounds.low < 0) out.sign = -out.sign;
     if (fact.bounds.Magnitude() > 1 || fact.bounds.low * fact.bounds.high < 0) measured_.insert(out.sources.begin(), out.sources.end());
     out.part = Part::kMask;
@@ -222,7 +222,11 @@ class MaskFinder {
   }
 
   // Made of integers, booleans and whole constants, by what keeps them whole.
-  bool IsWhole(const Var& var, int most) const {
+  bool IsWhole(const Var& var) const {
+    int left = kMostWholes;
+    return IsWhole(var, &left);
+  }
+  bool IsWhole(const Var& var, int* left) const {
     const Var& root = facts_.flow().Root(var);
     if (!root.type.IsFloat()) return true;
     if (IsStored(root)) {
@@ -230,10 +234,10 @@ class MaskFinder {
       return !values.empty() && std::all_of(values.begin(), values.end(), [](float v) { return v == std::round(v); });
     }
     const Op* maker = facts_.flow().Maker(root);
-    if (maker == nullptr || most == 0) return false;
+    if (maker == nullptr || (*left)-- == 0) return false;
     const absl::string_view name = onnx::NativeName(maker->def());
     const bool whole = MovesValues(*maker) || name == "elementwise_add" || name == "elementwise_sub" || name == "elementwise_mul";
-    return whole && std::all_of(maker->inputs().begin(), maker->inputs().end(), [&](const Var* in) { return IsWhole(*in, most - 1); });
+    return whole && std::all_of(maker->inputs().begin(), maker->inputs().end(), [&](const Var* in) { return IsWhole(*in, left); });
   }
 
   const Facts& facts_;
