@@ -205,7 +205,7 @@ TEST(Prog, WeightsOfAnUnknownType) {
   WriteFile(folder / "w.safetensors", size + header + "xyz");
   WriteFile(folder / "m.prog", "program p version=1\nblock main {\n  param w : f32 [4] = @w.safetensors:w\n  fetch w\n}\n");
   EXPECT_THAT(LoadModel(folder / "m.prog"),
-              StatusIs(ExitCode::kBadInput, HasSubstr("tensor 'w' has element type F6_E2M3, which is not supported")));
+              StatusIs(ExitCode::kUnsupported, HasSubstr("tensor 'w' has element type F6_E2M3, which is not supported")));
 }
 
 // The text names the file of weights, whatever it is called.
