@@ -28,6 +28,7 @@ Pipeline PlanPipeline(const PlanOptions& options) {
     if (options.products) p.Add("conv-transpose-to-product");  // before bias and activation are looked for
     p.Add("fuse-activation");                                  // first: a convolution or product takes an activation in that is one op
     p.Add("fuse-layer-norm");
+    p.Add("fuse-group-norm");
     if (options.attention) p.Add("fuse-attention");  // while the mask is an addition of its own
     p.Add("drop-dead");                              // what those took apart still reads the values that the next ones look at
     p.Add("fuse-conv-bn", {{"excess", options.excess ? "true" : "false"}});  // before the other two: it gives the convolution a bias

@@ -22,9 +22,13 @@ struct GroupNorm : NormShape {
   bool saves_inverse = false;  // 1 / sqrt(variance + epsilon) in place of the variance
   DType type = DType::kF32;
   int x, scale, bias, y, mean, variance;  // flat positions; -1 when absent
+  int64_t repeat =
+      1;  // positions of an image whose channels lie last that are taken as one row, so that rows of few channels fill registers
   int64_t size() const { return channels / groups; }
-  int64_t parts() const { return (spatial + kRows - 1) / kRows; }
-  int64_t blocks() const { return (channels + kColumns - 1) / kColumns; }
+  int64_t columns() const { return channels * repeat; }
+  int64_t rows() const { return spatial / repeat; }
+  int64_t parts() const { return (rows() + kRows - 1) / kRows; }
+  int64_t blocks() const { return (columns() + kColumns - 1) / kColumns; }
 };
 
 const float* In(const KernelArgs& args, int i) { return i < 0 ? nullptr : static_cast<const float*>(args.inputs[i]); }
@@ -59,44 +63,44 @@ void RunGroup(const GroupNorm& n, const KernelArgs& args, int64_t i) {
 
 // The sums that are kept between the passes over an image whose channels lie last.
 struct Scratch {
-  double* sums;                 // [images, parts, channels]
-  float *mean, *factor, *bias;  // [images, channels]
+  double* sums;                 // [images, parts, columns]
+  float *mean, *factor, *bias;  // [images, columns]
 };
 
 Scratch ScratchIn(const GroupNorm& n, void* workspace) {
   double* sums = static_cast<double*>(workspace);
-  float* floats = reinterpret_cast<float*>(sums + n.images * n.parts() * n.channels);
-  const int64_t size = n.images * n.channels;
+  float* floats = reinterpret_cast<float*>(sums + n.images * n.parts() * n.columns());
+  const int64_t size = n.images * n.columns();
   return {sums, floats, floats + size, floats + 2 * size};
 }
 
 int64_t WorkspaceBytes(const GroupNorm& n) {
-  const int64_t size = n.images * n.channels;
+  const int64_t size = n.images * n.columns();
   return n.last ? size * n.parts() * static_cast<int64_t>(sizeof(double)) + 3 * size * static_cast<int64_t>(sizeof(float)) : 0;
 }
 
-// Per part and channel the sum of X, or of the squares about the mean.
+// Per part and column the sum of X, or of the squares about the mean.
 void SumParts(const GroupNorm& n, const KernelArgs& args, const Scratch& s, bool squares) {
   const float* x = In(args, n.x);
   const simd::ReduceColumnsFn reduce = simd::ReduceColumns(simd::ReduceOp::kSum);
   ParallelFor(args.threads, n.images * n.parts() * n.blocks(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t part = i / n.blocks(), image = part / n.parts(), c = i % n.blocks() * kColumns;
-      const int64_t columns = std::min(kColumns, n.channels - c), first = part % n.parts() * kRows;
-      const int64_t last = std::min(first + kRows, n.spatial);
+      const int64_t columns = std::min(kColumns, n.columns() - c), first = part % n.parts() * kRows;
+      const int64_t last = std::min(first + kRows, n.rows());
       double total[kColumns] = {};
       for (int64_t r = first; r < last; r += simd::kReduceRows) {
         float sum[kColumns];
-        const float* at = x + (image * n.spatial + r) * n.channels + c;
+        const float* at = x + (image * n.rows() + r) * n.columns() + c;
         const int64_t rows = std::min(simd::kReduceRows, last - r);
         if (squares) {
-          simd::SquaredColumns(at, rows, n.channels, s.mean + image * n.channels + c, sum, columns);
+          simd::SquaredColumns(at, rows, n.columns(), s.mean + image * n.columns() + c, sum, columns);
         } else {
-          reduce(at, rows, n.channels, columns, sum);
+          reduce(at, rows, n.columns(), columns, sum);
         }
         for (int64_t k = 0; k < columns; ++k) total[k] += sum[k];
       }
-      std::copy(total, total + columns, s.sums + part * n.channels + c);
+      std::copy(total, total + columns, s.sums + part * n.columns() + c);
     }
   });
 }
@@ -104,21 +108,32 @@ void SumParts(const GroupNorm& n, const KernelArgs& args, const Scratch& s, bool
 double MeanOfGroup(const GroupNorm& n, const Scratch& s, int64_t image, int64_t group) {
   double sum = 0;
   for (int64_t p = 0; p < n.parts(); ++p) {
-    const double* at = s.sums + (image * n.parts() + p) * n.channels + group * n.size();
-    for (int64_t c = 0; c < n.size(); ++c) sum += at[c];
+    const double* at = s.sums + (image * n.parts() + p) * n.columns() + group * n.size();
+    for (int64_t k = 0; k < n.repeat; ++k) {
+      for (int64_t c = 0; c < n.size(); ++c) sum += at[k * n.channels + c];
+    }
   }
   return sum / static_cast<double>(n.size() * n.spatial);
+}
+
+// Copies each image's values of the first position of a row to the others.
+void Repeat(const GroupNorm& n, float* values) {
+  for (int64_t i = 0; i < n.images; ++i, values += n.columns()) {
+    for (int64_t k = 1; k < n.repeat; ++k) std::copy_n(values, n.channels, values + k * n.channels);
+  }
 }
 
 void RunColumns(const GroupNorm& n, const KernelArgs& args) {
   const Scratch s = ScratchIn(n, args.workspace);
   const auto for_each_group = [&n](auto f) {
-    for (int64_t i = 0; i < n.images * n.groups; ++i) f(i, i / n.groups, i % n.groups, i * n.size());
+    for (int64_t i = 0; i < n.images * n.groups; ++i)
+      f(i, i / n.groups, i % n.groups, i / n.groups * n.columns() + i % n.groups * n.size());
   };
   SumParts(n, args, s, /*squares=*/false);
   for_each_group([&](int64_t, int64_t image, int64_t group, int64_t at) {
     std::fill_n(s.mean + at, n.size(), static_cast<float>(MeanOfGroup(n, s, image, group)));
   });
+  Repeat(n, s.mean);
   SumParts(n, args, s, /*squares=*/true);
   for_each_group([&](int64_t i, int64_t image, int64_t group, int64_t at) {
     const Statistics stats = Finish(n, args, i, s.mean[at], MeanOfGroup(n, s, image, group));
@@ -127,12 +142,14 @@ void RunColumns(const GroupNorm& n, const KernelArgs& args) {
       s.bias[at + k] = n.bias < 0 ? 0.0f : In(args, n.bias)[c];
     }
   });
-  ParallelFor(args.threads, n.images * n.spatial, std::max<int64_t>(1, (1 << 14) / n.channels), [&](int64_t begin, int64_t end) {
+  Repeat(n, s.factor);
+  Repeat(n, s.bias);
+  ParallelFor(args.threads, n.images * n.rows(), std::max<int64_t>(1, (1 << 14) / n.columns()), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
-      const int64_t at = r / n.spatial * n.channels;
-      float* y = Out(args, n.y) + r * n.channels;
-      simd::AffineColumns(In(args, n.x) + r * n.channels, s.mean + at, s.factor + at, s.bias + at, y, n.channels);
-      RoundTo(n.type, y, n.channels);
+      const int64_t at = r / n.rows() * n.columns();
+      float* y = Out(args, n.y) + r * n.columns();
+      simd::AffineColumns(In(args, n.x) + r * n.columns(), s.mean + at, s.factor + at, s.bias + at, y, n.columns());
+      RoundTo(n.type, y, n.columns());
     }
   });
 }
@@ -153,6 +170,7 @@ absl::StatusOr<GroupNorm> Read(const SpecView& view) {
   n.variance = view.Out(instance ? "SavedVariance" : "Variance");
   const TensorDesc& x = view.spec().inputs[n.x];
   static_cast<NormShape&>(n) = ReadNormShape(view.op(), x);
+  while (n.last && n.columns() * 2 <= kColumns && n.rows() % 2 == 0) n.repeat *= 2;
   n.saves_inverse = instance;
   n.type = view.spec().outputs[n.y].dtype;
   if (view.spec().outputs[n.y].layout != x.layout) return view.Unsupported("the cpu kernel needs Y in the layout of X");

@@ -50,6 +50,9 @@ TEST(GroupNorm, AgreesWithDoubles) {
     Check({2, 130, 5, 7}, 2, last);  // groups across blocks of channels
     Check({2, 5, 33, 31}, 0, last);
     Check({1, 80, 50, 30}, 0, last);
+    Check({2, 8, 16, 18}, 4, last);  // several positions to a row
+    Check({3, 3, 40, 64}, 0, last);
+    Check({1, 24, 7, 10}, 3, last);
   }
 }
 

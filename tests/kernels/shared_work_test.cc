@@ -41,6 +41,19 @@ TEST(SharedWork, SlopesPerChannel) {
   for (int64_t i = 0; i < kElements; ++i) ASSERT_EQ(out[i], in[i] < 0 ? in[i] * slope[i / kRow % 130] : in[i]) << i;
 }
 
+// The channels of several positions are computed as one row.
+TEST(SharedWork, SlopesOfFewChannelsThatLieLast) {
+  for (const int64_t channels : {2, 3, 8, 100, 300}) {
+    const Tensor x = Random({2, channels, 97, 130}, 1), alpha = Random({channels}, 2);
+    OpRun plain("prelu"), last("prelu");
+    for (OpRun* run : {&plain, &last}) run->In("X", x).In("Alpha", alpha).Attr("mode", "channel").Out("Out");
+    last.ChannelsLast("X").ChannelsLast("Out");
+    ASSERT_OK_AND_ASSIGN(const auto needed, plain.Run());
+    ASSERT_OK_AND_ASSIGN(const auto found, last.Run());
+    EXPECT_EQ(found[0].floats(), needed[0].floats()) << channels;
+  }
+}
+
 TEST(SharedWork, RunningSumsAndNorms) {
   const Tensor x = Random(kShape, 1);
   const auto in = x.stored.values<float>();

@@ -291,6 +291,53 @@ class Attentions {
   Text t_;
 };
 
+// Normalisations of groups of channels as exporters write them, and what looks like one.
+class Groups {
+ public:
+  explicit Groups(std::mt19937& random) : t_(random) {}
+
+  std::string Make() {
+    t_.Feed("x", {kBatch, 3, kSize, kSize});
+    std::string x = "x";
+    for (int in = 3, i = 0; i < 3; ++i) {
+      const int c = 4 * (1 + t_.Pick(4));
+      x = t_.Op(absl::StrCat("conv2d(", x, ", ", t_.Param({c, in, 1, 1}), ")"), "", {kBatch, c, kSize, kSize});
+      x = Normalize(x, c);
+      in = c;
+    }
+    t_.Fetch(x);
+    return t_.Whole();
+  }
+
+ private:
+  static constexpr int kSize = 6;
+
+  std::string Normalize(const std::string& x, int c) {
+    const bool cuts_images = t_.Pick(8) == 0;
+    const int images = cuts_images ? 2 * kBatch : kBatch, groups = t_.Coin() ? 2 : 4;
+    const std::vector<int> parts = {images, groups, kBatch * c * kSize * kSize / images / groups}, dims = {kBatch, c, kSize, kSize};
+    const std::string first = cuts_images || t_.Coin() ? absl::StrCat(images) : "0";
+    const std::string a = t_.Op(absl::StrCat("reshape2(", x, ")"), absl::StrCat("shape=[", first, ", ", groups, ", -1]"), parts);
+    const std::string factors = t_.Coin() ? absl::StrCat(", ", t_.Param({groups}), ", ", t_.Param({groups})) : "";
+    const std::string n = t_.Op(absl::StrCat("instance_norm(", a, factors, ")"), "", parts);
+    for (const std::string& part : {a, n}) {
+      if (t_.Pick(10) == 0) t_.Fetch(part);
+    }
+    std::string y = t_.Op(absl::StrCat("reshape2(", n, ")"), absl::StrCat("shape=[", kBatch, ", ", c, ", ", kSize, ", ", kSize, "]"), dims);
+    for (int i = t_.Pick(4); i > 0; --i) {
+      if (t_.Pick(8) == 0) t_.Fetch(y);
+      const std::string op = t_.Of({"elementwise_mul", "elementwise_add"});
+      const std::string by = t_.Pick(5) == 0 ? t_.Param({kSize}) : t_.Pick(3) == 0 ? t_.Number() : t_.Param({c, 1, 1});
+      const bool left = t_.Coin();
+      y = t_.Op(absl::StrCat(op, "(", left ? by : y, ", ", left ? y : by, ")"), "", dims);
+    }
+    if (t_.Coin()) return t_.Op(absl::StrCat("prelu(", y, ", ", t_.Param({c}), ")"), "mode=\"channel\"", dims);
+    return t_.Op(absl::StrCat("relu(", y, ")"), "", dims);
+  }
+
+  Text t_;
+};
+
 // Both sessions give the same, as far as a type of `dtype` can.
 void ExpectSame(const std::string& text, const Dims& x, unsigned seed) {
   SCOPED_TRACE(absl::StrCat("seed ", seed, "\n", text));
@@ -322,6 +369,13 @@ TEST(RandomFusion, ConvolutionsOfEnlargedImages) {
   for (unsigned seed = 1; seed <= 100 && !::testing::Test::HasFatalFailure(); ++seed) {
     std::mt19937 random(seed);
     ExpectSame(Pyramids(random).Make(), {kBatch, 3, 12, 12}, seed);
+  }
+}
+
+TEST(RandomFusion, NormsOfGroups) {
+  for (unsigned seed = 1; seed <= 100 && !::testing::Test::HasFatalFailure(); ++seed) {
+    std::mt19937 random(seed);
+    ExpectSame(Groups(random).Make(), {kBatch, 3, 6, 6}, seed);
   }
 }
 

@@ -1,5 +1,6 @@
 // prelu: leaky_relu whose slope is an operand: one, one per channel, or one per element of a sample.
 #include <algorithm>
+#include <array>
 
 #include "graph/base/status_macros.h"
 #include "kernels/cpu/base/lambda_kernel.h"
@@ -14,6 +15,7 @@ namespace ampc {
 namespace {
 
 constexpr int64_t kGrain = 1 << 15;
+constexpr int64_t kWide = 512;  // elements of rows that are computed as one
 
 void OneByOne(const float* x, const float* alpha, float* out, int64_t n) { simd::PreluColumns(x, alpha, out, n); }
 void OneByOne(const double* x, const double* alpha, double* out, int64_t n) {
@@ -33,8 +35,13 @@ void Run(const PreluShape& s, const KernelArgs& args, const void* slopes) {
   const T* alpha = static_cast<const T*>(slopes);
   T* out = static_cast<T*>(args.outputs[0]);
   if (s.inner == 1) {
+    const int64_t rows = std::max<int64_t>(1, kWide / std::max<int64_t>(1, s.slopes));
+    std::array<T, kWide> repeated;
+    for (int64_t i = 0; i < rows && rows > 1; ++i) std::copy_n(alpha, s.slopes, repeated.data() + i * s.slopes);
+    const T* const each = rows > 1 ? repeated.data() : alpha;
     ParallelFor(args.threads, s.outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.slopes)), [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) OneByOne(x + i * s.slopes, alpha, out + i * s.slopes, s.slopes);
+      for (int64_t i = first; i < last; i += rows)
+        OneByOne(x + i * s.slopes, each, out + i * s.slopes, std::min(rows, last - i) * s.slopes);
     });
     return;
   }
