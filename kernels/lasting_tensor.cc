@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "graph/base/aligned.h"
 #include "graph/base/mutex.h"
 #include "graph/base/shape.h"
 #include "graph/base/status_macros.h"
@@ -14,7 +15,7 @@ namespace ampc {
 namespace {
 
 constexpr int64_t kLeast = 64 << 10;
-constexpr uintptr_t kPage = 4 << 10, kHugePage = 2 << 20, kRegion = 32 << 20, kAlignment = 64;
+constexpr uintptr_t kPage = 4 << 10, kHugePage = 2 << 20, kRegion = 32 << 20;
 
 // The address sanitizer sees what lies beside a tensor only where each has memory of its own.
 #if defined(__has_feature)

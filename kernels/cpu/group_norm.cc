@@ -22,8 +22,8 @@ struct GroupNorm : NormShape {
   bool saves_inverse = false;  // 1 / sqrt(variance + epsilon) in place of the variance
   DType type = DType::kF32;
   int x, scale, bias, y, mean, variance;  // flat positions; -1 when absent
-  int64_t repeat =
-      1;  // positions of an image whose channels lie last that are taken as one row, so that rows of few channels fill registers
+  // Positions of an image whose channels lie last that are taken as one row, so that rows of few channels fill registers.
+  int64_t repeat = 1;
   int64_t size() const { return channels / groups; }
   int64_t columns() const { return channels * repeat; }
   int64_t rows() const { return spatial / repeat; }

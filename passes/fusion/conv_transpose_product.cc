@@ -90,9 +90,8 @@ class ProductMaker {
 
   // An op in front of `op`; its result.
   Var* Add(const Op& op, const char* type, std::vector<Var*> operands, const char* attr, Ints ints, Dims dims) {
-    Block& block = op.block();
-    Var* result = block.AddVar(block.UniqueName(absl::StrCat(op.output("Output")->name(), ".product")), VarKind::kTemp,
-                               TensorType(op.input("Input")->type.dtype, std::move(dims)));
+    Var* result =
+        Rewrite::NewTemp(op.block(), absl::StrCat(op.output("Output")->name(), ".product"), op.input("Input")->type.dtype, std::move(dims));
     rewrite_.InsertBefore(op, Make(op, type, operands, attr, std::move(ints), result));
     return result;
   }

@@ -232,10 +232,8 @@ class AttentionFuser {
     return sum;
   }
 
-  Var* NewVar(const Attention& a, DType dtype, Dims dims) const {
-    Block& block = a.values->block();
-    return block.AddVar(block.UniqueName(absl::StrCat(a.values->outputs()[0]->name(), ".windows")), VarKind::kTemp,
-                        TensorType(dtype, std::move(dims)));
+  static Var* NewVar(const Attention& a, DType dtype, Dims dims) {
+    return Rewrite::NewTemp(a.values->block(), absl::StrCat(a.values->outputs()[0]->name(), ".windows"), dtype, std::move(dims));
   }
 
   static std::unique_ptr<Op> Reshape(const Attention& a, Var* x, Var* y) {

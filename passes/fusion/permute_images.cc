@@ -126,9 +126,7 @@ class ImagePermuter {
 
   // `first` makes a value of `dims` of x, and `second` of that what `op` made.
   bool Replace(const Op& op, Var* x, Dims dims, Move first, Move second) {
-    Block& block = op.block();
-    Var* between = block.AddVar(block.UniqueName(absl::StrCat(op.outputs()[0]->name(), ".image")), VarKind::kTemp,
-                                TensorType(x->type.dtype, std::move(dims)));
+    Var* between = Rewrite::NewTemp(op.block(), absl::StrCat(op.outputs()[0]->name(), ".image"), x->type.dtype, std::move(dims));
     rewrite_.InsertBefore(op, Make(op, x, std::move(first), between));
     rewrite_.Replace(op, Make(op, between, std::move(second), op.outputs()[0]));
     return true;

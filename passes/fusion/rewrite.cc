@@ -12,6 +12,10 @@ std::unique_ptr<Op> Rewrite::NewOp(const OpDef* def, const Op& like) {
   return op;
 }
 
+Var* Rewrite::NewTemp(Block& block, absl::string_view base, DType dtype, Dims dims) {
+  return block.AddVar(block.UniqueName(base), VarKind::kTemp, TensorType(dtype, std::move(dims)));
+}
+
 void Rewrite::MoveTo(const Op& op, const Op& place) {
   Drop(place);
   moves_[&op] = &place;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
 #include "graph/program.h"
 #include "passes/analysis/use_def.h"
 
@@ -19,6 +20,8 @@ class Rewrite {
 
   // A new op for the block of `like`, with its marks, its line and what it was lowered from.
   static std::unique_ptr<Op> NewOp(const OpDef* def, const Op& like);
+  // A new temp of `block`, named after `base`.
+  static Var* NewTemp(Block& block, absl::string_view base, DType dtype, Dims dims);
 
   // Calls `visit(Op&)`, which returns whether it changed anything, for each op in order but for those that are gone by then. Moves and
   // removals are done at the end of each block. Returns whether any visit changed anything.

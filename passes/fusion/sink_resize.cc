@@ -212,8 +212,7 @@ class ResizeSinker {
   }
 
   static Var* NewVar(const Var& like, const char* what, Dims dims) {
-    Block& block = like.block();
-    return block.AddVar(block.UniqueName(absl::StrCat(like.name(), what)), VarKind::kTemp, TensorType(like.type.dtype, std::move(dims)));
+    return Rewrite::NewTemp(like.block(), absl::StrCat(like.name(), what), like.type.dtype, std::move(dims));
   }
 
   Program& program_;

@@ -59,7 +59,7 @@ class SqueezeSinker {
     const int axis = s.axis;
     Dims dims = line->type.dims;
     dims.insert(dims.begin() + axis, 1);
-    Var* const wide = NewVar(op->block(), *line, ".row", std::move(dims));
+    Var* const wide = Row(op->block(), *line, std::move(dims));
     op->ReplaceOutput(0, wide);
     std::unique_ptr<Op> squeeze = Make(squeeze_, *op, wide, axis, line);
     squeezed_[line->id()] = {wide, axis};
@@ -170,15 +170,15 @@ class SqueezeSinker {
     return s;
   }
 
-  Var* NewVar(Block& block, const Var& like, const char* what, Dims dims) {
-    return block.AddVar(block.UniqueName(absl::StrCat(like.name(), what)), VarKind::kTemp, TensorType(like.type.dtype, std::move(dims)));
+  static Var* Row(Block& block, const Var& like, Dims dims) {
+    return Rewrite::NewTemp(block, absl::StrCat(like.name(), ".row"), like.type.dtype, std::move(dims));
   }
 
   // `var` with a dimension of 1, in front of `reader`.
   Var* Unsqueezed(const Op& reader, Var* var, int axis) {
     Dims dims = var->type.dims;
     dims.insert(dims.begin() + axis, 1);
-    Var* const wide = NewVar(reader.block(), *var, ".row", std::move(dims));
+    Var* const wide = Row(reader.block(), *var, std::move(dims));
     kept_.push_back(Make(unsqueeze_, reader, var, axis, wide));
     return wide;
   }

@@ -1,17 +1,16 @@
 #include "runtime/compare/decisions.h"
 
-#include <algorithm>
-
 #include "graph/ops/onnx/dialect.h"
 
 namespace ampc {
 
 std::set<std::string> OutputsThatDecide(const Program& program) {
+  const std::set<const Var*> fetches(program.fetches.begin(), program.fetches.end());
   std::set<std::string> names;
   for (const auto& op : program.main().ops()) {
     if (onnx::NativeName(op->def()) != "sigmoid") continue;
     for (const Var* var : op->outputs()) {
-      if (std::find(program.fetches.begin(), program.fetches.end(), var) != program.fetches.end()) names.insert(var->exported());
+      if (fetches.contains(var)) names.insert(var->exported());
     }
   }
   return names;

@@ -35,7 +35,7 @@ void Run(const PreluShape& s, const KernelArgs& args, const void* slopes) {
   const T* alpha = static_cast<const T*>(slopes);
   T* out = static_cast<T*>(args.outputs[0]);
   if (s.inner == 1) {
-    const int64_t rows = std::max<int64_t>(1, kWide / std::max<int64_t>(1, s.slopes));
+    const int64_t rows = std::clamp<int64_t>(s.outer, 1, std::max<int64_t>(1, kWide / std::max<int64_t>(1, s.slopes)));
     std::array<T, kWide> repeated;
     for (int64_t i = 0; i < rows && rows > 1; ++i) std::copy_n(alpha, s.slopes, repeated.data() + i * s.slopes);
     const T* const each = rows > 1 ? repeated.data() : alpha;

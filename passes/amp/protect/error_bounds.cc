@@ -111,8 +111,7 @@ double ErrorBounds::OfProduct(const Op& op) {
     error *= std::fabs(rows->factor);
   } else {
     const Var &x = facts_.In(op, 0), &y = facts_.In(op, 1);
-    const bool transposed = op.GetBool("trans_x") || op.GetBool("transpose_X") || op.GetInt("transA") != 0;
-    const int dim = x.type.rank() - (transposed ? 2 : 1);
+    const int dim = x.type.rank() - (TransposesX(op) ? 2 : 1);
     if (op.def().weight_use != WeightUse::kProduct || op.type() == "mul" || dim < 0 || !IsKnown(x.type.dims[dim])) return kInfinity;
     const auto terms = static_cast<double>(x.type.dims[dim]);
     error = terms * (Reach(x) * Of(y) + Reach(y) * Of(x)) + terms * terms * kFloatSum * Reach(x) * Reach(y);

@@ -56,6 +56,8 @@ int ChannelDim(const Op& op, const Var& result) {
 
 }  // namespace
 
+bool TransposesX(const Op& op) { return op.GetBool("trans_x") || op.GetBool("transpose_X") || op.GetInt("transA") != 0; }
+
 std::optional<WeightRows> WeightRowsOf(const Op& op, const ValueFlow& flow) {
   if (op.inputs().size() < 2 || op.outputs().empty()) return std::nullopt;
   const WeightUse use = op.def().weight_use;
@@ -71,7 +73,7 @@ std::optional<WeightRows> WeightRowsOf(const Op& op, const ValueFlow& flow) {
     return WeightRows{&x, &y, layout, 1, ChannelDim(op, result)};
   }
   if (use != WeightUse::kProduct) return std::nullopt;
-  const bool trans_x = op.GetBool("trans_x") || op.GetBool("transpose_X") || op.GetInt("transA") != 0;
+  const bool trans_x = TransposesX(op);
   const bool trans_y = op.GetBool("trans_y") || op.GetBool("transpose_Y") || op.GetInt("transB") != 0;
   const double factor = op.attr("alpha") != nullptr ? op.GetFloat("alpha") : 1;
   const bool flat = op.type() == "mul" && (op.GetInt("y_num_col_dims", 1) != 1 || y.type.rank() != 2);
@@ -171,8 +173,7 @@ std::optional<Bounds> WeightedBounds::OfMean(const Op& op, BoundsOf of) {
   const int rank = maker->inputs()[0]->type.rank();
   const int64_t axis = maker->GetInt("axis", -1);
   const bool softmax = onnx::TypeName(maker->def()) == "Softmax" || maker->type() == "softmax";
-  const bool transposed = op.GetBool("trans_x") || op.GetBool("transpose_X") || op.GetInt("transA") != 0;
-  if (!softmax || transposed || rank == 0 || (axis != -1 && axis != rank - 1)) return std::nullopt;
+  if (!softmax || TransposesX(op) || rank == 0 || (axis != -1 && axis != rank - 1)) return std::nullopt;
   const Bounds y = of(*op.inputs()[1]);
   return IsFinite(y) ? std::optional<Bounds>(WithZero(y)) : std::nullopt;
 }
@@ -181,7 +182,7 @@ std::optional<Bounds> WeightedBounds::OfProduct(const Op& op, BoundsOf of) {
   if (op.inputs().size() < 2) return std::nullopt;
   const Var& x = flow_.Root(*op.inputs()[0]);
   const Var& y = flow_.Root(*op.inputs()[1]);
-  const bool trans_x = op.GetBool("trans_x") || op.GetBool("transpose_X") || op.GetInt("transA") != 0;
+  const bool trans_x = TransposesX(op);
   const double factor = op.attr("alpha") != nullptr ? op.GetFloat("alpha") : 1;
   std::optional<Bounds> product;
   if (const std::optional<WeightRows> rows = WeightRowsOf(op, flow_)) {

@@ -24,6 +24,8 @@ struct WeightRows {
 };
 // nullopt where `op` is none, or does more than that and to add a bias.
 std::optional<WeightRows> WeightRowsOf(const Op& op, const ValueFlow& flow);
+// Of a product of matrices, in the words of every dialect.
+bool TransposesX(const Op& op);
 // A weight or constant with stored values that no op writes.
 bool IsStoredWeight(const Var& var, const ValueFlow& flow);
 
