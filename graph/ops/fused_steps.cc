@@ -1,5 +1,7 @@
 #include "graph/ops/fused_steps.h"
 
+#include <algorithm>
+
 namespace ampc::ops {
 namespace {
 
@@ -17,6 +19,8 @@ bool MayBeFusedStep(const Op& op) {
   }
   return IsNarrowFloat(op.outputs()[0]->type.dtype) && op.outputs()[0]->type.has_rank;
 }
+
+int StepsOf(const Op& step) { return step.type() == "sum" ? std::max(1, static_cast<int>(step.inputs().size()) - 1) : 1; }
 
 int64_t StepAxis(const Op& step, int flat, int64_t rank) {
   const int64_t own = step.inputs()[flat]->type.rank();

@@ -11,11 +11,14 @@
 
 namespace ampc::ops {
 
-inline constexpr int kMaxFusedOperands = 8, kMaxFusedResults = 4, kMaxFusedSteps = 24;
+inline constexpr int kMaxFusedOperands = 16, kMaxFusedResults = 4, kMaxFusedSteps = 48;
 
 // An element-wise op of one result whose floats are f32, f16 or bf16 and whose parameters are attributes: the only ones that may be steps.
 // Reads types, slots and attributes.
 bool MayBeFusedStep(const Op& op);
+
+// How many of kMaxFusedSteps a step takes: a sum adds its operands one by one.
+int StepsOf(const Op& step);
 
 // The dimension of a result of rank `rank` at which operand `flat` of a step starts: Paddle's rule for the step's op.
 int64_t StepAxis(const Op& step, int flat, int64_t rank);

@@ -25,7 +25,7 @@ struct ElementStep {
 };
 
 struct ElementProgram {
-  static constexpr int kMaxOperands = 8, kMaxResults = 4, kMaxSteps = 40;  // a sum of n operands is n - 1 steps
+  static constexpr int kMaxOperands = 16, kMaxResults = 4, kMaxSteps = 48;  // a sum of n operands is n - 1 steps
   int operands = 0, steps = 0, results = 0;
   ElementStep step[kMaxSteps];
   uint8_t result[kMaxResults] = {};  // registers

@@ -22,6 +22,7 @@ struct ScalarMath {
   static AMPC_HOST_DEVICE bool Or(bool a, bool b) { return a || b; }
   static AMPC_HOST_DEVICE bool IsNaN(T v) { return v != v; }
   static AMPC_HOST_DEVICE T Exp(T v) { return std::exp(v); }
+  static AMPC_HOST_DEVICE T Quotient(T a, T b) { return a / b; }
   static AMPC_HOST_DEVICE T Log(T v) { return std::log(v); }
   static AMPC_HOST_DEVICE T Sqrt(T v) { return std::sqrt(v); }
   static AMPC_HOST_DEVICE T Abs(T v) { return std::fabs(v); }

@@ -47,9 +47,12 @@ class Reader {
     program_.operands = static_cast<int>(body.feeds.size());
     for (size_t i = 0; i < body.feeds.size(); ++i) Define(body.feeds[i]->name(), static_cast<int>(i));
     for (const std::unique_ptr<Op>& op : body.main().ops()) {
-      AMPC_RETURN_IF_ERROR(ReadStep(*op));
-      named_.push_back(program_.operands + program_.steps - 1);
-      registers_[op->outputs()[0]->name()] = named_.back();
+      int reg = ReadAsItIs(*op);
+      if (reg < 0) {
+        AMPC_RETURN_IF_ERROR(ReadStep(*op));
+        reg = program_.operands + program_.steps - 1;
+      }
+      Define(op->outputs()[0]->name(), reg);
     }
     for (const int64_t value : spec_.op->GetInts("results")) {
       if (value < 0 || value >= static_cast<int64_t>(named_.size())) return Refused(*spec_.op, absl::StrCat("there is no value ", value));
@@ -64,6 +67,14 @@ class Reader {
     named_.push_back(reg);
   }
 
+  static bool IsCast(const Op& op) { return op.type() == "cast" || op.type() == "amp_cast"; }
+
+  // The register of a step whose values a cast to float32 keeps; -1 for anything else: results are values of steps.
+  int ReadAsItIs(const Op& op) const {
+    const int x = IsCast(op) && op.outputs()[0]->type.dtype == DType::kF32 ? Register(op, 0) : -1;
+    return x >= program_.operands ? x : -1;
+  }
+
   absl::Status Add(ElementStep step) {
     if (program_.steps == ElementProgram::kMaxSteps) return Refused(*spec_.op, "there are too many steps");
     program_.step[program_.steps++] = step;
@@ -74,7 +85,7 @@ class Reader {
 
   absl::Status ReadStep(const Op& op) {
     ElementStep step{.x = Register(op, 0), .round = op.outputs()[0]->type.dtype};
-    if (op.type() == "cast" || op.type() == "amp_cast") return Add(step);
+    if (IsCast(op)) return Add(step);
     if (excess_) step.round = DType::kF32;
     if (op.type() == "sum") return ReadSum(op);
     if (const BinaryRow* row = FindBinary(op)) {

@@ -29,6 +29,7 @@ struct Operand {
 
 struct Group {
   std::vector<size_t> steps;  // positions in the block, in order
+  int size = 0;               // as ops::StepsOf counts them
   std::vector<Operand> operands;
   absl::flat_hash_map<const Var*, int> unread;  // values of steps: how many of their readers are not steps; a fetch counts
   const Var* shape = nullptr;                   // any of the values
@@ -126,6 +127,7 @@ class ElementwiseFuser {
   static void Merge(const Group& from, Group& to) {
     to.steps.insert(to.steps.end(), from.steps.begin(), from.steps.end());
     std::sort(to.steps.begin(), to.steps.end());
+    to.size += from.size;
     for (const Operand& operand : from.operands) AddOperand(operand, to);
     to.unread.insert(from.unread.begin(), from.unread.end());
   }
@@ -149,9 +151,10 @@ class ElementwiseFuser {
       }
     }
     group.steps.push_back(i);
+    group.size += ops::StepsOf(op);
     group.unread[&out] = static_cast<int>(uses_.uses(out).size()) + (uses_.fetched(out) ? 1 : 0);
     const auto results = std::count_if(group.unread.begin(), group.unread.end(), [](const auto& value) { return value.second > 0; });
-    return group.operands.size() <= kMaxFusedOperands && group.steps.size() <= kMaxFusedSteps && results <= kMaxFusedResults;
+    return group.operands.size() <= kMaxFusedOperands && group.size <= kMaxFusedSteps && results <= kMaxFusedResults;
   }
 
   // `joined` in the place of the first of `from`; the others are no more.

@@ -7,7 +7,7 @@
 // value is rounded to its type as before, so results have the same bits; with excess=true, for a CPU that keeps what float32 computed, only
 // where a step is a cast. A value that something else reads stays, as a further result. The
 // op stands where the last of its steps stood; a group ends where another op reads one of its values, so nothing is read too early.
-// At least two steps; at most 8 operands, 4 results, 24 steps. O(program).
+// At least two steps; at most 16 operands, 4 results, 48 steps. O(program).
 #pragma once
 
 #include "passes/pass.h"

@@ -15,6 +15,8 @@
 namespace ampc::testing {
 namespace {
 
+constexpr DType kTypes[] = {DType::kF32, DType::kBF16, DType::kF16};
+
 struct Case {
   Shape whole;
   DType dtype = DType::kF32;
@@ -96,19 +98,39 @@ constexpr Step kSteps[] = {
     {"elementwise_max", true, ""},
     {"elementwise_min", true, ""},
     {"elementwise_mod", true, ""},
+    {"sum", false, ""},   // of several, of one type
+    {"cast", false, ""},  // to another type
 };
+
+// The last value, or any, of the type; -1: there is none.
+int ValueOf(Draw& draw, const Case& c, DType dtype) {
+  const int n = static_cast<int>(c.values.size()), first = draw.OneIn(2) ? n - 1 : draw.Below(n);
+  for (int i = 0; i < n; ++i) {
+    const int at = (first + n - i) % n;
+    if (c.values[static_cast<size_t>(at)].dtype == dtype) return at;
+  }
+  return -1;
+}
 
 void AddStep(Draw& draw, Case* c) {
   const Step& s = kSteps[draw.Below(static_cast<int>(std::size(kSteps)))];
-  const int n = static_cast<int>(c->values.size()), x = draw.OneIn(2) ? n - 1 : draw.Below(n), y = draw.Below(n);
-  OpRun run(s.op);
-  run.In("X", c->values[x]);
-  if (s.two) run.In("Y", c->values[y]);
-  if (s.op == std::string("scale")) run.Attr("scale", 0.5f).Attr("bias", 1.25f);
-  if (s.op == std::string("clip")) run.Attr("min", -1.0f).Attr("max", 1.5f);
+  const std::string op = s.op;
+  const int n = static_cast<int>(c->values.size());
+  std::vector<int> from = {draw.OneIn(2) ? n - 1 : draw.Below(n)};
+  DType dtype = c->values[from[0]].dtype;
+  for (int more = s.two ? 1 : op == "sum" ? draw.Below(16) : 0; more > 0; --more) from.push_back(ValueOf(draw, *c, dtype));
+  OpRun run(op);
+  for (size_t i = 0; i < from.size(); ++i) run.In(s.two && i == 1 ? "Y" : "X", c->values[from[i]]);
+  if (op == "scale") run.Attr("scale", 0.5f).Attr("bias", 1.25f);
+  if (op == "clip") run.Attr("min", -1.0f).Attr("max", 1.5f);
+  if (op == "cast") {
+    dtype = kTypes[draw.Below(3)];
+    run.Attr("in_dtype", c->values[from[0]].dtype).Attr("out_dtype", dtype);
+  }
   ASSERT_OK_AND_ASSIGN(const auto out, run.Out("Out").Run());
+  const std::string operands = absl::StrJoin(from, ", ", [](std::string* to, int v) { absl::StrAppend(to, "v", v); });
   c->steps.push_back(
-      absl::StrCat("v", n, " = ", s.op, "(v", x, s.two ? absl::StrCat(", v", y) : "", ")", s.attrs, " : ", Name(c->dtype), " [*]"));
+      absl::StrCat("v", n, " = ", op, op == "sum" ? "(X=[" : "(", operands, op == "sum" ? "])" : ")", s.attrs, " : ", Name(dtype), " [*]"));
   c->values.push_back(out[0]);
 }
 
@@ -128,18 +150,21 @@ TEST(Fused, DrawnProgramsGiveWhatTheirStepsGive) {
     Draw draw(seed);
     Case c;
     c.whole = shapes[seed % shapes.size()];
-    c.dtype = std::vector<DType>{DType::kF32, DType::kBF16, DType::kF16}[seed / 10 % 3];
-    for (int i = 1 + draw.Below(4); i > 0; --i) AddOperand(draw, &c);
+    c.dtype = kTypes[seed / 10 % 3];
+    for (int i = draw.OneIn(8) ? 16 : 1 + draw.Below(4); i > 0; --i) AddOperand(draw, &c);
     for (int i = 2 + draw.Below(7); i > 0; --i) AddStep(draw, &c);
     if (HasFatalFailure()) return;
     const int operands = static_cast<int>(c.operands.size()), last = static_cast<int>(c.values.size()) - 1;
     std::vector<int32_t> results = {last};
-    if (draw.OneIn(2)) results.insert(results.begin(), operands + draw.Below(static_cast<int>(c.steps.size())));
+    for (int more = draw.Below(4); more > 0; --more)
+      results.insert(results.begin(), operands + draw.Below(static_cast<int>(c.steps.size())));
+    std::vector<std::string> types;
+    for (const int32_t v : results) types.emplace_back(Name(c.values[v].dtype));
     SCOPED_TRACE(absl::StrJoin(c.steps, "; "));
     OpRun fused("fused_elementwise");
     for (const Tensor& x : c.operands) fused.In("X", x);
     fused.Attr("steps", c.steps).Attr("results", results).Attr("axes", c.axes);
-    fused.Attr("types", std::vector<std::string>(results.size(), std::string(Name(c.dtype))));
+    fused.Attr("types", types);
     ASSERT_OK_AND_ASSIGN(const auto got, fused.Out("Out", static_cast<int>(results.size())).Run());
     for (size_t i = 0; i < results.size(); ++i) ExpectSame(got[i], c.values[results[i]]);
     if (HasFatalFailure()) return;

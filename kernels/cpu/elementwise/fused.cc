@@ -47,6 +47,7 @@ class FusedLoop {
     per_row_ = wide_ ? (rows_.inner + kTile - 1) / kTile : 1;
     rows_of_tile_ = wide_ ? 1 : kTile / rows_.inner;
     PlanRegisters();
+    FindLoops();
   }
 
   void Run(const KernelArgs& args) const {
@@ -71,6 +72,12 @@ class FusedLoop {
   };
   using Rooms = float (*)[kTile];
 
+  // The vector loop of a step; none: lane by lane.
+  struct Loop {
+    simd::UnaryFn unary = nullptr;
+    simd::BinaryFn binary = nullptr, spread = nullptr;  // on whole tiles, and on one element
+  };
+
   bool IsOne(int operand) const {
     const FusedRows::Operand& x = rows_.operands[operand];
     return !x.along && (wide_ || x.repeats);
@@ -87,6 +94,7 @@ class FusedLoop {
     }
     for (int i = program_.results; i-- > 0;) {
       Register& r = registers_[program_.result[i]];
+      if (r.result >= 0) r.last_use = kElementRegisters;  // a further result, perhaps of another storage
       r.result = program_.result[i] >= operands && !r.one ? i : -1;
     }
     std::vector<int> busy_until(all, -1);  // by room
@@ -97,6 +105,18 @@ class FusedLoop {
       const int until = is_result != program_.result + program_.results ? kElementRegisters : r.last_use;
       r.room = static_cast<int>(std::find_if(busy_until.begin(), busy_until.end(), [k](int u) { return u < k; }) - busy_until.begin());
       busy_until[r.room] = std::max(until, k);
+    }
+  }
+
+  void FindLoops() {
+    for (int k = 0; k < program_.steps; ++k) {
+      const ElementStep& s = program_.step[k];
+      if (s.kind == StepKind::kUnary) loops_[k].unary = simd::Unary(static_cast<simd::UnaryOp>(s.functor));
+      if (s.kind != StepKind::kBinary) continue;
+      const auto op = VectorOp(static_cast<Op2>(s.functor));
+      if (!op.has_value()) continue;
+      const simd::Spread spread = registers_[s.x].one ? simd::Spread::kX : registers_[s.y].one ? simd::Spread::kY : simd::Spread::kNone;
+      loops_[k] = {.binary = simd::Binary(*op, simd::Spread::kNone), .spread = simd::Binary(*op, spread)};
     }
   }
 
@@ -165,7 +185,7 @@ class FusedLoop {
       const Register& r = registers_[reg];
       float* const to = r.result < 0 ? rooms[r.room] : RoomAt(args.outputs[r.result], to_[r.result], t.first, rooms[r.room]);
       const int64_t n = r.one ? 1 : t.count;
-      Apply(s, values[s.x], ReadsTwo(s) ? values[s.y] : nullptr, to, n);
+      Apply(s, loops_[k], values[s.x], ReadsTwo(s) ? values[s.y] : nullptr, to, n);
       const bool rounds_when_stored = r.result >= 0 && to_[r.result] == s.round && r.last_use < 0;
       if (!rounds_when_stored) RoundTo(s.round, to, n);
       values[reg] = to;
@@ -182,17 +202,14 @@ class FusedLoop {
     }
   }
 
-  void Apply(const ElementStep& s, const float* x, const float* y, float* to, int64_t n) const {
-    const bool one_x = registers_[s.x].one && n > 1, one_y = y != nullptr && registers_[s.y].one && n > 1;
-    if (s.kind == StepKind::kUnary) return simd::Unary(static_cast<simd::UnaryOp>(s.functor))(x, to, static_cast<size_t>(n), s.params);
+  void Apply(const ElementStep& s, const Loop& loop, const float* x, const float* y, float* to, int64_t n) const {
+    if (loop.unary != nullptr) return loop.unary(x, to, static_cast<size_t>(n), s.params);
+    if (loop.binary != nullptr) return (n == 1 ? loop.binary : loop.spread)(x, y, to, static_cast<size_t>(n));
     if (s.kind == StepKind::kCopy) {
       if (x != to) std::copy_n(x, n, to);
       return;
     }
-    if (const auto op = VectorOp(static_cast<Op2>(s.functor)); s.kind == StepKind::kBinary && op.has_value()) {
-      const simd::Spread spread = one_x ? simd::Spread::kX : one_y ? simd::Spread::kY : simd::Spread::kNone;
-      return simd::Binary(*op, spread)(x, y, to, static_cast<size_t>(n));
-    }
+    const bool one_x = registers_[s.x].one && n > 1, one_y = y != nullptr && registers_[s.y].one && n > 1;
     for (int64_t i = 0; i < n; i += kLanes)
       ApplyLanes(s, x + (one_x ? 0 : i), one_x, y + (one_y ? 0 : i), one_y, to + i, std::min<int64_t>(kLanes, n - i));
   }
@@ -215,6 +232,7 @@ class FusedLoop {
   bool wide_ = false;             // a tile is a part of a row; else several rows
   int64_t per_row_ = 1, rows_of_tile_ = 1;
   std::array<Register, kElementRegisters> registers_;
+  std::array<Loop, ElementProgram::kMaxSteps> loops_;
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelSpec& spec) {

@@ -2,6 +2,7 @@
 // Each function is right at zeros, subnormals, infinities and NaN and within 2 units in the last place elsewhere (Phi: 5 for x < -0.8
 // while its result is normal; Pow and the trigonometric functions are the C library's).
 #include <limits>
+#include <type_traits>
 
 #if defined(KERNELS_CPU_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef KERNELS_CPU_SIMD_MATH_INL_H_
@@ -47,21 +48,32 @@ struct SimdMath : LibraryMath<D> {
     return hn::MulAdd(Poly(x, static_cast<T>(rest)...), x, Set(c0));
   }
 
-  // 2^n e^r with r in [-ln2/2, ln2/2]; 2^n is applied in two steps, so that subnormal results round once.
+  // 2^n e^r with r in [-ln2/2, ln2/2]; 2^n is applied in two steps, or by an instruction, so that subnormal results round once.
   HWY_INLINE V Exp(V x) const {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+    if constexpr (std::is_same_v<V, hn::Vec512<float>>) {
+      const V clamped{_mm512_max_ps(Set(-104).raw, _mm512_min_ps(Set(89).raw, x.raw))};  // NaN stays: it is the second operand
+      const V nf = hn::Round(clamped * Set(1.44269504f));
+      return V{_mm512_scalef_ps(ExpOfRest(clamped, nf).raw, nf.raw)};
+    }
+#endif
     const hn::RebindToSigned<D> di;
     const V clamped = hn::Max(hn::Min(x, Set(89)), Set(-104));
     const auto n = hn::NearestInt(clamped * Set(1.44269504f));
-    const V nf = hn::ConvertTo(d, n);
-    V r = hn::NegMulAdd(nf, Set(0.693359375f), clamped);
-    r = hn::NegMulAdd(nf, Set(-2.12194440e-4f), r);
-    const V p = Poly(r, 0x1p-1f, 0x1.555554p-3f, 0x1.55548ep-5f, 0x1.111272p-7f, 0x1.6d8db2p-10f, 0x1.9f0816p-13f);
-    const V e = Set(1) + hn::MulAdd(r * r, p, r);
+    const V e = ExpOfRest(clamped, hn::ConvertTo(d, n));
     const auto half = hn::ShiftRight<1>(n);
     const auto bias = hn::Set(di, 127);
     const V scale1 = hn::BitCast(d, hn::ShiftLeft<23>(half + bias));
     const V scale2 = hn::BitCast(d, hn::ShiftLeft<23>(n - half + bias));
     return Select(hn::IsNaN(x), x, e * scale1 * scale2);
+  }
+
+  // e^(x - n ln2)
+  HWY_INLINE V ExpOfRest(V x, V n) const {
+    V r = hn::NegMulAdd(n, Set(0.693359375f), x);
+    r = hn::NegMulAdd(n, Set(-2.12194440e-4f), r);
+    const V p = Poly(r, 0x1p-1f, 0x1.555554p-3f, 0x1.55548ep-5f, 0x1.111272p-7f, 0x1.6d8db2p-10f, 0x1.9f0816p-13f);
+    return Set(1) + hn::MulAdd(r * r, p, r);
   }
 
   // 2^n e^r - 1 as 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)), so that 2^128 needs no float.
@@ -109,12 +121,26 @@ struct SimdMath : LibraryMath<D> {
     return Select(x < Set(0), Set(std::numeric_limits<float>::quiet_NaN()), y);
   }
 
+  // a / b of b from 1 on; where division is slow, from an estimate of 1 / b and what that leaves of a, within a unit in the last place,
+  // with any b beyond 1e30 as 1e30.
+  HWY_INLINE V Quotient(V a, V b) const {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+    if constexpr (std::is_same_v<V, hn::Vec512<float>>) {
+      const V bounded{_mm512_min_ps(Set(1e30f).raw, b.raw)};  // NaN stays: it is the second operand
+      const V r{_mm512_rcp14_ps(bounded.raw)};
+      const V q = a * r;
+      return hn::MulAdd(hn::NegMulAdd(q, bounded, a), r, q);
+    }
+#endif
+    return a / b;
+  }
+
   HWY_INLINE V Tanh(V x) const {
     const V a = Abs(x);
     const V z = x * x;
     const V p = Poly(z, -0x1.555532p-2f, 0x1.110726p-3f, -0x1.b83c58p-5f, 0x1.522692p-6f, -0x1.75e1aap-8f);
     const V small = hn::MulAdd(x * z, p, x);
-    const V large = Set(1) - Set(2) / (Exp(a + a) + Set(1));
+    const V large = Set(1) - Quotient(Set(2), Exp(a + a) + Set(1));
     return hn::CopySign(Select(a < Set(0.625f), small, large), x);
   }
 
@@ -144,7 +170,7 @@ struct SimdMath : LibraryMath<D> {
     const V high = hn::BitCast(d, hn::And(hn::BitCast(du, a), hn::Set(du, 0xfffff000u)));
     const V rest = Set(-0.5f) * (a - high) * (a + high);
     const V e = Exp(Set(-0.5f) * high * high) * Poly(rest, 1.0f, 1.0f, 0.5f, 0.16666667f, 0.041666668f);
-    const V t = Set(1) / hn::MulAdd(Set(0.375f), a, Set(1));
+    const V t = Quotient(Set(1), hn::MulAdd(Set(0.375f), a, Set(1)));
     const V p = Poly(t, 0x1.32619ep-3f, 0x1.329560p-3f, 0x1.04b97cp-3f, 0x1.883924p-4f, -0x1.3ea254p-7f, 0x1.a942acp-4f, -0x1.017970p-2f,
                      0x1.6f80dap-3f, -0x1.6c77d0p-5f);
     return e * t * p;
