@@ -22,9 +22,10 @@
 
 namespace ampc {
 
-class Device;       // kernels/device/device.h
-class Stream;       // kernels/device/device.h
-class WeightCache;  // kernels/weight_cache.h
+class Device;         // kernels/device/device.h
+class Stream;         // kernels/device/device.h
+class KernelChoices;  // kernels/kernel_choices.h
+class WeightCache;    // kernels/weight_cache.h
 
 // One op with everything known that a kernel may prepare for.
 struct KernelSpec {
@@ -33,8 +34,9 @@ struct KernelSpec {
   std::vector<TensorDesc> outputs;
   std::vector<const HostTensor*> values;  // per input: the value if it is constant (in storage type), else null
   int threads = 1;
-  WeightCache* weights = nullptr;  // where packed constants are shared with other plans; null: each kernel keeps its own
-  Device* device = nullptr;        // null: the CPU
+  WeightCache* weights = nullptr;    // where packed constants are shared with other plans; null: each kernel keeps its own
+  KernelChoices* choices = nullptr;  // that kernels with several implementations ask; null: they choose by the shapes
+  Device* device = nullptr;          // null: the CPU
 };
 
 struct KernelArgs {

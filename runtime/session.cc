@@ -8,6 +8,8 @@
 #include "graph/base/status_macros.h"
 #include "graph/formats/format.h"
 #include "graph/verify.h"
+#include "kernels/kernel_choices.h"
+#include "kernels/lib/cpu_numbers.h"
 #include "runtime/exec/choose_device.h"
 #include "runtime/exec/feed_checks.h"
 #include "runtime/exec/model_runner.h"
@@ -27,6 +29,10 @@ struct Session::State {
   absl::StatusOr<std::vector<HostTensor>> Run(absl::Span<const HostTensor* const> feeds, StepObserver* observer);
 
   DeviceChoice where;
+  // Choices that plans measured are in the file before a result leaves.
+  absl::Status SaveChoices() const { return choices == nullptr ? absl::OkStatus() : choices->Save(); }
+
+  std::unique_ptr<KernelChoices> choices;  // null: none; the runner's plans ask them
   std::unique_ptr<ModelRunner> runner;
 };
 
@@ -42,7 +48,9 @@ absl::StatusOr<TensorMap> Session::State::Run(const TensorMap& feeds, StepObserv
 absl::StatusOr<std::vector<HostTensor>> Session::State::Run(absl::Span<const HostTensor* const> feeds, StepObserver* observer) {
   std::optional<ObservedRun> observed;
   if (observer != nullptr) observed.emplace(*observer);
-  return runner->Run(feeds, observed.has_value() ? &*observed : nullptr);
+  AMPC_ASSIGN_OR_RETURN(std::vector<HostTensor> results, runner->Run(feeds, observed.has_value() ? &*observed : nullptr));
+  AMPC_RETURN_IF_ERROR(SaveChoices());
+  return results;
 }
 
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -73,6 +81,11 @@ absl::StatusOr<Session> Session::State::Create(DeviceChoice where, Program progr
                     .excess_precision = options.excess_precision && !options.strict_rounding,
                     .in_place = options.in_place};
   if (state->where.target.has_value()) how.target = &*state->where.target;
+  if (!options.tune_plans.empty()) {
+    if (how.target != nullptr) return UsageError(absl::StrCat("tune_plans: found device '", options.device, "', needed cpu"));
+    AMPC_ASSIGN_OR_RETURN(state->choices, KernelChoices::Open(options.tune_plans, onednn::CpuText()));
+    how.choices = state->choices.get();
+  }
   AMPC_ASSIGN_OR_RETURN(state->runner, ModelRunner::Create(std::move(program), how, ModelRunner::Left::kDeferred));
   return Session(std::move(state));
 }
@@ -88,14 +101,17 @@ absl::Status Session::RunInto(absl::Span<const HostTensor* const> feeds, absl::S
   AMPC_RETURN_IF_ERROR(CheckFeeds(program(), feeds));
   if (fetches.size() != program().fetches.size())
     return UsageError(absl::StrCat("found ", fetches.size(), " outputs, the model has ", program().fetches.size()));
-  return state_->runner->RunInto(feeds, fetches);
+  AMPC_RETURN_IF_ERROR(state_->runner->RunInto(feeds, fetches));
+  return state_->SaveChoices();
 }
 
 absl::StatusOr<TensorMap> Session::Run(const TensorMap& feeds, StepObserver& observer) const { return state_->Run(feeds, &observer); }
 
 absl::StatusOr<std::string> Session::PlanText(const TensorMap& feeds) const {
   AMPC_ASSIGN_OR_RETURN(const std::vector<const HostTensor*> values, OrderFeeds(program(), feeds));
-  return state_->runner->PlanText(values);
+  AMPC_ASSIGN_OR_RETURN(std::string text, state_->runner->PlanText(values));
+  AMPC_RETURN_IF_ERROR(state_->SaveChoices());
+  return text;
 }
 
 std::vector<ValueInfo> Session::inputs() const {

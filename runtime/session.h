@@ -32,6 +32,10 @@ struct SessionOptions {
   // CPU computes in it and that is faster; they are rounded where an op casts, where a loop or branch hands them on, and when fetched.
   // False, or strict_rounding: each result is rounded to its type.
   bool excess_precision = true;
+  // A JSON file that says which of several implementations computes a convolution or product. A plan measures the shapes that it lacks, and
+  // adds them to the file, which need not be there yet. The same file gives the same bits, whatever the number of threads. "": the choice
+  // follows from the shapes. On the CPU only (usage error otherwise).
+  std::string tune_plans = {};
   bool in_place = true;            // results may take the memory of operands that are not needed any more
   bool tf32 = false;               // on a device: f32 products and convolutions may round their operands to TF32
   int64_t memory_limit_bytes = 0;  // of the device's memory, for all sessions and trainers of the process together; 0: all of it

@@ -123,8 +123,8 @@ absl::Status CheckMeaning(const BenchFlags& flags, const Options& options) {
     return r.inputs.empty() ? absl::OkStatus()
                             : Refuse(options, {"--batch", "--dims"}, "--input, whose values have their dims", "one of the two");
   }
-  AMPC_RETURN_IF_ERROR(Refuse(options, {"--input", "--dims", "--params"}, absl::StrCat("network '", r.model, "', whose values are random"),
-                              "a model in a file"));
+  AMPC_RETURN_IF_ERROR(Refuse(options, {"--input", "--dims", "--params", "--tune-plans"},
+                              absl::StrCat("network '", r.model, "', whose values are random"), "a model in a file"));
   if (std::all_of(r.levels.begin(), r.levels.end(), [](const std::string& level) { return level == "O0"; })) {
     AMPC_RETURN_IF_ERROR(Refuse(options, {"--dtype"}, "only level O0", "O1 or O2 among the levels"));
   }
@@ -135,14 +135,14 @@ absl::Status CheckMeaning(const BenchFlags& flags, const Options& options) {
 
 absl::Status CheckFlags(const BenchFlags& flags) {
   const BenchRequest& r = flags.request;
-  if (flags.profile.empty()) return absl::OkStatus();
+  if (flags.profile.empty() && r.tune_plans.empty()) return absl::OkStatus();
   if (r.train) return UsageError("--profile: found --train, needed runs of a model");
   std::vector<std::string> inputs;
   for (const std::string& source : r.inputs) inputs.push_back(FileOfFeeds(source));
   if (FindBenchNetwork(r.model) == nullptr) {
     for (const std::string& file : ModelFiles(r.model, r.params)) inputs.push_back(file);
   }
-  return CheckOutputs({flags.profile}, inputs);
+  return CheckOutputs({flags.profile, r.tune_plans}, inputs);
 }
 
 absl::Status Run(BenchFlags flags, Console& console) {
@@ -191,6 +191,7 @@ void AddBenchOptions(const Options& options, BenchFlags& f) {
   const Options run = options.Under("Runs");
   run.Add("--device", r.device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
   run.Add("--threads", r.threads, "threads of one run; 0: all processors").ShowDefault();
+  run.Add("--tune-plans", r.tune_plans, kTunePlansHelp).Values("FILE");
   run.Flag("--strict-rounding", r.strict_rounding,
            "no fusion, and every op rounds its result to its type; else fp16 keeps float32 between ops on a CPU");
   run.Flag("!--no-in-place", r.in_place, "no result takes the memory of an operand");

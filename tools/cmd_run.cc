@@ -90,7 +90,7 @@ absl::Status CheckFiles(const RunFlags& flags) {
   if (!flags.output.empty()) AMPC_RETURN_IF_ERROR(CheckTensorFileName(flags.output));
   std::vector<std::string> inputs = ModelFiles(flags.model, flags.session.params);
   for (const std::string& source : flags.feeds.inputs) inputs.push_back(FileOfFeeds(source));
-  return CheckOutputs({flags.output, flags.profile}, inputs);
+  return CheckOutputs({flags.output, flags.profile, flags.session.tune_plans}, inputs);
 }
 
 absl::Status Run(const Options& declared, const RunFlags& flags, Console& console) {
@@ -158,6 +158,7 @@ Command RunCommand() {
             options.Add("--device", flags->session.device, "cpu, or cuda:N in a build with CUDA").ShowDefault();
             options.Add("--threads", flags->session.threads, "threads of one run; 0: all processors").ShowDefault();
             options.Add("--repeat", flags->repeat, "run this often and print latencies").Between(1, 1000000).ShowDefault();
+            options.Add("--tune-plans", flags->session.tune_plans, kTunePlansHelp).Values("FILE");
             options.Flag("--strict-rounding", flags->session.strict_rounding,
                          "no fusion, and every op rounds its result to its type; else fp16 keeps float32 between ops on a CPU");
             options.Flag("--check-nan-inf", flags->check_nan_inf,

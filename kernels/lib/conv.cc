@@ -8,106 +8,25 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/host_tensor.h"
 #include "graph/base/status_macros.h"
 #include "kernels/halves.h"
+#include "kernels/kernel_choices.h"
 #include "kernels/layout.h"
+#include "kernels/lib/conv_choice.h"
 #include "kernels/lib/conv_cut.h"
 #include "kernels/lib/conv_descs.h"
 #include "kernels/lib/conv_nan.h"
 #include "kernels/lib/conv_phases.h"
+#include "kernels/lib/kernel_name.h"
+#include "kernels/lib/measure.h"
 #include "kernels/lib/onednn_primitive.h"
 #include "kernels/nan_watch.h"
 #include "kernels/parallel.h"
 
 namespace ampc::onednn {
 namespace {
-
-struct Descs {
-  MemoryDesc in, filter, bias, out;                  // as the primitive takes them
-  DType type = DType::kF32, out_type = DType::kF32;  // of operand and filter; of result and residual
-  bool sum = false;                                  // the result's memory holds the residual before the run
-};
-
-struct Choice {
-  PrimitiveDesc pd;
-  Descs descs;
-};
-
-absl::StatusOr<Attr> ConvAttr(const ConvSpec& s, const MemoryDesc& out, bool sum) {
-  AMPC_ASSIGN_OR_RETURN(const PostOps ops, MakePostOps());
-  if (s.has_residual && sum) {
-    AMPC_DNNL_CALL(dnnl_post_ops_append_sum(ops.get(), 1.0f));
-  } else if (s.has_residual) {
-    AMPC_DNNL_CALL(dnnl_post_ops_append_binary(ops.get(), dnnl_binary_add, &out));
-  }
-  AMPC_RETURN_IF_ERROR(AppendActivation(s.activation, ops.get()));
-  return MakeAttr(ops.get());
-}
-
-// brgconv compiles a program for each way in which a window may stick out into the padding: on long rows and wide windows that takes
-// longer than a thousand runs of a small convolution, which the older implementation computes as fast. `whole`: what a part is a part of;
-// parts compute as the whole does.
-bool OlderPays(const ConvSpec& whole, const_dnnl_primitive_desc_t pd) {
-  constexpr double kSmall = 3e7;            // multiply-adds
-  constexpr int64_t kFewestPositions = 16;  // below, brgconv wins 1 to 2 us a run
-  return ImplementationOf(pd) == "brgconv:avx512_core" && Work(whole) < kSmall && whole.out_positions() >= kFewestPositions;
-}
-
-dnnl_data_type_t TypeOf(DType type) { return type == DType::kBF16 ? dnnl_bf16 : dnnl_f32; }
-
-// The descriptor for one element type; a null pd when oneDNN has nothing for it.
-absl::StatusOr<Choice> Choose(const ConvSpec& s, const ConvSpec& whole, dnnl_data_type_t type, bool sum) {
-  Choice c;
-  c.descs.sum = sum;
-  c.descs.type = type == dnnl_bf16 ? DType::kBF16 : DType::kF32;
-  c.descs.out_type = type == dnnl_bf16 && s.out_storage == DType::kBF16 ? DType::kBF16 : DType::kF32;
-  AMPC_ASSIGN_OR_RETURN(c.descs.in, ActivationDesc(s.batch, s.in_c, Each(s, [](const auto& a) { return a.in; }), type));
-  AMPC_ASSIGN_OR_RETURN(c.descs.out,
-                        ActivationDesc(s.batch, s.out_c, Each(s, [](const auto& a) { return a.out; }), TypeOf(c.descs.out_type)));
-  AMPC_ASSIGN_OR_RETURN(c.descs.filter, FilterDesc(s, type, /*any=*/true));
-  const dnnl_dims_t channels = {s.out_c};
-  AMPC_DNNL_CALL(dnnl_memory_desc_init_by_tag(&c.descs.bias, 1, channels, dnnl_f32, dnnl_a));
-  const MemoryDesc* bias = s.has_bias ? &c.descs.bias : nullptr;
-  const Sizes strides = Each(s, [](const auto&a) { return a.stride; }), dilates = Each(s, [](const auto&a) { return a.dilation - 1; });
-  const Sizes before = Each(s, [](const auto&a) { return a.before; }), after = Each(s, [](const auto&a) { return a.after; });
-  AMPC_ASSIGN_OR_RETURN(const Attr attr, ConvAttr(s, c.descs.out, sum));
-  if (s.transposed) {
-    dnnl_deconvolution_desc_t d;
-    AMPC_DNNL_CALL(dnnl_dilated_deconvolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_deconvolution_direct, &c.descs.in,
-                                                                &c.descs.filter, bias, &c.descs.out, strides.data(), dilates.data(),
-                                                                before.data(), after.data()));
-    AMPC_ASSIGN_OR_RETURN(c.pd, MakePrimitiveDesc(&d, attr.get()));
-  } else {
-    dnnl_convolution_desc_t d;
-    AMPC_DNNL_CALL(dnnl_dilated_convolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_convolution_direct, &c.descs.in,
-                                                              &c.descs.filter, bias, &c.descs.out, strides.data(), dilates.data(),
-                                                              before.data(), after.data()));
-    AMPC_ASSIGN_OR_RETURN(c.pd, MakePrimitiveDesc(&d, attr.get()));
-    if (c.pd != nullptr && OlderPays(whole, c.pd.get())) {
-      AMPC_ASSIGN_OR_RETURN(PrimitiveDesc older, MakePrimitiveDescOf("jit:avx512_core", &d, attr.get()));
-      if (older != nullptr) c.pd = std::move(older);
-    }
-  }
-  if (c.pd != nullptr) c.descs.filter = QueryDesc(c.pd.get(), dnnl_query_weights_md);
-  return c;
-}
-
-// oneDNN has more implementations that add to what the result's memory holds than such that read the residual from elsewhere.
-absl::StatusOr<Choice> ChooseBest(const ConvSpec& s, const ConvSpec& whole) {
-  const bool sum = s.has_residual && !s.transposed;
-  const auto choose = [&](bool how) {
-    return ChooseType(s, [&whole, how](const ConvSpec& spec, dnnl_data_type_t type) { return Choose(spec, whole, type, how); });
-  };
-  AMPC_ASSIGN_OR_RETURN(Choice c, choose(sum));
-  if (c.pd == nullptr && sum) {
-    AMPC_ASSIGN_OR_RETURN(c, choose(false));
-  }
-  if (c.pd == nullptr) return UnsupportedError("oneDNN has no convolution for this shape");
-  return c;
-}
 
 // oneDNN adds the residual wrongly in its SSE4.1 kernels; there the sum and the activation follow the convolution.
 bool FusesResidual() { return dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx2; }
@@ -119,7 +38,7 @@ int UsefulThreads(const ConvSpec& s) { return Work(s) < kWorkOfOneThread ? 1 : s
 
 // Whether oneDNN's order of summation may depend on the number of threads: its gemm divides sums among threads (of transposed convolutions
 // only long ones and those of volumes), its brgemm blocks long ones by them.
-bool DependsOnThreads(const ConvSpec& s, const Choice& c) {
+bool DependsOnThreads(const ConvSpec& s, const ConvChoice& c) {
   constexpr int64_t kShortSum = 256;  // half of the shortest sum that was seen to change with the number of threads
   const std::string name = ImplementationOf(c.pd.get());
   const int64_t per_output = s.in_c / s.groups * s.window();
@@ -139,14 +58,14 @@ class OneDnnConv final : public Conv {
     }
     conv->threads_ = UsefulThreads(spec);
     const ScopedThreads threads(conv->threads_);
-    AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(fused, fused));
-    conv->implementation_ = absl::StrCat("onednn:", ImplementationOf(c.pd.get()), c.descs.type == DType::kBF16 ? ":bf16" : "");
+    AMPC_ASSIGN_OR_RETURN(const ConvChoice c, ChooseConv(fused, fused));
+    conv->implementation_ = NameOf(c.pd.get(), c.descs.type);
     conv->type_ = c.descs.type;
     conv->out_type_ = c.descs.out_type;
     AMPC_ASSIGN_OR_RETURN(const MemoryDesc given, FilterDesc(spec, dnnl_f32, /*any=*/false));
     if (DependsOnThreads(fused, c)) {
       const ScopedThreads one(1);
-      AMPC_ASSIGN_OR_RETURN(const Choice alone, ChooseBest(fused, fused));
+      AMPC_ASSIGN_OR_RETURN(const ConvChoice alone, ChooseConv(fused, fused));
       if (filter != nullptr) AMPC_RETURN_IF_ERROR(conv->AddChannels(fused, alone, *filter, cache));
       if (conv->parts_.empty()) {
         AMPC_RETURN_IF_ERROR(conv->PrepareFilter(given, alone.descs.filter, filter, cache));
@@ -217,7 +136,7 @@ class OneDnnConv final : public Conv {
   }
 
   // Channels-last rows [in, out) of a part on the whole's filter.
-  absl::Status Add(const ConvSpec& spec, const Choice& c, int64_t in, int64_t out) {
+  absl::Status Add(const ConvSpec& spec, const ConvChoice& c, int64_t in, int64_t out) {
     sum_ = c.descs.sum;
     AMPC_ASSIGN_OR_RETURN(std::shared_ptr<const Primitive> primitive, MakePrimitive(spec, c, packed()));
     AddPart(std::move(primitive), spec.axes[axis_], in, out);
@@ -225,7 +144,7 @@ class OneDnnConv final : public Conv {
   }
 
   // `filter`: in the primitive's order, or null when it comes with every run. The scratchpad of a part grows to what it needs.
-  absl::StatusOr<std::shared_ptr<const Primitive>> MakePrimitive(const ConvSpec& spec, const Choice& c, const void* filter) {
+  absl::StatusOr<std::shared_ptr<const Primitive>> MakePrimitive(const ConvSpec& spec, const ConvChoice& c, const void* filter) {
     std::vector<Primitive::Arg> args = {
         {DNNL_ARG_SRC, c.descs.in}, {DNNL_ARG_WEIGHTS, c.descs.filter, filter}, {DNNL_ARG_DST, c.descs.out}};
     if (spec.has_bias) args.push_back({DNNL_ARG_BIAS, c.descs.bias});
@@ -248,12 +167,12 @@ class OneDnnConv final : public Conv {
   }
 
   // Parts that compute some channels each, from a part of the filter; none where the whole had better not be cut so.
-  absl::Status AddChannels(const ConvSpec& spec, const Choice& whole, const HostTensor& filter, WeightCache* cache) {
+  absl::Status AddChannels(const ConvSpec& spec, const ConvChoice& whole, const HostTensor& filter, WeightCache* cache) {
     const int64_t channels = ChannelsOfPart(spec);
     if (channels == 0) return absl::OkStatus();
     ConvSpec part = spec;
     part.out_c = channels;
-    AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(part, spec));
+    AMPC_ASSIGN_OR_RETURN(const ConvChoice c, ChooseConv(part, spec));
     if (ImplementationOf(c.pd.get()) != ImplementationOf(whole.pd.get())) return absl::OkStatus();
     AMPC_ASSIGN_OR_RETURN(const MemoryDesc given, FilterDesc(part, dnnl_f32, /*any=*/false));
     for (int64_t first = 0; first < spec.out_c; first += channels) {
@@ -275,14 +194,14 @@ class OneDnnConv final : public Conv {
   }
 
   // The parts of a cut, or the whole on one thread where a part needs the filter in another order.
-  absl::Status AddParts(const ConvSpec& spec, const Choice& whole) {
+  absl::Status AddParts(const ConvSpec& spec, const ConvChoice& whole) {
     axis_ = CutAxis(spec);
     for (const Rows& rows : CutRows(spec)) {
       if (const std::shared_ptr<const Primitive> same = SamePart(rows.spec.axes[axis_]); same != nullptr) {
         AddPart(same, rows.spec.axes[axis_], rows.in, rows.out);
         continue;
       }
-      AMPC_ASSIGN_OR_RETURN(const Choice c, ChooseBest(rows.spec, spec));
+      AMPC_ASSIGN_OR_RETURN(const ConvChoice c, ChooseConv(rows.spec, spec));
       if (ImplementationOf(c.pd.get()) != ImplementationOf(whole.pd.get()) || c.descs.sum != whole.descs.sum ||
           dnnl_memory_desc_equal(&c.descs.filter, &whole.descs.filter) == 0) {
         parts_.clear();
@@ -325,7 +244,7 @@ class OneDnnConv final : public Conv {
     return ok ? absl::OkStatus() : InternalError("oneDNN: a part of a convolution failed");
   }
 
-  void PlanWorkspace(const Descs& d) {
+  void PlanWorkspace(const ConvDescs& d) {
     const auto take = [this](int64_t bytes) {
       const int64_t at = workspace_bytes_;
       workspace_bytes_ += Aligned(bytes);
@@ -377,12 +296,39 @@ class OneDnnConv final : public Conv {
   int64_t workspace_bytes_ = 0;
 };
 
+// The implementation that computes made-up operands fastest.
+absl::StatusOr<std::string> Measure(ConvSpec spec, const HostTensor* filter) {
+  spec.choices = nullptr;
+  AMPC_ASSIGN_OR_RETURN(std::vector<std::string> names, ConvImplementations(spec));
+  const auto bytes = [](int64_t elements, DType type) { return elements * static_cast<int64_t>(SizeOf(type)); };
+  const int64_t out = spec.batch * spec.out_c * spec.out_positions();
+  MadeOperands made;
+  ConvBuffers b;
+  AMPC_ASSIGN_OR_RETURN(b.in, made.Add(bytes(spec.batch * spec.in_c * spec.in_positions(), spec.in_storage)));
+  AMPC_ASSIGN_OR_RETURN(void* const weights, made.Add(bytes(spec.in_c * spec.out_c / spec.groups * spec.window(), DType::kF32)));
+  AMPC_ASSIGN_OR_RETURN(void* const bias, made.Add(bytes(spec.out_c, DType::kF32)));
+  AMPC_ASSIGN_OR_RETURN(b.residual, made.Add(bytes(spec.has_residual ? out : 0, spec.residual_storage)));
+  AMPC_ASSIGN_OR_RETURN(b.out, made.Add(bytes(out, spec.out_storage)));
+  b.filter = static_cast<const float*>(weights);
+  b.bias = static_cast<const float*>(bias);
+  return FastestOf(std::move(names), b, &made, [&](const std::string& name) {
+    spec.implementation = name;
+    return OneDnnConv::Make(spec, filter, nullptr);
+  });
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Conv>> MakeConv(const ConvSpec& spec, const HostTensor* filter, WeightCache* cache) {
-  if (filter != nullptr && spec.transposed) {
-    AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Conv> phases, MakePhases(spec, *filter, cache));
+absl::StatusOr<std::unique_ptr<Conv>> MakeConv(const ConvSpec& given, const HostTensor* filter, WeightCache* cache) {
+  if (filter != nullptr && given.transposed) {
+    AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Conv> phases, MakePhases(given, *filter, cache));
     if (phases != nullptr) return phases;
+  }
+  ConvSpec spec = given;
+  if (spec.choices != nullptr) {
+    AMPC_ASSIGN_OR_RETURN(spec.implementation,
+                          spec.choices->Get(ShapeText(spec, filter != nullptr), [&] { return Measure(spec, filter); }));
+    spec.choices = nullptr;
   }
   AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Conv> conv, OneDnnConv::Make(spec, filter, cache));
   return MayLoseNan(spec.activation) ? KeepNan(std::move(conv), spec, filter, cache) : std::move(conv);

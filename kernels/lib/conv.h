@@ -12,7 +12,11 @@
 #include "kernels/tensor_desc.h"
 #include "kernels/weight_cache.h"
 
-namespace ampc::onednn {
+namespace ampc {
+
+class KernelChoices;  // kernels/kernel_choices.h
+
+namespace onednn {
 
 struct ConvSpec {
   // For a transposed convolution in and out are those of its own operand and result.
@@ -29,6 +33,8 @@ struct ConvSpec {
   DType in_storage = DType::kF32, out_storage = DType::kF32, residual_storage = DType::kF32;
   Activation activation;
   int threads = 1;
+  std::string implementation;        // that computes it, as Conv::implementation names it; "": chosen by the shapes
+  KernelChoices* choices = nullptr;  // that know the implementation, or measure it; null: nobody measures
 
   int64_t in_positions() const;
   int64_t out_positions() const;
@@ -61,4 +67,5 @@ class Conv {
 // when oneDNN has no implementation.
 absl::StatusOr<std::unique_ptr<Conv>> MakeConv(const ConvSpec& spec, const HostTensor* filter, WeightCache* cache);
 
-}  // namespace ampc::onednn
+}  // namespace onednn
+}  // namespace ampc

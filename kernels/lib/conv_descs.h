@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "graph/base/aligned.h"
 #include "kernels/lib/conv.h"
+#include "kernels/lib/kernel_name.h"
 #include "kernels/lib/onednn_primitive.h"
 
 namespace ampc::onednn {
@@ -41,7 +42,7 @@ inline bool Bf16Pays(const ConvSpec& s) {
 // for the shape.
 template <typename Choose>
 auto ChooseType(const ConvSpec& s, Choose choose) -> decltype(choose(s, dnnl_f32)) {
-  if (s.native_bf16 && Bf16Pays(s) && dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx512_core_bf16) {
+  if (s.native_bf16 && Bf16Pays(s) && ComputesInBf16()) {
     auto choice = choose(s, dnnl_bf16);
     if (!choice.ok()) return choice;
     if (choice->pd != nullptr) {

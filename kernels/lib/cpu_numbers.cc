@@ -2,6 +2,8 @@
 
 #include <dnnl.h>
 
+#include "absl/strings/str_cat.h"
+
 namespace ampc::onednn {
 
 const DeviceNumbers& CpuNumbers() {
@@ -11,6 +13,11 @@ const DeviceNumbers& CpuNumbers() {
   if (isa >= dnnl_cpu_isa_avx512_core_bf16) name = "avx512_bf16";
   if (isa >= dnnl_cpu_isa_avx512_core_amx) name = "amx";
   return *FindDeviceNumbers(name);
+}
+
+std::string CpuText() {
+  const dnnl_version_t* const version = dnnl_version();
+  return absl::StrCat(CpuNumbers().name, ", oneDNN ", version->major, ".", version->minor, ".", version->patch);
 }
 
 }  // namespace ampc::onednn

@@ -7,14 +7,17 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "graph/base/aligned.h"
 #include "graph/base/error.h"
 #include "graph/base/host_tensor.h"
 #include "graph/base/status_macros.h"
 #include "kernels/halves.h"
+#include "kernels/kernel_choices.h"
 #include "kernels/layout.h"
+#include "kernels/lib/kernel_name.h"
+#include "kernels/lib/matmul_choice.h"
 #include "kernels/lib/matmul_nan.h"
+#include "kernels/lib/measure.h"
 #include "kernels/lib/onednn_primitive.h"
 #include "kernels/nan_watch.h"
 #include "kernels/parallel.h"
@@ -22,117 +25,25 @@
 namespace ampc::onednn {
 namespace {
 
-// A stack of matrices with `row` and `col` as element strides inside one.
-absl::StatusOr<MemoryDesc> MatrixDesc(const std::vector<int64_t>& batch, int64_t rows, int64_t cols, int64_t row, int64_t col, int64_t size,
-                                      dnnl_data_type_t type) {
-  dnnl_dims_t dims, strides;
-  const int rank = static_cast<int>(batch.size()) + 2;
-  if (rank > DNNL_MAX_NDIMS) return UnsupportedError(absl::StrCat("oneDNN multiplies stacks of at most ", DNNL_MAX_NDIMS, " dimensions"));
-  for (int i = rank - 3; i >= 0; --i) {
-    dims[i] = batch[i];
-    strides[i] = size;
-    size *= batch[i];
-  }
-  dims[rank - 2] = rows;
-  dims[rank - 1] = cols;
-  strides[rank - 2] = row;
-  strides[rank - 1] = col;
-  MemoryDesc md;
-  AMPC_DNNL_CALL(dnnl_memory_desc_init_by_strides(&md, rank, dims, type, strides));
-  return md;
-}
-
-// A part of the result: rows [m0, m0 + m), columns [n0, n0 + n), and of a single leading dim the positions [b0, b0 + b).
-struct Part {
-  int64_t b0 = 0, b = 0, m0 = 0, m = 0, n0 = 0, n = 0;
-};
-
-bool SameSize(const Part& a, const Part& b) { return a.b == b.b && a.m == b.m && a.n == b.n; }
-
-Part Whole(const MatmulSpec& s) { return {0, s.a_batch.size() == 1 ? std::max(s.a_batch[0], s.b_batch[0]) : 0, 0, s.m, 0, s.n}; }
-
-std::vector<int64_t> Batch(const std::vector<int64_t>& batch, const Part& part) {
-  return batch.size() == 1 && batch[0] > 1 ? std::vector<int64_t>{part.b} : batch;
-}
-
-int64_t BRow(const MatmulSpec& s) { return s.b_row > 0 ? s.b_row : s.trans_b ? s.k : s.n; }
-int64_t BSize(const MatmulSpec& s) { return BRow(s) * (s.trans_b ? s.n : s.k); }
-
-absl::StatusOr<MemoryDesc> ADesc(const MatmulSpec& s, const Part& part, dnnl_data_type_t type) {
-  return MatrixDesc(Batch(s.a_batch, part), part.m, s.k, s.trans_a ? 1 : s.k, s.trans_a ? s.m : 1, s.m * s.k, type);
-}
-
-absl::StatusOr<MemoryDesc> BDesc(const MatmulSpec& s, const Part& part, dnnl_data_type_t type) {
-  return MatrixDesc(Batch(s.b_batch, part), s.k, part.n, s.trans_b ? 1 : BRow(s), s.trans_b ? BRow(s) : 1, BSize(s), type);
-}
-
-absl::StatusOr<MemoryDesc> OutDesc(const MatmulSpec& s, const Part& part, dnnl_data_type_t type) {
-  std::vector<int64_t> batch = Batch(s.a_batch, part);
-  const std::vector<int64_t> other = Batch(s.b_batch, part);
-  for (size_t i = 0; i < batch.size(); ++i) batch[i] = std::max(batch[i], other[i]);
-  return MatrixDesc(batch, part.m, part.n, part.m == 1 ? part.n : s.n, 1, s.m * s.n, type);
-}
-
-struct Choice {
-  PrimitiveDesc pd;
-  MemoryDesc a, b, bias, out;
-  DType type = DType::kF32, out_type = DType::kF32;  // of the factors; of the result
-  bool bf16() const { return type == DType::kBF16; }
-};
-
-absl::StatusOr<Choice> Choose(const MatmulSpec& s, const Part& part, dnnl_data_type_t type, bool pack_b) {
-  Choice c;
-  if (type == dnnl_bf16) c.type = DType::kBF16;
-  if (c.bf16() && s.out_storage == DType::kBF16) c.out_type = DType::kBF16;
-  AMPC_ASSIGN_OR_RETURN(c.a, ADesc(s, part, type));
-  AMPC_ASSIGN_OR_RETURN(c.b, BDesc(s, part, type));
-  AMPC_ASSIGN_OR_RETURN(c.out, OutDesc(s, part, c.out_type == DType::kBF16 ? dnnl_bf16 : dnnl_f32));
-  AMPC_ASSIGN_OR_RETURN(c.bias, MatrixDesc(std::vector<int64_t>(s.a_batch.size(), 1), 1, part.n, part.n, 1, part.n, dnnl_f32));
-  if (pack_b) {
-    const MemoryDesc given = c.b;
-    AMPC_DNNL_CALL(dnnl_memory_desc_init_by_tag(&c.b, given.ndims, given.dims, type, dnnl_format_tag_any));
-  }
-  AMPC_ASSIGN_OR_RETURN(const PostOps ops, MakePostOps());
-  AMPC_RETURN_IF_ERROR(AppendActivation(s.activation, ops.get()));
-  AMPC_ASSIGN_OR_RETURN(const Attr attr, MakeAttr(ops.get()));
-  if (s.scale != 1) AMPC_DNNL_CALL(dnnl_primitive_attr_set_output_scales(attr.get(), 1, 0, &s.scale));
-  dnnl_matmul_desc_t d;
-  AMPC_DNNL_CALL(dnnl_matmul_desc_init(&d, &c.a, &c.b, s.has_bias ? &c.bias : nullptr, &c.out));
-  AMPC_ASSIGN_OR_RETURN(c.pd, MakePrimitiveDesc(&d, attr.get()));
-  if (c.pd != nullptr) c.b = QueryDesc(c.pd.get(), dnnl_query_weights_md);
-  return c;
-}
-
-// Conversion of an operand to bf16 touches each element once; the product has to use each often.
-bool Bf16Pays(const MatmulSpec& s) { return (s.a_storage == DType::kBF16 && s.b_storage == DType::kBF16) || (s.n >= 16 && s.k >= 16); }
-
-absl::StatusOr<Choice> ChooseBest(const MatmulSpec& s, const Part& part, bool pack_b) {
-  if (s.native_bf16 && s.b_row == 0 && Bf16Pays(s) && dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx512_core_bf16) {
-    AMPC_ASSIGN_OR_RETURN(Choice c, Choose(s, part, dnnl_bf16, pack_b));
-    if (c.pd != nullptr && absl::StartsWith(ImplementationOf(c.pd.get()), "brg")) return c;
-  }
-  AMPC_ASSIGN_OR_RETURN(Choice c, Choose(s, part, dnnl_f32, pack_b));
-  if (c.pd == nullptr) return UnsupportedError("oneDNN has no matrix product for these shapes");
-  return c;
-}
+bool SameSize(const ProductPart& a, const ProductPart& b) { return a.b == b.b && a.m == b.m && a.n == b.n; }
 
 // Whether oneDNN's order of summation may depend on the number of threads: its gemm divides sums among threads; its brgemm does so
 // for long sums of a transposed a, and blocks long sums of bf16 by threads, except on one packed matrix.
-bool DependsOnThreads(const MatmulSpec& s, const Choice& c, bool packed_b) {
+bool DependsOnThreads(const MatmulSpec& s, const ProductChoice& c, bool packed_b) {
   if (!absl::StartsWith(ImplementationOf(c.pd.get()), "brg")) return true;
   return s.k >= 16384 || (s.trans_a && s.k >= 2048) || (c.bf16() && s.k >= 1024 && !(packed_b && s.a_batch.empty()));
 }
 
 // The cut of the product then, by the shapes alone; each part runs on one thread. brgemm writes whole rows only: a cut goes between
 // matrices, between rows, or through a result of one row.
-std::vector<Part> Cut(const MatmulSpec& s, bool whole_rows, bool bf16) {
+std::vector<ProductPart> Cut(const MatmulSpec& s, bool whole_rows, bool bf16) {
   constexpr double kLeastWork = 4e5;  // multiply-adds of a part: 5 to 10 us
   constexpr int64_t kMostParts = 16;
   const int64_t least_side = bf16 ? 128 : 16;  // matrix units read b again for every part
   const bool by_batch = s.a_batch.size() == 1 && s.a_batch == s.b_batch;
-  const Part whole = Whole(s);
+  const ProductPart whole = WholeProduct(s);
   if (!s.a_batch.empty() && !by_batch) return {whole};
-  Part size = whole;
+  ProductPart size = whole;
   double work =
       static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) * static_cast<double>(std::max<int64_t>(1, size.b));
   for (int64_t parts = 1; parts < kMostParts && work >= 2 * kLeastWork; parts *= 2, work /= 2) {
@@ -141,7 +52,7 @@ std::vector<Part> Cut(const MatmulSpec& s, bool whole_rows, bool bf16) {
     if (*side < (by_batch ? 2 : 2 * least_side)) break;
     *side = by_batch ? (*side + 1) / 2 : (*side / 2 + least_side - 1) / least_side * least_side;
   }
-  std::vector<Part> parts;
+  std::vector<ProductPart> parts;
   for (int64_t b = 0; b == 0 || b < whole.b; b += std::max<int64_t>(1, size.b)) {
     for (int64_t m = 0; m < s.m; m += size.m) {
       for (int64_t n = 0; n < s.n; n += size.n) {
@@ -161,7 +72,7 @@ int UsefulThreads(const MatmulSpec& s) {
 }
 
 // Whether a b that changes with every run is packed before the product: brgemm reads large row-major ones slowly.
-bool RepackPays(const MatmulSpec& s, const Choice& c) {
+bool RepackPays(const MatmulSpec& s, const ProductChoice& c) {
   constexpr int64_t kLarge = 1 << 20, kVeryLarge = 6 << 20;  // elements
   if (s.trans_b || !s.b_batch.empty() || c.bf16() || !absl::StartsWith(ImplementationOf(c.pd.get()), "brg")) return false;
   return (s.m >= 256 && s.k * s.n >= kLarge) || (s.m >= 32 && s.k * s.n >= kVeryLarge);
@@ -182,19 +93,19 @@ class OneDnnMatmul final : public Matmul {
     const MatmulSpec& s = mm->s_;
     mm->constant_b_ = b != nullptr;
     if (b != nullptr) mm->s_.b_storage = DType::kBF16;  // packed in whichever type is multiplied
-    AMPC_ASSIGN_OR_RETURN(Choice whole, ChooseBest(s, Whole(s), b != nullptr));
+    AMPC_ASSIGN_OR_RETURN(ProductChoice whole, ChooseProduct(s, WholeProduct(s), b != nullptr));
     if (b == nullptr && RepackPays(s, whole)) AMPC_RETURN_IF_ERROR(mm->PrepareRepack(&whole));
     const bool pack_b = b != nullptr || mm->repack_ != nullptr;
     const std::string name = ImplementationOf(whole.pd.get());
     mm->type_ = whole.type;
     mm->out_type_ = whole.out_type;
-    mm->implementation_ = absl::StrCat("onednn:", name, whole.bf16() ? ":bf16" : "");
+    mm->implementation_ = NameOf(whole.pd.get(), whole.type);
     if (!DependsOnThreads(s, whole, pack_b)) {
       const ScopedThreads threads(UsefulThreads(s));
-      AMPC_ASSIGN_OR_RETURN(whole, ChooseBest(s, Whole(s), pack_b));
+      AMPC_ASSIGN_OR_RETURN(whole, ChooseProduct(s, WholeProduct(s), pack_b));
       if (ImplementationOf(whole.pd.get()) == name && mm->TakesPacked(whole)) {
         mm->threads_of_part_ = UsefulThreads(s);
-        AMPC_RETURN_IF_ERROR(mm->Add(Whole(s), whole, b, cache));
+        AMPC_RETURN_IF_ERROR(mm->Add(WholeProduct(s), whole, b, cache));
       }
     }
     if (mm->parts_.empty()) AMPC_RETURN_IF_ERROR(mm->AddParts(name, b, cache));
@@ -252,7 +163,7 @@ class OneDnnMatmul final : public Matmul {
   }
 
   struct Prepared {
-    Part part;
+    ProductPart part;
     std::shared_ptr<const Primitive> primitive;
     int64_t a, b, out;             // first elements
     WeightCache::Packed packed_b;  // a constant b, in the primitive's order
@@ -268,9 +179,9 @@ class OneDnnMatmul final : public Matmul {
   }
 
   // `whole` becomes the product with a packed b.
-  absl::Status PrepareRepack(Choice* whole) {
-    AMPC_ASSIGN_OR_RETURN(Choice packed, ChooseBest(s_, Whole(s_), true));
-    AMPC_ASSIGN_OR_RETURN(const MemoryDesc plain, BDesc(s_, Whole(s_), dnnl_f32));
+  absl::Status PrepareRepack(ProductChoice* whole) {
+    AMPC_ASSIGN_OR_RETURN(ProductChoice packed, ChooseProduct(s_, WholeProduct(s_), true));
+    AMPC_ASSIGN_OR_RETURN(const MemoryDesc plain, BDesc(s_, WholeProduct(s_), dnnl_f32));
     AMPC_ASSIGN_OR_RETURN(repack_, Primitive::CreateReorder(plain, packed.b));
     packed_b_ = packed.b;
     *whole = std::move(packed);
@@ -278,21 +189,21 @@ class OneDnnMatmul final : public Matmul {
   }
 
   // A b that is packed in the run is one for all parts.
-  bool TakesPacked(const Choice& c) const { return repack_ == nullptr || dnnl_memory_desc_equal(&c.b, &packed_b_) != 0; }
+  bool TakesPacked(const ProductChoice& c) const { return repack_ == nullptr || dnnl_memory_desc_equal(&c.b, &packed_b_) != 0; }
 
   // The parts of a cut, or the whole on one thread where a part would run another implementation than the whole.
   absl::Status AddParts(const std::string& name, const HostTensor* b, WeightCache* cache) {
     const bool pack_b = b != nullptr || repack_ != nullptr;
-    std::vector<std::pair<Part, Choice>> choices;  // of the sizes so far
-    for (const Part& part : Cut(s_, absl::StartsWith(name, "brg"), type_ == DType::kBF16)) {
+    std::vector<std::pair<ProductPart, ProductChoice>> choices;  // of the sizes so far
+    for (const ProductPart& part : Cut(s_, absl::StartsWith(name, "brg"), type_ == DType::kBF16)) {
       const auto same = [&part](const auto& seen) { return SameSize(seen.first, part); };
       auto at = std::find_if(choices.begin(), choices.end(), same);
       if (at == choices.end()) {
-        AMPC_ASSIGN_OR_RETURN(Choice c, ChooseBest(s_, part, pack_b));
+        AMPC_ASSIGN_OR_RETURN(ProductChoice c, ChooseProduct(s_, part, pack_b));
         if (ImplementationOf(c.pd.get()) != name || (repack_ != nullptr && part.n < s_.n) || !TakesPacked(c)) {
           parts_.clear();
-          AMPC_ASSIGN_OR_RETURN(c, ChooseBest(s_, Whole(s_), pack_b));
-          return Add(Whole(s_), c, b, cache);
+          AMPC_ASSIGN_OR_RETURN(c, ChooseProduct(s_, WholeProduct(s_), pack_b));
+          return Add(WholeProduct(s_), c, b, cache);
         }
         at = choices.emplace(choices.end(), part, std::move(c));
       }
@@ -301,7 +212,7 @@ class OneDnnMatmul final : public Matmul {
     return absl::OkStatus();
   }
 
-  absl::Status Add(const Part& part, const Choice& c, const HostTensor* b, WeightCache* cache) {
+  absl::Status Add(const ProductPart& part, const ProductChoice& c, const HostTensor* b, WeightCache* cache) {
     Prepared p{part,
                nullptr,
                part.b0 * s_.m * s_.k + part.m0 * (s_.trans_a ? 1 : s_.k),
@@ -366,9 +277,35 @@ class OneDnnMatmul final : public Matmul {
   int64_t workspace_bytes_ = 0;
 };
 
+// The implementation that computes made-up operands fastest.
+absl::StatusOr<std::string> Measure(const MatmulSpec& given, const HostTensor* b) {
+  MatmulSpec spec = given;
+  spec.choices = nullptr;
+  AMPC_ASSIGN_OR_RETURN(std::vector<std::string> names, ProductImplementations(Simplified(spec), b != nullptr));
+  const auto bytes = [](int64_t elements, DType type) { return elements * static_cast<int64_t>(SizeOf(type)); };
+  int64_t stacks = 1;
+  for (size_t i = 0; i < spec.a_batch.size(); ++i) stacks *= std::max(spec.a_batch[i], spec.b_batch[i]);
+  MadeOperands made;
+  MatmulBuffers buffers;
+  AMPC_ASSIGN_OR_RETURN(buffers.a, made.Add(bytes(Product(spec.a_batch) * spec.m * spec.k, spec.a_storage)));
+  AMPC_ASSIGN_OR_RETURN(buffers.b, made.Add(b == nullptr ? bytes(Product(spec.b_batch) * BSize(spec), spec.b_storage) : 0));
+  AMPC_ASSIGN_OR_RETURN(void* const bias, made.Add(bytes(spec.n, DType::kF32)));
+  AMPC_ASSIGN_OR_RETURN(buffers.out, made.Add(bytes(stacks * spec.m * spec.n, spec.out_storage)));
+  buffers.bias = static_cast<const float*>(bias);
+  return FastestOf(std::move(names), buffers, &made, [&](const std::string& name) {
+    spec.implementation = name;
+    return OneDnnMatmul::Make(spec, b, nullptr);
+  });
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Matmul>> MakeMatmul(const MatmulSpec& spec, const HostTensor* b, WeightCache* cache) {
+absl::StatusOr<std::unique_ptr<Matmul>> MakeMatmul(const MatmulSpec& given, const HostTensor* b, WeightCache* cache) {
+  MatmulSpec spec = given;
+  if (spec.choices != nullptr) {
+    AMPC_ASSIGN_OR_RETURN(spec.implementation, spec.choices->Get(ShapeText(spec, b != nullptr), [&] { return Measure(spec, b); }));
+    spec.choices = nullptr;
+  }
   AMPC_ASSIGN_OR_RETURN(std::unique_ptr<Matmul> product, OneDnnMatmul::Make(spec, b, cache));
   return MayLoseNan(spec.activation) ? KeepNan(std::move(product), spec, b, cache) : std::move(product);
 }

@@ -2,13 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "graph/base/dtype.h"
 #include "kernels/common/activation.h"
 
-namespace ampc::onednn {
+namespace ampc {
+
+class KernelChoices;  // kernels/kernel_choices.h
+
+namespace onednn {
 
 // out[.., m, n] = activation(scale * sum_k a[.., m, k] * b[.., k, n] + bias[n]); operands and result are dense, in f32 or as stored.
 struct MatmulSpec {
@@ -22,6 +27,8 @@ struct MatmulSpec {
   DType a_storage = DType::kF32, b_storage = DType::kF32, out_storage = DType::kF32;
   Activation activation;
   int threads = 1;
+  std::string implementation;        // that computes it on the CPU, as Matmul::implementation names it; "": chosen by the shapes
+  KernelChoices* choices = nullptr;  // that know the implementation, or measure it; null: nobody measures
 };
 
 // The elements that these dims span; 1 for none.
@@ -31,4 +38,5 @@ int64_t Product(absl::Span<const int64_t> dims);
 // joined.
 MatmulSpec Simplified(MatmulSpec s);
 
-}  // namespace ampc::onednn
+}  // namespace onednn
+}  // namespace ampc

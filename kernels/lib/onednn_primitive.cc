@@ -120,18 +120,28 @@ absl::StatusOr<PrimitiveDesc> MakePrimitiveDesc(const_dnnl_op_desc_t desc, const
   return PrimitiveDesc(raw);
 }
 
-absl::StatusOr<PrimitiveDesc> MakePrimitiveDescOf(absl::string_view implementation, const_dnnl_op_desc_t desc,
-                                                  const_dnnl_primitive_attr_t attr) {
+absl::Status ForEachPrimitiveDesc(const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t attr,
+                                  absl::FunctionRef<bool(PrimitiveDesc)> visit) {
   AMPC_RETURN_IF_ERROR(CheckRoomForPrimitive());
   dnnl_primitive_desc_iterator_t raw = nullptr;
   dnnl_status_t status = dnnl_primitive_desc_iterator_create(&raw, desc, attr, Engine(), nullptr);
-  const Owner<dnnl_primitive_desc_iterator, dnnl_primitive_desc_iterator_destroy> each(raw);
+  const Owner<dnnl_primitive_desc_iterator_t, dnnl_primitive_desc_iterator_destroy> each(raw);
   for (; status == dnnl_success; status = dnnl_primitive_desc_iterator_next(raw)) {
     PrimitiveDesc pd(dnnl_primitive_desc_iterator_fetch(raw));
-    if (pd != nullptr && ImplementationOf(pd.get()) == implementation) return pd;
+    if (pd != nullptr && !visit(std::move(pd))) return absl::OkStatus();
   }
   if (status != dnnl_unimplemented && status != dnnl_iterator_ends) AMPC_DNNL_CALL(status);
-  return PrimitiveDesc();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PrimitiveDesc> MakePrimitiveDescOf(absl::string_view implementation, const_dnnl_op_desc_t desc,
+                                                  const_dnnl_primitive_attr_t attr) {
+  PrimitiveDesc found;
+  AMPC_RETURN_IF_ERROR(ForEachPrimitiveDesc(desc, attr, [&](PrimitiveDesc pd) {
+    if (ImplementationOf(pd.get()) == implementation) found = std::move(pd);
+    return found == nullptr;
+  }));
+  return found;
 }
 
 std::string ImplementationOf(const_dnnl_primitive_desc_t pd) {

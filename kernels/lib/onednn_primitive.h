@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -54,6 +55,9 @@ absl::StatusOr<PrimitiveDesc> MakePrimitiveDesc(const_dnnl_op_desc_t desc, const
 // The same for one implementation; null when it does not take the shape.
 absl::StatusOr<PrimitiveDesc> MakePrimitiveDescOf(absl::string_view implementation, const_dnnl_op_desc_t desc,
                                                   const_dnnl_primitive_attr_t attr);
+// One for each implementation that takes the shape, in oneDNN's order, until `visit` returns false.
+absl::Status ForEachPrimitiveDesc(const_dnnl_op_desc_t desc, const_dnnl_primitive_attr_t attr,
+                                  absl::FunctionRef<bool(PrimitiveDesc)> visit);
 std::string ImplementationOf(const_dnnl_primitive_desc_t pd);  // "brgconv:avx512_core"
 MemoryDesc QueryDesc(const_dnnl_primitive_desc_t pd, dnnl_query_t what);
 int64_t Bytes(const MemoryDesc& desc);

@@ -145,6 +145,7 @@ void PreparedProgram::MakeContext(const RunnerOptions& options) {
                                .liveness = liveness_,
                                .kernels = CpuKernels(),
                                .weights = &weights_,
+                               .choices = options.choices,
                                .threads = options.threads,
                                .states = states_.table.get(),
                                .excess_precision = options.excess_precision,

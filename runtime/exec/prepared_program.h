@@ -29,6 +29,7 @@ struct RunnerOptions {
   // the scope, by name, whatever weights the program brings along: runs read and overwrite them there, plans bake nothing of them in.
   // The scope must outlive the runner.
   Scope* scope = nullptr;
+  KernelChoices* choices = nullptr;  // of kernels on the CPU that have several implementations; null: they choose by the shapes
   // Null: the CPU. Otherwise the program runs on this device, a scope's variables in copies there (runtime/exec/scope_mirror.h).
   const DeviceTarget* target = nullptr;
 };

@@ -16,7 +16,8 @@ struct PlanContext {
   const Constants& constants;
   const Liveness& liveness;
   const KernelRegistry& kernels;
-  WeightCache* weights = nullptr;  // may be null
+  WeightCache* weights = nullptr;    // may be null
+  KernelChoices* choices = nullptr;  // may be null
   int threads = 1;
   const StateTable* states = nullptr;  // may be null: then states are written for the rest of the run only
   bool excess_precision = false;  // on the CPU a low value that no state, range or fetch takes over keeps what float32 computed, unless

@@ -201,6 +201,7 @@ KernelSpec SpecOf(const OpInstance& op, const Specialized& s, const PlanContext&
   spec.op = op.op;
   spec.threads = context.threads;
   spec.weights = context.weights;
+  spec.choices = context.choices;
   for (ValueId v : op.inputs) {
     spec.inputs.push_back(s.descs[v]);
     spec.values.push_back(s.values[v]);

@@ -166,6 +166,7 @@ TEST_F(CApiTest, LoadsWithOptionsAndRefusesOthers) {
   };
   EXPECT_EQ(load("threads", "1"), AMPC_OK);
   EXPECT_EQ(load("strict-rounding", "true"), AMPC_OK);
+  EXPECT_EQ(load("tune-plans", (folder_ / "choices.json").c_str()), AMPC_OK);
   EXPECT_EQ(load("threads", "two"), AMPC_USAGE);
   EXPECT_EQ(load("strict-rounding", "yes"), AMPC_USAGE);
   EXPECT_EQ(load("device", "tpu"), AMPC_USAGE) << ampc_error_text();

@@ -130,6 +130,20 @@ TEST_F(RunTest, FeedsComeFromSeveralSources) {
 }
 
 // The convolution in NCHW, its normalisation, the largest value of each window.
+// A file of measured choices is made once; a second run only reads it, as `bench` does.
+TEST_F(RunTest, MeasuresWhichImplementationIsFastest) {
+  const std::vector<float> want = Run("mlp.pdmodel"), first = Run("mlp.pdmodel", {"--tune-plans", "choices.json"});
+  const std::string kept = Read("choices.json");
+  EXPECT_THAT(kept, HasSubstr("\"implementation\": \"onednn:"));
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(Near(first[i], want[i], ToleranceFor(DType::kF32)));
+  EXPECT_EQ(Run("mlp.pdmodel", {"--tune-plans", "choices.json"}), first);
+  Ok({"bench", "mlp.pdmodel", "--input", "in.npz", "--seconds", "0", "--tune-plans", "choices.json"});
+  EXPECT_EQ(Read("choices.json"), kept);
+  ExpectFailure({"run", "mlp.pdmodel", "--input", "in.npz", "--tune-plans", "in.npz"}, 2, "in.npz");
+  ExpectFailure({"run", "mlp.pdmodel", "--input", "in.npz", "--tune-plans", "mlp.prog"}, 3, "mlp.prog");
+  ExpectFailure({"bench", "simplenet", "--tune-plans", "choices.json"}, 2, "--tune-plans: found network 'simplenet'");
+}
+
 TEST_F(RunTest, RunsAConvolution) {
   MakeModel("conv", kConvNet);
   std::vector<float> ones(32, 1.0f);

@@ -47,9 +47,9 @@ def small():
     return str(folder / "small.onnx"), dict(numpy.load(folder / "small_inputs_0.npz")), dict(numpy.load(folder / "small_outputs_0.npz"))
 
 
-def program(text):
+def program(text, **options):
     """A session of a program that is text: `text` stands in its block main."""
-    return ampc.Session({"p.prog": ("program p version=1\n\nblock main {\n%s\n}\n" % text).encode()})
+    return ampc.Session({"p.prog": ("program p version=1\n\nblock main {\n%s\n}\n" % text).encode()}, **options)
 
 
 @pytest.fixture

@@ -119,6 +119,16 @@ def test_habits_are_answered(mlp, x):
         ampc.Session(mlp).run(None, {"x": "abc"})
 
 
+def test_measured_choices_are_kept(tmp_path):
+    text = "  feed x : f32 [?, 4]\n  const w : f32 [4, 3] = 0.5\n  y = matmul_v2(x, w) : f32 [?, 3]\n  fetch y"
+    x, choices = numpy.ones((2, 4), numpy.float32), tmp_path / "choices.json"
+    first = program(text, tune_plans=str(choices)).run(None, {"x": x})[0]
+    kept = choices.read_text()
+    assert "onednn:" in kept
+    numpy.testing.assert_array_equal(program(text, tune_plans=str(choices)).run(None, {"x": x})[0], first)
+    assert choices.read_text() == kept
+
+
 def test_bad_models_are_one_sentence(tmp_path):
     with pytest.raises(ampc.BadInput, match="absent.onnx: no such file"):
         ampc.Session(str(tmp_path / "absent.onnx"))

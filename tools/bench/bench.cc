@@ -122,6 +122,7 @@ SessionOptions OptionsOf(const BenchRequest& request) {
   options.device = request.device;
   options.threads = request.threads;
   options.strict_rounding = request.strict_rounding;
+  options.tune_plans = request.tune_plans;
   options.in_place = request.in_place;
   options.params = request.params;
   return options;

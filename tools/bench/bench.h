@@ -29,6 +29,7 @@ struct BenchRequest {
   std::string device = "cpu";
   int threads = 0;
   bool strict_rounding = false;
+  std::string tune_plans;                // of a file: SessionOptions::tune_plans
   bool in_place = true;                  // results may take the memory of operands
   double seconds = 1;                    // of timed runs for each line, at least
   bool profile = false;                  // not of training

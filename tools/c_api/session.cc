@@ -61,9 +61,9 @@ namespace ampc::c_api {
 namespace {
 
 absl::Status SetOption(const std::string& key, const std::string& value, SessionOptions& out) {
-  const std::vector<std::string> keys = {"device", "threads", "strict-rounding", "tf32", "params"};
-  if (key == "device" || key == "params") {
-    (key == "device" ? out.device : out.params) = value;
+  const std::vector<std::string> keys = {"device", "threads", "strict-rounding", "tf32", "params", "tune-plans"};
+  if (key == "device" || key == "params" || key == "tune-plans") {
+    (key == "device" ? out.device : key == "params" ? out.params : out.tune_plans) = value;
   } else if (key == "threads") {
     if (!absl::SimpleAtoi(value, &out.threads)) return UsageError(absl::StrCat("threads is '", value, "', a number is needed"));
   } else if (key == "strict-rounding" || key == "tf32") {

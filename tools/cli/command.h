@@ -23,6 +23,8 @@ struct Command {
 };
 
 // The forms of the argument `model`.
+inline constexpr char kTunePlansHelp[] =
+    "measure which implementation of each convolution and product is the fastest here, keep it in this JSON file, and use what it knows";
 inline constexpr char kModelHelp[] = "a .pdmodel, .json, .onnx, .ampc or .prog file, or a folder with __model__ or inference.json";
 
 // `--json` on every verb that prints a result.

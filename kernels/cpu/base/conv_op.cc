@@ -52,6 +52,7 @@ absl::StatusOr<ConvSpec> ReadConv(const SpecView& view, absl::string_view type, 
   spec.out = ConvLayout(view, out);
   spec.native_bf16 = in.dtype == DType::kBF16;
   spec.threads = view.spec().threads;
+  spec.choices = view.spec().choices;
   AMPC_RETURN_IF_ERROR(ReadAxes(view, in.dims, out.dims, nhwc, &spec));
   PutPointsInFront(&spec);
   return spec;

@@ -68,6 +68,7 @@ absl::StatusOr<MatmulSpec> ReadFc(const SpecView& view) {
   s.b_storage = view.InDesc("W").storage();
   s.out_storage = view.OutDesc("Out").storage();
   s.threads = view.spec().threads;
+  s.choices = view.spec().choices;
   return s;
 }
 
@@ -141,6 +142,7 @@ absl::StatusOr<MatmulSpec> ReadProduct(const SpecView& view, absl::string_view t
   }
   s.native_bf16 = view.spec().inputs[factor].dtype == DType::kBF16;
   s.threads = view.spec().threads;
+  s.choices = view.spec().choices;
   return s;
 }
 

@@ -75,6 +75,8 @@ class Session:
       threads: of one run; 0: all processors.
       params: the file with the weights where the model's name does not imply it.
       strict_rounding: every operator rounds its result to its declared type.
+      tune_plans: a JSON file of measured choices between implementations of convolutions and products; shapes that it lacks are measured in the
+        first run with them, and added.
 
     Raises BadInput for a file that is absent or malformed, Unsupported for an operator or device that cannot be run.
 
@@ -90,14 +92,14 @@ class Session:
         params: Optional[str] = None,
         strict_rounding: bool = False,
         tf32: bool = False,
+        tune_plans: Optional[str] = None,
         **others: Any,
     ):
         for name in others:
             raise UsageError("a session has no argument '%s'%s" % (name, _ELSEWHERE.get(name, "")))
         options = [("device", device), ("threads", str(int(threads)))]
         options += [(key, "true") for key, value in (("strict-rounding", strict_rounding), ("tf32", tf32)) if value]
-        if params is not None:
-            options.append(("params", str(params)))
+        options += [(key, str(path)) for key, path in (("params", params), ("tune-plans", tune_plans)) if path is not None]
         self._device = device
         self._given = _lib.GivenModel(model)
         self._handle = _Handle(self._given, options)
