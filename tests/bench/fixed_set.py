@@ -1,6 +1,6 @@
 """Section of run.py: a fixed set of models in fp32, bf16, fp16 and, where it is quantised, as it is, beside ONNX Runtime and OpenVINO in f32 and bf16.
 
-The set: every model that the repository fetches or makes, the quantised ones of kinds.py, and networks of tests/wild, which --torch exports.
+The set: every model that the repository fetches or makes, those of kinds.py, and networks of tests/wild, which --torch exports.
 A model is measured with all engines in turn, its row is written to --json at once, and a later run with the same file goes on with what it has not.
 """
 import json

@@ -45,7 +45,8 @@ class Net:
     def save(self, path, open_dims=False):
         feed = helper.make_tensor_value_info("x", TensorProto.FLOAT, [d if not open_dims or k < 2 else f"d{k}" for k, d in enumerate(self.dims)])
         graph = helper.make_graph(self.nodes, "net", [feed], [helper.make_tensor_value_info(self.x, TensorProto.FLOAT, None)], self.weights)
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8), path)
+        imports = [helper.make_opsetid(d, 1 if d else self.opset) for d in sorted({"", *(node.domain for node in self.nodes)})]
+        onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=8), path)
 
 
 def residual(path):
@@ -128,6 +129,53 @@ def elements(path):
     net.save(path)
 
 
+def decoder(path, steps=64, layers=2, width=128, heads=4):
+    """A Loop over a decoder's layers, whose keys and values grow by one position in every iteration; the result goes into the next one."""
+    net, outer, each = Net([1, 1, width]), "x", width // heads
+    net.x = "h"
+    split, joined = net.constant(np.array([1, 1, heads, each])), net.constant(np.array([1, 1, width]))
+    scale, caches, grown = net.constant(np.float32(each ** -0.5)), [], []
+    for layer in range(layers):
+        before = net.add("LayerNormalization", net.weight(width), net.weight(width), axis=-1)
+        parts = []
+        for _ in range(3):
+            net.x = before
+            net.dense(width, width), net.add("Reshape", split)
+            parts.append(net.add("Transpose", perm=[0, 2, 1, 3]))
+        for part in parts[1:]:
+            caches.append(f"past{len(caches)}")
+            grown.append(net.add("Concat", of=[caches[-1], part], axis=2))
+        net.add("Transpose", of=[grown[-2]], perm=[0, 1, 3, 2])
+        net.add("MatMul", of=[parts[0], net.x]), net.add("Mul", scale), net.add("Softmax", axis=-1), net.add("MatMul", grown[-1])
+        net.add("Transpose", perm=[0, 2, 1, 3]), net.add("Reshape", joined), net.dense(width, width)
+        before = net.add("Add", before)
+        net.add("LayerNormalization", net.weight(width), net.weight(width), axis=-1)
+        net.dense(width, 4 * width), net.add("Relu"), net.dense(4 * width, width), net.add("Add", before)
+    net.add("LayerNormalization", net.weight(width), net.weight(width), axis=-1)
+    net.nodes.append(helper.make_node("Identity", ["going"], ["goes"]))
+    value = lambda name, kind, dims: helper.make_tensor_value_info(name, kind, dims)
+    cache_dims, row = [1, heads, None, each], [1, 1, width]
+    body = helper.make_graph(net.nodes, "body", [value("i", TensorProto.INT64, []), value("going", TensorProto.BOOL, []), value("h", TensorProto.FLOAT, row)] +
+                             [value(c, TensorProto.FLOAT, cache_dims) for c in caches],
+                             [value("goes", TensorProto.BOOL, []), value(net.x, TensorProto.FLOAT, row)] + [value(g, TensorProto.FLOAT, cache_dims) for g in grown])
+    count, yes, empty = net.constant(np.int64(steps)), net.constant(np.bool_(True)), net.constant(np.zeros([1, heads, 0, each], np.float32))
+    last = ["y"] + [f"last{k}" for k in range(len(caches))]
+    net.nodes = [helper.make_node("Loop", [count, yes, outer] + [empty] * len(caches), last, body=body)]
+    net.x = "y"
+    net.save(path)
+
+
+def products_of_bits(path, rows=1, width=512, block=32):
+    """Products whose weights have 4 bits, in blocks with a scale each."""
+    net = Net([1, rows, width])
+    for n, k in ((width, width), (4 * width, width), (width, 4 * width), (width, width)):
+        blocks = k // block
+        packed = net.constant(net.rng.integers(0, 256, [n, blocks, block // 2], dtype=np.uint8))
+        scales = net.constant((net.rng.uniform(0.5, 1, n * blocks) * 0.3 * k ** -0.5).astype(np.float32))
+        net.add("MatMulNBits", packed, scales, K=k, N=n, bits=4, block_size=block, domain="com.microsoft"), net.add("Relu")
+    net.save(path)
+
+
 def quantised(make, how):
     """`make`, quantised as ONNX Runtime's tools do: QDQ, QOperator or dynamic."""
 
@@ -156,6 +204,11 @@ NETWORKS = [
     ("quantised", "mobile QDQ", quantised(mobile, "QDQ")),
     ("quantised", "encoder QDQ", quantised(encoder, "QDQ")),
     ("quantised", "encoder dynamic", quantised(encoder, "dynamic")),
+    ("quantised", "4-bit products, 1 row", products_of_bits),
+    ("quantised", "4-bit products, 8 rows", lambda path: products_of_bits(path, 8)),
+    ("quantised", "4-bit products, 64 rows", lambda path: products_of_bits(path, 64)),
+    ("loops", "decoder, 64 positions", decoder),
+    ("loops", "decoder, 256 positions", lambda path: decoder(path, 256)),
     ("pooling", "3 x 3 maxima", pools),
     ("pooling", "3 x 3 means", lambda path: pools(path, "AveragePool")),
     ("pooling", "ceil_mode, open sizes", ceil_pools),
