@@ -1,5 +1,5 @@
 // matmul_v2, matmul, mul, fc, bmm, mv, dot and addmm: one product of stacks of matrices on oneDNN, with bias and activation inside.
-// Products of f64, i32 and i64 have plain loops; integers wrap.
+// Products of f64, i64 and of an i32 matrix that comes transposed have plain loops, other i32 ones vector loops; integers wrap.
 #include <algorithm>
 #include <type_traits>
 #include <utility>
@@ -10,6 +10,7 @@
 #include "kernels/cpu/base/lambda_kernel.h"
 #include "kernels/cpu/base/product_spec.h"
 #include "kernels/cpu/base/spec_view.h"
+#include "kernels/cpu/simd/integer_rows.h"
 #include "kernels/halves.h"
 #include "kernels/lib/activation.h"
 #include "kernels/lib/matmul.h"
@@ -146,9 +147,35 @@ void PlainProduct(const MatmulSpec& s, const KernelArgs& args) {
   });
 }
 
+// Of 32-bit integers whose b lies in rows: several rows of a at once, as vectors.
+void IntegerProduct(const MatmulSpec& s, const KernelArgs& args) {
+  constexpr int64_t kRows = 16;
+  const std::vector<int64_t> batch = BatchOf(s);
+  int64_t matrices = 1;
+  for (int64_t n : batch) matrices *= n;
+  const int64_t groups = (s.m + kRows - 1) / kRows;
+  const int64_t grain = std::max<int64_t>(1, (1 << 16) / std::max<int64_t>(1, kRows * s.n * s.k));
+  ParallelFor(args.threads, matrices * groups, grain, [&](int64_t first, int64_t last) {
+    for (int64_t g = first; g < last; ++g) {
+      const int64_t at = g / groups, row = g % groups * kRows;
+      const int32_t* a = static_cast<const int32_t*>(args.inputs[0]) + MatrixAt(s.a_batch, batch, at) * s.m * s.k;
+      const int32_t* b = static_cast<const int32_t*>(args.inputs[1]) + MatrixAt(s.b_batch, batch, at) * s.k * s.n;
+      const int64_t row_step = s.trans_a ? 1 : s.k, column_step = s.trans_a ? s.m : 1;
+      simd::MultiplyIntegers({a + row * row_step, row_step, column_step}, std::min(kRows, s.m - row), b, s.k, s.n,
+                             static_cast<int32_t*>(args.outputs[0]) + (at * s.m + row) * s.n);
+    }
+  });
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> MakePlain(const KernelSpec& spec, const MatmulSpec& s) {
   if (s.scale != 1) return SpecView(spec).Unsupported("the cpu kernel of f64 and integers takes no factor");
   const DType dtype = spec.outputs[0].dtype;
+  if (dtype == DType::kI32 && !s.trans_b) {
+    return MakeLambdaKernel({.implementation = "ampc:simd"}, [s](const KernelArgs& args) {
+      IntegerProduct(s, args);
+      return absl::OkStatus();
+    });
+  }
   const auto run = dtype == DType::kF64 ? &PlainProduct<double> : dtype == DType::kI32 ? &PlainProduct<int32_t> : &PlainProduct<int64_t>;
   return MakeLambdaKernel({}, [s, run](const KernelArgs& args) {
     run(s, args);

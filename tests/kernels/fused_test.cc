@@ -71,10 +71,11 @@ void AddOperand(Draw& draw, Case* c) {
   while (!c->operands.empty() && draw.OneIn(2) && first < last && aligned[first] == 1) ++first;
   while (!c->operands.empty() && draw.OneIn(2) && last > first && aligned[last - 1] == 1) --last;
   own.assign(aligned.begin() + static_cast<int64_t>(first), aligned.begin() + static_cast<int64_t>(last));
+  const DType dtype = draw.OneIn(3) ? kTypes[draw.Below(3)] : c->dtype;
   const std::vector<float> values = draw.Values(Count(aligned));
-  c->operands.push_back(Low(c->dtype, own, values));
+  c->operands.push_back(Low(dtype, own, values));
   c->axes.push_back(own.size() == aligned.size() || last == aligned.size() ? -1 : static_cast<int32_t>(first));
-  c->values.push_back(Low(c->dtype, c->whole, Spread(c->operands.back().floats(), aligned, c->whole)));
+  c->values.push_back(Low(dtype, c->whole, Spread(c->operands.back().floats(), aligned, c->whole)));
 }
 
 struct Step {

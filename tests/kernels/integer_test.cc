@@ -1,6 +1,7 @@
 // Integers are computed as integers: none goes through a float that has only a neighbour of it.
 #include <algorithm>
 #include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,46 @@ TEST(Integers, EveryKernelTellsNeighboursApart) {
     ++checked;
   }
   EXPECT_GE(checked, 15);
+}
+
+// Any bits, so that sums wrap; against a sum in 64 bits.
+TEST(Integers, DrawnProducts) {
+  std::mt19937 rng(24);
+  const auto below = [&rng](int64_t n) { return static_cast<int64_t>(rng() % static_cast<uint64_t>(n)); };
+  const auto drawn = [&rng](const Shape& dims) {
+    int64_t n = 1;
+    for (int64_t d : dims) n *= d;
+    std::vector<int32_t> values(static_cast<size_t>(n));
+    for (int32_t& v : values) v = static_cast<int32_t>(rng());
+    return I32(dims, values);
+  };
+  for (int round = 0; round < 80; ++round) {
+    const int64_t stacks = 1 + below(3), m = 1 + below(40), n = 1 + below(70), k = 1 + below(60);
+    const bool turned_a = below(3) == 0, turned_b = below(4) == 0, one_b = below(2) == 0;
+    SCOPED_TRACE(::testing::PrintToString(Shape{stacks, m, n, k, turned_a, turned_b, one_b}));
+    const Tensor a = drawn(turned_a ? Shape{stacks, k, m} : Shape{stacks, m, k});
+    const Tensor b = drawn(turned_b ? Shape{one_b ? 1 : stacks, n, k} : Shape{one_b ? 1 : stacks, k, n});
+    const std::vector<int32_t> as = a.As<int32_t>(), bs = b.As<int32_t>();
+    std::vector<int32_t> want;
+    for (int64_t s = 0; s < stacks; ++s) {
+      for (int64_t i = 0; i < m * n; ++i) {
+        const int64_t row = i / n, column = i % n;
+        uint64_t sum = 0;
+        for (int64_t l = 0; l < k; ++l) {
+          const int64_t x = as[s * m * k + (turned_a ? l * m + row : row * k + l)];
+          const int64_t y = bs[(one_b ? 0 : s) * k * n + (turned_b ? column * k + l : l * n + column)];
+          sum += static_cast<uint64_t>(x) * static_cast<uint64_t>(y);
+        }
+        want.push_back(static_cast<int32_t>(static_cast<uint32_t>(sum)));
+      }
+    }
+    OpRun run("matmul_v2");
+    run.In("X", a).In("Y", b).Attr("trans_x", turned_a).Attr("trans_y", turned_b).Out("Out");
+    ASSERT_OK_AND_ASSIGN(const auto got, run.Run());
+    EXPECT_EQ(got[0].As<int32_t>(), want);
+    ASSERT_OK_AND_ASSIGN(const auto kernel, run.Make());
+    EXPECT_EQ(kernel->implementation(), turned_b ? "ampc:plain" : "ampc:simd");
+  }
 }
 
 TEST(Integers, BoundsOfClip) {

@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/cpu/simd/elementwise.h"
+#include "kernels/cpu/simd/integer_rows.h"
 #include "kernels/cpu/simd/reduce.h"
 
 namespace ampc::simd {
@@ -88,6 +89,28 @@ TEST_F(Simd, BinaryLoopsAreExactAndStayInBounds) {
         Binary(BinaryOp::kMul, spread)(x.data(), y.data() + 1, out.data(), n);
         for (size_t i = 0; i < n; ++i) EXPECT_EQ(out[i], (spread == Spread::kX ? x[0] : x[i]) * (spread == Spread::kY ? y[1] : y[i + 1]));
         EXPECT_EQ(out[n], 7);
+      }
+    }
+  }
+}
+
+TEST_F(Simd, ProductsOfIntegersWrapAndStayInBounds) {
+  const int64_t rows = 7, k = 5;
+  std::vector<int32_t> a(rows * k), b(k * 75);
+  uint32_t bits = 12345;
+  for (std::vector<int32_t>* v : {&a, &b}) {
+    for (int32_t& x : *v) x = static_cast<int32_t>(bits = bits * 1664525u + 1013904223u);
+  }
+  for (const int64_t target : Targets()) {
+    Use(target);
+    for (int64_t n = 1; n <= 75; ++n) {
+      std::vector<int32_t> out(rows * n + 1, 42);
+      MultiplyIntegers({a.data(), k, 1}, rows, b.data(), k, n, out.data());
+      EXPECT_EQ(out.back(), 42) << TargetName() << " " << n;
+      for (int64_t i = 0; i < rows * n; ++i) {
+        uint32_t want = 0;
+        for (int64_t j = 0; j < k; ++j) want += static_cast<uint32_t>(a[i / n * k + j]) * static_cast<uint32_t>(b[j * n + i % n]);
+        ASSERT_EQ(out[i], static_cast<int32_t>(want)) << TargetName() << " " << n << " " << i;
       }
     }
   }
