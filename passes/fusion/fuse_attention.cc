@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/op_registry.h"
 #include "graph/ops/fused_moves.h"
@@ -20,7 +21,15 @@ namespace {
 
 class AttentionFuser {
  public:
-  explicit AttentionFuser(Program& program) : rewrite_(program), def_(Ops().Find("fused_attention")) {}
+  explicit AttentionFuser(Program& program) : rewrite_(program), def_(Ops().Find("fused_attention")) {
+    ForEachOp(program, [this](const Op& op) {
+      const int at = static_cast<int>(position_.size());
+      position_.emplace(&op, at);
+      for (const Var* var : op.outputs()) {
+        if (var->kind != VarKind::kTemp) writers_[var].push_back(at);
+      }
+    });
+  }
 
   bool Run() {
     return rewrite_.Run([this](const Op& op) {
@@ -36,6 +45,7 @@ class AttentionFuser {
     const Op* scores = nullptr;  // the product of queries and keys
     const Op* values = nullptr;  // that with V
     Var *q = nullptr, *k = nullptr, *mask = nullptr;
+    bool trans_k = false;
     double scale = 1;
     bool nan_to_zero = false;  // weights that are NaN count as zero
     // A mask of windows, [.., windows, 1, rows, positions], and the dims of scores that are windows of images; null and empty for none.
@@ -51,13 +61,21 @@ class AttentionFuser {
     return x.has_rank && y.has_rank && x.rank() == y.rank() && x.rank() >= 2 && IsFusedType(x.dtype) && x.dtype == y.dtype;
   }
 
+  // Nothing overwrites `var`, which `reader` reads, before the op of `a` that the fused one replaces: that reads the same.
+  bool Keeps(const Var& var, const Op& reader, const Attention& a) const {
+    const auto at = writers_.find(&var);
+    if (at == writers_.end()) return true;
+    const auto next = std::lower_bound(at->second.begin(), at->second.end(), position_.at(&reader));
+    return next == at->second.end() || *next >= position_.at(a.values);
+  }
+
   // Whether `var`, which `reader` reads, is a product of queries and keys, times a number perhaps.
   bool MatchScores(Var* var, const Op& reader, Attention* a) const {
     const Op* op = pattern_.Producer(*var, reader, {"matmul_v2", "elementwise_mul", "elementwise_div", "scale"});
     if (op == nullptr || !IsFusedType(var->type.dtype)) return false;
     if (op->type() == "matmul_v2") {
       a->scores = op;
-      return IsProduct(*op, true);
+      return IsProduct(*op, true) && Keeps(*op->inputs()[0], *op, *a) && Keeps(*op->inputs()[1], *op, *a);
     }
     const std::optional<Pattern::WithNumber> scaled = Pattern::Scaled(*op);
     if (!scaled.has_value() || a->scale != 1 || scaled->x->type.rank() != var->type.rank()) return false;
@@ -73,7 +91,8 @@ class AttentionFuser {
     for (int i : {0, 1}) {
       Attention with = *a;
       Var* const mask = add->inputs()[1 - i];
-      const bool fits = mask->type.has_rank && mask->type.rank() <= var->type.rank() && IsFusedType(mask->type.dtype);
+      const bool fits =
+          mask->type.has_rank && mask->type.rank() <= var->type.rank() && IsFusedType(mask->type.dtype) && Keeps(*mask, *add, *a);
       if (!fits || !MatchScores(add->inputs()[i], *add, &with)) continue;
       *a = with;
       a->mask = mask;
@@ -91,7 +110,10 @@ class AttentionFuser {
     for (int i : {0, 1}) {
       const Op* split = ReshapeBehind(*add->inputs()[i], *add);
       Var* const mask = add->inputs()[1 - i];
-      if (split == nullptr || split->outputs()[0]->type.dims != windows || !mask->type.has_rank || !IsFusedType(mask->type.dtype)) continue;
+      if (split == nullptr || split->outputs()[0]->type.dims != windows || !mask->type.has_rank || !IsFusedType(mask->type.dtype) ||
+          !Keeps(*mask, *add, *a)) {
+        continue;
+      }
       Attention with = *a;
       if (mask->type.rank() > static_cast<int>(windows.size()) || !SplitsFirst(var->type.dims, windows) ||
           split->inputs()[0]->type.dims != var->type.dims || !MatchMasked(split->inputs()[0], *split, &with)) {
@@ -121,18 +143,49 @@ class AttentionFuser {
     return std::equal(one.begin() + 1, one.end(), two.begin() + 2) && std::all_of(one.begin() + 1, one.end(), &IsKnown);
   }
 
-  // Queries and keys without the numbers that each is multiplied by.
+  // The value `of`, or one that casts make of it, which may stand for `side` in the scores; null for none.
+  Var* Behind(Var* of, const Var& side) const {
+    Var* const x = pattern_.InType(of, side.type.dtype);
+    return x != nullptr && x->type.rank() == side.type.rank() && !writers_.contains(x) ? x : nullptr;
+  }
+
+  void TakeFactor(Var** side, Attention* a) const {
+    const Op* product = pattern_.Producer(**side, *a->scores, {"elementwise_mul", "elementwise_div", "scale"});
+    const std::optional<Pattern::WithNumber> scaled = product == nullptr ? std::nullopt : Pattern::Scaled(*product);
+    Var* const x = scaled.has_value() ? Behind(scaled->x, **side) : nullptr;
+    if (x == nullptr) return;
+    *side = x;
+    a->scale *= scaled->number;
+  }
+
+  static bool SwapsLastTwo(const Op& transpose, int64_t rank) {
+    const std::vector<int64_t> axes = transpose.GetInts("axis");
+    if (rank < 2 || static_cast<int64_t>(axes.size()) != rank) return false;
+    for (int64_t d = 0; d < rank; ++d) {
+      const int64_t from = d < rank - 2 ? d : d == rank - 2 ? rank - 1 : rank - 2;
+      if (axes[d] != from && axes[d] + rank != from) return false;
+    }
+    return true;
+  }
+
+  // Rows of a cache of keys need no copy for their product.
+  void TakeTranspose(Attention* a) const {
+    const Op* op = pattern_.Producer(*a->k, *a->scores, {"transpose", "transpose2"});
+    Var* const x = op != nullptr && SwapsLastTwo(*op, a->k->type.rank()) ? Behind(op->inputs()[0], *a->k) : nullptr;
+    if (x == nullptr) return;
+    a->k = x;
+    a->trans_k = !a->trans_k;
+  }
+
+  // Queries and keys without the numbers that each is multiplied by, and as they lie in memory.
   void TakeFactors(Attention* a) const {
     a->q = a->scores->inputs()[0];
     a->k = a->scores->inputs()[1];
-    for (Var** side : {&a->q, &a->k}) {
-      const Op* product = pattern_.Producer(**side, *a->scores, {"elementwise_mul", "elementwise_div", "scale"});
-      const std::optional<Pattern::WithNumber> scaled = product == nullptr ? std::nullopt : Pattern::Scaled(*product);
-      Var* x = scaled.has_value() ? pattern_.InType(scaled->x, (*side)->type.dtype) : nullptr;
-      if (x == nullptr || x->type.rank() != (*side)->type.rank()) continue;
-      *side = x;
-      a->scale *= scaled->number;
-    }
+    a->trans_k = a->scores->GetBool("trans_y");
+    TakeFactor(&a->q, a);
+    TakeFactor(&a->k, a);
+    TakeTranspose(a);
+    TakeFactor(&a->k, a);
   }
 
   bool IsZero(const Var& var, const Op& reader) const {
@@ -256,7 +309,7 @@ class AttentionFuser {
     if (mask != nullptr) set("Mask", mask);
     op->SetOutputs(0, {&y, 1});
     op->SetAttr("scale", static_cast<float>(a.scale));
-    op->SetAttr("trans_k", a.scores->GetBool("trans_y"));
+    op->SetAttr("trans_k", a.trans_k);
     if (a.nan_to_zero) op->SetAttr("nan_to_zero", true);
     return op;
   }
@@ -264,6 +317,8 @@ class AttentionFuser {
   Rewrite rewrite_;
   Pattern pattern_ = Pattern(rewrite_.uses());
   const OpDef* def_;
+  absl::flat_hash_map<const Op*, int> position_;               // block after block
+  absl::flat_hash_map<const Var*, std::vector<int>> writers_;  // of what is no temp: the positions, in order
 };
 
 }  // namespace

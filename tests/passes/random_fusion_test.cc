@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
 #include "runtime/session.h"
+#include "tests/passes/random_text.h"
 #include "tests/testlib/random_weights.h"
 #include "tests/testlib/status.h"
 #include "tests/testlib/tolerance.h"
@@ -18,45 +19,7 @@
 namespace ampc {
 namespace {
 
-// A program as it grows: declarations, then ops.
-class Text {
- public:
-  explicit Text(std::mt19937& random) : random_(random) {}
-
-  int Pick(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
-  bool Coin() { return Pick(2) == 0; }
-  std::string Of(std::vector<std::string> any) { return any[static_cast<size_t>(Pick(static_cast<int>(any.size())))]; }
-
-  std::string Param(const std::vector<int>& dims, absl::string_view prefix = "p") {
-    const std::string name = absl::StrCat(prefix, "_", ++names_);
-    absl::StrAppend(&head_, "param ", name, Type(dims), "\n");
-    return name;
-  }
-  std::string Number() {
-    const std::string name = absl::StrCat("k_", ++names_);
-    absl::StrAppend(&head_, "const ", name, " : f32 [1] = [", 1 + Pick(4), ".5]\n");
-    return name;
-  }
-  void Feed(const std::string& name, const std::vector<int>& dims) { absl::StrAppend(&head_, "feed ", name, Type(dims), "\n"); }
-  // A new value: `op` and its operands, attributes.
-  std::string Op(absl::string_view call, absl::string_view attrs, const std::vector<int>& dims) {
-    const std::string name = absl::StrCat("t_", ++names_);
-    absl::StrAppend(&body_, name, " = ", call, " ", attrs, Type(dims), "\n");
-    return name;
-  }
-  void Fetch(const std::string& name) {
-    if (std::find(fetches_.begin(), fetches_.end(), name) == fetches_.end()) fetches_.push_back(name);
-  }
-  std::string Whole() const { return absl::StrCat(head_, body_, "fetch ", absl::StrJoin(fetches_, ", "), "\n"); }
-
- private:
-  static std::string Type(const std::vector<int>& dims) { return absl::StrCat(" : f32 [", absl::StrJoin(dims, ", "), "]"); }
-
-  std::mt19937& random_;
-  std::string head_, body_;
-  std::vector<std::string> fetches_;
-  int names_ = 0;
-};
+using Text = testing::RandomText;
 
 constexpr int kBatch = 2;
 
@@ -258,15 +221,33 @@ class Attentions {
   }
 
   std::string Add(const std::string& scores, const std::vector<int>& dims, const std::vector<int>& mask) {
-    const std::string m = t_.Param(mask);
+    const std::string m = Kept(t_.Param(mask), mask);
     return t_.Op(
         t_.Coin() ? absl::StrCat("elementwise_add(", scores, ", ", m, ")") : absl::StrCat("elementwise_add(", m, ", ", scores, ")"), "",
         dims);
   }
 
+  // The value, or a carry that has it until the scores are there.
+  std::string Kept(const std::string& value, const std::vector<int>& dims) {
+    if (t_.Pick(5) > 0) return value;
+    const std::string carry = t_.Carry(value, dims);
+    if (t_.Coin()) kept_.push_back(carry);
+    return carry;
+  }
+
+  std::string Turned(std::string k) {
+    const std::vector<int> dims = {kAll, kHeads, kHead, kPositions};
+    if (t_.Pick(4) == 0) k = t_.Op(absl::StrCat("elementwise_mul(", k, ", ", t_.Number(), ")"), "", {kAll, kHeads, kPositions, kHead});
+    k = t_.Op(absl::StrCat("transpose2(", k, ")"), t_.Coin() ? "axis=[0, 1, 3, 2]" : "axis=[0, -3, -1, -2]", dims);
+    return t_.Pick(4) > 0 ? k : t_.Op(absl::StrCat("elementwise_mul(", k, ", ", t_.Number(), ")"), "", dims);
+  }
+
   void Attend() {
-    const std::vector<int> dims = {kAll, kHeads, kPositions, kPositions}, windows = {kBatch, kWindows, kHeads, kPositions, kPositions};
-    std::string s = t_.Op(absl::StrCat("matmul_v2(", Heads(), ", ", Heads(), ")"), "trans_y=true", dims);
+    const std::vector<int> dims = {kAll, kHeads, kPositions, kPositions}, windows = {kBatch, kWindows, kHeads, kPositions, kPositions},
+                           heads = {kAll, kHeads, kPositions, kHead};
+    const std::string q = Kept(Heads(), heads), k = Kept(Heads(), heads);
+    const bool lie = t_.Coin();  // keys are turned by an op of their own
+    std::string s = t_.Op(absl::StrCat("matmul_v2(", q, ", ", lie ? Turned(k) : k, ")"), lie ? "" : "trans_y=true", dims);
     if (t_.Coin()) s = t_.Op(absl::StrCat("elementwise_mul(", s, ", ", t_.Number(), ")"), "", dims);
     if (t_.Pick(3) > 0) {
       s = Add(s, dims,
@@ -283,12 +264,15 @@ class Attentions {
     }
     s = t_.Op(absl::StrCat("softmax(", s, ")"), absl::StrCat("axis=", t_.Pick(6) == 0 ? 2 : 3), dims);
     if (t_.Pick(8) == 0) t_.Fetch(s);
-    const std::vector<int> result = {kAll, kHeads, kPositions, kHead};
-    std::string y = t_.Op(absl::StrCat("matmul_v2(", s, ", ", Heads(), ")"), "", result);
+    const std::string v = Heads();
+    for (const std::string& carry : kept_) t_.Overwrite(carry, absl::StrCat("scale(", carry, ")"), "scale=3.0");
+    kept_.clear();
+    std::string y = t_.Op(absl::StrCat("matmul_v2(", s, ", ", v, ")"), "", heads);
     t_.Fetch(t_.Op(absl::StrCat("transpose2(", y, ")"), "axis=[0, 2, 1, 3]", {kAll, kPositions, kHeads, kHead}));
   }
 
   Text t_;
+  std::vector<std::string> kept_;  // carries that are overwritten before the second product
 };
 
 // Normalisations of groups of channels as exporters write them, and what looks like one.
