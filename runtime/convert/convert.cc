@@ -20,6 +20,7 @@
 #include "passes/amp/decide/measure.h"
 #include "passes/amp/decide/plan.h"
 #include "passes/amp/decide/ranges.h"
+#include "passes/amp/rescale/rescaled.h"
 #include "passes/analysis/target_support.h"
 #include "runtime/convert/made_with.h"
 #include "runtime/convert/measure_executor.h"
@@ -150,7 +151,11 @@ class Conversion {
   }
 
   absl::Status Measure() {
-    if (!kept_) return RunPipeline(MeasurePipeline(options_), Stages(), ctx_, program_);
+    if (!kept_) {
+      AMPC_RETURN_IF_ERROR(RunPipeline(MeasurePipeline(options_), Stages(), ctx_, program_));
+      if (const Rescaled* rescaled = ctx_.Find<Rescaled>()) rescaled_ = *rescaled;
+      return absl::OkStatus();
+    }
     if (options_.save_ranges.empty()) return absl::OkStatus();
     PassOptions measure = MeasurePipeline(options_).steps().back().options;
     measure["mark"] = "false";
@@ -170,8 +175,13 @@ class Conversion {
       ctx_.notes.resize(notes);
       AMPC_RETURN_IF_ERROR(Run(Without(kUpgradePass, decide)));
     }
+    const AmpDecision* decision = ctx_.Find<AmpDecision>();
+    if (decision != nullptr && !AnyLow(*decision) && !rescaled_.exponents.empty()) {
+      ctx_.notes.push_back("nothing becomes low: rescaled weights are what they were");
+      AMPC_RETURN_IF_ERROR(TakeBack(std::exchange(rescaled_, {}), program_));
+    }
     ReportDecision(program_, ctx_);
-    if (const AmpDecision* decision = ctx_.Find<AmpDecision>()) {
+    if (decision != nullptr) {
       result_.predicted = PredictConversion(program_, *decision, options_);
       NoteRuntime(options_.runtime, program_, *decision, &ctx_.notes);
     }
@@ -182,7 +192,10 @@ class Conversion {
   absl::Status VerifyRewritten() {
     AMPC_RETURN_IF_ERROR(Run(CheckPipeline(options_)));
     const bool done = !kept_ && options_.level != "O0";
-    if (done && IsConverted(program_)) SetConversionOptions(MadeWith(options_), program_);
+    if (done && IsConverted(program_)) SetConversionOptions(WithRescaled(MadeWith(options_), rescaled_), program_);
+    if (done && !rescaled_.exponents.empty() && ConversionOptions(program_).empty()) {
+      return UnsupportedError(absl::StrCat(options_.model, ": no op can carry the record of --rescale, convert it without"));
+    }
     if (done && !marked_ && !IsConverted(program_)) ForgetReasons(program_);
     result_.after = FactsOf(program_);
     result_.notes = std::move(ctx_.notes);
@@ -348,7 +361,8 @@ class Conversion {
   Program program_;
   bool marked_ = false;  // when it was loaded
   bool kept_ = false;    // it was converted before, and stays as it is
-  std::string plan_;     // the file of options_.plan_out
+  Rescaled rescaled_;
+  std::string plan_;  // the file of options_.plan_out
   ConvertResult result_;
 };
 

@@ -23,7 +23,7 @@ using O = ConvertOptions;
 
 constexpr int kMostProbeRuns = 100;
 constexpr char kDecide[] = "amp-decide", kUpgrade[] = "upgrade-onnx-opset", kProtect[] = "protect", kMeasure[] = "measure";
-constexpr char kCast[] = "cast-parameters-to-fp16";
+constexpr char kCast[] = "cast-parameters-to-fp16", kRescale[] = "rescale-weights";
 
 // clang-format off
 std::vector<ConvertOption> OptionsThatDecide() {
@@ -59,7 +59,9 @@ std::vector<ConvertOption> OptionsThatDecide() {
       {"on-overflow", kText, kDecides, &O::on_overflow, kWeights, "weights beyond the range: clamp, keep (infinity) or error",
        {"clamp", "keep", "error"}, {{kCast, "on_overflow", true}}},
       {"on-tiny", kText, kDecides, &O::on_tiny, kWeights, "weights below the smallest normal value: subnormal, flush or keep (never zero)",
-       {"subnormal", "flush", "keep"}, {{kCast, "on_tiny", true}, {kProtect, "on_tiny"}}},
+       {"subnormal", "flush", "keep"}, {{kCast, "on_tiny", true}, {kProtect, "on_tiny"}, {kRescale, "on_tiny"}}},
+      {"rescale", kFlag, kDecides, &O::rescale, kWeights,
+       "multiply weights that overflow or vanish in fp16 by a power of two, where what follows can take it back exactly"},
       {"target", kText, kDecides, &O::target, kSelection,
        "device whose low types and whose time count: this machine's CPU, or a GPU (cuda: cuda:8.0)",
        TargetNames()},
@@ -182,6 +184,15 @@ absl::Status CheckInputRanges(const ConvertOptions& o) {
   return parsed.ok() ? parsed : Annotate(parsed, "--input-range");
 }
 
+absl::Status CheckRescale(const ConvertOptions& o) {
+  if (!o.rescale) return absl::OkStatus();
+  if (o.dtype == DType::kBF16) return UsageError("--rescale contradicts --dtype bf16, which has the range of fp32");
+  if (o.level == "O0") return UsageError("--rescale needs --level O1 or O2: nothing becomes low at O0");
+  if (o.program_only) return UsageError("--rescale contradicts --program-only: it changes weights");
+  if (!o.ranges.empty()) return UsageError("--rescale contradicts --ranges: they were measured before, --calibrate measures behind it");
+  return absl::OkStatus();
+}
+
 absl::Status CheckPlan(const ConvertOptions& o) {
   if (o.plan.empty() && o.plan_out.empty()) return absl::OkStatus();
   const char* option = o.plan.empty() ? "--plan-out" : "--plan";
@@ -237,6 +248,7 @@ absl::Status ResolveConvertOptions(ConvertOptions* options) {
   if (!IsLowPrecision(options->dtype)) return UsageError(absl::StrCat("--dtype is ", Name(options->dtype), ", fp16 or bf16 is needed"));
   AMPC_RETURN_IF_ERROR(CheckRanges(*options));
   AMPC_RETURN_IF_ERROR(CheckInputRanges(*options));
+  AMPC_RETURN_IF_ERROR(CheckRescale(*options));
   AMPC_RETURN_IF_ERROR(CheckPlan(*options));
   if (options->probe < 0 || options->probe > kMostProbeRuns) {
     return UsageError(absl::StrCat("--probe is ", options->probe, ", a number from 0 to ", kMostProbeRuns, " is needed"));

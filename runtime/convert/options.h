@@ -48,10 +48,10 @@ struct ConvertOptions {
   std::vector<std::string> include = {}, exclude = {};  // selectors, passes/amp/select/selector.h
   std::string on_overflow = "clamp";                    // clamp, keep, error
   std::string on_tiny = "subnormal";                    // subnormal, flush, keep
+  bool rescale = false;                                 // weights that fp16 lacks are multiplied by powers of two
   std::string target = "cuda";                          // whose support for low precision counts, and whose time; a name of TargetNames
   std::string runtime = "ampc";                         // what executes the model: a name of RuntimeNames
-  bool program_only = false;
-  bool no_sync = false;
+  bool program_only = false, no_sync = false;
   bool decide_only = false;                                            // nothing is written: for whoever only wants to know
   std::vector<std::string> calibrate = {};                             // files with the feeds of one run each
   std::vector<std::string> mean = {}, deviation = {}, feed_dims = {};  // how pictures become feeds (runtime/feed_words.h), and sizes

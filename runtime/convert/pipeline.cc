@@ -65,7 +65,8 @@ bool NamesRegion(const ConvertOptions& o) {
 Pipeline MeasurePipeline(const ConvertOptions& o) {
   Pipeline p;
   if (o.level == "O0") return p;
-  p.Add("infer-types");  // importers leave gaps, and a decision needs types
+  p.Add("infer-types");                         // importers leave gaps, and a decision needs types
+  if (o.rescale) Add(p, "rescale-weights", o);  // before measuring: values that are scaled are measured so
   const bool probe = o.mode == "own" && o.probe > 0 && o.plan.empty() && !o.program_only;
   if (probe || !o.calibrate.empty() || !o.ranges.empty()) Add(p, "measure", o);  // before deciding: its marks are obeyed
   return p;

@@ -333,6 +333,7 @@ TEST_F(ConfigTest, ExactText) {
   "exclude": ["exp"],
   "on-overflow": "clamp",
   "on-tiny": "subnormal",
+  "rescale": false,
   "target": "cuda",
   "runtime": "ampc",
   "input-range": [],

@@ -13,7 +13,7 @@ namespace {
 TEST(Metamorphic, WhatHoldsOfEveryConversion) {
   const char* count = std::getenv("AMPC_METAMORPHIC_COUNT");
   const int programs = count != nullptr ? std::atoi(count) : 150;
-  int refused = 0, bounded = 0, with_error = 0;
+  int refused = 0, bounded = 0, with_error = 0, rescaled = 0;
   for (int seed = 0; seed < programs; ++seed) {
     const CheckResult result = CheckProperties(seed, ::testing::TempDir());
     EXPECT_TRUE(result.status.ok()) << "seed " << seed << ": " << result.status.message() << "\n"
@@ -22,10 +22,12 @@ TEST(Metamorphic, WhatHoldsOfEveryConversion) {
     refused += result.refused ? 1 : 0;
     bounded += result.bounded;
     with_error += result.with_error;
+    rescaled += result.rescaled;
   }
   EXPECT_LT(refused, programs / 4) << "options that contradict each other check nothing";
   EXPECT_GT(bounded, 20 * programs);
   EXPECT_GT(with_error, 3 * programs);
+  EXPECT_GT(rescaled, programs / 10);
 }
 
 // Each property sees the fault that it is about.
@@ -37,7 +39,8 @@ TEST(Metamorphic, FaultsAreFound) {
                                                {Fault::kErrorsTooTight, "a value is further from fp32 than was proven"},
                                                {Fault::kOtherPlan, "its own plan gives other bytes"},
                                                {Fault::kOtherThreads, "the result depends on the number of threads"},
-                                               {Fault::kSlower, "level auto is predicted to be slower than O2"}};
+                                               {Fault::kSlower, "level auto is predicted to be slower than O2"},
+                                               {Fault::kRescalesOneSide, "rescaled weights change the result"}};
   for (const auto& [fault, sentence] : faults) {
     int found = 0;
     std::string last;

@@ -17,6 +17,9 @@
 #include "graph/formats/format.h"
 #include "graph/verify.h"
 #include "passes/amp/protect/error_bounds.h"
+#include "passes/amp/rescale/rescaled.h"
+#include "passes/analysis/target_support.h"
+#include "passes/pipeline.h"
 #include "runtime/convert/convert.h"
 #include "runtime/convert/strip.h"
 #include "runtime/made_feeds.h"
@@ -53,11 +56,12 @@ ConvertOptions RandomOptions(Choices& choices, const std::vector<std::string>& t
   if (choices.Chance(20)) o.on_tiny = "flush";
   if (choices.Chance(20)) o.on_overflow = "keep";
   if (choices.Chance(25)) o.input_ranges.push_back("x=-20:20");
+  if (choices.Chance(50) && o.dtype == DType::kF16) o.rescale = true;
   *words = absl::StrCat(o.level, " ", Name(o.dtype), " target=", o.target, o.low_io ? " low-io" : "", o.promote ? " promote" : "",
                         " exclude=", o.exclude.empty() ? "" : o.exclude[0], " include=", o.include.empty() ? "" : o.include[0],
                         " probe=", o.probe, " black=", o.black_list.empty() ? "" : o.black_list[0],
                         " white=", o.white_list.empty() ? "" : o.white_list[0], " ", o.on_tiny, " ", o.on_overflow,
-                        o.input_ranges.empty() ? "" : " x=-20:20");
+                        o.input_ranges.empty() ? "" : " x=-20:20", o.rescale ? " rescale" : "");
   return o;
 }
 
@@ -118,6 +122,24 @@ class BoundsObserver : public StepObserver {
   CheckResult& result_;
 };
 
+// Whether all values of a run are zero or far from the ends of fp32's range, so that products with them stay in it.
+class SizeObserver : public StepObserver {
+ public:
+  bool wants_values() const override { return true; }
+  absl::Status AfterStep(const ObservedStep& step) override {
+    for (const ObservedValue& v : step.results) {
+      if (StorageType(v.desc.dtype) != DType::kF32 || v.data == nullptr) continue;
+      const float* values = static_cast<const float*>(v.data);
+      for (int64_t i = 0; i < v.desc.NumElements(); ++i) {
+        const float size = std::fabs(values[i]);
+        ordinary = ordinary && (size == 0 || (size > 1e-20f && size < 1e20f));
+      }
+    }
+    return absl::OkStatus();
+  }
+  bool ordinary = true;
+};
+
 // Room for the rounding of fp32 itself, which proofs are not about.
 Bounds WithRoom(const Bounds& b, double factor) {
   const double room = 1e-6 * std::max(std::fabs(b.low), std::fabs(b.high)) + 1e-30;
@@ -147,6 +169,7 @@ class Checker {
   absl::Status CheckBytes(const ConvertOptions& options);
   absl::Status CheckTime(ConvertOptions options);
   absl::Status CheckRuns(const ConvertOptions& options);
+  absl::Status CheckRescaled(const Program& original, const TensorMap& feeds);
   absl::Status CheckRun(const Program& program, bool original, const TensorMap& feeds, Proven* proven);
 
   Choices choices_;
@@ -230,10 +253,37 @@ absl::Status Checker::CheckRun(const Program& program, bool original, const Tens
     BoundsObserver observer(original, proven, &result);
     AMPC_ASSIGN_OR_RETURN(fetched[threads - 1], session.Run(feeds, observer));
   }
-  for (auto& [name, tensor] : fetched[1]) {
+  for (const auto& [name, tensor] : fetched[1]) {
     const HostTensor& one = fetched[0].at(name);
     const bool other = fault_ == Fault::kOtherThreads;
     if (one.bytes() != tensor.bytes() || other) return Broken("the result depends on the number of threads");
+  }
+  return absl::OkStatus();
+}
+
+// Powers of two change no bit of what is fetched.
+absl::Status Checker::CheckRescaled(const Program& original, const TensorMap& feeds) {
+  Program rescaled = original.Clone();
+  PassContext ctx;
+  AMPC_ASSIGN_OR_RETURN(ctx.support, TargetSupport("cuda"));
+  AMPC_RETURN_IF_ERROR(RunPipeline(Pipeline().Add("infer-types").Add("rescale-weights"), {}, ctx, rescaled));
+  if (ctx.Find<Rescaled>()->exponents.empty()) return absl::OkStatus();
+  if (fault_ == Fault::kRescalesOneSide) {
+    Rescaled one;
+    one.exponents.insert(*ctx.Find<Rescaled>()->exponents.begin());
+    AMPC_RETURN_IF_ERROR(TakeBack(one, rescaled));
+  }
+  TensorMap fetched[2];
+  SizeObserver sizes;
+  for (const bool scaled : {false, true}) {
+    const Program& program = scaled ? rescaled : original;
+    AMPC_ASSIGN_OR_RETURN(const Session session, Session::Create(program.Clone(), {.threads = 1, .strict_rounding = true}));
+    AMPC_ASSIGN_OR_RETURN(fetched[scaled ? 1 : 0], session.Run(feeds, sizes));
+  }
+  if (!sizes.ordinary) return absl::OkStatus();
+  ++result.rescaled;
+  for (const auto& [name, tensor] : fetched[1]) {
+    if (fetched[0].at(name).bytes() != tensor.bytes()) return Broken(absl::StrCat("rescaled weights change the result ", name));
   }
   return absl::OkStatus();
 }
@@ -263,8 +313,10 @@ absl::Status Checker::CheckRuns(const ConvertOptions& options) {
   });
   AMPC_RETURN_IF_ERROR(CheckRun(original, true, made.feeds, &proven));
   if (!options.include.empty() || !options.white_list.empty()) proven = {};  // they overrule what keeps values from zero
+  if (options.rescale && !RescaledOf(low).exponents.empty()) proven = {};    // values in between are others
   TensorMap feeds;
   for (const auto& [name, tensor] : made.feeds) feeds.emplace(name, tensor);
+  AMPC_RETURN_IF_ERROR(CheckRescaled(original, feeds));
   if (options.low_io) {
     AMPC_ASSIGN_OR_RETURN(MadeFeeds low_feeds, MakeFeeds(low, {.seed = seed_}));
     feeds = std::move(low_feeds.feeds);

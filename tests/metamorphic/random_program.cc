@@ -1,9 +1,11 @@
 #include "tests/metamorphic/random_program.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/substitute.h"
 #include "tests/extreme/choices.h"
 
@@ -78,7 +80,8 @@ class Writer {
     std::vector<std::string> numbers;
     for (size_t i = 0; i < count; ++i) {
       const double number = (static_cast<double>(choices_.Below(2001)) - 1000) / 1000 * size;
-      numbers.push_back(number == static_cast<int>(number) ? absl::StrCat(static_cast<int>(number), ".0") : absl::StrCat(number));
+      const bool whole = std::fabs(number) < 1e5 && number == static_cast<int>(number);
+      numbers.push_back(whole ? absl::StrCat(static_cast<int>(number), ".0") : absl::StrReplaceAll(absl::StrCat(number), {{"e+", "e"}}));
     }
     return absl::StrCat("[", absl::StrJoin(numbers, ", "), "]");
   }
@@ -124,7 +127,7 @@ class Writer {
   }
 
   void Step() {
-    switch (choices_.Below(12)) {
+    switch (choices_.Below(13)) {
       case 0: return Normalise();
       case 1: return OwnNorm();
       case 2: return Branch();
@@ -135,6 +138,7 @@ class Writer {
       case 7: return OneOf(kPlain, &images_, kImage);
       case 8:
       case 9: return OneOf(kOfRows, &rows_, kRow);
+      case 10: return choices_.Chance(50) ? ExtremeProduct() : ExtremeConv();
       default: return OneOf(kPlain, &rows_, kRow);
     }
   }
@@ -207,6 +211,53 @@ class Writer {
     absl::StrAppend(&body_, "  memory <- assign(", Earlier(rows_), ")\n");
     Statement(&body_, after, absl::StrCat("elementwise_add(memory, ", before, ")"), kRow);
     rows_.push_back(after);
+  }
+
+  // A constant of the program's, of that size.
+  std::string Stored(const std::string& type, size_t count, double size) {
+    const std::string name = absl::StrCat("k", made_++);
+    absl::StrAppend(&declared_, "  const ", name, " : f32 ", type, " = ", Numbers(count, size), "\n");
+    return name;
+  }
+  double ExtremeSize() {
+    constexpr double kSizes[] = {1e-12, 1e-10, 1e-8, 1e5, 1e6, 1e8, 1e12};
+    return choices_.Pick(kSizes);
+  }
+
+  // Weights of any size, and what brings the values back to an ordinary one.
+  void ExtremeProduct() {
+    const double size = ExtremeSize();
+    std::string last = New();
+    Statement(&body_, last, absl::StrCat("matmul_v2(", Earlier(rows_), ", ", Stored("[8, 8]", 64, size), ")"), kRow);
+    const auto apply = [&](const std::string& op, const std::string& operand) {
+      const std::string name = New();
+      Statement(&body_, name, absl::StrCat(op, "(", last, operand.empty() ? "" : ", ", operand, ")"), kRow);
+      last = name;
+    };
+    if (choices_.Chance(50)) apply("elementwise_add", Stored("[8]", 8, size));
+    if (choices_.Chance(50)) apply("relu", "");
+    switch (choices_.Below(3)) {
+      case 0: apply("elementwise_mul", Stored("[8]", 8, 1 / size)); break;
+      case 1: apply("elementwise_div", Stored("[1]", 1, size)); break;
+      default: apply("matmul_v2", Stored("[8, 8]", 64, 1 / size));
+    }
+    out_.types.push_back("matmul_v2");
+    rows_.push_back(last);
+  }
+
+  void ExtremeConv() {
+    const double size = ExtremeSize();
+    const std::string conv = New(), pool = New(), name = New();
+    Statement(&body_, conv,
+              absl::StrCat("conv2d(Input=", Earlier(images_), ", Filter=", Stored("[4, 4, 3, 3]", 144, size),
+                           ") strides=[1, 1] paddings=[1, 1] dilations=[1, 1]"),
+              kImage);
+    Statement(&body_, pool, absl::StrCat("pool2d(", conv, ") pooling_type=\"avg\" ksize=[3, 3] strides=[1, 1] paddings=[1, 1]"), kImage);
+    absl::StrAppend(&declared_, "  const v", name, " : f32 [4] = [1.0, 0.5, 2.0, 1.0]\n");
+    absl::StrAppend(&body_, "  batch_norm(X=", pool, ", Scale=", Stored("[4]", 4, 1 / size), ", Bias=bb, Mean=", Stored("[4]", 4, size),
+                    ", Variance=v", name, ") -> Y=", name, " is_test=true : ", kImage, "\n");
+    out_.types.push_back("conv2d");
+    images_.push_back(name);
   }
 
   // An image's means become part of each row.

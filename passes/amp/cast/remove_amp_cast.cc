@@ -9,6 +9,7 @@
 #include "passes/amp/decide/decision.h"
 #include "passes/amp/decide/fp16_guard.h"
 #include "passes/amp/protect/rules.h"
+#include "passes/amp/rescale/rescaled.h"
 #include "passes/make_pass.h"
 
 namespace ampc {
@@ -19,6 +20,7 @@ class Stripper {
   Stripper(PassContext& ctx, bool widen, Program& program) : ctx_(ctx), widen_(widen), program_(program) {}
 
   absl::StatusOr<bool> Run() {
+    const Rescaled rescaled = RescaledOf(program_);
     if (!HasMarks() && !(widen_ && MarkNativeLow())) return changed_;
     target_.resize(program_.num_var_ids());
     dead_.assign(program_.num_var_ids(), false);
@@ -33,6 +35,7 @@ class Stripper {
     }
     for (int b = 0; b < program_.num_blocks(); ++b) program_.block(b).RemoveVars(dead_);
     AMPC_RETURN_IF_ERROR(status_);
+    AMPC_RETURN_IF_ERROR(TakeBack(rescaled, program_));
     if (widened_ > 0) {
       ctx_.notes.push_back(absl::StrCat(widened_, widened_ == 1 ? " weight was" : " weights were",
                                         " stored in low precision and widened; the original values are gone"));
