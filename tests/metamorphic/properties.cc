@@ -16,9 +16,11 @@
 #include "graph/base/status_macros.h"
 #include "graph/formats/format.h"
 #include "graph/verify.h"
+#include "passes/amp/decide/decision.h"
 #include "passes/amp/protect/error_bounds.h"
 #include "passes/amp/rescale/rescaled.h"
 #include "passes/analysis/target_support.h"
+#include "passes/analysis/use_def.h"
 #include "passes/pipeline.h"
 #include "runtime/convert/convert.h"
 #include "runtime/convert/strip.h"
@@ -66,6 +68,21 @@ ConvertOptions RandomOptions(Choices& choices, const std::vector<std::string>& t
 }
 
 absl::Status Broken(absl::string_view property) { return absl::InternalError(property); }
+
+// A low value that a cast of the program's widens and one of AMP's makes low again.
+absl::Status CheckNoCastsThereAndBack(const Program& program) {
+  const UseDef uses(program);
+  absl::Status status;
+  ForEachOp(program, [&](const Op& op) {
+    if (!IsCast(op) || !IsInserted(op)) return;
+    const Op* before = uses.producer(*op.inputs()[0]);
+    if (before == nullptr || !IsCast(*before) || IsInserted(*before) || op.inputs()[0]->type.dtype != DType::kF32) return;
+    const Var& source = *before->inputs()[0];
+    if (IsLowPrecision(source.type.dtype) && source.type.dtype == op.outputs()[0]->type.dtype)
+      status.Update(Broken(absl::StrCat("a low value is widened and made low again: ", source.name())));
+  });
+  return status;
+}
 
 struct Proven {
   absl::flat_hash_map<std::string, Bounds> bounds;
@@ -164,6 +181,7 @@ class Checker {
     AMPC_ASSIGN_OR_RETURN(const ConvertResult converted, ampc::Convert(options));
     const absl::Status verified = Verify(*converted.program);
     if (!verified.ok()) return Broken(absl::StrCat("the converted program is not well formed: ", verified.message()));
+    if (!names_ops_) AMPC_RETURN_IF_ERROR(CheckNoCastsThereAndBack(*converted.program));
     return ReadText(options.output);
   }
   absl::Status CheckBytes(const ConvertOptions& options);
@@ -177,6 +195,7 @@ class Checker {
   const std::string folder_;
   const Fault fault_;
   const uint64_t seed_;
+  bool names_ops_ = false;  // the options, or what weighs casts: both may ask for a cast as it stands
 };
 
 absl::Status Checker::Run() {
@@ -189,6 +208,7 @@ absl::Status Checker::Run() {
   const absl::Status copied = ampc::Convert(copy).status();
   if (!copied.ok()) return Broken(absl::StrCat("the generator's program is not read: ", copied.message()));
   const ConvertOptions options = RandomOptions(choices_, program_.types, &result.options);
+  names_ops_ = !options.exclude.empty() || !options.black_list.empty() || options.level == "auto";
   const absl::Status bytes = CheckBytes(options);
   const ExitCode code = ExitCodeOf(bytes);
   result.refused = !bytes.ok() && (code == ExitCode::kUsage || code == ExitCode::kUnsupported);

@@ -41,6 +41,7 @@ constexpr Form kPlain[] = {
     {"scale", "scale($0) scale=200.0"},
     {"scale", "scale($0) scale=0.001"},
     {"clip", "clip($0) min=-4.0 max=6.0"},
+    {"cast", "cast($0) in_dtype=f32 out_dtype=f32"},
 };
 constexpr Form kOfRows[] = {
     {"softmax", "softmax($0) axis=-1"},

@@ -101,7 +101,7 @@ const char* ampc_dtype_name(int32_t dtype); /* "f32", "invalid" for no ampc_dtyp
 
 /* Reads the model in the file or folder `path` (.pdmodel, .json, .onnx, .ampc, .prog, a folder with __model__ or inference.json). Options:
  * device ("cpu", "cuda:0"), threads (of one run; "0": all processors), strict-rounding, tf32, params (the file of weights that the model's
- * name does not imply), tune-plans (a JSON file of measured choices between kernels, to which others are added). ampc_free_session frees it. */
+ * name does not imply), tune-plans (a JSON file of measured choices between kernels; others are added). ampc_free_session frees it. */
 ampc_code ampc_load(const char* path, const ampc_option* options, size_t num_options, ampc_session** session);
 void ampc_free_session(ampc_session* session);
 

@@ -25,7 +25,8 @@ absl::Status CheckFetches(const AmpDecision& decision, const Program& program) {
 absl::Status CheckOp(const AmpDecision& decision, const PrecisionSupport& support, PerRecord<bool>* supported, const Op& op) {
   const OpDecision& d = decision.For(op);
   const auto supports = [&](const OpDef& def) { return support.Supports(def.name, decision.low); };
-  if (d.low && decision.own_slots && !supported->Of(op.def(), supports)) {
+  // Casts are from and to every type.
+  if (d.low && decision.own_slots && !IsCast(op) && !supported->Of(op.def(), supports)) {
     return InternalError(
         absl::StrCat(Describe(op), " is low, but target '", support.target(), "' has no ", Name(decision.low), " kernel for it"));
   }

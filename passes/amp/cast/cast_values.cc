@@ -41,8 +41,9 @@ bool Materializer::WasWider(const Var& var) const {
 
 void Materializer::RetargetAttrs(Op& op) {
   for (const AttrDef& def : op.def().attrs) {
-    // A foreign decision that makes a creation or a cast low means its result.
-    if ((!def.retarget && decision_.own_slots) || op.GetDType(def.name) != DType::kF32) continue;
+    // A foreign decision that makes a creation low means its result, and so does any that makes a cast low.
+    const bool result = !decision_.own_slots || (IsCast(op) && def.name == "out_dtype");
+    if ((!def.retarget && !result) || op.GetDType(def.name) != DType::kF32) continue;
     op.SetAttr(def.name, decision_.low);
     op.marks.was.emplace_back(def.name, DType::kF32);
     changed_ = true;

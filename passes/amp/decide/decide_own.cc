@@ -16,6 +16,8 @@
 #include "passes/amp/decide/decide.h"
 #include "passes/amp/decide/fastest.h"
 #include "passes/amp/decide/io_choice.h"
+#include "passes/amp/decide/op_types.h"
+#include "passes/amp/decide/paddle_names.h"
 #include "passes/amp/decide/plan_choices.h"
 #include "passes/amp/decide/predicted_run.h"
 #include "passes/amp/decide/selector_choices.h"
@@ -38,6 +40,7 @@ class OwnDecider {
         plan_(options.plan),
         io_(std::move(io)),
         roots_(program),
+        fetched_(KeepFetches(program, true)),
         functions_(onnx::FunctionBlocks(program)),
         white_(options.white_list.begin(), options.white_list.end()),
         black_(options.black_list.begin(), options.black_list.end()),
@@ -64,11 +67,12 @@ class OwnDecider {
     });
     DecideVars();
     if (options_.level == "auto") MakeFastest();
+    PassOnFeeds();
     if (keeps_logs_) NoteLogs();
     return std::move(out_);
   }
 
-  // The results of the user's requests.
+  // The user's requests.
   absl::Status Report(std::vector<std::string>* notes) const {
     notes->insert(notes->end(), notes_.begin(), notes_.end());
     for (const std::string& type : without_kernel_) {
@@ -121,11 +125,31 @@ class OwnDecider {
 
   OpDecision Decide(const Op& op) {
     if (IsInserted(op)) return Untouched("inserted", "a cast of AMP's own");
+    if (PassesOn(op)) return plan_.Decide(op, true, PassOn(op));
     const OpDecision never = Never(op);
     const OpDecision hard = never.rule.empty() ? Impossible(op) : never;
     const bool possible = hard.rule.empty();
     if (choices_.Included(op) == nullptr) return plan_.Decide(op, possible, never.rule.empty() ? ByRules(op, hard) : never);
     return plan_.Decide(op, possible, choices_.Include(op, possible, possible ? ByRules(op, hard) : hard, out_.get()));
+  }
+
+  // The result of such a cast is low where its operand is: a cast back to f32 and one to low behind it change no value, and there are
+  // runtimes that cannot load them (tools/docs/runtime_faults.md).
+  bool PassesOn(const Op& op) const {
+    return IsIdentityCast(op, roots_) && !fetched_[op.outputs()[0]->id()] && !functions_[op.block().index()];
+  }
+  OpDecision PassOn(const Op& op) const {
+    const Var& root = roots_.Root(*op.inputs()[0]);
+    const bool low = vote_[root.id()] == Vote::kLow || AmpDecision::Has(out_->low_var, root.id());
+    if (!low || !ByUser(op).rule.empty() || op.marks.amp == AmpMark::kFp32) return Fp32("cast", "the program asks for this type");
+    return Following(root, Low("cast", "passes on a value that is low"));
+  }
+  // Which feeds are low is known once the ops that read them are decided.
+  void PassOnFeeds() {
+    ForEachOp(program_, [this](const Op& op) {
+      OpDecision& d = out_->ops[op.id()];
+      if (d.rule == "cast" && PassesOn(op) && roots_.Root(*op.inputs()[0]).kind == VarKind::kFeed) d = PassOn(op);
+    });
   }
 
   // Ops that there is nothing to decide about.
@@ -141,7 +165,7 @@ class OwnDecider {
   // Ops that no request makes low.
   OpDecision Impossible(const Op& op) {
     if (HasF64(op)) return Fp32("f64", "an operand is f64");
-    if (const Var* unknown = UnknownOperand(op))
+    if (const Var* unknown = UnknownOperand(op, options_.low))
       return Fp32("unknown", out_->Keep(absl::StrCat("nothing says which type ", unknown->name(), " has")));
     if (!HasFloatOperand(op)) return Fp32("creation", "it makes a value of the type that the program asks for");
     if (OverwritesFloatState(op)) return Fp32("state", "it overwrites a value that is kept between runs");
@@ -244,43 +268,18 @@ class OwnDecider {
   }
 
   bool OnlyWeights(const Op& op) const {
-    for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
-      if (Votes(op, i) && !IsStored(roots_.Root(*op.inputs()[i]))) return false;
-    }
-    return true;
-  }
-
-  static bool HasFloatResult(const Op& op) {
-    for (const Var* var : op.outputs()) {
-      if (var->type.IsFloat()) return true;
-    }
-    return false;
+    return !AnyVoter(op, [this](const Var& var) { return !IsStored(roots_.Root(var)); });
   }
   bool HasFloatOperand(const Op& op) const {
-    for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
-      if (Votes(op, i)) return true;
-    }
-    return false;
+    return AnyVoter(op, [](const Var&) { return true; });
   }
   bool HasF64(const Op& op) const {
-    for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
-      if (Votes(op, i) && op.inputs()[i]->type.dtype == DType::kF64) return true;
-    }
-    return false;
+    return AnyVoter(op, [](const Var& var) { return var.type.dtype == DType::kF64; });
   }
-  // No cast can be put in front of it.
-  const Var* UnknownOperand(const Op& op) const {
+  template <typename Holds>
+  bool AnyVoter(const Op& op, Holds holds) const {
     for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
-      const Var* var = op.inputs()[i];
-      if (var->type.LacksDType() && InputPrecisionFor(op.def(), op.InputSlotOf(i), options_.low) == SlotPrecision::kFollow) return var;
-    }
-    return nullptr;
-  }
-  static bool OverwritesFloatState(const Op& op) {
-    for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
-      const Var& var = *op.outputs()[i];
-      const bool kept = var.kind == VarKind::kParam || var.kind == VarKind::kState;
-      if (kept && var.type.IsFloat() && op.def().outputs[op.OutputSlotOf(i)].precision == SlotPrecision::kFollow) return true;
+      if (Votes(op, i) && holds(*op.inputs()[i])) return true;
     }
     return false;
   }
@@ -294,15 +293,11 @@ class OwnDecider {
     for (int i = 0; i < static_cast<int>(op.outputs().size()); ++i) {
       const Var& var = *op.outputs()[i];
       if (var.kind != VarKind::kTemp) continue;
-      const bool follows = IsOwnOp(op) || OutputPrecisionFor(op.def(), op.OutputSlotOf(i), options_.low) == SlotPrecision::kFollow;
+      const bool follows =
+          IsOwnOp(op) || IsCast(op) || OutputPrecisionFor(op.def(), op.OutputSlotOf(i), options_.low) == SlotPrecision::kFollow;
       const bool low = (d.low && follows) || (!d.low && IsLowPrecision(var.type.dtype));
       vote_[var.id()] = neutral ? Vote::kNeutral : low ? Vote::kLow : Vote::kHigh;
     }
-  }
-
-  // The operand is there for the bodies, whose ops read it.
-  static bool ListsForBodies(const Op& op, int flat) {
-    return !op.SubBlocks().empty() && (!op.def().opaque || op.InputSlotOf(flat) == op.def().InputSlot(onnx::kCaptures));
   }
 
   // A result of a subgraph that has the name of an outer value in the file: checkers take the outer one's type for its.
@@ -359,6 +354,7 @@ class OwnDecider {
   PlanChoices plan_;
   IoChoice io_;
   CastRoots roots_;
+  const std::vector<bool> fetched_;    // by Var::id
   const std::vector<bool> functions_;  // by block
   NameSet white_, black_, black_vars_, own_ops_;
   std::vector<Vote> vote_;  // by Var::id

@@ -25,7 +25,8 @@ SlotPrecision InputPrecision(const AmpDecision& decision, const Op& op, int slot
 
 SlotPrecision OutputPrecision(const AmpDecision& decision, const Op& op, int slot) {
   const SlotDef& def = op.def().outputs[slot];
-  if (op.def().opaque && decision.For(op).low) return SlotPrecision::kFollow;  // a user's own op
+  // A user's own op, or a cast that is to give the low type.
+  if ((op.def().opaque || IsCast(op)) && decision.For(op).low) return SlotPrecision::kFollow;
   if (decision.own_slots) return OutputPrecisionFor(op.def(), slot, decision.low);
   return SlotMayBeLow(decision.outputs, op.type(), def.name) ? SlotPrecision::kFollow : SlotPrecision::kFp32;
 }
