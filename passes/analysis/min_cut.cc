@@ -1,6 +1,7 @@
 #include "passes/analysis/min_cut.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace ampc {
 namespace {
@@ -171,11 +172,12 @@ void MinCut::AddPair(int a, int b, int64_t cost) {
 }
 
 std::vector<bool> MinCut::Solve() {
+  if (std::optional<std::vector<bool>> choice = SolveByElimination(yes_, no_, pairs_, kForbidden); choice.has_value()) return *choice;
   const int n = static_cast<int>(yes_.size());
   PreflowPush flow(n);
-  for (const Pair& pair : pairs_) flow.CountArcs(pair.a, pair.b);
+  for (const ChoicePair& pair : pairs_) flow.CountArcs(pair.a, pair.b);
   flow.PlaceArcs();
-  for (const Pair& pair : pairs_) flow.AddArcs(pair.a, pair.b, pair.cost);
+  for (const ChoicePair& pair : pairs_) flow.AddArcs(pair.a, pair.b, pair.cost);
   for (int v = 0; v < n; ++v) flow.SetTerminals(v, no_[v], yes_[v]);
   flow.Run();
   std::vector<bool> choice(n);
@@ -186,7 +188,7 @@ std::vector<bool> MinCut::Solve() {
 int64_t MinCut::CostOf(const std::vector<bool>& choice) const {
   int64_t cost = 0;
   for (size_t v = 0; v < yes_.size(); ++v) cost += choice[v] ? yes_[v] : no_[v];
-  for (const Pair& pair : pairs_) cost += choice[pair.a] && !choice[pair.b] ? pair.cost : 0;
+  for (const ChoicePair& pair : pairs_) cost += choice[pair.a] && !choice[pair.b] ? pair.cost : 0;
   return cost;
 }
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "passes/analysis/variable_elimination.h"
+
 namespace ampc {
 
 class MinCut {
@@ -17,7 +19,8 @@ class MinCut {
   void Require(int a, int b) { AddPair(a, b, kForbidden); }
 
   // The choice of the least sum; of several such that with the most yes. Sums of what was added, kForbidden left out, must be below
-  // kForbidden. Near linear where ways between variables are short or costs along them are like each other.
+  // kForbidden. Linear where SolveByElimination is; elsewhere near linear where ways between variables are short or costs along them
+  // are like each other.
   std::vector<bool> Solve();
   // The cost of a choice.
   int64_t CostOf(const std::vector<bool>& choice) const;
@@ -25,12 +28,8 @@ class MinCut {
   static constexpr int64_t kForbidden = int64_t{1} << 60;
 
  private:
-  struct Pair {
-    int a, b;
-    int64_t cost;
-  };
   std::vector<int64_t> yes_, no_;  // by variable
-  std::vector<Pair> pairs_;
+  std::vector<ChoicePair> pairs_;
 };
 
 }  // namespace ampc

@@ -60,6 +60,50 @@ TEST(MinCut, TakesLongChains) {
   EXPECT_EQ(std::count(choice.begin(), choice.end(), true), 0) << "all at one end";
 }
 
+// Layers in a row beside a value that each of them reads: what each is worth is small, what a border between them costs is large, so that
+// whole stretches weigh against each other.
+TEST(MinCut, TakesLongChainsWhoseLayersReadOneValue) {
+  constexpr int kLayers = 50000;
+  MinCut cut;
+  const auto join = [&cut](int a, int b, bool any) {
+    const int joined = cut.Add(0, 0);
+    for (const int of : {a, b}) any ? cut.Require(of, joined) : cut.Require(joined, of);
+    return joined;
+  };
+  const auto cast = [&cut](int made, int any, int all) {
+    cut.AddPair(any, made, 5000000);
+    cut.AddPair(made, all, 5000000);
+  };
+  const int first = cut.Add(5000000, 0);
+  int last = first, any = -1, all = -1;
+  for (int layer = 0; layer < kLayers; ++layer) {
+    const int product = cut.Add(0, 2000), gate = cut.Add(300, 0), gated = cut.Add(300, 0), sum = cut.Add(300, 0);
+    if (layer > 0) cast(last, product, product);
+    cast(product, join(gate, gated, true), join(gate, gated, false));
+    cast(gate, gated, gated);
+    cast(gated, sum, sum);
+    any = layer == 0 ? join(product, sum, true) : join(any, sum, true);
+    all = layer == 0 ? join(product, sum, false) : join(all, sum, false);
+    last = sum;
+  }
+  cast(first, any, all);
+  const std::vector<bool> choice = cut.Solve();
+  EXPECT_TRUE(choice[first]) << "layers are worth more low than the cast before the first costs";
+  EXPECT_EQ(cut.CostOf(choice), 5000000 + int64_t{900} * kLayers);
+}
+
+// More variables side by side than are eliminated.
+TEST(MinCut, TakesWideLayers) {
+  constexpr int kWide = 16, kLayers = 200;
+  MinCut cut;
+  for (int v = 0; v < kWide * kLayers; ++v) cut.Add(v < kWide ? 0 : 2, v < kWide ? 1000 : 1);
+  for (int v = kWide; v < kWide * kLayers; ++v) {
+    for (int before = v / kWide * kWide - kWide, i = 0; i < kWide; ++i) cut.AddPair(before + i, v, i == v % kWide ? 3 : 1);
+  }
+  const std::vector<bool> choice = cut.Solve();
+  EXPECT_EQ(std::count(choice.begin(), choice.end(), true), kWide) << "the border costs less than yes behind it";
+}
+
 TEST(MinCut, HasNoVariables) { EXPECT_TRUE(MinCut().Solve().empty()); }
 
 }  // namespace

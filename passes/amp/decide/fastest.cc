@@ -25,6 +25,8 @@ struct Term {
 };
 constexpr Term kFp32{-1, false}, kLow{-1, true};
 
+constexpr size_t kMostJoined = 4;  // at once
+
 class FastestChoice {
  public:
   FastestChoice(const Program& program, const TimeModel& model, const IoChoice& io, absl::FunctionRef<bool(const Op&)> may_be_fp32,
@@ -114,6 +116,15 @@ class FastestChoice {
     }
     if (variables.empty()) return any ? kFp32 : kLow;
     if (variables.size() == 1) return variables[0];
+    // Joined one by one, many need few variables of the cut at a time: those of one place in the program.
+    if (variables.size() > kMostJoined) {
+      Term joined = variables[0];
+      for (size_t i = 1; i < variables.size(); ++i) joined = Join({joined, variables[i]}, any);
+      return joined;
+    }
+    return Join(variables, any);
+  }
+  Term Join(const std::vector<Term>& variables, bool any) {
     const Term joined = NewVariable(0, 0);
     for (const Term& term : variables) {
       const int low = any ? term.variable : joined.variable, fp32 = any ? joined.variable : term.variable;
