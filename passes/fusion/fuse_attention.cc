@@ -22,12 +22,10 @@ namespace {
 class AttentionFuser {
  public:
   explicit AttentionFuser(Program& program) : rewrite_(program), def_(Ops().Find("fused_attention")) {
-    ForEachOp(program, [this](const Op& op) {
+    ForEachOp(program, [&](const Op& op) {
       const int at = static_cast<int>(position_.size());
       position_.emplace(&op, at);
-      for (const Var* var : op.outputs()) {
-        if (var->kind != VarKind::kTemp) writers_[var].push_back(at);
-      }
+      AddWrites(program, op, at);
     });
   }
 
@@ -59,6 +57,16 @@ class AttentionFuser {
     if (op.GetBool("trans_x") || (op.GetBool("trans_y") && !may_transpose)) return false;
     const TensorType &x = op.inputs()[0]->type, &y = op.inputs()[1]->type;
     return x.has_rank && y.has_rank && x.rank() == y.rank() && x.rank() >= 2 && IsFusedType(x.dtype) && x.dtype == y.dtype;
+  }
+
+  // What the op at `at` overwrites, also in its bodies: a control op does not list the states that these write.
+  void AddWrites(const Program& program, const Op& op, int at) {
+    for (const Var* var : op.outputs()) {
+      if (var->kind != VarKind::kTemp) writers_[var].push_back(at);
+    }
+    for (int index : op.SubBlocks()) {
+      for (const std::unique_ptr<Op>& inner : program.block(index).ops()) AddWrites(program, *inner, at);
+    }
   }
 
   // Nothing overwrites `var`, which `reader` reads, before the op of `a` that the fused one replaces: that reads the same.

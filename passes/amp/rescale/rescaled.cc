@@ -1,7 +1,6 @@
 #include "passes/amp/rescale/rescaled.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -51,7 +50,7 @@ Rescaled RescaledOf(const Program& program) {
       const size_t colon = item.rfind(':');
       int exponent = 0;
       if (colon == absl::string_view::npos || !absl::SimpleAtoi(item.substr(colon + 1), &exponent)) continue;
-      if (std::abs(exponent) <= kMostExponent) out.exponents.emplace(UnescapeItem(item.substr(0, colon)), exponent);
+      if (exponent >= -kMostExponent && exponent <= kMostExponent) out.exponents.emplace(UnescapeItem(item.substr(0, colon)), exponent);
     }
   }
   return out;
