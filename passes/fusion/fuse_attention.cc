@@ -59,7 +59,7 @@ class AttentionFuser {
     return x.has_rank && y.has_rank && x.rank() == y.rank() && x.rank() >= 2 && IsFusedType(x.dtype) && x.dtype == y.dtype;
   }
 
-  // What the op at `at` overwrites, also in its bodies: a control op does not list the states that these write.
+  // Of the op at `at` and of its bodies: a control op does not list the states that these overwrite.
   void AddWrites(const Program& program, const Op& op, int at) {
     for (const Var* var : op.outputs()) {
       if (var->kind != VarKind::kTemp) writers_[var].push_back(at);
