@@ -67,7 +67,7 @@ class OwnDecider {
     });
     DecideVars();
     if (options_.level == "auto") MakeFastest();
-    PassOnFeeds();
+    SettlePassedOn();
     if (keeps_logs_) NoteLogs();
     return std::move(out_);
   }
@@ -107,14 +107,12 @@ class OwnDecider {
 
   // A model that is a spectrum's front and little else.
   void NoteLogs() {
-    double all = 0, kept = 0;
+    double kept = 0, rest = 0;
     ForEachOp(program_, [&](const Op& op) {
       if (ClassOf(op) != AmpClass::kAllow) return;
-      const double flops = CostOf(op).flops;
-      all += flops;
-      if (out_->For(op).rule == kLogRule) kept += flops;
+      (out_->For(op).rule == kLogRule ? kept : rest) += CostOf(op).flops;
     });
-    if (kept <= all / 2) return;
+    if (kept <= rest) return;
     notes_.push_back(absl::StrCat("most of the work leads to a logarithm of small values and stays fp32: ", Name(options_.low),
                                   " brings this model little"));
   }
@@ -144,12 +142,24 @@ class OwnDecider {
     if (!low || !ByUser(op).rule.empty() || op.marks.amp == AmpMark::kFp32) return Fp32("cast", "the program asks for this type");
     return Following(root, Low("cast", "passes on a value that is low"));
   }
-  // Which feeds are low is known once the ops that read them are decided.
-  void PassOnFeeds() {
-    ForEachOp(program_, [this](const Op& op) {
+  // Which feeds are low, and which results low ops read, is known once all ops are decided. One that fp32 ops alone read widens for them.
+  void SettlePassedOn() {
+    std::vector<bool> read_low(program_.num_var_ids(), false);
+    std::vector<const Op*> casts;
+    ForEachOp(program_, [&](const Op& op) {
       OpDecision& d = out_->ops[op.id()];
-      if (d.rule == "cast" && PassesOn(op) && roots_.Root(*op.inputs()[0]).kind == VarKind::kFeed) d = PassOn(op);
+      if (d.rule == "cast" && PassesOn(op)) {
+        casts.push_back(&op);
+        if (roots_.Root(*op.inputs()[0]).kind == VarKind::kFeed) d = PassOn(op);
+      } else if (d.low) {
+        for (const Var* var : op.inputs()) read_low[roots_.Root(*var).id()] = true;
+      }
     });
+    for (auto it = casts.rbegin(); it != casts.rend(); ++it) {
+      OpDecision& d = out_->ops[(*it)->id()];
+      if (!read_low[(*it)->outputs()[0]->id()]) d = Fp32("cast", "the program asks for this type");
+      if (d.low) read_low[roots_.Root(*(*it)->inputs()[0]).id()] = true;
+    }
   }
 
   // Ops that there is nothing to decide about.
@@ -246,10 +256,7 @@ class OwnDecider {
     return Fp32("never", reason);
   }
 
-  static OpDecision Following(const Var& var, OpDecision d) {
-    d.follows = &var;
-    return d;
-  }
+  static OpDecision Following(const Var& var, OpDecision d) { return {d.low, d.untouched, d.rule, d.reason, d.converts, &var}; }
   OpDecision Follow(const Op& op, absl::string_view rule) const {
     const Var* low = nullptr;
     for (int i = 0; i < static_cast<int>(op.inputs().size()); ++i) {
@@ -309,8 +316,7 @@ class OwnDecider {
 
   void DecideVars() {
     const int n = program_.num_var_ids();
-    std::vector<bool> read_low(n, false);
-    std::vector<bool> read_high(n, false);
+    std::vector<bool> read_low(n, false), read_high(n, false);
     out_->keep_var.assign(n, false);
     ForEachOp(program_, [&](const Op& op) {
       const OpDecision& d = out_->For(op);
