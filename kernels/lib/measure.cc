@@ -43,7 +43,7 @@ absl::StatusOr<size_t> Fastest(absl::Span<const std::function<absl::Status()>> r
 absl::StatusOr<void*> MadeOperands::Add(int64_t bytes) {
   constexpr int kSmall = 0x3c;  // each byte: 0.0115 in f32 and bf16, 1.06 in f16
   AMPC_ASSIGN_OR_RETURN(HostTensor tensor, HostTensor::CreateUninitialized(DType::kU8, {bytes}));
-  std::memset(tensor.mutable_data(), kSmall, static_cast<size_t>(bytes));
+  if (bytes > 0) std::memset(tensor.mutable_data(), kSmall, static_cast<size_t>(bytes));
   return tensors_.emplace_back(std::move(tensor)).mutable_data();
 }
 
